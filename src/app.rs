@@ -78,7 +78,7 @@ pub struct Application {
     address: SocketAddr,
     engine: Engine,
     store: Store,
-    bench: EvalSandbox,
+    eval_sandbox: EvalSandbox,
     listener: TcpListener,
     state: HttpState,
     dashboard: DashboardState,
@@ -151,7 +151,7 @@ impl Application {
         spawn_blocking(move || used.begin_use())
             .await?
             .with_context(|| format!("data.dir = {:?}", settings.data.dir))?;
-        let bench = EvalSandbox { sandbox: sandbox.clone(), workspaces: workspaces.clone() };
+        let eval_sandbox = EvalSandbox { sandbox: sandbox.clone(), workspaces: workspaces.clone() };
         let public = workspaces.signer().map(CommitSigner::public).unwrap_or_default();
         let rules = rules(&settings, templates.await??, public)?;
         let environments =
@@ -192,7 +192,7 @@ impl Application {
             address: listener.local_addr()?,
             engine,
             store,
-            bench,
+            eval_sandbox,
             listener,
             state,
             dashboard,
@@ -222,7 +222,7 @@ impl Application {
         ApplicationHandle {
             engine: self.engine.clone(),
             store: self.store.clone(),
-            bench: self.bench.clone(),
+            eval_sandbox: self.eval_sandbox.clone(),
         }
     }
 
@@ -275,7 +275,7 @@ impl Application {
             let _ = tokio::time::timeout(TIME_TO_END, self.engine.export_traces_once()).await;
         }
         let _ = tokio::time::timeout(TIME_TO_END, self.store.close()).await;
-        let leave = spawn_blocking(move || self.bench.workspaces.end_use());
+        let leave = spawn_blocking(move || self.eval_sandbox.workspaces.end_use());
         match tokio::time::timeout(TIME_TO_SYNC, leave).await {
             Ok(Ok(Err(error))) => tracing::warn!("the data folder could not be left in peace: {error}"),
             Err(_) => tracing::warn!(
@@ -293,7 +293,7 @@ impl Application {
 pub struct ApplicationHandle {
     engine: Engine,
     store: Store,
-    bench: EvalSandbox,
+    eval_sandbox: EvalSandbox,
 }
 
 impl ApplicationHandle {
@@ -337,12 +337,12 @@ impl ApplicationHandle {
 
     /// Signs with another key than the server's.
     pub fn signer(&self, key: SigningKey) -> ReceiptSigner {
-        ReceiptSigner::new(key, None, self.bench.sandbox.clone())
+        ReceiptSigner::new(key, None, self.eval_sandbox.sandbox.clone())
     }
 
     /// Where finished work can be judged from outside.
-    pub fn bench(&self) -> &EvalSandbox {
-        &self.bench
+    pub fn eval_sandbox(&self) -> &EvalSandbox {
+        &self.eval_sandbox
     }
 
     /// What is known of an order now.

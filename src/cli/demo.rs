@@ -83,7 +83,7 @@ pub(super) async fn main(arguments: DemoArguments) -> anyhow::Result<u8> {
         eprintln!("Agent:             {}\n", arguments.agent);
     }
     let begun = async {
-        let sample = Sample::for_sandbox(local.handle.bench()).await?;
+        let sample = Sample::for_sandbox(local.handle.eval_sandbox()).await?;
         local.start_order(REPOSITORY, RepositorySource::Files(sample.files()), &title, &body).await
     };
     let issue = match begun.await {

@@ -254,7 +254,7 @@ impl LocalStack {
         source: RepositorySource,
     ) -> anyhow::Result<()> {
         if let RepositorySource::Path(clone) = &source {
-            self.handle.bench().import_beside(&repository.parse()?, clone).await?;
+            self.handle.eval_sandbox().import_beside(&repository.parse()?, clone).await?;
         }
         self.emulator.create_repository(repository, source).await?;
         self.emulator.add_user(PERSON);

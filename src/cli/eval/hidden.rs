@@ -17,7 +17,7 @@ const KEPT: usize = 1_000;
 
 /// Judges a commit. The text is the end of what was printed, when it did not pass.
 pub(super) async fn judge(
-    bench: &EvalSandbox,
+    sandbox: &EvalSandbox,
     repository: &RepositoryName,
     commit: &CommitSha,
     hidden: &HiddenTests,
@@ -25,16 +25,16 @@ pub(super) async fn judge(
     let place = tempfile::Builder::new().prefix("journeyman-hidden-").tempdir()?;
     let (tree, home) = (place.path().join("tree"), place.path().join("home"));
     std::fs::create_dir(&home)?;
-    bench.checkout(repository, commit, &tree).await?;
+    sandbox.checkout(repository, commit, &tree).await?;
     lay_over(&tree, hidden)?;
     if let Some(setup) = &hidden.setup {
-        let tried = bench.run_command(&tree, &home, setup, EvalCommandNetwork::Online, TIME).await?;
+        let tried = sandbox.run_command(&tree, &home, setup, EvalCommandNetwork::Online, TIME).await?;
         if tried.exit != Exit::Code(0) {
             let said = format!("the setup ended with {}: {}", tried.exit, end_of(&tried.output));
             return Ok((HiddenVerdict::Failed, Some(said)));
         }
     }
-    let tried = bench.run_command(&tree, &home, &hidden.test, EvalCommandNetwork::Offline, TIME).await?;
+    let tried = sandbox.run_command(&tree, &home, &hidden.test, EvalCommandNetwork::Offline, TIME).await?;
     Ok(match tried.exit {
         Exit::Code(0) => (HiddenVerdict::Passed, None),
         Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut => {

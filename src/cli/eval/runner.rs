@@ -120,13 +120,14 @@ async fn one(
         record.replay = Some(ReplayRecord::of(replay, &projection));
     }
     if let (Some(hidden), Some(work)) = (&case.hidden, &projection.trace.work) {
-        let (verdict, output) = hidden::judge(local.handle.bench(), &name, &work.commit, hidden).await?;
+        let (verdict, output) =
+            hidden::judge(local.handle.eval_sandbox(), &name, &work.commit, hidden).await?;
         record.false_green = verdict == HiddenVerdict::Failed && record.outcome == "verified";
         (record.hidden, record.hidden_output) = (verdict, output);
     }
     // A thousand workspaces are a great many files; they go one by one, beside the work on others.
     if keep == Retention::Nothing {
-        local.handle.bench().clear(order).await?;
+        local.handle.eval_sandbox().clear(order).await?;
     }
     Ok(record)
 }

@@ -200,9 +200,9 @@ impl CommitTester {
             }
             let baseline = self.baseline(ask, &basis).await?;
             let change = read_change(self, ask, &basis).await?;
-            let bench = ExperimentContext::new(self, ask, &basis, change, baseline);
-            let early = if basis.is_set_up_anew() { None } else { bench.old_tests_early().await? };
-            Ok(Some((bench, early)))
+            let context = ExperimentContext::new(self, ask, &basis, change, baseline);
+            let early = if basis.is_set_up_anew() { None } else { context.old_tests_early().await? };
+            Ok(Some((context, early)))
         };
         let set_up = match is_compared {
             true => self.with_base_setup(ask, &basis).await?,
@@ -243,28 +243,28 @@ impl CommitTester {
         (run.counts, run.failing) = (ran.reading.counts, ran.reading.failing.clone());
         run.test = Some(ended.run.clone());
         run.doubt = run.doubt.or_else(|| not_tested(&basis.unrun, &ran.without_tests));
-        if let Some((mut bench, early)) = compared {
-            outputs.append(&mut bench.baseline.outputs);
+        if let Some((mut context, early)) = compared {
+            outputs.append(&mut context.baseline.outputs);
             if let Some((basis, _)) = &by_base {
-                bench.basis = basis;
+                context.basis = basis;
             }
-            bench.took = Some(judged.seconds());
-            let mut scrutiny = bench.experiment(judged, early, &mut outputs).await?;
+            context.took = Some(judged.seconds());
+            let mut scrutiny = context.experiment(judged, early, &mut outputs).await?;
             // Before it is said that tests are missing, it is seen whether the base names them twice alike.
-            if scrutiny.judged == ComparisonVerdict::TestsMissing && bench.forget_unstable_names().await? {
-                scrutiny = bench.experiment(judged, None, &mut outputs).await?;
+            if scrutiny.judged == ComparisonVerdict::TestsMissing && context.forget_unstable_names().await? {
+                scrutiny = context.experiment(judged, None, &mut outputs).await?;
             }
             scrutiny.base_setup = by_base.as_ref().and_then(|(_, ran)| Some(ran.test.as_ref()?.run.clone()));
             run.verdict = verdict(run.verdict, &scrutiny, ask);
             run.doubt = run.doubt.or_else(|| scrutiny.never_seen_to_fail());
-            let compiled = &bench.change.compiled;
+            let compiled = &context.change.compiled;
             if !compiled.is_empty() {
                 let named = compiled.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
                 let doubt = || format!("compiled code came with the change, which nobody can read: {named}");
                 run.doubt = run.doubt.or_else(|| Some(doubt()));
             }
             // Code that nobody can read may answer the tests' own questions.
-            if let Some((path, because)) = bench.change.overgrown.first_key_value() {
+            if let Some((path, because)) = context.change.overgrown.first_key_value() {
                 let doubt = || {
                     format!(
                         "nobody can read what comes with {path}, since {because}: make it smaller, keep data in a file that is \

@@ -233,9 +233,9 @@ impl World {
     /// How often each run of the agent began and how often it came to its end, as the agent itself wrote it down.
     pub fn runs(&self) -> Runs {
         let mut runs = Runs::default();
-        // Who only looks has a seat with a home of its own.
-        let seats = self.orders().into_iter().flat_map(|order| folders(&order.join("seats")));
-        for place in self.orders().into_iter().chain(seats) {
+        // Who only looks has a review with a home of its own.
+        let reviews = self.orders().into_iter().flat_map(|order| folders(&order.join("seats")));
+        for place in self.orders().into_iter().chain(reviews) {
             let diary = fs::read_to_string(place.join("home.upper/diary")).unwrap_or_default();
             for line in diary.lines() {
                 let (what, run) = line.split_once(' ').expect("a diary of two words a line");

@@ -235,7 +235,7 @@ impl Workspaces {
         OrderDirs::at(&self.orders().join(order.to_string()))
     }
 
-    /// Takes an order's work, origin, home, tests and seats away; what its runs printed is kept, and so are its commits.
+    /// Takes an order's work, origin, home, tests and reviews away; what its runs printed is kept, and so are its commits.
     /// Also when they are gone. An order that goes on afterwards has them made anew, without its agents' sessions.
     pub fn remove(&self, order: OrderId) -> Result<(), GitError> {
         let places = self.order_dirs(order);

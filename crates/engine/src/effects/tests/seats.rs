@@ -72,9 +72,9 @@ async fn two_look_side_by_side_and_what_a_run_before_left_half_is_made_anew() {
         ..world.task()
     };
     // What is left of one that was killed in the middle.
-    let seat = world.parts.workspaces.review_folder(world.order, "specify", "architect");
+    let review = world.parts.workspaces.review_folder(world.order, "specify", "architect");
     for tree in ["work", "work.upper"] {
-        std::fs::create_dir_all(seat.join(tree).join("sums.py")).unwrap();
+        std::fs::create_dir_all(review.join(tree).join("sums.py")).unwrap();
     }
     std::fs::write(
         world.script(),

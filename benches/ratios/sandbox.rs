@@ -47,14 +47,14 @@ pub async fn measure() {
     let walls = Sandbox::new(IsolationMode::Bubblewrap, vec![]).await.expect("bubblewrap");
     let none = Sandbox::new(IsolationMode::None, vec![]).await.expect("no walls");
     let (mut least, mut by_hand) = (Vec::new(), Vec::new());
-    let (mut unwalled, mut ours, mut doors) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut unwalled, mut ours, mut sockets) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..TIMES {
         least.push(command(&PROGRAM).await.expect("echo"));
         by_hand.push(command(&[&BY_HAND[..], &PROGRAM].concat()).await.expect("bubblewrap"));
         unwalled.push(timed(&none, folder.path(), SandboxNetwork::None).await);
         ours.push(timed(&walls, folder.path(), SandboxNetwork::None).await);
-        let door = walls.egress_socket(drop).expect("a door");
-        doors.push(timed(&walls, folder.path(), SandboxNetwork::Gateway(door)).await);
+        let socket = walls.egress_socket(drop).expect("a door");
+        sockets.push(timed(&walls, folder.path(), SandboxNetwork::Gateway(socket)).await);
     }
     let (mut large_by_hand, mut large) = (Vec::new(), Vec::new());
     let memory = vec![1_u8; LARGE];
@@ -67,7 +67,7 @@ pub async fn measure() {
     let by_hand = told("bwrap by hand", by_hand, Some(("bare", least)));
     told("mode none: limits and a control group", unwalled, Some(("bare", least)));
     told("behind bubblewrap", ours, Some(("bwrap by hand", by_hand)));
-    told("behind bubblewrap, with a door", doors, Some(("bwrap by hand", by_hand)));
+    told("behind bubblewrap, with a door", sockets, Some(("bwrap by hand", by_hand)));
     let large_by_hand = told("a process of 1 GiB: bwrap by hand", large_by_hand, None);
     told("a process of 1 GiB: behind bubblewrap", large, Some(("that", large_by_hand)));
     for engine in ["podman", "docker"] {

@@ -84,14 +84,14 @@ pub(crate) async fn run_command(
     environment.extend(how.environment);
     environment.entry("CI".to_owned()).or_insert_with(|| "true".to_owned());
     environment.retain(|_, value| !value.is_empty());
-    let (door, network) = match how.access {
+    let (egress, network) = match how.access {
         Some(access) => {
             environment.extend(certificates(place, access.outgoing.trusted.as_ref())?);
-            let (door, network) = JobEgress::open(sandbox, access)?;
-            environment.extend(door.environment.iter().cloned());
+            let (egress, network) = JobEgress::open(sandbox, access)?;
+            environment.extend(egress.environment.iter().cloned());
             // They stay: offline, cargo and Maven find what was installed only by where it was said to be from.
-            door.write_home_files(&place.home.written())?;
-            (Some(door), network)
+            egress.write_home_files(&place.home.written())?;
+            (Some(egress), network)
         }
         None => (None, SandboxNetwork::None),
     };
@@ -115,8 +115,8 @@ pub(crate) async fn run_command(
         most_output: MOST_OUTPUT,
     };
     let ended = sandbox.run(job, &mut recorder).await?;
-    let network = match door {
-        Some(door) => Some(door.close().await),
+    let network = match egress {
+        Some(egress) => Some(egress.close().await),
         None => None,
     };
     let RecordedOutput { mut text, is_cut, sha256 } = recorder.finish();

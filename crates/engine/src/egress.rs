@@ -1,4 +1,4 @@
-//! The door of one job: what it may reach, and what came of it.
+//! The egress of one job: what it may reach, and what came of it.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,16 +30,16 @@ impl JobEgress {
         let guard: Arc<Mutex<Option<ProxyHandle>>> = Arc::default();
         let (serving, kept) = (gateway.clone(), Arc::clone(&guard));
         let runtime = tokio::runtime::Handle::current();
-        let door = sandbox.egress_socket(move |listener| {
+        let socket = sandbox.egress_socket(move |listener| {
             let _within = runtime.enter();
             match serving.serve(listener) {
                 Ok(open) => *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(open),
                 Err(error) => tracing::warn!("a job has no way to the network: {error}"),
             }
         })?;
-        let environment = gateway.environment(door.port());
-        let home_files = gateway.home_files(door.port());
-        Ok((Self { proxy: guard, environment, home_files }, SandboxNetwork::Gateway(door)))
+        let environment = gateway.environment(socket.port());
+        let home_files = gateway.home_files(socket.port());
+        Ok((Self { proxy: guard, environment, home_files }, SandboxNetwork::Gateway(socket)))
     }
 
     pub(super) fn write_home_files(&self, home: &Path) -> Result<(), EffectError> {
@@ -84,9 +84,9 @@ pub(super) fn model_upstream(
     };
     let budget = GatewayBudget { usd: Some(usd), ..GatewayBudget::default() };
     let price = price(&base, prices);
-    let door = ModelUpstream::new(base, credential, endpoint.provider, budget, price)
+    let upstream = ModelUpstream::new(base, credential, endpoint.provider, budget, price)
         .map_err(|error| never(format!("the agent's model: {error}")))?;
-    Ok(door.explaining(journeyman_agent::how_to_price))
+    Ok(upstream.explaining(journeyman_agent::how_to_price))
 }
 
 /// A provider's own service charges for a model whose price is unknown. Another service counts nothing.

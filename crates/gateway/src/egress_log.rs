@@ -1,4 +1,4 @@
-//! What happened at the door, as it happens.
+//! What happened at the gateway, as it happens.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,18 +1,18 @@
-//! What programs have to be told to come to the door.
+//! What programs have to be told to come to the gateway.
 
 use journeyman_order::model_service::Provider;
 
 /// Stands where a program wants a key. It opens nothing.
 pub(super) const PLACEHOLDER: &str = "held-outside-of-the-sandbox";
 
-/// The variables of a job whose door is at this port of its loopback.
+/// The variables of a job whose gateway is at this port of its loopback.
 pub(super) fn environment(port: u16, model: Option<Provider>) -> Vec<(String, String)> {
-    let door = format!("http://127.0.0.1:{port}");
+    let url = format!("http://127.0.0.1:{port}");
     let near = "127.0.0.1,localhost";
     let mut variables: Vec<(&str, String)> = Vec::new();
     // curl reads small letters only for http; others read one or the other.
     for name in ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"] {
-        variables.push((name, door.clone()));
+        variables.push((name, url.clone()));
     }
     for name in ["NO_PROXY", "no_proxy", "npm_config_noproxy"] {
         variables.push((name, near.to_owned()));
@@ -26,17 +26,17 @@ pub(super) fn environment(port: u16, model: Option<Provider>) -> Vec<(String, St
         "YARN_HTTPS_PROXY",
         "YARN_HTTP_PROXY",
     ] {
-        variables.push((name, door.clone()));
+        variables.push((name, url.clone()));
     }
     // Node's own fetch does not look at the others without it.
     variables.push(("NODE_USE_ENV_PROXY", "1".to_owned()));
     match model {
         Some(Provider::Anthropic) => {
-            variables.push(("ANTHROPIC_BASE_URL", door));
+            variables.push(("ANTHROPIC_BASE_URL", url));
             variables.push(("ANTHROPIC_API_KEY", PLACEHOLDER.to_owned()));
         }
         Some(Provider::OpenAi) => {
-            variables.push(("OPENAI_BASE_URL", format!("{door}/v1")));
+            variables.push(("OPENAI_BASE_URL", format!("{url}/v1")));
             variables.push(("OPENAI_API_KEY", PLACEHOLDER.to_owned()));
         }
         None => {}

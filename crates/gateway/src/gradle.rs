@@ -1,4 +1,4 @@
-//! What Gradle has to be told to come to the door: a proxy, since Java reads none of the environment, and a script that
+//! What Gradle has to be told to come to the gateway: a proxy, since Java reads none of the environment, and a script that
 //! sends the builds' own repositories to the registries that stand in for them. None of it is secret.
 
 use super::home_file::HomeFile;
@@ -35,7 +35,7 @@ settingsEvaluated { settings ->
 }
 ";
 
-/// For a job whose door is at this port of its loopback, with these registries of Maven's form.
+/// For a job whose gateway is at this port of its loopback, with these registries of Maven's form.
 pub(super) fn files(port: u16, registries: &[&RegistryUpstream]) -> Vec<HomeFile> {
     let mut properties = String::new();
     for scheme in ["https", "http"] {

@@ -1,4 +1,4 @@
-//! The only door from a sandbox to a network: serves one job's listener, lets through what is allowed, counts it.
+//! The only gateway from a sandbox to a network: serves one job's listener, lets through what is allowed, counts it.
 //!
 //! May know: names, addresses, models' dialects as far as they say what was asked for and used, and
 //! [`journeyman_order::network`], in which it tells what happened.
@@ -68,13 +68,13 @@ pub struct EgressPolicy {
     pub setting: String,
 }
 
-/// The door of one job.
+/// The gateway of one job.
 #[derive(Clone)]
 pub struct EgressProxy {
     inside: Arc<ProxyState>,
 }
 
-/// Makes the door of one job. Nobody comes through before it serves a listener.
+/// Makes the gateway of one job. Nobody comes through before it serves a listener.
 pub fn open(access: EgressPolicy) -> EgressProxy {
     let dialer = Dialer::of_this_machine(access.outgoing.proxy.clone());
     EgressProxy::with(access, dialer, ProxyLimits::default())
@@ -133,7 +133,7 @@ impl EgressProxy {
         Self { inside: Arc::new(ProxyState { access, reach, limits, book: Arc::default(), room }) }
     }
 
-    /// The variables that a job's programs need to come to the door at this port of its loopback.
+    /// The variables that a job's programs need to come to the gateway at this port of its loopback.
     pub fn environment(&self, port: u16) -> Vec<(String, String)> {
         let model = self.inside.access.model.as_ref().map(|model| model.provider);
         let mut variables = environment::environment(port, model);
@@ -141,7 +141,7 @@ impl EgressProxy {
         variables
     }
 
-    /// What package managers read in the home of a job that comes to the door at this port, for want of variables.
+    /// What package managers read in the home of a job that comes to the gateway at this port, for want of variables.
     pub fn home_files(&self, port: u16) -> Vec<HomeFile> {
         package_managers::home_files(port, &self.inside.access)
     }
@@ -159,7 +159,7 @@ impl EgressProxy {
     }
 }
 
-/// Keeps a door open. Dropped, it ends all connections at once.
+/// Keeps a gateway open. Dropped, it ends all connections at once.
 #[must_use = "dropped, it ends all connections"]
 pub struct ProxyHandle {
     inside: Arc<ProxyState>,

@@ -1,5 +1,5 @@
-//! What package managers have to be told to come to the door for their packages: variables, and files where a package
-//! manager reads no variable. None of it is secret: the door wants no credential.
+//! What package managers have to be told to come to the gateway for their packages: variables, and files where a package
+//! manager reads no variable. None of it is secret: the gateway wants no credential.
 
 use super::EgressPolicy;
 use super::environment::PLACEHOLDER;
@@ -19,7 +19,7 @@ fn of_kind(access: &EgressPolicy, kind: RegistryKind) -> Vec<&RegistryUpstream> 
     mirrors.chain(others).collect()
 }
 
-/// For a job whose door is at this port of its loopback.
+/// For a job whose gateway is at this port of its loopback.
 pub(super) fn variables(port: u16, access: &EgressPolicy) -> Vec<(String, String)> {
     let mut variables: Vec<(&str, String)> = Vec::new();
     let pip = of_kind(access, RegistryKind::Pip);
@@ -96,8 +96,8 @@ fn cargo(port: u16, access: &EgressPolicy) -> Option<HomeFile> {
     for (index, upstream) in registries.iter().enumerate() {
         let registry = upstream.registry();
         let source = format!("journeyman-{}", registry.name);
-        let door = upstream.address(port);
-        text += &format!("[source.{source}]\nregistry = \"sparse+{door}\"\n");
+        let url = upstream.address(port);
+        text += &format!("[source.{source}]\nregistry = \"sparse+{url}\"\n");
         if registry.mirror {
             if index == 0 {
                 text += &format!("[source.crates-io]\nreplace-with = \"{source}\"\n");
@@ -117,7 +117,7 @@ fn toml_text(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// Java reads no proxy of the environment, so that it is told of the door even where there is no registry.
+/// Java reads no proxy of the environment, so that it is told of the gateway even where there is no registry.
 fn maven(port: u16, access: &EgressPolicy) -> Option<HomeFile> {
     if access.model.is_some() {
         return None;

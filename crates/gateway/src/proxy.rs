@@ -23,7 +23,7 @@ impl ProxyState {
     /// Answers a request to the model's endpoint.
     pub(super) async fn ask(
         &self,
-        door: &ModelUpstream,
+        upstream: &ModelUpstream,
         parts: Parts,
         body: Incoming,
     ) -> Response<ProxyBody> {
@@ -33,24 +33,24 @@ impl ProxyState {
             return Response::new(whole(Bytes::new()));
         }
         let what = format!("{} {path}", parts.method);
-        let say = |status, kind, message: &str| of_model(door.provider, status, kind, message);
-        let Some(operation) = ModelOperation::of(door.provider, &parts.method, path) else {
+        let say = |status, kind, message: &str| of_model(upstream.provider, status, kind, message);
+        let Some(operation) = ModelOperation::of(upstream.provider, &parts.method, path) else {
             self.book.refuse(&what, NOT_AN_OPERATION);
             return say(StatusCode::NOT_FOUND, RefusalKind::NotThere, &format!("{what}: {NOT_AN_OPERATION}"));
         };
         let unavailable = |why: &str| say(StatusCode::BAD_GATEWAY, RefusalKind::Unavailable, why);
-        let client = match door.client() {
+        let client = match upstream.client() {
             Ok(client) => client,
             Err(why) => return unavailable(&why),
         };
         let mut request = match operation {
-            ModelOperation::Models => client.get(door.address(operation)),
+            ModelOperation::Models => client.get(upstream.address(operation)),
             ModelOperation::Messages
             | ModelOperation::CountTokens
             | ModelOperation::ChatCompletions
-            | ModelOperation::Responses => client.post(door.address(operation)),
+            | ModelOperation::Responses => client.post(upstream.address(operation)),
         };
-        request = request.headers(door.headers(&parts.headers));
+        request = request.headers(upstream.headers(&parts.headers));
         let mut running = None;
         // Held until the service begins to answer: by then it has the body.
         let mut room = None;
@@ -77,7 +77,7 @@ impl ProxyState {
                     );
                 }
             };
-            let asked = match model_request::read(door.provider, operation, &collected) {
+            let asked = match model_request::read(upstream.provider, operation, &collected) {
                 Ok(asked) => asked,
                 Err(ModelRequestError::Unreadable) => {
                     return say(StatusCode::BAD_REQUEST, RefusalKind::Refused, "the request cannot be read");
@@ -92,12 +92,12 @@ impl ProxyState {
                 self.book.refuse(&format!("{what} with {taken}"), "it was taken out of the request");
             }
             if operation.costs() {
-                match door.meter.begin(asked.model, asked.body.len()) {
+                match upstream.meter.begin(asked.model, asked.body.len()) {
                     Ok(begun) => running = Some(begun),
                     Err(BudgetRefusal::Unpriced(model)) => {
                         let why =
                             format!("what {model} costs is not known, and this job's budget is in dollars");
-                        let why = format!("{why}; {}", (door.unpriced)(&model));
+                        let why = format!("{why}; {}", (upstream.unpriced)(&model));
                         self.book.refuse(&what, &why);
                         // As at the budget's end: programs try other refusals again.
                         return say(StatusCode::BAD_REQUEST, RefusalKind::Spent, &why);
@@ -128,7 +128,7 @@ impl ProxyState {
             end(running, RequestEnding::Refused);
             return unavailable("the model's service sends us elsewhere, where the key would not be safe");
         }
-        pass_back(door, response, running)
+        pass_back(upstream, response, running)
     }
 }
 
@@ -142,26 +142,30 @@ fn end(running: Option<MeteredRequest>, ending: RequestEnding) {
 }
 
 fn pass_back(
-    door: &ModelUpstream,
+    upstream: &ModelUpstream,
     answer: reqwest::Response,
     running: Option<MeteredRequest>,
 ) -> Response<ProxyBody> {
     let status = answer.status();
     let kind = answer.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let counted = if status.is_success() {
-        running.map(|running| (UsageReader::of(door.provider, kind), running))
+        running.map(|running| (UsageReader::of(upstream.provider, kind), running))
     } else {
         end(running, RequestEnding::Refused);
         None
     };
     let headers = answer.headers().clone();
-    let passing =
-        ProxiedBody { answer: Box::pin(answer.bytes_stream()), scrub: door.scrub(), counted, is_over: false };
+    let passing = ProxiedBody {
+        answer: Box::pin(answer.bytes_stream()),
+        scrub: upstream.scrub(),
+        counted,
+        is_over: false,
+    };
     let mut response = Response::new(BodyExt::boxed_unsync(StreamBody::new(passing)));
     *response.status_mut() = status;
     for (name, value) in &headers {
         // A header that repeats the key is not worth mending.
-        if is_handed_back(name.as_str()) && !door.is_in(value.as_bytes()) {
+        if is_handed_back(name.as_str()) && !upstream.is_in(value.as_bytes()) {
             response.headers_mut().append(name, value.clone());
         }
     }

@@ -1,4 +1,4 @@
-//! What the door says when it does not open, so that programs understand it and people know what to change.
+//! What the gateway says when it refuses, so that programs understand it and people know what to change.
 
 use std::convert::Infallible;
 

@@ -1,4 +1,4 @@
-//! Replaces texts in bytes that pass: a registry's own address by the door's, and its credential by stars.
+//! Replaces texts in bytes that pass: a registry's own address by the gateway's, and its credential by stars.
 
 use aho_corasick::{AhoCorasick, MatchKind};
 

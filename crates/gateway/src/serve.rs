@@ -29,7 +29,7 @@ const HEADER_BYTES: usize = 64 << 10;
 pub(super) async fn serve(inside: Arc<ProxyState>, listener: TcpListener, end: CancellationToken) {
     let mut connections = JoinSet::new();
     let room = Arc::new(Semaphore::new(inside.limits.connections));
-    let door = listener.local_addr().ok();
+    let address = listener.local_addr().ok();
     let accepting = async {
         while let Ok(place) = Arc::clone(&room).acquire_owned().await {
             while connections.try_join_next().is_some() {}
@@ -37,7 +37,7 @@ pub(super) async fn serve(inside: Arc<ProxyState>, listener: TcpListener, end: C
                 Ok((stream, _)) => {
                     let inside = Arc::clone(&inside);
                     connections.spawn(async move {
-                        connection(inside, stream, door).await;
+                        connection(inside, stream, address).await;
                         drop(place);
                     });
                 }
@@ -63,12 +63,12 @@ struct ConnectTunnel {
 
 type TunnelSlot = Arc<Mutex<Option<ConnectTunnel>>>;
 
-pub(super) async fn connection(inside: Arc<ProxyState>, stream: TcpStream, door: Option<SocketAddr>) {
+pub(super) async fn connection(inside: Arc<ProxyState>, stream: TcpStream, address: Option<SocketAddr>) {
     let _ = stream.set_nodelay(true);
     let opened = TunnelSlot::default();
     let service = service_fn(|request| {
         let (inside, opened) = (Arc::clone(&inside), Arc::clone(&opened));
-        async move { Ok::<_, Infallible>(inside.answer(request, door, &opened).await) }
+        async move { Ok::<_, Infallible>(inside.answer(request, address, &opened).await) }
     });
     let mut server = http1::Builder::new();
     server
@@ -91,7 +91,7 @@ impl ProxyState {
     async fn answer(
         &self,
         mut request: Request<Incoming>,
-        door: Option<SocketAddr>,
+        address: Option<SocketAddr>,
         opened: &TunnelSlot,
     ) -> Response<ProxyBody> {
         if request.method() == Method::CONNECT {
@@ -106,14 +106,14 @@ impl ProxyState {
                 Err(refused) => refused,
             };
         }
-        if request.uri().scheme().is_some() && !is_to(request.uri(), door) {
+        if request.uri().scheme().is_some() && !is_to(request.uri(), address) {
             let host = request.uri().host().unwrap_or_default();
             let what =
                 format!("{} {}://{host}", request.method(), request.uri().scheme_str().unwrap_or_default());
             return self.refuse(&what, "only HTTPS passes, by CONNECT");
         }
         let (parts, body) = request.into_parts();
-        if let Some(answered) = self.registry(&parts, door.map_or(0, |door| door.port())).await {
+        if let Some(answered) = self.registry(&parts, address.map_or(0, |address| address.port())).await {
             return answered;
         }
         match &self.access.model {
@@ -142,10 +142,10 @@ impl ProxyState {
     }
 }
 
-/// Programs that take the door for a proxy even on the way to the door itself.
-fn is_to(uri: &Uri, door: Option<SocketAddr>) -> bool {
+/// Programs that take the gateway for a proxy even on the way to the gateway itself.
+fn is_to(uri: &Uri, address: Option<SocketAddr>) -> bool {
     let port = uri.port_u16().unwrap_or(80);
     uri.scheme_str() == Some("http")
         && matches!(uri.host(), Some("127.0.0.1" | "localhost"))
-        && door.is_some_and(|door| door.port() == port)
+        && address.is_some_and(|address| address.port() == port)
 }

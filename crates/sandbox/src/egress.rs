@@ -1,4 +1,4 @@
-//! The door of a job that has no network: one address on the loopback of its own namespace at which we listen.
+//! The egress socket of a job that has no network: one address on the loopback of its own namespace at which we listen.
 //!
 //! Nothing of ours runs inside for it. A child of ours enters the namespace before the job begins, makes the socket
 //! there, hands it to us, and is gone: a socket belongs to the namespace that it was made in, whoever holds it.

@@ -88,7 +88,7 @@ trait IsolationBackend: Debug + Send + Sync {
     /// Whether a job's memory and processes are bounded, and not only watched.
     fn is_bounded(&self) -> bool;
 
-    /// A door for a job that is going to be run by it.
+    /// A socket for a job that is going to be run by it.
     fn egress_socket(&self, serve: ListenerHandler) -> std::io::Result<EgressSocket>;
 
     /// Runs a job that has been checked to its end, and to the end of all that it started; also when the future is
@@ -156,7 +156,7 @@ impl Sandbox {
         self.backend.is_bounded()
     }
 
-    /// A door for one job's [`SandboxNetwork::Gateway`]. Before the job begins, `serve` is given what listens there, set not
+    /// A socket for one job's [`SandboxNetwork::Gateway`]. Before the job begins, `serve` is given what listens there, set not
     /// to block; who connects is the job. As long as that is open, the job's network stays.
     ///
     /// # Errors

@@ -95,7 +95,7 @@ impl IsolationBackend for NoSandbox {
         job.limits.inherited_by(&mut command);
         let group = cgroup::entered(self.groups.as_ref(), &job.limits, &mut command)?;
         match std::mem::replace(&mut job.network, SandboxNetwork::None) {
-            SandboxNetwork::Gateway(door) => door
+            SandboxNetwork::Gateway(socket) => socket
                 .open_on_this_host()
                 .map_err(|source| SandboxError::io("listen on the loopback", source))?,
             SandboxNetwork::None | SandboxNetwork::Host => {}

@@ -111,9 +111,9 @@ pub fn requests(bytes: &[u8]) {
     };
     let (answer, record) = runtime.block_on(async {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let door = listener.local_addr().unwrap();
+        let gateway = listener.local_addr().unwrap();
         let guard = open(access).serve(listener).unwrap();
-        let mut stream = TcpStream::connect(door).await.unwrap();
+        let mut stream = TcpStream::connect(gateway).await.unwrap();
         let _ = stream.write_all(bytes).await;
         let _ = stream.shutdown().await;
         let mut answer = Vec::new();

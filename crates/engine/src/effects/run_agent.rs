@@ -288,7 +288,7 @@ impl EffectContext {
         transcript: Box<dyn Transcript>,
         folder: &Path,
     ) -> Result<AgentRun, EffectError> {
-        let (door, network) = self.egress_for(task, invocation)?;
+        let (egress, network) = self.egress_for(task, invocation)?;
         let program = invocation.program.iter().map(Into::into).collect();
         let mounts = invocation.reads.iter().map(|path| readable(path)).collect();
         let mut job = Job {
@@ -312,7 +312,7 @@ impl EffectContext {
             job.root = root.job_root(ProgramOwner::Host).filter(|_| outside.is_none());
         }
         job.environment.extend(invocation.environment.clone());
-        job.environment.extend(door.environment.iter().cloned());
+        job.environment.extend(egress.environment.iter().cloned());
         let mut reader = AgentOutputSink::create(transcript, &folder.join(STREAM))?;
         let begun = Instant::now();
         let (exit, limit) = {
@@ -325,7 +325,7 @@ impl EffectContext {
         };
         let stderr = invocation.redact(&String::from_utf8_lossy(&reader.stderr));
         let mut run = reader.transcript.finish(exit, &stderr, begun.elapsed());
-        let record = door.close().await;
+        let record = egress.close().await;
         run.warnings.extend(outside);
         run.warnings.extend(limit.map(|limit| {
             format!("was ended because it {limit} ({})", limit.setting().unwrap_or("a fixed limit"))
@@ -352,7 +352,7 @@ fn timeout(task: &AgentTask) -> Duration {
     Duration::from_secs(task.timeout_seconds.max(1))
 }
 
-/// What the door counted goes over what the agent says.
+/// What the gateway counted goes over what the agent says.
 fn measured(run: &mut AgentRun, record: NetworkRecord) {
     if let Some(metered) = record.metered.as_ref().filter(|metered| metered.requests > 0) {
         run.usage = AgentUsage {

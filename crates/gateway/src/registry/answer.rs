@@ -1,4 +1,4 @@
-//! A registry's answer on its way to the job: its links lead to the door, and its credential is not in it.
+//! A registry's answer on its way to the job: its links lead to the gateway, and its credential is not in it.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -40,7 +40,7 @@ pub(super) fn json(text: String) -> Response<ProxyBody> {
     response
 }
 
-/// It lies elsewhere at the door.
+/// It lies elsewhere at the gateway.
 pub(super) fn moved(status: StatusCode, to: &str) -> Response<ProxyBody> {
     let mut response = plain(status, String::new());
     if let Ok(to) = HeaderValue::from_str(to) {
@@ -109,14 +109,14 @@ impl RegistryUpstream {
     fn has_links(&self) -> bool {
         match self.registry().kind {
             RegistryKind::Pip | RegistryKind::Npm => true,
-            // Their package managers make addresses themselves, of what the door told them.
+            // Their package managers make addresses themselves, of what the gateway told them.
             RegistryKind::Cargo | RegistryKind::Go | RegistryKind::Maven => false,
         }
     }
 
     /// Its own address in all that its links may have, and what stands there for the job.
     fn links(&self, port: u16) -> Vec<(Vec<u8>, Vec<u8>)> {
-        let (root, door) = (&self.0.root, self.door(port));
+        let (root, local) = (&self.0.root, self.local_url(port));
         let mut pairs: Vec<(String, String)> = Vec::new();
         let host = root.host_str().unwrap_or_default();
         let path = root.path();
@@ -128,16 +128,16 @@ impl RegistryUpstream {
         for scheme in ["https", "http"] {
             for port in &ports {
                 let link = format!("{scheme}://{host}{port}{path}");
-                pairs.push((link.replace('/', "\\/"), door.replace('/', "\\/")));
-                pairs.push((link, door.clone()));
+                pairs.push((link.replace('/', "\\/"), local.replace('/', "\\/")));
+                pairs.push((link, local.clone()));
             }
         }
         for before in BEFORE_LINKS {
-            pairs.push((format!("{before}{path}"), format!("{before}{}", self.door_path())));
+            pairs.push((format!("{before}{path}"), format!("{before}{}", self.local_path())));
             // It is another host's.
             pairs.push((format!("{before}//"), format!("{before}//")));
         }
-        pairs.into_iter().map(|(link, door)| (link.into_bytes(), door.into_bytes())).collect()
+        pairs.into_iter().map(|(link, local)| (link.into_bytes(), local.into_bytes())).collect()
     }
 }
 

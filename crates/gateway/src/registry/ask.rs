@@ -80,7 +80,7 @@ impl ProxyState {
         public: Option<&'a RegistryUpstream>,
     ) -> Result<RegistryRoute<'a>, &'static str> {
         let of_npm = path.strip_prefix(NPM_PREFIX);
-        // npm puts paths of its lock file behind its registry's address, also those that are the door's own.
+        // npm puts paths of its lock file behind its registry's address, also those that are the gateway's own.
         let own = of_npm.map_or(path, |rest| path.get(path.len() - rest.len() - 1..).unwrap_or(rest));
         if let Some(rest) = own.strip_prefix(PREFIX) {
             let (name, rest) = rest.split_once('/').unwrap_or((rest, ""));
@@ -117,7 +117,7 @@ impl ProxyState {
             let is_cargo = upstream.0.registry.kind == RegistryKind::Cargo;
             if is_cargo && path.as_str() == CONFIGURATION {
                 let downloads = self.downloads(upstream).await?;
-                return Ok(answer::json(downloads.told(&upstream.door(port))));
+                return Ok(answer::json(downloads.told(&upstream.local_url(port))));
             }
             let (root, rest) = match path.as_str().strip_prefix(CARGO_DOWNLOADS).filter(|_| is_cargo) {
                 Some(rest) => match &self.downloads(upstream).await?.root {
@@ -138,7 +138,7 @@ impl ProxyState {
                 Ok(answer::pass_back(upstream, response, port, tally, self.limits.tunnel_bytes))
             }
             RegistryAnswer::Moved(status, rest) => {
-                Ok(answer::moved(status, &format!("{}{rest}", upstream.door_path())))
+                Ok(answer::moved(status, &format!("{}{rest}", upstream.local_path())))
             }
         }
     }

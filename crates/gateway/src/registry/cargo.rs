@@ -45,11 +45,11 @@ impl CargoDownloads {
         Some(Self { root: Some(root), template })
     }
 
-    /// What a job is told, whose door has this address for the registry. Nothing of an API to publish with, and nothing
-    /// of a token: the door asks for none.
-    pub(super) fn told(&self, door: &str) -> String {
+    /// What a job is told, whose gateway has this address for the registry. Nothing of an API to publish with, and nothing
+    /// of a token: the gateway asks for none.
+    pub(super) fn told(&self, local: &str) -> String {
         let dl = match &self.root {
-            Some(_) => format!("{door}{CARGO_DOWNLOADS}{}", self.template),
+            Some(_) => format!("{local}{CARGO_DOWNLOADS}{}", self.template),
             None => self.template.clone(),
         };
         json!({ "dl": dl.trim_end_matches('/') }).to_string()
@@ -69,19 +69,19 @@ mod tests {
 
     #[test]
     fn downloads_at_the_registrys_host_go_through_the_door() {
-        let door = "http://127.0.0.1:1/registries/corp/+dl";
+        let local = "http://127.0.0.1:1/registries/corp/+dl";
         for (dl, root, told_dl) in [
-            ("https://corp.example/api/crates", Some("https://corp.example/api/crates/"), door.to_owned()),
-            ("https://corp.example/api/crates/", Some("https://corp.example/api/crates/"), door.to_owned()),
+            ("https://corp.example/api/crates", Some("https://corp.example/api/crates/"), local.to_owned()),
+            ("https://corp.example/api/crates/", Some("https://corp.example/api/crates/"), local.to_owned()),
             (
                 "https://corp.example/dl/{crate}/{crate}-{version}.crate",
                 Some("https://corp.example/dl/"),
-                format!("{door}/{{crate}}/{{crate}}-{{version}}.crate"),
+                format!("{local}/{{crate}}/{{crate}}-{{version}}.crate"),
             ),
             (
                 "https://corp.example/dl/v-{version}/x",
                 Some("https://corp.example/dl/"),
-                format!("{door}/v-{{version}}/x"),
+                format!("{local}/v-{{version}}/x"),
             ),
             ("https://static.example/crates", None, "https://static.example/crates".to_owned()),
             ("http://corp.example/crates", None, "http://corp.example/crates".to_owned()),

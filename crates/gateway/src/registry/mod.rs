@@ -24,7 +24,7 @@ use super::tunnel::Dialer;
 use cargo::CargoDownloads;
 use journeyman_order::{OutgoingNetwork, PackageRegistry, RegistryCredential, RegistryKind, RegistryName};
 
-/// Before the name of a registry in the door's addresses.
+/// Before the name of a registry in the gateway's addresses.
 pub(super) const PREFIX: &str = "/registries/";
 /// All of npm at one address: each package from where its scope is, for npm has one address for all lock files.
 pub(super) const NPM_PREFIX: &str = "/npm/";
@@ -149,17 +149,17 @@ impl RegistryUpstream {
         &self.0.registry
     }
 
-    /// Its address at the door, as a package manager has it.
+    /// Its address at the gateway, as a package manager has it.
     pub(super) fn address(&self, port: u16) -> String {
-        format!("{}{}", self.door(port), self.0.entry)
+        format!("{}{}", self.local_url(port), self.0.entry)
     }
 
-    /// The door's address for its root.
-    fn door(&self, port: u16) -> String {
-        format!("http://127.0.0.1:{port}{}", self.door_path())
+    /// The gateway's address for its root.
+    fn local_url(&self, port: u16) -> String {
+        format!("http://127.0.0.1:{port}{}", self.local_path())
     }
 
-    fn door_path(&self) -> String {
+    fn local_path(&self) -> String {
         format!("{PREFIX}{}/", self.0.registry.name)
     }
 

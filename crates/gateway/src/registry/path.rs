@@ -9,7 +9,7 @@ const LONGEST: usize = 4_096;
 pub(super) struct RegistryPath(String);
 
 impl RegistryPath {
-    /// Reads what comes after the door's prefix, without the slash between.
+    /// Reads what comes after the gateway's prefix, without the slash between.
     pub(super) fn parse(text: &str) -> Result<Self, &'static str> {
         if text.len() > LONGEST {
             return Err("its path is too long");

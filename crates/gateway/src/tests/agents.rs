@@ -1,4 +1,4 @@
-//! What programs are told of the door.
+//! What programs are told of the gateway.
 
 use super::super::GatewayBudget;
 use super::super::environment::PLACEHOLDER;
@@ -13,7 +13,7 @@ async fn a_job_is_told_of_its_door_and_not_of_the_key() {
         (Provider::Anthropic, ("ANTHROPIC_BASE_URL", "http://127.0.0.1:3128"), "ANTHROPIC_API_KEY"),
         (Provider::OpenAi, ("OPENAI_BASE_URL", "http://127.0.0.1:3128/v1"), "OPENAI_API_KEY"),
     ] {
-        let gateway = super::super::open(service.door(provider, GatewayBudget::default()));
+        let gateway = super::super::open(service.policy(provider, GatewayBudget::default()));
         let told = gateway.environment(3128);
         for (name, value) in [base, (key, PLACEHOLDER), ("https_proxy", "http://127.0.0.1:3128")] {
             assert!(told.contains(&(name.to_owned(), value.to_owned())), "{name}");

@@ -25,18 +25,18 @@ async fn once_the_budget_is_spent_nothing_more_is_asked_and_the_job_hears_why() 
                 ),
             })
             .await;
-            let (door, guard) =
-                opened(service.door(provider, budget), leading_home(), ProxyLimits::default());
+            let (gateway, guard) =
+                opened(service.policy(provider, budget), leading_home(), ProxyLimits::default());
             let path = match provider {
                 Provider::Anthropic => "/v1/messages",
                 Provider::OpenAi => "/v1/responses",
             };
             for _ in 0..passed {
-                assert!(say(door, post(path, &words())).await.starts_with("HTTP/1.1 200"));
+                assert!(say(gateway, post(path, &words())).await.starts_with("HTTP/1.1 200"));
                 assert_eq!(guard.metered().unwrap().exhausted, None);
             }
             for _ in 0..2 {
-                let heard = say(door, post(path, &words())).await;
+                let heard = say(gateway, post(path, &words())).await;
                 // Neither Claude Code nor Codex tries again after a 400, and no one takes it for a wrong key.
                 assert!(heard.starts_with("HTTP/1.1 400"), "{heard}");
                 assert!(heard.contains("x-should-retry: false"), "{heard}");
@@ -61,9 +61,9 @@ async fn once_the_budget_is_spent_nothing_more_is_asked_and_the_job_hears_why() 
 async fn counting_tokens_is_free_and_goes_on() {
     let service = FakeUpstream::start(|_| json_answer(&json!({ "input_tokens": 5 }))).await;
     let budget = GatewayBudget { requests: Some(0), ..GatewayBudget::default() };
-    let (door, guard) =
-        opened(service.door(Provider::Anthropic, budget), leading_home(), ProxyLimits::default());
-    assert!(say(door, post("/v1/messages/count_tokens", &words())).await.starts_with("HTTP/1.1 200"));
+    let (gateway, guard) =
+        opened(service.policy(Provider::Anthropic, budget), leading_home(), ProxyLimits::default());
+    assert!(say(gateway, post("/v1/messages/count_tokens", &words())).await.starts_with("HTTP/1.1 200"));
     assert_eq!(service.heard().len(), 1);
     let metered = guard.end().await.metered.unwrap();
     assert_eq!((metered.requests, metered.tokens, metered.exhausted), (0, MeteredTokens::default(), None));
@@ -76,9 +76,9 @@ async fn hanging_up_before_the_count_is_told_is_no_way_not_to_pay() {
     let service =
         FakeUpstream::start(move |_| answer.lock().unwrap().take().unwrap_or_else(|| message(1, 1))).await;
     let budget = GatewayBudget { tokens: Some(200), ..GatewayBudget::default() };
-    let (door, guard) =
-        opened(service.door(Provider::Anthropic, budget), leading_home(), ProxyLimits::default());
-    let mut job = TcpStream::connect(door).await.unwrap();
+    let (gateway, guard) =
+        opened(service.policy(Provider::Anthropic, budget), leading_home(), ProxyLimits::default());
+    let mut job = TcpStream::connect(gateway).await.unwrap();
     job.write_all(post("/v1/messages", &words()).as_bytes()).await.unwrap();
     let text = "x".repeat(1_000);
     send.send(format!("data: {{\"type\":\"content_block_delta\",\"delta\":{{\"text\":\"{text}\"}}}}\n\n"))
@@ -97,7 +97,7 @@ async fn hanging_up_before_the_count_is_told_is_no_way_not_to_pay() {
     let metered = guard.metered().unwrap();
     assert_eq!((metered.failed, metered.estimated), (1, 1));
     assert!(metered.tokens.output >= 250 && metered.tokens.input > 0, "{metered:?}");
-    assert!(say(door, post("/v1/messages", &words())).await.starts_with("HTTP/1.1 400"));
+    assert!(say(gateway, post("/v1/messages", &words())).await.starts_with("HTTP/1.1 400"));
     assert_eq!(service.heard().len(), 1);
 }
 
@@ -107,11 +107,11 @@ async fn requests_at_once_count_before_they_are_answered() {
     let answer = std::sync::Mutex::new(Some(answer));
     let service = FakeUpstream::start(move |_| answer.lock().unwrap().take().unwrap()).await;
     let budget = GatewayBudget { usd: Some(0.1), ..GatewayBudget::default() };
-    let (door, _guard) =
-        opened(service.door(Provider::Anthropic, budget), leading_home(), ProxyLimits::default());
+    let (gateway, _guard) =
+        opened(service.policy(Provider::Anthropic, budget), leading_home(), ProxyLimits::default());
     let mut asked = words();
     asked["system"] = json!("word ".repeat(200));
-    let mut first = TcpStream::connect(door).await.unwrap();
+    let mut first = TcpStream::connect(gateway).await.unwrap();
     first.write_all(post("/v1/messages", &asked).as_bytes()).await.unwrap();
     let reached = async {
         while service.heard().is_empty() {
@@ -119,7 +119,7 @@ async fn requests_at_once_count_before_they_are_answered() {
         }
     };
     timeout(LONG, reached).await.unwrap();
-    let heard = say(door, post("/v1/messages", &words())).await;
+    let heard = say(gateway, post("/v1/messages", &words())).await;
     assert!(heard.starts_with("HTTP/1.1 400") && heard.contains("of $0.10"), "{heard}");
 }
 
@@ -136,10 +136,10 @@ async fn dollars_cannot_be_held_for_a_model_without_a_price() {
         asked["model"] = model.clone();
         let unknown = FakeUpstream::start(|_| message(1, 1)).await;
         let budget = GatewayBudget { usd, ..GatewayBudget::default() };
-        let (door, guard) =
-            opened(unknown.door(Provider::Anthropic, budget), leading_home(), ProxyLimits::default());
+        let (gateway, guard) =
+            opened(unknown.policy(Provider::Anthropic, budget), leading_home(), ProxyLimits::default());
         for _ in 0..2 {
-            let heard = say(door, post("/v1/messages", &asked)).await;
+            let heard = say(gateway, post("/v1/messages", &asked)).await;
             assert_eq!(heard.starts_with("HTTP/1.1 200"), is_asked, "{model}: {heard}");
             let says = heard.contains("costs is not known") && heard.contains("where prices are");
             assert_eq!(says, !is_asked, "{heard}");
@@ -147,7 +147,7 @@ async fn dollars_cannot_be_held_for_a_model_without_a_price() {
         assert_eq!(unknown.heard().len(), if is_asked { 2 } else { 0 }, "{model}");
         // One wrong name is not the end of the work: the next may have a price.
         asked["model"] = json!("m");
-        assert!(say(door, post("/v1/messages", &asked)).await.starts_with("HTTP/1.1 200"));
+        assert!(say(gateway, post("/v1/messages", &asked)).await.starts_with("HTTP/1.1 200"));
         assert_eq!(guard.end().await.metered.unwrap().exhausted, None);
     }
 }
@@ -157,11 +157,11 @@ async fn a_model_that_answers_by_another_name_costs_what_the_one_that_was_asked_
     let answers = json!({ "model": "m-of-today", "usage": { "input_tokens": 900, "output_tokens": 100 } });
     let service = FakeUpstream::start(move |_| json_answer(&answers)).await;
     let budget = GatewayBudget { usd: Some(1.5), ..GatewayBudget::default() };
-    let (door, guard) =
-        opened(service.door(Provider::Anthropic, budget), leading_home(), ProxyLimits::default());
+    let (gateway, guard) =
+        opened(service.policy(Provider::Anthropic, budget), leading_home(), ProxyLimits::default());
     for _ in 0..2 {
-        assert!(say(door, post("/v1/messages", &words())).await.starts_with("HTTP/1.1 200"));
+        assert!(say(gateway, post("/v1/messages", &words())).await.starts_with("HTTP/1.1 200"));
     }
-    assert!(say(door, post("/v1/messages", &words())).await.contains("$2.00 of $1.50 are spent"));
+    assert!(say(gateway, post("/v1/messages", &words())).await.contains("$2.00 of $1.50 are spent"));
     assert_eq!(guard.end().await.metered.unwrap().usd, Some(2.0));
 }

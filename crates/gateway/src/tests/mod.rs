@@ -1,4 +1,4 @@
-//! A job at the door: real connections, with names that lead to the test's own listeners.
+//! A job at the gateway: real connections, with names that lead to the test's own listeners.
 
 mod agents;
 mod budgets;
@@ -50,13 +50,13 @@ fn names(entries: &[&str]) -> EgressPolicy {
 
 fn opened(access: EgressPolicy, reach: Dialer, limits: ProxyLimits) -> (SocketAddr, ProxyHandle) {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let door = listener.local_addr().unwrap();
-    (door, EgressProxy::with(access, reach, limits).serve(listener).unwrap())
+    let gateway = listener.local_addr().unwrap();
+    (gateway, EgressProxy::with(access, reach, limits).serve(listener).unwrap())
 }
 
 /// Says something, and hears all that is answered until the connection is closed.
-async fn say(door: SocketAddr, words: impl AsRef<[u8]>) -> String {
-    let mut stream = TcpStream::connect(door).await.unwrap();
+async fn say(gateway: SocketAddr, words: impl AsRef<[u8]>) -> String {
+    let mut stream = TcpStream::connect(gateway).await.unwrap();
     // What is refused midway may be closed before all was said.
     let _ = stream.write_all(words.as_ref()).await;
     let mut heard = Vec::new();
@@ -65,8 +65,8 @@ async fn say(door: SocketAddr, words: impl AsRef<[u8]>) -> String {
 }
 
 /// Asks for a tunnel; the answer's head, and the connection.
-async fn connect(door: SocketAddr, target: &str) -> (String, TcpStream) {
-    let mut stream = TcpStream::connect(door).await.unwrap();
+async fn connect(gateway: SocketAddr, target: &str) -> (String, TcpStream) {
+    let mut stream = TcpStream::connect(gateway).await.unwrap();
     let words = format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\nConnection: close\r\n\r\n");
     stream.write_all(words.as_bytes()).await.unwrap();
     let mut head = Vec::new();

@@ -36,9 +36,12 @@ async fn the_key_is_put_in_outside_and_what_the_job_sent_for_one_is_dropped() {
         ),
     ] {
         let service = FakeUpstream::start(|_| message(3, 4)).await;
-        let (door, guard) =
-            opened(service.door(provider, GatewayBudget::default()), leading_home(), ProxyLimits::default());
-        let heard = say(door, post(path, &words())).await;
+        let (gateway, guard) = opened(
+            service.policy(provider, GatewayBudget::default()),
+            leading_home(),
+            ProxyLimits::default(),
+        );
+        let heard = say(gateway, post(path, &words())).await;
         assert!(heard.starts_with("HTTP/1.1 200") && heard.contains("Hello"), "{heard}");
         let [request] = &service.heard()[..] else { panic!("one request") };
         assert_eq!(request.line, line);
@@ -60,12 +63,12 @@ async fn an_answer_passes_as_it_comes_and_is_counted_while_it_does() {
     let (send, answer) = streamed();
     let answer = std::sync::Mutex::new(Some(answer));
     let service = FakeUpstream::start(move |_| answer.lock().unwrap().take().unwrap()).await;
-    let (door, guard) = opened(
-        service.door(Provider::Anthropic, GatewayBudget::default()),
+    let (gateway, guard) = opened(
+        service.policy(Provider::Anthropic, GatewayBudget::default()),
         leading_home(),
         ProxyLimits::default(),
     );
-    let mut job = TcpStream::connect(door).await.unwrap();
+    let mut job = TcpStream::connect(gateway).await.unwrap();
     job.write_all(post("/v1/messages", &words()).as_bytes()).await.unwrap();
     let start = json!({ "type": "message_start", "message": { "model": "m",
         "usage": { "input_tokens": 10, "cache_read_input_tokens": 20, "cache_creation_input_tokens": 30,
@@ -96,8 +99,11 @@ async fn an_answer_passes_as_it_comes_and_is_counted_while_it_does() {
 async fn a_job_has_a_few_operations_and_not_the_account() {
     for provider in [Provider::Anthropic, Provider::OpenAi] {
         let service = FakeUpstream::start(|_| json_answer(&json!({ "data": [] }))).await;
-        let (door, guard) =
-            opened(service.door(provider, GatewayBudget::default()), leading_home(), ProxyLimits::default());
+        let (gateway, guard) = opened(
+            service.policy(provider, GatewayBudget::default()),
+            leading_home(),
+            ProxyLimits::default(),
+        );
         for path in [
             "/v1/files",
             "/v1/messages/batches",
@@ -114,14 +120,15 @@ async fn a_job_has_a_few_operations_and_not_the_account() {
             "/v1//messages",
             "/v1/messages%3F",
         ] {
-            let heard = say(door, post(path, &words())).await;
+            let heard = say(gateway, post(path, &words())).await;
             assert!(heard.starts_with("HTTP/1.1 404") && heard.contains("\"error\""), "{path}: {heard}");
         }
         let looks = "HEAD / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
-        assert!(say(door, looks).await.starts_with("HTTP/1.1 200"));
+        assert!(say(gateway, looks).await.starts_with("HTTP/1.1 200"));
         assert_eq!(service.heard().len(), 0);
-        let named = format!("http://127.0.0.1:{}/v1/models", door.port());
-        let heard = say(door, format!("GET {named} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")).await;
+        let named = format!("http://127.0.0.1:{}/v1/models", gateway.port());
+        let heard =
+            say(gateway, format!("GET {named} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")).await;
         assert!(heard.starts_with("HTTP/1.1 200"), "the door taken for a proxy to itself: {heard}");
         assert_eq!(service.heard().len(), 1);
         let record = guard.end().await;
@@ -133,21 +140,21 @@ async fn a_job_has_a_few_operations_and_not_the_account() {
 #[tokio::test]
 async fn what_would_be_a_way_out_through_the_service_is_no_way_out() {
     let service = FakeUpstream::start(|_| message(3, 4)).await;
-    let (door, guard) = opened(
-        service.door(Provider::Anthropic, GatewayBudget::default()),
+    let (gateway, guard) = opened(
+        service.policy(Provider::Anthropic, GatewayBudget::default()),
         leading_home(),
         ProxyLimits::default(),
     );
     let mut asked = words();
     asked["mcp_servers"] = json!([{ "type": "url", "url": "https://evil.example" }]);
     asked["tools"] = json!([{ "type": "web_fetch_20250910", "name": "web_fetch" }, { "name": "Bash" }]);
-    assert!(say(door, post("/v1/messages", &asked)).await.starts_with("HTTP/1.1 200"));
+    assert!(say(gateway, post("/v1/messages", &asked)).await.starts_with("HTTP/1.1 200"));
     let body: Value = serde_json::from_str(&service.heard()[0].body).unwrap();
     assert_eq!((body.get("mcp_servers"), &body["tools"]), (None, &json!([{ "name": "Bash" }])));
     let mut asked = words();
     let source = json!({ "type": "url", "url": "https://evil.example/?secret" });
     asked["messages"][0]["content"] = json!([{ "type": "image", "source": source }]);
-    let heard = say(door, post("/v1/messages", &asked)).await;
+    let heard = say(gateway, post("/v1/messages", &asked)).await;
     assert!(heard.starts_with("HTTP/1.1 400") && heard.contains("other servers"), "{heard}");
     assert_eq!(service.heard().len(), 1);
     let record = guard.end().await;
@@ -161,15 +168,15 @@ async fn a_service_that_repeats_the_key_does_not_tell_it_to_the_job() {
     answer.headers_mut().insert("x-echo", KEY.parse().unwrap());
     let answer = std::sync::Mutex::new(Some(answer));
     let service = FakeUpstream::start(move |_| answer.lock().unwrap().take().unwrap()).await;
-    let access = service.door(Provider::Anthropic, GatewayBudget::default());
+    let access = service.policy(Provider::Anthropic, GatewayBudget::default());
     assert!(!format!("{access:?}").contains(KEY));
-    let (door, guard) = opened(access, leading_home(), ProxyLimits::default());
+    let (gateway, guard) = opened(access, leading_home(), ProxyLimits::default());
     let (begin, rest) = KEY.split_at(7);
     for piece in ["data: you sent ", begin, rest, "\n\ndata: ", KEY, "\n\ndata: ", begin] {
         send.send(piece.to_owned()).unwrap();
     }
     drop(send);
-    let heard = say(door, post("/v1/messages", &words())).await;
+    let heard = say(gateway, post("/v1/messages", &words())).await;
     assert_eq!(heard.matches(&"*".repeat(KEY.len())).count(), 2, "{heard}");
     assert!(heard.ends_with(&format!("{begin}\r\n0\r\n\r\n")), "what only begins as the key passes: {heard}");
     assert!(!heard.contains(KEY) && !heard.contains(rest), "{heard}");
@@ -184,12 +191,12 @@ async fn a_redirect_is_not_followed_with_the_key() {
         Response::builder().status(307).header("location", &to).body(whole("")).unwrap()
     })
     .await;
-    let (door, guard) = opened(
-        service.door(Provider::OpenAi, GatewayBudget::default()),
+    let (gateway, guard) = opened(
+        service.policy(Provider::OpenAi, GatewayBudget::default()),
         leading_home(),
         ProxyLimits::default(),
     );
-    let heard = say(door, post("/v1/responses", &words())).await;
+    let heard = say(gateway, post("/v1/responses", &words())).await;
     assert!(heard.starts_with("HTTP/1.1 502") && !heard.contains("location"), "{heard}");
     assert_eq!((service.heard().len(), elsewhere.heard().len()), (1, 0));
     drop(guard);
@@ -200,19 +207,19 @@ async fn a_request_has_an_end_and_a_size() {
     let service = FakeUpstream::start(|_| message(1, 1)).await;
     let limits =
         ProxyLimits { request_bytes: 1_000, body: Duration::from_millis(300), ..ProxyLimits::default() };
-    let (door, guard) =
-        opened(service.door(Provider::Anthropic, GatewayBudget::default()), leading_home(), limits);
+    let (gateway, guard) =
+        opened(service.policy(Provider::Anthropic, GatewayBudget::default()), leading_home(), limits);
     let mut large = words();
     large["system"] = json!("x".repeat(2_000));
-    assert!(say(door, post("/v1/messages", &large)).await.starts_with("HTTP/1.1 413"));
+    assert!(say(gateway, post("/v1/messages", &large)).await.starts_with("HTTP/1.1 413"));
     let head =
         "POST /v1/messages HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n";
     let chunked = format!("{head}7d0\r\n{}\r\n0\r\n\r\n", "x".repeat(2_000));
-    assert!(say(door, chunked).await.starts_with("HTTP/1.1 413"));
+    assert!(say(gateway, chunked).await.starts_with("HTTP/1.1 413"));
     let never = "POST /v1/messages HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 100\r\n\r\n{";
-    assert!(say(door, never).await.starts_with("HTTP/1.1 400"));
+    assert!(say(gateway, never).await.starts_with("HTTP/1.1 400"));
     let empty = "POST /v1/messages HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
-    assert!(say(door, empty).await.starts_with("HTTP/1.1 400"));
+    assert!(say(gateway, empty).await.starts_with("HTTP/1.1 400"));
     assert_eq!(service.heard().len(), 0);
     assert_eq!(guard.end().await.metered.unwrap().requests, 0);
 }

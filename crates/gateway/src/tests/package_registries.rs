@@ -65,8 +65,8 @@ fn pip(service: &FakeUpstream) -> EgressPolicy {
 #[tokio::test]
 async fn the_credential_is_put_in_outside_and_what_the_job_sent_for_one_is_dropped() {
     let service = index(|_| page("hello")).await;
-    let (door, open) = opened(pip(&service), leading_home(), ProxyLimits::default());
-    let heard = say(door, get("/registries/corp/simple/wheel/?a=b")).await;
+    let (gateway, open) = opened(pip(&service), leading_home(), ProxyLimits::default());
+    let heard = say(gateway, get("/registries/corp/simple/wheel/?a=b")).await;
     assert!(heard.starts_with("HTTP/1.1 200") && heard.ends_with("hello\r\n0\r\n\r\n"), "{heard}");
     let asked = service.heard().pop().unwrap();
     assert_eq!(asked.line, "GET /api/pypi/all/simple/wheel/?a=b");
@@ -93,8 +93,9 @@ async fn a_token_is_sent_as_each_kind_has_it() {
         let credential = RegistryCredential::Token("t0ken-t0ken".into());
         let registry =
             PackageRegistry { credential, ..registry(kind, &format!("http://{}/x", service.address)) };
-        let (door, _open) = opened(policy(vec![upstream(registry)]), leading_home(), ProxyLimits::default());
-        say(door, get("/registries/corp/se/rd/serde")).await;
+        let (gateway, _open) =
+            opened(policy(vec![upstream(registry)]), leading_home(), ProxyLimits::default());
+        say(gateway, get("/registries/corp/se/rd/serde")).await;
         let asked = service.heard().pop().unwrap();
         assert_eq!(asked.line, "GET /x/se/rd/serde");
         assert_eq!(asked.headers["authorization"], header, "{kind}");
@@ -104,7 +105,7 @@ async fn a_token_is_sent_as_each_kind_has_it() {
 #[tokio::test]
 async fn a_job_may_only_read_and_only_what_lies_below_the_registrys_address() {
     let service = index(|_| page("hello")).await;
-    let (door, open) = opened(pip(&service), leading_home(), ProxyLimits::default());
+    let (gateway, open) = opened(pip(&service), leading_home(), ProxyLimits::default());
     for path in [
         "/registries/corp/../../security/api-key",
         "/registries/corp/%2e%2e/%2e%2e/security/api-key",
@@ -116,19 +117,19 @@ async fn a_job_may_only_read_and_only_what_lies_below_the_registrys_address() {
         "/registries/corp@evil.example/simple/",
         "/npm/@corp%2fwidgets",
     ] {
-        let heard = say(door, get(path)).await;
+        let heard = say(gateway, get(path)).await;
         assert!(heard.starts_with("HTTP/1.1 403"), "{path}: {heard}");
     }
     for method in ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND"] {
         let words = get("/registries/corp/simple/").replace("GET ", &format!("{method} "));
-        let heard = say(door, words).await;
+        let heard = say(gateway, words).await;
         assert!(heard.starts_with("HTTP/1.1 403") && heard.contains("may only read"), "{method}: {heard}");
     }
     assert_eq!(service.heard().len(), 0, "nothing of this was passed on");
     assert!(open.end().await.refused.len() >= 10);
-    let (door, _open) = opened(names(&[]), leading_home(), ProxyLimits::default());
+    let (gateway, _open) = opened(names(&[]), leading_home(), ProxyLimits::default());
     assert!(
-        say(door, get("/registries/corp/simple/")).await.starts_with("HTTP/1.1 403"),
+        say(gateway, get("/registries/corp/simple/")).await.starts_with("HTTP/1.1 403"),
         "without registries"
     );
 }
@@ -148,27 +149,27 @@ async fn a_redirect_is_not_followed_with_the_credential() {
         _ => sends_to("http://[::nowhere"),
     })
     .await;
-    let (door, open) = opened(pip(&service), leading_home(), ProxyLimits::default());
-    let heard = say(door, get("/registries/corp/packages/stored.whl")).await;
+    let (gateway, open) = opened(pip(&service), leading_home(), ProxyLimits::default());
+    let heard = say(gateway, get("/registries/corp/packages/stored.whl")).await;
     assert!(heard.starts_with("HTTP/1.1 200") && heard.contains("a wheel"), "{heard}");
     assert!(!heard.contains("signed"), "what says who may read stays outside");
     let asked = storage.heard().pop().unwrap();
     assert_eq!((asked.line.as_str(), asked.headers.get("authorization")), ("GET /stored?signed=1", None));
-    let heard = say(door, get("/registries/corp/packages/moved.whl")).await;
+    let heard = say(gateway, get("/registries/corp/packages/moved.whl")).await;
     assert!(
         heard.starts_with("HTTP/1.1 302")
             && heard.contains("location: /registries/corp/packages/there.whl?x=1"),
         "{heard}"
     );
     for file in ["outside.whl", "up.whl", "file.whl", "address.whl", "user.whl", "other.whl"] {
-        let heard = say(door, get(&format!("/registries/corp/packages/{file}"))).await;
+        let heard = say(gateway, get(&format!("/registries/corp/packages/{file}"))).await;
         assert!(heard.starts_with("HTTP/1.1 403") && heard.contains("it sends us"), "{file}: {heard}");
     }
     assert_eq!(storage.heard().len(), 1);
     drop(open);
     // Storage at an address near this machine is none.
-    let (door, _open) = opened(pip(&service), leading_to(&["127.0.0.1"]), ProxyLimits::default());
-    let heard = say(door, get("/registries/corp/packages/stored.whl")).await;
+    let (gateway, _open) = opened(pip(&service), leading_to(&["127.0.0.1"]), ProxyLimits::default());
+    let heard = say(gateway, get("/registries/corp/packages/stored.whl")).await;
     assert!(heard.starts_with("HTTP/1.1 502") && heard.contains("is a loopback address"), "{heard}");
     assert_eq!(storage.heard().len(), 1);
 }
@@ -187,9 +188,9 @@ async fn a_registry_that_repeats_the_credential_does_not_tell_it_to_the_job() {
             .unwrap()
     })
     .await;
-    let (door, _open) = opened(pip(&service), leading_home(), ProxyLimits::default());
+    let (gateway, _open) = opened(pip(&service), leading_home(), ProxyLimits::default());
     for path in ["/registries/corp/simple/wheel/", "/registries/corp/packages/a.whl"] {
-        let heard = say(door, get(path)).await;
+        let heard = say(gateway, get(path)).await;
         assert!(heard.starts_with("HTTP/1.1 200") && heard.contains("*************"), "{heard}");
         for secret in [PASSWORD, BASIC, "hunter2", "set-cookie", "www-authenticate", "etag"] {
             assert!(!heard.contains(secret), "{path} {secret}: {heard}");
@@ -203,8 +204,8 @@ async fn a_credential_that_is_not_taken_is_told_to_who_runs_the_server() {
         Response::builder().status(StatusCode::UNAUTHORIZED).body(whole(format!("no {PASSWORD}"))).unwrap()
     })
     .await;
-    let (door, open) = opened(pip(&service), leading_home(), ProxyLimits::default());
-    let heard = say(door, get("/registries/corp/simple/wheel/")).await;
+    let (gateway, open) = opened(pip(&service), leading_home(), ProxyLimits::default());
+    let heard = say(gateway, get("/registries/corp/simple/wheel/")).await;
     assert!(
         heard.starts_with("HTTP/1.1 403") && heard.contains("registries.corp in journeyman.toml"),
         "{heard}"
@@ -260,9 +261,9 @@ async fn a_registrys_name_leads_where_its_entry_says_and_not_to_this_machine() {
     let told = async |url: &str, within: Option<&str>, leads_to: &str| {
         let within = within.map(str::to_owned);
         let registry = PackageRegistry { within, ..registry(RegistryKind::Pip, url) };
-        let (door, _open) =
+        let (gateway, _open) =
             opened(policy(vec![upstream(registry)]), leading_to(&[leads_to]), ProxyLimits::default());
-        say(door, get("/registries/corp/simple/")).await
+        say(gateway, get("/registries/corp/simple/")).await
     };
     let local = format!("http://localhost:{port}/simple");
     assert!(told(&local, None, "127.0.0.1").await.starts_with("HTTP/1.1 200"));

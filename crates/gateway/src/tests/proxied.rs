@@ -34,8 +34,8 @@ fn unknowing(proxy: OutgoingProxy) -> Dialer {
 #[tokio::test]
 async fn behind_a_proxy_a_listed_name_goes_through_it_although_nobody_here_knows_the_name() {
     let (proxy, asked) = proxy().await;
-    let (door, _open) = opened(names(&["registry.example"]), unknowing(proxy), ProxyLimits::default());
-    let (head, _stream) = connect(door, "registry.example:443").await;
+    let (gateway, _open) = opened(names(&["registry.example"]), unknowing(proxy), ProxyLimits::default());
+    let (head, _stream) = connect(gateway, "registry.example:443").await;
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
     assert!(asked.await.unwrap().starts_with("CONNECT registry.example:443 HTTP/1.1\r\n"));
 }
@@ -47,11 +47,11 @@ async fn behind_a_proxy_the_list_holds_and_so_does_what_is_known_of_an_address()
     assert!(connect(unlisted.0, "other.example:443").await.0.starts_with("HTTP/1.1 403"));
     for address in ["127.0.0.1", "169.254.169.254", "10.0.0.1"] {
         let near = Dialer { proxy: Some(proxy.clone()), ..leading_to(&[address]) };
-        let (door, _open) = opened(names(&["registry.example"]), near, ProxyLimits::default());
-        assert!(connect(door, "registry.example:443").await.0.starts_with("HTTP/1.1 403"), "{address}");
+        let (gateway, _open) = opened(names(&["registry.example"]), near, ProxyLimits::default());
+        assert!(connect(gateway, "registry.example:443").await.0.starts_with("HTTP/1.1 403"), "{address}");
     }
     // Who is reached without the proxy is looked up as ever.
-    let (door, _open) = opened(names(&["a.near.example"]), unknowing(proxy), ProxyLimits::default());
-    assert!(connect(door, "a.near.example:443").await.0.starts_with("HTTP/1.1 502"));
+    let (gateway, _open) = opened(names(&["a.near.example"]), unknowing(proxy), ProxyLimits::default());
+    assert!(connect(gateway, "a.near.example:443").await.0.starts_with("HTTP/1.1 502"));
     assert!(!asked.is_finished(), "the proxy heard of none of it");
 }

@@ -69,8 +69,8 @@ impl FakeUpstream {
         self.heard.lock().unwrap().clone()
     }
 
-    /// A door to it, with the key in the provider's way; a thousand tokens of the model `m` cost a dollar.
-    pub(super) fn door(&self, provider: Provider, budget: GatewayBudget) -> EgressPolicy {
+    /// A policy that leads to it, with the key in the provider's way; a thousand tokens of the model `m` cost a dollar.
+    pub(super) fn policy(&self, provider: Provider, budget: GatewayBudget) -> EgressPolicy {
         let base = match provider {
             Provider::Anthropic => format!("http://{}/base", self.address),
             Provider::OpenAi => format!("http://{}/base/v1", self.address),

@@ -40,9 +40,9 @@ async fn tripwire() -> (u16, Arc<AtomicUsize>) {
 #[tokio::test]
 async fn a_job_talks_with_a_host_that_is_allowed() {
     let (port, host) = host(hello_to("a.registry.example").len()).await;
-    let (door, guard) =
+    let (gateway, guard) =
         opened(names(&[&format!("*.registry.example:{port}")]), leading_home(), ProxyLimits::default());
-    let (head, mut stream) = connect(door, &format!("A.Registry.example.:{port}")).await;
+    let (head, mut stream) = connect(gateway, &format!("A.Registry.example.:{port}")).await;
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
     let hello = hello_to("a.registry.example");
     stream.write_all(&hello).await.unwrap();
@@ -62,23 +62,23 @@ async fn a_job_talks_with_a_host_that_is_allowed() {
 #[tokio::test]
 async fn what_is_not_on_the_list_is_refused_with_what_is_and_where_that_is_set() {
     let (port, reached) = tripwire().await;
-    let (door, guard) = opened(names(&["registry.example"]), leading_home(), ProxyLimits::default());
+    let (gateway, guard) = opened(names(&["registry.example"]), leading_home(), ProxyLimits::default());
     for _ in 0..2 {
         let target = format!("evil.example:{port}");
-        let heard = say(door, format!("CONNECT {target} HTTP/1.1\r\nConnection: close\r\n\r\n")).await;
+        let heard = say(gateway, format!("CONNECT {target} HTTP/1.1\r\nConnection: close\r\n\r\n")).await;
         assert!(heard.starts_with("HTTP/1.1 403"), "{heard}");
         for part in [&*target, "by HTTPS: registry.example.", "network.setup in journeyman.toml"] {
             assert!(heard.contains(part), "{heard}");
         }
     }
     let heard =
-        say(door, format!("CONNECT registry.example:{port} HTTP/1.1\r\nConnection: close\r\n\r\n")).await;
+        say(gateway, format!("CONNECT registry.example:{port} HTTP/1.1\r\nConnection: close\r\n\r\n")).await;
     assert!(heard.starts_with("HTTP/1.1 403"), "another port is another entry: {heard}");
     for url in ["http://registry.example/simple/", "http://127.0.0.1/", "https://registry.example/"] {
-        let heard = say(door, format!("GET {url} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")).await;
+        let heard = say(gateway, format!("GET {url} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")).await;
         assert!(heard.starts_with("HTTP/1.1 403") && heard.contains("only HTTPS passes"), "{heard}");
     }
-    let heard = say(door, "POST /v1/messages HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await;
+    let heard = say(gateway, "POST /v1/messages HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await;
     assert!(heard.starts_with("HTTP/1.1 403") && heard.contains("no model"), "{heard}");
     let record = guard.end().await;
     assert_eq!(reached.load(Ordering::SeqCst), 0);
@@ -110,8 +110,8 @@ async fn a_name_that_leads_near_this_machine_is_refused() {
         &["127.0.0.1", "1.1.1.1"],
     ] {
         let access = names(&[&format!("allowed.example:{port}")]);
-        let (door, guard) = opened(access, leading_to(addresses), ProxyLimits::default());
-        let (head, _) = connect(door, &format!("allowed.example:{port}")).await;
+        let (gateway, guard) = opened(access, leading_to(addresses), ProxyLimits::default());
+        let (head, _) = connect(gateway, &format!("allowed.example:{port}")).await;
         assert!(head.starts_with("HTTP/1.1 403"), "{addresses:?}: {head}");
         let record = guard.end().await;
         assert!(record.refused[0].why.contains("leads to"), "{record:?}");
@@ -124,7 +124,7 @@ async fn this_machine_is_not_reached_by_any_spelling() {
     let (port, reached) = tripwire().await;
     // The system's own resolver, and a list that names it.
     let access = names(&[&format!("localhost:{port}")]);
-    let (door, guard) = opened(access, Dialer::of_this_machine(None), ProxyLimits::default());
+    let (gateway, guard) = opened(access, Dialer::of_this_machine(None), ProxyLimits::default());
     let hosts = [
         "localhost",
         "LOCALHOST.",
@@ -146,7 +146,7 @@ async fn this_machine_is_not_reached_by_any_spelling() {
     ];
     let mut got_through = Vec::new();
     for host in hosts {
-        let (head, _) = connect(door, &format!("{host}:{port}")).await;
+        let (head, _) = connect(gateway, &format!("{host}:{port}")).await;
         let refused = head.starts_with("HTTP/1.1 403") || head.starts_with("HTTP/1.1 400");
         got_through.extend((!refused).then(|| format!("{host}: {head}")));
     }
@@ -174,14 +174,15 @@ async fn a_name_is_looked_up_once_and_the_address_that_was_checked_is_the_one() 
         objection: |_, address| (address.to_string() != "127.0.0.1").then_some("is another"),
         proxy: None,
     };
-    let (door, guard) = opened(names(&[&format!("allowed.example:{port}")]), reach, ProxyLimits::default());
-    let (head, mut stream) = connect(door, &format!("allowed.example:{port}")).await;
+    let (gateway, guard) =
+        opened(names(&[&format!("allowed.example:{port}")]), reach, ProxyLimits::default());
+    let (head, mut stream) = connect(gateway, &format!("allowed.example:{port}")).await;
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
     stream.write_all(&hello_to("allowed.example")).await.unwrap();
     stream.shutdown().await.unwrap();
     timeout(LONG, host).await.unwrap().unwrap();
     assert_eq!(asked.load(Ordering::SeqCst), 1);
-    let (head, _) = connect(door, &format!("allowed.example:{port}")).await;
+    let (head, _) = connect(gateway, &format!("allowed.example:{port}")).await;
     assert!(head.starts_with("HTTP/1.1 403"), "a new connection is a new question: {head}");
     drop(guard);
 }
@@ -201,8 +202,8 @@ async fn one_address_of_many_names_is_open_for_one_of_them() {
             heard
         });
         let access = names(&[&format!("allowed.example:{port}")]);
-        let (door, guard) = opened(access, leading_home(), ProxyLimits::default());
-        let (_, mut stream) = connect(door, &format!("allowed.example:{port}")).await;
+        let (gateway, guard) = opened(access, leading_home(), ProxyLimits::default());
+        let (_, mut stream) = connect(gateway, &format!("allowed.example:{port}")).await;
         stream.write_all(&begins).await.unwrap();
         stream.shutdown().await.unwrap();
         let mut heard = Vec::new();

@@ -174,13 +174,13 @@ struct BubblewrapProcess {
 }
 
 impl BubblewrapProcess {
-    /// Opens the door, where there is one, and then lets the job begin. Answers with the first process of its
+    /// Opens the socket, where there is one, and then lets the job begin. Answers with the first process of its
     /// namespace; none, when bubblewrap ended before it made one, and has said why.
     async fn begin(&mut self, network: SandboxNetwork) -> io::Result<Option<Pid>> {
         let Some(status) = &mut self.status else { return Ok(None) };
         let Some(first) = status.first_process().await? else { return Ok(None) };
         match network {
-            SandboxNetwork::Gateway(door) => door.open_inside(first).await?,
+            SandboxNetwork::Gateway(socket) => socket.open_inside(first).await?,
             SandboxNetwork::None | SandboxNetwork::Host => {}
         }
         if let Some(lifeline) = &mut self.lifeline {

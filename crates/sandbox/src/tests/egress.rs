@@ -30,11 +30,11 @@ fn says(port: u16, word: &str) -> String {
 async fn a_job_reaches_us_by_its_door_and_nothing_else() {
     for mode in every_mode() {
         let place = SandboxFixture::new(mode).await;
-        let door = place.sandbox.egress_socket(answering).unwrap();
-        let port = door.port();
+        let socket = place.sandbox.egress_socket(answering).unwrap();
+        let port = socket.port();
         let script = says(port, "first") + &says(port, "'the last'");
         let mut job = place.job(&["bash", "-c", &script]);
-        job.network = SandboxNetwork::Gateway(door);
+        job.network = SandboxNetwork::Gateway(socket);
         let (ended, out, err) = place.run(job).await;
         assert_eq!(
             (ended.exit, out.as_str()),

@@ -119,72 +119,68 @@ known! {
     PUBLIC_URL: "server.public_url", Url, Optional("https://journeyman.example.org"),
         "the server's public address";
     DRAIN_SECONDS: "server.drain_seconds", Integer(0, 86_400), Is("0"),
-        "seconds that agents and tests under way may go on after SIGTERM, while nothing new is begun; set systemd's \
-         `TimeoutStopSec` to 20 more; `0`: they are stopped and run again at the next start";
+        "seconds that running agents and tests get after SIGTERM; set systemd's `TimeoutStopSec` to 20 more; `0`: they \
+         are stopped and run again at the next start";
     API_TOKEN: "server.api_token", Secret(16), Optional("…"),
-        "bearer token for the REST API, such as `openssl rand -hex 32` makes; without it the API is closed";
+        "bearer token for the REST API, such as from `openssl rand -hex 32`; without it the API is closed";
     ENVIRONMENT_FILE: "server.environment_file", Text, Optional("journeyman.env"),
-        "a file with lines `NAME=VALUE` that are added to the environment, such as an agent's `ANTHROPIC_API_KEY`; only the \
-         user that runs Journeyman may read it";
+        "a file with lines `NAME=VALUE` that are added to the environment, such as an agent's `ANTHROPIC_API_KEY`; \
+         readable only by the user that runs Journeyman";
 
     API_URL: "github.api_url", Url, Is("https://api.github.com"),
         "for GitHub Enterprise Server `https://HOST/api/v3`";
     APP_ID: "github.app_id", Integer(1, u64::MAX / 2), Required("123456"),
         "from the App's page";
     PRIVATE_KEY_PATH: "github.private_key_path", Text, Required("app.pem"),
-        "the private key that you downloaded from the App's page; only the user that runs Journeyman may read it; not needed \
-         where systemd hands over a credential `app.pem`, which is taken first";
+        "the private key from the App's page, readable only by the user that runs Journeyman; a systemd credential \
+         `app.pem` takes precedence";
     WEBHOOK_SECRET: "github.webhook_secret", Secret(16), Required("the secret that you gave to GitHub"),
-        "the webhook secret that you entered on the App's page; with `deliveries = \"pull\"` none is needed";
+        "the webhook secret from the App's page; not needed with `deliveries = \"pull\"`";
     WEBHOOK_SECRET_PREVIOUS: "github.webhook_secret_previous", Secret(16), Optional("…"),
         "the previous secret, also accepted while you rotate it";
     CLIENT_ID: "github.client_id", Text, Optional("Iv23liAbCdEfGhIjKlMn"),
-        "the App's client ID, with which people sign in to the dashboard as on GitHub; needs `server.public_url`, and \
+        "the App's client ID, for sign-in to the dashboard with GitHub; needs `server.public_url`, and \
          `SERVER/sign-in/github/back` as a callback URL on the App's page";
     CLIENT_SECRET: "github.client_secret", Secret(16), Optional("…"),
-        "a client secret of the App, from its page; with `client_id`";
+        "a client secret from the App's page; with `client_id`";
     DELIVERIES: "github.deliveries", Choice(&["webhook", "pull"]), Is("webhook"),
-        "`pull`: Journeyman asks GitHub every few seconds what happened, so that it needs no public address; the App's \
-         webhook stays active, at any address";
+        "`pull`: Journeyman polls GitHub every few seconds and needs no public address; the App's webhook stays active, \
+         at any address";
 
     SIGNING_KEY_FILE: "signing.key_file", Text, Optional("/etc/journeyman/signing"),
-        "signs every commit that is published: a private key of ssh or gpg, without a passphrase, used by this machine's \
-         `ssh-keygen` or `gpg`; only the user that runs Journeyman may read it; without it commits are not signed";
+        "signs every published commit: a private key of ssh or gpg, without a passphrase, readable only by the user \
+         that runs Journeyman";
     SIGNING_COMMITTER: "signing.committer", Text, Optional("Journeyman <journeyman@example.org>"),
-        "the committer of signed commits; GitHub verifies them if this is a verified address of the account that has the \
-         public key as a signing key";
+        "the committer of signed commits: a verified address of the GitHub account that has the public key as a signing \
+         key";
 
     STORE_URL: "store.url", Secret(1), Is("sqlite://journeyman.db"),
-        "deliveries, orders and journals; a file begins at the folder of the settings; for PostgreSQL \
-         `postgres://USER@HOST/DATABASE`";
+        "deliveries, orders and journals; for PostgreSQL `postgres://USER@HOST/DATABASE`";
 
     CA_FILE: "network.ca_file", Text, Optional("/etc/ssl/corporate-ca.pem"),
-        "certificates in PEM that are trusted in addition to the system's: for GitHub, git, models, registries";
+        "certificates in PEM that are trusted in addition to the system's";
 
     NOTIFICATIONS_URL: "notifications.url", Secret(1), Optional("https://chat.example.org/hooks/…"),
-        "where a message is posted when an order needs a person, or is done; a secret where whoever knows it can post there, \
-         as with Slack; without it none is sent; see docs/OPERATIONS.md";
+        "where to post a message when an order needs a person or is done; see docs/OPERATIONS.md";
     NOTIFICATIONS_SECRET: "notifications.secret", Secret(16), Optional("…"),
-        "what messages are signed with, as GitHub signs its webhooks: HMAC-SHA256 of the body, in `X-Hub-Signature-256`";
+        "signs messages as GitHub signs its webhooks, in `X-Hub-Signature-256`";
     NOTIFICATIONS_FORMAT: "notifications.format", Choice(&["json", "slack"]), Is("json"),
-        "`slack`: a text, as Slack's incoming webhooks and others take it";
-
+        "`slack`: a text, for Slack's incoming webhooks and the like";
 
     DATA_DIR: "data.dir", Text, Is("data"),
-        "mirrors, workspaces and artifacts, gigabytes for large repositories; it begins at the folder of the settings";
+        "mirrors, workspaces and artifacts, gigabytes for large repositories";
     DATA_KEEP_GIB: "data.keep_gib", Integer(0, 1_000_000), Is("50"),
-        "GiB of environments and images; beyond that, those unused for longest are removed; `0`: none is kept unused";
+        "GiB of environments and images; beyond that, the least recently used are deleted; `0`: none is kept unused";
 
     KEEP_ARTIFACTS: "retention.artifact_days", Integer(0, 100_000), Is("90"),
-        "days to keep an order's artifacts (agent streams, test output, sessions) after it came to rest; `0`: forever";
+        "days to keep an order's artifacts after it came to rest; `0`: forever; see docs/OPERATIONS.md";
     KEEP_JOURNALS: "retention.journal_days", Integer(0, 100_000), Is("365"),
-        "days to keep an order's journal, receipt and costs after it came to rest, and always while its pull request is \
-         open; `0`: forever; see docs/OPERATIONS.md";
+        "the same for its journal, receipt and costs; always kept while its pull request is open";
 
     LABEL: "defaults.label", Name(50), Is("journeyman"),
         "the label that starts an order";
     AGENT: "defaults.agent", Name(40), Is("claude"),
-        "the agent for roles that were given no other";
+        "the agent for roles without another";
     PIPELINE: "defaults.pipeline", Name(200), Is("issue-to-pr"),
         "the stages of an order: a pipeline's name or its file; see docs/PIPELINES.md";
 
@@ -194,86 +190,81 @@ known! {
     CONCURRENT_ORDERS: "limits.concurrent_orders", Integer(1, 256), Is("4"),
         "orders that run at the same time; others wait";
     ORDER_MINUTES: "limits.order_minutes", Integer(1, 10_080), Is("60"),
-        "minutes for one order, from its start or its last `/retry`; time spent waiting for people is not counted";
+        "minutes for one order, from its start or its last `/retry`, without time spent waiting for people";
     ORDER_USD: "limits.order_usd", Amount(10_000.0), Is("5.0"),
-        "dollars for one order, as the agents report them";
+        "dollars for one order";
     ORDER_RUNS: "limits.order_runs", Integer(1, 10_000), Is("60"),
-        "agent runs for one order; a repository may set lower limits for minutes, dollars and runs";
+        "agent runs for one order; a repository may set lower limits than these three";
     TEST_SECONDS: "limits.test_seconds", Integer(1, 86_400), Is("600"),
         "seconds for one test run";
     SETUP_SECONDS: "limits.setup_seconds", Integer(1, 86_400), Is("600"),
         "seconds for installing what the tests need";
     DAY_USD: "limits.per_day.WHOSE.usd", Amount(1_000_000.0), Optional("100"),
-        "dollars per day (UTC): for each `repository`, for each person who asks (`sender`; API requests count toward no \
-         sender), or for `all` together";
+        "dollars per day (UTC): for each `repository`, for each person who asks (`sender`), or for `all` together";
     DAY_MINUTES: "limits.per_day.WHOSE.minutes", Integer(1, 1_000_000), Optional("300"),
         "the same for working minutes of agents";
     DAY_RUNS: "limits.per_day.WHOSE.runs", Integer(1, 1_000_000), Optional("200"),
         "the same for agent runs";
 
     SANDBOX_MODE: "sandbox.mode", Choice(&["bubblewrap", "none"]), Is("bubblewrap"),
-        "`none` runs agents and tests without a sandbox, with your user's rights; every receipt says so";
+        "`none` runs agents and tests without a sandbox, with your user's rights";
     SANDBOX_READ: "sandbox.read", Paths, Is(""),
         "more folders that agents and tests may read, such as a toolchain; absolute paths";
     SANDBOX_MEMORY: "sandbox.memory_mib", Integer(64, 1 << 24), Is("8192"),
-        "MiB of memory for one job (an agent, a setup or a test run), including its temporary files";
+        "MiB of memory for one job, including its temporary files";
     SANDBOX_DISK: "sandbox.disk_mib", Integer(64, 1 << 30), Is("32768"),
         "total MiB in a job's writable folders, including existing content";
     SETUP_NETWORK: "sandbox.setup_network", List, Is("registries"),
-        "hosts that a repository's `setup` may reach over HTTPS: names, `registries` for the public ones of its \
-         package managers, `*` for any public host, `registry.corp at 10.0.0.0/8` for one in your own network";
+        "hosts that a repository's `setup` may reach over HTTPS: names, `registries` for the public ones of its package \
+         managers, `*` for any public host, `registry.corp at 10.0.0.0/8` for one in your own network";
     SETUP_NETWORK_FOR_CHANGES: "sandbox.setup_network_for_changes", Truth, Is("false"),
-        "whether the setup of a change that edits manifests, lockfiles or install scripts has this network too";
+        "whether `setup_network` also holds for a change that edits manifests, lockfiles or install scripts";
     TEST_NETWORK: "sandbox.test_network", List, Is(""),
         "hosts that tests may reach, if their repository also lists them in `network`";
     HOST_REGISTRIES: "sandbox.host_registries", Truth, Is("true"),
-        "whether a `setup` uses the package indexes that this machine's own pip, npm and cargo are set to; name others in \
-         `[registries.NAME]`";
+        "whether a `setup` uses the index addresses of this machine's own pip, npm and cargo";
 
     REGISTRY_KIND: "registries.NAME.kind", Choice(&["pip", "npm", "cargo", "go", "maven"]), Optional("pip"),
-        "which package managers have their packages from it: `pip` (a simple index, for uv too), `npm` (for pnpm, yarn \
-         and bun too), `cargo` (a sparse index), `go` (a module proxy) or `maven` (for Gradle too)";
+        "`pip` (a simple index, for uv too), `npm` (for pnpm, yarn and bun too), `cargo` (a sparse index), `go` (a \
+         module proxy) or `maven` (for Gradle too)";
     REGISTRY_URL: "registries.NAME.url", Url, Optional("https://packages.example.org/pypi/simple/"),
-        "its address, as its package manager has it; `http` only on loopback, at private addresses and with `at`";
+        "its address; `http` only on loopback, at private addresses and with `at`";
     REGISTRY_MIRROR: "registries.NAME.mirror", Truth, Is("false"),
-        "whether it stands in for the public registry of its kind; otherwise it is asked in addition";
+        "whether it replaces the public registry of its kind";
     REGISTRY_SCOPES: "registries.NAME.scopes", List, Is(""),
         "what comes from it: for `npm` scopes (`@example`), for `go` patterns of modules without public checksums \
          (`go.example.org/*`), for `maven` what it mirrors (`central`)";
     REGISTRY_USER: "registries.NAME.user", Text, Optional("ci"),
-        "the user whose password `key_env` or `key_file` holds; without it that is a token";
+        "the user of the password in `key_env` or `key_file`; without it that is a token";
     REGISTRY_KEY_ENV: "registries.NAME.key_env", Text, Optional("EXAMPLE_REGISTRY_TOKEN"),
-        "the *name* of the environment variable with the password or token; it never enters a sandbox";
+        "the *name* of the environment variable with the password or token";
     REGISTRY_KEY_FILE: "registries.NAME.key_file", Text, Optional("/etc/journeyman/registry.token"),
         "a file with the password or token, instead of a variable";
     REGISTRY_AT: "registries.NAME.at", Text, Optional("10.0.0.0/8"),
-        "the network that its private addresses have to lie in; without it any private address will do";
+        "the network of its private addresses; if unset, any private address is accepted";
 
     RUNTIME: "agents.NAME.runtime", Choice(&["claude", "command", "api"]), Depends("for `claude`: `claude`", "claude"),
         "`claude`, `command` for any program, or `api` for a model's HTTP API";
     PROGRAM: "agents.NAME.program", Command, Depends("for `claude`: `[\"claude\"]`", "claude"),
-        "the program and its first arguments: a name, or a path, which begins at the settings' file";
+        "the program and its first arguments: a name, or a path relative to the settings' file";
     MODEL: "agents.NAME.model", Text, Optional("claude-sonnet-5-5"),
         "the model to ask for";
     ENV: "agents.NAME.env", List, Is(""),
-        "names of environment variables that the agent gets from Journeyman's environment; it gets no others; those whose \
-         name or value looks like a secret are removed from everything that is kept or published";
+        "names of environment variables that the agent gets from Journeyman's; values of those that look like secrets \
+         are removed from everything that is kept or published";
     RESUMES: "agents.NAME.resumes", Truth, Is("false"),
-        "for `command`: whether it continues the conversation that `JOURNEYMAN_SESSION` names; without it, it gets its whole \
-         task again in every round; see docs/YOUR_AGENT.md";
+        "for `command`: whether it continues the conversation that `JOURNEYMAN_SESSION` names; see docs/YOUR_AGENT.md";
     READ: "agents.NAME.read", Paths, Is(""),
-        "more folders that its sandbox may read, such as the one with the program; absolute paths";
+        "more folders that its sandbox may read; absolute paths";
     NETWORK: "agents.NAME.network", List, Is(""),
-        "hosts that it may reach in addition to its model's service: `docs.example.org`, `*.example.org`, \
-         `registry.corp at 10.0.0.0/8`";
+        "hosts that it may reach besides its model's service: `docs.example.org`, `*.example.org`, `registry.corp at \
+         10.0.0.0/8`";
     PROVIDER: "agents.NAME.provider", Choice(&["anthropic", "openai"]), Optional("anthropic"),
-        "for `api`: `anthropic` (Messages) or `openai` (chat completions, which most self-hosted model servers \
-         support)";
+        "for `api`: `anthropic` (Messages) or `openai` (chat completions)";
     BASE_URL: "agents.NAME.base_url", Url, Depends("the provider's", "https://api.anthropic.com"),
         "for `api`: the service's address; `http` only on loopback and private addresses";
     KEY_ENV: "agents.NAME.key_env", Text, Depends("the provider's", "ANTHROPIC_API_KEY"),
-        "for `api`: the *name* of the environment variable with the key; with a `base_url` it has no default, and \
-         without it no key is sent";
+        "for `api`: the *name* of the environment variable with the key; no default with a `base_url`";
     MAX_OUTPUT_TOKENS: "agents.NAME.max_output_tokens", Integer(1, 10_000_000), Is("32000"),
         "for `api`: the most tokens of one answer";
 

@@ -119,37 +119,36 @@ known! {
     PUBLIC_URL: "server.public_url", Url, Optional("https://journeyman.example.org"),
         "the server's public address";
     DRAIN_SECONDS: "server.drain_seconds", Integer(0, 86_400), Is("0"),
-        "seconds that running agents and tests get after SIGTERM; set systemd's `TimeoutStopSec` to 20 more; `0`: they \
-         are stopped and run again at the next start";
+        "seconds that running agents and tests get after SIGTERM, before they are stopped and run again at the next \
+         start; set systemd's `TimeoutStopSec` to 20 more";
     API_TOKEN: "server.api_token", Secret(16), Optional("…"),
         "bearer token for the REST API, such as from `openssl rand -hex 32`; without it the API is closed";
     ENVIRONMENT_FILE: "server.environment_file", Text, Optional("journeyman.env"),
-        "a file with lines `NAME=VALUE` that are added to the environment, such as an agent's `ANTHROPIC_API_KEY`; \
-         readable only by the user that runs Journeyman";
+        "a file with lines `NAME=VALUE` for the environment, such as an agent's `ANTHROPIC_API_KEY`; readable only by \
+         the server's user";
 
     API_URL: "github.api_url", Url, Is("https://api.github.com"),
         "for GitHub Enterprise Server `https://HOST/api/v3`";
     APP_ID: "github.app_id", Integer(1, u64::MAX / 2), Required("123456"),
         "from the App's page";
     PRIVATE_KEY_PATH: "github.private_key_path", Text, Required("app.pem"),
-        "the private key from the App's page, readable only by the user that runs Journeyman; a systemd credential \
-         `app.pem` takes precedence";
+        "the private key from the App's page, readable only by the server's user; a systemd credential `app.pem` takes \
+         precedence";
     WEBHOOK_SECRET: "github.webhook_secret", Secret(16), Required("the secret that you gave to GitHub"),
         "the webhook secret from the App's page; not needed with `deliveries = \"pull\"`";
     WEBHOOK_SECRET_PREVIOUS: "github.webhook_secret_previous", Secret(16), Optional("…"),
         "the previous secret, also accepted while you rotate it";
     CLIENT_ID: "github.client_id", Text, Optional("Iv23liAbCdEfGhIjKlMn"),
         "the App's client ID, for sign-in to the dashboard with GitHub; needs `server.public_url`, and \
-         `SERVER/sign-in/github/back` as a callback URL on the App's page";
+         `SERVER/sign-in/github/back` as the App's callback URL";
     CLIENT_SECRET: "github.client_secret", Secret(16), Optional("…"),
         "a client secret from the App's page; with `client_id`";
     DELIVERIES: "github.deliveries", Choice(&["webhook", "pull"]), Is("webhook"),
-        "`pull`: Journeyman polls GitHub every few seconds and needs no public address; the App's webhook stays active, \
-         at any address";
+        "`pull`: Journeyman polls GitHub every few seconds and needs no public address; the App's webhook stays active";
 
     SIGNING_KEY_FILE: "signing.key_file", Text, Optional("/etc/journeyman/signing"),
-        "signs every published commit: a private key of ssh or gpg, without a passphrase, readable only by the user \
-         that runs Journeyman";
+        "signs every published commit: a private key of ssh or gpg, without a passphrase, readable only by the server's \
+         user";
     SIGNING_COMMITTER: "signing.committer", Text, Optional("Journeyman <journeyman@example.org>"),
         "the committer of signed commits: a verified address of the GitHub account that has the public key as a signing \
          key";
@@ -182,13 +181,13 @@ known! {
     AGENT: "defaults.agent", Name(40), Is("claude"),
         "the agent for roles without another";
     PIPELINE: "defaults.pipeline", Name(200), Is("issue-to-pr"),
-        "the stages of an order: a pipeline's name or its file; see docs/PIPELINES.md";
+        "a pipeline's name or its file; see docs/PIPELINES.md";
 
     TEMPLATES_DIR: "templates.dir", Text, Optional("/etc/journeyman/templates"),
         "a folder with `pipelines/*.yaml`, `agents/*.yaml` and `commands/*.md` that replace built-in ones by name";
 
     CONCURRENT_ORDERS: "limits.concurrent_orders", Integer(1, 256), Is("4"),
-        "orders that run at the same time; others wait";
+        "orders that run at the same time";
     ORDER_MINUTES: "limits.order_minutes", Integer(1, 10_080), Is("60"),
         "minutes for one order, from its start or its last `/retry`, without time spent waiting for people";
     ORDER_USD: "limits.order_usd", Amount(10_000.0), Is("5.0"),
@@ -209,14 +208,14 @@ known! {
     SANDBOX_MODE: "sandbox.mode", Choice(&["bubblewrap", "none"]), Is("bubblewrap"),
         "`none` runs agents and tests without a sandbox, with your user's rights";
     SANDBOX_READ: "sandbox.read", Paths, Is(""),
-        "more folders that agents and tests may read, such as a toolchain; absolute paths";
+        "more folders that agents and tests may read; absolute paths";
     SANDBOX_MEMORY: "sandbox.memory_mib", Integer(64, 1 << 24), Is("8192"),
         "MiB of memory for one job, including its temporary files";
     SANDBOX_DISK: "sandbox.disk_mib", Integer(64, 1 << 30), Is("32768"),
-        "total MiB in a job's writable folders, including existing content";
+        "MiB in a job's writable folders, including existing content";
     SETUP_NETWORK: "sandbox.setup_network", List, Is("registries"),
-        "hosts that a repository's `setup` may reach over HTTPS: names, `registries` for the public ones of its package \
-         managers, `*` for any public host, `registry.corp at 10.0.0.0/8` for one in your own network";
+        "hosts that a `setup` may reach over HTTPS: names, `registries` for the public ones of its package managers, \
+         `*` for any public host, `registry.corp at 10.0.0.0/8` for one in your own network";
     SETUP_NETWORK_FOR_CHANGES: "sandbox.setup_network_for_changes", Truth, Is("false"),
         "whether `setup_network` also holds for a change that edits manifests, lockfiles or install scripts";
     TEST_NETWORK: "sandbox.test_network", List, Is(""),

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use journeyman_order::length::MOST_IN_A_SENTENCE;
+use journeyman_order::bounds::MOST_IN_A_SENTENCE;
 use journeyman_order::settings::plain_folder;
 use journeyman_order::{RepositorySettings, UnrunProject, UnrunReason};
 

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::bounds::MOST_IN_A_SENTENCE;
 use super::comparison::{Comparison, ComparisonVerdict, TestList};
 use super::feedback::{Category, Feedback, Finding, Severity};
 use super::ids::{CommitSha, TreeSha};
-use super::length::MOST_IN_A_SENTENCE;
 use super::moves::EffectOutcome;
 use super::pipeline::Check;
 use super::scrutiny::Objection;

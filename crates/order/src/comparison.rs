@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::command_run::{Exit, TestCounts};
+use crate::bounds::MOST_LISTED;
 
 /// What was read of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -74,15 +75,12 @@ pub enum TestCaseStatus {
     Skipped,
 }
 
-/// The most tests of a list that are named.
-pub const MOST_NAMED: usize = 200;
-
 /// A list of tests: how many, and the first of them by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TestList {
     /// How many there are.
     pub total: u64,
-    /// The first [`MOST_NAMED`] of them.
+    /// The first [`MOST_LISTED`] of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
 }
@@ -90,7 +88,7 @@ pub struct TestList {
 impl TestList {
     pub fn add(&mut self, name: &str) {
         self.total = self.total.saturating_add(1);
-        if self.names.len() < MOST_NAMED {
+        if self.names.len() < MOST_LISTED {
             self.names.push(name.to_owned());
         }
     }

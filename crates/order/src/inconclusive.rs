@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::length::MOST_IN_A_SENTENCE;
+use super::bounds::MOST_IN_A_SENTENCE;
 
 /// What is missing where no check failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

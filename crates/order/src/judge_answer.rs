@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use super::answer;
 use super::feedback::{Feedback, Severity};
 use super::moves::Diagnosis;
+use crate::bounds::LONGEST_TEXT;
 
 const MOST_FINDINGS: usize = 50;
-const LONGEST_TEXT: usize = 4_000;
 /// The field in which a verifier speaks of tests by name.
 const CHANGED_TESTS: &str = "changed_tests";
 

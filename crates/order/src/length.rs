@@ -3,8 +3,6 @@
 /// GitHub takes no longer body of an issue, a comment or a pull request, in characters.
 pub const LONGEST_BODY: usize = 65_536;
 
-/// Names in one sentence; of more it says how many there are.
-pub const MOST_IN_A_SENTENCE: usize = 5;
 /// What stands where a text was cut.
 pub const CUT_NOTE: &str = "*Shortened: what follows does not fit here.*";
 

@@ -9,6 +9,7 @@ pub mod agent_run;
 mod answer;
 pub mod artifact;
 pub mod backoff;
+pub mod bounds;
 pub mod byte_order_mark;
 pub mod change_kind;
 pub mod checks;

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::bounds::MOST_IN_A_SENTENCE;
+
 /// Where so many mutants of the changed lines were tried and none was noticed, the tests do not look at those lines.
 const ENOUGH_MUTANTS: u32 = 3;
 
@@ -53,9 +55,8 @@ impl MutantTally {
 
     /// The files that cannot be read, in words; none where there are none.
     pub(super) fn unread_words(&self) -> Option<String> {
-        const MOST: usize = 3;
-        let named = self.unread.iter().take(MOST).cloned().collect::<Vec<_>>().join(", ");
-        match (self.unread.len(), self.unread.len().saturating_sub(MOST)) {
+        let named = self.unread.iter().take(MOST_IN_A_SENTENCE).cloned().collect::<Vec<_>>().join(", ");
+        match (self.unread.len(), self.unread.len().saturating_sub(MOST_IN_A_SENTENCE)) {
             (0, _) => None,
             (_, 0) => Some(format!("{named} cannot be read")),
             (_, more) => Some(format!("{named} and {more} more cannot be read")),

@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::bounds::{LONGEST_LINE, MOST_NAMED};
+
 /// What can be chosen for one order.
 pub const OPTIONS: [&str; 3] = ["pipeline", "agent", "base"];
-/// A key, or a value, that is longer is prose.
-const LONGEST_WORD: usize = 200;
-const MOST_OPTIONS: usize = 10;
 
 /// What was said with the word that asks for an order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,7 +27,7 @@ impl OrderRequest {
     pub fn of(text: &str) -> Self {
         let mut rest = text.trim_start_matches([' ', '\t']);
         let mut options = BTreeMap::new();
-        while options.len() < MOST_OPTIONS {
+        while options.len() < MOST_NAMED {
             let (word, after) = rest.split_at(rest.find(char::is_whitespace).unwrap_or(rest.len()));
             let Some((key, value)) = option(word) else { break };
             options.insert(key.to_owned(), value.to_owned());
@@ -79,7 +78,7 @@ impl OrderRequest {
 fn option(word: &str) -> Option<(&str, &str)> {
     let (key, value) = word.split_once('=')?;
     let is_key = (1..=24).contains(&key.len()) && key.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
-    (is_key && (1..=LONGEST_WORD).contains(&value.len())).then_some((key, value))
+    (is_key && (1..=LONGEST_LINE).contains(&value.len())).then_some((key, value))
 }
 
 #[cfg(test)]

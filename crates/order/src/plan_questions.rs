@@ -2,12 +2,11 @@
 //!
 //! May know: the plan's text. Must never know: who is asked, and when.
 
+use crate::bounds::{LONGEST_MESSAGE, LONGEST_NAME};
 use crate::length::shorten;
 
 /// More are not asked at once.
 const MOST: usize = 10;
-/// Characters of one.
-const LONGEST: usize = 600;
 
 /// What a plan asks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -120,7 +119,7 @@ impl QuestionList {
         let more = blocks.len().saturating_sub(MOST);
         let plain = |block: QuestionBlock| {
             let text: String = block.text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-            shorten(text.trim(), LONGEST)
+            shorten(text.trim(), LONGEST_MESSAGE)
         };
         Self { asked: blocks.into_iter().take(MOST).map(plain).collect(), more }
     }
@@ -192,11 +191,10 @@ fn item(line: &str) -> Option<&str> {
 
 /// Whether it says that there is none.
 fn is_none(text: &str) -> bool {
-    const LONGEST_NONE: usize = 60;
     let said = text.trim_matches(|c: char| !c.is_alphanumeric() && c != '?').to_lowercase();
     let first = said.split(|c: char| !c.is_alphanumeric() && c != '/').next().unwrap_or_default();
     let says = matches!(first, "none" | "n/a" | "nothing" | "no");
-    says && !said.contains('?') && said.chars().count() <= LONGEST_NONE
+    says && !said.contains('?') && said.chars().count() <= LONGEST_NAME
 }
 
 #[cfg(test)]
@@ -280,6 +278,6 @@ mod tests {
         let plan = format!("## Open questions\n{}", format!("- {}\n", "why ".repeat(500)).repeat(50));
         let open = PlanQuestions::of(&plan).open;
         assert_eq!((open.asked.len(), open.more), (MOST, 40));
-        assert!(open.asked.iter().all(|question| question.chars().count() <= LONGEST));
+        assert!(open.asked.iter().all(|question| question.chars().count() <= LONGEST_MESSAGE));
     }
 }

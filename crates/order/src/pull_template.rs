@@ -1,8 +1,5 @@
 //! The repository's own template of a pull request's text, and what somebody filled in.
 
-/// The most of a template that counts, in characters.
-pub const LONGEST_TEMPLATE: usize = 10_000;
-
 /// A template that was filled in: every heading of it is there, in its order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilledTemplate {

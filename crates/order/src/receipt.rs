@@ -20,9 +20,7 @@ use super::scrutiny::Scrutiny;
 use super::surfaces::AttestationResult;
 use super::test_run::{CommandRun, TestCounts, TestRun, TestVerdict};
 use super::verdict::Verdict;
-
-/// Refusals that a receipt names.
-const MOST_REFUSED: usize = 50;
+use crate::bounds::MOST_LISTED;
 
 /// What was verified. Made from the journal alone.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -232,7 +230,7 @@ pub fn refused(journal: &Journal) -> Vec<ReceiptRefusal> {
     each.flat_map(|(run, record)| {
         record.refused.iter().map(|refused| ReceiptRefusal { run: run.clone(), refused: refused.clone() })
     })
-    .take(MOST_REFUSED)
+    .take(MOST_LISTED)
     .collect()
 }
 

@@ -5,9 +5,7 @@ use super::checks;
 use super::comparison::ComparedBy;
 use super::scrutiny::{Scrutiny, TestChange};
 use super::test_run::TestRun;
-
-/// Lines of each kind that are told.
-const MOST: usize = 20;
+use crate::bounds::MOST_NAMED;
 
 /// Tests of the base that are others now and that are told; about those that fail as they were, the reviewer is asked by name.
 const MOST_CHANGED: usize = 50;
@@ -38,7 +36,11 @@ fn beside(scrutiny: &Scrutiny, lines: &mut Vec<String>) {
     lines.extend(scrutiny.shown().map(|shown| match &shown.tests[..] {
         [] => format!("{}.", shown.text),
         tests => {
-            format!("{}: {}.", shown.text, tests.iter().take(MOST).cloned().collect::<Vec<_>>().join(", "))
+            format!(
+                "{}: {}.",
+                shown.text,
+                tests.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ")
+            )
         }
     }));
     lines.extend(scrutiny.died.iter().map(|died| format!("{}.", died.sentence())));
@@ -66,7 +68,7 @@ fn beside(scrutiny: &Scrutiny, lines: &mut Vec<String>) {
             run.sentence()
         ));
         let open = run.statements.iter().filter(|statement| statement.is_for() != Some(true));
-        lines.extend(open.take(MOST).map(|statement| format!("- {}", statement.sentence())));
+        lines.extend(open.take(MOST_NAMED).map(|statement| format!("- {}", statement.sentence())));
     }
     if !scrutiny.unnamed_inputs.is_empty() {
         lines.push(format!(
@@ -78,12 +80,16 @@ fn beside(scrutiny: &Scrutiny, lines: &mut Vec<String>) {
         let line = remark.line.map(|line| format!(":{line}")).unwrap_or_default();
         format!("Remark: {}{line}: {}", remark.path, remark.what)
     });
-    lines.extend(remarks.take(MOST));
-    lines.extend(scrutiny.dependencies.iter().take(MOST).map(|what| format!("Dependency: {what}")));
+    lines.extend(remarks.take(MOST_NAMED));
+    lines.extend(scrutiny.dependencies.iter().take(MOST_NAMED).map(|what| format!("Dependency: {what}")));
     if let Some(tally) = &scrutiny.mutants {
         lines.push(format!("{} of {} mutants of the changed lines are caught.", tally.caught, tally.tried));
-        lines.extend(tally.survivors.iter().take(MOST).map(|survivor| format!("- not caught: {survivor}")));
-        lines.extend(tally.not_tried_in().iter().take(MOST).map(|what| format!("- not tried in {what}")));
+        lines.extend(
+            tally.survivors.iter().take(MOST_NAMED).map(|survivor| format!("- not caught: {survivor}")),
+        );
+        lines.extend(
+            tally.not_tried_in().iter().take(MOST_NAMED).map(|what| format!("- not tried in {what}")),
+        );
     }
     if comparison.by != ComparedBy::Test {
         lines.push("Not looked at: single tests, since the runner does not name them.".to_owned());

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::names::{NAME_RULE, RoleName};
 use super::schema::schema_validator;
 use super::yaml;
+use crate::bounds::LARGEST_SETTINGS;
 
 /// `templates/agents/NAME.yaml`, or a repository's or a server's own in its place.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -54,15 +55,12 @@ pub enum Tool {
 #[error("{}", yaml::in_one_line(.0))]
 pub struct InvalidRole(pub Vec<String>);
 
-/// The most bytes that a role's file may have.
-pub const MOST_ROLE_BYTES: usize = 64 * 1024;
-
 impl Role {
     /// Reads and holds against the rules. The file may be a repository's: whatever is in it, reading it ends soon.
     pub fn parse(yaml: &str) -> Result<Self, InvalidRole> {
-        if yaml.len() > MOST_ROLE_BYTES {
+        if yaml.len() > LARGEST_SETTINGS {
             let bytes = yaml.len();
-            let problem = format!("the file has {bytes} bytes, at most {MOST_ROLE_BYTES} are read");
+            let problem = format!("the file has {bytes} bytes, at most {LARGEST_SETTINGS} are read");
             return Err(InvalidRole(vec![problem]));
         }
         let (read, _) = yaml::read_with_places::<Self>(yaml);

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use crate::bounds::MOST_IN_A_SENTENCE;
+
 /// Fewer commits than this show no habit.
 const FEWEST: usize = 5;
 /// In percent: what so many do is the habit.
 const HABIT: usize = 60;
 const LONGEST_PREFIX: usize = 40;
-const MOST_NAMED: usize = 8;
 
 /// The types of Conventional Commits, as its specification and the tools around it know them.
 const TYPES: [&str; 11] =
@@ -128,7 +129,7 @@ fn prefixes(titles: &[&str]) -> Vec<String> {
     }
     let mut counted: Vec<(&str, usize)> = counts.into_iter().collect();
     counted.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    counted.into_iter().take(MOST_NAMED).map(|(name, _)| name.to_owned()).collect()
+    counted.into_iter().take(MOST_IN_A_SENTENCE).map(|(name, _)| name.to_owned()).collect()
 }
 
 #[cfg(test)]

@@ -14,9 +14,6 @@ use serde_saphyr::{DefaultMessageFormatter, MessageFormatter, Options};
 use super::length::shorten;
 pub use super::yaml_tree::{YamlStep, YamlTree};
 
-/// Problems that are told of one file; more help nobody.
-pub(crate) const MOST_PROBLEMS: usize = 20;
-
 /// Something that is wrong with a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct YamlProblem {

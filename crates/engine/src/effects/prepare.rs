@@ -5,8 +5,9 @@ use super::{EffectContext, EffectResult, never, soon};
 use crate::SETTINGS_FILE;
 use journeyman_config::{RepositoryTemplatesError, ServerTemplates, load_repository_templates};
 use journeyman_github::GitAccess;
+use journeyman_order::bounds::LONGEST_DOCUMENT;
 use journeyman_order::moves::{AgentTask, AgentTaskWorkspace, Retry};
-use journeyman_order::pull_template::{LONGEST_TEMPLATE, may_hold_template, template_path};
+use journeyman_order::pull_template::{may_hold_template, template_path};
 use journeyman_order::{CommitSha, EffectError, EffectOutcome, RepositorySettings, byte_order_mark};
 use journeyman_workspace::{GitError, JournaledCommits, Remote, Workspaces};
 
@@ -252,5 +253,5 @@ struct FetchedBase {
 fn text_of_template(bytes: Vec<u8>) -> Option<String> {
     let text = String::from_utf8(bytes).ok()?.replace("\r\n", "\n").replace('\0', "\u{fffd}");
     let text = byte_order_mark::strip(&text);
-    Some(text.chars().take(LONGEST_TEMPLATE).collect::<String>()).filter(|text| !text.trim().is_empty())
+    Some(text.chars().take(LONGEST_DOCUMENT).collect::<String>()).filter(|text| !text.trim().is_empty())
 }

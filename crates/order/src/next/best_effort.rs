@@ -20,8 +20,8 @@ use super::super::settlement::Settlement;
 use super::super::signal::{SignalKind, SlashCommand};
 use super::super::trace::OrderTrace;
 
-/// How often a best-effort move is tried.
-const MOST_ATTEMPTS: usize = 4;
+/// How often a best-effort move is tried, and the status; the work does not wait for them.
+pub(super) const MOST_ATTEMPTS: usize = 4;
 
 /// The best-effort moves of one look at the journal.
 pub(super) struct BestEffortMoves<'a> {

@@ -21,11 +21,9 @@ use super::verdict::Verdict;
 
 mod best_effort;
 
-use self::best_effort::BestEffortMoves;
+use self::best_effort::{BestEffortMoves, MOST_ATTEMPTS};
 
-/// How often the status is tried before it is left as it is; the work does not wait for it.
-const MOST_STATUS_ATTEMPTS: usize = 4;
-/// The last one: nobody else says how an order ended, and whatever GitHub answers may be over in an hour.
+/// How often the last status is tried: nobody else says how an order ended, and whatever GitHub answers may be over in an hour.
 const MOST_LAST_STATUS_ATTEMPTS: usize = 12;
 
 /// What to do next.
@@ -221,7 +219,7 @@ fn status(
                     troubles.push((entry.at, trouble.retry));
                     let tries = troubles.iter().filter(|(_, retry)| *retry != Retry::Outage);
                     let is_owed = is_last && shown == revision;
-                    let most = if is_owed { MOST_LAST_STATUS_ATTEMPTS } else { MOST_STATUS_ATTEMPTS };
+                    let most = if is_owed { MOST_LAST_STATUS_ATTEMPTS } else { MOST_ATTEMPTS };
                     if tries.count() >= most {
                         (open, settled_revision) = (None, shown);
                     }

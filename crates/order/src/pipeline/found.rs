@@ -71,7 +71,7 @@ impl<'a> PipelineDiagnostics<'a> {
     pub(super) fn end(mut self) -> Vec<PipelineProblem> {
         self.problems.sort();
         self.problems.dedup();
-        self.problems.truncate(crate::yaml::MOST_PROBLEMS);
+        self.problems.truncate(crate::bounds::MOST_NAMED);
         self.problems
     }
 }

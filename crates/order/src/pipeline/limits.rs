@@ -1,7 +1,5 @@
 //! How much a pipeline may hold. A file that needs more is a mistake or an attack.
 
-/// The most bytes that a pipeline's file may have.
-pub const MOST_BYTES: usize = 64 * 1024;
 /// The most stages that a pipeline may have.
 pub const MOST_STAGES: usize = 50;
 /// The most rounds of a verifier, and the most retries of a run.
@@ -12,8 +10,6 @@ pub(crate) const MOST_RUNS: u32 = 3;
 /// How often an agent is asked whose answer is of no use.
 pub(crate) const MOST_QUESTIONS: u32 = 2;
 
-/// Roles that judge at the same time, each in a sandbox of its own.
-pub(super) const MOST_VERIFIERS: usize = 4;
 /// A day.
 pub(super) const LONGEST_RUN_SECONDS: u64 = 24 * 3_600;
 pub(super) const MOST_DOLLARS: f64 = 10_000.0;

@@ -28,8 +28,8 @@ mod verifiers;
 mod version;
 
 pub use condition::Condition;
-pub use limits::{MOST_BYTES, MOST_ROUNDS, MOST_STAGES};
 pub(crate) use limits::{MOST_QUESTIONS, MOST_RUNS};
+pub use limits::{MOST_ROUNDS, MOST_STAGES};
 pub use most_runs::MostRuns;
 pub use problem::{InvalidPipeline, PipelineProblem};
 pub use seconds::Seconds;

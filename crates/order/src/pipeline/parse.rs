@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::found::PipelineDiagnostics;
-use super::limits::MOST_BYTES;
 use super::problem::{InvalidPipeline, PipelineProblem};
 use super::{Check, Pipeline, StageKind, graph, references, rules};
+use crate::bounds::LARGEST_SETTINGS;
 use crate::names::is_name;
 use crate::role::Role;
 use crate::yaml::{self, YamlProblem};
@@ -53,8 +53,8 @@ struct Known<'a> {
 }
 
 fn read(yaml: &str, known: Known<'_>) -> Result<Pipeline, InvalidPipeline> {
-    if yaml.len() > MOST_BYTES {
-        let problem = format!("the file has {} bytes, at most {MOST_BYTES} are read", yaml.len());
+    if yaml.len() > LARGEST_SETTINGS {
+        let problem = format!("the file has {} bytes, at most {LARGEST_SETTINGS} are read", yaml.len());
         return Err(invalid(PipelineProblem { line: None, column: None, stage: None, field: None, problem }));
     }
     let (read, tree) = yaml::read_with_places::<Pipeline>(yaml);

@@ -1,10 +1,11 @@
 //! The rules that one stage is held to by itself.
 
 use super::found::PipelineDiagnostics;
-use super::limits::{LONGEST_RUN_SECONDS, MOST_DOLLARS, MOST_ROUNDS, MOST_VERIFIERS};
+use super::limits::{LONGEST_RUN_SECONDS, MOST_DOLLARS, MOST_ROUNDS};
 use super::problem::quoted;
 use super::references::{GIVEN, INPUTS, VariableReference, is_filled_in, references};
 use super::{Check, Escalation, Stage, StageKind, StageOutput, StageStart};
+use crate::bounds::MOST_SIDE_BY_SIDE;
 use crate::names::{COMMAND_RULE, NAME_RULE, NamingError, RoleName, StageName, is_command_name, is_name};
 use crate::schema::schema_validator;
 use crate::yaml_tree::YamlPathSegment;
@@ -143,8 +144,11 @@ fn hold_checks(stage: &Stage, wrong: &mut ProblemSink<'_>) {
         wrong(&path, "the check `verifier` needs a role that judges; add `verifier: ROLE`".to_owned());
     }
     let roles = stage.verifier.roles();
-    if roles.len() > MOST_VERIFIERS {
-        wrong(&verifier, format!("`verifier` is at most {MOST_VERIFIERS} roles, these are {}", roles.len()));
+    if roles.len() > MOST_SIDE_BY_SIDE {
+        wrong(
+            &verifier,
+            format!("`verifier` is at most {MOST_SIDE_BY_SIDE} roles, these are {}", roles.len()),
+        );
     }
     if let Some((_, role)) = roles.iter().enumerate().find(|(place, role)| roles[..*place].contains(role)) {
         wrong(&verifier, format!("`verifier` names {} twice", quoted(role)));

@@ -4,13 +4,11 @@ use super::judge::RoundCheck;
 use super::signal_log::ResumeCommand;
 use super::worker::Worker;
 use super::{Replay, Suspension};
+use crate::bounds::LONGEST_DOCUMENT;
 use crate::judge_answer;
 use crate::moves::{AgentTask, AgentTaskWorkspace, Diagnosis, DiagnosisDecision, Rework};
 use crate::pipeline::{Escalation, MOST_QUESTIONS};
 use crate::trace::{CandidateWork, RoundTrace};
-
-/// How much of the history the escalation's agent is told, in characters.
-const LONGEST_HISTORY: usize = 20_000;
 
 /// A set of rounds that came to its end.
 pub(crate) struct CheckExhaustion {
@@ -178,8 +176,8 @@ pub(crate) fn history(rounds: &[RoundTrace], best: Option<&CandidateWork>) -> St
                 text.push_str(&format!("  - {}{place}\n", finding.description));
             }
         }
-        if text.len() > LONGEST_HISTORY {
-            text = text.chars().take(LONGEST_HISTORY).collect();
+        if text.len() > LONGEST_DOCUMENT {
+            text = text.chars().take(LONGEST_DOCUMENT).collect();
             text.push_str("\n… earlier rounds are left out\n");
             break;
         }

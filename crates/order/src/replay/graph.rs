@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use super::variables::{Variables, all_of};
 use super::{Replay, ReplayResult, Suspension};
+use crate::bounds::MOST_SIDE_BY_SIDE;
 use crate::conversation::{CommentTarget, NoticeComment};
 use crate::effect_name::ReservedWord;
 use crate::ids::{CommitSha, PullNumber};
@@ -14,9 +15,6 @@ use crate::settings::VerificationRequirement;
 use crate::settlement::Settlement;
 use crate::trace::{Acceptance, CandidateWork, StageChecksOutcome, StageState};
 use crate::verdict::Verdict;
-
-/// How many stages of one order run at the same time.
-const MOST_SIDE_BY_SIDE: usize = 4;
 
 pub(crate) struct StageResult {
     pub(crate) state: StageState,

@@ -7,14 +7,10 @@ use super::{Replay, Suspension};
 use crate::agent_run::AgentRun;
 use crate::answer;
 use crate::artifact::{self, ArtifactRules, CodeArtifact};
+use crate::bounds::{LARGEST_SOURCE, LONGEST_DOCUMENT};
 use crate::feedback::{Category, Feedback};
 use crate::moves::{AgentAnswerFormat, AgentTask, EffectOutcome, Move, MoveKey};
 use crate::pipeline::{Check, Stage, StageOutput};
-
-/// The longest answer that is passed on, in bytes; whole files come as an artifact.
-const LONGEST_RESULT: usize = 512 * 1024;
-/// More than this is no choice out of a list, in bytes.
-const LONGEST_CHOICE: usize = 20_000;
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "only runs of agents are looked at")]
 impl Replay<'_> {
@@ -32,8 +28,8 @@ impl Replay<'_> {
         let required = required.map(|role| role.required_fields.clone()).unwrap_or_default();
         let output = self.output(stage);
         // Everything that a stage answers stands in the prompts of those after it.
-        if result.len() > LONGEST_RESULT && output != StageOutput::CodeArtifact {
-            let said = format!("the answer has {} bytes, at most {LONGEST_RESULT} are read", result.len());
+        if result.len() > LARGEST_SOURCE && output != StageOutput::CodeArtifact {
+            let said = format!("the answer has {} bytes, at most {LARGEST_SOURCE} are read", result.len());
             return Ok(RoundOutcome::invalid_output(Feedback::failed(Category::InvalidOutput, said)));
         }
         match &output {
@@ -42,7 +38,7 @@ impl Replay<'_> {
             StageOutput::Text if result.is_empty() => Ok(RoundOutcome::invalid_output(no_result(run))),
             StageOutput::Text => Ok(fields(result.to_owned())),
             // A choice is a word or two; a book is read again at every step of the order.
-            StageOutput::OneOf(_) if result.len() > LONGEST_CHOICE => {
+            StageOutput::OneOf(_) if result.len() > LONGEST_DOCUMENT => {
                 Ok(RoundOutcome::invalid_output(Feedback::failed(
                     Category::InvalidOutput,
                     "the answer is far too long for one word of a list",

@@ -7,6 +7,7 @@ use super::{Replay, Suspension};
 use crate::agent_run::AgentRun;
 use crate::answer;
 use crate::artifact::CodeArtifact;
+use crate::bounds::{LONGEST_LINE, MOST_IN_A_SENTENCE};
 use crate::change_kind::ChangeKind;
 use crate::checks;
 use crate::commit_message;
@@ -25,12 +26,8 @@ use crate::test_run::{TestRun, TestVerdict};
 use crate::trace::{CandidateWork, OpenFindings, StageChecksOutcome};
 use crate::unrun::UnrunProject;
 
-/// Of what an import remarks on, as much as people are told.
-const MOST_WARNINGS: usize = 5;
-
 /// What a line of an answer begins with that says why no test can show the change, and how much of it is passed on.
 const NO_TEST: &str = "no test:";
-const MOST_SAID: usize = 300;
 
 /// Where a worker's commit stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,7 +67,7 @@ impl Replay<'_> {
             |because: &str| RoundOutcome::failed(RoundCheck::PushedCommit, nothing_pushed(because, &branch));
         let (pushed, tree, message, changed) = match seen.outcome {
             EffectOutcome::Imported { pushed, tree, message, changed, warnings } => {
-                for warning in warnings.iter().take(MOST_WARNINGS) {
+                for warning in warnings.iter().take(MOST_IN_A_SENTENCE) {
                     self.trace.note(warning.description.clone());
                 }
                 (pushed, tree, message, changed)
@@ -403,7 +400,7 @@ fn no_test_in_text(said: &str) -> Option<String> {
         let (head, rest) = line.split_at_checked(NO_TEST.len())?;
         head.eq_ignore_ascii_case(NO_TEST).then(|| rest.trim_matches(['*', '_', ' ']))
     })?;
-    Some(line.chars().take(MOST_SAID).collect()).filter(|words: &String| !words.is_empty())
+    Some(line.chars().take(LONGEST_LINE).collect()).filter(|words: &String| !words.is_empty())
 }
 
 fn texts_in(value: &serde_json::Value) -> Box<dyn Iterator<Item = &str> + '_> {

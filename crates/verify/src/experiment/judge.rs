@@ -9,8 +9,8 @@ use super::names::{is_of, without_parameters};
 use super::printed::{MOST_LOOKED_AT, PrintedFailures};
 use crate::compare::{compare, judged};
 use crate::verdict;
-use journeyman_order::comparison::{ComparedExits, MOST_NAMED};
-use journeyman_order::length::MOST_IN_A_SENTENCE;
+use journeyman_order::bounds::{MOST_IN_A_SENTENCE, MOST_LISTED};
+use journeyman_order::comparison::ComparedExits;
 use journeyman_order::scrutiny::{ChangedTest, TestChange};
 use journeyman_order::{
     ComparedBy, Comparison, ComparisonVerdict, Exit, Proof, ProofGrade, TestCaseStatus, TestCases, TestList,
@@ -324,7 +324,7 @@ fn proof(matrix: &ExperimentMatrix<'_>, comparison: &Comparison) -> Proof {
     }
     for (by, mut red) in [(ProofGrade::Test, by_test), (ProofGrade::Case, by_case)] {
         if !red.is_empty() {
-            red.truncate(MOST_NAMED);
+            red.truncate(MOST_LISTED);
             return Proof::Proven { by, red };
         }
     }
@@ -334,7 +334,7 @@ fn proof(matrix: &ExperimentMatrix<'_>, comparison: &Comparison) -> Proof {
     }
     of_new_names.extend(matrix.old_code_unloaded.iter().cloned());
     if !of_new_names.is_empty() {
-        of_new_names.truncate(MOST_NAMED);
+        of_new_names.truncate(MOST_LISTED);
         return Proof::NamesWhatIsNew { tests: of_new_names };
     }
     if old.exit != Some(Exit::Code(0)) && !not_loaded(&old).is_empty() {
@@ -390,7 +390,7 @@ fn of_tests_that_pass(matrix: &ExperimentMatrix<'_>, after: &TestCases, before: 
     let is_absent =
         |name: &&&String| !before.tests.contains_key(**name) && of_test(before, name) < of_test(after, name);
     let absent: Vec<String> =
-        ran.iter().filter(is_absent).map(|name| (*name).clone()).take(MOST_NAMED).collect();
+        ran.iter().filter(is_absent).map(|name| (*name).clone()).take(MOST_LISTED).collect();
     if !absent.is_empty() {
         return Proof::NamesWhatIsNew { tests: absent };
     }

@@ -3,6 +3,7 @@
 
 use super::branch::BaseUpdateOutcome;
 use super::{ConversationState, MOST_CI_ROUNDS};
+use crate::bounds::LONGEST_NAME;
 use crate::conversation::{
     CommentAuthor, FailingJob, PullRemark, PullRemarkSource, PullReviewThread, PullSnapshot,
 };
@@ -213,9 +214,8 @@ fn name(by: &CommentAuthor) -> String {
 
 /// The first line, cut.
 fn in_short(text: &str) -> String {
-    const LONGEST: usize = 160;
     let line = text.trim().lines().next().unwrap_or_default();
-    let mut short: String = line.chars().take(LONGEST).collect();
+    let mut short: String = line.chars().take(LONGEST_NAME).collect();
     if short.len() < line.len() || text.trim().lines().count() > 1 {
         short.push('…');
     }

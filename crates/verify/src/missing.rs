@@ -3,14 +3,12 @@
 
 use std::sync::LazyLock;
 
+use journeyman_order::bounds::{LARGEST_SOURCE, LONGEST_LINE};
 use journeyman_order::{Exit, TestReport};
 use regex::Regex;
 
 use super::text::plain;
 
-const LONGEST: usize = 300;
-/// What of the end of an output is looked at, in bytes.
-const MOST_READ: usize = 256 << 10;
 /// Of an output, what is taken for its end.
 const LAST_LINES: usize = 5;
 /// As a shell ends when a program cannot be started, or is not there.
@@ -94,7 +92,7 @@ pub fn telling_line(output: &str) -> Option<String> {
     );
     let has_form = |line: &&str| form.is_some_and(|form| form.is_match(line));
     let line = lines().find(has_form).or_else(|| lines().find(is_error)).or_else(|| lines().next_back())?;
-    Some(line.chars().take(LONGEST).collect())
+    Some(line.chars().take(LONGEST_LINE).collect())
 }
 
 /// Whether a line of an output says nothing by itself, but where more is to be read.
@@ -134,7 +132,7 @@ fn certificate_line(text: &str) -> Option<String> {
         r"(?i)certificate[ _]verify[ _]failed|unknownissuer|self[-_ ]signed[-_ ]cert|unable to get (?:local )?issuer certificate|unable_to_(?:get_issuer_cert|verify_leaf_signature)|certificate signed by unknown authority|pkix path building failed|ssl certificate problem"
     )?;
     let line = text.lines().map(str::trim).find(|line| pattern.is_match(line))?;
-    Some(line.chars().take(LONGEST).collect())
+    Some(line.chars().take(LONGEST_LINE).collect())
 }
 
 /// The line that says that something is missing around the tests, where none of them ran: a program, or a package that is not
@@ -170,7 +168,7 @@ pub fn missing_for_tests(
         Exit::Code(_) if not_started_inside(&text).is_some() => line.or_else(|| not_started_inside(&text)),
         Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut => line,
     };
-    line.map(|line| line.chars().take(LONGEST).collect())
+    line.map(|line| line.chars().take(LONGEST_LINE).collect())
 }
 
 /// Whether a test was run: more than files and packages that did not compile or load.
@@ -213,7 +211,7 @@ pub fn not_loaded(exit: Exit, reading: &TestReport, output: &str) -> Option<Stri
     let mut lines = text.lines().map(|line| line.trim().trim_start_matches("# "));
     let line = lines.find(says_why).map(str::to_owned);
     let line = line.or_else(|| if reading.unloaded.is_empty() { None } else { telling_line(output) })?;
-    Some(line.chars().take(LONGEST).collect())
+    Some(line.chars().take(LONGEST_LINE).collect())
 }
 
 /// The last lines that say something: what came before did not end the run.
@@ -259,12 +257,14 @@ pub fn missing_program(exit: Exit, output: &str) -> Option<String> {
     let has_no_version = |line: &str| NO_VERSION_PATTERNS.iter().any(|pattern| pattern.is_match(line));
     let is_red = matches!(exit, Exit::Code(code) if code != 0);
     let line = last.iter().rfind(|line| is_so && pattern.is_match(line) || is_red && has_no_version(line))?;
-    Some(line.chars().take(LONGEST).collect())
+    Some(line.chars().take(LONGEST_LINE).collect())
 }
 
 fn end_of(output: &str) -> String {
     plain(
-        output.get(output.floor_char_boundary(output.len().saturating_sub(MOST_READ))..).unwrap_or_default(),
+        output
+            .get(output.floor_char_boundary(output.len().saturating_sub(LARGEST_SOURCE))..)
+            .unwrap_or_default(),
     )
 }
 

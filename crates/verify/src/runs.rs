@@ -3,13 +3,9 @@
 use std::cell::OnceCell;
 
 use super::reporting::{is_python, plain_words, program_at};
+use journeyman_order::bounds::{MOST_HOPS, MOST_LOOKED_AT};
 use journeyman_order::comparison::TestRunnerName;
 use serde_json::Value;
-
-/// Scripts within scripts.
-const DEEPEST: usize = 5;
-/// Commands that are looked at, those of scripts that call one another among them.
-const MOST_PARTS: usize = 500;
 
 /// The scripts of package.json, by name, and how many commands may still be looked at.
 struct ScriptReader<'a> {
@@ -24,7 +20,7 @@ pub(crate) fn runs_of(command: &str, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> 
     let parsed = || super::text::json(&read("package.json")?);
     let manifest = || manifest.get_or_init(parsed).as_ref();
     let mut runs = Vec::new();
-    match expand(command, &mut ScriptReader { manifest: &manifest, left: MOST_PARTS }, 0, &mut runs) {
+    match expand(command, &mut ScriptReader { manifest: &manifest, left: MOST_LOOKED_AT }, 0, &mut runs) {
         Some(()) => runs,
         None => Vec::new(),
     }
@@ -39,7 +35,7 @@ fn expand(
     // What runs at the same time, or only at times, is not one after the other.
     let parts = command.split("&&").flat_map(|part| part.split([';', '\n'])).map(str::trim);
     for part in parts.filter(|part| !part.is_empty()) {
-        if depth > DEEPEST {
+        if depth > MOST_HOPS {
             return None;
         }
         scripts.left = scripts.left.checked_sub(1)?;

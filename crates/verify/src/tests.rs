@@ -125,7 +125,7 @@ fn nothing_within_a_report_hides_how_deep_or_wide_it_is() {
         assert_eq!(read(&output, Some(nested(open, 60).as_bytes())).counts, counts(1, 0, 0), "{open}");
         assert_eq!(read(&output, Some(nested(open, 100_000).as_bytes())).counts, counts(2, 0, 0), "{open}");
     }
-    let attributes: String = (0..200).map(|at| format!(" a{at}=\"\"")).collect();
+    let attributes: String = (0..300).map(|at| format!(" a{at}=\"\"")).collect();
     let wide = format!("<testsuite><testcase name=\"one\"{attributes}/></testsuite>");
     let many = format!("<testsuite>{}</testsuite>", "<testcase/>".repeat(400_000));
     for report in [wide, many] {

@@ -1,5 +1,6 @@
 //! What a run printed, or a repository wrote, made fit for reading.
 
+use journeyman_order::bounds::MOST_PARTS;
 use journeyman_order::byte_order_mark;
 
 /// How much of the end of an output is kept for people and agents, in characters.
@@ -50,14 +51,11 @@ pub(super) fn plain(text: &str) -> String {
     clean
 }
 
-/// Objects of a JSON file, which are hundreds of bytes each however short they are written.
-const MOST_OBJECTS: usize = 200_000;
-
 /// JSON of strangers; none where it is none, or would become too much.
 pub(super) fn json(bytes: &[u8]) -> Option<serde_json::Value> {
     let bytes = byte_order_mark::strip_bytes(bytes);
     let objects = bytes.iter().filter(|byte| **byte == b'{').count();
-    (objects <= MOST_OBJECTS).then(|| serde_json::from_slice(bytes).ok())?
+    (objects <= MOST_PARTS).then(|| serde_json::from_slice(bytes).ok())?
 }
 
 /// TOML of strangers; none where it is none, or would become too much.

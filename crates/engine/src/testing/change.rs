@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{CommitTester, TestRunRequest, VerdictBasis};
+use journeyman_order::bounds::{LARGEST_DOCUMENT, LARGEST_FILE};
 use journeyman_order::{CommitSha, EffectError, Weakening, WeakeningKind};
 use journeyman_verify::experiment::{
     ChangeSplit, ChangedPath, EditedTest, defined_in, edited_tests, holds_examples, holds_tests, is_of_tests,
@@ -12,7 +13,7 @@ use journeyman_verify::experiment::{
 use journeyman_verify::{
     Mutant, Overlay, OverlayAction, changed_lines, mutants, new_dependencies, tamper, unread_dependencies,
 };
-use journeyman_workspace::{ChangedContent, ChangedFile, CommittedLinks, LARGEST_CHANGED};
+use journeyman_workspace::{ChangedContent, ChangedFile, CommittedLinks};
 
 const MOST_UNCHANGED: usize = 8 << 20;
 pub(super) const MOST_NAMED: usize = 100;
@@ -213,7 +214,7 @@ fn unread_because(file: &ChangedFile) -> String {
     let is_source = || tamper::is_source_path(&file.path);
     let because = if file.is_past_total {
         "the change is too large for all of it to be read"
-    } else if is_more_than(LARGEST_CHANGED) || is_more_than(tamper::MOST_SOURCE) && is_source() {
+    } else if is_more_than(LARGEST_FILE) || is_more_than(LARGEST_DOCUMENT) && is_source() {
         "it is too large to be read"
     } else if [&file.before, &file.after].contains(&&Some(ChangedContent::NotRead)) {
         "it is no regular file"

@@ -6,8 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// Characters that are looked at for where the calls of one file end. Of one that is not closed it is all that follows.
-const MOST_LOOKED_AT: usize = 20 << 20;
+use journeyman_order::bounds::LARGEST_FILE;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BuildFile {
@@ -63,7 +62,7 @@ pub(super) fn registers_more(kind: BuildFile, base: &str, after: &str) -> bool {
 
 /// None where there is too much to look at.
 fn registrations(kind: BuildFile, text: &str) -> Option<Vec<Registration<'_>>> {
-    let mut left = MOST_LOOKED_AT;
+    let mut left = LARGEST_FILE;
     let begins = match kind {
         BuildFile::Cmake => pattern!(
             r"(?im)^[ \t]*(add_test|set_tests_properties|set_property|\w+_discover_tests|\w*add_\w*test\w*)[ \t]*\("

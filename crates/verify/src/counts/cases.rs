@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
+use journeyman_order::bounds::MOST_ITEMS;
 use journeyman_order::{TestCaseStatus, TestCounts};
 
-/// The most tests that are named. A run of more is compared by counts.
-const MOST_CASES: usize = 20_000;
 /// The longest name, in characters, without the number that tells it from others of the same name.
 const LONGEST_NAME: usize = 290;
 
@@ -67,7 +66,7 @@ impl CaseList {
             None => name.into(),
         };
         let name: String = name.chars().take(LONGEST_NAME).collect();
-        if name.is_empty() || self.tests.len() >= MOST_CASES {
+        if name.is_empty() || self.tests.len() >= MOST_ITEMS {
             self.is_broken = true;
         }
         if self.is_broken {

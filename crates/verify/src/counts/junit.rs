@@ -7,16 +7,11 @@ use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
 use super::cases::CaseList;
+use journeyman_order::bounds::{DEEPEST, LARGEST_FILE, MOST_LISTED};
 use journeyman_order::{TestCaseStatus, TestCounts, byte_order_mark};
 
-const LARGEST: usize = 32 << 20;
-/// The library reads suites within suites by calling itself; nobody nests them this deep, and a report made to
-/// end the process does.
-const DEEPEST: usize = 64;
 /// Elements of a report, each of which the library makes much more of than it is as text.
 const MOST_ELEMENTS: usize = 400_000;
-/// Attributes of an element, which the library holds against one another.
-const MOST_ATTRIBUTES: usize = 100;
 
 pub(super) struct JunitReport {
     pub(super) counts: TestCounts,
@@ -34,7 +29,7 @@ impl JunitReport {
 
 /// Counts every case; none when it is no report, or one without a case.
 pub(super) fn read(xml: &[u8]) -> Option<JunitReport> {
-    if xml.len() > LARGEST {
+    if xml.len() > LARGEST_FILE {
         return None;
     }
     // The library overlooks cases right below the root, where node puts them; below a suite it finds both.
@@ -128,7 +123,7 @@ fn is_modest(xml: &str) -> bool {
     let mut reader = Reader::from_reader(xml.as_bytes());
     let (mut buffer, mut depth, mut elements) = (Vec::new(), 0_usize, 0_usize);
     let is_wide = |tag: &BytesStart<'_>| {
-        tag.attributes().with_checks(false).take(MOST_ATTRIBUTES + 1).count() > MOST_ATTRIBUTES
+        tag.attributes().with_checks(false).take(MOST_LISTED + 1).count() > MOST_LISTED
     };
     loop {
         let is_immodest = match reader.read_event_into(&mut buffer) {

@@ -22,16 +22,11 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use junit::reports_as_one;
 
 use super::text::plain;
+use journeyman_order::bounds::{LARGEST_FILE, LONGEST_LINE, MOST_LISTED};
 use journeyman_order::comparison::TestRunnerName;
 use journeyman_order::{TestCaseStatus, TestCases, TestCounts, TestReport};
 
-/// Most failing tests that are named.
-const MOST_FAILING: usize = 100;
-/// The longest name of a test that is kept, in characters.
-const LONGEST_NAME: usize = 300;
-/// What is looked at of an output, in bytes from its end.
-const MOST_OUTPUT: usize = 16 << 20;
-/// And in lines: each is looked at by every reader.
+/// Lines that are looked at, from the end: each is looked at by every reader.
 const MOST_LINES: usize = 400_000;
 
 struct RunnerSummary {
@@ -92,7 +87,7 @@ pub fn read_end(output: &str, junit: Option<&[u8]>) -> TestReport {
 }
 
 fn read_part(output: &str, junit: Option<&[u8]>, is_cut: bool, runs: &[TestRunnerName]) -> TestReport {
-    let start = output.floor_char_boundary(output.len().saturating_sub(MOST_OUTPUT));
+    let start = output.floor_char_boundary(output.len().saturating_sub(LARGEST_FILE));
     let clean = plain(output.get(start..).unwrap_or_default());
     let lines: Vec<&str> = clean.lines().collect();
     let is_cut = is_cut || start > 0 || lines.len() > MOST_LINES;
@@ -163,9 +158,9 @@ fn tidy(names: Vec<String>) -> Vec<String> {
     let mut seen = BTreeSet::new();
     names
         .into_iter()
-        .map(|name| name.trim().chars().take(LONGEST_NAME).collect::<String>())
+        .map(|name| name.trim().chars().take(LONGEST_LINE).collect::<String>())
         .filter(|name| !name.is_empty() && seen.insert(name.clone()))
-        .take(MOST_FAILING)
+        .take(MOST_LISTED)
         .collect()
 }
 

@@ -257,7 +257,7 @@ fn of_an_output_whose_start_is_missing_no_test_is_named() {
         assert_eq!(end.failing, read(&text, None).failing);
     }
     let text = output("jest-named.txt");
-    for before in ["\n".repeat(MOST_LINES), "x".repeat(MOST_OUTPUT) + "\n"] {
+    for before in ["\n".repeat(MOST_LINES), "x".repeat(LARGEST_FILE) + "\n"] {
         assert_eq!(read(&format!("{before}{text}"), None).cases, None);
     }
     let report = fixture("pytest-named.xml");

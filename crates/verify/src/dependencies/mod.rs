@@ -11,12 +11,9 @@ mod manifests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use journeyman_order::bounds::{LONGEST_NAME, MOST_NAMED};
 use journeyman_order::byte_order_mark;
 
-/// Dependencies that are named one by one.
-const MOST_NAMED: usize = 50;
-/// Characters of a name or a version in a sentence.
-const MOST_WORDS: usize = 80;
 const VENDORED: [&str; 5] = ["node_modules", "vendor", "third_party", "third-party", "bower_components"];
 const PROGRAMS: [&str; 37] = [
     ".whl", ".egg", ".jar", ".war", ".aar", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst",
@@ -167,7 +164,7 @@ fn quoted(text: &str) -> String {
 
 /// A version: bare where nothing in it could be anything else.
 fn plain(version: &str) -> String {
-    let is_plain = version.len() <= MOST_WORDS
+    let is_plain = version.len() <= LONGEST_NAME
         && version.chars().all(|c| c.is_ascii_alphanumeric() || ".+-".contains(c));
     if is_plain { version.to_owned() } else { quoted(version) }
 }
@@ -176,7 +173,7 @@ fn plain(version: &str) -> String {
 fn shown(text: &str) -> String {
     let mut characters = text.chars();
     let mut shown: String =
-        characters.by_ref().take(MOST_WORDS).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+        characters.by_ref().take(LONGEST_NAME).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
     if characters.next().is_some() {
         shown.push('…');
     }

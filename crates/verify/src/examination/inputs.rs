@@ -1,7 +1,6 @@
 //! Inputs that an issue names and that neither a test nor a program has, found by their text alone.
 
-const MOST: usize = 6;
-const LONGEST: usize = 60;
+use journeyman_order::bounds::{LONGEST_NAME, MOST_IN_A_SENTENCE};
 
 /// The inputs in the issue's code spans that stand in none of these texts.
 pub fn unnamed_inputs(issue: &str, texts: &[&str]) -> Vec<String> {
@@ -18,13 +17,13 @@ pub fn unnamed_inputs(issue: &str, texts: &[&str]) -> Vec<String> {
             }
         }
     }
-    found.truncate(MOST);
+    found.truncate(MOST_IN_A_SENTENCE);
     found
 }
 
 /// What stands in quotes in a span, or the span itself where it looks like a value.
 fn inputs_of(span: &str) -> Vec<String> {
-    let fits = |text: &str| (2..=LONGEST).contains(&text.chars().count());
+    let fits = |text: &str| (2..=LONGEST_NAME).contains(&text.chars().count());
     let quoted: Vec<&str> = span.split(['"', '\'']).skip(1).step_by(2).filter(|text| fits(text)).collect();
     if !quoted.is_empty() {
         return quoted.into_iter().map(str::to_owned).collect();

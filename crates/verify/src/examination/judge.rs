@@ -1,5 +1,6 @@
 //! What the programs of a statement say of a change, by what they print on both codes.
 
+use journeyman_order::bounds::LONGEST_LINE;
 use journeyman_order::examination::{
     ExaminerStatement, ExpectedAnswer, FailedAnswer, StatementKind, StatementProgram, StatementRun,
     StatementVerdict,
@@ -8,8 +9,6 @@ use journeyman_order::length::shorten;
 
 use super::ProgramOutput;
 use super::loading::unloaded;
-
-const LONGEST_ANSWER: usize = 300;
 
 /// The runs of one program on the base and on the change.
 pub type ProgramRuns = (Vec<ProgramOutput>, Vec<ProgramOutput>);
@@ -138,7 +137,7 @@ fn difference(program: &StatementProgram, ran: &ProgramOutput) -> Option<FailedA
     let failed = |ExpectedAnswer { input, expected }: &ExpectedAnswer, got: String| FailedAnswer {
         input: input.clone(),
         expected: expected.trim_end().to_owned(),
-        got: shorten(&got, LONGEST_ANSWER),
+        got: shorten(&got, LONGEST_LINE),
     };
     if let Some((answer, got)) = wrong {
         return Some(failed(answer, got.map_or_else(|| end_of(ran), str::to_owned)));

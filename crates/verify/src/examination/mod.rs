@@ -13,15 +13,13 @@ mod tests;
 pub use inputs::unnamed_inputs;
 pub use judge::{ProgramRuns, judge_statement, together};
 
+use journeyman_order::bounds::{LONGEST_TAIL, LONGEST_TEXT};
 use journeyman_order::examination::StatementProgram;
 
 use super::{Overlay, OverlayAction};
 
 /// Seconds that one program may take, building it included.
 const SECONDS: u32 = 120;
-/// Bytes of what a program prints, and of the end of what it complains of.
-const MOST_PRINTED: u32 = 64 << 10;
-const MOST_COMPLAINTS: u32 = 4_000;
 
 pub struct ProgramBatch<'a> {
     programs: Vec<(&'a StatementProgram, u32)>,
@@ -87,9 +85,9 @@ each() {{
     (cd "$CODE/$3" && exec timeout -k 1 {SECONDS} sh ./run.sh <stdin >"$HOME/printed" 2>"$HOME/complaints")
     ended=$?
     printf '\n%s %s %s\n' {mark} "$1" "$ended"
-    head -c {MOST_PRINTED} "$HOME/printed"
+    head -c {LONGEST_TAIL} "$HOME/printed"
     printf '\n%s complaints\n' {mark}
-    tail -c {MOST_COMPLAINTS} "$HOME/complaints"
+    tail -c {LONGEST_TEXT} "$HOME/complaints"
     printf '\n%s end\n' {mark}
   done
 }}

@@ -5,6 +5,8 @@
 //!
 //! An issue is hostile text: what is taken from it is bounded, and runs where the tests run.
 
+use journeyman_order::bounds::{LONGEST_DOCUMENT, LONGEST_LINE};
+
 mod judge;
 mod program;
 
@@ -12,9 +14,6 @@ pub use judge::judge_examples;
 pub use program::{BaseDefinitions, ExampleProgram, answers, program};
 
 const MOST: usize = 6;
-/// Characters of one of them, and of what is said around it.
-const LONGEST_CODE: usize = 300;
-const LONGEST_TEXT: usize = 20_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IssueExample {
@@ -40,7 +39,7 @@ impl IssueExample {
 
 /// The calls that an issue shows: in code spans, in sessions with a prompt, and as lines of blocks.
 pub fn examples(issue: &str) -> Vec<IssueExample> {
-    let issue: String = issue.replace("\r\n", "\n").chars().take(LONGEST_TEXT).collect();
+    let issue: String = issue.replace("\r\n", "\n").chars().take(LONGEST_DOCUMENT).collect();
     let (prose, blocks) = parted(&issue);
     let mut found: Vec<IssueExample> = Vec::new();
     for paragraph in prose.split("\n\n") {
@@ -209,7 +208,7 @@ fn call(text: &str) -> Option<String> {
         ["def", "fn", "func", "function", "if", "while", "for", "return", "assert", "print", "import"];
     let first = text.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
     let is_one =
-        text.chars().count() <= LONGEST_CODE && !text.contains(['\n', ';', '\0']) && !text.contains("...");
+        text.chars().count() <= LONGEST_LINE && !text.contains(['\n', ';', '\0']) && !text.contains("...");
     (is_one && is_call.is_match(text) && !keywords.contains(&first)).then(|| text.to_owned())
 }
 

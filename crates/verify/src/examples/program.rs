@@ -9,11 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::IssueExample;
 use crate::experiment::has_word;
 use crate::overlay::{Overlay, OverlayAction};
+use journeyman_order::bounds::LONGEST_LINE;
 use journeyman_order::test_path::is_of_tests;
 
 const FOLDER: &str = "journeyman_examples";
-/// The longest answer that is kept, and how many of one example.
-const LONGEST_ANSWER: usize = 400;
 const MOST_ANSWERS: usize = 3;
 const MOST_MODULES: usize = 8;
 
@@ -109,7 +108,7 @@ pub fn answers(output: &str, mark: &str, examples: usize) -> Vec<Vec<String>> {
         let known = number.parse::<usize>().ok().and_then(|number| answers.get_mut(number));
         let bytes = hex_bytes(words.next().unwrap_or_default());
         let (Some(known), Some(bytes)) = (known, bytes) else { continue };
-        let text: String = String::from_utf8_lossy(&bytes).chars().take(LONGEST_ANSWER).collect();
+        let text: String = String::from_utf8_lossy(&bytes).chars().take(LONGEST_LINE).collect();
         let answer = if kind == "!" { format!("! {text}") } else { text };
         let answer = without_addresses(&answer);
         if known.len() < MOST_ANSWERS && !known.contains(&answer) {

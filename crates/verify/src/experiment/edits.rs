@@ -1,5 +1,6 @@
 //! Which tests of the base have another text after the change, and what of them is another: for people to read.
 
+use journeyman_order::bounds::{LONGEST_LINE, MOST_LOOKED_AT};
 use journeyman_order::scrutiny::{ChangedTest, TestChange};
 use std::collections::BTreeSet;
 
@@ -9,10 +10,6 @@ use super::titles::{TestTitle, titles};
 
 /// Lines of a test that are shown on each side.
 const MOST_LINES: usize = 3;
-/// The longest line that is shown, in characters.
-const LONGEST: usize = 160;
-/// Tests that are told as edited: each is looked for among all that ran. One that is not told is taken for one that is as it was.
-const MOST_EDITED: usize = 1_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EditedTest {
@@ -53,7 +50,7 @@ impl EditedTest {
 pub fn edited_tests(changed: &[ChangedPath<'_>], test_paths: &[String]) -> Vec<EditedTest> {
     let mut edited = Vec::new();
     for file in changed.iter().filter(|file| test_paths.iter().any(|path| path == file.path)) {
-        if edited.len() >= MOST_EDITED {
+        if edited.len() >= MOST_LOOKED_AT {
             break;
         }
         let text = |bytes: Option<&[u8]>| {
@@ -125,7 +122,7 @@ fn differing(before: &str, after: &str) -> (Vec<String>, Vec<String>) {
 
 fn shown(lines: &[String]) -> Option<String> {
     let some: Vec<String> =
-        lines.iter().take(MOST_LINES).map(|line| line.chars().take(LONGEST).collect()).collect();
+        lines.iter().take(MOST_LINES).map(|line| line.chars().take(LONGEST_LINE).collect()).collect();
     (!some.is_empty()).then(|| some.join("\n"))
 }
 

@@ -1,8 +1,9 @@
 //! Lies in the examples of a file's documentation, which some runners take for tests.
 
 use super::family::LanguageFamily;
-use super::lie::{Lie, MOST, lies_in, lies_of};
+use super::lie::{Lie, lies_in, lies_of};
 use super::scan::SourceScan;
+use journeyman_order::bounds::MOST_LOOKED_AT;
 
 /// Whether a file is of the tests, or a file of code with tests in it: lies are told within these only.
 pub fn holds_tests(path: &str, bytes: &[u8]) -> bool {
@@ -73,7 +74,7 @@ fn lies_in_sessions(path: &str, text: &str) -> Vec<Lie> {
             && !own.starts_with("'''")
             && !own.starts_with("Traceback");
         is_answer = false;
-        if is_one && lies.len() < MOST {
+        if is_one && lies.len() < MOST_LOOKED_AT {
             let digits = pattern!(r"\d{1,9}").and_then(|digits| digits.find(own));
             let (at, now) =
                 match digits.and_then(|found| Some((found, super::text::other_number(found.as_str())?))) {

@@ -6,10 +6,10 @@ use super::cell::{ExperimentCell, not_loaded};
 use super::died::died;
 use super::edits::EditedTest;
 use super::names::{is_of, without_parameters};
-use super::printed::{MOST_LOOKED_AT, PrintedFailures};
+use super::printed::PrintedFailures;
 use crate::compare::{compare, judged};
 use crate::verdict;
-use journeyman_order::bounds::{MOST_IN_A_SENTENCE, MOST_LISTED};
+use journeyman_order::bounds::{MOST_IN_A_SENTENCE, MOST_LISTED, MOST_LOOKED_AT};
 use journeyman_order::comparison::ComparedExits;
 use journeyman_order::scrutiny::{ChangedTest, TestChange};
 use journeyman_order::{

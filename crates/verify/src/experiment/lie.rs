@@ -6,9 +6,7 @@ use std::ops::Range;
 
 use super::family::LanguageFamily;
 use super::scan::SourceScan;
-
-pub(super) const LARGEST: usize = 512 << 10;
-pub(super) const MOST: usize = 600;
+use journeyman_order::bounds::{LARGEST_SOURCE, MOST_LOOKED_AT};
 
 /// One expectation, made false.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +28,7 @@ pub struct Lie {
 
 /// The lies that can be told in one file, in the order of the text.
 pub fn lies_in(path: &str, bytes: &[u8]) -> Vec<Lie> {
-    let Some(text) = std::str::from_utf8(bytes).ok().filter(|text| text.len() <= LARGEST) else {
+    let Some(text) = std::str::from_utf8(bytes).ok().filter(|text| text.len() <= LARGEST_SOURCE) else {
         return Vec::new();
     };
     let Some(family) = LanguageFamily::of(path) else { return Vec::new() };
@@ -39,7 +37,7 @@ pub fn lies_in(path: &str, bytes: &[u8]) -> Vec<Lie> {
 
 pub(super) fn lies_of(path: &str, text: &str, scan: &SourceScan<'_>) -> Vec<Lie> {
     let mut found = Vec::new();
-    for spot in scan.assertions().into_iter().take(MOST) {
+    for spot in scan.assertions().into_iter().take(MOST_LOOKED_AT) {
         let is_negative = spot.is_negative(scan);
         found.extend(spot.lie(scan).map(|(at, now, is_sure)| Lie {
             path: path.to_owned(),

@@ -7,9 +7,10 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::example_lies::{all_lies_in, is_code, is_shown_in_a_session};
 use super::family::LanguageFamily;
-use super::lie::{LARGEST, Lie, lies_in};
+use super::lie::{Lie, lies_in};
 use super::titles::{TestTitle, meant_by, titles};
 use crate::overlay::{Overlay, OverlayAction};
+use journeyman_order::bounds::LARGEST_SOURCE;
 
 /// Files of tests with what may be said of each that is wanted.
 pub struct TestTexts<'a> {
@@ -87,7 +88,8 @@ impl TestTexts<'_> {
     pub fn in_data(&self) -> Vec<Lie> {
         let mut lies = Vec::new();
         for (path, bytes) in self.files.iter().filter(|(path, _)| !super::sides::is_source(path)) {
-            let Some(text) = std::str::from_utf8(bytes).ok().filter(|text| text.len() <= LARGEST) else {
+            let Some(text) = std::str::from_utf8(bytes).ok().filter(|text| text.len() <= LARGEST_SOURCE)
+            else {
                 continue;
             };
             let numbers = pattern!(r"\b[0-9]{2,9}\b");

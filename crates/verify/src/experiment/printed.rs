@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::names::{has_word, without_parameters, words_of};
-
-/// Failing tests that are looked at by what was printed of them.
-pub(super) const MOST_LOOKED_AT: usize = 1_000;
+use journeyman_order::bounds::MOST_LOOKED_AT;
 
 /// What a test is called in what a run prints.
 fn printed_name(test: &str) -> &str {

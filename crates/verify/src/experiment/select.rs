@@ -3,14 +3,10 @@
 use std::collections::BTreeSet;
 
 use crate::reporting::ReportingCommand;
+use journeyman_order::bounds::{LONGEST_ARGUMENT, MOST_NAMED};
 use journeyman_order::comparison::TestRunnerName;
 
 use super::names::{is_of, without_parameters};
-
-/// Tests that are asked for by name; of more, all are run.
-const MOST: usize = 30;
-/// Bytes of paths that pytest is told to leave alone: a variable holds no more than some.
-const MOST_IGNORED: usize = 60_000;
 
 /// The same run, of these tests alone: none where the runner cannot be asked, so that all have to be run.
 ///
@@ -93,7 +89,7 @@ fn ignored(names: &[String], files: &[String]) -> String {
     let mut options = String::new();
     for file in files.iter().filter(is_other) {
         options.push_str(&format!(" --ignore={}", shell_words::quote(file)));
-        if options.len() > MOST_IGNORED {
+        if options.len() > LONGEST_ARGUMENT {
             return String::new();
         }
     }
@@ -105,7 +101,7 @@ fn identifiers(names: &[String]) -> Option<Vec<String>> {
     let own: BTreeSet<String> = names.iter().map(|name| own_name(name)).collect();
     let is_plain =
         |name: &String| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !name.is_empty();
-    (own.len() <= MOST && own.iter().all(is_plain)).then(|| own.into_iter().collect())
+    (own.len() <= MOST_NAMED && own.iter().all(is_plain)).then(|| own.into_iter().collect())
 }
 
 /// The function of a Go test, without its package and its subtests, in whose names anything may stand.
@@ -121,7 +117,7 @@ fn titles(names: &[String]) -> Option<String> {
     let own = names.iter().map(|name| name.rsplit(" > ").next().unwrap_or(name).trim());
     let own: Vec<String> = own.map(regex::escape).collect();
     let is_plain = |title: &String| !title.is_empty() && !title.contains(['\'', '\n', '\0']);
-    (own.len() <= MOST && own.iter().all(is_plain)).then(|| own.join("|"))
+    (own.len() <= MOST_NAMED && own.iter().all(is_plain)).then(|| own.join("|"))
 }
 
 fn quoted(word: &str) -> String {

@@ -4,12 +4,7 @@ use std::ops::Range;
 
 use super::family::LanguageFamily;
 use super::scan::SourceScan;
-
-/// Tests of one file that are told apart.
-const MOST: usize = 3_000;
-
-/// Lines above a test that are looked at for what belongs to it.
-const MOST_ABOVE: usize = 2_000;
+use journeyman_order::bounds::{MOST_ITEMS, MOST_LOOKED_AT};
 
 /// One test, or group of tests, or function, of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,7 +70,7 @@ fn groups(path: &str, text: &str) -> Vec<(usize, usize, String)> {
         Some(LanguageFamily::C) => pattern!(r"(?m)^([ \t]*)(?:\w+[ \t]+)*class[ \t]+(\w+)"),
         Some(LanguageFamily::Go | LanguageFamily::Shell) | None => None,
     };
-    let found = head.iter().flat_map(|head| head.captures_iter(text)).take(MOST);
+    let found = head.iter().flat_map(|head| head.captures_iter(text)).take(MOST_ITEMS);
     found
         .filter_map(|found| {
             let (whole, depth, name) = (found.get(0)?, found.get(1)?, found.get(2)?);
@@ -102,7 +97,7 @@ pub(super) fn titles(path: &str, text: &str) -> Vec<TestTitle> {
     let Some(head) = head else { return Vec::new() };
     let heads: Vec<(usize, usize, String)> = head
         .captures_iter(text)
-        .take(MOST)
+        .take(MOST_ITEMS)
         .filter_map(|found| {
             let title = found.iter().skip(2).flatten().next()?.as_str();
             let (whole, depth) = (found.get(0)?, found.get(1)?);
@@ -190,7 +185,7 @@ fn is_no_head(word: &str) -> bool {
 /// the test before, which may be one line. A list that a decorator is given may be long.
 fn with_what_is_above(text: &str, before: Option<usize>, start: usize) -> usize {
     let mut from = start;
-    for line in text.get(..start).unwrap_or_default().split_inclusive('\n').rev().take(MOST_ABOVE) {
+    for line in text.get(..start).unwrap_or_default().split_inclusive('\n').rev().take(MOST_LOOKED_AT) {
         let trimmed = line.trim();
         let is_remark = trimmed.starts_with("//") || trimmed.starts_with('#');
         let is_end = trimmed.is_empty() || !is_remark && trimmed.ends_with(['{', '}', ';', ':']);

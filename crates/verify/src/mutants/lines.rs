@@ -4,8 +4,8 @@ use std::ops::RangeInclusive;
 
 use git2::{DiffOptions, Patch};
 
-/// Of a file that is larger, all is taken for changed that lies between the first and the last line that is.
-const MOST_BYTES: usize = 1 << 20;
+use journeyman_order::bounds::LARGEST_SOURCE;
+
 const WHOLE_FILE: RangeInclusive<u32> = 1..=u32::MAX;
 
 /// The lines of a file that were not there before the change, from 1, in order. A line that was edited is one; where
@@ -18,7 +18,7 @@ pub fn changed_lines(before: Option<&[u8]>, after: &[u8]) -> Vec<RangeInclusive<
     if before == after {
         return Vec::new();
     }
-    if before.len().max(after.len()) > MOST_BYTES {
+    if before.len().max(after.len()) > LARGEST_SOURCE {
         return between(before, after).into_iter().collect();
     }
     let mut options = DiffOptions::new();

@@ -21,14 +21,13 @@ use std::ops::{Range, RangeInclusive};
 
 use super::tamper::language::{Language, file_name};
 use super::tamper::syntax::{NodeId, Syntax};
+use journeyman_order::bounds::LONGEST_TEXT;
 use lines::LineRanges;
 
 pub use lines::changed_lines;
 
 /// Mutants of one file that are thought of; of more each second is, or each fourth, so that all of its lines have some.
 const MOST_CANDIDATES: usize = 5_000;
-/// Of a mutant that holds what it replaces.
-const MOST_TEXT: usize = 2_000;
 /// Code in a sentence for people.
 const MOST_WORDS: usize = 40;
 /// How far up a place is asked about.
@@ -135,7 +134,7 @@ impl MutantCollector<'_, '_> {
         let line = self.syntax.line(node);
         let old = self.syntax.source().get(at.clone()).and_then(|old| std::str::from_utf8(old).ok());
         let Some(old) = old.filter(|old| !old.is_empty() && **old != text) else { return };
-        if self.lines.has(line) && text.len() <= MOST_TEXT {
+        if self.lines.has(line) && text.len() <= LONGEST_TEXT {
             let what = || what(&quoted(old), &quoted(&text));
             let [first, others] = &mut self.candidates;
             let list = if rank == MutantRank::First { first } else { others };

@@ -1,8 +1,7 @@
 //! Calls as people read them: `expect(x).not.toBe(y)` is a chain of names, some with arguments.
 
 use super::syntax::{NodeId, Syntax};
-
-const MOST_LINKS: usize = 40;
+use journeyman_order::bounds::DEEPEST;
 
 #[derive(Debug, Clone)]
 pub(super) struct ChainLink<'s> {
@@ -33,7 +32,7 @@ pub(super) fn chain<'s>(syntax: &'s Syntax<'_>, node: NodeId) -> Vec<ChainLink<'
     let mut at = Some(node);
     let mut pending = None;
     while let Some(node) = at {
-        if links.len() >= MOST_LINKS {
+        if links.len() >= DEEPEST {
             break;
         }
         let kind = syntax.kind(node);

@@ -19,14 +19,11 @@ pub(super) mod syntax;
 use std::collections::BTreeSet;
 
 use change::ParsedChange;
+use journeyman_order::bounds::MOST_LISTED;
 use journeyman_order::{Weakening, WeakeningKind};
 
 pub use graft::{GraftedFile, code_tokens, graft};
 pub use language::{is_compiled_path, is_source_path, is_test_path};
-pub use syntax::MOST_SOURCE;
-
-/// Findings that are told; a change with more is not told apart further.
-const MOST_FINDINGS: usize = 200;
 
 /// One file on both sides of a change. Added: it has no `before`; deleted: no `after`.
 ///
@@ -62,7 +59,7 @@ pub fn weakenings(files: &[FileVersions<'_>]) -> Vec<Weakening> {
         key(one).cmp(&key(other))
     });
     found.dedup();
-    found.truncate(MOST_FINDINGS);
+    found.truncate(MOST_LISTED);
     found
 }
 

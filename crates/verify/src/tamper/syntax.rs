@@ -7,8 +7,8 @@ use std::ops::{ControlFlow, Range};
 use tree_sitter::{ParseOptions, ParseState, Parser};
 
 use super::language::Language;
+use journeyman_order::bounds::{LARGEST_DOCUMENT, MOST_LOOKED_AT};
 
-pub const MOST_SOURCE: usize = 4 << 20;
 /// A file of more parts is not read either: each takes memory.
 const MOST_NODES: usize = 2_500_000;
 /// A file nested deeper is not read: nobody writes one by hand, and what climbs it must end.
@@ -21,7 +21,6 @@ const ASKED_A_BYTE: usize = 2;
 /// made so that each of its parts asks for all the others. Counted rather than timed, as above.
 const MOST_STEPS: usize = 100_000_000;
 const TEXT_STEP: usize = 4;
-const MOST_TOKENS: usize = 600;
 
 pub(crate) type NodeId = usize;
 
@@ -53,7 +52,7 @@ pub(crate) struct SyntaxTooLarge;
 impl<'a> Syntax<'a> {
     /// Reads a file, within limits. Errors of its syntax are none here: what can be read around them is.
     pub(crate) fn read(language: Language, source: &'a [u8]) -> Result<Self, SyntaxTooLarge> {
-        if source.len() > MOST_SOURCE {
+        if source.len() > LARGEST_DOCUMENT {
             return Err(SyntaxTooLarge);
         }
         let mut parser = Parser::new();
@@ -186,7 +185,7 @@ impl<'a> Syntax<'a> {
         let mut tokens = Vec::new();
         let end = self.past(node);
         let mut at = node;
-        while at < end && tokens.len() < MOST_TOKENS {
+        while at < end && tokens.len() < MOST_LOOKED_AT {
             let kind = self.kind(at);
             if is_comment(kind) {
                 at = self.past(at);
@@ -236,7 +235,7 @@ impl<'a> Syntax<'a> {
         let mut literals = Vec::new();
         let end = self.past(node);
         let mut at = node;
-        while at < end && literals.len() < MOST_TOKENS {
+        while at < end && literals.len() < MOST_LOOKED_AT {
             let kind = self.kind(at);
             if is_string(kind) {
                 // One that stands alone is a comment.

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::family::LanguageFamily;
 use super::text::{find, is_bare, is_comment_start, line_end, other_number, string_end};
+use journeyman_order::bounds::LONGEST_TEXT;
 
 mod values;
 
@@ -40,9 +41,6 @@ enum AssertionKind {
 
 /// An error that no test is about.
 const ANOTHER_ERROR: &str = "MemoryError";
-
-/// The most of a call that is looked at.
-const LONGEST: usize = 4_000;
 
 impl<'a> SourceScan<'a> {
     pub(super) fn of(text: &'a str, family: LanguageFamily) -> Self {
@@ -373,7 +371,7 @@ impl<'a> SourceScan<'a> {
         let bytes = self.text.as_bytes();
         let mut depth = 0_i32;
         let mut at = from;
-        while at < bytes.len() && at < from + LONGEST {
+        while at < bytes.len() && at < from + LONGEST_TEXT {
             match (self.is[at], bytes[at]) {
                 (ByteKind::Comment, _) if depth == 0 => break,
                 (ByteKind::Code, b'(' | b'[' | b'{') => depth += 1,
@@ -403,7 +401,7 @@ impl<'a> SourceScan<'a> {
         let mut depth = 0_i32;
         let mut arguments = Vec::new();
         let mut from = open + 1;
-        for (at, byte) in bytes.iter().enumerate().take(open + LONGEST).skip(open) {
+        for (at, byte) in bytes.iter().enumerate().take(open + LONGEST_TEXT).skip(open) {
             if !self.is_code(at) {
                 continue;
             }

@@ -6,9 +6,7 @@ use crate::tamper::chain::{ChainLink, arguments, chain, is_call};
 use crate::tamper::language::Language;
 use crate::tamper::read::ParsedFile;
 use crate::tamper::syntax::{NodeId, Syntax};
-
-/// Expectations of one file that are looked at.
-const MOST_EXPECTATIONS: usize = 20_000;
+use journeyman_order::bounds::MOST_ITEMS;
 
 #[derive(Debug)]
 pub(in crate::tamper) struct ExpectedCall {
@@ -24,7 +22,7 @@ pub(in crate::tamper) fn expectations(file: &ParsedFile<'_>) -> Vec<ExpectedCall
     let syntax = &file.syntax;
     let mut found = Vec::new();
     for node in syntax.everything().filter(|node| file.is_in_tests(*node)) {
-        if found.len() >= MOST_EXPECTATIONS {
+        if found.len() >= MOST_ITEMS {
             break;
         }
         match syntax.kind(node) {

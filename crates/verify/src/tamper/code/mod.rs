@@ -8,9 +8,8 @@ use std::collections::BTreeMap;
 
 use super::change::ParsedChange;
 use super::read::{ParsedFile, clipped};
+use journeyman_order::bounds::MOST_LOOKED_AT;
 use journeyman_order::{Weakening, WeakeningKind};
-
-const MOST_SIGNS: usize = 500;
 
 /// Something that code does, wherever it does it.
 #[derive(Debug, Clone)]
@@ -28,7 +27,7 @@ fn signs(file: &ParsedFile<'_>) -> Vec<CodeSign> {
         let what = environment::asked(file, reads_environment, node)?;
         Some(CodeSign { key: syntax.canonical(node), line: syntax.line(node), what })
     };
-    syntax.everything().filter_map(sign).take(MOST_SIGNS).collect()
+    syntax.everything().filter_map(sign).take(MOST_LOOKED_AT).collect()
 }
 
 pub(super) fn code(change: &ParsedChange<'_>, found: &mut Vec<Weakening>) {

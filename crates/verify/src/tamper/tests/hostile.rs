@@ -93,7 +93,7 @@ proptest! {
             let change = |before, after| [FileVersions { before, after }];
             let (old, new) = (Some((*path, before.as_slice())), Some((*path, after.as_slice())));
             let found = weakenings(&change(old, new));
-            prop_assert!(found.len() <= MOST_FINDINGS);
+            prop_assert!(found.len() <= MOST_LISTED);
             prop_assert_eq!(&found, &weakenings(&change(old, new)));
             prop_assert_eq!(weakenings(&change(old, old)), []);
             graft(path, &before, &after);

@@ -136,7 +136,7 @@ impl House {
             network: SandboxNetwork::None,
             limits: JobLimits::default(),
             timeout: Duration::from_secs(60),
-            most_output: journeyman::workspace::MOST_EXPORTED,
+            most_output: journeyman::order::bounds::MOST_PRINTED,
         };
         let mut said = CollectedOutput::default();
         let ended = self.sandbox.run(job, &mut said).await.unwrap();

@@ -7,8 +7,7 @@ use url::Url;
 
 use super::{GitError, Workspaces, write_whole};
 use journeyman_order::RepositoryName;
-
-const LONGEST: usize = 500;
+use journeyman_order::bounds::LONGEST_PATH;
 
 pub(super) fn keep(mirror: &Path, said: &str) -> Result<(), GitError> {
     let Some(plain) = public(said) else { return Ok(()) };
@@ -26,7 +25,7 @@ fn file(mirror: &Path) -> PathBuf {
 /// What of an address everybody may see; none where it is none that leads to a server.
 fn public(said: &str) -> Option<String> {
     let is_plain = |text: &str| !text.chars().any(|c| c.is_control() || c.is_whitespace());
-    if said.len() > LONGEST || !is_plain(said) || said.starts_with('-') {
+    if said.len() > LONGEST_PATH || !is_plain(said) || said.starts_with('-') {
         return None;
     }
     match Url::parse(said) {

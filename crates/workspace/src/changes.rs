@@ -7,16 +7,11 @@ use git2::{Diff, DiffFile, DiffOptions, ObjectType, Odb, Oid, Repository, TreeWa
 
 use super::remote::oid;
 use super::{GitError, Workspaces};
+use journeyman_order::bounds::{LARGEST_FILE, LARGEST_SOURCE, MOST_PARTS};
 use journeyman_order::{CommitSha, RepositoryName};
 
-/// Bytes of a file that is read; a larger one has none here.
-pub const LARGEST_CHANGED: usize = 16 << 20;
-/// The same of files beside the change.
-const LARGEST: usize = 1 << 20;
 /// Bytes of all of them. Files after that have none; copies of what was read come last, and then what only moved.
 const MOST: usize = 128 << 20;
-/// Entries of a tree that are looked at.
-const MOST_ENTRIES: usize = 200_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedFile {
@@ -117,14 +112,14 @@ impl Workspaces {
         let (mut left, mut looked_at, mut found) = (most, 0, Vec::new());
         let walked = tree.walk(TreeWalkMode::PreOrder, |folder, entry| {
             looked_at += 1;
-            if looked_at > MOST_ENTRIES {
+            if looked_at > MOST_PARTS {
                 return TreeWalkResult::Abort;
             }
             let is_file = matches!(entry.filemode(), 0o100_644 | 0o100_664 | 0o100_755);
             if let (Some(folder), Ok(name), true) = (Some(folder), entry.name(), is_file) {
                 let path = format!("{folder}{name}");
                 if is_wanted(&path)
-                    && let Some(bytes) = read_blob(&odb, entry.id(), LARGEST.min(left))
+                    && let Some(bytes) = read_blob(&odb, entry.id(), LARGEST_SOURCE.min(left))
                 {
                     left -= bytes.len();
                     found.push((path, bytes));
@@ -134,7 +129,7 @@ impl Workspaces {
         });
         // A walk that was ended early has found enough.
         match walked {
-            Err(error) if looked_at <= MOST_ENTRIES => Err(said(error)),
+            Err(error) if looked_at <= MOST_PARTS => Err(said(error)),
             Ok(()) | Err(_) => Ok(found),
         }
     }
@@ -186,7 +181,7 @@ fn read_sides(odb: &Odb<'_>, sides: &[ChangedSide], most: usize, changed: &mut [
         let Some(file) = changed.get_mut(side.index) else { continue };
         let header = odb.read_header(side.id).ok().filter(|(_, kind)| *kind == ObjectType::Blob);
         // What a link leads to is not its text.
-        let size = header.map(|(size, _)| size).filter(|size| !side.is_link && *size <= LARGEST_CHANGED);
+        let size = header.map(|(size, _)| size).filter(|size| !side.is_link && *size <= LARGEST_FILE);
         file.size = file.size.max(header.map_or(0, |(size, _)| size as u64));
         let read = match (size, moved.get(&side.id)) {
             (None, _) => None,

@@ -6,10 +6,8 @@ use git2::{ObjectType, TreeWalkMode, TreeWalkResult};
 use super::commit_origin::{CommitOrigin, plain, signature};
 use super::remote::{oid, sha};
 use super::{GitError, Workspaces};
+use journeyman_order::bounds::LARGEST_FILE;
 use journeyman_order::{CommitSha, OrderId, RepositoryName, TreeSha};
-
-/// Bytes of a file that is read into memory.
-const MOST_FILE: usize = 10 << 20;
 
 /// A commit to make. The same again is the same commit, byte for byte.
 #[derive(Debug, Clone, Copy)]
@@ -116,8 +114,8 @@ impl Workspaces {
         if kind != ObjectType::Blob {
             return Ok(None);
         }
-        if size > MOST_FILE {
-            return Err(GitError::broken(format!("{path:?} is larger than {} MiB", MOST_FILE >> 20)));
+        if size > LARGEST_FILE {
+            return Err(GitError::broken(format!("{path:?} is larger than {} MiB", LARGEST_FILE >> 20)));
         }
         Ok(Some(odb.read(entry.id()).map_err(said)?.data().to_vec()))
     }

@@ -11,12 +11,11 @@ use git2::{DiffFindOptions, Index, IndexEntry, IndexTime, MergeFileInput, MergeF
 use super::GitError;
 use super::export::MOST_OBJECT;
 use super::tree::{EntryMode, parse};
+use journeyman_order::bounds::MOST_LOOKED_AT;
 
 /// What stands behind the markers.
 const OURS: &str = "ours";
 const THEIRS: &str = "the base branch";
-/// Files that are looked at for renames; beyond it a rename is one file gone and one new.
-const MOST_RENAMES: usize = 1_000;
 /// Bytes in which a zero says that a file is no text, as git has it.
 const TOLD_BY: usize = 8_000;
 
@@ -139,7 +138,7 @@ fn renames(
     let said = |error: git2::Error| GitError::local("look for renamed files", &error);
     let mut diff = commits.diff_tree_to_tree(trees.before.as_ref(), Some(side), None).map_err(said)?;
     let mut options = DiffFindOptions::new();
-    options.renames(true).rename_limit(MOST_RENAMES);
+    options.renames(true).rename_limit(MOST_LOOKED_AT);
     diff.find_similar(Some(&mut options)).map_err(said)?;
     let renamed = diff.deltas().filter(|delta| delta.status() == Delta::Renamed);
     Ok(renamed

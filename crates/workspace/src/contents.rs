@@ -7,8 +7,6 @@ use super::names;
 
 /// Git passes over a line of attributes that is as long.
 const LONGEST_ATTRIBUTES: usize = 2_048;
-/// Git reads larger ones; an agent's are refused.
-pub(super) const LARGEST_ATTRIBUTES: usize = 1 << 20;
 
 /// What to think of a file's content.
 #[derive(Debug, Clone, PartialEq, Eq)]

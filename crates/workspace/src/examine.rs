@@ -15,18 +15,8 @@ use super::secrets::SecretScan;
 use super::source::ObjectSource;
 use super::tree::{EntryMode, GitTreeEntry, parse};
 use super::{GitError, names};
+use journeyman_order::bounds::{DEEPEST, LARGEST_SOURCE, MOST_ITEMS, MOST_PARTS};
 
-/// Folders in folders.
-const DEEPEST: usize = 64;
-/// Files that one change may touch.
-const MOST_CHANGED: usize = 20_000;
-/// Paths that are told of it.
-pub(super) const MOST_TOLD: usize = 1_000;
-/// Entries that are looked at, folders among them. A folder that holds itself many times over has more than there are
-/// atoms.
-const MOST_ENTRIES: usize = 200_000;
-/// Files of a folder that a new link leads to.
-const MOST_BEHIND: usize = 20_000;
 /// Files that git itself reads, and must not be led astray by.
 const NEVER_LINKS: [&str; 4] = [".gitmodules", ".gitattributes", ".gitignore", ".mailmap"];
 
@@ -137,9 +127,8 @@ impl<'a> Examination<'a> {
     /// Whether one more entry may be looked at.
     fn pay(&mut self) -> bool {
         self.looked_at += 1;
-        if self.looked_at > MOST_ENTRIES {
-            self.remarks
-                .end("", &format!("more than {MOST_ENTRIES} entries of folders differ from the base"));
+        if self.looked_at > MOST_PARTS {
+            self.remarks.end("", &format!("more than {MOST_PARTS} entries of folders differ from the base"));
         }
         !self.remarks.are_enough()
     }
@@ -319,12 +308,12 @@ impl<'a> Examination<'a> {
             self.remarks.spot(path, &spot);
         }
         if is_attributes {
-            let is_read = bytes.len() <= contents::LARGEST_ATTRIBUTES;
+            let is_read = bytes.len() <= LARGEST_SOURCE;
             if !is_read {
                 self.remarks.refuse(path, "its attributes are more than are read");
             }
             // What was there before is none of a project's either where it is larger.
-            let before = before.filter(|before| before.len() <= contents::LARGEST_ATTRIBUTES);
+            let before = before.filter(|before| before.len() <= LARGEST_SOURCE);
             for remark in is_read.then(|| contents::attributes(&bytes, before)).into_iter().flatten() {
                 match remark {
                     ContentRemark::Refused(why) => self.remarks.refuse(path, &why),
@@ -419,7 +408,7 @@ impl<'a> Examination<'a> {
                 None => return Ok(()),
             }
         }
-        let (mut folders, mut left) = (vec![(folder, link.to_owned(), 0)], MOST_BEHIND);
+        let (mut folders, mut left) = (vec![(folder, link.to_owned(), 0)], MOST_ITEMS);
         while let Some((folder, path, depth)) = folders.pop() {
             for entry in self.listing(folder)?.unwrap_or_default() {
                 let Some(fewer) = left.checked_sub(1).filter(|_| depth <= DEEPEST) else {
@@ -448,8 +437,8 @@ impl<'a> Examination<'a> {
             }
             PathProtection::Unprotected => {}
         }
-        if self.changed.len() == MOST_CHANGED {
-            self.remarks.end("", &format!("more than {MOST_CHANGED} files differ from the base"));
+        if self.changed.len() == MOST_ITEMS {
+            self.remarks.end("", &format!("more than {MOST_ITEMS} files differ from the base"));
         } else {
             self.changed.push(path.to_owned());
         }

@@ -11,18 +11,11 @@ use std::path::Path;
 use git2::{ObjectType, Oid};
 
 use super::GitError;
+use journeyman_order::bounds::{LARGEST_SOURCE, LONGEST_TEXT, MOST_PARTS, MOST_PRINTED};
 use journeyman_order::commit_message::is_hidden;
 
-/// Bytes that an export may have: the job that writes it is given this as its `most_output`.
-pub const MOST_EXPORTED: u64 = 256 << 20;
 /// Bytes that one object may have. GitHub warns from 50 MiB on.
 pub(super) const MOST_OBJECT: u64 = 25 << 20;
-/// Objects that an export may have.
-const MOST_OBJECTS: usize = 200_000;
-/// Bytes that a commit may have.
-const MOST_COMMIT: u64 = 1 << 20;
-/// Bytes of the first line, and of each object's.
-const MOST_LINE: u64 = 4_096;
 
 pub(super) enum ExportedBranch {
     /// There is nothing to import, because.
@@ -84,7 +77,10 @@ impl ExportedObjects {
 
     /// A commit, read as strictly as git writes it.
     pub(super) fn commit(&self, id: Oid) -> Result<ExportedCommit, GitError> {
-        if self.header(id).is_some_and(|(kind, size)| kind == ObjectType::Commit && size > MOST_COMMIT) {
+        if self
+            .header(id)
+            .is_some_and(|(kind, size)| kind == ObjectType::Commit && size > LARGEST_SOURCE as u64)
+        {
             return Ok(ExportedCommit::Malformed("it is larger than a message can be"));
         }
         let read = self.read(id);
@@ -141,8 +137,8 @@ pub(super) fn read(path: &Path) -> Result<ExportedBranch, GitError> {
     let file = File::open(path).map_err(|error| GitError::file("open what was exported,", path, &error))?;
     let size =
         file.metadata().map_err(|error| GitError::file("look at what was exported,", path, &error))?.len();
-    if size >= MOST_EXPORTED {
-        return Ok(ExportedBranch::TooMuch(format!("the change is larger than {} MiB", MOST_EXPORTED >> 20)));
+    if size >= MOST_PRINTED {
+        return Ok(ExportedBranch::TooMuch(format!("the change is larger than {} MiB", MOST_PRINTED >> 20)));
     }
     scan(file).map_err(|error| GitError::file("read what was exported,", path, &error))
 }
@@ -179,8 +175,8 @@ fn scan(file: File) -> io::Result<ExportedBranch> {
         else {
             return unreadable();
         };
-        if pieces.len() >= MOST_OBJECTS {
-            return Ok(ExportedBranch::TooMuch(format!("the change has more than {MOST_OBJECTS} objects")));
+        if pieces.len() >= MOST_PARTS {
+            return Ok(ExportedBranch::TooMuch(format!("the change has more than {MOST_PARTS} objects")));
         }
         let piece = ObjectSpan { kind, offset: at, size };
         let Some(next) = at.checked_add(size).and_then(|end| end.checked_add(1)) else { return unreadable() };
@@ -209,7 +205,7 @@ fn scan(file: File) -> io::Result<ExportedBranch> {
 /// The next line without its end; none when it has no end, or is not text of a sane length.
 fn line(reader: &mut impl BufRead) -> io::Result<Option<String>> {
     let mut bytes = Vec::new();
-    reader.take(MOST_LINE).read_until(b'\n', &mut bytes)?;
+    reader.take(LONGEST_TEXT as u64).read_until(b'\n', &mut bytes)?;
     Ok(match bytes.pop() {
         Some(b'\n') => String::from_utf8(bytes).ok(),
         Some(_) | None => None,
@@ -273,7 +269,7 @@ mod tests {
     fn more_objects_than_may_be_are_too_much() {
         let zero = "0".repeat(40);
         let mut text = format!("{zero}\n");
-        for number in 0..=MOST_OBJECTS {
+        for number in 0..=MOST_PARTS {
             text.push_str(&format!("{zero} blob 7\n{number:07}\n"));
         }
         assert!(

@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use journeyman_order::bounds::LONGEST_TAIL;
+
 /// How long it may take.
 const LONGEST: Duration = Duration::from_secs(3 * 60 * 60);
 /// How often whoever waits for git looks up.
 const LOOK: Duration = Duration::from_millis(100);
-/// What is read of what git says.
-const MOST_SAID: u64 = 8 << 10;
 
 /// Has git do something in a bare repository of ours. An error says what git said, or why it was ended.
 pub(super) fn run(repository: &Path, arguments: &[&str], is_given_up: &AtomicBool) -> Result<(), String> {
@@ -46,7 +46,7 @@ pub(super) fn run(repository: &Path, arguments: &[&str], is_given_up: &AtomicBoo
     }
     let mut said = Vec::new();
     words.seek(SeekFrom::Start(0)).map_err(failed)?;
-    words.take(MOST_SAID).read_to_end(&mut said).map_err(failed)?;
+    words.take(LONGEST_TAIL as u64).read_to_end(&mut said).map_err(failed)?;
     let said = String::from_utf8_lossy(&said).trim().replace(char::is_control, "; ");
     Err(format!("git ended with {ended}: {said}"))
 }

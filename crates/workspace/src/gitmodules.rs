@@ -6,12 +6,10 @@
 use url::Url;
 
 use super::names;
+use journeyman_order::bounds::{LARGEST_SETTINGS, LONGEST_PATH};
 use journeyman_order::{RepositoryName, byte_order_mark};
 
-/// A larger file of these is none of a project's.
-pub(super) const LARGEST: usize = 64 << 10;
 pub(super) const TOO_LARGE: &str = "it is larger than 64 KiB";
-const LONGEST_ADDRESS: usize = 500;
 
 /// What the file says of one submodule.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -24,7 +22,7 @@ pub(super) struct SubmoduleEntry {
 pub(super) fn parse(bytes: &[u8]) -> Result<Vec<SubmoduleEntry>, &'static str> {
     let text = std::str::from_utf8(bytes).map_err(|_| "it is no text")?;
     let text = byte_order_mark::strip(text);
-    if text.len() > LARGEST {
+    if text.len() > LARGEST_SETTINGS {
         return Err(TOO_LARGE);
     }
     let mut entries: Vec<SubmoduleEntry> = Vec::new();
@@ -97,7 +95,7 @@ pub(super) fn address(of: &Url, said: &str) -> Result<Url, String> {
     if said.is_empty() {
         return refused("it has no address");
     }
-    if said.len() > LONGEST_ADDRESS || said.contains(is_odd) || said.starts_with('-') {
+    if said.len() > LONGEST_PATH || said.contains(is_odd) || said.starts_with('-') {
         return refused("its address is none that is fetched");
     }
     let over_https = of_ssh(of, said);
@@ -173,7 +171,7 @@ mod tests {
             assert!(parse(format!("[submodule \"x\"]\n{bad}\n").as_bytes()).is_err(), "{bad:?}");
         }
         assert!(parse(&[0xff]).is_err());
-        assert!(parse(&vec![b'#'; LARGEST + 1]).is_err());
+        assert!(parse(&vec![b'#'; LARGEST_SETTINGS + 1]).is_err());
     }
 
     #[test]

@@ -4,15 +4,12 @@ use git2::{ErrorCode, Oid, Repository, Sort};
 
 use super::remote::{kept, oid, sha};
 use super::{GitError, Workspaces};
+use journeyman_order::bounds::{LONGEST_NAME, MOST_LOOKED_AT};
 use journeyman_order::commit_message::is_hidden;
 use journeyman_order::{CommitSha, RepositoryName};
 
 /// First lines that are told.
 const MOST_SUBJECTS: usize = 50;
-/// Commits that are looked at for them: where nothing but merges is made, there is no end otherwise.
-const MOST_COMMITS: usize = 1_000;
-/// Characters of each.
-const LONGEST_SUBJECT: usize = 120;
 
 impl Workspaces {
     /// The commit that a change is compared with: where it left the base branch, as that was fetched last, or what it
@@ -42,7 +39,7 @@ impl Workspaces {
         walk.simplify_first_parent().map_err(said)?;
         walk.push(oid(commit)?).map_err(said)?;
         let mut subjects = Vec::new();
-        for id in walk.take(MOST_COMMITS) {
+        for id in walk.take(MOST_LOOKED_AT) {
             let commit = commits.find_commit(id.map_err(said)?).map_err(said)?;
             if commit.parent_count() > 1 {
                 continue;
@@ -75,7 +72,7 @@ pub(super) fn merge_base(commits: &Repository, one: Oid, two: Oid) -> Result<Opt
 fn subject(message: &[u8]) -> String {
     let message = String::from_utf8_lossy(message);
     let line = message.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    let visible: String = line.chars().filter(|c| !is_hidden(*c)).take(LONGEST_SUBJECT).collect();
+    let visible: String = line.chars().filter(|c| !is_hidden(*c)).take(LONGEST_NAME).collect();
     visible.trim().to_owned()
 }
 

@@ -4,11 +4,12 @@
 use git2::{Oid, Repository};
 
 use super::commit_origin::CommitOrigin;
-use super::examine::{Examination, MOST_TOLD};
+use super::examine::Examination;
 use super::protected::ProtectedPaths;
 use super::remote::oid;
 use super::source::ObjectSource;
 use super::{GitError, GitErrorKind, Remote, Workspaces};
+use journeyman_order::bounds::MOST_LOOKED_AT;
 use journeyman_order::{BranchName, CommitSha, OrderId, TreeSha};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,7 +75,7 @@ pub(super) fn examine_commit(
         return Err(GitError::new(GitErrorKind::NotForUs, message));
     }
     let mut changed = examination.changed;
-    changed.truncate(MOST_TOLD);
+    changed.truncate(MOST_LOOKED_AT);
     let tree = after.to_string().parse().map_err(|error| GitError::broken(format!("{error}")))?;
     Ok((tree, changed))
 }

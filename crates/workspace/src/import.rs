@@ -7,7 +7,7 @@ use git2::{Oid, Repository};
 
 use super::bounds;
 use super::conflicts::with_markers;
-use super::examine::{Examination, MOST_TOLD};
+use super::examine::Examination;
 use super::export::{self, ExportedBranch, ExportedCommit, ExportedObjects};
 use super::large_files::pointer::LargeFilePointer;
 use super::large_files::{LargeFilePointers, refusals};
@@ -18,12 +18,10 @@ use super::secrets::{SecretScan, SecretSet};
 use super::source::ObjectSource;
 use super::update::conflicts_of;
 use super::{GitError, GitErrorKind, Workspaces};
+use journeyman_order::bounds::{MOST_LOOKED_AT, MOST_NAMED};
 use journeyman_order::{
     BranchName, Category, CommitSha, Feedback, Finding, OrderId, RepositoryName, TreeSha, commit_message,
 };
-
-/// Files with conflicts that are named in feedback.
-const MOST_NAMED: usize = 10;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum ImportOutcome {
@@ -167,7 +165,7 @@ impl Workspaces {
         for id in needed {
             take(&objects, &ours, id)?;
         }
-        changed.truncate(MOST_TOLD);
+        changed.truncate(MOST_LOOKED_AT);
         let tree =
             tree.to_string().parse::<TreeSha>().map_err(|error| GitError::broken(error.to_string()))?;
         Ok(ImportOutcome::Imported {

@@ -83,11 +83,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use git2::{Oid, Repository, RepositoryInitOptions};
 
 pub use bounds::{KEPT_FREE_OF_OBJECTS, bounded_tree};
-pub use changes::{ChangedContent, ChangedFile, LARGEST_CHANGED};
+pub use changes::{ChangedContent, ChangedFile};
 pub use commits::NewCommit;
 pub use committed_links::CommittedLinks;
 pub use error::{GitError, GitErrorKind};
-pub use export::MOST_EXPORTED;
 pub use files::{NewFiles, OriginState};
 pub use git_wire::FetchGuard;
 pub use human_commits::FetchedBranch;

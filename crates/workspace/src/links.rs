@@ -8,23 +8,14 @@ use git2::{ObjectType, Oid};
 use super::GitError;
 use super::source::ObjectSource;
 use super::tree::{EntryMode, parse};
+use journeyman_order::bounds::{DEEPEST, LONGEST_TEXT, MOST_ENTRIES, MOST_HOPS};
 
-/// Folders in folders that are looked through.
-const DEEPEST: usize = 64;
-/// Entries of a tree that are looked at.
-const MOST_ENTRIES: usize = 2_000_000;
-/// Links that one path may lead over, as in Linux.
-const MOST_HOPS: usize = 40;
 /// Names that are followed on the way.
 const MOST_STEPS: usize = 4_096;
 /// Names that are put together for all links of a tree.
 const MOST_NAMES: usize = 20_000_000;
 /// Paths that are seen through links.
 const MOST_SEEN: usize = 50_000;
-/// Bytes of what a link says, as in Linux.
-const LONGEST: u64 = 4_096;
-/// Links behind links.
-const MOST_ROUNDS: usize = 4;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LinkTarget {
@@ -58,7 +49,8 @@ impl TreeLinks {
                     EntryMode::Tree if depth < DEEPEST => folders.push((entry.id, path, depth + 1)),
                     EntryMode::Link => {
                         // What no system follows is not kept, and leads to itself.
-                        let is_long = source.header(entry.id)?.is_some_and(|(_, size)| size > LONGEST);
+                        let is_long =
+                            source.header(entry.id)?.is_some_and(|(_, size)| size > LONGEST_TEXT as u64);
                         let target = match is_long {
                             true => Some(Ok(name.to_owned())),
                             false => source.read(entry.id, ObjectType::Blob)?.map(String::from_utf8),
@@ -106,7 +98,7 @@ impl TreeLinks {
             }
             if let Some(target) = self.targets.get(&here.join("/")) {
                 hops += 1;
-                if hops > MOST_HOPS || steps > MOST_STEPS {
+                if hops > DEEPEST || steps > MOST_STEPS {
                     return LinkTarget::Endless;
                 }
                 if target.starts_with('/') {
@@ -133,7 +125,7 @@ impl TreeLinks {
         let (mut all, mut known): (Vec<(String, String)>, BTreeSet<String>) = Default::default();
         let mut round: Vec<(String, String)> =
             paths.iter().map(|path| (path.clone(), path.clone())).collect();
-        for _ in 0..MOST_ROUNDS {
+        for _ in 0..MOST_HOPS {
             let mut next = Vec::new();
             round.sort();
             for (link, end) in &ends {

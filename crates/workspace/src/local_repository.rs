@@ -10,6 +10,7 @@ use git2::Repository;
 use super::bounds::bounded_tree;
 use super::{GitError, GitErrorKind, Workspaces, address};
 use journeyman_order::RepositoryName;
+use journeyman_order::bounds::{LARGEST_SOURCE, MOST_ENTRIES};
 
 impl Workspaces {
     /// Lets the mirror see the objects of a repository at `path`. For as long as that repository is there.
@@ -98,10 +99,6 @@ const OPENED: [&str; 4] = ["objects", "refs", "info", "logs"];
 const FILES: [&str; 7] =
     ["HEAD", "config", "commondir", "packed-refs", "shallow", "index", "objects/info/alternates"];
 
-/// Files and folders of git's that are looked at, and bytes of those that are read.
-const MOST_ENTRIES: usize = 2_000_000;
-const LARGEST_TEXT: u64 = 1 << 20;
-
 fn refuse_what_waits(path: &Path) -> Result<(), GitError> {
     let Some(git) = git_folder(path) else { return Ok(()) };
     let beside = [".gitignore", ".gitattributes"].map(|name| git.with_file_name(name));
@@ -144,7 +141,7 @@ fn first_line(file: &Path) -> Option<String> {
 /// The text of a small file of git's; a larger one is none.
 fn small_text(file: &Path) -> std::io::Result<String> {
     let mut text = String::new();
-    std::fs::File::open(file)?.take(LARGEST_TEXT).read_to_string(&mut text)?;
+    std::fs::File::open(file)?.take(LARGEST_SOURCE as u64).read_to_string(&mut text)?;
     Ok(text)
 }
 

@@ -11,12 +11,10 @@ use super::submodules::{keep, kept};
 use super::worktree_base::copy_pack;
 use super::{GitError, Workspaces};
 use journeyman_order::RepositoryName;
+use journeyman_order::bounds::{MOST_ENTRIES, MOST_LOOKED_AT};
 
 /// Where git keeps them, and folders below that are looked at: names of submodules have slashes.
 const FOLDER: &str = "modules";
-const MOST_FOLDERS: usize = 2_000;
-/// Files and folders of one that are looked at before it is opened.
-const MOST_ENTRIES: usize = 500_000;
 const MISSING: &str = "it is not in this clone; `git submodule update --init --recursive` gets it";
 const NOT_ABSORBED: &str = "its repository lies in its own folder; `git submodule absorbgitdirs` moves it to .git/modules, \
     from where it is taken";
@@ -87,7 +85,7 @@ fn repositories_below(folder: &Path) -> Vec<PathBuf> {
         for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
             looked += 1;
             let path = entry.path();
-            if looked > MOST_FOLDERS || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            if looked > MOST_LOOKED_AT || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 continue;
             }
             let is_repository = path.join("HEAD").is_file() && path.join("objects").is_dir();

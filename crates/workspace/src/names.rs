@@ -2,12 +2,11 @@
 
 use unicode_normalization::UnicodeNormalization;
 
+use journeyman_order::bounds::LONGEST_PATH;
 use journeyman_order::commit_message::is_hidden;
 
 /// The longest name of a file, in bytes, that common file systems take.
 const LONGEST: usize = 255;
-/// The longest path in a repository, in bytes; with the folder that it is checked out into, systems take 4,096.
-const LONGEST_PATH: usize = 1_024;
 /// Names of devices on Windows, whatever ends them.
 const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
 

@@ -238,7 +238,7 @@ impl Workspaces {
     }
 
     /// The command that writes what was pushed to its standard output, for [`Workspaces::import`], to be run *in a
-    /// sandbox* with `origin` mounted for reading, without network, and with [`super::MOST_EXPORTED`] as the most
+    /// sandbox* with `origin` mounted for reading, without network, and with [`journeyman_order::bounds::MOST_PRINTED`] as the most
     /// output. Its exit code says nothing; its output is not to be trusted.
     pub fn export_command(places: &OrderDirs, branch: &BranchName, base: &CommitSha) -> Vec<OsString> {
         let arguments = [places.origin.as_os_str(), branch.as_str().as_ref(), base.as_str().as_ref()];

@@ -6,16 +6,13 @@ use git2::{ObjectType, Tree, TreeWalkMode, TreeWalkResult};
 
 use super::remote::oid;
 use super::{GitError, Workspaces};
+use journeyman_order::bounds::{DEEPEST, LONGEST_PATH};
 use journeyman_order::{CommitSha, RepositoryName};
 
 /// Entries of a tree that are looked at.
 const MOST_ENTRIES: usize = 100_000;
 /// Bytes of a file that is shown.
 const LARGEST: usize = 200 << 10;
-/// Folders in folders that are told apart where there is no room for all paths.
-const DEEPEST_FOLDED: usize = 32;
-/// Bytes of a path that a text names.
-const LONGEST_NAMED: usize = 4 << 10;
 /// Of the budget, for the paths; the rest is for files.
 const FOR_PATHS: usize = 3;
 
@@ -102,7 +99,7 @@ fn fitting<'a>(paths: impl Iterator<Item = &'a String> + Clone, most: usize) -> 
         return all;
     }
     let deepest = paths.clone().map(|path| path.matches('/').count()).max().unwrap_or_default();
-    for depth in (1..=deepest.min(DEEPEST_FOLDED)).rev() {
+    for depth in (1..=deepest.min(DEEPEST)).rev() {
         let lines = folded(paths.clone(), depth);
         if length(&lines) <= most {
             return lines;
@@ -153,7 +150,7 @@ fn mentioned<'a>(paths: impl Iterator<Item = &'a String>, text: &str) -> Vec<&'a
         let starts = path.match_indices('/').map(|(at, _)| at + 1);
         for start in std::iter::once(0).chain(starts) {
             let end = path.get(start..).unwrap_or_default();
-            let is_name = end.len() <= LONGEST_NAMED && (start == 0 || end.contains(['/', '.']));
+            let is_name = end.len() <= LONGEST_PATH && (start == 0 || end.contains(['/', '.']));
             found.extend(is_name.then(|| words.get(end)).flatten().map(|at| (*at, path)));
         }
     }

@@ -1,14 +1,8 @@
 //! What an examination has to say, in words for the agent and for people. No value of a secret is in them.
 
 use super::secrets::SecretFinding;
+use journeyman_order::bounds::{LONGEST_LINE, MOST_NAMED};
 use journeyman_order::{Category, Finding, Severity};
-
-/// Findings that are worth telling; after these the rest is not looked at.
-const MOST_FINDINGS: usize = 20;
-/// Warnings that are worth telling; after these there are no more, but what is refused is still looked for.
-const MOST_WARNINGS: usize = 50;
-/// Characters of a path that are shown.
-const MOST_SHOWN: usize = 300;
 
 #[derive(Debug, Default)]
 pub(super) struct ExaminationReport {
@@ -22,7 +16,7 @@ pub(super) struct ExaminationReport {
 impl ExaminationReport {
     /// Whether there is no point in looking further.
     pub(super) fn are_enough(&self) -> bool {
-        self.ended || self.findings.len() >= MOST_FINDINGS
+        self.ended || self.findings.len() >= MOST_NAMED
     }
 
     /// The path, or all when it is empty, must not be published.
@@ -39,7 +33,7 @@ impl ExaminationReport {
 
     /// The path may be published, and people are told.
     pub(super) fn tell(&mut self, path: &str, why: &str) {
-        if self.warnings.len() < MOST_WARNINGS {
+        if self.warnings.len() < MOST_NAMED {
             let shown = shown(path);
             self.warnings.push(Finding {
                 severity: Severity::Minor,
@@ -73,7 +67,7 @@ impl ExaminationReport {
     }
 
     fn push(&mut self, path: &str, line: Option<usize>, why: &str, suggestion: String) {
-        if self.findings.len() >= MOST_FINDINGS {
+        if self.findings.len() >= MOST_NAMED {
             return;
         }
         let shown = shown(path);
@@ -93,5 +87,5 @@ impl ExaminationReport {
 }
 
 fn shown(path: &str) -> String {
-    path.escape_debug().to_string().chars().take(MOST_SHOWN).collect()
+    path.escape_debug().to_string().chars().take(LONGEST_LINE).collect()
 }

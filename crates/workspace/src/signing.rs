@@ -22,13 +22,12 @@ use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 use super::{GitError, GitErrorKind};
+use journeyman_order::bounds::LONGEST_TAIL;
 use journeyman_order::{CommitSigning, CommitterIdentity, SignatureFormat};
 
 /// How long one program may take. None has anybody to ask.
 const PATIENCE: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(5);
-/// What is read of what a program prints.
-const MOST_SAID: u64 = 64 << 10;
 /// Signed at the start, to see that the key can.
 const TRIAL: &[u8] = b"Journeyman tries its key.\n";
 
@@ -307,6 +306,6 @@ fn unnamed(bytes: &[u8]) -> std::io::Result<File> {
 fn written(file: &mut File) -> std::io::Result<String> {
     file.rewind()?;
     let mut bytes = Vec::new();
-    file.take(MOST_SAID).read_to_end(&mut bytes)?;
+    file.take(LONGEST_TAIL as u64).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

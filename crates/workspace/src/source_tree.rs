@@ -23,14 +23,8 @@ use super::remote::oid;
 use super::submodules::{self, FetchedSubmodules};
 use super::tree::{EntryMode, parse};
 use super::{GitError, Workspaces};
+use journeyman_order::bounds::{LARGEST_SOURCE, MOST_ENTRIES, MOST_NAMED};
 use journeyman_order::{CommitSha, RepositoryName, TreeSha};
-
-/// Entries of a tree; one that has more is none of a project's.
-const MOST_ENTRIES: usize = 1_000_000;
-/// A file that is larger is not handed out as bytes.
-const LARGEST_READ: usize = 1 << 20;
-/// Missing submodules that are named.
-const MOST_MISSING: usize = 20;
 
 /// The files of a commit, with what was laid over it. Folders are not among them, and no
 /// submodules that were not fetched.
@@ -188,7 +182,7 @@ impl SourceTree {
         let known = self.workspaces.missing_submodules(&self.repository, &self.commit);
         let absent =
             || self.submodules.absent.iter().map(|path| format!("{}: it was not fetched", path.display()));
-        known.unwrap_or_else(|| absent().take(MOST_MISSING).collect())
+        known.unwrap_or_else(|| absent().take(MOST_NAMED).collect())
     }
 
     /// The files of Git LFS whose content is not here, each with the reason: they hold pointers.
@@ -357,12 +351,12 @@ impl SourceTree {
         match self.files.get(Path::new(path))? {
             SourceFile::Laid { bytes, .. } => Some(bytes.to_vec()),
             SourceFile::Link { .. } => None,
-            SourceFile::Large { pointer, .. } => self.large.store.read(pointer, LARGEST_READ),
+            SourceFile::Large { pointer, .. } => self.large.store.read(pointer, LARGEST_SOURCE),
             SourceFile::File { id, .. } => {
                 let commits = self.workspaces.commits(&self.repository).ok()?;
                 let odb = self.submodules.fetched.odb(&commits).ok()?;
                 let (size, _) = odb.read_header(*id).ok()?;
-                (size <= LARGEST_READ).then(|| odb.read(*id).ok().map(|object| object.data().to_vec()))?
+                (size <= LARGEST_SOURCE).then(|| odb.read(*id).ok().map(|object| object.data().to_vec()))?
             }
         }
     }

@@ -21,18 +21,15 @@ use super::gitmodules::{self, SubmoduleEntry};
 use super::remote::{failed, oid};
 use super::tree::{EntryMode, GitTreeEntry, parse};
 use super::{GitError, GitErrorKind, Remote, Workspaces, folder, names, write_whole};
+use journeyman_order::bounds::{LARGEST_SETTINGS, MOST_NAMED, MOST_PARTS};
 use journeyman_order::{CommitSha, RepositoryName};
 
 /// Submodules of a commit, with those in submodules.
 pub(super) const MOST: usize = 32;
 /// Submodules within submodules.
 pub(super) const DEEPEST: usize = 4;
-/// Entries of one submodule's tree.
-const MOST_ENTRIES: usize = 200_000;
 /// For all of a commit's submodules together.
 const LIMITS: WireLimits = WireLimits { whole: Duration::from_secs(20 * 60), ..WireLimits::USUAL };
-/// Those of a commit that are missing and named.
-const MOST_NAMED: usize = 20;
 
 const FILE: &[u8] = b".gitmodules";
 
@@ -291,7 +288,7 @@ fn listed(odb: &Odb<'_>, tree: Oid) -> Result<Result<Vec<ListedSubmodule>, &'sta
     if !matches!(file.mode, EntryMode::File | EntryMode::Executable) {
         return Ok(Err("it is no file"));
     }
-    if odb.header(file.id)?.is_some_and(|(_, size)| size > gitmodules::LARGEST as u64) {
+    if odb.header(file.id)?.is_some_and(|(_, size)| size > LARGEST_SETTINGS as u64) {
         return Ok(Err(gitmodules::TOO_LARGE));
     }
     let bytes = odb.read(file.id).map_err(|error| GitError::local("read .gitmodules", &error))?;
@@ -343,8 +340,8 @@ fn examine(odb: &Odb<'_>, tree: Oid) -> Result<Result<(), String>, GitError> {
         let Some(entries) = parse(object.data()) else { return Ok(Err("a folder is malformed".to_owned())) };
         for entry in entries {
             count += 1;
-            if count > MOST_ENTRIES {
-                return Ok(Err(format!("it has more than {MOST_ENTRIES} files")));
+            if count > MOST_PARTS {
+                return Ok(Err(format!("it has more than {MOST_PARTS} files")));
             }
             let name = String::from_utf8_lossy(&entry.name);
             if matches!(&*name, "." | "..") || name.contains('/') || names::is_dot_git(&name) {

@@ -7,21 +7,18 @@ use git2::{Commit, Delta, MergeOptions, ObjectType, Oid, Repository};
 
 use super::commit_origin::{CommitOrigin, plain, signature};
 use super::conflicts::{self, MergeTrees};
-use super::examine::MOST_TOLD;
 use super::history::merge_base;
 use super::human_commits::examine_commit;
 use super::protected::ProtectedPaths;
 use super::remote::{oid, sha};
 use super::{GitError, GitErrorKind, NewCommit, Remote, Workspaces};
+use journeyman_order::bounds::MOST_LOOKED_AT;
 use journeyman_order::commit_message;
 use journeyman_order::conversation::BranchUpdateMethod;
 use journeyman_order::{BranchName, CommitSha, OrderId, TreeSha};
 
 /// How deep merges of merges are merged to find what two branches have in common.
 const DEEPEST: u32 = 16;
-
-/// Pairs of commits of which it is looked at whether they can be merged.
-const MOST_MERGED: usize = 1_000;
 
 /// A branch to bring up to date. The same again, while the base branch has not moved, is the same commit.
 #[derive(Debug, Clone, Copy)]
@@ -127,7 +124,7 @@ impl Workspaces {
         theirs: Oid,
     ) -> Result<(), GitError> {
         let (mut open, mut seen) = (vec![(ours, theirs)], HashSet::new());
-        while let Some((one, other)) = open.pop().filter(|_| seen.len() < MOST_MERGED) {
+        while let Some((one, other)) = open.pop().filter(|_| seen.len() < MOST_LOOKED_AT) {
             for side in [one, other] {
                 self.tree_within(commits, side)?;
             }
@@ -140,7 +137,7 @@ impl Workspaces {
                 .iter()
                 .enumerate()
                 .flat_map(|(at, one)| met.iter().skip(at + 1).map(|other| (*one, *other)));
-            open.extend(pairs.filter(|pair| seen.insert(*pair)).take(MOST_MERGED));
+            open.extend(pairs.filter(|pair| seen.insert(*pair)).take(MOST_LOOKED_AT));
         }
         Ok(())
     }
@@ -188,7 +185,7 @@ fn marked(
 ) -> Result<BranchUpdateOutcome, GitError> {
     let said = |error: git2::Error| GitError::local("keep conflicts", &error);
     let paths: Vec<String> =
-        paths.iter().map(|path| String::from_utf8_lossy(path).into_owned()).take(MOST_TOLD).collect();
+        paths.iter().map(|path| String::from_utf8_lossy(path).into_owned()).take(MOST_LOOKED_AT).collect();
     let protected = ProtectedPaths::new(new.protected)?;
     if let Some(path) = paths.iter().find(|path| protected.is_match(path)) {
         let message = format!(

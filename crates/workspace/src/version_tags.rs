@@ -12,15 +12,8 @@ use std::path::{Path, PathBuf};
 use git2::{Oid, Repository, Sort};
 
 use super::{GitError, Workspaces, write_whole};
+use journeyman_order::bounds::{LARGEST_DOCUMENT, LONGEST_NAME, MOST_ITEMS};
 use journeyman_order::{CommitSha, RepositoryName};
-
-/// Commits behind one that are looked at.
-const MOST_COMMITS: usize = 20_000;
-/// Tags that are written down.
-const MOST_TAGS: usize = 20_000;
-/// A larger file of these is none of ours.
-const LARGEST: u64 = 4 << 20;
-const LONGEST: usize = 100;
 
 /// Writes down what is tagged, as `refs/tags/NAME` and `refs/tags/NAME^{}` with what they lead to.
 pub(super) fn keep<'n>(mirror: &Path, listed: impl Iterator<Item = (&'n str, Oid)>) -> Result<(), GitError> {
@@ -29,7 +22,7 @@ pub(super) fn keep<'n>(mirror: &Path, listed: impl Iterator<Item = (&'n str, Oid
         let Some(name) = name.strip_prefix("refs/tags/") else { continue };
         // What an annotated tag leads to stands behind it.
         let own = name.strip_suffix("^{}").unwrap_or(name);
-        if is_version(own) && tags.len() < MOST_TAGS {
+        if is_version(own) && tags.len() < MOST_ITEMS {
             tags.insert(own, id);
         }
     }
@@ -48,7 +41,7 @@ fn file(mirror: &Path) -> PathBuf {
 
 /// Whether a tag names a version, in plain letters.
 fn is_version(name: &str) -> bool {
-    name.len() <= LONGEST
+    name.len() <= LONGEST_NAME
         && name.starts_with(|c: char| c.is_ascii_alphanumeric())
         && name.contains(|c: char| c.is_ascii_digit())
         && name.chars().all(|c| c.is_ascii_alphanumeric() || "._/+-".contains(c))
@@ -73,7 +66,7 @@ impl Workspaces {
         let id = Oid::from_str(commit.as_str()).map_err(said)?;
         walk.push(id).map_err(said)?;
         // What is not here, as behind a shallow clone, ends the walk.
-        let found = walk.map_while(Result::ok).take(MOST_COMMITS).find_map(|id| tags.get(&id).cloned());
+        let found = walk.map_while(Result::ok).take(MOST_ITEMS).find_map(|id| tags.get(&id).cloned());
         Ok(found)
     }
 
@@ -93,7 +86,7 @@ impl Workspaces {
 /// What is tagged, by commit. Of several tags on one, the shortest: `v1.2` and not `package-v1.2`.
 fn tags_of(mirror: &Path) -> HashMap<Oid, String> {
     let file = file(mirror);
-    let is_ours = std::fs::metadata(&file).is_ok_and(|found| found.len() <= LARGEST);
+    let is_ours = std::fs::metadata(&file).is_ok_and(|found| found.len() <= LARGEST_DOCUMENT as u64);
     let text = if is_ours { std::fs::read_to_string(&file).unwrap_or_default() } else { String::new() };
     let mut tags: HashMap<Oid, String> = HashMap::new();
     for (id, name) in text.lines().filter_map(|line| line.split_once(' ')) {

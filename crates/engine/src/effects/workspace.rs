@@ -11,6 +11,7 @@ use super::agent_filesystem::{AgentFilesystem, put};
 use super::{EffectContext, EffectResult, disk, never, soon};
 use crate::job::{failed_job, make_folder, readable, remove, short_job, succeed, writable};
 use crate::place::EnvironmentPlace;
+use journeyman_order::bounds::MOST_PRINTED;
 use journeyman_order::{BranchName, CommitSha, EffectError, EffectOutcome, Exit, TreeSha};
 use journeyman_sandbox::{CollectedOutput, Job, Mount, Relocation};
 use journeyman_workspace::{
@@ -232,7 +233,7 @@ impl EffectContext {
         let inside = self.parts.environments.inside(&host);
         let job = Job {
             relocation: (host != inside).then_some(Relocation { host, inside }),
-            most_output: journeyman_workspace::MOST_EXPORTED,
+            most_output: MOST_PRINTED,
             ..short_job(program, &origin, &home, self.origin_mounts(readable))
         };
         let ended = self.parts.sandbox.run(job, &mut file).await?;

@@ -15,11 +15,10 @@ use git2::{ObjectType, Odb, Oid, Repository, Tree};
 
 use super::tree::raw_entries;
 use super::{GitError, GitErrorKind, Workspaces};
+use journeyman_order::bounds::MOST_ENTRIES;
 
 /// Folders in folders.
 const DEEPEST: u64 = 256;
-/// Files and folders, each by every name that it has.
-const MOST_ENTRIES: u64 = 1_000_000;
 /// What all files hold, each by every name that it has.
 const MOST_CONTENT: u64 = 16 << 30;
 /// What one file holds: it is read as a whole.
@@ -64,7 +63,7 @@ impl TreeSize {
     pub(super) fn excess(self) -> Option<String> {
         match self {
             Self { deep, .. } if deep > DEEPEST => Some(too_deep()),
-            Self { entries, .. } if entries > MOST_ENTRIES => Some(too_many()),
+            Self { entries, .. } if entries > MOST_ENTRIES as u64 => Some(too_many()),
             Self { content, .. } if content > MOST_CONTENT => {
                 Some(format!("holds more than {} GiB, each file counted by every name", MOST_CONTENT >> 30))
             }
@@ -228,7 +227,7 @@ impl<'a, O: TreeObjects> TreeMeasure<'a, O> {
             self.seen += 1;
             folder.size.entries += 1;
             folder.size.paths += name.len() as u64 + 1;
-            if self.seen > MOST_ENTRIES {
+            if self.seen > MOST_ENTRIES as u64 {
                 return Ok(Err(too_many()));
             }
             match mode & 0o170_000 {

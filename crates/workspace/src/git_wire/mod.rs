@@ -23,14 +23,9 @@ use url::Url;
 use super::GitErrorKind;
 use super::bounds::KEPT_FREE_OF_OBJECTS;
 use journeyman_order::OutgoingNetwork;
+use journeyman_order::bounds::{LONGEST_MESSAGE, LONGEST_TAIL};
 use smart_http::SmartHttp;
 pub(super) use smart_http::register;
-
-/// Of what a server says, what is told.
-const MOST_TOLD: usize = 500;
-/// The end of what it says beside its answer to a push.
-const MOST_SAID: usize = 8 << 10;
-const MOST_REASON: usize = 800;
 
 /// How long it may take.
 #[derive(Debug, Clone, Copy)]
@@ -165,7 +160,7 @@ impl GitWire<'_> {
                 });
                 callbacks.sideband_progress(|said| {
                     words.extend_from_slice(said);
-                    words.drain(..words.len().saturating_sub(MOST_SAID));
+                    words.drain(..words.len().saturating_sub(LONGEST_TAIL));
                     true
                 });
                 let mut options = PushOptions::new();
@@ -239,12 +234,12 @@ fn reason(words: &[u8]) -> String {
     let lines = lines.filter(|line| !line.is_empty() && !line.contains("% ("));
     let plain: Vec<String> = lines.map(|line| line.replace(char::is_control, "")).collect();
     let all = plain.join("; ");
-    let from = all.ceil_char_boundary(all.len().saturating_sub(MOST_REASON));
+    let from = all.ceil_char_boundary(all.len().saturating_sub(LONGEST_MESSAGE));
     all.get(from..).unwrap_or_default().to_owned()
 }
 
 /// The beginning of what somebody says, in one line.
 fn plain(said: &str) -> String {
     let letters = said.trim().chars().map(|letter| if letter.is_whitespace() { ' ' } else { letter });
-    letters.filter(|letter| !letter.is_control()).take(MOST_TOLD).collect()
+    letters.filter(|letter| !letter.is_control()).take(LONGEST_MESSAGE).collect()
 }

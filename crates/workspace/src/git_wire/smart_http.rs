@@ -23,8 +23,9 @@ use secrecy::{ExposeSecret as _, SecretString};
 use tokio::runtime::Runtime;
 use url::Url;
 
-use super::{GitWire, MOST_TOLD, WireFailure, WireLimits, plain};
+use super::{GitWire, WireFailure, WireLimits, plain};
 use crate::{GitErrorKind, bounds};
+use journeyman_order::bounds::{LARGEST_STREAM, LONGEST_MESSAGE, MOST_HOPS};
 use journeyman_outgoing::innermost;
 
 /// Servers tell git by the first word.
@@ -32,9 +33,6 @@ const USER_AGENT: &str = "git/2.0 (journeyman)";
 const CONNECT: Duration = Duration::from_secs(30);
 /// How often it is looked whether a conversation is over.
 const LOOK: Duration = Duration::from_millis(100);
-/// What a server lists, at most: some 500,000 references.
-const MOST_LISTED: usize = 64 << 20;
-const MOST_REDIRECTS: usize = 5;
 /// What is handed to a connection at once.
 const PIECE: usize = 64 << 10;
 
@@ -217,7 +215,7 @@ impl SmartHttp {
             let next = location.and_then(|to| url.join(to).ok());
             redirects += 1;
             // To no other scheme.
-            let next = next.filter(|to| to.scheme() == url.scheme() && redirects <= MOST_REDIRECTS);
+            let next = next.filter(|to| to.scheme() == url.scheme() && redirects <= MOST_HOPS);
             url = next.ok_or_else(|| unavailable("the server leads to where nothing is fetched"))?;
         };
         let at = url.as_str().strip_suffix(&suffix).and_then(|at| Url::parse(at).ok());
@@ -225,7 +223,7 @@ impl SmartHttp {
             at.ok_or_else(|| unavailable("the server leads to where no repository is"))?;
         let mut listing = Vec::new();
         while let Some(piece) = self.wait(response.chunk()).await? {
-            if listing.len() + piece.len() > MOST_LISTED {
+            if listing.len() + piece.len() > LARGEST_STREAM {
                 return Err(WireFailure {
                     kind: GitErrorKind::Refused,
                     said: "it lists more than can be read".to_owned(),
@@ -302,7 +300,7 @@ impl SmartHttp {
         if content_type(&response) == "text/plain" {
             while let Ok(Some(piece)) = self.wait(response.chunk()).await {
                 text.extend_from_slice(&piece);
-                if text.len() > MOST_TOLD {
+                if text.len() > LONGEST_MESSAGE {
                     break;
                 }
             }

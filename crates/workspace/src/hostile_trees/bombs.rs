@@ -6,7 +6,7 @@ use flate2::{Compress, Compression, FlushCompress};
 use git2::{ObjectType, Oid};
 
 use super::{FILE, HostileAgent, HostileCase, HostilePush, TREE, case};
-use crate::MOST_EXPORTED;
+use journeyman_order::bounds::MOST_PRINTED;
 
 pub(super) fn cases() -> Vec<HostileCase> {
     vec![
@@ -133,7 +133,7 @@ fn doubled(agent: &HostileAgent, times: usize) -> Oid {
         objects.push((7, [base.as_bytes(), &delta].concat()));
         whole.extend_from_within(..);
     }
-    assert!(whole.len() as u64 > MOST_EXPORTED);
+    assert!(whole.len() as u64 > MOST_PRINTED);
     pack(agent, &objects);
     Oid::hash_object(ObjectType::Blob, &whole).unwrap()
 }

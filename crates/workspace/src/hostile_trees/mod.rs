@@ -15,7 +15,8 @@ use git2::{ObjectType, Oid, Repository};
 use secrecy::SecretString;
 use tempfile::TempDir;
 
-use super::{DEFAULT_PROTECTED, ImportOutcome, ImportRules, MOST_EXPORTED, SecretSet, Workspaces};
+use super::{DEFAULT_PROTECTED, ImportOutcome, ImportRules, SecretSet, Workspaces};
+use journeyman_order::bounds::MOST_PRINTED;
 use journeyman_order::{BranchName, CommitSha, IssueNumber, OrderId, RepositoryName};
 
 /// A secret of ours that no agent should have, and has.
@@ -256,7 +257,7 @@ impl ImportFixture {
             .spawn()
             .unwrap();
         let mut file = std::fs::File::create(&path).unwrap();
-        std::io::copy(&mut child.stdout.take().unwrap().take(MOST_EXPORTED), &mut file).unwrap();
+        std::io::copy(&mut child.stdout.take().unwrap().take(MOST_PRINTED), &mut file).unwrap();
         // Nothing says that it has ended by itself.
         drop(child.kill());
         child.wait().unwrap();

@@ -23,13 +23,12 @@ use super::pointer::LargeFilePointer;
 use super::store::LargeFileStore;
 use crate::{GitError, GitErrorKind};
 use journeyman_order::OutgoingNetwork;
+use journeyman_order::bounds::{LARGEST_DOCUMENT, LONGEST_LINE, MOST_NAMED};
 use journeyman_outgoing::innermost;
 
 const MEDIA_TYPE: &str = "application/vnd.git-lfs+json";
 /// Contents that are asked for at once, as git-lfs does.
 const AT_ONCE: usize = 100;
-/// Bytes that an answer may have.
-const LARGEST_ANSWER: usize = 4 << 20;
 /// Contents that are read side by side.
 const SIDE_BY_SIDE: usize = 4;
 const CONNECT: Duration = Duration::from_secs(30);
@@ -39,11 +38,9 @@ const SILENCE: Duration = Duration::from_secs(60);
 const LONGEST: Duration = Duration::from_secs(20 * 60);
 /// How often whoever waits looks up.
 const LOOK: Duration = Duration::from_millis(100);
-const MOST_HEADERS: usize = 20;
 /// What nobody but the client says of a request.
 const OUR_HEADERS: [&str; 6] =
     ["host", "content-length", "transfer-encoding", "connection", "upgrade", "expect"];
-const LONGEST_WORDS: usize = 200;
 
 pub(super) struct LargeFileServer<'a> {
     /// `https://HOST/OWNER/NAME.git/info/lfs`
@@ -182,7 +179,7 @@ impl LargeFileServer<'_> {
         let response = response
             .map_err(|error| for_now(format!("does not answer: {}", innermost(&error.without_url()))))?;
         let status = response.status();
-        let body = read(response, LARGEST_ANSWER).await.map_err(for_now)?;
+        let body = read(response, LARGEST_DOCUMENT).await.map_err(for_now)?;
         if is_passing(status.as_u16()) {
             return Err(for_now(format!("answers {status}{}", self.words(&body))));
         }
@@ -330,7 +327,7 @@ impl LargeFileServer<'_> {
         };
         let line = text.lines().next().unwrap_or_default();
         let plain: String =
-            line.chars().filter(|c| !c.is_control() && !matches!(c, '<' | '>')).take(LONGEST_WORDS).collect();
+            line.chars().filter(|c| !c.is_control() && !matches!(c, '<' | '>')).take(LONGEST_LINE).collect();
         if plain.trim().is_empty() { String::new() } else { format!(": {}", plain.trim()) }
     }
 }
@@ -371,7 +368,7 @@ fn headers(said: Option<&BTreeMap<String, String>>) -> Result<HeaderMap, &'stati
         let (Ok(name), Ok(mut value)) = (name.parse::<HeaderName>(), value.parse::<HeaderValue>()) else {
             return Err("its server wants a header that is none");
         };
-        if headers.len() >= MOST_HEADERS || OUR_HEADERS.contains(&name.as_str()) {
+        if headers.len() >= MOST_NAMED || OUR_HEADERS.contains(&name.as_str()) {
             return Err("its server wants headers that are not sent for others");
         }
         // They can be what opens it.

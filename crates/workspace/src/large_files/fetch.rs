@@ -15,6 +15,7 @@ use super::store::LargeFileStore;
 use super::{LargeFilePointers, LargeFiles};
 use crate::remote::oid;
 use crate::{GitError, GitErrorKind, Remote, Workspaces, folder, gitmodules, write_whole};
+use journeyman_order::bounds::LARGEST_SETTINGS;
 use journeyman_order::{CommitSha, RepositoryName, byte_order_mark};
 
 /// Bytes of one file, and of all of a commit's.
@@ -26,8 +27,6 @@ const MOST: usize = 10_000;
 const KEPT_FREE: u64 = 1 << 30;
 /// Where a repository says that its contents are elsewhere.
 const CONFIG: &str = ".lfsconfig";
-/// A larger one is none of a project's.
-const LARGEST_CONFIG: usize = 64 << 10;
 
 impl Workspaces {
     /// Brings the contents of a commit's large files that are not here. Those that are not to be had are written down with
@@ -151,7 +150,7 @@ fn server(commits: &Repository, commit: &CommitSha, remote: &Url) -> Result<Resu
         Some(entry) => {
             let blob = entry.to_object(commits).ok().and_then(|object| object.into_blob().ok());
             let is_file = matches!(entry.filemode(), 0o100_644 | 0o100_755);
-            let text = blob.filter(|blob| is_file && blob.size() <= LARGEST_CONFIG);
+            let text = blob.filter(|blob| is_file && blob.size() <= LARGEST_SETTINGS);
             match text.map(|blob| named_address(blob.content())) {
                 None => Err(format!("{CONFIG} cannot be read")),
                 Some(Err(why)) => Err(format!("{CONFIG}: {why}")),

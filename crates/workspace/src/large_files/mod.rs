@@ -28,14 +28,12 @@ use git2::{ObjectType, Odb, Oid};
 
 use super::{GitError, Workspaces, folder};
 use journeyman_order::RepositoryName;
+use journeyman_order::bounds::{MOST_NAMED, MOST_PARTS};
 use pointer::{LargeFilePointer, POINTER_SIZES};
 use store::LargeFileStore;
 
 /// Trees whose pointers are remembered, and the pointers in all of them.
 const MOST_REMEMBERED: usize = 64;
-const MOST_POINTERS: usize = 200_000;
-/// Those of a commit that are missing and named.
-const MOST_NAMED: usize = 20;
 
 /// The pointers of a tree, by their paths.
 pub(super) type LargeFilePointers = BTreeMap<PathBuf, LargeFilePointer>;
@@ -78,7 +76,7 @@ impl Workspaces {
         let pointers = Arc::new(pointers_of(odb, tree)?);
         let mut all = remembered();
         let count = all.values().map(|pointers| pointers.len()).sum::<usize>();
-        if all.len() >= MOST_REMEMBERED || count > MOST_POINTERS {
+        if all.len() >= MOST_REMEMBERED || count > MOST_PARTS {
             all.clear();
         }
         all.insert(tree, Arc::clone(&pointers));

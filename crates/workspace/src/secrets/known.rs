@@ -14,8 +14,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use secrecy::{ExposeSecret, SecretString};
 
-/// Letters and digits that a secret has at least.
-const SHORTEST: usize = 8;
+use journeyman_order::bounds::SHORTEST_SECRET;
+
 /// Letters and digits that make a piece of a secret: so many in a row are no accident.
 const PIECE: usize = 16;
 
@@ -125,7 +125,7 @@ fn search_for(pieces: &[(Vec<u8>, usize)]) -> Option<AhoCorasick> {
 fn pieces(secret: &str) -> Vec<Vec<u8>> {
     let core = core(secret.trim());
     let plain = squeezed(core.as_bytes(), EscapeReading::AsIs);
-    if plain.len() < SHORTEST {
+    if plain.len() < SHORTEST_SECRET {
         return Vec::new();
     }
     let mut all = windows(&plain, PIECE, 1);
@@ -160,7 +160,7 @@ fn core(secret: &str) -> String {
 
 /// Every piece of this length that no sentence has, or the whole.
 fn windows(text: &[u8], length: usize, step: usize) -> Vec<Vec<u8>> {
-    if text.len() < SHORTEST {
+    if text.len() < SHORTEST_SECRET {
         return Vec::new();
     }
     let mixed =

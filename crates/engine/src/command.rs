@@ -14,12 +14,11 @@ use crate::job::{OutputRecorder, RecordedOutput, short_job, succeed};
 use crate::place::EnvironmentPlace;
 use journeyman_environment::SetupNetwork;
 use journeyman_gateway::EgressPolicy;
+use journeyman_order::bounds::{LARGEST_DOCUMENT, MOST_PRINTED};
 use journeyman_order::network::NetworkRecord;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{EffectError, Exit, TestingSettings, TrustedCertificates};
 use journeyman_sandbox::{ExceededLimit, Job, Mount, ProgramOwner, Sandbox, SandboxNetwork};
-
-const MOST_OUTPUT: u64 = 256 * 1024 * 1024;
 
 pub(crate) struct CommandOptions {
     pub(crate) name: String,
@@ -27,8 +26,6 @@ pub(crate) struct CommandOptions {
     pub(crate) timeout: Duration,
     pub(crate) environment: BTreeMap<String, String>,
 }
-
-const MOST_KEPT: usize = 2 << 20;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandOutput {
@@ -52,7 +49,7 @@ impl FinishedCommand {
 
     pub(crate) fn shortened(mut self) -> Self {
         let text = &mut self.output.text;
-        let from = text.floor_char_boundary(text.len().saturating_sub(MOST_KEPT));
+        let from = text.floor_char_boundary(text.len().saturating_sub(LARGEST_DOCUMENT));
         *text = text.split_off(from);
         self
     }
@@ -112,7 +109,7 @@ pub(crate) async fn run_command(
         network,
         limits: sandbox.limits(),
         timeout: how.timeout,
-        most_output: MOST_OUTPUT,
+        most_output: MOST_PRINTED,
     };
     let ended = sandbox.run(job, &mut recorder).await?;
     let network = match egress {

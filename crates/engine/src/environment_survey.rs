@@ -8,6 +8,7 @@ use crate::command::{CommandOutput, FinishedCommand};
 use crate::environment::{EnvironmentRequest, PlanFault, Preparation, ServiceFailure};
 use crate::testing::{BaselineOutcome, BaselineSource, CommitTester, TestRunRequest};
 use journeyman_environment::{EnvironmentPlan, EnvironmentSource, RequiredTool, ToolFit};
+use journeyman_order::bounds::MOST_IN_A_SENTENCE;
 use journeyman_order::environment_report::{BaselineRun, EnvironmentProblem, EnvironmentReport};
 use journeyman_order::settings::AcceptedRun;
 use journeyman_order::test_run::CommandRun;
@@ -27,7 +28,6 @@ const CREDENTIAL: &str = "A setup never holds a credential: name the registry th
                           in journeyman.toml, or install from a public one.";
 const NEW_PROJECT: &str = "The repository has no manifest yet. A change that brings one installs dependencies only if the server has \
                            sandbox.setup_network_for_changes = true in journeyman.toml.";
-const MOST_NAMED: usize = 3;
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct EnvironmentSurvey {
@@ -210,7 +210,7 @@ fn of_setup(plan: &EnvironmentPlan, failed: &FinishedCommand) -> EnvironmentProb
         }
     };
     let refused = failed.network.iter().flat_map(|network| &network.refused);
-    let refused: Vec<String> = refused.map(|refused| refused.what.clone()).take(MOST_NAMED).collect();
+    let refused: Vec<String> = refused.map(|refused| refused.what.clone()).take(MOST_IN_A_SENTENCE).collect();
     let unset = unset_variable(&failed.output.text);
     let remedy = match (failed.run.exit, refused.as_slice()) {
         (Exit::TimedOut, _) => "Raise limits.setup_seconds in journeyman.toml.".to_owned(),

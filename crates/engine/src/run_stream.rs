@@ -9,13 +9,10 @@ use std::path::PathBuf;
 use super::Engine;
 use super::effects::STREAM;
 use journeyman_agent::{LiveRedactor, Runtime};
+use journeyman_order::bounds::LARGEST_SOURCE;
 use journeyman_order::moves::AgentTask;
 use journeyman_order::{MoveKey, OrderId};
 use journeyman_workspace::SecretSet;
-
-/// Of a stream that is long already, whoever begins to watch sees the end.
-const MOST_BEFORE: u64 = 512 * 1024;
-const MOST_AT_ONCE: u64 = 1 << 20;
 
 pub struct RunStream {
     file: PathBuf,
@@ -55,15 +52,15 @@ impl RunStream {
             // It was begun anew.
             Some(at) if at > length => 0,
             Some(at) => at,
-            None => length.saturating_sub(MOST_BEFORE),
+            None => length.saturating_sub(LARGEST_SOURCE as u64),
         };
         let mut came = Vec::new();
         if at < length {
             file.seek(SeekFrom::Start(at))?;
-            file.take(MOST_AT_ONCE).read_to_end(&mut came)?;
+            file.take(LARGEST_SOURCE as u64).read_to_end(&mut came)?;
             at += u64::try_from(came.len()).unwrap_or(0);
             // The first line is whole only at the beginning.
-            if self.at.is_none() && length > MOST_BEFORE {
+            if self.at.is_none() && length > LARGEST_SOURCE as u64 {
                 let whole = came.iter().position(|byte| *byte == b'\n').map_or(came.len(), |end| end + 1);
                 came.drain(..whole);
             }

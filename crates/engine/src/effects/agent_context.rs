@@ -8,7 +8,6 @@ use journeyman_workspace::Outline;
 
 const BUDGET: usize = 24_000;
 const CHARACTERS_PER_TOKEN: usize = 4;
-const LONGEST_ANSWER: usize = 200_000;
 
 const SHORT_QUESTIONS: [&str; 4] = ["classify_issue", "generate_branch", "find_plan_file", "answer_words"];
 
@@ -21,7 +20,7 @@ impl EffectContext {
         if task.session.is_none()
             && let Some(answer) = task.previous.as_ref().and_then(|previous| self.answer_of(previous))
         {
-            task.inputs.insert("your previous answer".to_owned(), beginning(answer));
+            task.inputs.insert("your previous answer".to_owned(), answer.clone());
         }
         if let Some(note) = self.attachments_note(&task, runtime) {
             task.inputs.insert("attachments".to_owned(), note);
@@ -106,15 +105,6 @@ fn spoken_of(task: &AgentTask) -> String {
         }
     }
     texts.join("\n")
-}
-
-fn beginning(answer: &str) -> String {
-    match answer.char_indices().nth(LONGEST_ANSWER) {
-        None => answer.to_owned(),
-        Some((end, _)) => {
-            format!("{}\n[cut after {LONGEST_ANSWER} characters]", answer.get(..end).unwrap_or_default())
-        }
-    }
 }
 
 fn tree(commit: &CommitSha, outline: &Outline) -> String {

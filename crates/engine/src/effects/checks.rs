@@ -8,6 +8,7 @@ use journeyman_agent::Runtime;
 use journeyman_github::{
     CheckButton, ErrorKind, ExternalCheck, ExternalCheckState, InstalledRepository, OrderCheckRun,
 };
+use journeyman_order::bounds::MOST_NAMED;
 use journeyman_order::conversation::{CheckRunState, ChecksSnapshot, FailingJob};
 use journeyman_order::moves::AgentTask;
 use journeyman_order::next::OrderProjection;
@@ -15,7 +16,6 @@ use journeyman_order::{CommitSha, EffectError, EffectOutcome};
 use journeyman_render::order_page;
 
 const MOST_LOOKED_INTO: usize = 10;
-const MOST_ANNOTATIONS: usize = 20;
 
 impl EffectContext {
     pub(super) async fn show_check(&self, head: &CommitSha, state: CheckRunState) -> EffectResult {
@@ -96,7 +96,7 @@ impl EffectContext {
             return job;
         }
         if let Some(id) = check.check_run.filter(|_| check.has_annotations) {
-            match github.annotations(at, id, MOST_ANNOTATIONS).await {
+            match github.annotations(at, id, MOST_NAMED).await {
                 Ok(told) => job.annotations = told.iter().map(|text| self.without_secrets(text)).collect(),
                 Err(error) => tracing::info!(order = %self.order, %error, "annotations were not read"),
             }

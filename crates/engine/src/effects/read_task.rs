@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use super::attachments::TextWithLinks;
 use super::{EffectContext, EffectResult};
 use journeyman_github::{AttachmentSource, IssueComment};
+use journeyman_order::bounds::LONGEST_TEXT;
 use journeyman_order::settings::TaskCommentPolicy;
 use journeyman_order::{
     CommentRight, EffectError, EffectOutcome, Person, TaskAttachment, TaskComment, TaskComments, UserId,
 };
 
 const MOST_KEPT: usize = 30;
-const LONGEST_COMMENT: usize = 4_000;
 const MOST_CHARACTERS: usize = 40_000;
 /// How many people GitHub is asked about, those first who wrote last. Of others nothing is believed.
 const MOST_PEOPLE: usize = 50;
@@ -123,10 +123,10 @@ impl EffectContext {
 fn bounded(text: &str) -> String {
     let text = text.replace("\r\n", "\n").replace('\0', "\u{fffd}");
     let text = text.trim();
-    match text.char_indices().nth(LONGEST_COMMENT) {
+    match text.char_indices().nth(LONGEST_TEXT) {
         None => text.to_owned(),
         Some((end, _)) => {
-            format!("{}\n[cut after {LONGEST_COMMENT} characters]", text.get(..end).unwrap_or_default())
+            format!("{}\n[cut after {LONGEST_TEXT} characters]", text.get(..end).unwrap_or_default())
         }
     }
 }

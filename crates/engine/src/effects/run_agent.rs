@@ -16,6 +16,7 @@ use journeyman_agent::{
 };
 use journeyman_gateway::EgressPolicy;
 use journeyman_order::agent_run::AgentFailureKind;
+use journeyman_order::bounds::{LARGEST_FILE, MOST_PRINTED};
 use journeyman_order::moves::{AgentTask, AgentTaskWorkspace};
 use journeyman_order::network::NetworkRecord;
 use journeyman_order::{AgentRun, AgentUsage, EffectError, EffectOutcome, Exit, JournalEvent};
@@ -24,9 +25,6 @@ use journeyman_workspace::write_whole;
 
 /// A program may go on after its last word; it is ended after so long without another.
 const AFTER_THE_LAST_WORD: Duration = Duration::from_secs(20);
-const MOST_OUTPUT: u64 = 512 * 1024 * 1024;
-/// A stream up to this is kept as an artifact; of a longer one its end.
-const MOST_KEPT: u64 = 16 * 1024 * 1024;
 
 const OUTCOME: &str = "outcome.json";
 pub(crate) const STREAM: &str = "stream.jsonl";
@@ -296,7 +294,7 @@ impl EffectContext {
             network,
             limits: self.parts.sandbox.limits(),
             timeout: timeout(task),
-            most_output: MOST_OUTPUT,
+            most_output: MOST_PRINTED,
             ..short_job(program, &place.place.tree.at, &place.place.home.at, mounts)
         };
         place.put(&mut job);
@@ -444,9 +442,9 @@ fn redacted_end(stream: &Path, redact: &RedactFn) -> Result<Vec<u8>, EffectError
     let read = || -> std::io::Result<Vec<u8>> {
         let mut file = std::fs::File::open(stream)?;
         let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(length.saturating_sub(MOST_KEPT)))?;
+        file.seek(SeekFrom::Start(length.saturating_sub(LARGEST_FILE as u64)))?;
         let mut kept = Vec::new();
-        file.take(MOST_KEPT).read_to_end(&mut kept)?;
+        file.take(LARGEST_FILE as u64).read_to_end(&mut kept)?;
         Ok(kept)
     };
     let kept = read().map_err(|error| soon(format!("cannot read a stream again: {error}")))?;

@@ -21,20 +21,15 @@ use crate::place::HOME;
 use crate::place::folder::LayeredFolder;
 use journeyman_agent::{SESSION_FOLDERS, is_session_file};
 use journeyman_order::AgentRun;
+use journeyman_order::bounds::{LARGEST_STREAM, MOST_ITEMS, MOST_LISTED};
 use journeyman_order::moves::{AgentTask, AgentTaskWorkspace};
 use journeyman_store::StoreError;
 use journeyman_workspace::write_whole;
 
 /// Of a session's artifact.
 const MOST_KEPT: usize = 20 << 20;
-/// Of the files that it holds.
-const MOST_READ: u64 = 64 << 20;
-/// And of them as JSON.
-const MOST_UNPACKED: u64 = 2 * MOST_READ;
-const MOST_FILES: usize = 200;
-/// Folders that are looked into, and names in all of them.
-const MOST_FOLDERS: u32 = 2_000;
-const MOST_NAMES: u32 = 20_000;
+/// Bytes of a session's files as JSON.
+const MOST_UNPACKED: u64 = 2 * LARGEST_STREAM as u64;
 
 /// Where a run's session is until it is an artifact.
 const KEPT_SESSION: &str = "session.json.gz";
@@ -152,20 +147,19 @@ fn paths(written: &Path, session: &str) -> io::Result<Vec<PathBuf>> {
     }
     let leads_there =
         |path: &Path, folder: &str| Path::new(folder).starts_with(path) || path.starts_with(folder);
-    let (mut paths, mut open, mut names, mut folders) = (Vec::new(), vec![PathBuf::new()], 0, 0);
+    let (mut paths, mut open, mut names) = (Vec::new(), vec![PathBuf::new()], 0);
     while let Some(folder) = open.pop() {
         for entry in std::fs::read_dir(written.join(&folder))? {
             let entry = entry?;
             names += 1;
-            if names > MOST_NAMES || folders > MOST_FOLDERS {
-                let said = format!("the home has more than {MOST_NAMES} files or {MOST_FOLDERS} folders");
+            if names > MOST_ITEMS {
+                let said = format!("the home has more than {MOST_ITEMS} files and folders");
                 return Err(io::Error::other(said));
             }
             let path = folder.join(entry.file_name());
             if !entry.file_type()?.is_dir() {
                 paths.extend(is_session_file(&path, session).then_some(path));
             } else if SESSION_FOLDERS.iter().any(|of| leads_there(&path, of)) {
-                folders += 1;
                 open.push(path);
             }
         }
@@ -185,11 +179,11 @@ fn files(written: &Path, session: &str) -> io::Result<Vec<SessionFile>> {
     if paths.is_empty() {
         return Ok(Vec::new());
     }
-    if paths.len() > MOST_FILES {
-        return Err(io::Error::other(format!("it has more than {MOST_FILES} files")));
+    if paths.len() > MOST_LISTED {
+        return Err(io::Error::other(format!("it has more than {MOST_LISTED} files")));
     }
     let root = File::open(written)?;
-    let (mut files, mut left) = (Vec::new(), MOST_READ);
+    let (mut files, mut left) = (Vec::new(), LARGEST_STREAM as u64);
     for path in paths {
         // Through no link at all, and nothing that could wait: whoever wrote here may have put anything in its place.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -204,7 +198,7 @@ fn files(written: &Path, session: &str) -> io::Result<Vec<SessionFile>> {
         (&file).take(left + 1).read_to_end(&mut bytes)?;
         left = left
             .checked_sub(bytes.len() as u64)
-            .ok_or_else(|| io::Error::other(format!("it has more than {} MiB", MOST_READ >> 20)))?;
+            .ok_or_else(|| io::Error::other(format!("it has more than {} MiB", LARGEST_STREAM >> 20)))?;
         // Sessions are text; what is not is not kept, since nothing could be taken out of it.
         if let Ok(text) = String::from_utf8(bytes) {
             files.push(SessionFile { path, text });
@@ -264,7 +258,7 @@ mod tests {
         assert!(!is_there(home.path(), ID));
         let folder = home.path().join(PROJECT).join(ID);
         fs::create_dir_all(&folder).unwrap();
-        for number in 0..=MOST_FILES {
+        for number in 0..=MOST_LISTED {
             fs::write(folder.join(format!("{number}.txt")), "result").unwrap();
         }
         assert!(files(home.path(), ID).is_err() && is_there(home.path(), ID));
@@ -319,10 +313,10 @@ mod tests {
         let project = place.path().join(PROJECT);
         fs::create_dir_all(&project).unwrap();
         let sparse = File::create(project.join(format!("{ID}.jsonl"))).unwrap();
-        sparse.set_len(MOST_READ + 1).unwrap();
+        sparse.set_len(LARGEST_STREAM as u64 + 1).unwrap();
         assert_eq!(files(place.path(), ID).unwrap_err().to_string(), "it has more than 64 MiB");
         sparse.set_len(1).unwrap();
-        for nth in 0..MOST_FILES {
+        for nth in 0..MOST_LISTED {
             fs::write(project.join(format!("{ID}.{nth}")), "").unwrap();
         }
         assert_eq!(files(place.path(), ID).unwrap_err().to_string(), "it has more than 200 files");
@@ -334,10 +328,10 @@ mod tests {
         let project = place.path().join(PROJECT);
         fs::create_dir_all(&project).unwrap();
         fs::write(project.join(format!("{ID}.jsonl")), "said").unwrap();
-        for nth in 0..MOST_NAMES {
+        for nth in 0..MOST_ITEMS {
             File::create(project.join(format!("{nth}"))).unwrap();
         }
-        let because = "the home has more than 20000 files or 2000 folders";
+        let because = "the home has more than 20000 files and folders";
         assert_eq!(files(place.path(), ID).unwrap_err().to_string(), because);
         assert!(is_there(place.path(), ID), "and nothing is laid over it");
     }

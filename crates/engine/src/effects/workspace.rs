@@ -11,7 +11,7 @@ use super::agent_filesystem::{AgentFilesystem, put};
 use super::{EffectContext, EffectResult, disk, never, soon};
 use crate::job::{failed_job, make_folder, readable, remove, short_job, succeed, writable};
 use crate::place::EnvironmentPlace;
-use journeyman_order::bounds::MOST_PRINTED;
+use journeyman_order::bounds::{MOST_LISTED, MOST_PRINTED};
 use journeyman_order::{BranchName, CommitSha, EffectError, EffectOutcome, Exit, TreeSha};
 use journeyman_sandbox::{CollectedOutput, Job, Mount, Relocation};
 use journeyman_workspace::{
@@ -20,7 +20,6 @@ use journeyman_workspace::{
 };
 
 const LONGEST_FILE: usize = 256 * 1024;
-const MOST_FILES: usize = 100;
 
 impl EffectContext {
     /// Runs git off the runtime, and ends it when dropped. A damaged repository of ours is fetched again.
@@ -149,7 +148,7 @@ impl EffectContext {
             .filter(|path| !path.is_empty() && matcher.is_match(path))
             .collect();
         files.sort();
-        files.truncate(MOST_FILES);
+        files.truncate(MOST_LISTED);
         let content = match &files[..] {
             [file] => Some(self.read_file(file).await?),
             _ => None,

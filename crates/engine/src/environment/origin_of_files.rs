@@ -7,9 +7,8 @@ use serde::Deserialize;
 
 use crate::place::folder::LayeredFolder;
 use journeyman_environment::EnvironmentPlan;
+use journeyman_order::bounds::LARGEST_SETTINGS;
 use journeyman_workspace::SourceTree;
-
-const LARGEST: u64 = 64 << 10;
 
 const DIRECT: &str = "direct_url.json";
 
@@ -74,7 +73,7 @@ fn is_version(file: &Path) -> bool {
 
 fn read(file: &Path) -> Option<Vec<u8>> {
     let found = std::fs::symlink_metadata(file).ok()?;
-    let is_read = found.is_file() && found.len() <= LARGEST;
+    let is_read = found.is_file() && found.len() <= LARGEST_SETTINGS as u64;
     is_read.then(|| std::fs::read(file).ok())?
 }
 

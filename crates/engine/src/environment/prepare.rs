@@ -18,6 +18,7 @@ use crate::place::EnvironmentPlace;
 use crate::place::folder::{LayerMethod, LayeredFolder};
 use crate::place::{HOME, MADE, PlaceRoot, RECORD, ROOT, TREE};
 use journeyman_order::EffectError;
+use journeyman_order::bounds::{LONGEST_TAIL, MOST_LOOKED_AT};
 use journeyman_sandbox::MOST_LAYERS;
 use journeyman_workspace::SourceTree;
 
@@ -26,8 +27,6 @@ const KEPT: [&str; 5] = ["checkout", "tree", "repository", HOME, ROOT];
 const MOST_BELOW: usize = MOST_LAYERS - 4;
 /// Checked-out files are dated this long ago, so that build tools see later writes as newer.
 const BEFORE: Duration = Duration::from_secs(60);
-const MOST_OUTPUT: usize = 64 << 10;
-const MOST_INSTALLED: usize = 1_000;
 /// Where programs are that somebody installed for themselves: no cache, so that they are not taken over.
 const INSTALLED: [&str; 2] = [".local/lib", ".local/bin"];
 
@@ -176,7 +175,7 @@ impl Environments {
             Err(failed) => return Ok(Err(failed)),
             Ok(None) => {}
             Ok(Some(FinishedSetup { run, steps, output, network })) => {
-                let from = output.floor_char_boundary(output.len().saturating_sub(MOST_OUTPUT));
+                let from = output.floor_char_boundary(output.len().saturating_sub(LONGEST_TAIL));
                 record.output = output.get(from..).map(str::to_owned);
                 (record.setup, record.steps, record.network) = (Some(run), steps, network);
             }
@@ -200,7 +199,7 @@ impl Environments {
             let written = place.tree.walk_written(&|path| source.has_folder(path))?;
             let is_installed = |path: &&PathBuf| !source.has(path) && record.setup.is_some();
             let installed = written.iter().filter(is_installed).filter_map(|path| path.to_str());
-            record.installed = installed.take(MOST_INSTALLED).map(str::to_owned).collect();
+            record.installed = installed.take(MOST_LOOKED_AT).map(str::to_owned).collect();
             fs::rename(place.tree.written(), half.join("tree"))?;
             fs::rename(place.home.written(), half.join("home"))?;
             if let Some(root) = root {

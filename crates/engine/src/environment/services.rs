@@ -13,6 +13,7 @@ use super::{Environments, UsedImage};
 use crate::job::blocking;
 use crate::progress::EnvironmentProgress;
 use journeyman_environment::PlannedService;
+use journeyman_order::bounds::MOST_PRINTED;
 use journeyman_order::{EffectError, Exit};
 use journeyman_sandbox::{Job, JobResult, ProgramOwner, RootTrial, SandboxError, SharedNetwork, Sink};
 use journeyman_workspace::remove_all;
@@ -20,7 +21,6 @@ use journeyman_workspace::remove_all;
 /// A service that cannot be used by then is given up.
 const READY_AFTER: Duration = Duration::from_secs(120);
 const MOST_TAIL: usize = 8 << 10;
-const MOST_OUTPUT: u64 = 64 << 20;
 /// Its folder cannot be removed before all of it has ended.
 const ENDED_AFTER: Duration = Duration::from_secs(10);
 
@@ -162,7 +162,7 @@ impl Environments {
             joins: Some(network.clone()),
             limits: self.inner.sandbox.limits(),
             timeout: lifetime + READY_AFTER,
-            most_output: MOST_OUTPUT,
+            most_output: MOST_PRINTED,
             ..self.job_in(&image, &place, RootTrial { program, owner: ProgramOwner::Root })?
         };
         let (tell, state) = watch::channel(ServiceState::Starting);

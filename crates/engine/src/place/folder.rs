@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use rustix::fs::{CWD, FileType, Mode, XattrFlags, mknodat};
 
+use journeyman_order::bounds::{LARGEST_SOURCE, LONGEST_PATH, MOST_ENTRIES};
 use journeyman_sandbox::LayerStack;
 use journeyman_workspace::{SourceContent, SourceTree};
 
@@ -26,11 +27,6 @@ pub(crate) enum LayerMethod {
 
 /// Says in a folder of an upper layer that nothing below it is seen.
 const OPAQUE: &str = "user.overlay.opaque";
-/// Bytes of a path that a repository's settings name; each of its folders is looked at from within the next.
-const LONGEST_PATH: usize = 1_024;
-const MOST_WALKED: usize = 2_000_000;
-/// A file of a checkout that is larger says nothing of how tests are run.
-const LARGEST_READ: u64 = 1 << 20;
 
 /// Which file lies at each path in what is written, and when it was last touched. Nobody in a sandbox can set that time.
 #[derive(Debug, Clone, Default)]
@@ -255,7 +251,7 @@ impl LayeredFolder {
                 WrittenState::Here => {
                     let place = layer.join(path);
                     let found = fs::symlink_metadata(&place).ok()?;
-                    let is_read = found.is_file() && found.len() <= LARGEST_READ;
+                    let is_read = found.is_file() && found.len() <= LARGEST_SOURCE as u64;
                     return is_read.then(|| fs::read(&place).ok())?;
                 }
             }
@@ -290,8 +286,8 @@ impl LayeredFolder {
         while let Some(folder) = open.pop() {
             for entry in fs::read_dir(written.join(&folder))? {
                 let entry = entry?;
-                if found.len() + open.len() > MOST_WALKED {
-                    let said = format!("there are more than {MOST_WALKED} files or folders in it");
+                if found.len() + open.len() > MOST_ENTRIES {
+                    let said = format!("there are more than {MOST_ENTRIES} files or folders in it");
                     return Err(io::Error::new(io::ErrorKind::FileTooLarge, said));
                 }
                 let path = folder.join(entry.file_name());

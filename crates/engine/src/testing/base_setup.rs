@@ -8,12 +8,11 @@ use super::checkout_run::CheckoutRun;
 use super::{CommitTester, TestRunRequest, VerdictBasis, remove};
 use crate::environment::{EnvironmentOwner, EnvironmentRequest, Preparation};
 use journeyman_environment::SetupNetwork;
+use journeyman_order::bounds::MOST_IN_A_SENTENCE;
 use journeyman_order::network::NetworkRecord;
 use journeyman_order::{EffectError, Exit};
 use journeyman_verify::{Overlay, OverlayAction};
 use journeyman_workspace::ChangedContent;
-
-const MOST_NAMED: usize = 5;
 
 pub(super) enum BaseSetup {
     PutBack(Box<VerdictBasis>),
@@ -52,8 +51,9 @@ impl VerdictBasis {
     }
 
     fn named_setup(&self) -> String {
-        let named: Vec<&str> = self.edited_setup.iter().take(MOST_NAMED).map(String::as_str).collect();
-        match (named.is_empty(), self.edited_setup.len().saturating_sub(MOST_NAMED)) {
+        let named: Vec<&str> =
+            self.edited_setup.iter().take(MOST_IN_A_SENTENCE).map(String::as_str).collect();
+        match (named.is_empty(), self.edited_setup.len().saturating_sub(MOST_IN_A_SENTENCE)) {
             (true, _) => "how it is set up".to_owned(),
             (false, 0) => named.join(", "),
             (false, more) => format!("{} and {more} more", named.join(", ")),
@@ -154,7 +154,7 @@ impl CheckoutRun {
     /// What only who runs the server can do about its setup, which asked for what is in the record.
     pub(super) fn kept_out(&self, record: &NetworkRecord) -> String {
         let hosts: Vec<&str> =
-            record.refused.iter().take(MOST_NAMED).map(|refused| refused.what.as_str()).collect();
+            record.refused.iter().take(MOST_IN_A_SENTENCE).map(|refused| refused.what.as_str()).collect();
         self.setup_network.remedy(&hosts.join(", "))
     }
 

@@ -7,14 +7,12 @@ use sha2::{Digest, Sha256};
 
 use super::checkout_run::CheckoutRunSpec;
 use super::{BaselineSource, CommandOutput, CommitTester, TestRunRequest, VerdictBasis};
+use journeyman_order::bounds::{LONGEST_TAIL, MOST_LISTED};
 use journeyman_order::scrutiny::Baseline;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{EffectError, Exit, TestReport};
 use journeyman_verify::experiment::ExperimentCell;
 use journeyman_workspace::write_whole;
-
-const MOST_KEPT: usize = 200;
-const MOST_TAIL: usize = 64 << 10;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct CachedBaseline {
@@ -92,7 +90,7 @@ impl CommitTester {
         let outputs = ran.outputs().collect();
         let text = ran.last_output();
         let tail =
-            text.get(text.floor_char_boundary(text.len().saturating_sub(MOST_TAIL))..).unwrap_or_default();
+            text.get(text.floor_char_boundary(text.len().saturating_sub(LONGEST_TAIL))..).unwrap_or_default();
         let known = CachedBaseline {
             tail: tail.to_owned(),
             test: ran.test.map(|ended| ended.run),
@@ -159,6 +157,6 @@ fn forget_the_oldest(folder: &Path) -> std::io::Result<()> {
         .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
         .collect();
     kept.sort();
-    let over = kept.len().saturating_sub(MOST_KEPT);
+    let over = kept.len().saturating_sub(MOST_LISTED);
     kept.into_iter().take(over).try_for_each(|(_, path)| std::fs::remove_file(path))
 }

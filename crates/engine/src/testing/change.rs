@@ -15,9 +15,6 @@ use journeyman_verify::{
 };
 use journeyman_workspace::{ChangedContent, ChangedFile, CommittedLinks};
 
-const MOST_UNCHANGED: usize = 8 << 20;
-pub(super) const MOST_NAMED: usize = 100;
-
 const MOST_MUTANTS: usize = 12;
 
 #[derive(Default)]
@@ -53,7 +50,7 @@ pub(super) async fn read_change(
             let changes = workspaces.changes(&repository, &base, &commit)?;
             let changed: HashSet<&str> = changes.iter().map(|file| file.path.as_str()).collect();
             let is_other = |path: &str| !changed.contains(path) && tamper::is_source_path(path);
-            let same = workspaces.some_files(&repository, &commit, MOST_UNCHANGED, &is_other)?;
+            let same = workspaces.some_files(&repository, &commit, LARGEST_FILE, &is_other)?;
             let of_base = workspaces.links(&repository, &base)?;
             let of_change = workspaces.links(&repository, &commit)?;
             let read = |at: &CommitSha, links: &CommittedLinks, path: &str| {
@@ -265,9 +262,9 @@ pub(super) async fn texts_of(
             let is_wanted = |path: &str| is_of_tests(path) || path.ends_with(".rs");
             // Code whose documentation may have examples, once all that is of the tests is read.
             let is_documented = |path: &str| path.ends_with(".py") && !is_of_tests(path);
-            let files = workspaces.some_files(&repository, &commit, MOST_UNCHANGED, &is_wanted)?;
+            let files = workspaces.some_files(&repository, &commit, LARGEST_FILE, &is_wanted)?;
             let mut files: BTreeMap<String, Vec<u8>> = files.into_iter().collect();
-            files.extend(workspaces.some_files(&repository, &commit, MOST_UNCHANGED, &is_documented)?);
+            files.extend(workspaces.some_files(&repository, &commit, LARGEST_FILE, &is_documented)?);
             let is_wanted = |path: &str| is_wanted(path) || is_documented(path);
             for overlay in overlays.into_iter().filter(|overlay| is_wanted(&overlay.path)) {
                 match overlay.action {

@@ -8,11 +8,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::{CommitTester, TestRunRequest, remove};
 use crate::effect_error::never;
 use journeyman_order::EffectError;
+use journeyman_order::bounds::MOST_SIDE_BY_SIDE;
 use journeyman_sandbox::IsolationMode;
 use journeyman_workspace::SourceTree;
 
-/// Runs of one verdict that happen at the same time, at most: each has a checkout of its own.
-const MOST_SIDE_BY_SIDE: usize = 4;
 /// A folder for one run, and where whoever runs there sees it: at the same path as all runs of the verdict do.
 pub(super) struct CheckoutPlace {
     pub(super) folder: PathBuf,

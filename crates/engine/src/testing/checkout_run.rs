@@ -18,6 +18,7 @@ use crate::environment::{
 use crate::place::EnvironmentPlace;
 use crate::progress::EnvironmentProgress;
 use journeyman_environment::{EnvironmentPlan, SetupNetwork};
+use journeyman_order::bounds::MOST_ITEMS;
 use journeyman_order::comparison::TestRunnerName;
 use journeyman_order::network::NetworkRecord;
 use journeyman_order::test_run::CommandRun;
@@ -28,8 +29,6 @@ use journeyman_workspace::SourceTree;
 
 /// Where a run that is asked for a report writes it; in its home, so that the checkout stays as it is.
 const OWN_REPORT: &str = "journeyman-report.xml";
-/// Tracked files that were written while tests ran and that are kept, so that two runs can be compared.
-const MOST_WRITTEN: usize = 10_000;
 /// Where Python is to keep what it compiles; in its home, too.
 const COMPILED_PYTHON: &str = ".cache/compiled-python";
 
@@ -123,7 +122,7 @@ impl CheckoutRun {
         let mut rewritten = [self.rewritten, next.rewritten].concat();
         rewritten.sort();
         rewritten.dedup();
-        rewritten.truncate(MOST_WRITTEN);
+        rewritten.truncate(MOST_ITEMS);
         let (test, setup) = match (self.test, next.test) {
             // What the first had to install, the others find.
             (Some(one), Some(other)) => (Some(one.joined(other)), self.setup.or(next.setup)),
@@ -243,7 +242,7 @@ impl CommitTester {
         // Whoever writes a file while tests run may have put it back: what was tested is not what is committed.
         let changed = blocking(move || ready.place.tree.touched(&ready.source, &marks)).await?;
         let changed = changed.map_err(disk("look through a checkout"))?;
-        ran.rewritten = changed.iter().take(MOST_WRITTEN).map(|path| path.display().to_string()).collect();
+        ran.rewritten = changed.iter().take(MOST_ITEMS).map(|path| path.display().to_string()).collect();
         (ran.reading, ran.test) = (tests.reading, Some(tests.ended));
         (ran.is_selected, ran.invocation) = (tests.is_selected, Some(tests.invocation));
         Ok(ran)

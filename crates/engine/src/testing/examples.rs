@@ -5,12 +5,11 @@ use super::experiment::ExperimentContext;
 use super::{EffectError, TestRunRequest, VerdictBasis};
 use journeyman_environment::PlannedTest;
 use journeyman_order::CommitSha;
+use journeyman_order::bounds::LARGEST_FILE;
 use journeyman_order::scrutiny::ExampleRun;
 use journeyman_verify::examples::{
     BaseDefinitions, ExampleProgram, IssueExample, answers, examples, judge_examples, program,
 };
-
-const MOST_BYTES: usize = 16 << 20;
 
 fn is_wanted(path: &str) -> bool {
     [".py", ".js", ".mjs", ".cjs"].iter().any(|end| path.ends_with(end))
@@ -49,7 +48,7 @@ impl ExperimentContext<'_> {
         let (shown, [of_after, of_before]) = (shown.to_vec(), marks.clone());
         self.testing
             .git(move |workspaces| {
-                let files = |at| workspaces.some_files(&repository, at, MOST_BYTES, &is_wanted);
+                let files = |at| workspaces.some_files(&repository, at, LARGEST_FILE, &is_wanted);
                 let (before, after) = (files(&base)?, files(&commit)?);
                 let changes = workspaces.changes(&repository, &base, &commit)?;
                 let changed = changes.into_iter().map(|file| file.path).collect();

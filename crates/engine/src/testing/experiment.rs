@@ -11,6 +11,7 @@ use super::baseline::CachedBaseline;
 use super::change::{ChangeAnalysis, texts_of};
 use super::checkout_run::{CheckoutRun, CheckoutRunSpec, RunPlace};
 use super::{CommandOutput, CommitTester, TestRunRequest, VerdictBasis};
+use journeyman_order::bounds::MOST_LISTED;
 use journeyman_order::comparison::TestRunnerName;
 use journeyman_order::scrutiny::{Baseline, ChangedTest, DiedTest, LieVerdict, MutantTally, OldTests};
 use journeyman_order::{
@@ -25,7 +26,6 @@ use journeyman_verify::experiment::{
 
 /// How often files of the base's tests that do not load are left out, and the rest is run again.
 const MOST_TRIES: usize = 3;
-const MOST_NAMED: usize = 50;
 /// How often the tests of the change are run again, where it is not the same tests that fail.
 const MOST_RERUNS: usize = 3;
 /// What runs this many times as long on the code of the base as with the change, does not end there.
@@ -230,7 +230,7 @@ impl<'a> ExperimentContext<'a> {
         }
         let known: BTreeSet<&String> = self.baseline.rewritten.iter().collect();
         let rewritten: Vec<String> =
-            ran.rewritten.iter().filter(|path| !known.contains(path)).take(MOST_NAMED).cloned().collect();
+            ran.rewritten.iter().filter(|path| !known.contains(path)).take(MOST_LISTED).cloned().collect();
         let matrix = self.matrix(ran, &again, OldRuns { tests_again: &old_again, ..tests });
         let changed_tests = self.changed_tests(&judgement, &matrix);
         let is_bent = lies.as_ref().is_some_and(|lies| lies.said == LieVerdict::Unnoticed);
@@ -479,7 +479,7 @@ impl<'a> ExperimentContext<'a> {
             }
         }
         changed.sort_by_key(|test| (!test.how.is_of_behaviour(), test.test.clone()));
-        changed.truncate(super::change::MOST_NAMED);
+        changed.truncate(MOST_LISTED);
         changed
     }
 }

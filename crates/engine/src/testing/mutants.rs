@@ -9,6 +9,7 @@ use super::experiment::ExperimentContext;
 use super::{EffectError, blocking};
 use crate::command::CommandOptions;
 use crate::effect_error::soon;
+use journeyman_order::bounds::MOST_NAMED;
 use journeyman_order::scrutiny::MutantTally;
 use journeyman_order::{Exit, TestCaseStatus};
 use journeyman_verify::Mutant;
@@ -19,7 +20,6 @@ const TIMES_AS_LONG: f64 = 3.0;
 /// Seconds of a suite that is run whole against a mutant that some of its tests do not catch.
 const SHORT: f64 = 10.0;
 const AT_LEAST: Duration = Duration::from_secs(10);
-const MOST_UNREAD: usize = 20;
 
 impl ExperimentContext<'_> {
     /// Mutants of the changed lines against the tests that were fixed or prove the change, and else against all.
@@ -40,8 +40,8 @@ impl ExperimentContext<'_> {
         let untried = &self.change.untried;
         let mut tally = MutantTally {
             not_tried: u32::try_from(untried.len()).unwrap_or(u32::MAX),
-            unread: untried.keys().take(MOST_UNREAD).cloned().collect(),
-            untried: untried.iter().take(MOST_UNREAD).map(|(path, what)| format!("{path}: {what}")).collect(),
+            unread: untried.keys().take(MOST_NAMED).cloned().collect(),
+            untried: untried.iter().take(MOST_NAMED).map(|(path, what)| format!("{path}: {what}")).collect(),
             ..MutantTally::default()
         };
         if self.change.mutants.is_empty() {

@@ -7,8 +7,8 @@ use crate::command::short;
 use crate::job::readable;
 use crate::place::EnvironmentPlace;
 use journeyman_order::EffectError;
+use journeyman_order::bounds::LARGEST_FILE;
 
-const LARGEST: u64 = 16 * 1024 * 1024;
 const CLEAR: &str = r#"[ ! -e "$1" ] || find "$1" ! -type d -path "$2" -exec rm -f -- {} +"#;
 /// Prints every file that fits a pattern, after a mark.
 const READ: &str = r#"[ ! -e "$1" ] || find "$1" -type f '(' -path "$2" -o -path "$3" ')' \
@@ -57,7 +57,7 @@ impl CommitTester {
         let ReportPattern { start, patterns: [one, other], .. } = ReportPattern::of(report);
         // Not to be known before, as whoever writes a report could write it.
         let mark = uuid::Uuid::new_v4().simple().to_string();
-        let most = LARGEST.to_string();
+        let most = LARGEST_FILE.to_string();
         let program = ["sh", "-c", READ, "sh", &start, &one, &other, &mark, &most];
         let read = short(&self.sandbox, place, &program, readable(&place.tree.at), Vec::new()).await.ok()?;
         journeyman_verify::reports_as_one(&read, &mark)

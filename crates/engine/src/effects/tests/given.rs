@@ -93,14 +93,13 @@ async fn a_runtime_without_a_memory_is_told_its_answer_before() {
     let world = EffectsFixture::new().await;
     let agents = api();
     let runtime = agents.get("engineer").unwrap();
-    let long = format!("{}é", "x".repeat(200_000));
-    let run = AgentRun { result: Some(long.clone()), ..AgentRun::default() };
+    let said = "I did it.".to_owned();
+    let run = AgentRun { result: Some(said.clone()), ..AgentRun::default() };
     let outcome = Box::new(EffectOutcome::AgentRan(Box::new(run)));
     world.write(JournalEvent::Observed { key: key("work/1/agent"), outcome }).await;
     let task = || AgentTask { previous: Some(key("work/1/agent")), ..world.task() };
     let inputs = world.given(task(), runtime).await;
-    let told = &inputs["your previous answer"];
-    assert!(told.starts_with(&long[..200_000]) && told.ends_with("\n[cut after 200000 characters]"));
+    assert_eq!(inputs["your previous answer"], said);
     // A session remembers it, and of what was never answered nothing is told.
     let session = AgentTask { session: Some("s-1".to_owned()), ..task() };
     assert!(world.given(session, runtime).await.is_empty());

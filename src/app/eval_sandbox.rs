@@ -5,12 +5,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::order::bounds::MOST_PRINTED;
 use crate::order::{CommitSha, Exit, OrderId, RepositoryName};
 use crate::sandbox::{CollectedOutput, Job, Mount, MountAccess, Sandbox, SandboxNetwork};
 use crate::workspace::Workspaces;
-
-/// What of a command's output is kept.
-const MOST_OUTPUT: u64 = 4 * 1024 * 1024;
 
 /// Lays out commits and tries commands on them. Cheap to clone.
 #[derive(Clone)]
@@ -103,7 +101,7 @@ impl EvalSandbox {
             },
             limits: self.sandbox.limits(),
             timeout: time,
-            most_output: MOST_OUTPUT,
+            most_output: MOST_PRINTED,
         };
         let mut said = CollectedOutput::default();
         let ended = self.sandbox.run(job, &mut said).await?;

@@ -8,6 +8,7 @@ use tokio::sync::OnceCell;
 
 use crate::attest::{AttestationVerifier, Envelope, PublicKey, SigningError, SigningKey};
 use crate::http::ReceiptAttester;
+use crate::order::bounds::LONGEST_NAME;
 use crate::order::next::OrderProjection;
 use crate::order::receipt::said_at;
 use crate::order::{Journal, Receipt};
@@ -24,7 +25,6 @@ const ASKED: &[(&str, &str)] = &[
 ];
 const BUBBLEWRAP: (&str, &str) = ("bubblewrap", "bwrap --version");
 const TIME_TO_ASK: Duration = Duration::from_secs(20);
-const LONGEST_VERSION: usize = 120;
 
 /// Signs what the journals of orders say.
 #[derive(Debug)]
@@ -124,7 +124,7 @@ fn number(said: &str) -> String {
     let number = words
         .map(|word| word.trim_start_matches(|c: char| c.is_ascii_alphabetic()))
         .find(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.'));
-    number.unwrap_or(said).chars().filter(|c| !c.is_control()).take(LONGEST_VERSION).collect()
+    number.unwrap_or(said).chars().filter(|c| !c.is_control()).take(LONGEST_NAME).collect()
 }
 
 #[cfg(test)]

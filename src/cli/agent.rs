@@ -10,6 +10,7 @@ use super::sample::Sample;
 use super::{INTERRUPTED, log, sample, user_settings};
 use crate::emulator::{RepositorySource, WebPages};
 use crate::order::agent_run::AgentFailureKind;
+use crate::order::bounds::LONGEST_MESSAGE;
 use crate::order::length::shorten;
 use crate::order::next::OrderProjection;
 use crate::order::trace::StageState;
@@ -29,8 +30,6 @@ stages:
     timeout: 10m
 ";
 const REPOSITORY: &str = "local/agent-check";
-/// What of an answer is shown.
-const LONGEST: usize = 600;
 /// Words of programs that want somebody to sign in.
 const LOGIN: [&str; 7] =
     ["log in", "login", "sign in", "sign-in", "authenticat", "auth method", "browser to continue"];
@@ -170,7 +169,7 @@ fn verdict(
                 "it answered, but not with one of /feature, /bug and /chore: {:?}. Everything on its standard output is \
                  the answer: print progress on standard error, or print JSON lines and the answer as \
                  {{\"type\":\"result\",\"result\":\"…\"}}",
-                shorten(result, LONGEST)
+                shorten(result, LONGEST_MESSAGE)
             ));
             result.to_owned()
         }

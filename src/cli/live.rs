@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use indicatif::ProgressBar;
 use serde_json::Value;
 
+use crate::order::bounds::LONGEST_DOCUMENT;
 use crate::order::commit_message::is_hidden;
 use crate::order::conversation::PullSnapshot;
 use crate::order::environment_report::EnvironmentReport;
@@ -17,8 +18,6 @@ use crate::order::{
 
 /// Foreign text is cut to this for a line.
 const LONGEST: usize = 100;
-/// Problems are shown whole; this is against a stranger who sends megabytes.
-const LONGEST_PROBLEM: usize = 10_000;
 
 pub(super) struct LiveOutput {
     /// Only where there is a terminal to draw on.
@@ -446,5 +445,5 @@ pub(super) fn one_line(text: &str) -> String {
 /// What is wrong, and what to do about it: its end matters as much as its beginning.
 pub(super) fn whole(text: &str) -> String {
     let plain = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| !is_hidden(*c));
-    plain.take(LONGEST_PROBLEM).collect()
+    plain.take(LONGEST_DOCUMENT).collect()
 }

@@ -6,6 +6,7 @@ use super::settings::AgentSettings;
 use super::stream::{OutputFormat, StreamTranscript};
 use super::{AgentProgram, Invocation, Transcript, describe, is_session_id, pass_on, reach, role as of_role};
 use journeyman_order::Role;
+use journeyman_order::bounds::LONGEST_TEXT;
 use journeyman_order::moves::AgentTask;
 use journeyman_order::role::Tool;
 
@@ -145,8 +146,7 @@ fn harmless(prompt: &str) -> String {
 
 /// Whether what follows an `@` could name a file outside the workspace. What is too long to be looked at may.
 fn may_lead_outside(mention: &str) -> bool {
-    const LONGEST: usize = 4_096;
-    let near = mention.get(..mention.floor_char_boundary(LONGEST)).unwrap_or(mention);
+    let near = mention.get(..mention.floor_char_boundary(LONGEST_TEXT)).unwrap_or(mention);
     let (path, is_end): (&str, fn(char) -> bool) = match near.strip_prefix('"') {
         Some(quoted) => (quoted, |c| c == '"'),
         None => (near, char::is_whitespace),

@@ -4,9 +4,7 @@ use super::record::StreamResult;
 use super::text::end_of;
 use journeyman_order::Exit;
 use journeyman_order::agent_run::{AgentFailure, AgentFailureKind};
-
-/// What is shown of a message; the whole stream is kept elsewhere.
-const LONGEST_MESSAGE: usize = 600;
+use journeyman_order::bounds::LONGEST_MESSAGE;
 
 const CREDENTIAL_HINT: &str = "check the credential that the agent's `env` setting names";
 

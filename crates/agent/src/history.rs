@@ -1,16 +1,12 @@
 //! What was wrong with the rounds so far, merged: newest first, each finding once, within a budget.
 
 use super::text::{as_data, beginning_of};
+use journeyman_order::bounds::{LONGEST_TEXT, MOST_IN_A_SENTENCE, MOST_NAMED};
 use journeyman_order::pipeline::FeedbackMode;
 use journeyman_order::{Category, Feedback, Finding};
 
 /// Characters of the whole history. The newest round takes what it needs; what does not fit is the oldest.
 pub(super) const BUDGET: usize = 12_000;
-/// A worker that gets a hundred findings mends none.
-const MOST_FINDINGS: usize = 30;
-const LONGEST_TEXT: usize = 2_000;
-/// How many suggestions go into an instruction in words.
-const MOST_SUGGESTIONS: usize = 5;
 /// Kept free for the line that says what was left out.
 const FOR_THE_NOTE: usize = 200;
 
@@ -74,7 +70,7 @@ impl<'a> HistoryText<'a> {
         if list {
             for (place, finding) in new.iter().enumerate() {
                 let times = rounds.iter().filter(|round| has(round, finding)).count();
-                if self.listed.len() == MOST_FINDINGS {
+                if self.listed.len() == MOST_NAMED {
                     return Err(HistoryFull { findings: new.len() - place });
                 }
                 self.add(&line_of(finding, times), new.len() - place)?;
@@ -192,7 +188,7 @@ fn instruction(findings: &[&Finding], with_suggestions: bool) -> String {
         text.push('\n');
     }
     let suggestions = findings.iter().filter_map(|finding| finding.suggestion.as_deref());
-    for suggestion in suggestions.take(if with_suggestions { MOST_SUGGESTIONS } else { 0 }) {
+    for suggestion in suggestions.take(if with_suggestions { MOST_IN_A_SENTENCE } else { 0 }) {
         text.push_str(&format!("What would mend it: {}\n", indented(suggestion)));
     }
     text

@@ -5,16 +5,13 @@
 use std::collections::BTreeSet;
 
 use super::text::{as_data, beginning_of, fenced};
+use journeyman_order::bounds::{MOST_HOPS, MOST_NAMED};
 
 /// Characters of one file, and of all.
 const LONGEST: usize = 16_000;
 const LONGEST_OF_ALL: usize = 48_000;
 /// Bytes of a file that are kept until it is shown: more characters than are shown of it, however many bytes each takes.
 const MOST_KEPT: usize = 4 * (LONGEST + 1);
-/// Files of one kind, those nearest to the root.
-const MOST: usize = 24;
-/// How deep imports go.
-const DEEPEST: usize = 5;
 
 /// A file that holds for a part of the repository.
 struct Instructions {
@@ -76,7 +73,7 @@ fn kept(mut text: String) -> String {
 fn nearest<'p>(paths: &'p [String], is_wanted: &dyn Fn(&str) -> bool) -> Vec<&'p str> {
     let mut found: Vec<&str> = paths.iter().map(String::as_str).filter(|path| is_wanted(path)).collect();
     found.sort_by_key(|path| (path.matches('/').count(), *path));
-    found.truncate(MOST);
+    found.truncate(MOST_NAMED);
     found
 }
 
@@ -87,7 +84,7 @@ fn imported(path: &str, text: &str, read: &dyn Fn(&str) -> Option<String>) -> Ve
     let mut open: Vec<(String, String, usize)> = vec![(path.to_owned(), text.to_owned(), 0)];
     while let Some((from, text, depth)) = open.pop() {
         for named in mentions(&text).iter().filter_map(|mention| beside(&from, mention)) {
-            if found.len() >= MOST || depth >= DEEPEST || !known.insert(named.clone()) {
+            if found.len() >= MOST_NAMED || depth >= MOST_HOPS || !known.insert(named.clone()) {
                 continue;
             }
             if let Some(text) = read(&named) {

@@ -1,7 +1,6 @@
 //! Splits bytes into lines, in pieces of any size, without ever holding more than a line's share of memory.
 
-/// The most of one line that is kept whole. Real streams have lines of several hundred KiB.
-const LONGEST_LINE: usize = 8 << 20;
+use journeyman_order::bounds::LARGEST_FILE;
 
 /// Only `\n` ends a line: U+2028 and a lone `\r` occur inside JSON strings.
 #[derive(Default)]
@@ -34,7 +33,7 @@ impl LineSplitter {
     }
 
     fn push(&mut self, bytes: &[u8]) {
-        self.is_overlong |= self.line.len() + bytes.len() > LONGEST_LINE;
+        self.is_overlong |= self.line.len() + bytes.len() > LARGEST_FILE;
         if self.is_overlong {
             self.line = Vec::new();
         } else {

@@ -4,10 +4,7 @@
 
 use secrecy::{ExposeSecret as _, SecretString};
 
-/// What is shorter is too common in ordinary text to be taken out.
-const SHORTEST: usize = 8;
-/// A longer line is not shown while the agent works.
-const LONGEST_LINE: usize = 1 << 20;
+use journeyman_order::bounds::{LARGEST_SOURCE, SHORTEST_SECRET};
 
 /// Takes values out of a stream as it comes, a line at a time.
 #[derive(Default)]
@@ -23,7 +20,7 @@ pub struct LiveRedactor {
 impl LiveRedactor {
     /// For these values, by the names of their variables.
     pub(crate) fn of(values: impl IntoIterator<Item = (String, SecretString)>) -> Self {
-        let long = values.into_iter().filter(|(_, value)| value.expose_secret().len() >= SHORTEST);
+        let long = values.into_iter().filter(|(_, value)| value.expose_secret().len() >= SHORTEST_SECRET);
         let values = long.map(|(name, value)| (value, format!("[{name}]"))).collect();
         Self { values, begun: Vec::new(), skips: false }
     }
@@ -36,7 +33,7 @@ impl LiveRedactor {
             if !self.skips {
                 self.begun.extend_from_slice(part);
             }
-            if self.begun.len() > LONGEST_LINE {
+            if self.begun.len() > LARGEST_SOURCE {
                 self.begun.clear();
                 self.skips = true;
             }
@@ -80,7 +77,7 @@ mod tests {
     #[test]
     fn a_line_that_is_too_long_is_left_out_and_the_next_is_shown() {
         let mut redactor = LiveRedactor::default();
-        let long = "x".repeat(LONGEST_LINE + 10);
+        let long = "x".repeat(LARGEST_SOURCE + 10);
         assert_eq!(redactor.feed(long.as_bytes()), "");
         assert_eq!(redactor.feed(b"more\nnext\n"), "next\n");
     }

@@ -4,15 +4,13 @@ use super::expand::expand;
 use super::history::merged;
 use super::templates::{body, built_in};
 use super::text::{as_data, beginning_of, end_of, fenced};
+use journeyman_order::bounds::{LONGEST_DOCUMENT, LONGEST_LINE};
 use journeyman_order::moves::{Diagnosis, Rework};
 use journeyman_order::{Category, Feedback};
 
 /// The most of a failing test run that is shown, in characters from its end.
 const LONGEST_OUTPUT: usize = 3_000;
 const MOST_FAILING_TESTS: usize = 50;
-const LONGEST_NAME: usize = 300;
-/// Of a person's or a tech lead's advice, in characters.
-const LONGEST_ADVICE: usize = 10_000;
 
 /// The feedback part of a prompt.
 pub(super) fn feedback(rework: &Rework) -> String {
@@ -86,14 +84,14 @@ fn advice(rework: &Rework) -> String {
 fn said(text: Option<&str>) -> Option<String> {
     let text = as_data(text?);
     let text = text.trim();
-    (!text.is_empty()).then(|| beginning_of(text, LONGEST_ADVICE))
+    (!text.is_empty()).then(|| beginning_of(text, LONGEST_DOCUMENT))
 }
 
 fn names(failing: &[String]) -> String {
     if failing.is_empty() {
         return "Which tests fail could not be read from the output.".into();
     }
-    let name = |name: &String| beginning_of(&as_data(name).trim().replace('\n', " "), LONGEST_NAME);
+    let name = |name: &String| beginning_of(&as_data(name).trim().replace('\n', " "), LONGEST_LINE);
     let mut list: Vec<String> =
         failing.iter().take(MOST_FAILING_TESTS).map(|failing| format!("- {}", name(failing))).collect();
     if failing.len() > MOST_FAILING_TESTS {

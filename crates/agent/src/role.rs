@@ -2,9 +2,7 @@
 
 use super::text::end_of;
 use journeyman_order::Role;
-
-/// An argument of a program has at most 128 KiB on Linux; longer words go into the prompt.
-const LONGEST_ARGUMENT: usize = 64_000;
+use journeyman_order::bounds::LONGEST_ARGUMENT;
 
 /// The words of a role, as they stand before a task; none when it has none. They come from us, from the settings or
 /// from the repository's base commit, never from an issue.

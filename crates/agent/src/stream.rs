@@ -8,11 +8,9 @@ use super::failure::{failure, of_result, without_result};
 use super::lines::{LineSplitter, TailBuffer};
 use super::record::{StreamRecord, StreamResult, read};
 use journeyman_order::agent_run::AgentFailureKind;
+use journeyman_order::bounds::LARGEST_SOURCE;
 use journeyman_order::json_values::has_too_many_values;
 use journeyman_order::{AgentRun, AgentUsage, Exit};
-
-/// The most of a result, or of plain text, that goes into the journal.
-const LONGEST_RESULT: usize = 1 << 20;
 
 /// After so many lines of text, a result that no other record precedes is one that the text quotes.
 const MOST_LINES_BEFORE_RESULT: u64 = 32;
@@ -70,7 +68,7 @@ impl StreamTranscript {
             lines: LineSplitter::default(),
             text: match form {
                 OutputFormat::Records => None,
-                OutputFormat::RecordsOrText => Some(TailBuffer::of(LONGEST_RESULT)),
+                OutputFormat::RecordsOrText => Some(TailBuffer::of(LARGEST_SOURCE)),
             },
             seen: StreamState {
                 form,
@@ -282,7 +280,7 @@ fn plain(run: &mut AgentRun, text: &TailBuffer, exit: Exit, stderr: &str) {
     let said = if text.is_cut() { said.trim_start_matches('\u{fffd}') } else { said.as_ref() };
     let said = said.trim();
     if text.is_cut() {
-        run.warnings.push(format!("only the last {LONGEST_RESULT} bytes of its output were kept"));
+        run.warnings.push(format!("only the last {LARGEST_SOURCE} bytes of its output were kept"));
     }
     run.result = (!said.is_empty()).then(|| said.to_owned());
     run.failure = if exit != Exit::Code(0) {
@@ -295,10 +293,10 @@ fn plain(run: &mut AgentRun, text: &TailBuffer, exit: Exit, stderr: &str) {
 }
 
 fn shortened(text: String, warnings: &mut Vec<String>) -> String {
-    if text.len() <= LONGEST_RESULT {
+    if text.len() <= LARGEST_SOURCE {
         return text;
     }
-    warnings.push(format!("its result had {} bytes, the first {LONGEST_RESULT} were kept", text.len()));
-    let end = text.floor_char_boundary(LONGEST_RESULT);
+    warnings.push(format!("its result had {} bytes, the first {LARGEST_SOURCE} were kept", text.len()));
+    let end = text.floor_char_boundary(LARGEST_SOURCE);
     text.get(..end).unwrap_or_default().to_owned()
 }

@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use super::key::{KeyError, KeyId, PublicKey, SigningKey};
 use super::statement::{AttestationVerifier, SigningError, Statement, StatementError, printable_error};
 use journeyman_order::Receipt;
+use journeyman_order::bounds::MOST_NAMED;
 
 /// What the payload of an in-toto envelope is.
 const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
 /// An envelope that is larger is refused unread.
 const MOST_BYTES: usize = 8 * 1024 * 1024;
-const MOST_SIGNATURES: usize = 16;
 
 /// Both alphabets of base64 are allowed, and nobody promises the padding.
 const TOLERANT: GeneralPurposeConfig =
@@ -116,8 +116,8 @@ impl Envelope {
         let form = |what: &str| EnvelopeError::Form(what.to_owned());
         let wire: WireEnvelope =
             serde_json::from_slice(text).map_err(|error| EnvelopeError::Form(printable_error(&error)))?;
-        if wire.signatures.is_empty() || wire.signatures.len() > MOST_SIGNATURES {
-            return Err(EnvelopeError::Form(format!("1 to {MOST_SIGNATURES} signatures are expected")));
+        if wire.signatures.is_empty() || wire.signatures.len() > MOST_NAMED {
+            return Err(EnvelopeError::Form(format!("1 to {MOST_NAMED} signatures are expected")));
         }
         let payload = decode(&wire.payload).ok_or_else(|| form("its payload is not base64"))?;
         let signatures = wire.signatures.into_iter().map(|signature| {

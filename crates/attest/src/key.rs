@@ -12,14 +12,11 @@ use secrecy::zeroize::Zeroizing;
 use sha2::{Digest, Sha256};
 
 use super::pem;
+use journeyman_order::bounds::{LARGEST_SETTINGS, MOST_LISTED};
 
 pub const KEY_FILE: &str = "receipt-key.pem";
 const PRIVATE: &str = "PRIVATE KEY";
 const PUBLIC: &str = "PUBLIC KEY";
-/// A file of keys that is larger is none.
-const LARGEST_FILE: u64 = 64 * 1024;
-/// Keys in one file: the present one and those before it.
-const MOST_KEYS: usize = 32;
 /// What stands before the 32 bytes of an ed25519 key in a `SubjectPublicKeyInfo` (RFC 8410).
 const SPKI: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
 
@@ -170,7 +167,7 @@ impl PublicKey {
             pem::decode(PUBLIC, text).ok_or_else(|| malformed("a block of the public key is broken"))?;
         match blocks.len() {
             0 => return Err(malformed("there is no public key in it")),
-            length if length > MOST_KEYS => return Err(malformed("there are too many public keys in it")),
+            length if length > MOST_LISTED => return Err(malformed("there are too many public keys in it")),
             _ => {}
         }
         blocks
@@ -235,6 +232,6 @@ impl FromStr for KeyId {
 
 fn bounded(file: File) -> io::Result<String> {
     let mut text = String::new();
-    file.take(LARGEST_FILE).read_to_string(&mut text)?;
+    file.take(LARGEST_SETTINGS as u64).read_to_string(&mut text)?;
     Ok(text)
 }

@@ -6,11 +6,9 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::unknowable::{RunOfToday, unknowable};
+use journeyman_order::bounds::LONGEST_LINE;
 use journeyman_order::length::shorten;
 use journeyman_order::receipt::TestEvidence;
-
-/// Of a list or a text, more is not shown.
-const LONGEST: usize = 300;
 
 /// One statement of a receipt, and what came of it when it was tried again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -45,7 +43,7 @@ impl ReverifiedStatement {
     pub fn not_repeated(statement: &str, receipt: &str, because: &'static str) -> Self {
         Self {
             statement: statement.to_owned(),
-            receipt: shorten(receipt, LONGEST),
+            receipt: shorten(receipt, LONGEST_LINE),
             here: String::new(),
             found: ReverificationResult::CannotBeRepeated { because },
         }
@@ -54,8 +52,8 @@ impl ReverifiedStatement {
     pub fn new(statement: &str, receipt: &str, here: &str) -> Self {
         Self {
             statement: statement.to_owned(),
-            receipt: shorten(receipt, LONGEST),
-            here: shorten(here, LONGEST),
+            receipt: shorten(receipt, LONGEST_LINE),
+            here: shorten(here, LONGEST_LINE),
             found: ReverificationResult::of(receipt == here),
         }
     }
@@ -194,5 +192,5 @@ fn shown(value: &Value) -> String {
         ),
         Value::Bool(_) | Value::Number(_) => value.to_string(),
     };
-    shorten(&text, LONGEST)
+    shorten(&text, LONGEST_LINE)
 }

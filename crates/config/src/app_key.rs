@@ -11,14 +11,13 @@ use super::SettingsError;
 use super::environment::EnvironmentVariables;
 use super::known;
 use super::raw::SettingReader;
+use journeyman_order::bounds::LARGEST_SETTINGS;
 use journeyman_order::byte_order_mark;
 
 /// The name of the credential in a unit: `LoadCredential=app.pem:…`.
 pub const APP_KEY_CREDENTIAL: &str = "app.pem";
 /// Where systemd says that credentials are.
 const CREDENTIALS: &str = "CREDENTIALS_DIRECTORY";
-/// A larger file holds no key.
-const LARGEST: u64 = 256 * 1024;
 
 /// The file of the credential, where a unit hands one over.
 pub(super) fn credential(variables: &EnvironmentVariables) -> Option<PathBuf> {
@@ -50,7 +49,7 @@ pub(super) fn private_key(
 fn of_file(path: &Path) -> Result<SecretString, String> {
     let unreadable = |error: std::io::Error| format!("a file that can be read: {}: {error}", path.display());
     let found = std::fs::metadata(path).map_err(unreadable)?;
-    if found.is_file() && found.len() > LARGEST {
+    if found.is_file() && found.len() > LARGEST_SETTINGS as u64 {
         return Err(format!("the App's private key; {} is too large for one", path.display()));
     }
     // What is no text is no PEM, which is told below.

@@ -9,10 +9,9 @@ use toml::Table;
 use url::Url;
 
 use super::network::split_credential;
+use journeyman_order::bounds::LARGEST_DOCUMENT;
 use journeyman_order::{PackageRegistry, RegistryCredential, RegistryKind, RegistryName, byte_order_mark};
 
-/// Larger files are no settings.
-const LARGEST: u64 = 4 << 20;
 /// Hosts that package managers use without any settings.
 const PUBLIC: [&str; 4] = ["pypi.org", "registry.npmjs.org", "registry.yarnpkg.com", "index.crates.io"];
 const UNUSABLE: &str =
@@ -121,7 +120,7 @@ fn in_files(mut files: impl Iterator<Item = PathBuf>, section: &str, name: &str)
 
 /// Strangers may have filled the current folder, so a relative path is not read.
 fn text(file: &Path) -> Option<String> {
-    let is_small = |data: std::fs::Metadata| data.is_file() && data.len() <= LARGEST;
+    let is_small = |data: std::fs::Metadata| data.is_file() && data.len() <= LARGEST_DOCUMENT as u64;
     let is_read = file.is_absolute() && std::fs::metadata(file).is_ok_and(is_small);
     let text = is_read.then(|| std::fs::read_to_string(file).ok()).flatten()?;
     Some(byte_order_mark::strip(&text).to_owned())

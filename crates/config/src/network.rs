@@ -10,10 +10,8 @@ use super::SettingsError;
 use super::environment::EnvironmentVariables;
 use super::known;
 use super::raw::SettingReader;
+use journeyman_order::bounds::LARGEST_DOCUMENT;
 use journeyman_order::{OutgoingNetwork, OutgoingProxy, RegistryCredential, TrustedCertificates};
-
-/// Larger files are no list of certificates.
-const LARGEST: u64 = 8 << 20;
 
 pub(super) fn outgoing(
     keys: SettingReader<'_>,
@@ -28,7 +26,7 @@ fn trusted(keys: SettingReader<'_>) -> Result<Option<TrustedCertificates>, Setti
         keys.wrong(known::CA_FILE, format!("a file with certificates in PEM: {}: {why}", file.display()))
     };
     let found = std::fs::metadata(&file).map_err(|error| wrong(&error.to_string()))?;
-    if found.len() > LARGEST {
+    if found.len() > LARGEST_DOCUMENT as u64 {
         return Err(wrong("it is too large"));
     }
     let pem = std::fs::read(&file).map_err(|error| wrong(&error.to_string()))?;

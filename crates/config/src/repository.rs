@@ -2,14 +2,13 @@
 //! never worse than a clear sentence to that person.
 
 use super::repository_templates::{is_pipeline, is_plain_name};
+use journeyman_order::bounds::{LARGEST_SETTINGS, MOST_LISTED, MOST_NAMED};
 use journeyman_order::settings::plain_folder;
 use journeyman_order::yaml;
 use journeyman_order::{RepositorySettings, byte_order_mark};
 
-/// The most bytes that the file may have.
-pub const MOST_BYTES: usize = 64 * 1024;
 const MOST_COMMAND: usize = 4_096;
-const MOST_GLOBS: usize = 200;
+const MOST_VARIABLES: usize = 100;
 
 /// Why a repository's settings cannot be used: everything that is wrong, written to be shown on the issue.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,8 +21,8 @@ pub struct RepositorySettingsError(Vec<String>);
 /// Everything that is wrong, with its key and line.
 pub fn repository_settings(yaml: &[u8]) -> Result<RepositorySettings, RepositorySettingsError> {
     let unreadable = |problem: String| Err(RepositorySettingsError(vec![problem]));
-    if yaml.len() > MOST_BYTES {
-        return unreadable(format!("it has {} bytes; at most {MOST_BYTES} are read", yaml.len()));
+    if yaml.len() > LARGEST_SETTINGS {
+        return unreadable(format!("it has {} bytes; at most {LARGEST_SETTINGS} are read", yaml.len()));
     }
     let text = match std::str::from_utf8(yaml) {
         Ok(text) => text,
@@ -76,7 +75,7 @@ fn hold_to_rules(settings: &RepositorySettings, problems: &mut Vec<String>) {
     }
     if let Some(globs) = &settings.protected {
         let fits = |glob: &String| short(glob, 500) && globset::Glob::new(glob).is_ok();
-        if globs.len() > MOST_GLOBS || !globs.iter().all(fits) {
+        if globs.len() > MOST_LISTED || !globs.iter().all(fits) {
             wrong(problems, "protected", "a list of at most 200 globs, such as \"docs/**\"");
         }
     }
@@ -103,8 +102,6 @@ fn hold_to_rules(settings: &RepositorySettings, problems: &mut Vec<String>) {
     }
 }
 
-const MOST_FOLDERS: usize = 30;
-
 /// Folders that are tested each by itself.
 fn hold_folders_to_rules(settings: &RepositorySettings, problems: &mut Vec<String>) {
     let folders = &settings.tests;
@@ -116,7 +113,7 @@ fn hold_folders_to_rules(settings: &RepositorySettings, problems: &mut Vec<Strin
     let mut paths: Vec<_> = folders.iter().map(|folder| plain_folder(&folder.path)).collect();
     paths.sort_unstable();
     let are_twice = paths.windows(2).any(|pair| pair.first() == pair.last());
-    if folders.len() > MOST_FOLDERS || are_twice {
+    if folders.len() > MOST_NAMED || are_twice {
         wrong(problems, "tests", "a list of at most 30 folders, each of them once, such as - path: backend");
     }
     for (nth, folder) in folders.iter().enumerate() {
@@ -133,13 +130,12 @@ fn hold_folders_to_rules(settings: &RepositorySettings, problems: &mut Vec<Strin
                 wrong(problems, key(name), "a shell command of 1 to 4096 characters");
             }
         }
-        if folder.also.len() > MOST_GLOBS || !folder.also.iter().all(|path| is_inside(path)) {
+        if folder.also.len() > MOST_LISTED || !folder.also.iter().all(|path| is_inside(path)) {
             wrong(problems, key("also"), "a list of files and folders from the root, such as shared/");
         }
     }
 }
 
-const MOST_VARIABLES: usize = 100;
 const MOST_SERVICES: usize = 10;
 const VARIABLES: &str = "names of at most 100 variables with their values of up to 4096 characters, such as DATABASE_URL: \
                          postgres://db; a name is letters, digits and _, and neither PATH nor HOME";

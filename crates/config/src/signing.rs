@@ -9,10 +9,9 @@ use secrecy::{ExposeSecret, SecretString};
 use super::SettingsError;
 use super::known;
 use super::raw::SettingReader;
+use journeyman_order::bounds::LARGEST_SETTINGS;
 use journeyman_order::{CommitSigning, CommitterIdentity, SignatureFormat, byte_order_mark};
 
-/// A file of keys that is larger is none.
-const LARGEST_FILE: u64 = 256 * 1024;
 /// Stands in keys of gpg. All others are ssh's.
 const OF_GPG: &str = "BEGIN PGP PRIVATE KEY";
 
@@ -60,8 +59,8 @@ pub(super) fn read_private(path: &Path) -> Result<SecretString, String> {
         ));
     }
     let mut text = String::new();
-    file.take(LARGEST_FILE + 1).read_to_string(&mut text).map_err(said)?;
-    if text.len() as u64 > LARGEST_FILE || text.trim().is_empty() {
+    file.take(LARGEST_SETTINGS as u64 + 1).read_to_string(&mut text).map_err(said)?;
+    if text.len() > LARGEST_SETTINGS || text.trim().is_empty() {
         return Err("it is empty or too large".to_owned());
     }
     Ok(whole(byte_order_mark::strip(&text)))

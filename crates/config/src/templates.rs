@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rust_embed::RustEmbed;
 
+use journeyman_order::bounds::LARGEST_SETTINGS;
 use journeyman_order::names::{COMMAND_RULE, is_command_name};
 use journeyman_order::{Pipeline, Role, byte_order_mark};
 
@@ -15,9 +16,6 @@ struct BuiltInPipelines;
 #[derive(RustEmbed)]
 #[folder = "../../templates/agents/"]
 struct BuiltInRoles;
-
-/// The most bytes that a command template may have.
-const MOST_COMMAND_BYTES: usize = 256 * 1024;
 
 /// What orders are made of, by name.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -196,8 +194,8 @@ fn folder(folder: &Path, kind: &str) -> Result<Vec<TemplateFile>, TemplatesError
 
 fn read(path: &Path) -> Result<String, TemplatesError> {
     let text = std::fs::read_to_string(path).map_err(|failed| error(path, failed.to_string()))?;
-    if text.len() > MOST_COMMAND_BYTES {
-        return Err(error(path, format!("has {} bytes, at most {MOST_COMMAND_BYTES} are read", text.len())));
+    if text.len() > LARGEST_SETTINGS {
+        return Err(error(path, format!("has {} bytes, at most {LARGEST_SETTINGS} are read", text.len())));
     }
     Ok(byte_order_mark::strip(&text).to_owned())
 }

@@ -6,8 +6,6 @@ use askama::Template;
 
 use journeyman_store::StoreError;
 
-/// Bytes of a form.
-pub(crate) const LARGEST_FORM: usize = 64 * 1024;
 const STYLE: &str = include_str!("../assets/dashboard.css");
 const SCRIPT: &str = include_str!("../assets/dashboard.js");
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; \

@@ -17,12 +17,11 @@ use super::answer::{broken, nothing, to};
 use super::people::random_word;
 use super::session::{cookie_name, is_secure, landing, now, passed_on, refused_sign_in, session_cookie};
 use super::{DashboardState, GitHubDoorError};
+use journeyman_order::bounds::LONGEST_PATH;
 
 const BROWSER: &str = "journeyman_browser";
 /// Time in which somebody signs in on GitHub.
 const SIGNING_IN: Duration = Duration::from_secs(10 * 60);
-/// An address to come back to that is longer is none of ours.
-const LONGEST_NEXT: usize = 1_024;
 
 #[derive(Deserialize)]
 pub(crate) struct LeaveQuery {
@@ -132,7 +131,7 @@ fn signature(chance: &[u8; 32], journey: &str) -> String {
 
 impl SignInJourney {
     fn begin(verifier: String, next: &str, now: u64) -> Self {
-        let next = if next.len() > LONGEST_NEXT { "/" } else { landing(next) };
+        let next = if next.len() > LONGEST_PATH { "/" } else { landing(next) };
         Self { until: now + SIGNING_IN.as_secs(), verifier, next: next.to_owned() }
     }
 

@@ -44,6 +44,7 @@ use url::Url;
 
 use journeyman_config::EffectiveSetting;
 use journeyman_http::WorkOrders;
+use journeyman_order::bounds::LARGEST_SETTINGS;
 use journeyman_order::moves::AgentTask;
 use journeyman_order::{DayLimits, JournalEntry, MoveKey, OrderId, Person, RepositoryId};
 use journeyman_store::Store;
@@ -144,7 +145,7 @@ pub fn configure(state: &DashboardState, config: &mut ServiceConfig) {
     config
         .default_service(web::to(answer::nowhere))
         .app_data(Data::new(state.clone()))
-        .app_data(web::FormConfig::default().limit(answer::LARGEST_FORM))
+        .app_data(web::FormConfig::default().limit(LARGEST_SETTINGS))
         .route("/", web::get().to(list::show))
         .route("/sign-in", web::get().to(session::ask))
         .route("/sign-in", web::post().to(session::sign_in))

@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 
 use super::diff::DiffView;
 use super::text::{MomentView, beginning, count, dollars, duration, line, visible};
+use journeyman_order::bounds::{MOST_IN_A_SENTENCE, MOST_NAMED};
 use journeyman_order::checks::CheckResult;
 use journeyman_order::moves::{AgentTask, EffectOutcome, Move};
 use journeyman_order::pipeline::Check;
@@ -13,8 +14,6 @@ use journeyman_order::steps::{Step, StepKind, steps};
 use journeyman_order::{Journal, JournalEvent, MoveKey, Scrutiny, TestCounts, TestRun};
 
 const LONGEST_RESULT: usize = 8_000;
-const MOST_NAMED: usize = 30;
-const MOST_TROUBLES: usize = 5;
 
 pub(crate) struct StepView {
     pub(crate) number: usize,
@@ -179,7 +178,7 @@ fn step_view(
         troubles: troubles
             .iter()
             .rev()
-            .take(MOST_TROUBLES)
+            .take(MOST_IN_A_SENTENCE)
             .map(|(at, message)| format!("{} UTC: {}", at.format("%H:%M:%S"), line(message, 300)))
             .collect(),
         result: step.result.as_deref().and_then(folded),

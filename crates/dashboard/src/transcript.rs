@@ -6,10 +6,9 @@ use serde_json::Value;
 
 use super::diff::{DiffView, ShownDiffLine};
 use super::text::{beginning, count, dollars, duration, line};
+use journeyman_order::bounds::{LONGEST_DOCUMENT, LONGEST_NAME};
 
-const LONGEST_WORDS: usize = 20_000;
 const LONGEST_OUTPUT: usize = 6_000;
-const LONGEST_SUMMARY: usize = 160;
 /// Items of a transcript that is shown as a whole; of a longer one the last.
 pub(crate) const MOST_ITEMS: usize = 600;
 
@@ -115,14 +114,14 @@ fn read_record(record: &Value, items: &mut Vec<TranscriptItem>) {
 }
 
 fn words(text: &str, items: &mut Vec<TranscriptItem>) {
-    let (text, left_out) = beginning(text.trim(), LONGEST_WORDS);
+    let (text, left_out) = beginning(text.trim(), LONGEST_DOCUMENT);
     if !text.is_empty() {
         items.push(TranscriptItem::Words { text, left_out });
     }
 }
 
 fn part(text: &str, items: &mut Vec<TranscriptItem>) {
-    let (text, _) = beginning(text, LONGEST_WORDS);
+    let (text, _) = beginning(text, LONGEST_DOCUMENT);
     match items.last_mut() {
         Some(TranscriptItem::Part { text: before }) => before.push_str(&text),
         _ if text.is_empty() => {}
@@ -134,7 +133,7 @@ fn read_block(block: &Value, items: &mut Vec<TranscriptItem>) {
     match text_of(block, "type") {
         "text" => words(text_of(block, "text"), items),
         "thinking" => {
-            let (text, left_out) = beginning(text_of(block, "thinking").trim(), LONGEST_WORDS);
+            let (text, left_out) = beginning(text_of(block, "thinking").trim(), LONGEST_DOCUMENT);
             if !text.is_empty() {
                 items.push(TranscriptItem::Thought { text, left_out });
             }
@@ -170,7 +169,7 @@ fn tool(block: &Value) -> TranscriptItem {
     let (shown, left_out) = beginning(&shown, LONGEST_OUTPUT);
     TranscriptItem::Tool {
         name: line(text_of(block, "name"), 60),
-        about: line(about, LONGEST_SUMMARY),
+        about: line(about, LONGEST_NAME),
         input: shown,
         left_out,
         diff,
@@ -205,8 +204,7 @@ fn output(block: &Value) -> TranscriptItem {
     let is_wrong = block.get("is_error").and_then(Value::as_bool) == Some(true);
     let (text, left_out) = beginning(text.trim_end(), LONGEST_OUTPUT);
     let lines = u64::try_from(text.lines().count()).unwrap_or(0);
-    let first =
-        line(text.lines().find(|text| !text.trim().is_empty()).unwrap_or("(nothing)"), LONGEST_SUMMARY);
+    let first = line(text.lines().find(|text| !text.trim().is_empty()).unwrap_or("(nothing)"), LONGEST_NAME);
     let about = if lines > 1 { format!("{first} … ({})", count(lines, "line")) } else { first };
     TranscriptItem::Output { about, text, left_out, is_wrong }
 }

@@ -5,16 +5,13 @@
 use std::collections::BTreeSet;
 use std::ops::Bound;
 
+use journeyman_order::bounds::{LARGEST_SOURCE, MOST_LOOKED_AT};
 use journeyman_order::byte_order_mark;
 use journeyman_order::toml_text::is_modest_toml;
 use serde_json::Value;
 
-/// A file that is larger says nothing of an environment.
-const LARGEST: usize = 2 << 20;
 /// Files of one kind that are looked into: each may be asked for over a network.
 pub(crate) const MOST_READ: usize = 60;
-/// Sections and keys of an INI file that are read: each is looked for among all.
-const MOST_KEYS: usize = 2_000;
 
 /// The files of one commit.
 pub struct RepositoryFiles<'a> {
@@ -152,7 +149,7 @@ impl<'a> RepositoryFiles<'a> {
         if !self.may_have(path) {
             return None;
         }
-        let bytes = (self.read)(path).filter(|bytes| bytes.len() <= LARGEST)?;
+        let bytes = (self.read)(path).filter(|bytes| bytes.len() <= LARGEST_SOURCE)?;
         let text = String::from_utf8_lossy(&bytes);
         Some(byte_order_mark::strip(&text).to_owned())
     }
@@ -184,7 +181,7 @@ pub(crate) struct IniFile {
 impl IniFile {
     pub(crate) fn from_text(text: &str) -> Self {
         let mut sections: Vec<(String, Vec<(String, String)>)> = Vec::new();
-        let mut left = MOST_KEYS;
+        let mut left = MOST_LOOKED_AT;
         for line in text.lines() {
             if left == 0 {
                 break;

@@ -5,9 +5,7 @@
 use crate::files::quote;
 use crate::project::{Detection, FoundProject};
 use crate::project_folders::is_beside;
-
-/// Modules without a root that are tested one after another, at most.
-const MOST_MODULES: usize = 20;
+use journeyman_order::bounds::MOST_NAMED;
 
 pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     let files = ask.files;
@@ -38,7 +36,7 @@ pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
         files.all().filter_map(|path| path.strip_suffix("/go.mod")).filter(|path| !is_beside(path)).collect();
     let first = modules.first()?;
     // A folder of examples does not make it a project of Go.
-    if files.has("package.json") || files.has("pyproject.toml") || modules.len() > MOST_MODULES {
+    if files.has("package.json") || files.has("pyproject.toml") || modules.len() > MOST_NAMED {
         return None;
     }
     found.because = format!("{first}/go.mod");

@@ -10,6 +10,7 @@ use crate::files::{MOST_READ, RepositoryFiles};
 use crate::project::{Detection, FoundProject};
 use crate::required_tool::wanted;
 use crate::{PlannedTest, ProgramFolder};
+use journeyman_order::bounds::MOST_LOOKED_AT;
 
 /// Scripts that run tests, in the order in which they are asked for.
 const SCRIPTS: [&str; 14] = [
@@ -53,8 +54,6 @@ const LINTERS: [&str; 22] = [
     "echo",
     "lint",
 ];
-/// Commands that are looked at for one manifest, those of scripts among them that scripts run: they may run themselves.
-const MOST_COMMANDS: usize = 1_000;
 /// Downloads of browsers and programs from elsewhere, which tests that need them could not start anyhow.
 const NO_DOWNLOADS: [(&str, &str); 8] = [
     ("PUPPETEER_SKIP_DOWNLOAD", "1"),
@@ -210,7 +209,7 @@ fn test(
     let scripts = manifest.get("scripts").and_then(Value::as_object).cloned().unwrap_or_default();
     let text =
         |name: &str| scripts.get(name).and_then(Value::as_str).map(str::trim).unwrap_or_default().to_owned();
-    let left = Cell::new(MOST_COMMANDS);
+    let left = Cell::new(MOST_LOOKED_AT);
     let chosen = SCRIPTS.into_iter().find(|name| runs_tests(&text(name), &text, 0, &left));
     if let Some(name) = chosen {
         if name != "test" && !text("test").is_empty() {
@@ -274,7 +273,7 @@ fn workspaces_test(
             let script = manifest.get("scripts").and_then(|scripts| scripts.get(name)?.as_str());
             script.map(str::trim).unwrap_or_default().to_owned()
         };
-        runs_tests(&text("test"), &text, 0, &Cell::new(MOST_COMMANDS))
+        runs_tests(&text("test"), &text, 0, &Cell::new(MOST_LOOKED_AT))
     });
     let command = match manager {
         PackageManager::Npm => "npm test --workspaces --if-present",

@@ -6,9 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::files::RepositoryFiles;
 use crate::network::fits;
-
-/// Projects of one repository that are known; of more, the first of them.
-const MOST: usize = 500;
+use journeyman_order::bounds::MOST_LOOKED_AT;
 
 /// In what a project is written, as far as test commands are told apart by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -220,7 +218,7 @@ impl<'f> Projects<'f> {
         for path in files.all() {
             let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
             let Some(language) = ProjectLanguage::of_manifest(name) else { continue };
-            if !is_data(folder, language) && all.len() < MOST {
+            if !is_data(folder, language) && all.len() < MOST_LOOKED_AT {
                 let known = all.entry((folder, language)).or_insert(path);
                 // What a list of requirements is of, another manifest says better.
                 if known.ends_with("requirements.txt") {

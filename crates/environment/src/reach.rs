@@ -6,11 +6,8 @@ use crate::environment_plan::EnvironmentPlan;
 use crate::files::RepositoryFiles;
 use crate::project_folders::{Project, ProjectLanguage, is_program_of_any};
 use crate::statement::words;
+use journeyman_order::bounds::{LARGEST_SOURCE, MOST_HOPS};
 
-/// Text of scripts that is read for one command.
-const MOST_TEXT: usize = 256 << 10;
-/// Scripts within scripts.
-const DEEPEST: usize = 5;
 /// Programs that run what other files say, in forms that are not read here.
 const CLOSED: [&str; 20] = [
     "bazel",
@@ -96,7 +93,7 @@ impl<'c, 'f> Command<'c, 'f> {
 
     /// Adds a command, and what the scripts hold that it calls.
     fn add(&mut self, command: &str, known: &mut Vec<String>, depth: usize) {
-        if depth > DEEPEST || self.text.len() + command.len() > MOST_TEXT {
+        if depth > MOST_HOPS || self.text.len() + command.len() > LARGEST_SOURCE {
             self.is_closed = true;
             return;
         }

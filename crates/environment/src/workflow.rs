@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
+use journeyman_order::bounds::LARGEST_DOCUMENT;
+
 /// Values of one, those that stand for others by an alias among them: a few lines can stand for gigabytes.
 const MOST_VALUES: usize = 50_000;
-const MOST_TEXT: usize = 4 << 20;
 
 /// Actions that set up a tool: the input that holds its version.
 pub(crate) const TOOLS: [(&str, &str, &str); 20] = [
@@ -40,7 +41,7 @@ pub(crate) fn text_of(value: &Value) -> Option<String> {
 /// A workflow; none where it is not YAML of that form, or more than anybody writes.
 pub(crate) fn read(text: &str) -> Option<Value> {
     let options = serde_saphyr::options! {
-        budget: serde_saphyr::budget! { max_nodes: MOST_VALUES, max_total_scalar_bytes: MOST_TEXT },
+        budget: serde_saphyr::budget! { max_nodes: MOST_VALUES, max_total_scalar_bytes: LARGEST_DOCUMENT },
     };
     serde_saphyr::from_str_with_options(text, options).ok()
 }

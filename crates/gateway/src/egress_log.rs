@@ -4,14 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use journeyman_order::bounds::{LONGEST_LINE, MOST_LISTED};
 use journeyman_order::commit_message::is_hidden;
 use journeyman_order::network::{NetworkRecord, NetworkRefusal, ReachedHost};
-
-/// Kinds of refusals that are kept; a job can think of any number.
-const MOST_REFUSALS: usize = 100;
-/// Hosts by name: `*.registry.example` allows any number.
-const MOST_HOSTS: usize = 200;
-const LONGEST_TEXT: usize = 200;
 
 /// One job's.
 #[derive(Debug, Default)]
@@ -53,7 +48,7 @@ impl EgressLog {
         let mut pages = self.pages();
         if let Some(known) = pages.refused.iter_mut().find(|known| known.what == what && known.why == why) {
             known.times = known.times.saturating_add(1);
-        } else if pages.refused.len() < MOST_REFUSALS {
+        } else if pages.refused.len() < MOST_LISTED {
             pages.refused.push(NetworkRefusal { what, why, times: 1 });
         } else {
             pages.besides = pages.besides.saturating_add(1);
@@ -63,7 +58,7 @@ impl EgressLog {
     /// A connection to a host begins, as `name:port`.
     pub(super) fn reach(self: &Arc<Self>, mut host: String) -> TrafficCounter {
         let mut pages = self.pages();
-        if !pages.reached.contains_key(&host) && pages.reached.len() >= MOST_HOSTS {
+        if !pages.reached.contains_key(&host) && pages.reached.len() >= MOST_LISTED {
             host = "others".to_owned();
         }
         let visits = pages.reached.entry(host).or_default();
@@ -100,7 +95,7 @@ impl TrafficCounter {
 /// On one line, visible and short.
 pub(super) fn harmless(text: &str) -> String {
     let mut visible = text.chars().filter(|character| !is_hidden(*character));
-    let mut line: String = visible.by_ref().take(LONGEST_TEXT).collect();
+    let mut line: String = visible.by_ref().take(LONGEST_LINE).collect();
     if visible.next().is_some() {
         line.push('…');
     }
@@ -114,22 +109,22 @@ mod tests {
     #[test]
     fn a_job_cannot_fill_the_book_nor_write_lines_of_its_own_into_it() {
         let book = Arc::new(EgressLog::default());
-        for number in 0..150 {
+        for number in 0..250 {
             book.refuse(&format!("host{number}.example:443"), "not allowed");
         }
         book.refuse("host0.example:443", "not allowed");
         book.refuse(&format!("a\nb\u{202e}c{}", "x".repeat(500)), "why");
         let record = book.record();
-        assert_eq!((record.refused.len(), record.refused_besides), (MOST_REFUSALS, 51));
+        assert_eq!((record.refused.len(), record.refused_besides), (MOST_LISTED, 51));
         assert_eq!(record.refused[0].times, 2);
         assert_eq!(harmless("a\nb\u{202e}c\u{1b}[0m"), "abc[0m");
-        assert_eq!(harmless(&"é".repeat(500)).chars().count(), LONGEST_TEXT + 1);
+        assert_eq!(harmless(&"é".repeat(500)).chars().count(), LONGEST_LINE + 1);
         for number in 0..300 {
             let target = format!("host{number}.example:443");
             book.reach(target).add(10);
         }
         let reached = book.record().reached;
-        assert_eq!(reached.len(), MOST_HOSTS + 1);
+        assert_eq!(reached.len(), MOST_LISTED + 1);
         assert_eq!(reached.iter().map(|host| host.bytes).sum::<u64>(), 3_000);
         assert_eq!(reached.iter().map(|host| host.connections).sum::<u64>(), 300);
     }

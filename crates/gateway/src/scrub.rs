@@ -2,8 +2,7 @@
 
 use secrecy::{ExposeSecret, SecretString};
 
-/// What is shorter is too common in ordinary text to be taken out.
-const SHORTEST: usize = 8;
+use journeyman_order::bounds::SHORTEST_SECRET;
 
 /// Holds back no more than what may be the beginning of the key.
 pub(super) struct KeyScrubber {
@@ -14,7 +13,7 @@ pub(super) struct KeyScrubber {
 impl KeyScrubber {
     /// Of this key; none where there is nothing to look for.
     pub(super) fn of(key: &SecretString) -> Option<Self> {
-        (key.expose_secret().len() >= SHORTEST).then(|| Self { key: key.clone(), held: Vec::new() })
+        (key.expose_secret().len() >= SHORTEST_SECRET).then(|| Self { key: key.clone(), held: Vec::new() })
     }
 
     /// What may pass of what came, with as many stars for the key.

@@ -21,8 +21,8 @@ use super::egress_log::{TrafficCounter, harmless};
 use super::names::ConnectTarget;
 use super::refusal::{ProxyBody, forbidden, plain, whole};
 use super::tunnel::{DialError, carry};
+use journeyman_order::bounds::MOST_LISTED;
 
-const MOST_HEADERS: usize = 100;
 const HEADER_BYTES: usize = 64 << 10;
 
 /// Accepts until the end; then nothing of it is left.
@@ -74,7 +74,7 @@ pub(super) async fn connection(inside: Arc<ProxyState>, stream: TcpStream, addre
     server
         .timer(TokioTimer::new())
         .header_read_timeout(inside.limits.headers)
-        .max_headers(MOST_HEADERS)
+        .max_headers(MOST_LISTED)
         .max_buf_size(HEADER_BYTES);
     // What went wrong with a connection is the job's affair.
     let _ = server.serve_connection(TokioIo::new(stream), service).with_upgrades().await;

@@ -3,11 +3,10 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use journeyman_order::bounds::LARGEST_FILE;
 use journeyman_order::model_service::Provider;
 use journeyman_order::network::MeteredTokens;
 
-/// An event or a whole answer may be so large to be read; a larger one passes and is estimated.
-const MOST_PENDING: usize = 16 << 20;
 /// Letters of English and of code that make a token, about.
 pub(super) const BYTES_OF_A_TOKEN: u64 = 4;
 
@@ -76,7 +75,7 @@ impl UsageReader {
     }
 
     fn keep(&mut self, bytes: &[u8]) {
-        if self.skips || self.pending.len() + bytes.len() > MOST_PENDING {
+        if self.skips || self.pending.len() + bytes.len() > LARGEST_FILE {
             self.skips = true;
             self.pending = Vec::new();
         } else {
@@ -271,7 +270,7 @@ mod tests {
         let piece = vec![b'x'; 1 << 20];
         for _ in 0..40 {
             reading.feed(&piece);
-            assert!(reading.pending.capacity() <= MOST_PENDING * 2);
+            assert!(reading.pending.capacity() <= LARGEST_FILE * 2);
         }
         reading.feed(b"\n");
         reading.feed(MESSAGES.as_bytes());

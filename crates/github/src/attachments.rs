@@ -19,6 +19,7 @@ use super::logs::{API_VERSION, body_of, refused, unreachable};
 use super::permissions::TokenPermissions;
 use super::service::GitHub;
 use journeyman_order::IssueNumber;
+use journeyman_order::bounds::LARGEST_DOCUMENT;
 
 /// Bytes of one attachment that are read: GitHub takes no larger files but films.
 const MOST_READ: usize = 25 * 1024 * 1024;
@@ -26,8 +27,6 @@ const MOST_READ: usize = 25 * 1024 * 1024;
 const LONGEST_ADDRESS: usize = 2_048;
 /// Of what stands before an address, in bytes.
 const LONGEST_TAG: usize = 1_000;
-/// What `body_html` may come to: it is larger than the text, which has at most 65,536 characters.
-const LONGEST_HTML: usize = 4 * 1024 * 1024;
 /// Where github.com keeps pictures that are linked by these hosts.
 const PICTURE_HOSTS: [&str; 2] =
     ["user-images.githubusercontent.com", "private-user-images.githubusercontent.com"];
@@ -163,7 +162,7 @@ impl GitHub {
             403 | 404 | 410 => return Ok(None),
             status => return Err(refused(WHAT, status)),
         }
-        let Some(json) = body_of(answer, LONGEST_HTML, WHAT).await? else { return Ok(None) };
+        let Some(json) = body_of(answer, LARGEST_DOCUMENT, WHAT).await? else { return Ok(None) };
         let wire: Wire = serde_json::from_slice(&json)
             .map_err(|error| GitHubError::unexpected(format!("GitHub's answer is no issue: {error}")))?;
         let html = wire.body_html.unwrap_or_default();

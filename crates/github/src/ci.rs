@@ -14,17 +14,12 @@ use super::permissions::TokenPermissions;
 use super::queries::percent_encoded;
 use super::service::GitHub;
 use super::transport::GitHubRequest;
+use journeyman_order::bounds::{LONGEST_LINE, LONGEST_MESSAGE};
 use journeyman_order::length::shorten;
 
 /// A page of a list is this long, and no list is followed further than so many pages.
 const PAGE: usize = 100;
 const MOST_PAGES: usize = 10;
-/// Of a name, in characters.
-const LONGEST_NAME: usize = 200;
-/// Of what a check says of itself, in characters.
-const LONGEST_SUMMARY: usize = 500;
-/// Of one annotation, in characters.
-const LONGEST_ANNOTATION: usize = 400;
 
 /// A check of others: a check run, or a commit status.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -113,12 +108,12 @@ impl ExternalCheckRunWire {
         let said =
             output.map(|one| [&one.title, &one.summary].map(|text| text.as_deref().unwrap_or_default()));
         ExternalCheck {
-            name: line(&self.name, LONGEST_NAME),
+            name: line(&self.name, LONGEST_LINE),
             state: standing,
             check_run: Some(self.id),
             job,
             url: line(&page, 500),
-            summary: said.map(|said| line(&said.join(" "), LONGEST_SUMMARY)).unwrap_or_default(),
+            summary: said.map(|said| line(&said.join(" "), LONGEST_MESSAGE)).unwrap_or_default(),
             has_annotations: output.is_some_and(|one| one.annotations_count > 0),
         }
     }
@@ -127,7 +122,7 @@ impl ExternalCheckRunWire {
 impl CommitStatusWire {
     fn read(self) -> ExternalCheck {
         ExternalCheck {
-            name: line(&self.context, LONGEST_NAME),
+            name: line(&self.context, LONGEST_LINE),
             state: match self.state.as_str() {
                 "failure" | "error" => ExternalCheckState::Failed,
                 "success" => ExternalCheckState::Passed,
@@ -136,7 +131,7 @@ impl CommitStatusWire {
             check_run: None,
             job: None,
             url: line(&self.target_url.unwrap_or_default(), 500),
-            summary: line(&self.description.unwrap_or_default(), LONGEST_SUMMARY),
+            summary: line(&self.description.unwrap_or_default(), LONGEST_MESSAGE),
             has_annotations: false,
         }
     }
@@ -238,7 +233,7 @@ impl GitHub {
         let told = |one: ExternalAnnotationWire| {
             let (path, message) = (one.path.unwrap_or_default(), one.message.unwrap_or_default());
             let place = one.start_line.map_or(path.clone(), |line| format!("{path}:{line}"));
-            line(&format!("{place}: {message}"), LONGEST_ANNOTATION)
+            line(&format!("{place}: {message}"), LONGEST_MESSAGE)
         };
         Ok(list.into_iter().take(most).map(told).collect())
     }

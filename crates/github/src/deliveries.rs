@@ -8,9 +8,7 @@ use super::error::{ErrorKind, GitHubError, Result};
 use super::service::GitHub;
 use super::transport::GitHubRequest;
 use journeyman_order::DeliveryGuid;
-
-/// GitHub keeps deliveries for some days. More of them than this is no list of GitHub's.
-const MOST_PAGES: usize = 20_000;
+use journeyman_order::bounds::MOST_ITEMS;
 
 /// One attempt to deliver an event. Of several with the same GUID each has the same payload.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,7 +77,7 @@ impl GitHub {
     pub async fn hook_deliveries(&self, since: DateTime<Utc>) -> Result<Vec<HookDelivery>> {
         let mut all = Vec::new();
         let mut route = "/app/hook/deliveries?per_page=100".to_owned();
-        for _ in 0..MOST_PAGES {
+        for _ in 0..MOST_ITEMS {
             let request = GitHubRequest::get(route.as_str());
             let answer = self.repeating(|| async { self.send_as_app(&request).await }).await?;
             let page: Vec<HookDeliveryWire> = answer.json()?;

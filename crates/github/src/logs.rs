@@ -16,11 +16,10 @@ use super::error::{ErrorKind, GitHubError, Result};
 use super::permissions::TokenPermissions;
 use super::service::GitHub;
 use journeyman_order::OutgoingNetwork;
+use journeyman_order::bounds::LARGEST_STREAM;
 
 /// As octocrab sends it with every other request.
 pub(super) const API_VERSION: &str = "2022-11-28";
-/// What is read of a log; the rest of a longer one is not waited for.
-const MOST_READ: usize = 64 * 1024 * 1024;
 /// What of its end is kept, in bytes.
 const KEPT: usize = 256 * 1024;
 /// What errors are about.
@@ -133,7 +132,7 @@ async fn end_of(answer: Response) -> Result<String> {
         if kept.len() > 2 * KEPT {
             kept.drain(..kept.len() - KEPT);
         }
-        if read > MOST_READ {
+        if read > LARGEST_STREAM {
             break;
         }
     }

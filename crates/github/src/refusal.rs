@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::error::{ErrorKind, GitHubError};
 use super::permissions::RequestAuth;
+use journeyman_order::bounds::LONGEST_MESSAGE;
 
 /// What GitHub asks one to wait after a secondary limit that names no time.
 const SECONDARY_LIMIT_WAIT: Duration = Duration::from_secs(60);
@@ -136,7 +137,6 @@ fn words_of(body: &[u8]) -> String {
         #[serde(default)]
         errors: Value,
     }
-    const MOST: usize = 500;
     let Ok(wire) = serde_json::from_slice::<Wire>(body) else {
         // HTML of some proxy: its title or beginning would tell people little, and it may be long.
         return "no reason given".to_owned();
@@ -156,7 +156,7 @@ fn words_of(body: &[u8]) -> String {
             (None, None, _, None) => {}
         }
     }
-    words.join("; ").chars().take(MOST).collect()
+    words.join("; ").chars().take(LONGEST_MESSAGE).collect()
 }
 
 #[cfg(test)]

@@ -14,9 +14,7 @@ use super::queries::percent_encoded;
 use super::service::GitHub;
 use super::transport::GitHubRequest;
 use journeyman_order::RepositoryName;
-
-/// Characters of a rule's parameters that are told.
-const LONGEST_TOLD: usize = 300;
+use journeyman_order::bounds::LONGEST_LINE;
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct InstallationGrants {
@@ -197,7 +195,7 @@ impl BranchRuleWire {
     }
 
     fn as_it_is(&self) -> String {
-        let parameters: String = self.parameters.to_string().chars().take(LONGEST_TOLD).collect();
+        let parameters: String = self.parameters.to_string().chars().take(LONGEST_LINE).collect();
         format!("has the rule {}: {parameters}", self.r#type)
     }
 

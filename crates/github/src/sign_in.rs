@@ -15,14 +15,13 @@ use super::endpoints::Endpoints;
 use super::error::{ErrorKind, GitHubError, Result};
 use super::logs::{API_VERSION, body_of, client, refused, unreachable};
 use super::service::MOST_PAGES;
+use journeyman_order::bounds::LARGEST_DOCUMENT;
 use journeyman_order::{OutgoingNetwork, Person, RepositoryId, UserId};
 
 /// What errors are about.
 const WHAT: &str = "signing in";
 /// Entries of a page.
 const PAGE: usize = 100;
-/// An answer about a person is not larger.
-const LARGEST_ANSWER: usize = 4 * 1024 * 1024;
 
 /// Whose sign-in GitHub vouches for: the App, by its client ID.
 pub struct SignInClient {
@@ -245,7 +244,7 @@ async fn read<T: DeserializeOwned>(answer: reqwest::Result<Response>) -> Result<
     if status != 200 {
         return Err(refused(WHAT, status));
     }
-    let body = body_of(answer, LARGEST_ANSWER, WHAT).await?;
+    let body = body_of(answer, LARGEST_DOCUMENT, WHAT).await?;
     let body = body.ok_or_else(|| GitHubError::unexpected("GitHub's answer is too large"))?;
     serde_json::from_slice(&body)
         .map_err(|_| GitHubError::unexpected("GitHub's answer is not what its documentation says"))

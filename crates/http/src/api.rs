@@ -12,15 +12,14 @@ use super::body::BodyBudget;
 use super::problem::ProblemDetails;
 use super::told::told;
 use super::views::{OrderView, order_url};
+use journeyman_order::bounds::{LARGEST_SETTINGS, MOST_LISTED};
 use journeyman_order::next::OrderProjection;
 use journeyman_order::order_api::OpenOrderResult;
 use journeyman_order::steps::steps;
 use journeyman_order::{IssueNumber, Journal, OrderId, OrderRequest, Receipt, RepositoryName, projection};
 use journeyman_store::{JournalStore, OrderFilter, StoreError};
 
-pub(super) const MOST_JSON: usize = 64 * 1024;
 const PAGE: u32 = 50;
-const LARGEST_PAGE: u32 = 200;
 
 pub(super) type ApiResult = Result<HttpResponse, ProblemDetails>;
 
@@ -42,7 +41,7 @@ pub(super) async fn create(
     room: Data<BodyBudget>,
 ) -> ApiResult {
     require_token(&request, &state)?;
-    let body = room.read_up_to(MOST_JSON, &request, body).await?;
+    let body = room.read_up_to(LARGEST_SETTINGS, &request, body).await?;
     let wish: OpenOrderRequest = serde_json::from_slice(&body.bytes).map_err(|error| {
         ProblemDetails::bad_request(format!(
             "{{\"repository\": \"owner/name\", \"issue\": 1}} expected: {error}"
@@ -96,8 +95,8 @@ pub(super) async fn list(
         ))
     })?;
     let limit = page.limit.unwrap_or(PAGE);
-    if !(1..=LARGEST_PAGE).contains(&limit) {
-        return Err(ProblemDetails::bad_request(format!("limit is from 1 to {LARGEST_PAGE}")));
+    if !(1..=MOST_LISTED as u32).contains(&limit) {
+        return Err(ProblemDetails::bad_request(format!("limit is from 1 to {MOST_LISTED}")));
     }
     let invalid = |error: journeyman_order::ids::InvalidId| ProblemDetails::bad_request(error.to_string());
     let filter = OrderFilter {

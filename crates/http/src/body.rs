@@ -10,9 +10,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::BodyLimits;
 use super::problem::ProblemDetails;
+use journeyman_order::bounds::LARGEST_SETTINGS;
 
 const UNIT: usize = 1024;
-const MOST_AHEAD: u64 = 64 * 1024;
 
 /// A share of the memory that all bodies have together.
 #[derive(Clone)]
@@ -58,7 +58,7 @@ impl BodyBudget {
         }
         let deadline = self.limits.deadline;
         // What is only announced takes no more room than a usual body.
-        let room = announced.map_or(0, |length| length.min(MOST_AHEAD) as usize);
+        let room = announced.map_or(0, |length| length.min(LARGEST_SETTINGS as u64) as usize);
         tokio::time::timeout(deadline, self.collect(most, room, body))
             .await
             .unwrap_or_else(|_| Err(ProblemDetails::too_slow(deadline.as_secs())))

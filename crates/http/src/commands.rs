@@ -5,11 +5,12 @@ use actix_web::web::{Data, Path, Payload};
 use serde::Deserialize;
 
 use super::HttpState;
-use super::api::{ApiResult, MOST_JSON, order_id};
+use super::api::{ApiResult, order_id};
 use super::auth::require_token;
 use super::body::BodyBudget;
 use super::problem::ProblemDetails;
 use super::told::told;
+use journeyman_order::bounds::LARGEST_SETTINGS;
 use journeyman_order::{OrderId, Requester, SlashCommand};
 
 #[derive(Default, Deserialize)]
@@ -65,7 +66,7 @@ async fn read<T: Default + for<'de> Deserialize<'de>>(
     room: &BodyBudget,
     expected: &str,
 ) -> Result<T, ProblemDetails> {
-    let body = room.read_up_to(MOST_JSON, request, body).await?;
+    let body = room.read_up_to(LARGEST_SETTINGS, request, body).await?;
     if body.bytes.trim_ascii().is_empty() {
         return Ok(T::default());
     }

@@ -19,11 +19,10 @@ use super::problem::ProblemDetails;
 use super::{HttpState, Readiness};
 use journeyman_metrics::metrics;
 use journeyman_order::OrderWait;
+use journeyman_order::bounds::MOST_LOOKED_AT;
 use journeyman_store::{OrderFilter, StoreError};
 
 const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-/// A scrape reads the journals of so many orders at work; the newest.
-const MOST_ORDERS: u32 = 1_000;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct StateLabels {
@@ -61,7 +60,7 @@ async fn gather(state: &HttpState, now: DateTime<Utc>) -> Result<Registry, Store
     registry.register("order_waits", "What orders at work wait for", waits.clone());
     let longest = Family::<WaitLabels, Gauge>::default();
     registry.register("order_wait_longest_seconds", "Since when the longest of them waits", longest.clone());
-    let at_work = OrderFilter { active: Some(true), limit: MOST_ORDERS, ..OrderFilter::default() };
+    let at_work = OrderFilter { active: Some(true), limit: MOST_LOOKED_AT as u32, ..OrderFilter::default() };
     for row in state.store.orders(&at_work).await? {
         let Some((journal, projection)) = readable(state, row.id).await? else { continue };
         for wait in OrderWait::of(&journal, &projection) {

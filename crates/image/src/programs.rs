@@ -12,6 +12,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use journeyman_order::OutgoingNetwork;
+use journeyman_order::bounds::{LARGEST_DOCUMENT, LONGEST_TAIL};
 use secrecy::ExposeSecret;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
@@ -25,9 +26,6 @@ const PROGRAMS: [&str; 2] = ["skopeo", "umoci"];
 /// All that the programs learn of our environment: where programs, credentials and certificates are.
 const PASSED_ON: &str =
     "PATH HOME XDG_CONFIG_HOME XDG_RUNTIME_DIR REGISTRY_AUTH_FILE DOCKER_CONFIG SSL_CERT_FILE SSL_CERT_DIR";
-/// Registries accept no larger manifest; the same for configurations.
-const MOST_OF_A_DOCUMENT: u64 = 4 << 20;
-const MOST_SAID: u64 = 64 << 10;
 const LONGEST_QUESTION: Duration = Duration::from_secs(120);
 const LONGEST_WORK: Duration = Duration::from_secs(3_600);
 /// Between two looks at a program that runs.
@@ -182,7 +180,8 @@ async fn run(
     let mut child = command.spawn().map_err(trouble)?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let ends = async {
-        let (printed, said) = tokio::join!(read(stdout, MOST_OF_A_DOCUMENT), read(stderr, MOST_SAID));
+        let (printed, said) =
+            tokio::join!(read(stdout, LARGEST_DOCUMENT as u64), read(stderr, LONGEST_TAIL as u64));
         Ok::<_, std::io::Error>((child.wait().await?, printed?, said?))
     };
     tokio::pin!(ends);

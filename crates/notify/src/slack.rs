@@ -3,9 +3,7 @@
 use serde::Serialize;
 
 use super::{Notification, NotificationEvent};
-
-/// Of a text of others, in characters.
-const LONGEST: usize = 300;
+use journeyman_order::bounds::LONGEST_LINE;
 
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(super) struct SlackMessage {
@@ -30,7 +28,8 @@ pub(super) fn message(of: &Notification) -> SlackMessage {
 
 /// `&`, `<` and `>` are what Slack gives a meaning: links, and calls to a whole channel. In one line, it begins no quote.
 fn plain(text: &str) -> String {
-    let short: String = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(LONGEST).collect();
+    let short: String =
+        text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(LONGEST_LINE).collect();
     short.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 

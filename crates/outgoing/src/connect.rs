@@ -8,10 +8,8 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use journeyman_order::bounds::LONGEST_TAIL;
 use journeyman_order::{OutgoingProxy, RegistryCredential};
-
-/// Longer ones are no answer of a proxy's.
-const LONGEST_HEAD: usize = 16 << 10;
 
 /// Asks the proxy for a connection to a host, which it looks up itself. What comes back speaks to the host.
 ///
@@ -32,7 +30,7 @@ pub async fn connect_through(proxy: &OutgoingProxy, host: &str, port: u16) -> io
     let mut head = Vec::new();
     // A byte at a time: what comes after it is the host's.
     while !head.ends_with(b"\r\n\r\n") {
-        if head.len() >= LONGEST_HEAD {
+        if head.len() >= LONGEST_TAIL {
             return Err(io::Error::other("the proxy answers without end"));
         }
         head.push(stream.read_u8().await.map_err(near)?);

@@ -5,12 +5,12 @@ use super::pages::RepositoryLinks;
 use super::table::{cell, table};
 use super::text::plain;
 use journeyman_order::Journal;
+use journeyman_order::bounds::MOST_NAMED;
 use journeyman_order::conversation::{AnswerNote, AnsweredPoint, PointResolution, ThreadReply};
 use journeyman_order::length::{LONGEST_BODY, fit, shorten};
 
 /// The most that an agent says in one thread, in characters.
 const LONGEST_REPLY: usize = 6_000;
-const MOST_POINTS: usize = 40;
 
 /// What is said in a thread of a review: what was done, then why. What the agent says of it is foreign.
 pub fn reply(journal: &Journal, reply: &ThreadReply) -> String {
@@ -28,10 +28,9 @@ pub fn answer(journal: &Journal, note: &AnswerNote) -> String {
         Some(commit) => format!("### Requests{which}: see {}", pages.commit(commit)),
         None => format!("### Requests{which}: nothing was changed"),
     }];
-    let rows: Vec<[String; 3]> =
-        note.points.iter().take(MOST_POINTS).map(|point| row(point, pages)).collect();
+    let rows: Vec<[String; 3]> = note.points.iter().take(MOST_NAMED).map(|point| row(point, pages)).collect();
     parts.extend(table(["who", "request", "answer"], &rows));
-    let more = note.points.len().saturating_sub(MOST_POINTS);
+    let more = note.points.len().saturating_sub(MOST_NAMED);
     if more > 0 {
         parts.push(format!("And {more} more."));
     }

@@ -5,6 +5,7 @@ use super::pages::{FileLocation, RepositoryLinks};
 use super::receipt::ReceiptSource;
 use super::scrutiny::count_of_changed;
 use super::text::{passing, plain, visible};
+use journeyman_order::bounds::{LONGEST_NAME, LONGEST_TEXT};
 use journeyman_order::conversation::{AnnotationLevel, CheckAnnotation, CheckRunOutput, CheckRunState};
 use journeyman_order::length::{fit, shorten};
 use journeyman_order::next::OrderProjection;
@@ -12,10 +13,6 @@ use journeyman_order::{CommitSha, Finding, Journal, Severity};
 
 /// GitHub takes no longer summary of a check run: 65,535 characters.
 const LONGEST_SUMMARY: usize = 65_535;
-const LONGEST_TITLE: usize = 100;
-/// Of an annotation; GitHub takes 64 KB of a message and 255 characters of a title.
-const LONGEST_MESSAGE: usize = 4_000;
-const LONGEST_ANNOTATION_TITLE: usize = 120;
 
 /// What the check run on a commit says. Of a commit that is not the one that is published, or about to be, nothing
 /// is known that could stand there.
@@ -38,7 +35,7 @@ pub fn check(
     annotations.sort_by_key(|annotation| annotation.level);
     let title = title(projection, state, receipt.as_ref(), findings.len());
     CheckRunOutput {
-        title: shorten(&bare(&title), LONGEST_TITLE),
+        title: shorten(&bare(&title), LONGEST_NAME),
         summary: fit(&summary(journal, projection, head, receipt.as_ref()), LONGEST_SUMMARY),
         annotations,
     }
@@ -136,11 +133,8 @@ fn annotation(finding: &Finding, changed: &[String]) -> Option<CheckAnnotation> 
             Severity::Major => AnnotationLevel::Warning,
             Severity::Minor => AnnotationLevel::Notice,
         },
-        title: shorten(
-            &format!("{}: {}", finding.severity.as_str(), bare(&description)),
-            LONGEST_ANNOTATION_TITLE,
-        ),
-        message: shorten(&message, LONGEST_MESSAGE),
+        title: shorten(&format!("{}: {}", finding.severity.as_str(), bare(&description)), LONGEST_NAME),
+        message: shorten(&message, LONGEST_TEXT),
     })
 }
 
@@ -214,7 +208,7 @@ mod tests {
         let by = format!("@mona{}", " on it".repeat(40));
         projection.next.settled = Some(Settlement::Merged { pull: PullNumber(12), by });
         let text = said(&projection, CheckRunState::InProgress);
-        assert!(text.title.chars().count() <= LONGEST_TITLE && text.title.ends_with('…'), "{}", text.title);
+        assert!(text.title.chars().count() <= LONGEST_NAME && text.title.ends_with('…'), "{}", text.title);
         assert!(text.summary.starts_with("### Merged by `@mona` on it") && !text.summary.contains("✅"));
         assert!(
             text.summary.contains("There are no results for commit [`aaaaaaaaaa`]")
@@ -257,11 +251,11 @@ mod tests {
         projection.verdict = Verdict::Rejected { why: long };
         let text = said(&projection, CheckRunState::Failure);
         assert!(
-            text.summary.chars().count() <= LONGEST_SUMMARY && text.title.chars().count() <= LONGEST_TITLE
+            text.summary.chars().count() <= LONGEST_SUMMARY && text.title.chars().count() <= LONGEST_NAME
         );
         assert!(text.summary.ends_with("</details>"));
         assert_eq!(text.annotations.len(), 200);
-        assert!(text.annotations.iter().all(|one| one.message.chars().count() <= LONGEST_MESSAGE));
+        assert!(text.annotations.iter().all(|one| one.message.chars().count() <= LONGEST_TEXT));
         assert!(!text.summary.contains(" fixes #3"));
     }
 }

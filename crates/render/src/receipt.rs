@@ -3,6 +3,7 @@
 use super::pages::RepositoryLinks;
 use super::scrutiny::{self, counted};
 use super::text::{MOST_BELOW, MOST_NAMES, MOST_SHOWN, code_block, command_span, dollars, plain, severity};
+use journeyman_order::bounds::{LONGEST_TEXT, MOST_NAMED};
 use journeyman_order::length::shorten;
 use journeyman_order::next::OrderProjection;
 use journeyman_order::settings::AcceptedRun;
@@ -13,9 +14,6 @@ use journeyman_order::{
     CommitSha, Feedback, Finding, Inconclusive, Journal, Scrutiny, TestCounts, TestRun, UnrunProject,
     Verdict, receipt,
 };
-
-const MOST_ROUNDS: usize = 30;
-const LONGEST_PROGRAM: usize = 3_000;
 
 /// The work that is published or about to be, with what is known of it. Commands, names and what agents say are foreign.
 pub(super) struct ReceiptSource<'a> {
@@ -191,7 +189,7 @@ impl<'a> ReceiptSource<'a> {
         let examination = self.journal.examination()?;
         let programs = run.failing().take(MOST_BELOW).filter_map(|(statement, failed)| {
             let (number, program) = (statement.number, examination.program(statement.number, &failed.input)?);
-            Some(format!("Statement {number}:\n\n{}", code_block(&shorten(&program.source, LONGEST_PROGRAM))))
+            Some(format!("Statement {number}:\n\n{}", code_block(&shorten(&program.source, LONGEST_TEXT))))
         });
         let programs: Vec<String> = programs.collect();
         let number = run.failing().next()?.0.number;
@@ -247,7 +245,7 @@ impl<'a> ReceiptSource<'a> {
         if !rounds.is_empty() {
             lines.push("- Rounds:".to_owned());
         }
-        let left_out = rounds.len().saturating_sub(MOST_ROUNDS);
+        let left_out = rounds.len().saturating_sub(MOST_NAMED);
         if left_out > 0 {
             lines.push(format!("  - the first {left_out} are left out here"));
         }

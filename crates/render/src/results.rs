@@ -4,14 +4,13 @@ use super::ROOM;
 use super::markdown::quoted_within;
 use super::pages::RepositoryLinks;
 use super::text::{code_block, code_span, passing};
+use journeyman_order::bounds::MOST_NAMED;
 use journeyman_order::json_values::indented;
 use journeyman_order::length::{fit, shorten};
 use journeyman_order::next::OrderProjection;
 use journeyman_order::pipeline::StageKind;
 use journeyman_order::trace::StageState;
 use journeyman_order::{EffectOutcome, Journal, JournalEvent, Move};
-
-const MOST_NAMES: usize = 30;
 
 /// The comment's body. What agents answered is foreign.
 pub(super) fn results(journal: &Journal, projection: &OrderProjection) -> String {
@@ -39,7 +38,7 @@ pub(super) fn results(journal: &Journal, projection: &OrderProjection) -> String
     }
     let names = artifacts(journal);
     if !names.is_empty() {
-        let shown = names.iter().take(MOST_NAMES).map(|name| code_span(name)).collect::<Vec<_>>().join(", ");
+        let shown = names.iter().take(MOST_NAMED).map(|name| code_span(name)).collect::<Vec<_>>().join(", ");
         head.push(format!("Artifacts of the order: {shown}."));
     }
     // Each part gets its share of the room, so that no fold is cut open.

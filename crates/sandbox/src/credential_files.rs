@@ -8,6 +8,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::toolchains;
+use journeyman_order::bounds::LARGEST_SOURCE;
 
 /// Settings of npm, git and pip for everybody, as they lie beside their programs, and of a Cargo that is installed for
 /// everybody. Of those below `/etc`, only PHP's are shown.
@@ -27,8 +28,6 @@ const MAVENS: [&str; 4] = ["/usr/local", "/usr/local/share", "/usr/share", "/usr
 const OF_MAVEN: &str = "conf/settings.xml";
 /// In place of Maven's where they tell who somebody is: XML of which lines are missing is none.
 const NO_SETTINGS: &[u8] = b"<settings/>\n";
-/// Of a larger one nothing is seen.
-const LARGEST: u64 = 1 << 20;
 /// In lines that tell who somebody is.
 const WORDS: [&str; 11] = [
     "_auth",
@@ -79,8 +78,8 @@ pub(super) fn without_credentials(files: &[PathBuf]) -> impl Iterator<Item = (&P
         let is_file = std::fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
         let file = if is_file { File::open(path).ok()? } else { return None };
         let mut text = Vec::new();
-        file.take(LARGEST + 1).read_to_end(&mut text).ok()?;
-        let rest = if text.len() as u64 > LARGEST { Vec::new() } else { harmless_lines(&text) };
+        file.take(LARGEST_SOURCE as u64 + 1).read_to_end(&mut text).ok()?;
+        let rest = if text.len() > LARGEST_SOURCE { Vec::new() } else { harmless_lines(&text) };
         let is_cut_xml = rest != text && path.ends_with("settings.xml");
         let rest = if is_cut_xml { NO_SETTINGS.to_vec() } else { rest };
         (rest != text).then_some((path.as_path(), rest))

@@ -14,10 +14,10 @@ use std::time::Instant;
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, openat, statat, statvfs};
 
+use journeyman_order::bounds::MOST_ENTRIES;
+
 /// Folders in folders; each holds a descriptor while it is counted.
 const DEEPEST: usize = 200;
-/// Files with several names that are remembered, so that their blocks count once.
-const MOST_LINKED: usize = 1_000_000;
 /// The least that an entry costs, in bytes.
 const ENTRY: u64 = 4_096;
 /// What each further name of a file costs: more than the longest name takes up in a folder.
@@ -179,7 +179,7 @@ impl DiskCounter<'_> {
                 self.bytes = self.bytes.saturating_add(NAME);
                 return;
             }
-            if self.linked.len() < MOST_LINKED {
+            if self.linked.len() < MOST_ENTRIES {
                 self.linked.insert(file);
             }
         }

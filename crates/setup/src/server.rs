@@ -12,6 +12,7 @@ use actix_web::{App, HttpRequest, HttpResponse, HttpServer, guard};
 use anyhow::Context as _;
 use journeyman_config::{AppManifest, DoctorFinding, Settings};
 use journeyman_github::convert_manifest;
+use journeyman_order::bounds::{LARGEST_SETTINGS, LONGEST_TEXT};
 use journeyman_order::{OutgoingNetwork, RepositoryName};
 use secrecy::SecretString;
 use tokio::sync::watch;
@@ -30,9 +31,6 @@ use crate::{ServicePlan, ServiceScope, SetupOptions, SetupProgress, SetupStep, f
 const AGAIN: u8 = 2;
 /// The last page is on its way, and will ask for its style.
 const LAST_PAGE: Duration = Duration::from_millis(800);
-const LONGEST_KEY: usize = 4_096;
-/// Bytes of a form.
-const LARGEST_FORM: usize = 64 * 1024;
 
 /// What a person wants at the end of a setup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,7 +143,7 @@ pub fn start(options: SetupOptions) -> anyhow::Result<SetupServer> {
     let server = HttpServer::new(move || {
         App::new()
             .app_data(shared.clone())
-            .app_data(web::FormConfig::default().limit(LARGEST_FORM))
+            .app_data(web::FormConfig::default().limit(LARGEST_SETTINGS))
             .service(
                 web::scope(&format!("/{key}"))
                     .guard(guard::fn_guard(|asked| is_of_this_machine(asked.head().headers())))
@@ -367,7 +365,7 @@ async fn keep_key(state: Data<SetupState>, fields: Form<HashMap<String, String>>
     let _turn = state.turn.lock().await;
     let field = |name: &str| fields.get(name).map_or("", |value| value.trim());
     let (variable, key) = (field("variable"), field("key"));
-    let is_key = (8..=LONGEST_KEY).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
+    let is_key = (8..=LONGEST_TEXT).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
     let is_plain = !key.starts_with(['"', '\'']);
     let known = state.observe().await.settings.as_ref().map(key_variables).unwrap_or_default();
     if !known.iter().any(|name| name == variable) || !is_key || !is_plain {

@@ -5,10 +5,8 @@ use chrono::{DateTime, Utc};
 use super::orders::order_id;
 use super::pool::{in_tx, reading};
 use super::{Store, StoreError, from_micros, to_column, to_micros};
+use journeyman_order::bounds::LONGEST_NAME;
 use journeyman_order::{CommitSha, OrderId, PullNumber, RepositoryId};
-
-/// Characters of a name that are kept.
-const LONGEST_NAME: usize = 100;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AfterMergeKind {

@@ -8,10 +8,8 @@ use super::orders::order_id;
 use super::pool::reading;
 use super::spending::{day_of, dollars};
 use super::{Store, StoreError, from_column, to_micros};
+use journeyman_order::bounds::MOST_NAMED;
 use journeyman_order::{OrderId, RepositoryId, UserId};
-
-/// The dearest so many repositories and people.
-const MOST_LINES: u32 = 20;
 
 /// By what a day's runs are added up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +67,7 @@ impl Store {
             "SELECT {who}, CAST(COALESCE(SUM(COALESCE(actual_microusd, estimated_microusd)), 0) AS BIGINT), \
              CAST(COALESCE(SUM(COALESCE(actual_ms, estimated_ms)), 0) AS BIGINT), \
              COUNT(CASE WHEN state <> 'kept_off' THEN 1 END), MAX(order_id) FROM spending \
-             WHERE begun_at >= $1 AND begun_at < $2 AND {one} {among} {group} ORDER BY 2 DESC, 1 LIMIT {MOST_LINES}"
+             WHERE begun_at >= $1 AND begun_at < $2 AND {one} {among} {group} ORDER BY 2 DESC, 1 LIMIT {MOST_NAMED}"
         );
         let day = day_of(moment);
         let rows: Vec<DayColumns> = reading!(&self.pools, pool => {

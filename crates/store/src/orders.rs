@@ -8,14 +8,12 @@ use super::deliveries::{ConclusionWrite, DeliveryConclusion, conclude};
 use super::journal::append;
 use super::pool::{WriteTransaction, in_tx, reading};
 use super::{Store, StoreError, from_column, from_micros, to_column, to_micros};
+use journeyman_order::bounds::{LONGEST_LINE, LONGEST_NAME};
 use journeyman_order::{
     BranchName, DeliveryGuid, IssueNumber, JournalEntry, JournalEvent, OrderId, OrderInput, PullNumber,
     RepositoryId, RepositoryName, Signal,
 };
 
-/// Characters of a title, and of an agent's name, that a row keeps.
-const LONGEST_TITLE: usize = 300;
-const LONGEST_AGENT: usize = 100;
 /// What an order's row says until the engine has looked at its journal.
 const FIRST_STATE: &str = "opened";
 /// What it says of one whose journal cannot be read.
@@ -393,8 +391,8 @@ async fn insert(
     let repository_id = to_column(opened.repository_id.0, "a repository's id")?;
     let issue = to_column(opened.issue.number.0, "an issue's number")?;
     let beginning = |text: &str, most| text.chars().filter(|c| *c != '\0').take(most).collect::<String>();
-    let title = beginning(&opened.issue.title, LONGEST_TITLE);
-    let agent = beginning(opened.request.agent().unwrap_or(&opened.agent), LONGEST_AGENT);
+    let title = beginning(&opened.issue.title, LONGEST_LINE);
+    let agent = beginning(opened.request.agent().unwrap_or(&opened.agent), LONGEST_NAME);
     let words = format!("{title} {} #{issue}", opened.repository).to_lowercase();
     let inserted: Option<(String,)> = in_tx!(tx, connection => {
         sqlx::query_as(

@@ -8,10 +8,8 @@ use sqlx::AssertSqlSafe;
 use super::order_list::is_among;
 use super::pool::{in_tx, reading};
 use super::{Store, StoreError, to_column, to_micros};
+use journeyman_order::bounds::MOST_LISTED;
 use journeyman_order::{OrderId, RepositoryId};
-
-/// Lines that are added up: the latest weeks, the busiest repositories.
-const MOST_LINES: u32 = 100;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatisticsGrouping {
@@ -86,7 +84,7 @@ impl Store {
         let (trusted, fell) = ("state = 'merged' AND verified", has("after_merge"));
         let sql = format!(
             "SELECT CAST({group} AS TEXT), COUNT(*), {}, {}, {}, {}, {}, {}, {}, CAST(SUM(microusd) AS BIGINT), {}, COUNT(pull_at) \
-             FROM orders WHERE opened_at >= $1 AND state <> 'refused' AND {among} GROUP BY {group} ORDER BY {sequence} LIMIT {MOST_LINES}",
+             FROM orders WHERE opened_at >= $1 AND state <> 'refused' AND {among} GROUP BY {group} ORDER BY {sequence} LIMIT {MOST_LISTED}",
             sum("NOT active AND state <> 'cancelled' THEN 1"),
             sum("verified THEN 1"),
             sum("state = 'merged' THEN 1"),
@@ -148,7 +146,7 @@ impl Store {
              COUNT(DISTINCT CASE WHEN counted.state = 'merged' THEN counted.id END) \
              FROM (SELECT id, state FROM orders WHERE opened_at >= $1 AND state <> 'refused' AND {among}) AS counted \
              JOIN spending ON spending.order_id = counted.id \
-             GROUP BY spending.agent, spending.model ORDER BY 4 DESC, 1, 2 LIMIT {MOST_LINES}"
+             GROUP BY spending.agent, spending.model ORDER BY 4 DESC, 1, 2 LIMIT {MOST_LISTED}"
         );
         let rows: Vec<(String, String, i64, i64, i64)> = reading!(&self.pools, pool => {
             // Made of our own words and of numbers alone.

@@ -7,12 +7,10 @@ use opentelemetry_proto::tonic::common::v1::any_value::Value;
 use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue};
 
 use journeyman_order::agent_run::AgentFailureKind;
+use journeyman_order::bounds::LONGEST_NAME;
 use journeyman_order::moves::{AgentTask, Retry};
 use journeyman_order::test_run::TestRun;
 use journeyman_order::{AgentRun, EffectOutcome, Journal, Move};
-
-/// Characters of a name: a repository chooses those of its roles, models and stages.
-const LONGEST: usize = 128;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AgentFacts {
@@ -23,7 +21,7 @@ pub struct AgentFacts {
 }
 
 pub(super) fn text(key: &str, value: &str) -> KeyValue {
-    attribute(key, Value::StringValue(value.chars().take(LONGEST).collect()))
+    attribute(key, Value::StringValue(value.chars().take(LONGEST_NAME).collect()))
 }
 
 pub(super) fn number(key: &str, value: u64) -> KeyValue {
@@ -74,7 +72,7 @@ pub(super) fn name(r#move: &Move) -> String {
 
 fn role(task: &AgentTask) -> String {
     let role = if task.role.is_empty() { &task.agent } else { &task.role };
-    role.chars().take(LONGEST).collect()
+    role.chars().take(LONGEST_NAME).collect()
 }
 
 /// What an outcome says in numbers and in words of ours.

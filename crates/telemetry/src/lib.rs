@@ -23,6 +23,7 @@ use reqwest::{Client, Response, StatusCode};
 use secrecy::ExposeSecret;
 
 use journeyman_metrics::metrics;
+use journeyman_order::bounds::LARGEST_SETTINGS;
 use journeyman_order::{OutgoingNetwork, TelemetrySettings};
 use journeyman_outgoing::InvalidOutgoing;
 
@@ -31,8 +32,6 @@ pub use order_spans::spans_since;
 
 /// How long a collector may take to answer.
 const WITHIN: Duration = Duration::from_secs(10);
-/// An answer says how many spans were left; more than this is none.
-const LONGEST_ANSWER: usize = 64 << 10;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExportOutcome {
@@ -134,7 +133,7 @@ async fn left(mut answer: Response) -> u64 {
     let mut body = Vec::new();
     while let Ok(Some(part)) = answer.chunk().await {
         body.extend_from_slice(&part);
-        if body.len() > LONGEST_ANSWER {
+        if body.len() > LARGEST_SETTINGS {
             return 0;
         }
     }

@@ -6,13 +6,12 @@
 //! Whoever may push writes a message, and whoever opens a pull request its text: what is read here is what they say.
 //! Comments and issues are not read.
 
+use journeyman_order::bounds::MOST_LISTED;
 use journeyman_order::{CommitSha, PullNumber, RepositoryId};
 
 use super::events::OUR_CHECK;
 use super::payload::{WebhookCheckEvent, WebhookPayload, shorten};
 
-/// Reverts that one push is believed to say.
-const MOST_CLAIMS: usize = 100;
 /// Hexadecimal digits that name a commit at the least.
 const SHORTEST_SHA: usize = 7;
 const REVERTS_COMMIT: &str = "This reverts commit ";
@@ -75,7 +74,7 @@ fn pushed(payload: &WebhookPayload) -> Vec<MergeFact> {
         let named = message.lines().filter_map(reverted_commit);
         named.map(move |commit| MergeFact::CommitReverted { by: by.clone(), commit })
     });
-    claims.take(MOST_CLAIMS).collect()
+    claims.take(MOST_LISTED).collect()
 }
 
 /// As git writes it, at the beginning of a line; GitHub makes items of a list of it where it squashes.
@@ -100,7 +99,7 @@ fn merged(payload: &WebhookPayload) -> Vec<MergeFact> {
     {
         let named = payload.pull_text().lines().filter_map(|line| reverted_pull(line, &name.to_string()));
         facts.extend(
-            named.map(|reverted| MergeFact::PullReverted { by: pull, pull: reverted }).take(MOST_CLAIMS),
+            named.map(|reverted| MergeFact::PullReverted { by: pull, pull: reverted }).take(MOST_LISTED),
         );
     }
     facts

@@ -4,6 +4,7 @@
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
+use journeyman_order::bounds::MOST_LISTED;
 use journeyman_order::{
     BranchName, CommitSha, InstallationId, IssueNumber, IssueText, Person, PullNumber, RepositoryId,
     RepositoryName, ReviewVerdict, UserId,
@@ -125,10 +126,9 @@ impl WebhookPayload {
     }
 
     fn issue_labels(&self) -> Vec<String> {
-        const MOST: usize = 100;
         let labels = self.0.pointer("/issue/labels").and_then(serde_json::Value::as_array);
         let names = labels.into_iter().flatten().filter_map(|label| label.get("name")?.as_str());
-        names.take(MOST).map(str::to_owned).collect()
+        names.take(MOST_LISTED).map(str::to_owned).collect()
     }
 
     pub(super) fn issue_kind(&self) -> WebhookIssueKind {

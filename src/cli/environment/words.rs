@@ -10,12 +10,11 @@ use super::outcome::EnvironmentOutcome;
 use super::pin::PinnedFile;
 use crate::engine::{EnvironmentSurvey, SETTINGS_FILE, judged_by};
 use crate::environment::EnvironmentPlan;
+use crate::order::bounds::LONGEST_NAME;
 use crate::order::test_run::CommandRun;
 use crate::order::{Exit, IsolationMode};
 use crate::verify::{points_elsewhere, tail, telling_line};
 
-/// Of a command, and of a line that one printed.
-const LONGEST: usize = 120;
 /// Of a sentence.
 const SENTENCE: usize = 400;
 const MOST_FAILING: usize = 10;
@@ -60,8 +59,8 @@ pub(super) fn found(plan: &EnvironmentPlan, mode: IsolationMode, is_copied: bool
     for setup in &plan.setup {
         let mut lines = setup.command.trim().lines();
         let because = format!("  ({})", setup.because);
-        rows.push(("setup", format!("{}{because}", line(lines.next().unwrap_or_default(), LONGEST))));
-        rows.extend(lines.map(|more| ("setup", line(more, LONGEST))));
+        rows.push(("setup", format!("{}{because}", line(lines.next().unwrap_or_default(), LONGEST_NAME))));
+        rows.extend(lines.map(|more| ("setup", line(more, LONGEST_NAME))));
     }
     rows.extend(
         plan.test.as_ref().map(|test| ("test", format!("{}  ({})", test.command.trim(), test.because))),
@@ -102,7 +101,7 @@ pub(super) fn setup(plan: &EnvironmentPlan, survey: &EnvironmentSurvey) -> Strin
             for run in steps {
                 let mark = if is_good(run) { "✔" } else { "✘" };
                 let exit = if is_good(run) { String::new() } else { format!("{}, ", run.exit) };
-                let command = first_line(&run.command, LONGEST);
+                let command = first_line(&run.command, LONGEST_NAME);
                 let _ = writeln!(text, "  {mark} {command}  ({exit}{})", took(run.duration_seconds));
             }
         }
@@ -118,7 +117,7 @@ fn last_lines(printed: &str, most: usize) -> String {
     let is_shown = |line: &&str| !line.trim().is_empty() && !points_elsewhere(line.trim());
     let lines: Vec<&str> = printed.lines().filter(is_shown).collect();
     let shown = lines.iter().skip(lines.len().saturating_sub(most));
-    shown.map(|shown| format!("    │ {}\n", line(shown, LONGEST))).collect()
+    shown.map(|shown| format!("    │ {}\n", line(shown, LONGEST_NAME))).collect()
 }
 
 pub(super) fn tests(
@@ -162,7 +161,7 @@ pub(super) fn tests(
             }
             let failing = &survey.reading.failing;
             for name in failing.iter().take(MOST_FAILING) {
-                let _ = writeln!(text, "    │ {}", line(name, LONGEST));
+                let _ = writeln!(text, "    │ {}", line(name, LONGEST_NAME));
             }
             if let Some(more) = failing.len().checked_sub(MOST_FAILING).filter(|more| *more > 0) {
                 let _ = writeln!(text, "    │ and {more} more");
@@ -213,7 +212,7 @@ pub(super) fn tests(
             if let EnvironmentOutcome::SetupFailed(_) = outcome
                 && let Some(test) = &plan.test
             {
-                let command = first_line(&test.command, LONGEST);
+                let command = first_line(&test.command, LONGEST_NAME);
                 let _ = writeln!(text, "  Once it succeeds, `{command}` runs the tests.");
             }
         }
@@ -224,7 +223,7 @@ pub(super) fn tests(
 /// That other tests than the whole command are what changes are judged by.
 pub(super) fn tests_alone(whole: &str, survey: &EnvironmentSurvey) -> String {
     let Some(alone) = &survey.tests_alone else { return String::new() };
-    let [whole, alone] = [whole, alone].map(|command| first_line(command, LONGEST));
+    let [whole, alone] = [whole, alone].map(|command| first_line(command, LONGEST_NAME));
     format!("  {}.\n", judged_by(&whole, &alone, &survey.reading))
 }
 

@@ -5,9 +5,7 @@ use askama::Template;
 use super::chart::{self, ChartBar};
 use super::report::{AttemptLine, EvalReport};
 use super::table;
-
-/// Longer suites are listed up to here, what went wrong first.
-const MOST_LISTED: usize = 200;
+use crate::order::bounds::MOST_LISTED;
 
 #[derive(Template)]
 #[template(path = "eval/report.html")]

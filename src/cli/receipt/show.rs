@@ -2,13 +2,11 @@
 
 use super::line;
 use crate::attest::{KeyId, Statement};
+use crate::order::bounds::{LONGEST_LINE, MOST_NAMED};
 use crate::order::receipt::TestEvidence;
 use crate::order::scrutiny::{LieVerdict, MutantTally, Objection, Scrutiny};
 use crate::order::test_run::CommandRun;
 use crate::order::{TestCounts, TestVerdict};
-
-const LONGEST: usize = 160;
-const MOST_NAMES: usize = 10;
 
 pub(super) fn in_words(statement: &Statement, keys: &[KeyId]) -> String {
     let claims = &statement.claims;
@@ -31,8 +29,12 @@ pub(super) fn in_words(statement: &Statement, keys: &[KeyId]) -> String {
     }
     field("order", claims.order.to_string());
     field("time", statement.time.to_rfc3339());
-    let at =
-        statement.verifier.url.as_ref().map(|url| format!(" at {}", line(url, LONGEST))).unwrap_or_default();
+    let at = statement
+        .verifier
+        .url
+        .as_ref()
+        .map(|url| format!(" at {}", line(url, LONGEST_LINE)))
+        .unwrap_or_default();
     field("verifier", format!("{}{at}", line(&statement.verifier.name, 60)));
     for (name, version) in &statement.verifier.versions {
         field("", format!("{} {}", line(name, 40), line(version, 120)));
@@ -64,10 +66,10 @@ fn evidence(statement: &Statement) -> (Vec<String>, Vec<String>) {
     }
     match &claims.review {
         Some(review) if review.passed => {
-            verified.push(format!("a second agent reviewed it: {}", line(&review.summary, LONGEST)));
+            verified.push(format!("a second agent reviewed it: {}", line(&review.summary, LONGEST_LINE)));
         }
         Some(review) => {
-            open.push(format!("a second agent objects: {}", line(&review.summary, LONGEST)));
+            open.push(format!("a second agent objects: {}", line(&review.summary, LONGEST_LINE)));
         }
         None => open.push("the change itself: no second agent has reviewed this commit".to_owned()),
     }
@@ -87,7 +89,7 @@ fn of_tests(tests: &TestEvidence, verified: &mut Vec<String>, open: &mut Vec<Str
         list.push(ran("tests", test, tests.counts, &tests.sandbox));
     }
     if let Some(image) = &tests.image {
-        verified.push(format!("image: they ran in {}", line(image, LONGEST)));
+        verified.push(format!("image: they ran in {}", line(image, LONGEST_LINE)));
     }
     match tests.verdict {
         TestVerdict::Passed | TestVerdict::Failed | TestVerdict::SetupFailed => {}
@@ -98,7 +100,7 @@ fn of_tests(tests: &TestEvidence, verified: &mut Vec<String>, open: &mut Vec<Str
         TestVerdict::NoTests => open.push("tests: there are none, or none ran".to_owned()),
     }
     if let Some(doubt) = &tests.doubt {
-        open.push(line(doubt, LONGEST));
+        open.push(line(doubt, LONGEST_LINE));
     }
     if !tests.failing.is_empty() {
         open.push(format!("failing: {}", names(&tests.failing, tests.failing.len())));
@@ -134,29 +136,29 @@ fn beside(scrutiny: &Scrutiny, verified: &mut Vec<String>, open: &mut Vec<String
         open.push(format!("{}: {}", told.what, names(&told.tests.names, total)));
     }
     if let Some(shown) = scrutiny.shown() {
-        let text = line(&shown.text, LONGEST);
+        let text = line(&shown.text, LONGEST_LINE);
         let text = match &shown.tests[..] {
             [] => text,
             tests => format!("{text}: {}", names(tests, tests.len())),
         };
         if shown.is_shown { verified.push(text) } else { open.push(text) }
     }
-    verified.extend(scrutiny.died.iter().map(|died| line(&died.sentence(), LONGEST)));
+    verified.extend(scrutiny.died.iter().map(|died| line(&died.sentence(), LONGEST_LINE)));
     if let (Some(lies), Some(sentence)) = (&scrutiny.lies, scrutiny.lies_sentence()) {
-        let sentence = line(&sentence, LONGEST);
+        let sentence = line(&sentence, LONGEST_LINE);
         if lies.said == LieVerdict::Noticed { verified.push(sentence) } else { open.push(sentence) }
     }
     for statement in scrutiny.examination.iter().flat_map(|run| &run.statements) {
         let list = if statement.is_for() == Some(true) { &mut *verified } else { &mut *open };
-        list.push(line(&statement.sentence(), LONGEST));
+        list.push(line(&statement.sentence(), LONGEST_LINE));
     }
     for (sentence, is_for) in scrutiny.from_outside() {
         let list = if is_for == Some(true) { &mut *verified } else { &mut *open };
-        list.push(line(&sentence, LONGEST));
+        list.push(line(&sentence, LONGEST_LINE));
     }
     let mutants = scrutiny.mutants.as_ref().and_then(MutantTally::none_tried);
-    open.extend(mutants.map(|sentence| line(&sentence, LONGEST)));
-    for test in scrutiny.changed_tests.iter().take(MOST_NAMES) {
+    open.extend(mutants.map(|sentence| line(&sentence, LONGEST_LINE)));
+    for test in scrutiny.changed_tests.iter().take(MOST_NAMED) {
         open.push(format!("test of the base changed: {}, {}", line(&test.test, 120), test.how.as_str()));
     }
     let is_of_tests = |objection: &&Objection<'_>| !matches!(objection, Objection::Example(_));
@@ -172,7 +174,7 @@ fn ran(what: &str, run: &CommandRun, counts: Option<TestCounts>, sandbox: &str) 
     let counts = counts.map(|counts| format!(", {} passed, {} failed", counts.passed, counts.failed));
     format!(
         "{what}: `{}`, {}{}, in the sandbox {}, output sha256 {}",
-        line(&run.command, LONGEST),
+        line(&run.command, LONGEST_LINE),
         run.exit,
         counts.unwrap_or_default(),
         line(sandbox, 40),
@@ -181,7 +183,7 @@ fn ran(what: &str, run: &CommandRun, counts: Option<TestCounts>, sandbox: &str) 
 }
 
 fn names(names: &[String], total: usize) -> String {
-    let shown: Vec<String> = names.iter().take(MOST_NAMES).map(|name| line(name, 80)).collect();
+    let shown: Vec<String> = names.iter().take(MOST_NAMED).map(|name| line(name, 80)).collect();
     let more = total.saturating_sub(shown.len());
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("{}{more}", shown.join(", "))

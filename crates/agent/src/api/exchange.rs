@@ -16,11 +16,9 @@ use super::sse::SseParser;
 use super::{ApiLimits, CallRecorder, ModelApi, ModelCall, anthropic, openai};
 use journeyman_order::OutgoingNetwork;
 use journeyman_order::agent_run::{AgentFailure, AgentFailureKind};
+use journeyman_order::bounds::LARGEST_SETTINGS;
 use journeyman_order::json_values::has_too_many_values;
 use journeyman_order::model_service::Provider;
-
-/// What is read of an answer that is an error.
-const MOST_OF_AN_ERROR: usize = 64 << 10;
 
 type ModelApiResult<T> = Result<T, AgentFailure>;
 
@@ -132,7 +130,7 @@ impl ModelApi {
         // What cannot be read of it is not worth an error of its own.
         while let Ok(Some(Ok(bytes))) = tokio::time::timeout(self.limits.idle, stream.next()).await {
             body.extend_from_slice(&bytes);
-            if body.len() > MOST_OF_AN_ERROR {
+            if body.len() > LARGEST_SETTINGS {
                 break;
             }
         }

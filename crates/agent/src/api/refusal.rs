@@ -7,9 +7,8 @@ use super::super::text::{beginning_of, end_of};
 use super::ModelApi;
 use super::key::ModelApiKey;
 use journeyman_order::agent_run::{AgentFailure, AgentFailureKind};
+use journeyman_order::bounds::LONGEST_MESSAGE;
 
-/// What is shown of a service's words.
-const LONGEST_MESSAGE: usize = 600;
 /// Longer ones are nonsense; the order has a limit of its own below.
 const LONGEST_WAIT_SECONDS: u64 = 86_400;
 

@@ -4,10 +4,8 @@
 
 use std::collections::VecDeque;
 
+use journeyman_order::bounds::LARGEST_STREAM;
 use journeyman_order::byte_order_mark;
-
-/// What is not yet an event may be so large: an answer in a single event, with room for how it is written.
-const MOST_PENDING: usize = 64 << 20;
 
 /// An event grew too large.
 #[derive(Debug, PartialEq, Eq)]
@@ -32,7 +30,7 @@ impl SseParser {
             }
         }
         let pending = self.line.len() + self.data.as_ref().map_or(0, String::len);
-        if pending > MOST_PENDING { Err(EventTooLarge) } else { Ok(()) }
+        if pending > LARGEST_STREAM { Err(EventTooLarge) } else { Ok(()) }
     }
 
     /// The data of the next event that is whole.
@@ -98,7 +96,7 @@ mod tests {
         let mut events = SseParser::default();
         let piece = vec![b'x'; 1 << 20];
         let fed = (0..100).take_while(|_| events.feed(&piece).is_ok() && events.next().is_none()).count();
-        assert_eq!(fed, MOST_PENDING >> 20);
+        assert_eq!(fed, LARGEST_STREAM >> 20);
     }
 
     proptest! {

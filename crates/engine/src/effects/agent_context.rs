@@ -20,7 +20,7 @@ impl EffectContext {
         if task.session.is_none()
             && let Some(answer) = task.previous.as_ref().and_then(|previous| self.answer_of(previous))
         {
-            task.inputs.insert("your previous answer".to_owned(), answer.clone());
+            task.inputs.insert("your previous answer".to_owned(), answer.to_owned());
         }
         if let Some(note) = self.attachments_note(&task, runtime) {
             task.inputs.insert("attachments".to_owned(), note);

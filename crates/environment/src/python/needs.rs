@@ -8,9 +8,7 @@ use super::names::normalized;
 use super::project::{MOST_INCLUDED, PythonProject};
 use super::tox;
 use crate::files::RepositoryFiles;
-
-/// Extras, and groups, that are chosen.
-const MOST_CHOSEN: usize = 200;
+use journeyman_order::bounds::MOST_LISTED;
 
 /// What is installed besides the project and its dependencies.
 #[derive(Debug, Default)]
@@ -94,7 +92,7 @@ pub(super) fn find(files: &RepositoryFiles<'_>, project: &PythonProject) -> Test
         for (chosen, all, into) in [(extras, &project.extras, 0), (groups, &project.groups, 1)] {
             for name in chosen {
                 let list = if into == 0 { &mut needs.extras } else { &mut needs.groups };
-                if list.len() < MOST_CHOSEN && !list.contains(name) {
+                if list.len() < MOST_LISTED && !list.contains(name) {
                     list.push(name.clone());
                     needs.named.extend(all.get(name).into_iter().flatten().map(|one| normalized(one)));
                 }

@@ -9,12 +9,10 @@ use toml::{Table, Value};
 use super::names::{Manager, normalized};
 use super::native::NativeBuild;
 use crate::files::RepositoryFiles;
+use journeyman_order::bounds::MOST_ITEMS;
 
 /// Files of requirements that others name and that are read.
 pub(super) const MOST_INCLUDED: usize = 50;
-
-/// Entries of all dependency groups that are read, those that they include among them.
-const MOST_ENTRIES: usize = 10_000;
 
 /// A Python project, as its files describe it.
 #[derive(Debug)]
@@ -178,7 +176,7 @@ fn keys(value: Option<&Value>) -> Vec<String> {
 fn dependency_groups(value: Option<&Value>) -> BTreeMap<String, Vec<String>> {
     let Some(tables) = value.and_then(Value::as_table) else { return BTreeMap::new() };
     let entries = |name: &str| tables.get(name).and_then(Value::as_array).into_iter().flatten().rev();
-    let mut left = MOST_ENTRIES;
+    let mut left = MOST_ITEMS;
     let mut of = |name: &String| {
         let (mut all, mut seen) = (Vec::new(), BTreeSet::from([name.as_str()]));
         let mut waiting: Vec<&Value> = entries(name).collect();

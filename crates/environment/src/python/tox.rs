@@ -9,9 +9,7 @@ use toml::Value;
 
 use super::project::{MOST_INCLUDED, PythonProject};
 use crate::files::{IniFile, RepositoryFiles, quote};
-
-/// Lists of other sections that one list is made of.
-const MOST_LISTS: usize = 100;
+use journeyman_order::bounds::MOST_LISTED;
 
 /// What an environment of tox needs.
 #[derive(Debug, Default)]
@@ -165,7 +163,7 @@ fn expand(ini: &IniFile, section: &str, key: &str) -> Vec<String> {
             .and_then(|rest| rest.strip_suffix('}'))
             .and_then(|rest| rest.split_once(']'));
         match other {
-            Some((section, key)) if seen.len() < MOST_LISTS => {
+            Some((section, key)) if seen.len() < MOST_LISTED => {
                 if seen.insert((section.to_owned(), key.to_owned())) {
                     waiting.extend(reversed(section, key));
                 }

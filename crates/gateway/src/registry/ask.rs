@@ -8,16 +8,15 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 use url::Url;
 
-use super::cargo::{CONFIGURATION, CargoDownloads, LARGEST_CONFIGURATION};
+use super::cargo::{CONFIGURATION, CargoDownloads};
 use super::path::RegistryPath;
 use super::{CARGO_DOWNLOADS, NPM_PREFIX, PREFIX, RegistryUpstream, answer};
 use crate::ProxyState;
 use crate::names::ConnectTarget;
 use crate::refusal::{ProxyBody, plain};
+use journeyman_order::bounds::{LARGEST_SETTINGS, MOST_HOPS};
 use journeyman_order::{OutgoingNetwork, PackageRegistry, RegistryCredential, RegistryKind, RegistryName};
 
-/// Servers to which one request is sent on.
-const MOST_HOPS: usize = 3;
 /// Of a job's headers what means something to a registry. Credentials are not among them.
 const PASSED_ON: [HeaderName; 6] = [ACCEPT, USER_AGENT, IF_NONE_MATCH, IF_MODIFIED_SINCE, RANGE, IF_RANGE];
 const PUBLIC_NPM: &str = "registry.npmjs.org:443";
@@ -159,7 +158,7 @@ impl ProxyState {
             let mut text = Vec::new();
             while let Ok(Some(bytes)) = response.chunk().await {
                 text.extend_from_slice(&bytes);
-                if text.len() > LARGEST_CONFIGURATION {
+                if text.len() > LARGEST_SETTINGS {
                     break;
                 }
             }

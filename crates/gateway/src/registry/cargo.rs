@@ -8,8 +8,6 @@ use super::CARGO_DOWNLOADS;
 
 /// The file that says it, at the root of an index.
 pub(super) const CONFIGURATION: &str = "config.json";
-/// More than any such file has.
-pub(super) const LARGEST_CONFIGURATION: usize = 64 << 10;
 
 /// Where crates are downloaded from.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -22,6 +22,7 @@ use super::addresses::{AddressScope, IpNetwork, scope_of};
 use super::names::{AllowedHost, HostName};
 use super::tunnel::Dialer;
 use cargo::CargoDownloads;
+use journeyman_order::bounds::SHORTEST_SECRET;
 use journeyman_order::{OutgoingNetwork, PackageRegistry, RegistryCredential, RegistryKind, RegistryName};
 
 /// Before the name of a registry in the gateway's addresses.
@@ -34,8 +35,6 @@ const CARGO_DOWNLOADS: &str = "+dl/";
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 /// Mirrors fetch what they do not have before they answer.
 const READ_TIMEOUT: Duration = Duration::from_secs(180);
-/// What is shorter is too common in ordinary bytes to be taken out.
-const SHORTEST_SECRET: usize = 8;
 
 /// The way to one registry. Cheap to clone.
 #[derive(Clone)]

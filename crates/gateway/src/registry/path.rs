@@ -1,8 +1,6 @@
 //! What of a registry a job asks for, read before anything is joined to the registry's address.
 
-/// Rounds of percent-encoding that are taken off before a path is looked at; servers take off one, some two.
-const MOST_ROUNDS: usize = 4;
-const LONGEST: usize = 4_096;
+use journeyman_order::bounds::{LONGEST_TEXT, MOST_HOPS};
 
 /// A path below a registry's root, as it is sent: nothing in it leads up, however a server reads it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,11 +9,11 @@ pub(super) struct RegistryPath(String);
 impl RegistryPath {
     /// Reads what comes after the gateway's prefix, without the slash between.
     pub(super) fn parse(text: &str) -> Result<Self, &'static str> {
-        if text.len() > LONGEST {
+        if text.len() > LONGEST_TEXT {
             return Err("its path is too long");
         }
         let mut read = text.to_owned();
-        for _ in 0..MOST_ROUNDS {
+        for _ in 0..MOST_HOPS {
             check(&read)?;
             let decoded = decoded(&read).ok_or("its path is not text")?;
             if decoded == read {

@@ -1,15 +1,8 @@
 //! How much of what people write is taken in. What is cut off is at the end of a text, and in the middle of a diff.
 
+use journeyman_order::bounds::LONGEST_TEXT;
 use journeyman_order::length::shorten;
 
-/// Threads that are taken in; the rest waits until these are settled.
-pub(super) const MOST_THREADS: usize = 100;
-/// Reviews and comments outside of threads, the newest.
-pub(super) const MOST_REMARKS: usize = 100;
-/// Characters of a comment.
-const LONGEST_BODY: usize = 4_000;
-/// Characters of a piece of a diff.
-const LONGEST_HUNK: usize = 3_000;
 /// Characters of everything together; what comes after that is cut short.
 const LONGEST_READING: usize = 400_000;
 /// What is left of a text when there is no more room.
@@ -22,13 +15,13 @@ pub(super) struct TextBudget {
 
 impl TextBudget {
     pub(super) fn body(&mut self, text: &str) -> String {
-        let most = self.most(LONGEST_BODY);
+        let most = self.most(LONGEST_TEXT);
         self.count(shorten(&clean(text), most))
     }
 
     /// A piece of a diff, cut in its middle: its head says where it is, its end is what was written about.
     pub(super) fn hunk(&mut self, text: &str) -> String {
-        let most = self.most(LONGEST_HUNK);
+        let most = self.most(LONGEST_TEXT);
         self.count(cut_middle(&clean(text), most))
     }
 
@@ -79,7 +72,7 @@ mod tests {
         let mut room = TextBudget::default();
         let long = "word ".repeat(2_000);
         let cut: Vec<usize> = (0..200).map(|_| room.body(&long).chars().count()).collect();
-        assert!(cut[0] > 3_900 && cut[0] <= LONGEST_BODY, "{}", cut[0]);
+        assert!(cut[0] > 3_900 && cut[0] <= LONGEST_TEXT, "{}", cut[0]);
         assert!(cut[199] <= STUB, "{}", cut[199]);
         assert!(cut.iter().sum::<usize>() < LONGEST_READING + 100_000);
         assert_eq!(room.body("a\0b\r\nc"), "a\u{fffd}b\nc");

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::limits::{MOST_REMARKS, TextBudget};
+use super::limits::TextBudget;
 use super::wire::{MentionMatcher, UserWire, by_rest};
 use crate::endpoints::InstalledRepository;
 use crate::error::Result;
@@ -10,6 +10,7 @@ use crate::permissions::TokenPermissions;
 use crate::queries::IssueState;
 use crate::service::GitHub;
 use crate::transport::GitHubRequest;
+use journeyman_order::bounds::MOST_LISTED;
 use journeyman_order::conversation::{
     CommentAuthor, Mergeability, PullRemark, PullRemarkSource, PullReviewThread, PullSnapshotState,
 };
@@ -155,7 +156,7 @@ impl GitHub {
         all.extend(comments.into_iter().filter_map(|comment| of_comment(comment, us)));
         // Times of one form sort as texts.
         all.sort_by(|(one, _), (other, _)| one.cmp(other));
-        let newest = all.split_off(all.len().saturating_sub(MOST_REMARKS));
+        let newest = all.split_off(all.len().saturating_sub(MOST_LISTED));
         let cut = |(_, remark): (String, PullRemark)| PullRemark { body: room.body(&remark.body), ..remark };
         Ok(newest.into_iter().map(cut).collect())
     }

@@ -3,13 +3,14 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use super::limits::{MOST_THREADS, TextBudget};
+use super::limits::TextBudget;
 use super::wire::{ActorWire, MentionMatcher, by_graphql};
 use crate::endpoints::InstalledRepository;
 use crate::error::Result;
 use crate::permissions::TokenPermissions;
 use crate::service::{GitHub, MOST_PAGES};
 use journeyman_order::PullNumber;
+use journeyman_order::bounds::MOST_LISTED;
 use journeyman_order::conversation::{PullReviewThread, PullReviewThreadComment};
 
 /// Threads on a page: each may have twenty comments, and each of those the length of a body.
@@ -134,11 +135,11 @@ impl GitHub {
             let ReviewThreadPage { page_info, nodes } = pull.review_threads;
             open.extend(nodes.into_iter().flatten().filter(|thread| !thread.is_resolved));
             after = page_info.end_cursor.filter(|_| page_info.has_next_page);
-            if after.is_none() || open.len() >= MOST_THREADS {
+            if after.is_none() || open.len() >= MOST_LISTED {
                 break;
             }
         }
-        open.truncate(MOST_THREADS);
+        open.truncate(MOST_LISTED);
         let mut threads: Vec<PullReviewThread> = open.into_iter().map(|wire| wire.read(us, room)).collect();
         threads.sort_by_key(|thread| thread.comments.first().map_or(0, |comment| comment.id));
         Ok(threads)

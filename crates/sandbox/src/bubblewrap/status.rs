@@ -7,8 +7,7 @@ use rustix::process::Pid;
 use serde::Deserialize;
 use tokio::net::unix::pipe::Receiver;
 
-/// More than bubblewrap ever tells.
-const MOST: usize = 16_384;
+use journeyman_order::bounds::LONGEST_TAIL;
 
 pub(super) struct StatusPipe {
     pipe: Receiver,
@@ -46,7 +45,7 @@ impl StatusPipe {
             }
             self.pipe.readable().await?;
             match self.pipe.try_read(&mut piece) {
-                Ok(length) if length == 0 || self.told.len() >= MOST => return Ok(None),
+                Ok(length) if length == 0 || self.told.len() >= LONGEST_TAIL => return Ok(None),
                 Ok(length) => self.keep(&piece, length),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) => return Err(error),
@@ -58,7 +57,7 @@ impl StatusPipe {
     /// since it hears of what was written only after a while.
     pub(super) fn now(&mut self) -> BubblewrapStatus {
         let mut piece = [0; 1_024];
-        while self.told.len() < MOST {
+        while self.told.len() < LONGEST_TAIL {
             match rustix::io::retry_on_intr(|| rustix::io::read(&self.pipe, &mut piece)) {
                 Ok(0) | Err(_) => break,
                 Ok(length) => self.keep(&piece, length),

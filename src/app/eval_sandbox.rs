@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::order::bounds::MOST_PRINTED;
+use crate::order::bounds::LARGEST_DOCUMENT;
 use crate::order::{CommitSha, Exit, OrderId, RepositoryName};
 use crate::sandbox::{CollectedOutput, Job, Mount, MountAccess, Sandbox, SandboxNetwork};
 use crate::workspace::Workspaces;
@@ -101,7 +101,7 @@ impl EvalSandbox {
             },
             limits: self.sandbox.limits(),
             timeout: time,
-            most_output: MOST_PRINTED,
+            most_output: LARGEST_DOCUMENT as u64,
         };
         let mut said = CollectedOutput::default();
         let ended = self.sandbox.run(job, &mut said).await?;

@@ -90,8 +90,8 @@ mod tests {
             let unread = unread.iter().map(|path| (*path).to_owned()).collect();
             MutantTally { tried, caught, unread, ..MutantTally::default() }.none_caught()
         };
-        let none = "no mutant of the changed lines was tried: a, b, c and 1 more cannot be read";
-        assert_eq!(said(0, 0, &["a", "b", "c", "d"]).as_deref(), Some(none));
+        let none = "no mutant of the changed lines was tried: a, b, c, d, e and 1 more cannot be read";
+        assert_eq!(said(0, 0, &["a", "b", "c", "d", "e", "f"]).as_deref(), Some(none));
         let some = "the tests catch none of 1 mutant of the changed lines, and others were not tried: a, b cannot be read";
         assert_eq!(said(1, 0, &["a", "b"]).as_deref(), Some(some));
         let all = "the tests catch none of 3 mutants of the changed lines";

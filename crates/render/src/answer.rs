@@ -126,7 +126,7 @@ mod tests {
         note.commit = None;
         let text = answer(&journal(Vec::new()), &note);
         assert!(text.starts_with("### Requests, answer 2: nothing was changed\n"), "{text}");
-        assert!(text.ends_with("\n\nAnd 20 more.") && !text.contains("fixes #3"), "{text}");
+        assert!(text.ends_with("\n\nAnd 30 more.") && !text.contains("fixes #3"), "{text}");
         assert!(text.lines().filter(|line| line.starts_with('|')).all(|row| columns(row) == 3), "{text}");
     }
 }

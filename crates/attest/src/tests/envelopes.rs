@@ -129,7 +129,7 @@ fn what_is_no_envelope_is_refused_with_why() {
         ("", "EOF"),
         ("[]", "invalid"),
         ("{\"payload\": \"\", \"payloadType\": \"x\"}", "signatures"),
-        ("{\"payload\": \"\", \"payloadType\": \"x\", \"signatures\": []}", "1 to 16 signatures"),
+        ("{\"payload\": \"\", \"payloadType\": \"x\", \"signatures\": []}", "1 to 30 signatures"),
         ("{\"payload\": \"\", \"signatures\": [{\"sig\": \"\"}]}", "payloadType"),
         (
             "{\"payload\": \"%\", \"payloadType\": \"x\", \"signatures\": [{\"sig\": \"\"}]}",

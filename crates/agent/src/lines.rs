@@ -1,6 +1,7 @@
 //! Splits bytes into lines, in pieces of any size, without ever holding more than a line's share of memory.
 
-use journeyman_order::bounds::LARGEST_FILE;
+/// The most of one line that is kept whole. Real streams have lines of several hundred KiB.
+const LONGEST_LINE: usize = 8 << 20;
 
 /// Only `\n` ends a line: U+2028 and a lone `\r` occur inside JSON strings.
 #[derive(Default)]
@@ -33,7 +34,7 @@ impl LineSplitter {
     }
 
     fn push(&mut self, bytes: &[u8]) {
-        self.is_overlong |= self.line.len() + bytes.len() > LARGEST_FILE;
+        self.is_overlong |= self.line.len() + bytes.len() > LONGEST_LINE;
         if self.is_overlong {
             self.line = Vec::new();
         } else {

@@ -3,13 +3,13 @@
 use std::path::{Component, Path};
 
 use super::is_session_id;
-use journeyman_order::bounds::LONGEST_PATH;
 
 /// Folders of the home in which Claude Code and Codex keep their sessions.
 pub const SESSION_FOLDERS: [&str; 2] = [".claude/projects", ".codex/sessions"];
 
 /// A shorter id could be a part of any name.
 const SHORTEST_ID: usize = 8;
+const LONGEST_PATH: usize = 512;
 
 /// Whether a path of the home, relative to it, is a file of that session: it lies in one of the folders, and the
 /// session's id is in a name below it.

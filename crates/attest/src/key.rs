@@ -12,7 +12,7 @@ use secrecy::zeroize::Zeroizing;
 use sha2::{Digest, Sha256};
 
 use super::pem;
-use journeyman_order::bounds::{LARGEST_SETTINGS, MOST_LISTED};
+use journeyman_order::bounds::{LARGEST_SETTINGS, MOST_NAMED};
 
 pub const KEY_FILE: &str = "receipt-key.pem";
 const PRIVATE: &str = "PRIVATE KEY";
@@ -167,7 +167,7 @@ impl PublicKey {
             pem::decode(PUBLIC, text).ok_or_else(|| malformed("a block of the public key is broken"))?;
         match blocks.len() {
             0 => return Err(malformed("there is no public key in it")),
-            length if length > MOST_LISTED => return Err(malformed("there are too many public keys in it")),
+            length if length > MOST_NAMED => return Err(malformed("there are too many public keys in it")),
             _ => {}
         }
         blocks

@@ -8,7 +8,11 @@ use crate::environment_plan::{EnvironmentSource, is_in};
 use crate::files::RepositoryFiles;
 use crate::statement::{script_texts, words};
 use crate::{EnvironmentPlan, network};
-use journeyman_order::bounds::{MOST_ITEMS, MOST_LOOKED_AT};
+
+/// Paths that are listed, at most: of more, those nearest to the root.
+const MOST: usize = 5_000;
+/// Files that commands name and that are looked at: each may be asked for over a network.
+const MOST_READ: usize = 500;
 
 /// Paths whose content decides what the setup makes.
 pub(crate) fn files(files: &RepositoryFiles<'_>, plan: &EnvironmentPlan) -> Vec<String> {
@@ -38,7 +42,7 @@ pub(crate) fn files(files: &RepositoryFiles<'_>, plan: &EnvironmentPlan) -> Vec<
     let more = first_ones(words, |word| files.text(word).is_some());
     all.extend(more);
     all.sort_by_key(|path| (path.matches('/').count(), path.clone()));
-    all.truncate(MOST_ITEMS);
+    all.truncate(MOST);
     all.sort();
     all
 }
@@ -61,13 +65,13 @@ pub(crate) fn scripts(files: &RepositoryFiles<'_>, plan: &EnvironmentPlan) -> Ve
     all.extend(build_modules(files));
     all.sort();
     all.dedup();
-    all.truncate(MOST_ITEMS);
+    all.truncate(MOST);
     all
 }
 
 /// Those that are so, and all beyond the ones that are looked at: what is not known may be.
 fn first_ones(paths: BTreeSet<&str>, is_so: impl Fn(&str) -> bool) -> Vec<String> {
-    let one = |(at, path): (usize, &str)| (at >= MOST_LOOKED_AT || is_so(path)).then(|| path.to_owned());
+    let one = |(at, path): (usize, &str)| (at >= MOST_READ || is_so(path)).then(|| path.to_owned());
     paths.into_iter().enumerate().filter_map(one).collect()
 }
 

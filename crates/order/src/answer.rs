@@ -5,13 +5,19 @@ use jsonschema::Validator;
 use serde_json::Value;
 
 use super::feedback::{Category, Feedback, Finding, Severity};
-use crate::bounds::{LARGEST_DOCUMENT, MOST_LISTED, MOST_NAMED};
+use crate::bounds::MOST_NAMED;
+
+/// The most that an answer may hold, in bytes.
+pub(super) const LONGEST_ANSWER: usize = 8 * 1024 * 1024;
+
+/// How many braces of an answer are looked at for JSON.
+const MOST_BRACES: usize = 200;
 
 /// The one JSON object of an answer, alone or within prose. An answer with two is none, or with one and what looks
 /// like a broken other: it may quote one that somebody else put before its eyes.
 pub(super) fn object(answer: &str) -> Result<Value, Feedback> {
-    if answer.len() > LARGEST_DOCUMENT {
-        return Err(invalid(format!("the answer has {} bytes, more than {LARGEST_DOCUMENT}", answer.len())));
+    if answer.len() > LONGEST_ANSWER {
+        return Err(invalid(format!("the answer has {} bytes, more than {LONGEST_ANSWER}", answer.len())));
     }
     let text = answer.trim();
     if text.is_empty() {
@@ -22,7 +28,7 @@ pub(super) fn object(answer: &str) -> Result<Value, Feedback> {
     let mut rest = text;
     for looked_at in 0.. {
         let Some(brace) = rest.find('{') else { break };
-        if looked_at == MOST_LISTED {
+        if looked_at == MOST_BRACES {
             return Err(invalid("the answer holds too many braces to tell which object it is"));
         }
         rest = &rest[brace..];

@@ -8,10 +8,13 @@ use serde_json::Value;
 use super::answer;
 use super::feedback::{Category, Feedback, Finding, Severity};
 use super::test_run::TestRun;
-use crate::bounds::{LONGEST_LINE, LONGEST_PATH, MOST_LISTED};
 
+/// The most files that one artifact may hold.
+const MOST_FILES: usize = 200;
 /// A file is no file with less.
 const SHORTEST_CONTENT: usize = 10;
+const LONGEST_DESCRIPTION: usize = 200;
+const LONGEST_PATH: usize = 400;
 
 /// Whole files that an agent wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -196,7 +199,7 @@ impl CodeArtifact {
         };
         let mut files = Vec::new();
         match value.get("files").and_then(Value::as_array) {
-            Some(all) if (1..=MOST_LISTED).contains(&all.len()) => {
+            Some(all) if (1..=MOST_FILES).contains(&all.len()) => {
                 for (place, file) in all.iter().enumerate() {
                     match CodeFile::deserialize(file) {
                         Ok(file) => {
@@ -210,7 +213,7 @@ impl CodeArtifact {
                 }
             }
             Some(all) => {
-                faults.push(format!("/files: holds {} files; 1 to {MOST_LISTED} are allowed", all.len()))
+                faults.push(format!("/files: holds {} files; 1 to {MOST_FILES} are allowed", all.len()))
             }
             None => faults.push("/files: has to be there, a list of files".to_owned()),
         }
@@ -273,8 +276,8 @@ impl CodeFile {
         if self.content.chars().count() < SHORTEST_CONTENT {
             faults.push(format!("/content: the whole file, at least {SHORTEST_CONTENT} characters"));
         }
-        if self.description.chars().count() > LONGEST_LINE {
-            faults.push(format!("/description: at most {LONGEST_LINE} characters"));
+        if self.description.chars().count() > LONGEST_DESCRIPTION {
+            faults.push(format!("/description: at most {LONGEST_DESCRIPTION} characters"));
         }
         faults
     }
@@ -358,7 +361,7 @@ pub(super) fn schema() -> Value {
         "properties": {
             "artifact_id": {"type": "string", "pattern": "^CODE-[0-9]{3}$"},
             "files": {
-                "type": "array", "minItems": 1, "maxItems": MOST_LISTED,
+                "type": "array", "minItems": 1, "maxItems": MOST_FILES,
                 "items": {
                     "type": "object",
                     "required": ["file_path", "file_type", "content", "description", "story_ids"],
@@ -366,7 +369,7 @@ pub(super) fn schema() -> Value {
                         "file_path": {"type": "string"},
                         "file_type": {"enum": ["implementation", "test", "config", "migration"]},
                         "content": {"type": "string", "minLength": SHORTEST_CONTENT},
-                        "description": {"type": "string", "maxLength": LONGEST_LINE},
+                        "description": {"type": "string", "maxLength": LONGEST_DESCRIPTION},
                         "story_ids": {"type": "array", "items": {"type": "string"}}
                     }
                 }
@@ -431,7 +434,7 @@ mod tests {
         }
         for (field, wrong) in [
             ("content", json!("short")),
-            ("description", json!("x".repeat(301))),
+            ("description", json!("x".repeat(201))),
             ("file_type", json!("binary")),
             ("content", json!(null)),
         ] {

@@ -80,7 +80,7 @@ pub enum TestCaseStatus {
 pub struct TestList {
     /// How many there are.
     pub total: u64,
-    /// The first [`MOST_LISTED`] of them.
+    /// The first 200 of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
 }

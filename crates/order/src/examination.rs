@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 use super::answer;
 use super::feedback::Feedback;
 use super::length::shorten;
-use crate::bounds::LONGEST_TEXT;
 
 /// Statements of one examination, and programs of one statement.
 const MOST_STATEMENTS: usize = 24;
@@ -21,6 +20,10 @@ const MOST_PROGRAMS: usize = 3;
 const MOST_ANSWERS: usize = 60;
 /// Bytes of a program, and of what it reads.
 const LONGEST_PROGRAM: usize = 32 * 1024;
+/// Bytes of the command that runs it.
+const LONGEST_COMMAND: usize = 2_000;
+/// Characters of a sentence, of an input and of an answer.
+const LONGEST_TEXT: usize = 1_000;
 /// Contradictions that are kept.
 const MOST_CONTRADICTIONS: usize = 8;
 
@@ -225,7 +228,7 @@ pub fn schema() -> Value {
                         "properties": {
                             "file": text(200),
                             "source": text(LONGEST_PROGRAM),
-                            "run": {"type": ["string", "null"], "maxLength": LONGEST_TEXT},
+                            "run": {"type": ["string", "null"], "maxLength": LONGEST_COMMAND},
                             "stdin": {"type": "string", "maxLength": LONGEST_PROGRAM},
                             "answers": {"type": "array", "maxItems": MOST_ANSWERS, "items": {
                                 "type": "object",

@@ -3,11 +3,18 @@
 use toml_parser::Source;
 use toml_parser::lexer::TokenKind;
 
-use crate::bounds::{DEEPEST, LARGEST_DOCUMENT, MOST_PARTS};
+/// Bytes of a file.
+const LARGEST: usize = 4 << 20;
+/// Dots of one key: a table in a table for each, in what drops them as well.
+const DEEPEST: usize = 16;
+/// Tables and lists, which are hundreds of bytes each however short they are written.
+const MOST_TABLES: usize = 100_000;
+/// Keys with a value.
+const MOST_VALUES: usize = 500_000;
 
 /// Whether a parser may be given this. It tells nothing of whether it is TOML.
 pub fn is_modest_toml(text: &str) -> bool {
-    if text.len() > LARGEST_DOCUMENT {
+    if text.len() > LARGEST {
         return false;
     }
     let (mut depth, mut tables, mut values) = (0, 0, 0);
@@ -29,7 +36,7 @@ pub fn is_modest_toml(text: &str) -> bool {
             | TokenKind::Atom
             | TokenKind::Eof => {}
         }
-        depth <= DEEPEST && tables <= MOST_PARTS && values <= MOST_PARTS
+        depth <= DEEPEST && tables <= MOST_TABLES && values <= MOST_VALUES
     })
 }
 
@@ -45,14 +52,14 @@ mod tests {
             (lock.repeat(5_000), true),
             (String::new(), true),
             ("[tool.hatch.envs.test.overrides.matrix.python]\n".to_owned(), true),
-            (format!("{}b = 1\n", "a.".repeat(100)), false),
-            (format!("[{}b]\n", "'a' . ".repeat(100)), false),
-            (format!("x = {{ {}b = 1 }}\n", "\"a\".".repeat(100)), false),
+            (format!("{}b = 1\n", "a.".repeat(40)), false),
+            (format!("[{}b]\n", "'a' . ".repeat(40)), false),
+            (format!("x = {{ {}b = 1 }}\n", "\"a\".".repeat(40)), false),
             ("a.b.c.d.e.f.g = 1\n".repeat(50_000), false),
-            ("[[a]]\n".repeat(120_000), false),
-            (format!("x = [{}]", "{},".repeat(300_000)), false),
+            ("[[a]]\n".repeat(60_000), false),
+            (format!("x = [{}]", "{},".repeat(200_000)), false),
             ("a=1\n".repeat(600_000), false),
-            (" ".repeat(LARGEST_DOCUMENT + 1), false),
+            (" ".repeat(LARGEST + 1), false),
         ] {
             assert_eq!(is_modest_toml(&text), is, "{}", &text[..text.len().min(60)]);
         }

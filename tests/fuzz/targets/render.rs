@@ -381,7 +381,7 @@ fn whole_bodies(text: &str) -> Vec<String> {
     ] {
         let projection = projection(text, settled);
         let shown = check(&journal, &projection, &commit(), CheckRunState::InProgress);
-        assert!(shown.title.chars().count() <= 100 && shown.annotations.len() <= 2);
+        assert!(shown.title.chars().count() <= 120 && shown.annotations.len() <= 2);
         bodies.push(shown.summary);
         bodies.push(status(&journal, &projection, Some(&DASHBOARD.parse().unwrap())));
         bodies.extend(pull(&journal, &projection, text));

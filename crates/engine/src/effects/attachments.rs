@@ -12,7 +12,6 @@ use super::{EffectContext, EffectError, soon};
 use crate::job::{make_folder, readable, remove};
 use journeyman_agent::Runtime;
 use journeyman_github::{AttachmentLink, AttachmentSource, FetchedAttachment};
-use journeyman_order::bounds::LONGEST_NAME;
 use journeyman_order::moves::AgentTask;
 use journeyman_order::{AttachmentContent, AttachmentKind, TaskAttachment};
 use journeyman_store::StoreError;
@@ -21,6 +20,7 @@ const MOST_KEPT: usize = 6;
 const MOST_NAMED: usize = 20;
 const LARGEST_PICTURE: usize = 5 * 1024 * 1024;
 const LONGEST_TEXT: usize = 256 * 1024;
+const LONGEST_NAME: usize = 60;
 /// How the name of a text ends. Whatever else is text, such as SVG and HTML, is no attachment of a task.
 const TEXTS: [&str; 7] = ["txt", "log", "md", "json", "csv", "patch", "diff"];
 const FOLDER: &str = "attachments";

@@ -66,7 +66,7 @@ fn a_manifest_of_dotted_keys_is_left_out() {
 
 #[test]
 fn a_setup_that_names_files_without_end_decides_by_what_is_not_looked_at_as_well() {
-    let words: String = (0..100_000).map(|at| format!(" src/file{at:06}")).collect();
+    let words: String = (0..60_000).map(|at| format!(" src/file{at:06}")).collect();
     let config = format!(r#"{{"postCreateCommand": "make a.sh a.sh {words} src/zz.sh"}}"#);
     let read = std::cell::Cell::new(0);
     let asked = |path: &str| {

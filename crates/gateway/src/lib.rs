@@ -64,7 +64,7 @@ pub struct EgressPolicy {
     pub registries: Vec<RegistryUpstream>,
     /// How hosts are reached.
     pub outgoing: OutgoingNetwork,
-    /// Where the names are set, for whoever is refused: `network.setup in journeyman.toml`.
+    /// Where the names are set, for whoever is refused: `sandbox.setup_network in journeyman.toml`.
     pub setting: String,
 }
 

@@ -89,7 +89,7 @@ fn is_told(problem: &str) {
 
 fn pipeline_is_sound(pipeline: &Pipeline) {
     assert!((1..=MOST_STAGES).contains(&pipeline.stages.len()));
-    assert!(pipeline.name.len() <= 40 && pipeline.description.chars().count() <= 2_000);
+    assert!(pipeline.name.len() <= 40);
     let mut before = BTreeSet::new();
     for stage in &pipeline.stages {
         let is_name = |name: &str| {
@@ -102,7 +102,6 @@ fn pipeline_is_sound(pipeline: &Pipeline) {
         assert!(stage.depends_on.iter().all(|name| before.contains(name.as_str())), "{:?}", stage.depends_on);
         assert!(stage.max_adversarial_rounds <= MOST_ROUNDS && stage.retry_count <= MOST_ROUNDS);
         assert!(stage.budget.is_none_or(|usd| usd > 0.0 && usd <= 10_000.0), "{:?}", stage.budget);
-        assert!(stage.arguments.len() <= 40 && stage.inputs.len() <= 20);
         assert!(before.insert(stage.name.as_str()), "{} is there twice", stage.name);
     }
     // It goes into the journal, and has to come out of it as it was.

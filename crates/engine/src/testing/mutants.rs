@@ -1,5 +1,5 @@
-//! How strong the proof is: mutants of the changed lines, each run against the tests that a pass rests on. One checkout for
-//! all, since nothing is judged by it: it informs reviewer and person.
+//! How strong the proof is: mutants of the changed lines, each run against the tests that a pass rests on, all in one
+//! checkout. A change of which no mutant is caught is not proven.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

@@ -5,9 +5,10 @@
 use jsonc_parser::{ParseOptions, parse_to_serde_value};
 use serde_json::{Map, Value};
 
-use crate::files::RepositoryFiles;
+use crate::files::{RepositoryFiles, quote};
 use crate::statement::{SourceStatement, is_image, is_variable};
 use crate::{EnvironmentSource, ProgramFolder, SetupCommand};
+use journeyman_order::settings::plain_folder;
 
 /// Commands that make the container, in the order in which they run in it.
 const MAKING: [&str; 3] = ["onCreateCommand", "updateContentCommand", "postCreateCommand"];
@@ -26,6 +27,7 @@ const LEFT_OUT: [(&str, &str); 12] = [
     ("capAdd", "no capabilities are added"),
     ("securityOpt", "security options stay as they are"),
 ];
+
 pub(crate) fn read(files: &RepositoryFiles<'_>) -> Option<SourceStatement> {
     let mut said = SourceStatement::default();
     let (path, text) = file(files, &mut said)?;
@@ -56,10 +58,19 @@ pub(crate) fn read(files: &RepositoryFiles<'_>) -> Option<SourceStatement> {
                 .note(&path, format!("`image` is left out: {image:?} is not a plain reference of an image")),
         }
     }
+    let folder = folder(config, files);
+    if let Some(folder) = &folder {
+        let note = format!(
+            "`workspaceFolder`: its commands run in {folder}, and tests are looked for in the root; name others as \
+             `tests: [{{ path: {folder} }}]` in .github/journeyman.yml"
+        );
+        said.note(&path, note);
+    }
+    let here = folder.as_ref().map_or_else(|| "{tree}".to_owned(), |folder| format!("{{tree}}/{folder}"));
     for key in ["containerEnv", "remoteEnv"] {
         for (name, value) in config.get(key).and_then(Value::as_object).into_iter().flatten() {
             let Some(value) = value.as_str() else { continue };
-            variable(key, name, &value.replace("${containerWorkspaceFolder}", "{tree}"), &path, &mut said);
+            variable(key, name, &value.replace("${containerWorkspaceFolder}", &here), &path, &mut said);
         }
     }
     for key in MAKING {
@@ -84,6 +95,10 @@ pub(crate) fn read(files: &RepositoryFiles<'_>) -> Option<SourceStatement> {
                         format!("`{key}` asks for sudo, which nothing of a repository gets here"),
                     );
                 }
+                let command = match &folder {
+                    Some(folder) => format!("cd {} && {command}", quote(folder)),
+                    None => command,
+                };
                 said.setup.push(SetupCommand { command, because });
             }
         }
@@ -107,6 +122,12 @@ fn file(files: &RepositoryFiles<'_>, said: &mut SourceStatement) -> Option<(Stri
     }
     let text = files.text(&path)?;
     Some((path, text))
+}
+
+/// The folder below the repository's root that commands run in.
+fn folder(config: &Map<String, Value>, files: &RepositoryFiles<'_>) -> Option<String> {
+    let named = config.get("workspaceFolder")?.as_str()?.strip_prefix("/workspaces/")?;
+    plain_folder(named.split_once('/')?.1).filter(|folder| files.has(folder))
 }
 
 fn features(config: &Map<String, Value>, path: &str, said: &mut SourceStatement) {

@@ -297,3 +297,10 @@ fn a_test_command_that_names_a_program_of_the_machine_brings_what_it_needs() {
     let plan = planned_with(&own("/opt/venv/bin/python -m pytest -q"), &files, &[("python3", "")]);
     assert_eq!((plan.setup_command(), plan.search_path.len()), (None, 0));
 }
+
+#[test]
+fn the_commands_of_a_development_container_run_in_its_workspace_folder() {
+    let config = r#"{"workspaceFolder": "/workspaces/shop/web", "postCreateCommand": "npm ci"}"#;
+    let plan = planned(&[("web/package.json", "{}"), (".devcontainer.json", config)]);
+    assert!(shown(&plan).contains("setup cd web && npm ci"), "{}", shown(&plan));
+}

@@ -22,6 +22,8 @@ use archive::{pack, sync_folders, unpack};
 
 const DATABASE: &str = "journeyman.db";
 const ARTIFACTS: &str = "artifacts";
+/// What a backup or restore that was killed leaves begins so.
+const UNFINISHED: &str = ".journeyman-unfinished-";
 
 /// What a backup holds, or what was restored of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,7 +65,7 @@ pub async fn back_up(settings: &Settings, file: &Path) -> anyhow::Result<BackupR
             std::path::absolute(&files.database)?.display()
         );
     }
-    let work = tempfile::tempdir_in(&folder);
+    let work = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(&folder);
     let work = work.with_context(|| format!("cannot write into {}", folder.display()))?;
     let copy = work.path().join(DATABASE);
     let named = files.copy(&copy).await;
@@ -102,7 +104,7 @@ pub async fn restore(settings: &Settings, file: &Path, puts_aside: bool) -> anyh
         );
     }
     // Beside its place: what is whole there is only renamed.
-    let work = tempfile::tempdir_in(place);
+    let work = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(place);
     let work = work.with_context(|| format!("cannot write into {}", place.display()))?;
     let (archive, place) = (file.to_owned(), place.to_owned());
     let (work, unpacked) = tokio::task::spawn_blocking(move || {
@@ -165,8 +167,16 @@ fn put_aside(files: &DatabaseFiles) -> anyhow::Result<Option<PathBuf>> {
     let before = unused(|before| moves(before).1.iter().all(|(_, to)| !to.exists()));
     let (aside, moves) = moves(&before);
     let moves: Vec<_> = moves.into_iter().filter(|(from, _)| from.exists()).collect();
+    let failed = |from: &Path| format!("cannot put {} aside", from.display());
+    // Killed at any moment, all of the database is here or there: its log belongs to it.
+    for (from, to) in moves.iter().filter(|(from, _)| from.is_file()) {
+        std::fs::hard_link(from, to)
+            .or_else(|_| std::fs::copy(from, to).map(drop))
+            .with_context(|| failed(from))?;
+    }
     for (from, to) in &moves {
-        std::fs::rename(from, to).with_context(|| format!("cannot put {} aside", from.display()))?;
+        let gone = if from.is_file() { std::fs::remove_file(from) } else { std::fs::rename(from, to) };
+        gone.with_context(|| failed(from))?;
     }
     Ok((!moves.is_empty()).then_some(aside))
 }

@@ -11,9 +11,10 @@ use crate::order::conversation::PullSnapshot;
 use crate::order::environment_report::EnvironmentReport;
 use crate::order::length::shorten;
 use crate::order::moves::AgentTask;
+use crate::order::scrutiny::LieVerdict;
 use crate::order::{
-    AgentRun, CommitSha, EffectOutcome, Exit, JournalEntry, JournalEvent, Move, MoveKey, ReviewVerdict,
-    Scrutiny, SignalKind, SlashCommand, TestCounts, TestRun, TestVerdict,
+    AgentRun, CommitSha, ComparedBy, EffectOutcome, Exit, JournalEntry, JournalEvent, Move, MoveKey,
+    ReviewVerdict, Scrutiny, SignalKind, SlashCommand, TestCounts, TestRun, TestVerdict,
 };
 
 /// Foreign text is cut to this for a line.
@@ -339,10 +340,43 @@ impl LiveOutput {
     }
 
     fn scrutinized(&self, scrutiny: &Scrutiny) {
+        let comparison = &scrutiny.comparison;
+        if comparison.by == ComparedBy::Test {
+            let base = scrutiny.baseline.commit.short();
+            let mut said = vec![format!("{} still passing", comparison.still_green)];
+            said.extend(comparison.groups().map(|told| format!("{} {}", told.tests.total, told.what)));
+            self.line(
+                mark(scrutiny.judged.is_pass()),
+                &format!("  compared with the base {base}: {}", said.join(", ")),
+            );
+        }
         if let Some(shown) = scrutiny.shown() {
             let names = shown.tests.iter().take(3).map(|name| one_line(name)).collect::<Vec<_>>().join(", ");
             let names = if names.is_empty() { names } else { format!(" ({names})") };
             self.line(mark(shown.is_shown), &format!("  {}{names}", one_line(&shown.text)));
+        }
+        for died in &scrutiny.died {
+            self.line(LineMark::Done, &format!("  {}", one_line(&died.sentence())));
+        }
+        if let Some(lies) = &scrutiny.lies {
+            let sentence = scrutiny.lies_sentence().unwrap_or_default();
+            self.line(mark(lies.said == LieVerdict::Noticed), &format!("  {}", one_line(&sentence)));
+        }
+        if let Some(run) = &scrutiny.examination {
+            self.line(mark(run.shows_the_change()), &format!("  {}", one_line(&run.sentence())));
+            for (statement, _) in run.failing().take(3) {
+                self.line(LineMark::Wrong, &format!("    {}", whole(&statement.sentence())));
+            }
+        }
+        for (sentence, is_for) in scrutiny.from_outside() {
+            self.line(mark(is_for == Some(true)), &format!("  {}", one_line(&sentence)));
+        }
+        for test in scrutiny.changed_tests.iter().take(5) {
+            let mark = if test.how.is_of_behaviour() { LineMark::Wrong } else { LineMark::Begun };
+            self.line(
+                mark,
+                &format!("  existing test changed: {}, {}", one_line(&test.test), test.how.as_str()),
+            );
         }
     }
 }
@@ -363,10 +397,17 @@ fn who(task: &AgentTask) -> String {
 fn said(task: &AgentTask, result: &str) -> String {
     let answer = task.schema.as_ref().and_then(|_| serde_json::from_str::<Value>(result.trim()).ok());
     let text = |name: &str| answer.as_ref().and_then(|answer| answer.get(name)?.as_str());
-    let words = text("summary").or_else(|| text("diagnosis"));
-    match (words, &answer) {
-        (None, Some(_)) => "answered".to_owned(),
-        (words, _) => format!("says “{}”", one_line(words.unwrap_or(result))),
+    let passed = answer.as_ref().and_then(|answer| answer.get("passed")?.as_bool());
+    let count = |name: &str| answer.as_ref().and_then(|answer| Some(answer.get(name)?.as_array()?.len()));
+    let words = text("summary").or_else(|| text("diagnosis")).unwrap_or(result);
+    match (passed, count("statements"), count("readings")) {
+        (Some(true), ..) => format!("passes it: “{}”", one_line(words)),
+        (Some(false), ..) => format!("requests changes: “{}”", one_line(words)),
+        (None, Some(statements), _) => {
+            format!("wrote {statements} statements that the change is checked against")
+        }
+        (None, None, Some(readings)) => format!("read {readings} statements a second time"),
+        (None, None, None) => format!("says “{}”", one_line(words)),
     }
 }
 

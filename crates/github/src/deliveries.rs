@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::error::{ErrorKind, GitHubError, Result};
 use super::service::GitHub;
-use super::transport::GitHubRequest;
+use super::transport::{GitHubRequest, GitHubResponse};
 use journeyman_order::DeliveryGuid;
 use journeyman_order::bounds::MOST_ITEMS;
 
@@ -34,6 +34,24 @@ struct HookDeliveryWire {
 }
 
 impl HookDeliveryWire {
+    /// Those of a page that can be read: one that cannot hides no other. If none can, that is an error.
+    fn page(answer: &GitHubResponse) -> Result<Vec<Self>> {
+        let page: Vec<Value> = answer.json()?;
+        let is_empty = page.is_empty();
+        let read = page.into_iter().filter_map(|one| {
+            let read = serde_json::from_value(one);
+            read.inspect_err(|error| tracing::warn!("one of GitHub's deliveries cannot be read: {error}"))
+                .ok()
+        });
+        let read: Vec<Self> = read.collect();
+        if read.is_empty() && !is_empty {
+            return Err(GitHubError::unexpected(
+                "the list of the App's deliveries has none that can be read",
+            ));
+        }
+        Ok(read)
+    }
+
     /// None where its GUID is none.
     fn read(self) -> Option<HookDelivery> {
         let Self { id, guid, event, action, delivered_at, status_code } = self;
@@ -68,7 +86,7 @@ impl GitHub {
         };
         let request = GitHubRequest::get("/app/hook/deliveries?per_page=100");
         let answer = self.repeating(|| async { self.send_as_app(&request).await }).await?;
-        let newest: Vec<HookDeliveryWire> = answer.json()?;
+        let newest = HookDeliveryWire::page(&answer)?;
         let newest = newest.into_iter().filter_map(HookDeliveryWire::read).collect();
         Ok(HookReport { url, newest, answered_at: answer.answered_at })
     }
@@ -80,7 +98,7 @@ impl GitHub {
         for _ in 0..MOST_ITEMS {
             let request = GitHubRequest::get(route.as_str());
             let answer = self.repeating(|| async { self.send_as_app(&request).await }).await?;
-            let page: Vec<HookDeliveryWire> = answer.json()?;
+            let page = HookDeliveryWire::page(&answer)?;
             let is_last = page.iter().any(|one| one.delivered_at < since);
             let page = page.into_iter().filter(|one| one.delivered_at >= since);
             all.extend(page.filter_map(HookDeliveryWire::read));

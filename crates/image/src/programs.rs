@@ -139,6 +139,9 @@ impl ImageSettings {
     /// A command that can write only this folder, has no network, and ends with us.
     fn walled(&self, folder: &Path) -> Command {
         let mut command = self.command("bwrap");
+        for secret in ["HTTPS_PROXY", "NO_PROXY", "REGISTRY_AUTH_FILE", "DOCKER_CONFIG"] {
+            command.env_remove(secret);
+        }
         command.args(["--unshare-all", "--cap-drop", "ALL", "--die-with-parent", "--new-session"]);
         command.args(["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]);
         command.arg("--bind").args([folder, folder]).arg("--chdir").arg(folder).arg("--");

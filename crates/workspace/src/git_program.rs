@@ -45,7 +45,8 @@ pub(super) fn run(repository: &Path, arguments: &[&str], is_given_up: &AtomicBoo
         return Ok(());
     }
     let mut said = Vec::new();
-    words.seek(SeekFrom::Start(0)).map_err(failed)?;
+    let length = words.seek(SeekFrom::End(0)).map_err(failed)?;
+    words.seek(SeekFrom::Start(length.saturating_sub(LONGEST_TAIL as u64))).map_err(failed)?;
     words.take(LONGEST_TAIL as u64).read_to_end(&mut said).map_err(failed)?;
     let said = String::from_utf8_lossy(&said).trim().replace(char::is_control, "; ");
     Err(format!("git ended with {ended}: {said}"))

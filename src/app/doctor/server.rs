@@ -252,8 +252,9 @@ fn port(settings: &Settings) -> (DoctorFinding, bool) {
         Ok(_) => return (good(about, format!("{listen} is free")), false),
         Err(error) => error,
     };
-    if FileLock::holder(&settings.data.dir.join(DATA_LOCK)).is_some() {
-        return (good(about, format!("the server of these settings answers on {listen}")), true);
+    if error.kind() == ErrorKind::AddrInUse && FileLock::holder(&settings.data.dir.join(DATA_LOCK)).is_some()
+    {
+        return (good(about, format!("{listen} is taken, and the server of these settings runs")), true);
     }
     let remedies = [
         (ErrorKind::AddrInUse, "stop the program that has it, or set another port"),

@@ -298,7 +298,10 @@ const FORMER_SETTINGS: [(&str, &str); 20] = [
         "telemetry.otlp_headers",
         "set OTEL_EXPORTER_OTLP_HEADERS in the environment or in the file of `server.environment_file`",
     ),
-    ("data.cache_dir", "environments and images are kept in `data.dir`: delete this line, and the folder that it names"),
+    (
+        "data.cache_dir",
+        "environments and images are kept in `data.dir`: delete this line, and the folder that it names",
+    ),
     ("retention.delivery_days", "the bodies of handled deliveries are kept for 14 days"),
     ("retention.order_days", "the folder of an order is kept for 30 days after it came to rest"),
     ("limits.retry_renews", "`/retry` always grants the order's limits again"),

@@ -40,8 +40,6 @@ mod git_program;
 mod git_wire;
 mod gitmodules;
 mod history;
-#[cfg(test)]
-mod hostile_trees;
 mod human_commits;
 mod import;
 mod incoming;
@@ -69,6 +67,8 @@ mod signing;
 mod source;
 mod source_tree;
 mod submodules;
+#[cfg(test)]
+mod tests;
 mod tree;
 mod update;
 mod version_tags;

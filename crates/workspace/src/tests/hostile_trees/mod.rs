@@ -15,7 +15,7 @@ use git2::{ObjectType, Oid, Repository};
 use secrecy::SecretString;
 use tempfile::TempDir;
 
-use super::{DEFAULT_PROTECTED, ImportOutcome, ImportRules, SecretSet, Workspaces};
+use crate::{DEFAULT_PROTECTED, ImportOutcome, ImportRules, SecretSet, Workspaces};
 use journeyman_order::bounds::MOST_PRINTED;
 use journeyman_order::{BranchName, CommitSha, IssueNumber, OrderId, RepositoryName};
 

@@ -1,0 +1,3 @@
+//! What only tests read, and is too large for the file that it is about.
+
+mod hostile_trees;

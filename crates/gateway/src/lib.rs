@@ -27,7 +27,6 @@ mod proxy;
 mod refusal;
 mod registry;
 mod replace;
-mod scrub;
 mod serve;
 mod tunnel;
 mod usage;

@@ -10,7 +10,8 @@ use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
 use super::meter::{GatewayBudget, Meter, PriceLookup};
-use super::scrub::KeyScrubber;
+use super::replace::StreamReplacer;
+use journeyman_order::bounds::SHORTEST_SECRET;
 use journeyman_order::model_service::Provider;
 use journeyman_order::{OutgoingNetwork, is_loopback};
 
@@ -177,24 +178,14 @@ impl ModelUpstream {
         headers
     }
 
-    /// Whether the key stands in there.
-    pub(super) fn is_in(&self, bytes: &[u8]) -> bool {
-        self.scrub().is_some_and(|mut scrub| {
-            let mut passed = scrub.feed(bytes);
-            passed.extend(scrub.end());
-            passed != bytes
-        })
-    }
-
-    pub(super) fn scrub(&self) -> Option<KeyScrubber> {
-        self.key().and_then(KeyScrubber::of)
-    }
-
-    fn key(&self) -> Option<&SecretString> {
-        match &self.credential {
-            Credential::None => None,
-            Credential::ApiKey(key) | Credential::Bearer(key) => Some(key),
-        }
+    /// What takes the key out of bytes that pass, with as many stars, should the service repeat it.
+    pub(super) fn scrub(&self) -> Option<StreamReplacer> {
+        let key = match &self.credential {
+            Credential::None => return None,
+            Credential::ApiKey(key) | Credential::Bearer(key) => key.expose_secret(),
+        };
+        let stars = (key.as_bytes().to_vec(), vec![b'*'; key.len()]);
+        StreamReplacer::of(vec![stars]).filter(|_| key.len() >= SHORTEST_SECRET)
     }
 }
 

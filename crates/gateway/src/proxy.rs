@@ -1,22 +1,18 @@
 //! A request to the model, passed on with our key, and its answer, passed back and counted as it comes.
 
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
-
-use futures_util::Stream;
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
-use http::{Method, Response, StatusCode};
-use http_body_util::{BodyExt, Limited, StreamBody};
-use hyper::body::{Body as _, Bytes, Frame, Incoming};
+use http::{HeaderMap, Method, Response, StatusCode};
+use http_body_util::{BodyExt, Limited};
+use hyper::body::{Body as _, Bytes, Incoming};
 use tokio::time::timeout;
 
 use super::ProxyState;
 use super::meter::{BudgetRefusal, MeteredRequest, RequestEnding};
 use super::model::{ModelOperation, ModelUpstream, is_handed_back};
 use super::model_request::{self, ModelRequestError};
-use super::refusal::{ProxyBody, ProxyBodyError, RefusalKind, of_model, whole};
-use super::scrub::KeyScrubber;
+use super::refusal::{ProxyBody, RefusalKind, of_model, whole};
+use super::replace::{PassingPart, passing};
 use super::usage::UsageReader;
 
 impl ProxyState {
@@ -148,98 +144,37 @@ fn pass_back(
 ) -> Response<ProxyBody> {
     let status = answer.status();
     let kind = answer.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    let counted = if status.is_success() {
+    let mut counted = if status.is_success() {
         running.map(|running| (UsageReader::of(upstream.provider, kind), running))
     } else {
         end(running, RequestEnding::Refused);
         None
     };
-    let headers = answer.headers().clone();
-    let passing = ProxiedBody {
-        answer: Box::pin(answer.bytes_stream()),
-        scrub: upstream.scrub(),
-        counted,
-        is_over: false,
-    };
-    let mut response = Response::new(BodyExt::boxed_unsync(StreamBody::new(passing)));
-    *response.status_mut() = status;
-    for (name, value) in &headers {
+    let scrub = upstream.scrub();
+    let mut headers = HeaderMap::new();
+    for (name, value) in answer.headers() {
         // A header that repeats the key is not worth mending.
-        if is_handed_back(name.as_str()) && !upstream.is_in(value.as_bytes()) {
-            response.headers_mut().append(name, value.clone());
+        let is_repeated = scrub.as_ref().is_some_and(|scrub| scrub.is_in(value.as_bytes()));
+        if is_handed_back(name.as_str()) && !is_repeated {
+            headers.append(name, value.clone());
         }
     }
+    let count = move |part: PassingPart<'_>| {
+        let Some((mut reading, mut running)) = counted.take() else { return Ok(()) };
+        match part {
+            PassingPart::Piece(bytes) => reading.feed(bytes),
+            PassingPart::End | PassingPart::BrokenOff => reading.end(),
+        }
+        running.saw(reading.told());
+        match part {
+            PassingPart::Piece(_) => counted = Some((reading, running)),
+            PassingPart::End => running.end(RequestEnding::Whole),
+            PassingPart::BrokenOff => running.end(RequestEnding::BrokenOff),
+        }
+        Ok(())
+    };
+    let mut response = Response::new(passing(answer, scrub, count));
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
     response
-}
-
-/// The answer's bytes on their way. Dropped before their end, the answer is given up.
-struct ProxiedBody {
-    answer: Pin<Box<dyn Stream<Item = reqwest::Result<Bytes>> + Send>>,
-    scrub: Option<KeyScrubber>,
-    counted: Option<(UsageReader, MeteredRequest)>,
-    is_over: bool,
-}
-
-impl ProxiedBody {
-    /// Without the key; less than came while what follows may be the rest of it.
-    fn clean(&mut self, bytes: Bytes) -> Bytes {
-        match &mut self.scrub {
-            Some(scrub) => Bytes::from(scrub.feed(&bytes)),
-            None => bytes,
-        }
-    }
-
-    /// What was held back, once there is no more.
-    fn rest(&mut self) -> Vec<u8> {
-        self.scrub.as_mut().map(KeyScrubber::end).unwrap_or_default()
-    }
-
-    fn count(&mut self, bytes: &[u8]) {
-        if let Some((reading, running)) = &mut self.counted {
-            reading.feed(bytes);
-            running.saw(reading.told());
-        }
-    }
-
-    fn end(&mut self, ending: RequestEnding) {
-        self.is_over = true;
-        if let Some((mut reading, mut running)) = self.counted.take() {
-            reading.end();
-            running.saw(reading.told());
-            running.end(ending);
-        }
-    }
-}
-
-impl Stream for ProxiedBody {
-    type Item = Result<Frame<Bytes>, ProxyBodyError>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if self.is_over {
-            return Poll::Ready(None);
-        }
-        loop {
-            let bytes = match ready!(self.answer.as_mut().poll_next(context)) {
-                Some(Ok(bytes)) => {
-                    self.count(&bytes);
-                    self.clean(bytes)
-                }
-                Some(Err(error)) => {
-                    self.end(RequestEnding::BrokenOff);
-                    return Poll::Ready(Some(Err(
-                        journeyman_outgoing::innermost(&error.without_url()).into()
-                    )));
-                }
-                None => {
-                    self.end(RequestEnding::Whole);
-                    let rest = self.rest();
-                    let rest = (!rest.is_empty()).then(|| Ok(Frame::data(Bytes::from(rest))));
-                    return Poll::Ready(rest);
-                }
-            };
-            if !bytes.is_empty() {
-                return Poll::Ready(Some(Ok(Frame::data(bytes))));
-            }
-        }
-    }
 }

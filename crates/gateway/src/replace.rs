@@ -1,11 +1,17 @@
-//! Replaces texts in bytes that pass: a registry's own address by the gateway's, and its credential by stars.
+//! Replaces texts in bytes that pass: a registry's own address by the gateway's, and credentials by stars.
 
 use aho_corasick::{AhoCorasick, MatchKind};
+use futures_util::stream;
+use http_body_util::{BodyExt, StreamBody};
+use hyper::body::{Bytes, Frame};
+
+use super::refusal::{ProxyBody, ProxyBodyError};
 
 /// Holds back no more than what may be the beginning of one of the texts.
 #[derive(Debug, Clone)]
 pub(super) struct StreamReplacer {
     search: AhoCorasick,
+    texts: Vec<Vec<u8>>,
     replacements: Vec<Vec<u8>>,
     longest: usize,
     held: Vec<u8>,
@@ -20,16 +26,19 @@ impl StreamReplacer {
         let longest = texts.iter().map(Vec::len).max()?;
         // More texts than it can hold are not made from settings.
         let search = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&texts).ok()?;
-        Some(Self { search, replacements, longest, held: Vec::new() })
+        Some(Self { search, texts, replacements, longest, held: Vec::new() })
+    }
+
+    /// Whether one of the texts stands in there.
+    pub(super) fn is_in(&self, bytes: &[u8]) -> bool {
+        self.search.is_match(bytes)
     }
 
     /// What may pass of what came.
     pub(super) fn feed(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.held.extend_from_slice(bytes);
         let all = std::mem::take(&mut self.held);
-        // What begins after this may go on in what comes next.
-        let whole = all.len().saturating_sub(self.longest - 1);
-        let (passed, used) = self.replaced(&all, whole);
+        let (passed, used) = self.replaced(&all, self.begun(&all));
         self.held = all.get(used..).unwrap_or_default().to_vec();
         passed
     }
@@ -38,6 +47,16 @@ impl StreamReplacer {
     pub(super) fn end(&mut self) -> Vec<u8> {
         let all = std::mem::take(&mut self.held);
         self.replaced(&all, all.len()).0
+    }
+
+    /// Where that begins which may go on as one of the texts in what comes next.
+    fn begun(&self, all: &[u8]) -> usize {
+        let is_begun = |at: &usize| {
+            let end = all.get(*at..).unwrap_or_default();
+            self.texts.iter().any(|text| text.len() > end.len() && text.starts_with(end))
+        };
+        let earliest = all.len().saturating_sub(self.longest - 1);
+        (earliest..all.len()).find(is_begun).unwrap_or(all.len())
     }
 
     /// With texts replaced that begin before `whole`; and how much of it that was.
@@ -56,6 +75,52 @@ impl StreamReplacer {
         passed.extend_from_slice(all.get(at..until).unwrap_or_default());
         (passed, until)
     }
+}
+
+/// What there is to know of an answer that passes.
+pub(super) enum PassingPart<'a> {
+    Piece(&'a [u8]),
+    End,
+    BrokenOff,
+}
+
+/// An answer's bytes on their way, with texts replaced; an error of whoever watches ends them. Dropped before their end, the
+/// answer is given up.
+pub(super) fn passing(
+    answer: reqwest::Response,
+    replacer: Option<StreamReplacer>,
+    watch: impl FnMut(PassingPart<'_>) -> Result<(), ProxyBodyError> + Send + 'static,
+) -> ProxyBody {
+    let begun = Some((answer, replacer, watch));
+    let pieces = stream::try_unfold(begun, |state| async move {
+        let Some((mut answer, mut replacer, mut watch)) = state else {
+            return Ok::<_, ProxyBodyError>(None);
+        };
+        loop {
+            let passed = match answer.chunk().await {
+                Ok(Some(bytes)) => {
+                    watch(PassingPart::Piece(&bytes))?;
+                    match &mut replacer {
+                        Some(replacer) => Bytes::from(replacer.feed(&bytes)),
+                        None => bytes,
+                    }
+                }
+                Ok(None) => {
+                    watch(PassingPart::End)?;
+                    let rest = replacer.as_mut().map(StreamReplacer::end).unwrap_or_default();
+                    return Ok((!rest.is_empty()).then(|| (Frame::data(Bytes::from(rest)), None)));
+                }
+                Err(error) => {
+                    watch(PassingPart::BrokenOff)?;
+                    return Err(journeyman_outgoing::innermost(&error.without_url()).into());
+                }
+            };
+            if !passed.is_empty() {
+                return Ok(Some((Frame::data(passed), Some((answer, replacer, watch)))));
+            }
+        }
+    });
+    StreamBody::new(pieces).boxed_unsync()
 }
 
 #[cfg(test)]
@@ -96,5 +161,18 @@ mod tests {
     fn where_there_is_nothing_to_look_for_there_is_none() {
         assert!(StreamReplacer::of(Vec::new()).is_none());
         assert!(StreamReplacer::of(vec![(Vec::new(), b"x".to_vec())]).is_none());
+    }
+
+    #[test]
+    fn what_cannot_be_one_of_the_texts_is_not_held_back() {
+        let key = b"aab-aab-secret";
+        let mut replacer = StreamReplacer::of(vec![(key.to_vec(), vec![b'*'; key.len()])]).unwrap();
+        assert_eq!(replacer.feed(b"data: x\n\n"), b"data: x\n\n");
+        assert_eq!(replacer.feed(b"data: aab"), b"data: ");
+        assert_eq!(replacer.feed(b"c"), b"aabc");
+        assert_eq!(
+            [replacer.feed(b"aab-aab-aab-sec"), replacer.feed(b"ret"), replacer.end()].concat(),
+            [&b"aab-"[..], &[b'*'; 14]].concat()
+        );
     }
 }

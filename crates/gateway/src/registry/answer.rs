@@ -1,21 +1,15 @@
 //! A registry's answer on its way to the job: its links lead to the gateway, and its credential is not in it.
 
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
-
-use futures_util::Stream;
 use http::header::{
     ACCEPT_RANGES, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG,
     EXPIRES, LAST_MODIFIED, LOCATION, RETRY_AFTER,
 };
 use http::{HeaderName, HeaderValue, Response, StatusCode};
-use http_body_util::{BodyExt, StreamBody};
-use hyper::body::{Bytes, Frame};
 
 use super::RegistryUpstream;
 use crate::egress_log::TrafficCounter;
-use crate::refusal::{ProxyBody, ProxyBodyError, plain, whole};
-use crate::replace::StreamReplacer;
+use crate::refusal::{ProxyBody, plain, whole};
+use crate::replace::{PassingPart, StreamReplacer, passing};
 use journeyman_order::RegistryKind;
 
 /// What of an answer's headers a package manager needs. No cookies, and nothing that asks for a credential.
@@ -70,33 +64,25 @@ pub(super) fn pass_back(
     if is_index {
         pairs.extend(upstream.links(port));
     }
-    let passing = PassedAnswer {
-        answer: Box::pin(answer.bytes_stream()),
-        replacer: StreamReplacer::of(pairs),
-        tally,
-        most,
-        is_over: false,
+    let count = move |part: PassingPart<'_>| match part {
+        PassingPart::Piece(bytes) if tally.add(bytes.len()) > most => {
+            Err("more bytes than this job may have".into())
+        }
+        PassingPart::Piece(_) | PassingPart::End | PassingPart::BrokenOff => Ok(()),
     };
-    let mut response = Response::new(BodyExt::boxed_unsync(StreamBody::new(passing)));
+    let mut response = Response::new(passing(answer, StreamReplacer::of(pairs), count));
     *response.status_mut() = status;
     // Stars are as many as what they stand for; links are longer or shorter.
     let length = (!is_index).then_some(CONTENT_LENGTH);
     for name in HANDED_BACK.into_iter().chain(length) {
         for value in headers.get_all(&name) {
-            if !repeats(secrets.as_ref(), value.as_bytes()) {
+            // A header that repeats a secret is not worth mending.
+            if !secrets.as_ref().is_some_and(|secrets| secrets.is_in(value.as_bytes())) {
                 response.headers_mut().append(&name, value.clone());
             }
         }
     }
     response
-}
-
-/// A header that repeats a secret is not worth mending.
-fn repeats(secrets: Option<&StreamReplacer>, value: &[u8]) -> bool {
-    let Some(mut secrets) = secrets.cloned() else { return false };
-    let mut passed = secrets.feed(value);
-    passed.extend(secrets.end());
-    passed != value
 }
 
 fn is_read_for_links(kind: Option<&HeaderValue>) -> bool {
@@ -138,49 +124,5 @@ impl RegistryUpstream {
             pairs.push((format!("{before}//"), format!("{before}//")));
         }
         pairs.into_iter().map(|(link, local)| (link.into_bytes(), local.into_bytes())).collect()
-    }
-}
-
-/// The answer's bytes on their way. Dropped before their end, the answer is given up.
-struct PassedAnswer {
-    answer: Pin<Box<dyn Stream<Item = reqwest::Result<Bytes>> + Send>>,
-    replacer: Option<StreamReplacer>,
-    tally: TrafficCounter,
-    most: u64,
-    is_over: bool,
-}
-
-impl Stream for PassedAnswer {
-    type Item = Result<Frame<Bytes>, ProxyBodyError>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        while !self.is_over {
-            let passed = match ready!(self.answer.as_mut().poll_next(context)) {
-                Some(Ok(bytes)) => {
-                    if self.tally.add(bytes.len()) > self.most {
-                        self.is_over = true;
-                        return Poll::Ready(Some(Err("more bytes than this job may have".into())));
-                    }
-                    match &mut self.replacer {
-                        Some(replacer) => Bytes::from(replacer.feed(&bytes)),
-                        None => bytes,
-                    }
-                }
-                Some(Err(error)) => {
-                    self.is_over = true;
-                    return Poll::Ready(Some(Err(
-                        journeyman_outgoing::innermost(&error.without_url()).into()
-                    )));
-                }
-                None => {
-                    self.is_over = true;
-                    Bytes::from(self.replacer.as_mut().map(StreamReplacer::end).unwrap_or_default())
-                }
-            };
-            if !passed.is_empty() {
-                return Poll::Ready(Some(Ok(Frame::data(passed))));
-            }
-        }
-        Poll::Ready(None)
     }
 }

@@ -26,7 +26,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("environment", &["order"]),
     ("gateway", &["order", "outgoing"]),
     ("github", &["metrics", "order", "outgoing"]),
-    ("image", &["order", "outgoing"]),
+    ("image", &["order"]),
     ("render", &["order"]),
     ("sandbox", &["metrics", "order"]),
     ("store", &["metrics", "order"]),

@@ -148,15 +148,12 @@ impl ModelUpstream {
     /// Connections are made to this service only: no redirects, no proxy but that of the settings.
     pub(super) fn client(&self) -> Result<&reqwest::Client, String> {
         let made = self.client.get_or_init(|| {
-            let builder =
-                journeyman_outgoing::client_builder(&self.outgoing).map_err(|error| error.to_string())?;
-            let builder = builder
-                .redirect(reqwest::redirect::Policy::none())
-                .referer(false)
-                .connect_timeout(Duration::from_secs(20))
+            let client = journeyman_outgoing::client(&self.outgoing, |builder| {
+                let builder = builder.referer(false).connect_timeout(Duration::from_secs(20));
                 // A model may think for minutes before it says anything, and a stream has pings in between.
-                .read_timeout(Duration::from_secs(600));
-            journeyman_outgoing::build(builder).map_err(|error| error.to_string())
+                builder.read_timeout(Duration::from_secs(600))
+            });
+            client.map_err(|error| error.to_string())
         });
         made.as_ref().map_err(Clone::clone)
     }

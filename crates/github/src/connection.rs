@@ -194,15 +194,12 @@ fn client(settings: &AppCredentials, base: &str) -> Result<Octocrab> {
             "github.private_key_path holds no usable RSA key in PEM; make a new key on the App's page",
         )
     };
-    let wrong = |error: journeyman_outgoing::InvalidOutgoing| GitHubError::unexpected(error.to_string());
-    let http_client = journeyman_outgoing::client_builder(&settings.outgoing).map_err(wrong)?;
-    let http_client = http_client
-        .connect_timeout(CONNECT_TIMEOUT)
-        .read_timeout(WHOLE_TIMEOUT)
-        .redirect(reqwest::redirect::Policy::none())
+    let http_client = journeyman_outgoing::client(&settings.outgoing, |builder| {
         // Each request may write: whoever sent it says when it is sent again.
-        .retry(reqwest::retry::never());
-    let http_client = journeyman_outgoing::build(http_client).map_err(wrong)?;
+        let once = builder.retry(reqwest::retry::never());
+        once.connect_timeout(CONNECT_TIMEOUT).read_timeout(WHOLE_TIMEOUT)
+    });
+    let http_client = http_client.map_err(|error| GitHubError::unexpected(error.to_string()))?;
     // No retries of octocrab's: it would send a POST again whose first answer was lost.
     Octocrab::builder()
         .app_from_rsa_pem(AppId(settings.app_id), settings.private_key_pem.expose_secret())

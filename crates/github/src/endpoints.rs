@@ -42,7 +42,7 @@ impl Endpoints {
         };
         let Some(host) = api_url.host() else { return wrong("names no host") };
         if api_url.scheme() != "https"
-            && !(api_url.scheme() == "http" && journeyman_outgoing::is_loopback(&host))
+            && !(api_url.scheme() == "http" && journeyman_order::is_loopback(&host))
         {
             return wrong("must begin with https:// (http:// is for loopback only)");
         }

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use reqwest::header::{ACCEPT, LOCATION};
-use reqwest::redirect::Policy;
 use reqwest::{Client, Response};
 use secrecy::ExposeSecret as _;
 use url::Url;
@@ -29,14 +28,10 @@ const WHOLE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A client beside octocrab's. It follows no redirect by itself: tokens and codes are for GitHub alone.
 pub(super) fn client(outgoing: &OutgoingNetwork) -> Result<Client> {
-    let builder = journeyman_outgoing::client_builder(outgoing);
-    let builder = builder.map_err(|error| GitHubError::unexpected(error.to_string()))?;
-    let builder = builder
-        .connect_timeout(CONNECT_TIMEOUT)
-        .timeout(WHOLE_TIMEOUT)
-        .redirect(Policy::none())
-        .user_agent("journeyman");
-    journeyman_outgoing::build(builder).map_err(|error| GitHubError::unexpected(error.to_string()))
+    journeyman_outgoing::client(outgoing, |builder| {
+        builder.connect_timeout(CONNECT_TIMEOUT).timeout(WHOLE_TIMEOUT).user_agent("journeyman")
+    })
+    .map_err(|error| GitHubError::unexpected(error.to_string()))
 }
 
 impl GitHub {
@@ -73,7 +68,7 @@ impl GitHub {
         let usable = |url: &Url| {
             url.scheme() == "https"
                 || (url.scheme() == "http"
-                    && url.host().is_some_and(|host| journeyman_outgoing::is_loopback(&host)))
+                    && url.host().is_some_and(|host| journeyman_order::is_loopback(&host)))
         };
         let Some(url) = location.and_then(|text| Url::parse(text).ok()).filter(usable) else {
             return Err(GitHubError::unexpected("GitHub names no address of the job's log that can be used"));

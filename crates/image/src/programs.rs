@@ -167,7 +167,7 @@ impl ImageSettings {
 /// Whether a registry is on this machine: skopeo may then ask it over plain HTTP if it does not speak TLS.
 fn is_loopback(image: &ImageReference) -> bool {
     let url = Url::parse(&format!("https://{}/", image.registry()));
-    url.is_ok_and(|url| url.host().is_some_and(|host| journeyman_outgoing::is_loopback(&host)))
+    url.is_ok_and(|url| url.host().is_some_and(|host| journeyman_order::is_loopback(&host)))
 }
 
 /// Runs a program and gives what it printed. `failed` makes an error of what it said.

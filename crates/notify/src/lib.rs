@@ -74,10 +74,8 @@ impl Notifier {
     /// One that reaches its address as the settings of `[network]` say.
     pub fn new(settings: NotificationSettings, outgoing: &OutgoingNetwork) -> Result<Self, InvalidOutgoing> {
         // An address that sends us elsewhere is not the one of the settings.
-        let client = journeyman_outgoing::client_builder(outgoing)?
-            .timeout(WITHIN)
-            .redirect(reqwest::redirect::Policy::none());
-        Ok(Self { settings, client: journeyman_outgoing::build(client)? })
+        let client = journeyman_outgoing::client(outgoing, |builder| builder.timeout(WITHIN))?;
+        Ok(Self { settings, client })
     }
 
     /// Sends it, and tries again after pauses. Whether it was taken.

@@ -7,11 +7,11 @@
 mod connect;
 
 pub use connect::connect_through;
-pub use journeyman_order::is_loopback;
 
 use std::sync::{Arc, OnceLock};
 
-use reqwest::{Certificate, ClientBuilder, NoProxy, Proxy};
+use reqwest::redirect::Policy;
+use reqwest::{Certificate, Client, ClientBuilder, NoProxy, Proxy};
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
@@ -26,33 +26,35 @@ const LOOPBACK: &str = "localhost,127.0.0.0/8,::1";
 
 /// Why `network.ca_file` or the proxy cannot be used. Says nothing of a password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum InvalidOutgoing {
-    #[error("network.ca_file: {file}: {because}")]
-    Certificates { file: String, because: String },
-    #[error("HTTPS_PROXY: {0}")]
-    Proxy(String),
-    #[error("no HTTPS on this machine, are its root certificates there? {0}")]
-    Client(String),
-}
+#[error("{0}")]
+pub struct InvalidOutgoing(String);
 
-/// What all clients begin with. Nothing is taken from the environment: whoever reads the settings did that. In the clear
-/// nothing goes through the proxy: what is not HTTPS is near.
+/// A client, with what is `added` to what all begin with. It follows no redirect: what it says is for the address that it was
+/// given.
 ///
 /// # Errors
-/// When certificates or proxy cannot be used.
-pub fn client_builder(outgoing: &OutgoingNetwork) -> Result<ClientBuilder, InvalidOutgoing> {
-    let mut builder = reqwest::Client::builder().no_proxy();
+/// When certificates or proxy cannot be used, or there is no TLS to be had with them.
+pub fn client(
+    outgoing: &OutgoingNetwork,
+    added: impl FnOnce(ClientBuilder) -> ClientBuilder,
+) -> Result<Client, InvalidOutgoing> {
+    let built = added(client_builder(outgoing)?).build();
+    built.map_err(|error| no_tls(&innermost(&error)))
+}
+
+/// Nothing is taken from the environment: whoever reads the settings did that. In the clear nothing goes through the proxy:
+/// what is not HTTPS is near.
+fn client_builder(outgoing: &OutgoingNetwork) -> Result<ClientBuilder, InvalidOutgoing> {
+    let mut builder = Client::builder().no_proxy().redirect(Policy::none());
     if let Some(trusted) = &outgoing.trusted {
-        let wrong = |because: String| InvalidOutgoing::Certificates {
-            file: trusted.file.display().to_string(),
-            because,
-        };
         let is_readable =
             |one: &CertificateDer<'_>| RootCertStore::empty().add(one.clone().into_owned()).is_ok();
         let all = CertificateDer::pem_slice_iter(&trusted.pem).filter_map(Result::ok).filter(is_readable);
         let certificates: Vec<Certificate> = all.filter_map(|one| Certificate::from_der(&one).ok()).collect();
         if certificates.is_empty() {
-            return Err(wrong("no certificate in it can be read; it has to be PEM".to_owned()));
+            let file = trusted.file.display();
+            let why = "no certificate in it can be read; it has to be PEM";
+            return Err(InvalidOutgoing(format!("network.ca_file: {file}: {why}")));
         }
         for certificate in certificates {
             builder = builder.add_root_certificate(certificate);
@@ -62,7 +64,8 @@ pub fn client_builder(outgoing: &OutgoingNetwork) -> Result<ClientBuilder, Inval
     }
     if let Some(proxy) = &outgoing.proxy {
         let through = Proxy::https(proxy.url.clone());
-        let mut through = through.map_err(|error| InvalidOutgoing::Proxy(error.without_url().to_string()))?;
+        let wrong = |error: reqwest::Error| InvalidOutgoing(format!("HTTPS_PROXY: {}", error.without_url()));
+        let mut through = through.map_err(wrong)?;
         if let RegistryCredential::Password { user, password } = &proxy.credential {
             through = through.basic_auth(user, password.expose_secret());
         }
@@ -88,15 +91,11 @@ fn system_tls() -> Result<ClientConfig, InvalidOutgoing> {
         tls.alpn_protocols = [&b"h2"[..], b"http/1.1"].map(<[u8]>::to_vec).into();
         Ok(tls)
     };
-    SYSTEM.get_or_init(read).clone().map_err(InvalidOutgoing::Client)
+    SYSTEM.get_or_init(read).clone().map_err(|error| no_tls(&error))
 }
 
-/// Builds a client.
-///
-/// # Errors
-/// When there is no TLS to be had with these certificates.
-pub fn build(builder: ClientBuilder) -> Result<reqwest::Client, InvalidOutgoing> {
-    builder.build().map_err(|error| InvalidOutgoing::Client(innermost(&error)))
+fn no_tls(why: &str) -> InvalidOutgoing {
+    InvalidOutgoing(format!("no HTTPS on this machine, are its root certificates there? {why}"))
 }
 
 /// The reason behind an error. The outermost one only says that something failed, and may name the address.
@@ -113,7 +112,7 @@ pub fn innermost(error: &dyn std::error::Error) -> String {
 /// # Errors
 /// Says what is wrong with which key.
 pub fn check(outgoing: &OutgoingNetwork) -> Result<(), InvalidOutgoing> {
-    build(client_builder(outgoing)?).map(drop)
+    client(outgoing, |builder| builder).map(drop)
 }
 
 #[cfg(test)]

@@ -68,11 +68,10 @@ impl SpanExporter {
             headers.insert(HeaderName::try_from(name).map_err(|_| wrong())?, value);
         }
         // An address that sends us elsewhere is not the one of the settings, and is not shown their headers.
-        let client = journeyman_outgoing::client_builder(outgoing)?
-            .default_headers(headers)
-            .timeout(WITHIN)
-            .redirect(reqwest::redirect::Policy::none());
-        Ok(Self { settings, client: journeyman_outgoing::build(client)? })
+        let client = journeyman_outgoing::client(outgoing, |builder| {
+            builder.default_headers(headers).timeout(WITHIN)
+        })?;
+        Ok(Self { settings, client })
     }
 
     /// Sends them, and counts what became of them.

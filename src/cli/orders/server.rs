@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use reqwest::redirect::Policy;
 use reqwest::{Client, Method, StatusCode};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
@@ -114,8 +113,7 @@ impl RunningServer {
             ))
             .into());
         }
-        let client =
-            crate::outgoing::client_builder(&outgoing)?.timeout(DEADLINE).redirect(Policy::none()).build()?;
+        let client = crate::outgoing::client(&outgoing, |builder| builder.timeout(DEADLINE))?;
         Ok(Self { client, address: address.trim_end_matches('/').to_owned(), token })
     }
 

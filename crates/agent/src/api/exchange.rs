@@ -250,15 +250,12 @@ impl ModelApi {
 }
 
 fn client(outgoing: &OutgoingNetwork, limits: ApiLimits) -> Result<Client, String> {
-    let builder = journeyman_outgoing::client_builder(outgoing).map_err(|error| error.to_string())?;
-    let builder = builder
-        .connect_timeout(limits.connect)
-        // The key goes where the settings say, and nowhere else.
-        .redirect(reqwest::redirect::Policy::none())
+    journeyman_outgoing::client(outgoing, |builder| {
         // Each request may cost: the order says when to ask again.
-        .retry(reqwest::retry::never())
-        .user_agent(concat!("journeyman/", env!("CARGO_PKG_VERSION")));
-    journeyman_outgoing::build(builder).map_err(|error| error.to_string())
+        let once = builder.connect_timeout(limits.connect).retry(reqwest::retry::never());
+        once.user_agent(concat!("journeyman/", env!("CARGO_PKG_VERSION")))
+    })
+    .map_err(|error| error.to_string())
 }
 
 fn silence(idle: Duration) -> String {

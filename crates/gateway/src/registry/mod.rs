@@ -194,15 +194,11 @@ impl RegistryUpstream {
         let proxy = self.0.outgoing.proxy.as_ref();
         let proxy = proxy.and_then(|proxy| HostName::parse(proxy.url.host_str()?).ok());
         let resolver = CheckedResolver { reach: reach.clone(), rule: Arc::new(rule), proxy };
-        let builder =
-            journeyman_outgoing::client_builder(&self.0.outgoing).map_err(|error| error.to_string())?;
-        let builder = builder
-            .redirect(reqwest::redirect::Policy::none())
-            .referer(false)
-            .dns_resolver(Arc::new(resolver))
-            .connect_timeout(CONNECT_TIMEOUT)
-            .read_timeout(READ_TIMEOUT);
-        journeyman_outgoing::build(builder).map_err(|error| error.to_string())
+        let client = journeyman_outgoing::client(&self.0.outgoing, |builder| {
+            let builder = builder.referer(false).dns_resolver(Arc::new(resolver));
+            builder.connect_timeout(CONNECT_TIMEOUT).read_timeout(READ_TIMEOUT)
+        });
+        client.map_err(|error| error.to_string())
     }
 
     /// What is taken out of answers, should the registry repeat it.

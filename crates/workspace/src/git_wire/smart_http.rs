@@ -18,7 +18,7 @@ use futures_util::stream;
 use git2::Oid;
 use git2::transport::{Service, SmartSubtransport, SmartSubtransportStream, Transport};
 use reqwest::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, LOCATION};
-use reqwest::{Body, Client, Response, StatusCode, redirect};
+use reqwest::{Body, Client, Response, StatusCode};
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::runtime::Runtime;
 use url::Url;
@@ -112,16 +112,13 @@ impl SmartHttp {
     }
 
     fn new(wire: &GitWire<'_>) -> Result<Self, String> {
-        let client = journeyman_outgoing::client_builder(wire.outgoing)
-            .map(|builder| {
-                builder.redirect(redirect::Policy::none()).user_agent(USER_AGENT).connect_timeout(CONNECT)
-            })
-            .and_then(journeyman_outgoing::build)
-            .map_err(|error| error.to_string())?;
+        let client = journeyman_outgoing::client(wire.outgoing, |builder| {
+            builder.user_agent(USER_AGENT).connect_timeout(CONNECT)
+        });
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let now = Instant::now();
         Ok(Self {
-            client,
+            client: client.map_err(|error| error.to_string())?,
             runtime: runtime.map_err(|error| format!("no runtime: {error}"))?,
             url: wire.url.clone(),
             token: wire.token.cloned(),

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, Response, redirect};
+use reqwest::{Client, Response};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 use serde_json::json;
@@ -345,20 +345,14 @@ struct Clients {
 
 impl Clients {
     fn new(server: &LargeFileServer<'_>) -> Result<Self, String> {
-        let said = |error: journeyman_outgoing::InvalidOutgoing| error.to_string();
-        let begun = || {
-            let builder = journeyman_outgoing::client_builder(server.outgoing).map_err(said)?;
-            let builder = builder.redirect(redirect::Policy::none()).user_agent("journeyman");
-            Ok::<_, String>(builder.connect_timeout(CONNECT).read_timeout(SILENCE))
+        let client = |is_far: bool| {
+            let client = journeyman_outgoing::client(server.outgoing, |builder| {
+                let builder = builder.user_agent("journeyman").connect_timeout(CONNECT).read_timeout(SILENCE);
+                if is_far { builder.dns_resolver(Arc::new(ElsewhereResolver)) } else { builder }
+            });
+            client.map_err(|error| error.to_string())
         };
-        let elsewhere = match is_loopback(&server.url) {
-            true => begun()?,
-            false => begun()?.dns_resolver(Arc::new(ElsewhereResolver)),
-        };
-        Ok(Self {
-            server: journeyman_outgoing::build(begun()?).map_err(said)?,
-            elsewhere: journeyman_outgoing::build(elsewhere).map_err(said)?,
-        })
+        Ok(Self { server: client(false)?, elsewhere: client(!is_loopback(&server.url))? })
     }
 }
 

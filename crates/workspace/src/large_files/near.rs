@@ -24,7 +24,7 @@ impl Resolve for ElsewhereResolver {
 }
 
 pub(super) fn is_loopback(url: &Url) -> bool {
-    url.host().is_some_and(|host| journeyman_outgoing::is_loopback(&host))
+    url.host().is_some_and(|host| journeyman_order::is_loopback(&host))
 }
 
 pub(super) fn is_near(url: &Url) -> bool {

@@ -97,7 +97,11 @@ pub(crate) async fn pull(
         let now = free(folder);
         let bytes = before.bytes.saturating_sub(now.bytes);
         tell(PullStep::Unpack, bytes, None);
+        // Others write on the disk, too: what it lost may be theirs.
         check(ImageSize { bytes, entries: before.entries.saturating_sub(now.entries) }, settings.most)
+            .map_err(|error| {
+                ImageError::new(ImageFault::Temporary, format!("{error}. It is tried again later"))
+            })
     };
     settings.unpack(image, folder, &watch).await?;
     let root = folder.join("image/root");

@@ -211,9 +211,8 @@ impl ImageStore {
             Ok(pulled) => pulled,
             Err(error) => {
                 // Only a download that broke off is of use. The next pull removes what cannot be removed now.
-                if error.fault() != ImageFault::Temporary {
-                    let _ = remove_all(&folder);
-                }
+                let is_passing = error.fault() == ImageFault::Temporary;
+                let _ = remove_all(if is_passing { &made } else { &folder });
                 return Err(error);
             }
         };
@@ -287,8 +286,11 @@ fn digests_in(folder: &Path) -> Result<Vec<ImageDigest>, ImageError> {
 /// Removes a folder with all that is in it. The system's `rm` goes down as deep as folders lie, and follows no link.
 fn remove_all(path: &Path) -> Result<(), ImageError> {
     let run = |program: &str, how: &[&str]| Command::new(program).args(how).arg("--").arg(path).output();
-    // An unpacked folder can forbid it.
-    let done = run("chmod", &["-Rf", "u+rwX"]).and_then(|_| run("rm", &["-rf"]));
+    let mut done = run("rm", &["-rf"]);
+    if done.as_ref().is_ok_and(|done| !done.status.success()) {
+        // An unpacked folder can forbid it.
+        done = run("chmod", &["-Rf", "u+rwX"]).and_then(|_| run("rm", &["-rf"]));
+    }
     let done = done.map_err(|error| ImageError::machine(path, error))?;
     match done.status.success() {
         true => Ok(()),

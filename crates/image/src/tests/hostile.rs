@@ -124,7 +124,8 @@ async fn what_is_too_large_is_refused_and_nothing_of_it_stays() {
     for (tag, layer) in [("many", TestLayer::gzip(many)), ("bomb", TestLayer::gzip(bomb)), ("large", large)] {
         let name = registry.push("x", tag, &TestImage::new(vec![layer])).await;
         let error = pulled(&store, &name).await.unwrap_err();
-        assert_eq!(error.fault(), ImageFault::Image, "{error}");
+        // By what the disk lost meanwhile it is not known whose that was.
+        assert!(matches!(error.fault(), ImageFault::Image | ImageFault::Temporary), "{error}");
         assert!(error.to_string().contains("is too large: at most "), "{tag}: {error}");
     }
     assert_eq!(store.bytes(), 0);

@@ -33,14 +33,12 @@ mod root;
 mod seccomp;
 mod shared_network;
 mod spawner;
-mod start;
 mod toolchains;
 
 #[cfg(test)]
 mod tests;
 
 use std::ffi::OsString;
-use std::fmt::Debug;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -57,43 +55,27 @@ pub use program::RootTrial;
 pub use root::{JobRoot, ProgramOwner};
 pub use shared_network::SharedNetwork;
 
-use bubblewrap::Bubblewrap;
 use cgroup::CgroupParent;
-use egress::ListenerHandler;
 use journeyman_metrics::metrics;
 use journeyman_order::Exit;
-use no_sandbox::NoSandbox;
 use readable_paths::ReadablePaths;
 
 /// Runs jobs behind walls. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Sandbox {
-    backend: Arc<dyn IsolationBackend>,
+    backend: Arc<IsolationBackend>,
     /// What no job goes over, whatever it was given.
     limits: JobLimits,
 }
 
-/// What the walls are made of: the whole of what a program that makes them has to be able to do.
-#[async_trait::async_trait]
-trait IsolationBackend: Debug + Send + Sync {
-    /// Its name in the settings.
-    fn mode(&self) -> IsolationMode;
-
-    /// What it shows to every job.
-    fn reads(&self) -> &ReadablePaths;
-
-    /// What holds a job here, for people.
-    fn describe(&self) -> String;
-
-    /// Whether a job's memory and processes are bounded, and not only watched.
-    fn is_bounded(&self) -> bool;
-
-    /// A socket for a job that is going to be run by it.
-    fn egress_socket(&self, serve: ListenerHandler) -> std::io::Result<EgressSocket>;
-
-    /// Runs a job that has been checked to its end, and to the end of all that it started; also when the future is
-    /// dropped.
-    async fn run(&self, job: Job, sink: &mut dyn Sink) -> Result<JobExit, SandboxError>;
+/// What jobs are run with on this machine.
+#[derive(Debug)]
+struct IsolationBackend {
+    /// What makes the walls; none in the mode `none`.
+    bubblewrap: Option<PathBuf>,
+    /// What is shown to every job.
+    reads: ReadablePaths,
+    groups: Option<CgroupParent>,
 }
 
 /// How a job ended, but for its time.
@@ -121,10 +103,13 @@ impl Sandbox {
     ) -> Result<Self, SandboxError> {
         spawner::keep_what_was_inherited()
             .map_err(|source| SandboxError::io("look at the open files of this process", source))?;
-        let backend: Arc<dyn IsolationBackend> = match mode {
-            IsolationMode::None => Arc::new(NoSandbox::new(reads, groups)),
-            IsolationMode::Bubblewrap => Arc::new(Bubblewrap::new(reads, groups)?),
+        let bubblewrap = match mode {
+            IsolationMode::None => None,
+            IsolationMode::Bubblewrap => {
+                Some(program::find("bwrap", reads.search_path()).ok_or(SandboxError::Missing)?)
+            }
         };
+        let backend = Arc::new(IsolationBackend { bubblewrap, reads, groups });
         let sandbox = Self { backend, limits: JobLimits::default() };
         sandbox.check().await?;
         Ok(sandbox)
@@ -143,17 +128,24 @@ impl Sandbox {
 
     /// Which walls these are. Said on every receipt.
     pub fn mode(&self) -> IsolationMode {
-        self.backend.mode()
+        match self.backend.bubblewrap {
+            Some(_) => IsolationMode::Bubblewrap,
+            None => IsolationMode::None,
+        }
     }
 
     /// What holds a job on this machine, in a line for people.
     pub fn describe_isolation(&self) -> String {
-        self.backend.describe()
+        let groups = self.backend.groups.as_ref();
+        match self.mode() {
+            IsolationMode::Bubblewrap => bubblewrap::describe(groups),
+            IsolationMode::None => no_sandbox::describe(groups),
+        }
     }
 
     /// Whether there are walls, and a job's memory and processes are bounded, and not only watched.
     pub fn is_bounded(&self) -> bool {
-        self.backend.is_bounded()
+        self.backend.bubblewrap.is_some() && self.backend.groups.is_some()
     }
 
     /// A socket for one job's [`SandboxNetwork::Gateway`]. Before the job begins, `serve` is given what listens there, set not
@@ -165,9 +157,11 @@ impl Sandbox {
         &self,
         serve: impl FnOnce(TcpListener) + Send + Sync + 'static,
     ) -> Result<EgressSocket, SandboxError> {
-        self.backend
-            .egress_socket(Box::new(serve))
-            .map_err(|source| SandboxError::io("listen on the loopback", source))
+        match self.mode() {
+            IsolationMode::Bubblewrap => Ok(EgressSocket::inside(Box::new(serve))),
+            IsolationMode::None => EgressSocket::on_this_host(Box::new(serve))
+                .map_err(|source| SandboxError::io("listen on the loopback", source)),
+        }
     }
 
     /// A network for several jobs, in which these names lead to its loopback.
@@ -195,7 +189,10 @@ impl Sandbox {
         job.check()?;
         job.limits = job.limits.at_most(self.limits);
         let begun = Instant::now();
-        let ran = self.backend.run(job, sink).await;
+        let ran = match &self.backend.bubblewrap {
+            Some(bubblewrap) => bubblewrap::run(bubblewrap, &self.backend, job, sink).await,
+            None => no_sandbox::run(&self.backend, job, sink).await,
+        };
         metrics().sandbox_started(ran.is_ok());
         let JobExit { exit, output_cut, limit } = ran?;
         Ok(JobResult { exit, duration: begun.elapsed(), output_cut, limit })
@@ -239,15 +236,17 @@ impl Sandbox {
         let mut job = Job::probe(&home);
         job.program = ["rm", "gone"].map(Into::into).to_vec();
         job.layers = vec![LayerStack { at: home, lower: vec![lower], upper, work }];
+        self.try_job(job).await
+    }
+
+    async fn try_job(&self, job: Job) -> Result<(), SandboxError> {
         let mut said = CollectedOutput::default();
         let ended = self.run(job, &mut said).await?;
-        match ended.exit {
-            Exit::Code(0) => Ok(()),
-            exit @ (Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut) => {
-                let said = format!("{exit}: {}", String::from_utf8_lossy(&said.stderr).trim());
-                Err(SandboxError::Unusable { said })
-            }
+        if ended.exit == Exit::Code(0) {
+            return Ok(());
         }
+        let said = format!("{}: {}", ended.exit, String::from_utf8_lossy(&said.stderr).trim());
+        Err(SandboxError::Unusable { said })
     }
 
     /// Whether a program would be found, before anything is run. One that lies in a job's own folders is not looked at.
@@ -255,7 +254,7 @@ impl Sandbox {
     /// # Errors
     /// [`SandboxError::NoProgram`].
     pub fn find(&self, named: &str) -> Result<(), SandboxError> {
-        program::is_there(named.as_ref(), self.backend.reads())
+        program::is_there(named.as_ref(), &self.backend.reads)
     }
 
     /// How to find out whether a program of this machine's can be started in a root of a job's own.
@@ -268,19 +267,19 @@ impl Sandbox {
             None => program.exists().then(|| program.to_owned()),
         };
         let found = found.ok_or_else(|| SandboxError::NoProgram { program: program.to_owned() })?;
-        Ok(RootTrial::of(&found, self.backend.reads()))
+        Ok(RootTrial::of(&found, &self.backend.reads))
     }
 
     /// Where the program of this name is that jobs would start.
     pub fn locate(&self, name: &str) -> Option<PathBuf> {
-        program::find(name, self.backend.reads().search_path())
+        program::find(name, self.backend.reads.search_path())
     }
 
     /// The variables for a program of this machine that is started outside of the walls, only to say which it is: those of
     /// jobs, with the machine's own home. This process's others may be secrets.
     pub fn host_environment(&self) -> Vec<(String, OsString)> {
         let home = std::env::var_os("HOME").unwrap_or_else(|| "/".into());
-        self.backend.reads().own_environment().all(Path::new(&home), &std::env::temp_dir(), &[])
+        self.backend.reads.own_environment().all(Path::new(&home), &std::env::temp_dir(), &[])
     }
 
     /// The walls are tried before anything is trusted to them.
@@ -291,16 +290,9 @@ impl Sandbox {
                 source,
             )
         })?;
-        let job = Job::probe(place.path());
-        let mut said = CollectedOutput::default();
-        match self.run(job, &mut said).await {
-            Ok(ended) if ended.exit == Exit::Code(0) => Ok(()),
-            Ok(ended) => {
-                let said = format!("{}: {}", ended.exit, String::from_utf8_lossy(&said.stderr).trim());
-                Err(SandboxError::Unusable { said })
-            }
+        match self.try_job(Job::probe(place.path())).await {
             Err(SandboxError::NotStarted { said, .. }) => Err(SandboxError::Unusable { said }),
-            Err(other) => Err(other),
+            tried => tried,
         }
     }
 }

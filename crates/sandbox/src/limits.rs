@@ -11,44 +11,35 @@ use journeyman_order::{Exit, JobLimits};
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-/// How a job's limits are held where the system keeps them for each process. In which way each of the others is held
-/// is said by [`super::Sandbox::describe_isolation`].
-pub(super) trait InheritedLimits {
-    /// Has the process and all that it starts be under the limits that the system keeps for each process by itself.
-    fn inherited_by(&self, command: &mut Command);
-
-    /// The limit that a job's end itself tells of: SIGXFSZ, by itself or as a shell and bubblewrap tell it.
-    fn told_by(&self, exit: Exit) -> Option<ExceededLimit>;
+/// Has the process and all that it starts be under the limits that the system keeps for each process by itself. In which way
+/// each of the others is held is said by [`super::Sandbox::describe_isolation`].
+#[allow(unsafe_code)]
+pub(super) fn inherited_by(limits: &JobLimits, command: &mut Command) {
+    // One byte, not none: a core of no size is still piped to a handler of the host's, where it has one.
+    let each =
+        [(Resource::Core, 1), (Resource::Fsize, limits.largest_file), (Resource::Nofile, limits.open_files)]
+            .map(|(resource, most)| {
+                let most = getrlimit(resource).maximum.map_or(most, |now| now.min(most));
+                (resource, Rlimit { current: Some(most), maximum: Some(most) })
+            });
+    let set = move || -> io::Result<()> {
+        for (resource, limit) in &each {
+            setrlimit(*resource, *limit)?;
+        }
+        Ok(())
+    };
+    // SAFETY: only setrlimit is called.
+    unsafe { command.pre_exec(set) };
 }
 
-impl InheritedLimits for JobLimits {
-    #[allow(unsafe_code)]
-    fn inherited_by(&self, command: &mut Command) {
-        // One byte, not none: a core of no size is still piped to a handler of the host's, where it has one.
-        let each =
-            [(Resource::Core, 1), (Resource::Fsize, self.largest_file), (Resource::Nofile, self.open_files)]
-                .map(|(resource, most)| {
-                    let most = getrlimit(resource).maximum.map_or(most, |now| now.min(most));
-                    (resource, Rlimit { current: Some(most), maximum: Some(most) })
-                });
-        let set = move || -> io::Result<()> {
-            for (resource, limit) in &each {
-                setrlimit(*resource, *limit)?;
-            }
-            Ok(())
-        };
-        // SAFETY: only setrlimit is called.
-        unsafe { command.pre_exec(set) };
-    }
-
-    fn told_by(&self, exit: Exit) -> Option<ExceededLimit> {
-        let too_large = match exit {
-            Exit::Code(code) => code == 128 + libc::SIGXFSZ,
-            Exit::Signal(signal) => signal == libc::SIGXFSZ,
-            Exit::TimedOut => false,
-        };
-        too_large.then_some(ExceededLimit::LargestFile(self.largest_file))
-    }
+/// The limit that a job's end itself tells of: SIGXFSZ, by itself or as a shell and bubblewrap tell it.
+pub(super) fn told_by(limits: &JobLimits, exit: Exit) -> Option<ExceededLimit> {
+    let too_large = match exit {
+        Exit::Code(code) => code == 128 + libc::SIGXFSZ,
+        Exit::Signal(signal) => signal == libc::SIGXFSZ,
+        Exit::TimedOut => false,
+    };
+    too_large.then_some(ExceededLimit::LargestFile(limits.largest_file))
 }
 
 /// The limit that a job ran into, with what it was.
@@ -80,20 +71,16 @@ impl fmt::Display for ExceededLimit {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Processes(most) => write!(out, "wanted more than {most} processes and threads at once"),
-            Self::Memory(most) => write!(out, "wanted more than {} of memory", ByteSize(*most)),
-            Self::LargestFile(most) => write!(out, "wanted a file of more than {}", ByteSize(*most)),
-            Self::Disk(most) => write!(out, "wanted more than {} of disk", ByteSize(*most)),
+            Self::Memory(most) => write!(out, "wanted more than {} of memory", size(*most)),
+            Self::LargestFile(most) => write!(out, "wanted a file of more than {}", size(*most)),
+            Self::Disk(most) => write!(out, "wanted more than {} of disk", size(*most)),
         }
     }
 }
 
-struct ByteSize(u64);
-
-impl fmt::Display for ByteSize {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            bytes if bytes % GIB == 0 => write!(out, "{} GiB", bytes / GIB),
-            bytes => write!(out, "{} MiB", bytes.div_ceil(MIB)),
-        }
+fn size(bytes: u64) -> String {
+    match bytes % GIB {
+        0 => format!("{} GiB", bytes / GIB),
+        _ => format!("{} MiB", bytes.div_ceil(MIB)),
     }
 }

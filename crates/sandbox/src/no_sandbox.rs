@@ -1,7 +1,6 @@
 //! The mode `none`: the same job without walls. What ends with it is its process group, and its control group where
 //! one can be made.
 
-use std::io;
 use std::path::Path;
 
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -9,11 +8,9 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use super::cgroup::CgroupParent;
 use super::copy_output::ProcessOutcome;
 use super::limit_watcher::LimitWatcher;
-use super::limits::InheritedLimits as _;
-use super::readable_paths::ReadablePaths;
 use super::{
-    EgressSocket, IsolationBackend, IsolationMode, Job, JobExit, SandboxError, SandboxNetwork, Sink, cgroup,
-    copy_output, program, spawner,
+    IsolationBackend, Job, JobExit, SandboxError, SandboxNetwork, Sink, cgroup, copy_output, limits, program,
+    spawner,
 };
 use journeyman_order::Exit;
 
@@ -30,91 +27,63 @@ impl Drop for ProcessGroup {
     }
 }
 
-/// No walls, but what limits the system keeps for each process, and a control group where one can be made.
-#[derive(Debug)]
-pub(super) struct NoSandbox {
-    reads: ReadablePaths,
-    groups: Option<CgroupParent>,
+/// What limits the system keeps for each process, and a control group where one can be made, for people.
+pub(super) fn describe(groups: Option<&CgroupParent>) -> String {
+    let counted = match groups.map(|groups| groups.version) {
+        Some(version) => format!("processes and memory bounded by {version}"),
+        None => format!("processes and memory not bounded, {}", cgroup::NO_GROUPS),
+    };
+    format!("none: no isolation; size and number of files bounded; {counted}; disk watched")
 }
 
-impl NoSandbox {
-    pub(super) fn new(reads: ReadablePaths, groups: Option<CgroupParent>) -> Self {
-        Self { reads, groups }
+/// Runs a job that has been checked to its end, and to the end of its process group; also when the future is dropped.
+pub(super) async fn run(
+    backend: &IsolationBackend,
+    mut job: Job,
+    sink: &mut dyn Sink,
+) -> Result<JobExit, SandboxError> {
+    if job.relocation.is_some() {
+        return Err(SandboxError::BadJob("without a sandbox, folders are seen where they are".to_owned()));
     }
-}
-
-#[async_trait::async_trait]
-impl IsolationBackend for NoSandbox {
-    fn mode(&self) -> IsolationMode {
-        IsolationMode::None
+    if job.root.is_some() || job.joins.is_some() {
+        return Err(SandboxError::BadJob(
+            "without a sandbox a job sees the system and its network".to_owned(),
+        ));
     }
-
-    fn reads(&self) -> &ReadablePaths {
-        &self.reads
-    }
-
-    fn describe(&self) -> String {
-        let counted = match self.groups.as_ref().map(|groups| groups.version) {
-            Some(version) => format!("processes and memory bounded by {version}"),
-            None => format!("processes and memory not bounded, {}", super::cgroup::NO_GROUPS),
-        };
-        format!("none: no isolation; size and number of files bounded; {counted}; disk watched")
-    }
-
-    fn is_bounded(&self) -> bool {
-        false
-    }
-
-    fn egress_socket(&self, serve: super::ListenerHandler) -> io::Result<EgressSocket> {
-        EgressSocket::on_this_host(serve)
-    }
-
-    async fn run(&self, mut job: Job, sink: &mut dyn Sink) -> Result<JobExit, SandboxError> {
-        if job.relocation.is_some() {
-            return Err(SandboxError::BadJob(
-                "without a sandbox, folders are seen where they are".to_owned(),
-            ));
+    let temporary = job.home.join("tmp");
+    std::fs::create_dir_all(&temporary)
+        .map_err(|source| SandboxError::io(format!("make the folder {temporary:?}"), source))?;
+    let started = program::locate(&job, &backend.reads)?;
+    let mut command = spawner::command(&started);
+    command
+        .args(job.program.iter().skip(1))
+        .current_dir(&job.directory)
+        .envs(backend.reads.own_environment().all(&job.home, &temporary, &job.search))
+        .envs(&job.environment)
+        .process_group(0);
+    spawner::piped(&mut command, !job.stdin.is_empty());
+    limits::inherited_by(&job.limits, &mut command);
+    let group = cgroup::entered(backend.groups.as_ref(), &job.limits, &mut command)?;
+    match std::mem::replace(&mut job.network, SandboxNetwork::None) {
+        SandboxNetwork::Gateway(socket) => {
+            socket.open_on_this_host().map_err(|source| SandboxError::io("listen on the loopback", source))?
         }
-        if job.root.is_some() || job.joins.is_some() {
-            return Err(SandboxError::BadJob(
-                "without a sandbox a job sees the system and its network".to_owned(),
-            ));
-        }
-        let temporary = job.home.join("tmp");
-        std::fs::create_dir_all(&temporary)
-            .map_err(|source| SandboxError::io(format!("make the folder {temporary:?}"), source))?;
-        let started = program::locate(&job, &self.reads)?;
-        let mut command = spawner::command(&started);
-        command
-            .args(job.program.iter().skip(1))
-            .current_dir(&job.directory)
-            .envs(self.reads.own_environment().all(&job.home, &temporary, &job.search))
-            .envs(&job.environment)
-            .process_group(0);
-        spawner::piped(&mut command, !job.stdin.is_empty());
-        job.limits.inherited_by(&mut command);
-        let group = cgroup::entered(self.groups.as_ref(), &job.limits, &mut command)?;
-        match std::mem::replace(&mut job.network, SandboxNetwork::None) {
-            SandboxNetwork::Gateway(socket) => socket
-                .open_on_this_host()
-                .map_err(|source| SandboxError::io("listen on the loopback", source))?,
-            SandboxNetwork::None | SandboxNetwork::Host => {}
-        }
-        let mut child = spawner::spawn(command).await.map_err(|error| SandboxError::NotStarted {
-            program: Path::new(&started).to_owned(),
-            said: error.to_string(),
-        })?;
-        let number = child.id().and_then(|id| i32::try_from(id).ok());
-        let leader = ProcessGroup(number.and_then(Pid::from_raw));
-        let reached = LimitWatcher::over(&job).reached(group.as_ref());
-        let pumped = copy_output::pump(&mut child, &job.stdin, sink, job.timeout, job.most_output, reached)
-            .await
-            .map_err(|source| SandboxError::io("wait for a process", source))?;
-        drop(leader);
-        let exit = exit(&pumped);
-        let limit = cgroup::ended(group, &pumped).await.or_else(|| job.limits.told_by(exit));
-        Ok(JobExit { exit, output_cut: pumped.output_cut, limit })
+        SandboxNetwork::None | SandboxNetwork::Host => {}
     }
+    let mut child = spawner::spawn(command).await.map_err(|error| SandboxError::NotStarted {
+        program: Path::new(&started).to_owned(),
+        said: error.to_string(),
+    })?;
+    let number = child.id().and_then(|id| i32::try_from(id).ok());
+    let leader = ProcessGroup(number.and_then(Pid::from_raw));
+    let reached = LimitWatcher::over(&job).reached(group.as_ref());
+    let pumped = copy_output::pump(&mut child, &job.stdin, sink, job.timeout, job.most_output, reached)
+        .await
+        .map_err(|source| SandboxError::io("wait for a process", source))?;
+    drop(leader);
+    let exit = exit(&pumped);
+    let limit = cgroup::ended(group, &pumped).await.or_else(|| limits::told_by(&job.limits, exit));
+    Ok(JobExit { exit, output_cut: pumped.output_cut, limit })
 }
 
 /// How a process ended, from what the system says of it.

@@ -5,23 +5,22 @@ mod status;
 
 use std::io::{self, PipeWriter, Write};
 use std::os::fd::AsRawFd;
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::Duration;
 
-use rustix::process::Pid;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 use tokio::process::Child;
 use tokio::runtime::Handle;
 
 use super::cgroup::{CgroupParent, JobCgroup};
 use super::limit_watcher::LimitWatcher;
-use super::limits::InheritedLimits as _;
 use super::no_sandbox::exit;
 use super::program::HostProgram;
-use super::readable_paths::ReadablePaths;
-use super::start::{STARTED_WITHIN, StderrTee, cleared};
 use super::{
-    EgressSocket, IsolationBackend, IsolationMode, Job, JobExit, SandboxError, SandboxNetwork, Sink, cgroup,
-    copy_output, layers, own_files, program, seccomp, spawner,
+    IsolationBackend, Job, JobExit, SandboxError, SandboxNetwork, Sink, cgroup, copy_output, layers, limits,
+    own_files, program, seccomp, spawner,
 };
 use arguments::{InheritedFiles, arguments};
 use journeyman_order::Exit;
@@ -29,6 +28,13 @@ use status::StatusPipe;
 
 /// How long a sandbox that nobody waits for may take to end by itself.
 const LAST_CHANCE: Duration = Duration::from_secs(2);
+/// A start takes a tenth of a second; this is for a machine that crawls. What makes the walls and says nothing is not
+/// waited for any longer.
+const STARTED_WITHIN: Duration = Duration::from_secs(if cfg!(test) { 15 } else { 60 });
+/// After the end of its first process the kernel clears a PID namespace at once; this is for a machine that crawls.
+const CLEARED_AFTER: Duration = Duration::from_secs(10);
+/// The end of what a failed start printed that goes into the error.
+const SAID: usize = 2_000;
 /// What is started first inside. bubblewrap ties the sandbox to us by `PR_SET_PDEATHSIG`, but only at the end of its
 /// preparations: were we killed in those milliseconds, the job would run on with nobody to end it. So somebody
 /// inside holds one end of a pipe whose other end only we have, and ends everything when that is gone. It is nobody's
@@ -43,122 +49,96 @@ ulimit -p "$processes" 2>/dev/null || ulimit -u "$processes" || exit 1
 ( { read -r _; kill -KILL -1; } <"/proc/self/fd/$lifeline" >/dev/null 2>&1 & )
 exec "$@"
 "#;
-/// bubblewrap, as it was found on this machine.
-#[derive(Debug)]
-pub(super) struct Bubblewrap {
-    program: PathBuf,
-    reads: ReadablePaths,
-    groups: Option<CgroupParent>,
+
+/// What holds a job here, for people.
+pub(super) fn describe(groups: Option<&CgroupParent>) -> String {
+    let refused = seccomp::how_many();
+    let counted = cgroup::told(groups);
+    format!(
+        "bubblewrap: user, PID, mount, network, IPC, UTS and cgroup namespaces of its own; no capabilities; \
+         {refused} system calls refused; size and number of files bounded; {counted}; disk watched"
+    )
 }
 
-impl Bubblewrap {
-    pub(super) fn new(reads: ReadablePaths, groups: Option<CgroupParent>) -> Result<Self, SandboxError> {
-        let program = program::find("bwrap", reads.search_path()).ok_or(SandboxError::Missing)?;
-        Ok(Self { program, reads, groups })
+/// Runs a job that has been checked to its end, and to the end of all that it started; also when the future is dropped.
+pub(super) async fn run(
+    bubblewrap: &Path,
+    backend: &IsolationBackend,
+    mut job: Job,
+    sink: &mut dyn Sink,
+) -> Result<JobExit, SandboxError> {
+    let program = program::locate(&job, &backend.reads)?;
+    let prepared = |source| SandboxError::io("prepare a sandbox", source);
+    own_files::make_home(&job.home)
+        .map_err(|source| SandboxError::io(format!("make {:?}", job.home), source))?;
+    let (status, told) = io::pipe().map_err(prepared)?;
+    let (held, lifeline) = io::pipe().map_err(prepared)?;
+    let mut files = InheritedFiles::default();
+    let of_host = HostProgram::of(&program, &job, &backend.reads);
+    let arguments =
+        arguments(&program, of_host.as_ref(), &backend.reads, &job, &mut files).map_err(prepared)?;
+    let arguments = files.hold("arguments", &arguments).map_err(prepared)?;
+    let mut command = spawner::command(bubblewrap);
+    command.arg("--args").arg(arguments).arg("--json-status-fd").arg(told.as_raw_fd().to_string());
+    command.args(["--", "/bin/sh", "-c", LIFELINE, "sh"]).arg(held.as_raw_fd().to_string());
+    command.arg(job.limits.processes.to_string());
+    match of_host {
+        Some(HostProgram { command: started, .. }) => command.args(started),
+        None => command.arg(&program),
+    };
+    command.args(job.program.iter().skip(1));
+    // What bubblewrap itself is started with can be read inside, as /proc/1/environ.
+    command.current_dir("/");
+    spawner::piped(&mut command, !job.stdin.is_empty());
+    files.open.extend([told.into(), held.into()]);
+    spawner::inherit(&mut command, files.open);
+    limits::inherited_by(&job.limits, &mut command);
+    let group = cgroup::entered(backend.groups.as_ref(), &job.limits, &mut command)?;
+    if let Some(network) = &job.joins {
+        network.joined_by(&mut command);
     }
-}
+    let stacks = job.layers.iter().chain(job.root.iter().map(|root| &root.layers));
+    layers::mounted_by(&mut command, stacks).map_err(|source| SandboxError::io("lay layers", source))?;
+    let status = StatusPipe::new(status).map_err(prepared)?;
 
-#[async_trait::async_trait]
-impl IsolationBackend for Bubblewrap {
-    fn mode(&self) -> IsolationMode {
-        IsolationMode::Bubblewrap
+    let not_started = |said: String| SandboxError::NotStarted { program: program.clone(), said };
+    // In a task of its own: one that is no longer wanted while it is being started has to be ended with care too.
+    let starting = tokio::spawn(async move {
+        let child = spawner::spawn(command).await?;
+        Ok::<_, io::Error>(BubblewrapProcess {
+            child: Some(child),
+            lifeline: Some(lifeline),
+            status: Some(status),
+            group,
+            runtime: Handle::current(),
+        })
+    });
+    let too_slow = |_| SandboxError::TooSlow { program: "bwrap", within: STARTED_WITHIN };
+    let started = tokio::time::timeout(STARTED_WITHIN, starting).await.map_err(too_slow)?;
+    let started = started.unwrap_or_else(|error| Err(io::Error::other(error)));
+    let mut running = started.map_err(|error| not_started(error.to_string()))?;
+    let network = std::mem::replace(&mut job.network, SandboxNetwork::None);
+    let begun = tokio::time::timeout(STARTED_WITHIN, running.begin(network)).await.map_err(too_slow)?;
+    let first = begun.map_err(prepared)?;
+    let Some(child) = &mut running.child else { return Err(not_started("it is gone".to_owned())) };
+    let mut tee = StderrTee::new(sink);
+    let reached = LimitWatcher::over(&job).with_first(first).reached(running.group.as_ref());
+    let pumped = copy_output::pump(child, &job.stdin, &mut tee, job.timeout, job.most_output, reached)
+        .await
+        .map_err(|source| SandboxError::io("wait for a sandbox", source))?;
+    let told = running.status.as_mut().map(StatusPipe::now).unwrap_or_default();
+    let group = running.group.take();
+    drop(running);
+    let said = tee.said();
+    if let Some(first) = told.first_process {
+        cleared(first).await;
     }
-
-    fn reads(&self) -> &ReadablePaths {
-        &self.reads
-    }
-
-    fn describe(&self) -> String {
-        let refused = seccomp::how_many();
-        let counted = cgroup::told(self.groups.as_ref());
-        format!(
-            "bubblewrap: user, PID, mount, network, IPC, UTS and cgroup namespaces of its own; no capabilities; \
-             {refused} system calls refused; size and number of files bounded; {counted}; disk watched"
-        )
-    }
-
-    fn is_bounded(&self) -> bool {
-        self.groups.is_some()
-    }
-
-    fn egress_socket(&self, serve: super::ListenerHandler) -> io::Result<EgressSocket> {
-        Ok(EgressSocket::inside(serve))
-    }
-
-    async fn run(&self, mut job: Job, sink: &mut dyn Sink) -> Result<JobExit, SandboxError> {
-        let program = program::locate(&job, &self.reads)?;
-        let prepared = |source| SandboxError::io("prepare a sandbox", source);
-        own_files::make_home(&job.home)
-            .map_err(|source| SandboxError::io(format!("make {:?}", job.home), source))?;
-        let (status, told) = io::pipe().map_err(prepared)?;
-        let (held, lifeline) = io::pipe().map_err(prepared)?;
-        let mut files = InheritedFiles::default();
-        let of_host = HostProgram::of(&program, &job, &self.reads);
-        let arguments =
-            arguments(&program, of_host.as_ref(), &self.reads, &job, &mut files).map_err(prepared)?;
-        let arguments = files.hold("arguments", &arguments).map_err(prepared)?;
-        let mut command = spawner::command(&self.program);
-        command.arg("--args").arg(arguments).arg("--json-status-fd").arg(told.as_raw_fd().to_string());
-        command.args(["--", "/bin/sh", "-c", LIFELINE, "sh"]).arg(held.as_raw_fd().to_string());
-        command.arg(job.limits.processes.to_string());
-        match of_host {
-            Some(HostProgram { command: started, .. }) => command.args(started),
-            None => command.arg(&program),
-        };
-        command.args(job.program.iter().skip(1));
-        // What bubblewrap itself is started with can be read inside, as /proc/1/environ.
-        command.current_dir("/");
-        spawner::piped(&mut command, !job.stdin.is_empty());
-        files.open.extend([told.into(), held.into()]);
-        spawner::inherit(&mut command, files.open);
-        job.limits.inherited_by(&mut command);
-        let group = cgroup::entered(self.groups.as_ref(), &job.limits, &mut command)?;
-        if let Some(network) = &job.joins {
-            network.joined_by(&mut command);
-        }
-        let stacks = job.layers.iter().chain(job.root.iter().map(|root| &root.layers));
-        layers::mounted_by(&mut command, stacks).map_err(|source| SandboxError::io("lay layers", source))?;
-        let status = StatusPipe::new(status).map_err(prepared)?;
-
-        let not_started = |said: String| SandboxError::NotStarted { program: program.clone(), said };
-        // In a task of its own: one that is no longer wanted while it is being started has to be ended with care too.
-        let starting = tokio::spawn(async move {
-            let child = spawner::spawn(command).await?;
-            Ok::<_, io::Error>(BubblewrapProcess {
-                child: Some(child),
-                lifeline: Some(lifeline),
-                status: Some(status),
-                group,
-                runtime: Handle::current(),
-            })
-        });
-        let too_slow = |_| SandboxError::TooSlow { program: "bwrap", within: STARTED_WITHIN };
-        let started = tokio::time::timeout(STARTED_WITHIN, starting).await.map_err(too_slow)?;
-        let started = started.unwrap_or_else(|error| Err(io::Error::other(error)));
-        let mut running = started.map_err(|error| not_started(error.to_string()))?;
-        let network = std::mem::replace(&mut job.network, SandboxNetwork::None);
-        let begun = tokio::time::timeout(STARTED_WITHIN, running.begin(network)).await.map_err(too_slow)?;
-        let first = begun.map_err(prepared)?;
-        let Some(child) = &mut running.child else { return Err(not_started("it is gone".to_owned())) };
-        let mut tee = StderrTee::new(sink);
-        let reached = LimitWatcher::over(&job).with_first(first).reached(running.group.as_ref());
-        let pumped = copy_output::pump(child, &job.stdin, &mut tee, job.timeout, job.most_output, reached)
-            .await
-            .map_err(|source| SandboxError::io("wait for a sandbox", source))?;
-        let told = running.status.as_mut().map(StatusPipe::now).unwrap_or_default();
-        let group = running.group.take();
-        drop(running);
-        let said = tee.said();
-        if let Some(first) = told.first_process {
-            cleared(first).await;
-        }
-        let exit = exit(&pumped);
-        let limit = cgroup::ended(group, &pumped).await.or_else(|| job.limits.told_by(exit));
-        match exit {
-            Exit::Code(_) if !told.started && limit.is_none() => Err(not_started(said)),
-            Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut => {
-                Ok(JobExit { exit, output_cut: pumped.output_cut, limit })
-            }
+    let exit = exit(&pumped);
+    let limit = cgroup::ended(group, &pumped).await.or_else(|| limits::told_by(&job.limits, exit));
+    match exit {
+        Exit::Code(_) if !told.started && limit.is_none() => Err(not_started(said)),
+        Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut => {
+            Ok(JobExit { exit, output_cut: pumped.output_cut, limit })
         }
     }
 }
@@ -210,4 +190,45 @@ impl Drop for BubblewrapProcess {
             });
         }
     }
+}
+
+/// Hands output on and remembers the end of what was said on standard error, for a sandbox that never started.
+struct StderrTee<'a> {
+    sink: &'a mut dyn Sink,
+    last: Vec<u8>,
+}
+
+impl<'a> StderrTee<'a> {
+    fn new(sink: &'a mut dyn Sink) -> Self {
+        Self { sink, last: Vec::new() }
+    }
+
+    fn said(&self) -> String {
+        String::from_utf8_lossy(&self.last).trim().to_owned()
+    }
+}
+
+impl Sink for StderrTee<'_> {
+    fn stdout(&mut self, bytes: &[u8]) {
+        self.sink.stdout(bytes);
+    }
+
+    fn stderr(&mut self, bytes: &[u8]) {
+        self.sink.stderr(bytes);
+        let start = bytes.len().saturating_sub(SAID);
+        self.last.extend_from_slice(bytes.get(start..).unwrap_or_default());
+        let old = self.last.len().saturating_sub(SAID);
+        self.last.drain(..old);
+    }
+}
+
+/// Waits until the namespace is empty. Its first process counts as ended only when all others in it have.
+#[allow(unsafe_code)]
+async fn cleared(first: Pid) {
+    let Ok(descriptor) = pidfd_open(first, PidfdFlags::NONBLOCK) else { return };
+    // It is readable when the process has ended.
+    // SAFETY: it owns the descriptor, which stays the same and open as long as it lives.
+    let ended = unsafe { AsyncFd::register_with_interest(descriptor, Interest::READABLE) };
+    let Ok(ended) = ended else { return };
+    drop(tokio::time::timeout(CLEARED_AFTER, ended.readable()).await);
 }

@@ -7,7 +7,7 @@
 //! such option in the versions that are installed, and the system asks for no more rights than bubblewrap needs.
 
 use std::ffi::{CStr, CString};
-use std::io;
+use std::io::{self, Write as _};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -114,59 +114,22 @@ impl OverlayMount {
     /// options, and may be longer than these.
     fn mount(&self) -> io::Result<()> {
         // Attributes as ordinary users may write them; nothing is redirected by what a layer says of itself.
-        let mut options = MountOptions::new();
+        let mut text = [0; 1_024];
+        // The last byte stays zero.
+        let mut options: &mut [u8] = &mut text[..1_023];
         let mut opened: [Option<OwnedFd>; MOST_LAYERS + 2] = [const { None }; MOST_LAYERS + 2];
-        let layers = self.lower.iter().map(|layer| (c":", layer));
-        let writable = [(c",upperdir=", &self.upper), (c",workdir=", &self.work)];
-        options.add(b"userxattr,lowerdir=")?;
+        let layers = self.lower.iter().map(|layer| (":", layer));
+        let writable = [(",upperdir=", &self.upper), (",workdir=", &self.work)];
+        options.write_all(b"userxattr,lowerdir=")?;
         for (number, ((before, layer), held)) in layers.chain(writable).zip(&mut opened).enumerate() {
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let folder = open(layer.as_c_str(), flags, Mode::empty())?;
-            options.add(if number == 0 { b"" } else { before.to_bytes() })?;
-            options.add(b"/proc/self/fd/")?;
-            options.add_number(folder.as_raw_fd())?;
+            let before = if number == 0 { "" } else { before };
+            write!(options, "{before}/proc/self/fd/{}", folder.as_raw_fd())?;
             *held = Some(folder);
         }
+        let options = CStr::from_bytes_until_nul(&text).map_err(|_| io::ErrorKind::InvalidData)?;
         let flags = MountFlags::NODEV | MountFlags::NOSUID;
-        Ok(mount(c"overlay", self.at.as_c_str(), c"overlay", flags, options.as_c_str()?)?)
-    }
-}
-
-/// A text of bounded length that ends with a zero byte.
-struct MountOptions {
-    text: [u8; 1_024],
-    length: usize,
-}
-
-impl MountOptions {
-    fn new() -> Self {
-        Self { text: [0; 1_024], length: 0 }
-    }
-
-    fn add(&mut self, more: &[u8]) -> io::Result<()> {
-        let end = self.length + more.len();
-        // The last byte stays zero.
-        let room = self.text.get_mut(self.length..end).filter(|_| end < 1_024);
-        room.ok_or(io::ErrorKind::ArgumentListTooLong)?.copy_from_slice(more);
-        self.length = end;
-        Ok(())
-    }
-
-    fn add_number(&mut self, number: i32) -> io::Result<()> {
-        let mut rest = number.unsigned_abs();
-        let mut digits = [b'0'; 10];
-        let mut from = digits.len();
-        for digit in digits.iter_mut().rev() {
-            *digit = b"0123456789"[(rest % 10) as usize];
-            (rest, from) = (rest / 10, from - 1);
-            if rest == 0 {
-                break;
-            }
-        }
-        self.add(digits.get(from..).unwrap_or_default())
-    }
-
-    fn as_c_str(&self) -> io::Result<&CStr> {
-        CStr::from_bytes_until_nul(&self.text).map_err(|_| io::ErrorKind::InvalidData.into())
+        Ok(mount(c"overlay", self.at.as_c_str(), c"overlay", flags, options)?)
     }
 }

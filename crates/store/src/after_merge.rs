@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use super::orders::order_id;
-use super::pool::{in_tx, reading};
+use super::pool::{execute, read, written};
 use super::{Store, StoreError, from_micros, to_column, to_micros};
 use journeyman_order::bounds::LONGEST_NAME;
 use journeyman_order::{CommitSha, OrderId, PullNumber, RepositoryId};
@@ -51,17 +51,10 @@ impl Store {
         // One that is both is what it became.
         for (sha, is_merge) in [(commit, true), (head, false)] {
             let Some(sha) = sha else { continue };
-            let _there_or_not: Option<(String,)> = in_tx!(&mut tx, connection => {
-                sqlx::query_as(
-                    "INSERT INTO merged_commits (repository_id, sha, order_id, is_merge) VALUES ($1, $2, $3, $4) \
-                     ON CONFLICT DO NOTHING RETURNING order_id",
-                )
-                .bind(repository)
-                .bind(sha.as_str())
-                .bind(order.to_string())
-                .bind(is_merge)
-                .fetch_optional(connection)
-            })?;
+            execute!(tx,
+                "INSERT INTO merged_commits (repository_id, sha, order_id, is_merge) VALUES ($1, $2, $3, $4) \
+                 ON CONFLICT DO NOTHING";
+                repository, sha.as_str(), order.to_string(), is_merge)?;
         }
         tx.commit().await
     }
@@ -72,16 +65,10 @@ impl Store {
         repository: RepositoryId,
         beginning: &str,
     ) -> Result<Vec<OrderId>, StoreError> {
-        let rows: Vec<(String,)> = reading!(&self.pools, pool => {
-            // No digit comes after `g`.
-            sqlx::query_as(
-                "SELECT DISTINCT order_id FROM merged_commits WHERE repository_id = $1 AND sha >= $2 AND sha < $3",
-            )
-            .bind(to_column(repository.0, "a repository's id")?)
-            .bind(beginning)
-            .bind(format!("{beginning}g"))
-            .fetch_all(pool)
-        })?;
+        // No digit comes after `g`.
+        let rows: Vec<(String,)> = read!(self, fetch_all,
+            "SELECT DISTINCT order_id FROM merged_commits WHERE repository_id = $1 AND sha >= $2 AND sha < $3";
+            to_column(repository.0, "a repository's id")?, beginning, format!("{beginning}g"))?;
         rows.into_iter().map(|(id,)| order_id(&id)).collect()
     }
 
@@ -91,12 +78,9 @@ impl Store {
         repository: RepositoryId,
         commit: &CommitSha,
     ) -> Result<Vec<OrderId>, StoreError> {
-        let rows: Vec<(String,)> = reading!(&self.pools, pool => {
-            sqlx::query_as("SELECT order_id FROM merged_commits WHERE repository_id = $1 AND sha = $2 AND is_merge")
-                .bind(to_column(repository.0, "a repository's id")?)
-                .bind(commit.as_str())
-                .fetch_all(pool)
-        })?;
+        let rows: Vec<(String,)> = read!(self, fetch_all,
+            "SELECT order_id FROM merged_commits WHERE repository_id = $1 AND sha = $2 AND is_merge";
+            to_column(repository.0, "a repository's id")?, commit.as_str())?;
         rows.into_iter().map(|(id,)| order_id(&id)).collect()
     }
 
@@ -113,28 +97,18 @@ impl Store {
     /// Keeps what happened to an order's pull request; of each kind the first.
     pub async fn keep_after_merge(&self, order: OrderId, fact: &AfterMergeFact) -> Result<(), StoreError> {
         let name: String = fact.said_by.chars().filter(|c| *c != '\0').take(LONGEST_NAME).collect();
-        let mut tx = self.pools.begin("what came after a merge").await?;
-        let _there_or_not: Option<(String,)> = in_tx!(&mut tx, connection => {
-            sqlx::query_as(
-                "INSERT INTO after_merge (order_id, kind, said_by, at) VALUES ($1, $2, $3, $4) \
-                 ON CONFLICT DO NOTHING RETURNING order_id",
-            )
-            .bind(order.to_string())
-            .bind(fact.kind.word())
-            .bind(name.as_str())
-            .bind(to_micros(fact.at))
-            .fetch_optional(connection)
-        })?;
-        tx.commit().await
+        written!(self, "what came after a merge",
+            "INSERT INTO after_merge (order_id, kind, said_by, at) VALUES ($1, $2, $3, $4) \
+             ON CONFLICT DO NOTHING";
+            order.to_string(), fact.kind.word(), name.as_str(), to_micros(fact.at));
+        Ok(())
     }
 
     /// What happened to an order's pull request after it was merged, the first of it first.
     pub async fn after_merge(&self, order: OrderId) -> Result<Vec<AfterMergeFact>, StoreError> {
-        let rows: Vec<(String, String, i64)> = reading!(&self.pools, pool => {
-            sqlx::query_as("SELECT kind, said_by, at FROM after_merge WHERE order_id = $1 ORDER BY at, kind")
-                .bind(order.to_string())
-                .fetch_all(pool)
-        })?;
+        let rows: Vec<(String, String, i64)> = read!(self, fetch_all,
+            "SELECT kind, said_by, at FROM after_merge WHERE order_id = $1 ORDER BY at, kind";
+            order.to_string())?;
         let fact = |(kind, said_by, at): (String, String, i64)| {
             let what = format!("what came after the merge of order {order}");
             let known = AfterMergeKind::ALL.into_iter().find(|known| known.word() == kind);

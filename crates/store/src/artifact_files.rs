@@ -15,7 +15,7 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
 
-use super::pool::reading;
+use super::pool::read;
 use super::{Store, StoreError};
 
 /// What is larger lies in a file.
@@ -189,9 +189,8 @@ impl Store {
         // First the files, then the rows: what is written meanwhile is in neither list, or is young.
         let folder = files.folder.clone();
         let old = blocking(move || files_older_than(&folder, age)).await.map_err(unavailable)?;
-        let rows: Vec<(String,)> = reading!(&self.pools, pool => {
-            sqlx::query_as("SELECT DISTINCT sha256 FROM artifacts WHERE in_file").fetch_all(pool)
-        })?;
+        let rows: Vec<(String,)> =
+            read!(self, fetch_all, "SELECT DISTINCT sha256 FROM artifacts WHERE in_file")?;
         let named: BTreeSet<String> = rows.into_iter().map(|(sha256,)| format!("{sha256}.gz")).collect();
         let is_named = |file: &Path| {
             file.file_name().and_then(|name| name.to_str()).is_some_and(|name| named.contains(name))

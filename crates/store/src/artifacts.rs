@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use super::artifact_files::MOST_IN_ROW;
-use super::pool::{in_tx, reading};
+use super::pool::{read, written};
 use super::{Store, StoreError, from_column};
 use journeyman_order::OrderId;
 
@@ -57,24 +57,12 @@ impl Store {
             }
             None => content,
         };
-        let mut tx = self.pools.begin("an artifact").await?;
-        let (_,): (String,) = in_tx!(&mut tx, connection => {
-            sqlx::query_as(
-                "INSERT INTO artifacts (order_id, name, media_type, size, sha256, content, in_file) \
-                 VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (order_id, name) DO UPDATE SET \
-                 media_type = excluded.media_type, size = excluded.size, sha256 = excluded.sha256, \
-                 content = excluded.content, in_file = excluded.in_file RETURNING name",
-            )
-            .bind(order.to_string())
-            .bind(name)
-            .bind(media_type)
-            .bind(size)
-            .bind(sha256.as_str())
-            .bind(row)
-            .bind(files.is_some())
-            .fetch_one(connection)
-        })?;
-        tx.commit().await?;
+        written!(self, "an artifact",
+            "INSERT INTO artifacts (order_id, name, media_type, size, sha256, content, in_file) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (order_id, name) DO UPDATE SET \
+             media_type = excluded.media_type, size = excluded.size, sha256 = excluded.sha256, \
+             content = excluded.content, in_file = excluded.in_file";
+            order.to_string(), name, media_type, size, sha256.as_str(), row, files.is_some());
         info((name.to_owned(), media_type.to_owned(), size, sha256))
     }
 
@@ -90,15 +78,10 @@ impl Store {
     pub async fn artifact(&self, order: OrderId, name: &str) -> Result<Artifact, StoreError> {
         let what = || format!("artifact {name} of order {order}");
         type ArtifactColumns = (String, String, i64, String, Vec<u8>, bool);
-        let row: Option<ArtifactColumns> = reading!(&self.pools, pool => {
-            sqlx::query_as(
-                "SELECT name, media_type, size, sha256, content, in_file FROM artifacts \
-                 WHERE order_id = $1 AND name = $2",
-            )
-            .bind(order.to_string())
-            .bind(name)
-            .fetch_optional(pool)
-        })?;
+        let row: Option<ArtifactColumns> = read!(self, fetch_optional,
+            "SELECT name, media_type, size, sha256, content, in_file FROM artifacts \
+             WHERE order_id = $1 AND name = $2";
+            order.to_string(), name)?;
         let (name, media_type, size, sha256, row, in_file) =
             row.ok_or_else(|| StoreError::not_found(what()))?;
         let (content, is_whole) = match (in_file, &self.files) {
@@ -133,11 +116,9 @@ impl Store {
 
     /// What artifacts an order has, by name.
     pub async fn artifacts(&self, order: OrderId) -> Result<Vec<ArtifactInfo>, StoreError> {
-        let rows: Vec<(String, String, i64, String)> = reading!(&self.pools, pool => {
-            sqlx::query_as("SELECT name, media_type, size, sha256 FROM artifacts WHERE order_id = $1 ORDER BY name")
-                .bind(order.to_string())
-                .fetch_all(pool)
-        })?;
+        let rows: Vec<(String, String, i64, String)> = read!(self, fetch_all,
+            "SELECT name, media_type, size, sha256 FROM artifacts WHERE order_id = $1 ORDER BY name";
+            order.to_string())?;
         rows.into_iter().map(info).collect()
     }
 }

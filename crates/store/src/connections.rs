@@ -121,6 +121,54 @@ macro_rules! reading {
 }
 pub(super) use reading;
 
+/// Reads rows in a read of its own: the store, how many, the query, and what is bound in it.
+macro_rules! read {
+    ($store:expr, $fetch:ident, $query:expr $(; $($bound:expr),+)?) => {
+        $crate::connections::reading!(&$store.pools, pool => {
+            sqlx::query_as($query)$($(.bind($bound))+)?.$fetch(pool)
+        })
+    };
+}
+pub(super) use read;
+
+/// The same, in a transaction.
+macro_rules! fetch {
+    ($tx:expr, $fetch:ident, $query:expr $(; $($bound:expr),+)?) => {
+        $crate::connections::in_tx!($tx, connection => {
+            sqlx::query_as($query)$($(.bind($bound))+)?.$fetch(connection)
+        })
+    };
+}
+pub(super) use fetch;
+
+/// Writes in a transaction, and says how many rows are others then.
+macro_rules! execute {
+    ($tx:expr, $query:expr $(; $($bound:expr),+)?) => {
+        match &mut $tx.on {
+            $crate::connections::OpenTransaction::Sqlite(tx) => {
+                let done = sqlx::query($query)$($(.bind($bound))+)?.execute(&mut **tx).await;
+                done.map(|done| done.rows_affected())
+            }
+            $crate::connections::OpenTransaction::Postgres(tx) => {
+                let done = sqlx::query($query)$($(.bind($bound))+)?.execute(&mut **tx).await;
+                done.map(|done| done.rows_affected())
+            }
+        }
+    };
+}
+pub(super) use execute;
+
+/// The same, in a transaction of its own, as it is called in the log.
+macro_rules! written {
+    ($store:expr, $what:expr, $query:expr $(; $($bound:expr),+)?) => {{
+        let mut tx = $store.pools.begin($what).await?;
+        let rows = $crate::connections::execute!(tx, $query $(; $($bound),+)?)?;
+        tx.commit().await?;
+        rows
+    }};
+}
+pub(super) use written;
+
 /// A read that its watcher refused, as a database would.
 pub(super) fn refused(error: &StoreError) -> sqlx::Error {
     sqlx::Error::Io(std::io::Error::other(error.to_string()))

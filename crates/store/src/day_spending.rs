@@ -5,7 +5,7 @@ use sqlx::AssertSqlSafe;
 
 use super::order_list::is_among;
 use super::orders::order_id;
-use super::pool::reading;
+use super::pool::read;
 use super::spending::{day_of, dollars};
 use super::{Store, StoreError, from_column, to_micros};
 use journeyman_order::bounds::MOST_NAMED;
@@ -70,13 +70,10 @@ impl Store {
              WHERE begun_at >= $1 AND begun_at < $2 AND {one} {among} {group} ORDER BY 2 DESC, 1 LIMIT {MOST_NAMED}"
         );
         let day = day_of(moment);
-        let rows: Vec<DayColumns> = reading!(&self.pools, pool => {
-            // Made of our own words and of numbers alone.
-            sqlx::query_as(AssertSqlSafe(sql))
-                .bind(to_micros(day))
-                .bind(to_micros(day + TimeDelta::days(1)))
-                .fetch_all(pool)
-        })?;
+        // Made of our own words and of numbers alone.
+        let rows: Vec<DayColumns> = read!(self, fetch_all,
+            AssertSqlSafe(sql);
+            to_micros(day), to_micros(day + TimeDelta::days(1)))?;
         rows.into_iter().map(|row| day_line(by, row)).collect()
     }
 }

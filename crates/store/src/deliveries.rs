@@ -6,7 +6,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use sqlx::QueryBuilder;
 
-use super::pool::{OpenTransaction, WriteTransaction, in_tx, reading};
+use super::pool::{OpenTransaction, WriteTransaction, execute, fetch, in_tx, read, written};
 use super::{Store, StoreError, from_micros, to_micros};
 use journeyman_metrics::metrics;
 use journeyman_order::{DeliveryGuid, OrderId};
@@ -149,21 +149,15 @@ impl Store {
     ) -> Result<PendingPage, StoreError> {
         type PendingColumns = (i64, String, String, Vec<u8>, bool, i64, i64);
         // A body's length is told without reading it.
-        let rows: Vec<PendingColumns> = reading!(&self.pools, pool => {
-            sqlx::query_as(
-                "WITH sized AS (SELECT id, length(body) AS size FROM deliveries \
-                 WHERE conclusion IS NULL AND id > $1 ORDER BY id LIMIT $2), \
-                 summed AS (SELECT id, size, SUM(size) OVER (ORDER BY id) AS together, COUNT(*) OVER () AS there \
-                 FROM sized) \
-                 SELECT one.id, guid, event, body, packed, received_at, there FROM summed \
-                 JOIN deliveries AS one ON one.id = summed.id \
-                 WHERE together = size OR together <= $3 ORDER BY one.id",
-            )
-            .bind(after)
-            .bind(i64::from(limit))
-            .bind(i64::try_from(kept).unwrap_or(i64::MAX))
-            .fetch_all(pool)
-        })?;
+        let rows: Vec<PendingColumns> = read!(self, fetch_all,
+            "WITH sized AS (SELECT id, length(body) AS size FROM deliveries \
+             WHERE conclusion IS NULL AND id > $1 ORDER BY id LIMIT $2), \
+             summed AS (SELECT id, size, SUM(size) OVER (ORDER BY id) AS together, COUNT(*) OVER () AS there \
+             FROM sized) \
+             SELECT one.id, guid, event, body, packed, received_at, there FROM summed \
+             JOIN deliveries AS one ON one.id = summed.id \
+             WHERE together = size OR together <= $3 ORDER BY one.id";
+            after, i64::from(limit), i64::try_from(kept).unwrap_or(i64::MAX))?;
         let there = rows.first().map_or(0, |(.., there)| *there);
         let (mut deliveries, mut left) = (Vec::with_capacity(rows.len()), came);
         for (id, guid, event, body, is_packed, received_at, _) in rows {
@@ -224,9 +218,9 @@ impl Store {
     ) -> Result<Vec<DeliveryGuid>, StoreError> {
         let mut unknown = Vec::new();
         for guid in guids {
-            let found: Option<(i64,)> = reading!(&self.pools, pool => {
-                sqlx::query_as("SELECT id FROM deliveries WHERE guid = $1").bind(guid.as_str()).fetch_optional(pool)
-            })?;
+            let found: Option<(i64,)> = read!(self, fetch_optional,
+                "SELECT id FROM deliveries WHERE guid = $1";
+                guid.as_str())?;
             if found.is_none() {
                 unknown.push(guid);
             }
@@ -236,10 +230,11 @@ impl Store {
 
     /// Until when all that GitHub delivered was taken in, by GitHub's clock.
     pub async fn heard_until(&self) -> Result<Option<HeardUntil>, StoreError> {
-        let (heard, last): (Option<i64>, Option<i64>) = reading!(&self.pools, pool => {
-            sqlx::query_as("SELECT heard_until, (SELECT MAX(received_at) FROM deliveries) FROM server WHERE one = 1")
-                .fetch_one(pool)
-        })?;
+        let (heard, last): (Option<i64>, Option<i64>) = read!(
+            self,
+            fetch_one,
+            "SELECT heard_until, (SELECT MAX(received_at) FROM deliveries) FROM server WHERE one = 1"
+        )?;
         let read = |at| from_micros(at, "the last delivery");
         let heard = heard.or(last).map(|at| Ok(HeardUntil { at: read(at)?, is_kept: heard.is_some() }));
         heard.transpose()
@@ -247,13 +242,8 @@ impl Store {
 
     /// Keeps until when all that GitHub delivered was taken in.
     pub async fn set_heard_until(&self, at: DateTime<Utc>) -> Result<(), StoreError> {
-        let mut tx = self.pools.begin("heard until").await?;
-        let (_,): (i64,) = in_tx!(&mut tx, connection => {
-            sqlx::query_as("UPDATE server SET heard_until = $1 WHERE one = 1 RETURNING fence")
-                .bind(to_micros(at))
-                .fetch_one(connection)
-        })?;
-        tx.commit().await
+        written!(self, "heard until", "UPDATE server SET heard_until = $1 WHERE one = 1"; to_micros(at));
+        Ok(())
     }
 
     /// What became of a delivery; none while it waits.
@@ -262,11 +252,9 @@ impl Store {
     /// [`StoreError::NotFound`] when there is no such delivery.
     pub async fn conclusion(&self, guid: &DeliveryGuid) -> Result<Option<DeliveryConclusion>, StoreError> {
         type ConclusionColumns = (Option<String>, Option<String>, Option<String>);
-        let row: Option<ConclusionColumns> = reading!(&self.pools, pool => {
-            sqlx::query_as("SELECT conclusion, because, order_id FROM deliveries WHERE guid = $1")
-                .bind(guid.as_str())
-                .fetch_optional(pool)
-        })?;
+        let row: Option<ConclusionColumns> = read!(self, fetch_optional,
+            "SELECT conclusion, because, order_id FROM deliveries WHERE guid = $1";
+            guid.as_str())?;
         let what = || format!("delivery {guid}");
         let (conclusion, because, order) = row.ok_or_else(|| StoreError::not_found(what()))?;
         let Some(conclusion) = conclusion else { return Ok(None) };
@@ -370,12 +358,9 @@ async fn insert_new(
 
 /// Takes one away that was refused, so that it comes anew, behind those that came since.
 async fn was_refused(tx: &mut WriteTransaction, delivery: &PackedDelivery) -> Result<bool, StoreError> {
-    let removed: Option<(i64,)> = in_tx!(tx, connection => {
-        sqlx::query_as("DELETE FROM deliveries WHERE guid = $1 AND conclusion = 'refused' RETURNING id")
-            .bind(delivery.delivery.guid.as_str())
-            .fetch_optional(connection)
-    })?;
-    Ok(removed.is_some())
+    let removed = execute!(tx,
+        "DELETE FROM deliveries WHERE guid = $1 AND conclusion = 'refused'"; delivery.delivery.guid.as_str())?;
+    Ok(removed > 0)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -390,23 +375,16 @@ pub(super) async fn conclude(
     conclusion: &DeliveryConclusion,
 ) -> Result<ConclusionWrite, StoreError> {
     let (word, because, order) = conclusion.columns();
-    let updated: Option<(i64,)> = in_tx!(tx, connection => {
-        sqlx::query_as(
-            "UPDATE deliveries SET conclusion = $2, because = $3, order_id = $4 \
-             WHERE guid = $1 AND conclusion IS NULL RETURNING id",
-        )
-        .bind(guid.as_str())
-        .bind(word)
-        .bind(because.as_deref())
-        .bind(order.as_deref())
-        .fetch_optional(connection)
-    })?;
-    if updated.is_some() {
+    let updated = execute!(tx,
+        "UPDATE deliveries SET conclusion = $2, because = $3, order_id = $4 \
+         WHERE guid = $1 AND conclusion IS NULL";
+        guid.as_str(), word, because.as_deref(), order.as_deref())?;
+    if updated > 0 {
         metrics().delivery_concluded(word);
         return Ok(ConclusionWrite::Now);
     }
-    let there: Option<(i64,)> = in_tx!(tx, connection => {
-        sqlx::query_as("SELECT id FROM deliveries WHERE guid = $1").bind(guid.as_str()).fetch_optional(connection)
-    })?;
+    let there: Option<(i64,)> = fetch!(tx, fetch_optional,
+        "SELECT id FROM deliveries WHERE guid = $1";
+        guid.as_str())?;
     there.map(|_| ConclusionWrite::Before).ok_or_else(|| StoreError::not_found(format!("delivery {guid}")))
 }

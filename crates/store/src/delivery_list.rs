@@ -1,6 +1,6 @@
 //! Deliveries for people: what came, and what became of it.
 
-use super::pool::reading;
+use super::pool::read;
 use super::{NewDelivery, Store, StoreError, from_micros};
 use chrono::{DateTime, Utc};
 use journeyman_order::{DeliveryGuid, OrderId};
@@ -28,15 +28,10 @@ type DeliveryColumns =
 impl Store {
     /// Deliveries, the latest first, from before this place.
     pub async fn deliveries(&self, before: i64, limit: u32) -> Result<Vec<DeliveryRow>, StoreError> {
-        let rows: Vec<DeliveryColumns> = reading!(&self.pools, pool => {
-            sqlx::query_as(
-                "SELECT id, guid, event, action, received_at, conclusion, because, order_id, length(body) > 0 \
-                 FROM deliveries WHERE id < $1 ORDER BY id DESC LIMIT $2",
-            )
-            .bind(before)
-            .bind(i64::from(limit))
-            .fetch_all(pool)
-        })?;
+        let rows: Vec<DeliveryColumns> = read!(self, fetch_all,
+            "SELECT id, guid, event, action, received_at, conclusion, because, order_id, length(body) > 0 \
+             FROM deliveries WHERE id < $1 ORDER BY id DESC LIMIT $2";
+            before, i64::from(limit))?;
         rows.into_iter().map(row).collect()
     }
 
@@ -47,13 +42,9 @@ impl Store {
     pub async fn delivery(&self, guid: &DeliveryGuid) -> Result<NewDelivery, StoreError> {
         type WholeColumns = (String, Option<String>, Vec<u8>, bool, i64);
         let what = || format!("delivery {guid}");
-        let row: Option<WholeColumns> = reading!(&self.pools, pool => {
-            sqlx::query_as(
-                "SELECT event, action, body, packed, received_at FROM deliveries WHERE guid = $1 AND length(body) > 0",
-            )
-            .bind(guid.as_str())
-            .fetch_optional(pool)
-        })?;
+        let row: Option<WholeColumns> = read!(self, fetch_optional,
+            "SELECT event, action, body, packed, received_at FROM deliveries WHERE guid = $1 AND length(body) > 0";
+            guid.as_str())?;
         let (event, action, body, is_packed, received_at) =
             row.ok_or_else(|| StoreError::not_found(what()))?;
         let body = match is_packed {

@@ -6,7 +6,7 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
 use super::StoreError;
-use super::connections::{OpenTransaction, WriteTransaction, in_tx};
+use super::connections::{OpenTransaction, WriteTransaction, fetch};
 use super::file_lock::FileLock;
 
 pub(super) struct Fence {
@@ -45,8 +45,7 @@ impl Fence {
             OpenTransaction::Sqlite(_) => "SELECT fence, holder FROM server WHERE one = 1",
             OpenTransaction::Postgres(_) => "SELECT fence, holder FROM server WHERE one = 1 FOR KEY SHARE",
         };
-        let (fence, holder): (i64, String) =
-            in_tx!(tx, connection => sqlx::query_as(query).fetch_one(connection))?;
+        let (fence, holder): (i64, String) = fetch!(tx, fetch_one, query)?;
         if fence == *ours {
             return Ok(());
         }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use chrono::{DateTime, Utc};
 use tokio::sync::Mutex;
 
-use super::pool::{in_tx, reading};
+use super::pool::{read, written};
 use super::{Store, StoreError, from_micros, to_micros};
 
 /// Anybody may ask, and an answer costs a flush of the disk: it holds for so long.
@@ -32,23 +32,18 @@ impl Store {
             return Ok(());
         }
         *worked = None;
-        let mut tx = self.pools.begin("a look").await?;
-        let (_,): (i64,) = in_tx!(&mut tx, connection => {
-            sqlx::query_as("UPDATE server SET seen_at = $1 WHERE one = 1 RETURNING seen_at")
-                .bind(to_micros(Utc::now()))
-                .fetch_one(connection)
-        })?;
-        tx.commit().await?;
+        written!(self, "a look", "UPDATE server SET seen_at = $1 WHERE one = 1"; to_micros(Utc::now()));
         *worked = Some(Instant::now());
         Ok(())
     }
 
     /// When the oldest delivery came that nobody has concluded yet.
     pub async fn oldest_pending_delivery(&self) -> Result<Option<DateTime<Utc>>, StoreError> {
-        let oldest: Option<(i64,)> = reading!(&self.pools, pool => {
-            sqlx::query_as("SELECT received_at FROM deliveries WHERE conclusion IS NULL ORDER BY id LIMIT 1")
-                .fetch_optional(pool)
-        })?;
+        let oldest: Option<(i64,)> = read!(
+            self,
+            fetch_optional,
+            "SELECT received_at FROM deliveries WHERE conclusion IS NULL ORDER BY id LIMIT 1"
+        )?;
         oldest.map(|(at,)| from_micros(at, "a delivery")).transpose()
     }
 }

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
-use super::pool::{WriteTransaction, in_tx, reading};
+use super::pool::{WriteTransaction, execute, fetch, read};
 use super::{Store, StoreError, from_column, from_micros, to_column, to_micros};
 use journeyman_order::{Journal, JournalEntry, JournalEvent, OrderId, Requester};
 
@@ -54,12 +54,9 @@ impl JournalStore for Store {
     }
 
     async fn entries_after(&self, order: OrderId, seq: u64) -> Result<Vec<JournalEntry>, StoreError> {
-        let rows: Result<Vec<(i64, i64, String)>, sqlx::Error> = reading!(&self.pools, pool => {
-            sqlx::query_as("SELECT seq, at, event FROM journal WHERE order_id = $1 AND seq > $2 ORDER BY seq")
-                .bind(order.to_string())
-                .bind(to_column(seq, "an entry's number")?)
-                .fetch_all(pool)
-        });
+        let rows: Result<Vec<(i64, i64, String)>, sqlx::Error> = read!(self, fetch_all,
+            "SELECT seq, at, event FROM journal WHERE order_id = $1 AND seq > $2 ORDER BY seq";
+            order.to_string(), to_column(seq, "an entry's number")?);
         // A column holds something of another kind.
         let is_of_the_row =
             |error: &sqlx::Error| matches!(error, sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_));
@@ -74,11 +71,9 @@ impl JournalStore for Store {
 impl Store {
     /// Who asked for an order first; none where its journal does not say so in a way that can be read.
     pub async fn opened_by(&self, order: OrderId) -> Result<Option<Requester>, StoreError> {
-        let row: Option<(String,)> = reading!(&self.pools, pool => {
-            sqlx::query_as("SELECT event FROM journal WHERE order_id = $1 AND seq = 1")
-                .bind(order.to_string())
-                .fetch_optional(pool)
-        })?;
+        let row: Option<(String,)> = read!(self, fetch_optional,
+            "SELECT event FROM journal WHERE order_id = $1 AND seq = 1";
+            order.to_string())?;
         Ok(match row.map(|(event,)| JournalEvent::read(&event)) {
             Some(Ok(JournalEvent::Opened(opened))) => Some(opened.by),
             Some(
@@ -105,14 +100,9 @@ pub(super) async fn append(
     let at = to_micros(at);
     let text = serde_json::to_string(event)
         .map_err(|error| StoreError::refused(format!("an entry of order {order}"), error.to_string()))?;
-    let counted: Option<(i64,)> = in_tx!(tx, connection => {
-        sqlx::query_as(
-            "UPDATE orders SET last_seq = last_seq + 1, updated_at = $2 WHERE id = $1 RETURNING last_seq",
-        )
-        .bind(order.to_string())
-        .bind(at)
-        .fetch_optional(connection)
-    })?;
+    let counted: Option<(i64,)> = fetch!(tx, fetch_optional,
+        "UPDATE orders SET last_seq = last_seq + 1, updated_at = $2 WHERE id = $1 RETURNING last_seq";
+        order.to_string(), at)?;
     let (seq,) = counted.ok_or_else(|| StoreError::not_found(format!("order {order}")))?;
     // Read back before it is written: what cannot be read again (a cost that is not a number) must not get in.
     let entry = entry(order, seq, at, &text).map_err(|error| {
@@ -121,15 +111,9 @@ pub(super) async fn append(
             format!("it could not be read again: {error}"),
         )
     })?;
-    // `RETURNING` makes the answer the same type on both databases.
-    let (_,): (i64,) = in_tx!(tx, connection => {
-        sqlx::query_as("INSERT INTO journal (order_id, seq, at, event) VALUES ($1, $2, $3, $4) RETURNING seq")
-            .bind(order.to_string())
-            .bind(seq)
-            .bind(at)
-            .bind(text.as_str())
-            .fetch_one(connection)
-    })?;
+    execute!(tx,
+        "INSERT INTO journal (order_id, seq, at, event) VALUES ($1, $2, $3, $4)";
+        order.to_string(), seq, at, text.as_str())?;
     Ok(entry)
 }
 

@@ -3,7 +3,7 @@
 use sqlx::AssertSqlSafe;
 
 use super::orders::{OrderColumns, OrderRow, order_row};
-use super::pool::reading;
+use super::pool::{read, reading};
 use super::{Store, StoreError, to_column};
 use journeyman_order::{IssueNumber, OrderId, RepositoryId, RepositoryName};
 
@@ -148,19 +148,18 @@ impl Store {
             "SELECT (SELECT COUNT(*) FROM orders WHERE active AND {among}), \
              (SELECT COUNT(*) FROM orders WHERE needs_person AND {among})"
         );
-        let (active, needs_person): (i64, i64) = reading!(&self.pools, pool => {
-            // Made of our own words and of numbers alone.
-            sqlx::query_as(AssertSqlSafe(sql)).fetch_one(pool)
-        })?;
+        // Made of our own words and of numbers alone.
+        let (active, needs_person): (i64, i64) = read!(self, fetch_one, AssertSqlSafe(sql))?;
         Ok(OrderTally { active: active.unsigned_abs(), needs_person: needs_person.unsigned_abs() })
     }
 
     /// How many orders there are, by what their rows say and whether they are active.
     pub async fn count_orders(&self) -> Result<Vec<(String, bool, u64)>, StoreError> {
-        let rows: Vec<(String, bool, i64)> = reading!(&self.pools, pool => {
-            sqlx::query_as("SELECT state, active, COUNT(*) FROM orders GROUP BY state, active ORDER BY state, active")
-                .fetch_all(pool)
-        })?;
+        let rows: Vec<(String, bool, i64)> = read!(
+            self,
+            fetch_all,
+            "SELECT state, active, COUNT(*) FROM orders GROUP BY state, active ORDER BY state, active"
+        )?;
         Ok(rows.into_iter().map(|(state, active, count)| (state, active, count.unsigned_abs())).collect())
     }
 }

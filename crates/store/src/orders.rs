@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 
 use super::deliveries::{ConclusionWrite, DeliveryConclusion, conclude};
 use super::journal::append;
-use super::pool::{WriteTransaction, in_tx, reading};
+use super::pool::{WriteTransaction, execute, fetch, read, reading, written};
 use super::{Store, StoreError, from_column, from_micros, to_column, to_micros};
 use journeyman_order::bounds::{LONGEST_LINE, LONGEST_NAME};
 use journeyman_order::{
@@ -104,14 +104,14 @@ pub(super) type OrderColumns = (
 
 /// Reads orders: what follows `FROM orders`, how it is fetched, and what is bound.
 macro_rules! select {
-    ($store:expr, $fetch:ident, $rest:literal $(, $bound:expr)*) => {
+    ($store:expr, $fetch:ident, $rest:literal; $($bound:expr),+) => {
         reading!(&$store.pools, pool => {
             sqlx::query_as::<_, OrderColumns>(concat!(
                 "SELECT id, repository, repository_id, issue, state, active, branch, pull, opened_at, updated_at, \
                  title, agent, needs_person, rounds, microusd FROM orders ",
                 $rest,
             ))
-            $(.bind($bound))*
+            $(.bind($bound))+
             .$fetch(pool)
         })
     };
@@ -206,7 +206,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::NotFound`] when there is none.
     pub async fn order(&self, order: OrderId) -> Result<OrderRow, StoreError> {
-        let row = select!(self, fetch_optional, "WHERE id = $1", order.to_string())?;
+        let row = select!(self, fetch_optional, "WHERE id = $1"; order.to_string())?;
         row.map(order_row).transpose()?.ok_or_else(|| StoreError::not_found(format!("order {order}")))
     }
 
@@ -217,14 +217,10 @@ impl Store {
         repository: RepositoryId,
         issue: IssueNumber,
     ) -> Result<Option<OrderRow>, StoreError> {
-        let row = select!(
-            self,
-            fetch_optional,
+        let row = select!(self, fetch_optional,
             "WHERE repository_id = $1 AND issue = $2 \
-             ORDER BY CASE WHEN state = 'refused' THEN 1 ELSE 0 END, id DESC LIMIT 1",
-            to_column(repository.0, "a repository's id")?,
-            to_column(issue.0, "an issue's number")?
-        )?;
+             ORDER BY CASE WHEN state = 'refused' THEN 1 ELSE 0 END, id DESC LIMIT 1";
+            to_column(repository.0, "a repository's id")?, to_column(issue.0, "an issue's number")?)?;
         row.map(order_row).transpose()
     }
 
@@ -234,13 +230,9 @@ impl Store {
         repository: RepositoryId,
         issue: IssueNumber,
     ) -> Result<Vec<OrderRow>, StoreError> {
-        let rows = select!(
-            self,
-            fetch_all,
-            "WHERE repository_id = $1 AND issue = $2 ORDER BY id DESC LIMIT 50",
-            to_column(repository.0, "a repository's id")?,
-            to_column(issue.0, "an issue's number")?
-        )?;
+        let rows = select!(self, fetch_all,
+            "WHERE repository_id = $1 AND issue = $2 ORDER BY id DESC LIMIT 50";
+            to_column(repository.0, "a repository's id")?, to_column(issue.0, "an issue's number")?)?;
         rows.into_iter().map(order_row).collect()
     }
 
@@ -250,13 +242,9 @@ impl Store {
         repository: RepositoryId,
         pull: PullNumber,
     ) -> Result<Option<OrderRow>, StoreError> {
-        let row = select!(
-            self,
-            fetch_optional,
-            "WHERE repository_id = $1 AND pull = $2 ORDER BY id DESC LIMIT 1",
-            to_column(repository.0, "a repository's id")?,
-            to_column(pull.0, "a pull request's number")?
-        )?;
+        let row = select!(self, fetch_optional,
+            "WHERE repository_id = $1 AND pull = $2 ORDER BY id DESC LIMIT 1";
+            to_column(repository.0, "a repository's id")?, to_column(pull.0, "a pull request's number")?)?;
         row.map(order_row).transpose()
     }
 
@@ -266,13 +254,9 @@ impl Store {
         repository: RepositoryId,
         branch: &BranchName,
     ) -> Result<Option<OrderRow>, StoreError> {
-        let row = select!(
-            self,
-            fetch_optional,
-            "WHERE repository_id = $1 AND branch = $2 ORDER BY id DESC LIMIT 1",
-            to_column(repository.0, "a repository's id")?,
-            branch.as_str()
-        )?;
+        let row = select!(self, fetch_optional,
+            "WHERE repository_id = $1 AND branch = $2 ORDER BY id DESC LIMIT 1";
+            to_column(repository.0, "a repository's id")?, branch.as_str())?;
         row.map(order_row).transpose()
     }
 
@@ -281,56 +265,34 @@ impl Store {
     pub async fn orders_on_base(&self, repository: RepositoryId) -> Result<Vec<OrderRow>, StoreError> {
         // One that cannot be read has none that it knows of.
         let [merged, closed] = PULL_ENDED;
-        let rows = select!(
-            self,
-            fetch_all,
-            "WHERE repository_id = $1 AND ((pull IS NOT NULL AND state NOT IN ($2, $3, $4)) OR state = $5) ORDER BY id",
-            to_column(repository.0, "a repository's id")?,
-            merged,
-            closed,
-            UNREADABLE,
-            UNPREPARED
-        )?;
+        let rows = select!(self, fetch_all,
+            "WHERE repository_id = $1 AND ((pull IS NOT NULL AND state NOT IN ($2, $3, $4)) OR state = $5) ORDER BY id";
+            to_column(repository.0, "a repository's id")?, merged, closed, UNREADABLE, UNPREPARED)?;
         rows.into_iter().map(order_row).collect()
     }
 
     /// Ends an order whose journal cannot be read: the issue's place is free, and its row says so. Whether it had not
     /// ended in this way before.
     pub async fn end_unreadable(&self, order: OrderId, at: DateTime<Utc>) -> Result<bool, StoreError> {
-        let mut tx = self.pools.begin("the end of an order").await?;
         // What is kept of it is kept from now on.
-        let ended: Option<(String,)> = in_tx!(&mut tx, connection => {
-            sqlx::query_as(
-                "UPDATE orders SET active = FALSE, state = $2, updated_at = $3 \
-                 WHERE id = $1 AND (active OR state <> $2) RETURNING id",
-            )
-            .bind(order.to_string())
-            .bind(UNREADABLE)
-            .bind(to_micros(at))
-            .fetch_optional(connection)
-        })?;
-        tx.commit().await?;
-        Ok(ended.is_some())
+        let ended = written!(self, "the end of an order",
+            "UPDATE orders SET active = FALSE, state = $2, updated_at = $3 WHERE id = $1 AND (active OR state <> $2)";
+            order.to_string(), UNREADABLE, to_micros(at));
+        Ok(ended > 0)
     }
 
     /// Leaves an order at rest that cannot be read: nothing is owed for what it was told until now.
     pub async fn rest_unreadable(&self, order: OrderId) -> Result<(), StoreError> {
-        let mut tx = self.pools.begin("an order at rest").await?;
-        let _rested: Option<(String,)> = in_tx!(&mut tx, connection => {
-            sqlx::query_as("UPDATE orders SET rested_seq = last_seq WHERE id = $1 AND state = $2 RETURNING id")
-                .bind(order.to_string())
-                .bind(UNREADABLE)
-                .fetch_optional(connection)
-        })?;
-        tx.commit().await
+        written!(self, "an order at rest",
+            "UPDATE orders SET rested_seq = last_seq WHERE id = $1 AND state = $2";
+            order.to_string(), UNREADABLE);
+        Ok(())
     }
 
     /// Every order that may have something to do, the oldest first: it is active, or its journal has grown since
     /// it was left at rest.
     pub async fn waking_orders(&self) -> Result<Vec<OrderId>, StoreError> {
-        let rows: Vec<(String,)> = reading!(&self.pools, pool => {
-            sqlx::query_as(WAKING).fetch_all(pool)
-        })?;
+        let rows: Vec<(String,)> = read!(self, fetch_all, WAKING)?;
         rows.into_iter().map(|(id,)| order_id(&id)).collect()
     }
 
@@ -351,32 +313,17 @@ impl Store {
         let pull = summary.pull.map(|pull| to_column(pull.0, "a pull request's number")).transpose()?;
         let cost = to_column(summary.microusd, "a cost")?;
         let mut tx = self.pools.begin("a summary").await?;
-        let before: Option<(String,)> = in_tx!(&mut tx, connection => {
-            sqlx::query_as("SELECT state FROM orders WHERE id = $1")
-                .bind(order.to_string())
-                .fetch_optional(connection)
-        })?;
+        let before: Option<(String,)> = fetch!(tx, fetch_optional,
+            "SELECT state FROM orders WHERE id = $1";
+            order.to_string())?;
         let (before,) = before.ok_or_else(|| StoreError::not_found(format!("order {order}")))?;
-        let updated: Option<(String,)> = in_tx!(&mut tx, connection => {
-            sqlx::query_as(
-                "UPDATE orders SET active = $2, state = $3, branch = $4, pull = $5, \
-                 rested_seq = COALESCE($6, rested_seq), needs_person = $7, verified = $8, rounds = $9, \
-                 microusd = $10, pull_at = $11 WHERE id = $1 RETURNING id",
-            )
-            .bind(order.to_string())
-            .bind(summary.active)
-            .bind(summary.state.as_str())
-            .bind(summary.branch.as_ref().map(BranchName::as_str))
-            .bind(pull)
-            .bind(rested)
-            .bind(summary.needs_person)
-            .bind(summary.verified)
-            .bind(i64::from(summary.rounds))
-            .bind(cost)
-            .bind(summary.pull_at.map(to_micros))
-            .fetch_optional(connection)
-        })?;
-        updated.ok_or_else(|| StoreError::not_found(format!("order {order}")))?;
+        execute!(tx,
+            "UPDATE orders SET active = $2, state = $3, branch = $4, pull = $5, \
+             rested_seq = COALESCE($6, rested_seq), needs_person = $7, verified = $8, rounds = $9, \
+             microusd = $10, pull_at = $11 WHERE id = $1";
+            order.to_string(), summary.active, summary.state.as_str(),
+            summary.branch.as_ref().map(BranchName::as_str), pull, rested, summary.needs_person,
+            summary.verified, i64::from(summary.rounds), cost, summary.pull_at.map(to_micros))?;
         tx.commit().await?;
         Ok(before)
     }
@@ -394,33 +341,20 @@ async fn insert(
     let title = beginning(&opened.issue.title, LONGEST_LINE);
     let agent = beginning(opened.request.agent().unwrap_or(&opened.agent), LONGEST_NAME);
     let words = format!("{title} {} #{issue}", opened.repository).to_lowercase();
-    let inserted: Option<(String,)> = in_tx!(tx, connection => {
-        sqlx::query_as(
-            "INSERT INTO orders (id, repository, repository_id, issue, state, active, opened_at, updated_at, \
-             last_seq, rested_seq, title, agent, words) VALUES ($1, $2, $3, $4, $5, TRUE, $6, $6, 0, 0, $7, $8, $9) \
-             ON CONFLICT (repository_id, issue) WHERE active DO NOTHING RETURNING id",
-        )
-        .bind(opened.order.to_string())
-        .bind(opened.repository.to_string())
-        .bind(repository_id)
-        .bind(issue)
-        .bind(FIRST_STATE)
-        .bind(to_micros(at))
-        .bind(title.as_str())
-        .bind(agent.as_str())
-        .bind(words.as_str())
-        .fetch_optional(connection)
-    })?;
-    Ok(inserted.is_some())
+    let inserted = execute!(tx,
+        "INSERT INTO orders (id, repository, repository_id, issue, state, active, opened_at, updated_at, \
+         last_seq, rested_seq, title, agent, words) VALUES ($1, $2, $3, $4, $5, TRUE, $6, $6, 0, 0, $7, $8, $9) \
+         ON CONFLICT (repository_id, issue) WHERE active DO NOTHING";
+        opened.order.to_string(), opened.repository.to_string(), repository_id, issue, FIRST_STATE,
+        to_micros(at), title.as_str(), agent.as_str(), words.as_str())?;
+    Ok(inserted > 0)
 }
 
 async fn active_order(tx: &mut WriteTransaction, opened: &OrderInput) -> Result<OrderId, StoreError> {
-    let row: Option<(String,)> = in_tx!(tx, connection => {
-        sqlx::query_as("SELECT id FROM orders WHERE repository_id = $1 AND issue = $2 AND active")
-            .bind(to_column(opened.repository_id.0, "a repository's id")?)
-            .bind(to_column(opened.issue.number.0, "an issue's number")?)
-            .fetch_optional(connection)
-    })?;
+    let row: Option<(String,)> = fetch!(tx, fetch_optional,
+        "SELECT id FROM orders WHERE repository_id = $1 AND issue = $2 AND active";
+        to_column(opened.repository_id.0, "a repository's id")?,
+        to_column(opened.issue.number.0, "an issue's number")?)?;
     // On PostgreSQL it can have been settled between the two statements.
     let (id,) =
         row.ok_or_else(|| StoreError::unavailable("the issue's order was just settled; try again"))?;

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use super::StoreError;
 use super::connections::{Databases, open_postgres, open_sqlite};
-pub(super) use super::connections::{OpenTransaction, WriteTransaction, in_tx, reading};
+pub(super) use super::connections::{
+    OpenTransaction, WriteTransaction, execute, fetch, in_tx, read, reading, written,
+};
 use super::fence::Fence;
 use super::watcher::StoreWatcher;
 

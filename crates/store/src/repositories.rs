@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::pool::{in_tx, reading};
+use super::pool::{execute, read, written};
 use super::{Store, StoreError, from_column, from_micros, to_column, to_micros};
 use journeyman_order::{InstallationId, RepositoryId, RepositoryName};
 
@@ -14,11 +14,9 @@ impl Store {
         &self,
         repository: RepositoryId,
     ) -> Result<Option<(RepositoryName, InstallationId)>, StoreError> {
-        let row: Option<(String, i64)> = reading!(&self.pools, pool => {
-            sqlx::query_as("SELECT name, installation FROM repositories WHERE id = $1")
-                .bind(to_column(repository.0, "a repository's id")?)
-                .fetch_optional(pool)
-        })?;
+        let row: Option<(String, i64)> = read!(self, fetch_optional,
+            "SELECT name, installation FROM repositories WHERE id = $1";
+            to_column(repository.0, "a repository's id")?)?;
         let what = || format!("repository {repository}");
         row.map(|(name, installation)| {
             let name = name.parse().map_err(|error| StoreError::broken(what(), error))?;
@@ -33,25 +31,18 @@ impl Store {
         name: &RepositoryName,
         installation: InstallationId,
     ) -> Result<(), StoreError> {
-        let mut tx = self.pools.begin("where a repository is").await?;
-        let (_,): (i64,) = in_tx!(&mut tx, connection => {
-            sqlx::query_as(
-                "INSERT INTO repositories (id, name, installation) VALUES ($1, $2, $3) \
-                 ON CONFLICT (id) DO UPDATE SET name = $2, installation = $3 RETURNING id",
-            )
-            .bind(to_column(repository.0, "a repository's id")?)
-            .bind(name.to_string())
-            .bind(to_column(installation.0, "an installation's id")?)
-            .fetch_one(connection)
-        })?;
-        tx.commit().await
+        written!(self, "where a repository is",
+            "INSERT INTO repositories (id, name, installation) VALUES ($1, $2, $3) \
+             ON CONFLICT (id) DO UPDATE SET name = $2, installation = $3";
+            to_column(repository.0, "a repository's id")?, name.to_string(),
+            to_column(installation.0, "an installation's id")?);
+        Ok(())
     }
 
     /// Until when it was looked at what people did wherever the App is installed, by our clock. None before the first start.
     pub async fn looked_until(&self) -> Result<Option<DateTime<Utc>>, StoreError> {
-        let (looked,): (Option<i64>,) = reading!(&self.pools, pool => {
-            sqlx::query_as("SELECT looked_until FROM server WHERE one = 1").fetch_one(pool)
-        })?;
+        let (looked,): (Option<i64>,) =
+            read!(self, fetch_one, "SELECT looked_until FROM server WHERE one = 1")?;
         looked.map(|at| from_micros(at, LAST_LOOK)).transpose()
     }
 
@@ -59,18 +50,12 @@ impl Store {
     /// time of before.
     pub async fn set_looked_until(&self, at: DateTime<Utc>) -> Result<(), StoreError> {
         let mut tx = self.pools.begin("a look").await?;
-        let _waiting: Vec<(i64,)> = in_tx!(&mut tx, connection => {
-            sqlx::query_as(
-                "UPDATE repositories SET looked_until = (SELECT looked_until FROM server WHERE one = 1) \
-                 WHERE looked_until IS NULL RETURNING id",
-            )
-            .fetch_all(connection)
-        })?;
-        let (_,): (i64,) = in_tx!(&mut tx, connection => {
-            sqlx::query_as("UPDATE server SET looked_until = $1 WHERE one = 1 RETURNING fence")
-                .bind(to_micros(at))
-                .fetch_one(connection)
-        })?;
+        execute!(
+            tx,
+            "UPDATE repositories SET looked_until = (SELECT looked_until FROM server WHERE one = 1) \
+             WHERE looked_until IS NULL"
+        )?;
+        execute!(tx, "UPDATE server SET looked_until = $1 WHERE one = 1"; to_micros(at))?;
         tx.commit().await
     }
 
@@ -79,14 +64,10 @@ impl Store {
         &self,
         repository: RepositoryId,
     ) -> Result<Option<DateTime<Utc>>, StoreError> {
-        let row: Option<(Option<i64>,)> = reading!(&self.pools, pool => {
-            sqlx::query_as(
-                "SELECT COALESCE(looked_until, (SELECT looked_until FROM server WHERE one = 1)) \
-                 FROM repositories WHERE id = $1",
-            )
-            .bind(to_column(repository.0, "a repository's id")?)
-            .fetch_optional(pool)
-        })?;
+        let row: Option<(Option<i64>,)> = read!(self, fetch_optional,
+            "SELECT COALESCE(looked_until, (SELECT looked_until FROM server WHERE one = 1)) \
+             FROM repositories WHERE id = $1";
+            to_column(repository.0, "a repository's id")?)?;
         row.and_then(|(looked,)| looked).map(|at| from_micros(at, LAST_LOOK)).transpose()
     }
 
@@ -96,13 +77,9 @@ impl Store {
         repository: RepositoryId,
         at: DateTime<Utc>,
     ) -> Result<(), StoreError> {
-        let mut tx = self.pools.begin("a look at a repository").await?;
-        let _known: Option<(i64,)> = in_tx!(&mut tx, connection => {
-            sqlx::query_as("UPDATE repositories SET looked_until = $2 WHERE id = $1 RETURNING id")
-                .bind(to_column(repository.0, "a repository's id")?)
-                .bind(to_micros(at))
-                .fetch_optional(connection)
-        })?;
-        tx.commit().await
+        written!(self, "a look at a repository",
+            "UPDATE repositories SET looked_until = $2 WHERE id = $1";
+            to_column(repository.0, "a repository's id")?, to_micros(at));
+        Ok(())
     }
 }

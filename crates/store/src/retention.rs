@@ -12,7 +12,7 @@ use sqlx::{ConnectOptions as _, Connection as _};
 
 use super::connections::Databases;
 use super::orders::{PULL_ENDED, order_id};
-use super::pool::{in_tx, reading};
+use super::pool::{execute, read, written};
 use super::{Store, StoreError, to_micros};
 use journeyman_order::OrderId;
 
@@ -31,15 +31,11 @@ macro_rules! bit_by_bit {
     ($store:expr, $what:literal, $statement:literal, $($bound:expr),+) => {{
         let mut removed = 0;
         loop {
-            let mut tx = $store.pools.begin($what).await?;
-            let some: Vec<(i32,)> = in_tx!(&mut tx, connection => {
-                sqlx::query_as($statement)$(.bind($bound))+.fetch_all(connection)
-            })?;
-            tx.commit().await?;
-            if some.is_empty() {
+            let some = written!($store, $what, $statement; $($bound),+) as usize;
+            if some == 0 {
                 return Ok(removed);
             }
-            removed += some.len();
+            removed += some;
             tokio::time::sleep(BREATH).await;
         }
     }};
@@ -53,7 +49,7 @@ impl Store {
             self,
             "bodies that are removed",
             "UPDATE deliveries SET body = $3 WHERE conclusion IS NOT NULL AND id IN (SELECT id FROM deliveries \
-             WHERE conclusion IS NOT NULL AND length(body) > 0 AND received_at < $1 LIMIT $2) RETURNING 1",
+             WHERE conclusion IS NOT NULL AND length(body) > 0 AND received_at < $1 LIMIT $2)",
             to_micros(before),
             AT_ONCE,
             NO_BYTES
@@ -67,7 +63,7 @@ impl Store {
             self,
             "deliveries that are removed",
             "DELETE FROM deliveries WHERE conclusion IS NOT NULL AND received_at < $1 \
-             AND id IN (SELECT id FROM deliveries ORDER BY id LIMIT $2) RETURNING 1",
+             AND id IN (SELECT id FROM deliveries ORDER BY id LIMIT $2)",
             to_micros(before),
             AT_ONCE
         )
@@ -81,8 +77,7 @@ impl Store {
             "artifacts that are removed",
             "DELETE FROM artifacts WHERE (order_id, name) IN (SELECT artifacts.order_id, artifacts.name \
              FROM artifacts JOIN orders ON orders.id = artifacts.order_id \
-             WHERE NOT orders.active AND orders.last_seq <= orders.rested_seq AND orders.updated_at < $1 LIMIT $2) \
-             RETURNING 1",
+             WHERE NOT orders.active AND orders.last_seq <= orders.rested_seq AND orders.updated_at < $1 LIMIT $2)",
             to_micros(before),
             AT_ONCE
         )
@@ -97,18 +92,11 @@ impl Store {
     ) -> Result<Vec<OrderId>, StoreError> {
         // Of one that cannot be read nobody knows.
         let [merged, closed] = PULL_ENDED;
-        let rows: Vec<(String,)> = reading!(&self.pools, pool => {
-            sqlx::query_as(
-                "SELECT id FROM orders WHERE NOT active AND last_seq <= rested_seq AND updated_at < $1 AND id > $2 \
-                 AND (pull IS NULL OR state IN ($3, $4)) ORDER BY id LIMIT $5",
-            )
-            .bind(to_micros(before))
-            .bind(after.map(|order| order.to_string()).unwrap_or_default())
-            .bind(merged)
-            .bind(closed)
-            .bind(AT_ONCE)
-            .fetch_all(pool)
-        })?;
+        let rows: Vec<(String,)> = read!(self, fetch_all,
+            "SELECT id FROM orders WHERE NOT active AND last_seq <= rested_seq AND updated_at < $1 AND id > $2 \
+             AND (pull IS NULL OR state IN ($3, $4)) ORDER BY id LIMIT $5";
+            to_micros(before), after.map(|order| order.to_string()).unwrap_or_default(), merged, closed,
+            AT_ONCE)?;
         rows.into_iter().map(|(id,)| order_id(&id)).collect()
     }
 
@@ -118,32 +106,23 @@ impl Store {
         let id = order.to_string();
         let mut tx = self.pools.begin("an order that is forgotten").await?;
         // Taken first, so that nothing is written of it until all of it is gone.
-        let is_at_rest: Option<(String,)> = in_tx!(&mut tx, connection => {
-            sqlx::query_as(
-                "UPDATE orders SET state = state WHERE id = $1 AND NOT active AND last_seq <= rested_seq \
-                 AND updated_at < $2 AND (pull IS NULL OR state IN ($3, $4)) RETURNING id",
-            )
-            .bind(&id)
-            .bind(to_micros(before))
-            .bind(merged)
-            .bind(closed)
-            .fetch_optional(connection)
-        })?;
-        if is_at_rest.is_none() {
+        let is_at_rest = execute!(tx,
+            "UPDATE orders SET state = state WHERE id = $1 AND NOT active AND last_seq <= rested_seq \
+             AND updated_at < $2 AND (pull IS NULL OR state IN ($3, $4))";
+            &id, to_micros(before), merged, closed)?;
+        if is_at_rest == 0 {
             return Ok(false);
         }
         for statement in [
-            "DELETE FROM statements WHERE order_id = $1 RETURNING 1",
-            "DELETE FROM after_merge WHERE order_id = $1 RETURNING 1",
-            "DELETE FROM merged_commits WHERE order_id = $1 RETURNING 1",
-            "DELETE FROM spending WHERE order_id = $1 RETURNING 1",
-            "DELETE FROM artifacts WHERE order_id = $1 RETURNING 1",
-            "DELETE FROM journal WHERE order_id = $1 RETURNING 1",
-            "DELETE FROM orders WHERE id = $1 RETURNING 1",
+            "DELETE FROM statements WHERE order_id = $1",
+            "DELETE FROM after_merge WHERE order_id = $1",
+            "DELETE FROM merged_commits WHERE order_id = $1",
+            "DELETE FROM spending WHERE order_id = $1",
+            "DELETE FROM artifacts WHERE order_id = $1",
+            "DELETE FROM journal WHERE order_id = $1",
+            "DELETE FROM orders WHERE id = $1",
         ] {
-            let _gone: Vec<(i32,)> = in_tx!(&mut tx, connection => {
-            sqlx::query_as(statement).bind(&id).fetch_all(connection)
-            })?;
+            execute!(tx, statement; &id)?;
         }
         tx.commit().await?;
         Ok(true)
@@ -151,14 +130,9 @@ impl Store {
 
     /// Whether an order has been at rest since before this. One that is not known is not.
     pub async fn has_rested_since(&self, order: OrderId, before: DateTime<Utc>) -> Result<bool, StoreError> {
-        let row: Option<(String,)> = reading!(&self.pools, pool => {
-            sqlx::query_as(
-                "SELECT id FROM orders WHERE id = $1 AND NOT active AND last_seq <= rested_seq AND updated_at < $2",
-            )
-            .bind(order.to_string())
-            .bind(to_micros(before))
-            .fetch_optional(pool)
-        })?;
+        let row: Option<(String,)> = read!(self, fetch_optional,
+            "SELECT id FROM orders WHERE id = $1 AND NOT active AND last_seq <= rested_seq AND updated_at < $2";
+            order.to_string(), to_micros(before))?;
         Ok(row.is_some())
     }
 

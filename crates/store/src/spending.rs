@@ -9,7 +9,7 @@
 
 use chrono::{DateTime, NaiveTime, TimeDelta, Utc};
 
-use super::pool::{OpenTransaction, WriteTransaction, in_tx};
+use super::pool::{OpenTransaction, WriteTransaction, execute, fetch, written};
 use super::{Store, StoreError, from_column, to_column, to_micros};
 use journeyman_order::{BudgetLimits, DayLimits, MoveKey, OrderId, RepositoryId, UserId};
 
@@ -159,38 +159,20 @@ impl Store {
         cost: RunCost,
         end: RunEnd,
     ) -> Result<bool, StoreError> {
-        let mut tx = self.pools.begin("a settlement").await?;
-        let updated: Option<(i64,)> = in_tx!(&mut tx, connection => {
-            sqlx::query_as(
-                "UPDATE spending SET actual_microusd = $4, actual_ms = $5, state = $6 \
-                 WHERE order_id = $1 AND key = $2 AND attempt = $3 RETURNING attempt",
-            )
-            .bind(order.to_string())
-            .bind(key.0.as_str())
-            .bind(i64::from(attempt))
-            .bind(scaled(cost.usd, 1e6))
-            .bind(scaled(cost.seconds, 1e3))
-            .bind(end.word())
-            .fetch_optional(connection)
-        })?;
-        tx.commit().await?;
-        Ok(updated.is_some())
+        let updated = written!(self, "a settlement",
+            "UPDATE spending SET actual_microusd = $4, actual_ms = $5, state = $6 \
+             WHERE order_id = $1 AND key = $2 AND attempt = $3";
+            order.to_string(), key.0.as_str(), i64::from(attempt), scaled(cost.usd, 1e6),
+            scaled(cost.seconds, 1e3), end.word());
+        Ok(updated > 0)
     }
 
     /// Takes back what was reserved for a run that could not begin. One that has ended stays.
     pub async fn release(&self, order: OrderId, key: &MoveKey, attempt: u32) -> Result<(), StoreError> {
-        let mut tx = self.pools.begin("a release").await?;
-        let _there_or_not: Option<(i64,)> = in_tx!(&mut tx, connection => {
-            sqlx::query_as(
-                "DELETE FROM spending WHERE order_id = $1 AND key = $2 AND attempt = $3 AND state = 'open' \
-                 RETURNING attempt",
-            )
-            .bind(order.to_string())
-            .bind(key.0.as_str())
-            .bind(i64::from(attempt))
-            .fetch_optional(connection)
-        })?;
-        tx.commit().await
+        written!(self, "a release",
+            "DELETE FROM spending WHERE order_id = $1 AND key = $2 AND attempt = $3 AND state = 'open'";
+            order.to_string(), key.0.as_str(), i64::from(attempt));
+        Ok(())
     }
 }
 
@@ -229,16 +211,10 @@ async fn granted_before(
     tx: &mut WriteTransaction,
     run: &PlannedAgentRun,
 ) -> Result<Option<CostEstimate>, StoreError> {
-    let row: Option<(i64, i64)> = in_tx!(tx, connection => {
-        sqlx::query_as(
-            "SELECT estimated_microusd, estimated_ms FROM spending \
-             WHERE order_id = $1 AND key = $2 AND attempt = $3",
-        )
-        .bind(run.order.to_string())
-        .bind(run.key.0.as_str())
-        .bind(i64::from(run.attempt))
-        .fetch_optional(connection)
-    })?;
+    let row: Option<(i64, i64)> = fetch!(tx, fetch_optional,
+        "SELECT estimated_microusd, estimated_ms FROM spending \
+         WHERE order_id = $1 AND key = $2 AND attempt = $3";
+        run.order.to_string(), run.key.0.as_str(), i64::from(run.attempt))?;
     Ok(row.map(|(microusd, milliseconds)| CostEstimate { microusd, milliseconds, is_known: true }))
 }
 
@@ -248,21 +224,13 @@ async fn estimate(tx: &mut WriteTransaction, run: &PlannedAgentRun) -> Result<Co
     let here = (Some(repository), Some(run.stage.as_str()), Some(run.role.as_str()));
     let (most_usd, most_ms) = (scaled(run.most.usd, 1e6), scaled(run.most.seconds, 1e3));
     for (repository, stage, role) in [here, (None, None, None)] {
-        let (runs, microusd, milliseconds): (i64, i64, i64) = in_tx!(&mut *tx, connection => {
-            sqlx::query_as(
-                "SELECT COUNT(*), CAST(COALESCE(AVG(actual_microusd), 0) AS BIGINT), \
-                 CAST(COALESCE(AVG(actual_ms), 0) AS BIGINT) FROM (\
-                 SELECT actual_microusd, actual_ms FROM spending WHERE agent = $1 AND state = 'done' \
-                 AND ($2 IS NULL OR repository_id = $2) AND ($3 IS NULL OR stage = $3) \
-                 AND ($4 IS NULL OR role = $4) ORDER BY begun_at DESC LIMIT $5) AS recent",
-            )
-            .bind(run.agent.as_str())
-            .bind(repository)
-            .bind(stage)
-            .bind(role)
-            .bind(RECENT)
-            .fetch_one(connection)
-        })?;
+        let (runs, microusd, milliseconds): (i64, i64, i64) = fetch!(tx, fetch_one,
+            "SELECT COUNT(*), CAST(COALESCE(AVG(actual_microusd), 0) AS BIGINT), \
+             CAST(COALESCE(AVG(actual_ms), 0) AS BIGINT) FROM (\
+             SELECT actual_microusd, actual_ms FROM spending WHERE agent = $1 AND state = 'done' \
+             AND ($2 IS NULL OR repository_id = $2) AND ($3 IS NULL OR stage = $3) \
+             AND ($4 IS NULL OR role = $4) ORDER BY begun_at DESC LIMIT $5) AS recent";
+            run.agent.as_str(), repository, stage, role, RECENT)?;
         if runs > 0 {
             let (microusd, milliseconds) = (microusd.min(most_usd), milliseconds.min(most_ms));
             return Ok(CostEstimate { microusd, milliseconds, is_known: true });
@@ -298,20 +266,13 @@ async fn spent(
         BudgetScope::Sender => (None, run.sender.map(|id| to_column(id.0, "a person's id")).transpose()?),
         BudgetScope::All => (None, None),
     };
-    let (microusd, milliseconds, runs): (i64, i64, i64) = in_tx!(tx, connection => {
-        sqlx::query_as(
-            "SELECT CAST(COALESCE(SUM(COALESCE(actual_microusd, estimated_microusd)), 0) AS BIGINT), \
-             CAST(COALESCE(SUM(COALESCE(actual_ms, estimated_ms)), 0) AS BIGINT), \
-             COUNT(CASE WHEN state <> 'kept_off' THEN 1 END) FROM spending \
-             WHERE begun_at >= $1 AND begun_at < $2 AND ($3 IS NULL OR repository_id = $3) \
-             AND ($4 IS NULL OR sender_id = $4)",
-        )
-        .bind(to_micros(day))
-        .bind(to_micros(day + TimeDelta::days(1)))
-        .bind(repository)
-        .bind(sender)
-        .fetch_one(connection)
-    })?;
+    let (microusd, milliseconds, runs): (i64, i64, i64) = fetch!(tx, fetch_one,
+        "SELECT CAST(COALESCE(SUM(COALESCE(actual_microusd, estimated_microusd)), 0) AS BIGINT), \
+         CAST(COALESCE(SUM(COALESCE(actual_ms, estimated_ms)), 0) AS BIGINT), \
+         COUNT(CASE WHEN state <> 'kept_off' THEN 1 END) FROM spending \
+         WHERE begun_at >= $1 AND begun_at < $2 AND ($3 IS NULL OR repository_id = $3) \
+         AND ($4 IS NULL OR sender_id = $4)";
+        to_micros(day), to_micros(day + TimeDelta::days(1)), repository, sender)?;
     Ok(DailySpending { microusd, milliseconds, runs: from_column(runs, "the day's runs")? })
 }
 
@@ -350,26 +311,14 @@ async fn insert(
     estimate: &CostEstimate,
 ) -> Result<(), StoreError> {
     let sender = run.sender.map(|id| to_column(id.0, "a person's id")).transpose()?;
-    let (_,): (i64,) = in_tx!(tx, connection => {
-        sqlx::query_as(
-            "INSERT INTO spending (order_id, key, attempt, repository_id, sender_id, agent, stage, role, begun_at, \
-             state, estimated_microusd, estimated_ms, model) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'open', $10, $11, $12) RETURNING attempt",
-        )
-        .bind(run.order.to_string())
-        .bind(run.key.0.as_str())
-        .bind(i64::from(run.attempt))
-        .bind(to_column(run.repository.0, "a repository's id")?)
-        .bind(sender)
-        .bind(run.agent.as_str())
-        .bind(run.stage.as_str())
-        .bind(run.role.as_str())
-        .bind(to_micros(run.begins_at))
-        .bind(estimate.microusd)
-        .bind(estimate.milliseconds)
-        .bind(run.model.as_str())
-        .fetch_one(connection)
-    })?;
+    execute!(tx,
+        "INSERT INTO spending (order_id, key, attempt, repository_id, sender_id, agent, stage, role, begun_at, \
+         state, estimated_microusd, estimated_ms, model) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'open', $10, $11, $12)";
+        run.order.to_string(), run.key.0.as_str(), i64::from(run.attempt),
+        to_column(run.repository.0, "a repository's id")?, sender, run.agent.as_str(), run.stage.as_str(),
+        run.role.as_str(), to_micros(run.begins_at), estimate.microusd, estimate.milliseconds,
+        run.model.as_str())?;
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use sqlx::AssertSqlSafe;
 
 use super::order_list::is_among;
-use super::pool::{in_tx, reading};
+use super::pool::{execute, read};
 use super::{Store, StoreError, to_column, to_micros};
 use journeyman_order::bounds::MOST_LISTED;
 use journeyman_order::{OrderId, RepositoryId};
@@ -95,10 +95,8 @@ impl Store {
             sum("verified AND rounds > 0 THEN 1"),
             sum("pull_at > opened_at THEN pull_at - opened_at"),
         );
-        let rows: Vec<StatisticsColumns> = reading!(&self.pools, pool => {
-            // Made of our own words alone.
-            sqlx::query_as(AssertSqlSafe(sql)).bind(to_micros(since)).fetch_all(pool)
-        })?;
+        // Made of our own words alone.
+        let rows: Vec<StatisticsColumns> = read!(self, fetch_all, AssertSqlSafe(sql); to_micros(since))?;
         let number = |number: i64| number.unsigned_abs();
         let line = |(
             group,
@@ -148,10 +146,10 @@ impl Store {
              JOIN spending ON spending.order_id = counted.id \
              GROUP BY spending.agent, spending.model ORDER BY 4 DESC, 1, 2 LIMIT {MOST_LISTED}"
         );
-        let rows: Vec<(String, String, i64, i64, i64)> = reading!(&self.pools, pool => {
-            // Made of our own words and of numbers alone.
-            sqlx::query_as(AssertSqlSafe(sql)).bind(to_micros(since)).fetch_all(pool)
-        })?;
+        // Made of our own words and of numbers alone.
+        let rows: Vec<(String, String, i64, i64, i64)> = read!(self, fetch_all,
+            AssertSqlSafe(sql);
+            to_micros(since))?;
         let line = |(agent, model, runs, microusd, merged): (String, String, i64, i64, i64)| ModelLine {
             agent,
             model,
@@ -165,25 +163,12 @@ impl Store {
     /// Keeps what became of the statements of an order's examiner, in place of what was kept before.
     pub async fn keep_statements(&self, order: OrderId, line: &StatementLine) -> Result<(), StoreError> {
         let mut tx = self.pools.begin("what became of statements").await?;
-        let _before: Vec<(i32,)> = in_tx!(&mut tx, connection => {
-            sqlx::query_as("DELETE FROM statements WHERE order_id = $1 RETURNING 1")
-                .bind(order.to_string())
-                .fetch_all(connection)
-        })?;
+        execute!(tx, "DELETE FROM statements WHERE order_id = $1"; order.to_string())?;
         for (verdict, count) in &line.counts {
             let count = to_column(*count, "a count of statements")?;
-            let _kept: Vec<(i32,)> = in_tx!(&mut tx, connection => {
-                sqlx::query_as(
-                    "INSERT INTO statements (order_id, agent, model, verdict, count) VALUES ($1, $2, $3, $4, $5) \
-                     RETURNING 1",
-                )
-                .bind(order.to_string())
-                .bind(line.agent.as_str())
-                .bind(line.model.as_str())
-                .bind(verdict.as_str())
-                .bind(count)
-                .fetch_all(connection)
-            })?;
+            execute!(tx,
+                "INSERT INTO statements (order_id, agent, model, verdict, count) VALUES ($1, $2, $3, $4, $5)";
+                order.to_string(), line.agent.as_str(), line.model.as_str(), verdict.as_str(), count)?;
         }
         tx.commit().await
     }
@@ -200,10 +185,10 @@ impl Store {
              FROM (SELECT id FROM orders WHERE opened_at >= $1 AND {among}) AS counted \
              JOIN statements ON statements.order_id = counted.id GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
         );
-        let rows: Vec<(String, String, String, i64)> = reading!(&self.pools, pool => {
-            // Made of our own words and of numbers alone.
-            sqlx::query_as(AssertSqlSafe(sql)).bind(to_micros(since)).fetch_all(pool)
-        })?;
+        // Made of our own words and of numbers alone.
+        let rows: Vec<(String, String, String, i64)> = read!(self, fetch_all,
+            AssertSqlSafe(sql);
+            to_micros(since))?;
         let mut lines: Vec<StatementLine> = Vec::new();
         for (agent, model, verdict, count) in rows {
             if lines.last().is_none_or(|last| (&last.agent, &last.model) != (&agent, &model)) {

@@ -11,7 +11,7 @@ use super::backup::DatabaseFiles;
 use super::connections::Databases;
 use super::fence::HeldLock;
 use super::file_lock::FileLock;
-use super::pool::{OpenTransaction, in_tx, reading};
+use super::pool::{OpenTransaction, fetch, read};
 use super::watcher::StoreWatcher;
 use super::{Store, StoreError};
 
@@ -43,15 +43,11 @@ impl Store {
         }
         let mut tx = self.pools.begin("the tenure").await?;
         if let OpenTransaction::Postgres(_) = &tx.on {
-            let (_,): (i64,) = in_tx!(&mut tx, connection => {
-                sqlx::query_as("SELECT fence FROM server WHERE one = 1 FOR UPDATE").fetch_one(connection)
-            })?;
+            let (_,): (i64,) = fetch!(tx, fetch_one, "SELECT fence FROM server WHERE one = 1 FOR UPDATE")?;
         }
-        let (fence,): (i64,) = in_tx!(&mut tx, connection => {
-            sqlx::query_as("UPDATE server SET fence = fence + 1, holder = $1 WHERE one = 1 RETURNING fence")
-                .bind(holder)
-                .fetch_one(connection)
-        })?;
+        let (fence,): (i64,) = fetch!(tx, fetch_one,
+            "UPDATE server SET fence = fence + 1, holder = $1 WHERE one = 1 RETURNING fence";
+            holder)?;
         tx.commit().await?;
         let _first = ours.number.set(fence);
         Ok(())
@@ -67,9 +63,8 @@ impl Store {
             if let Some(holder) = lost.borrow_and_update().clone() {
                 return holder;
             }
-            let row: Result<(i64, String), sqlx::Error> = reading!(&self.pools, pool => {
-                sqlx::query_as("SELECT fence, holder FROM server WHERE one = 1").fetch_one(pool)
-            });
+            let row: Result<(i64, String), sqlx::Error> =
+                read!(self, fetch_one, "SELECT fence, holder FROM server WHERE one = 1");
             if let (Some(ours), Ok((fence, holder))) = (self.pools.fence.number.get(), row)
                 && fence != *ours
             {
@@ -87,9 +82,7 @@ impl Store {
                 return Ok(HeldLock::Connection(task.abort_handle()));
             }
             if begun.elapsed() > PATIENCE {
-                let (holder,): (String,) = reading!(&self.pools, pool => {
-                    sqlx::query_as("SELECT holder FROM server WHERE one = 1").fetch_one(pool)
-                })?;
+                let (holder,): (String,) = read!(self, fetch_one, "SELECT holder FROM server WHERE one = 1")?;
                 return Err(StoreError::unavailable(format!(
                     "another Journeyman has the database (store.url): {holder}"
                 )));

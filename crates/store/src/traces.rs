@@ -5,7 +5,7 @@
 use chrono::{DateTime, Utc};
 
 use super::orders::order_id;
-use super::pool::{in_tx, reading};
+use super::pool::{read, written};
 use super::{Store, StoreError, from_column, to_column, to_micros};
 use journeyman_order::OrderId;
 
@@ -28,15 +28,10 @@ impl Store {
         most: u32,
     ) -> Result<Vec<UntracedOrder>, StoreError> {
         // There is an index of just these rows: the condition has to stand here as it stands there.
-        let rows: Vec<(String, i64, i64)> = reading!(&self.pools, pool => {
-            sqlx::query_as(
-                "SELECT id, traced_seq, last_seq FROM orders WHERE last_seq > traced_seq AND updated_at > $1 \
-                 ORDER BY updated_at LIMIT $2",
-            )
-            .bind(to_micros(since))
-            .bind(i64::from(most))
-            .fetch_all(pool)
-        })?;
+        let rows: Vec<(String, i64, i64)> = read!(self, fetch_all,
+            "SELECT id, traced_seq, last_seq FROM orders WHERE last_seq > traced_seq AND updated_at > $1 \
+             ORDER BY updated_at LIMIT $2";
+            to_micros(since), i64::from(most))?;
         rows.into_iter()
             .map(|(id, sent, last)| {
                 let number = |column| from_column(column, "an entry's number");
@@ -47,14 +42,10 @@ impl Store {
 
     /// Keeps up to which entry an order's journal was sent.
     pub async fn set_traced(&self, order: OrderId, seq: u64) -> Result<(), StoreError> {
-        let mut tx = self.pools.begin("what was traced").await?;
         // One that was taken away meanwhile has nothing to keep.
-        let _kept: Option<(String,)> = in_tx!(&mut tx, connection => {
-            sqlx::query_as("UPDATE orders SET traced_seq = $2 WHERE id = $1 RETURNING id")
-                .bind(order.to_string())
-                .bind(to_column(seq, "an entry's number")?)
-                .fetch_optional(connection)
-        })?;
-        tx.commit().await
+        written!(self, "what was traced",
+            "UPDATE orders SET traced_seq = $2 WHERE id = $1";
+            order.to_string(), to_column(seq, "an entry's number")?);
+        Ok(())
     }
 }

@@ -171,11 +171,6 @@ impl Store {
         self
     }
 
-    /// Where large artifacts lie as files; none where they are all in the database.
-    pub fn artifact_folder(&self) -> Option<&Path> {
-        self.files.as_ref().map(|files| files.folder.as_path())
-    }
-
     /// Removes files that no row names: what is left of an artifact that was replaced or removed, or of a server that was
     /// killed before it wrote the row. Says how many.
     pub async fn sweep_artifact_files(&self) -> Result<usize, StoreError> {

@@ -183,21 +183,8 @@ impl Store {
         Ok(PendingPage { is_last: read == there && read < i64::from(limit), deliveries })
     }
 
-    /// Says what became of a delivery. The first conclusion stands; a later one changes nothing.
-    ///
-    /// # Errors
-    /// [`StoreError::NotFound`] when there is no such delivery.
-    pub async fn conclude_delivery(
-        &self,
-        guid: &DeliveryGuid,
-        conclusion: &DeliveryConclusion,
-    ) -> Result<(), StoreError> {
-        let mut tx = self.pools.begin("a conclusion").await?;
-        let _first_or_not = conclude(&mut tx, guid, conclusion).await?;
-        tx.commit().await
-    }
-
-    /// Says what became of several, in one commit. One that is not there is left out.
+    /// Says what became of deliveries, in one commit. The first conclusion of each stands; a later one changes nothing. One that is
+    /// not there is left out.
     pub async fn conclude_deliveries(
         &self,
         conclusions: &[(DeliveryGuid, DeliveryConclusion)],

@@ -156,6 +156,15 @@ fn noise(length: usize) -> Vec<u8> {
     bytes.take(length).collect()
 }
 
+async fn conclude(store: &Store, delivery: &str, conclusion: DeliveryConclusion) {
+    store.conclude_deliveries(&[(guid(delivery), conclusion)]).await.unwrap();
+}
+
+/// Where a store's large artifacts lie as files.
+fn artifact_folder(store: &Store) -> &std::path::Path {
+    &store.files.as_ref().unwrap().folder
+}
+
 fn guid(text: &str) -> DeliveryGuid {
     text.parse().unwrap()
 }
@@ -228,22 +237,20 @@ async fn a_delivery_is_kept_once_and_waits_until_it_is_concluded() {
             let last = store.pending_deliveries(0, 10).await.unwrap().last().unwrap().id;
             store.save_delivery(NewDelivery { body: body.clone(), ..delivery(name) }).await.unwrap();
             assert_eq!(store.pending_deliveries(last, 10).await.unwrap()[0].body, body, "byte for byte");
-            store
-                .conclude_delivery(&guid(name), &DeliveryConclusion::Ignored { because: String::new() })
-                .await
-                .unwrap();
+            conclude(&store, name, DeliveryConclusion::Ignored { because: String::new() }).await;
         }
 
         let ignored = DeliveryConclusion::Ignored { because: "a \0 push".to_owned() };
-        store.conclude_delivery(&guid("b"), &ignored).await.unwrap();
+        conclude(&store, "b", ignored.clone()).await;
         let late = DeliveryConclusion::Refused { because: "too late".to_owned() };
-        store.conclude_delivery(&guid("b"), &late).await.unwrap();
+        conclude(&store, "b", late).await;
         let kept = DeliveryConclusion::Ignored { because: "a \u{fffd} push".to_owned() };
         assert_eq!(store.conclusion(&guid("b")).await.unwrap(), Some(kept), "the first conclusion stands");
         assert_eq!(store.conclusion(&guid("a")).await.unwrap(), None);
         assert_eq!(store.pending_deliveries(0, 10).await.unwrap().len(), 1);
 
-        let missing = store.conclude_delivery(&guid("c"), &ignored).await;
+        conclude(&store, "c", ignored).await;
+        let missing = store.conclusion(&guid("c")).await;
         assert!(matches!(missing, Err(StoreError::NotFound { .. })), "{missing:?}");
     }
 }

@@ -71,7 +71,7 @@ async fn what_is_kept_again_while_the_old_is_swept_away_is_there() {
 async fn a_file_that_is_gone_already_does_not_keep_the_others() {
     let home = homes().await.remove(0);
     let store = &home.store;
-    let folder = store.artifact_folder().unwrap().join("ab");
+    let folder = artifact_folder(store).join("ab");
     for _turn in 0..10 {
         std::fs::create_dir_all(&folder).unwrap();
         for number in 0..300 {

@@ -27,7 +27,7 @@ pub(super) async fn open(store: &Store, issue: u64, at: DateTime<Utc>) -> OrderI
 }
 
 pub(super) fn files(store: &Store) -> Vec<std::path::PathBuf> {
-    let folders = std::fs::read_dir(store.artifact_folder().unwrap()).into_iter().flatten().flatten();
+    let folders = std::fs::read_dir(artifact_folder(store)).into_iter().flatten().flatten();
     folders
         .flat_map(|folder| std::fs::read_dir(folder.path()).unwrap())
         .map(|file| file.unwrap().path())
@@ -44,10 +44,10 @@ async fn bodies_of_deliveries_go_first_and_that_they_came_is_known_for_longer() 
         }
         let ignored = DeliveryConclusion::Ignored { because: "nothing".to_owned() };
         for id in ["old", "ancient", "young"] {
-            store.conclude_delivery(&guid(id), &ignored).await.unwrap();
+            conclude(store, id, ignored.clone()).await;
         }
         let refused = DeliveryConclusion::Refused { because: "no".to_owned() };
-        store.conclude_delivery(&guid("refused"), &refused).await.unwrap();
+        conclude(store, "refused", refused).await;
 
         assert_eq!(store.remove_delivery_bodies(now() - TimeDelta::days(14)).await.unwrap(), 3);
         assert_eq!(store.remove_deliveries(now() - TimeDelta::days(104)).await.unwrap(), 1);
@@ -137,7 +137,7 @@ async fn a_database_that_lost_most_of_what_was_in_it_gives_the_room_back() {
         let new = NewDelivery { body: noise(100_000), ..delivery(&format!("large-{number}")) };
         store.save_delivery(new).await.unwrap();
         let ignored = DeliveryConclusion::Ignored { because: String::new() };
-        store.conclude_delivery(&guid(&format!("large-{number}")), &ignored).await.unwrap();
+        conclude(store, &format!("large-{number}"), ignored).await;
     }
     let length = || std::fs::metadata(home.url.trim_start_matches("sqlite://")).unwrap().len();
     store.compact().await.unwrap();
@@ -185,7 +185,7 @@ async fn a_copy_is_the_database_of_one_moment_and_names_its_large_artifacts() {
     let order = open(store, 1, now()).await;
     let info = store.put_artifact(order, "stream", "text/plain", &large(b'a')).await.unwrap();
     let files = DatabaseFiles::of(&home.url).unwrap();
-    assert_eq!(Some(files.artifacts.as_path()), store.artifact_folder());
+    assert_eq!(files.artifacts, artifact_folder(store));
     let folder = tempfile::tempdir().unwrap();
     let into = folder.path().join("copy.db");
 

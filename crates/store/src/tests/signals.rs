@@ -165,9 +165,9 @@ async fn a_delivery_that_was_refused_is_worked_on_again_when_it_is_sent_again() 
             store.save_delivery(delivery(guid)).await.unwrap();
         }
         let because = "the installation lacks a permission".to_owned();
-        store.conclude_delivery(&refused, &DeliveryConclusion::Refused { because }).await.unwrap();
+        conclude(&store, "refused", DeliveryConclusion::Refused { because }).await;
         let because = "another label".to_owned();
-        store.conclude_delivery(&ignored, &DeliveryConclusion::Ignored { because }).await.unwrap();
+        conclude(&store, "ignored", DeliveryConclusion::Ignored { because }).await;
 
         store.save_delivery(delivery("between")).await.unwrap();
         assert_eq!(store.save_delivery(delivery("refused")).await.unwrap(), DeliverySaveOutcome::New);

@@ -120,7 +120,7 @@ fn number(bytes: &[u8]) -> usize {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub mod tests {
     use proptest::prelude::*;
 
     use super::*;

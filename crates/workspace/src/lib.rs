@@ -243,7 +243,7 @@ impl Workspaces {
         if !places.root.exists() {
             return Ok(());
         }
-        worktree_base::WorktreeBase::making(&places)?;
+        worktree_base::making(&places)?;
         // All but what its runs printed: whoever makes folders of layers has more of them beside these.
         let entries =
             std::fs::read_dir(&places.root).map_err(|error| GitError::file("read", &places.root, &error))?;
@@ -251,7 +251,7 @@ impl Workspaces {
         {
             remove_all(&entry.path())?;
         }
-        worktree_base::WorktreeBase::forget(&places)
+        worktree_base::forget(&places)
     }
 
     /// Where what is known of a repository's base commits is kept, for all orders.

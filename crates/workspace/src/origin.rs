@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::large_files::filter;
 use super::remote::oid;
-use super::worktree_base::{self, StartPoint, WorktreeBase};
+use super::worktree_base::{self, StartPoint};
 use super::{GitError, OrderDirs, Workspaces, init_bare, remove_all};
 use journeyman_order::{BranchName, CommitSha, OrderId, RepositoryName};
 
@@ -129,15 +129,14 @@ impl Workspaces {
         }
         let line = worktree_base::line(base, start);
         if std::fs::symlink_metadata(&places.origin).is_ok() {
-            match WorktreeBase::read(&places)? {
-                WorktreeBase::Recorded(there) if there == line => return Ok(false),
-                WorktreeBase::Unrecorded if start.is_none() => return Ok(false),
-                WorktreeBase::Recorded(_) | WorktreeBase::Unrecorded | WorktreeBase::Replacing => {}
+            let there = worktree_base::recorded(&places)?;
+            if there.map_or(start.is_none(), |there| there == line) {
+                return Ok(false);
             }
         }
         let (half, packs) = (places.root.join("origin.half"), places.root.join("packs.half"));
         self.make_origin(repository, (base, default_branch), start, (&half, &packs))?;
-        WorktreeBase::making(&places)?;
+        worktree_base::making(&places)?;
         remove_all(&places.origin)?;
         remove_all(&places.packs)?;
         std::fs::rename(&packs, &places.packs)
@@ -148,7 +147,7 @@ impl Workspaces {
         }
         std::fs::rename(&half, &places.origin)
             .map_err(|error| GitError::file("make", &places.origin, &error))?;
-        WorktreeBase::with(&places, &line)?;
+        worktree_base::record(&places, &line)?;
         Ok(true)
     }
 
@@ -156,7 +155,7 @@ impl Workspaces {
     /// work tree. What was pushed there and not imported is gone.
     pub fn lose_origin(&self, order: OrderId) -> Result<(), GitError> {
         tracing::warn!(%order, "the agent's repository is damaged, and is made again");
-        WorktreeBase::making(&self.order_dirs(order))
+        worktree_base::making(&self.order_dirs(order))
     }
 
     fn make_origin(

@@ -26,16 +26,6 @@ pub struct StartPoint<'a> {
     pub branch: &'a BranchName,
 }
 
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum WorktreeBase {
-    /// Nothing, as in orders from before there was the file: what is there began with the base.
-    Unrecorded,
-    /// What is there may be half of one and half of another.
-    Replacing,
-    /// What is there began with this.
-    Recorded(String),
-}
-
 /// What is written of a start: the commit, and the branch when it is not the base.
 pub(super) fn line(base: &CommitSha, start: Option<StartPoint<'_>>) -> String {
     match start {
@@ -44,47 +34,36 @@ pub(super) fn line(base: &CommitSha, start: Option<StartPoint<'_>>) -> String {
     }
 }
 
-impl WorktreeBase {
-    pub(super) fn read(places: &OrderDirs) -> Result<Self, GitError> {
-        let path = file(places);
+/// What is there began with this; none in orders from before there was the file, where it was the base. While things are
+/// replaced it is no start.
+pub(super) fn recorded(places: &OrderDirs) -> Result<Option<String>, GitError> {
+    let path = file(places);
+    match std::fs::read(&path) {
         // A damaged one says that something else is there.
-        match std::fs::read(&path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()) {
-            Ok(text) if text.trim() == MAKING => Ok(Self::Replacing),
-            Ok(text) => Ok(Self::Recorded(text.trim().to_owned())),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::Unrecorded),
-            Err(error) => Err(GitError::file("read", &path, &error)),
-        }
+        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).trim().to_owned())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(GitError::file("read", &path, &error)),
     }
+}
 
-    /// Says that things are being replaced, before the first is touched.
-    pub(super) fn making(places: &OrderDirs) -> Result<(), GitError> {
-        write(places, MAKING)
-    }
+/// Says that things are being replaced, before the first is touched.
+pub(super) fn making(places: &OrderDirs) -> Result<(), GitError> {
+    record(places, MAKING)
+}
 
-    /// Says what is there, after the last was made.
-    pub(super) fn with(places: &OrderDirs, line: &str) -> Result<(), GitError> {
-        write(places, line)
-    }
+/// Says what is there, after the last was made.
+pub(super) fn record(places: &OrderDirs, line: &str) -> Result<(), GitError> {
+    let path = file(places);
+    write_whole(&path, format!("{line}\n").as_bytes()).map_err(|error| GitError::file("write", &path, &error))
+}
 
-    /// Says nothing any more: there is nothing.
-    pub(super) fn forget(places: &OrderDirs) -> Result<(), GitError> {
-        let path = file(places);
-        match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(GitError::file("remove", &path, &error))
-            }
-            Ok(()) | Err(_) => Ok(()),
-        }
-    }
+/// Says nothing any more: there is nothing.
+pub(super) fn forget(places: &OrderDirs) -> Result<(), GitError> {
+    remove_all(&file(places))
 }
 
 fn file(places: &OrderDirs) -> PathBuf {
     places.root.join("begins")
-}
-
-fn write(places: &OrderDirs, text: &str) -> Result<(), GitError> {
-    let path = file(places);
-    write_whole(&path, format!("{text}\n").as_bytes()).map_err(|error| GitError::file("write", &path, &error))
 }
 
 /// Empties a work tree, but for what the agent wrote for itself. The folder stays where it is. No link is followed.

@@ -5,6 +5,14 @@ use journeyman_order::model_service::Provider;
 /// Stands where a program wants a key. It opens nothing.
 pub(super) const PLACEHOLDER: &str = "held-outside-of-the-sandbox";
 
+/// A file in a job's home.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HomeFile {
+    /// Below the home, without `..`.
+    pub path: &'static str,
+    pub text: String,
+}
+
 /// The variables of a job whose gateway is at this port of its loopback.
 pub(super) fn environment(port: u16, model: Option<Provider>) -> Vec<(String, String)> {
     let url = format!("http://127.0.0.1:{port}");

@@ -1,7 +1,7 @@
 //! What Gradle has to be told to come to the gateway: a proxy, since Java reads none of the environment, and a script that
 //! sends the builds' own repositories to the registries that stand in for them. None of it is secret.
 
-use super::home_file::HomeFile;
+use super::environment::HomeFile;
 use super::registry::RegistryUpstream;
 
 /// In words that Gradle knew in version 4 and still knows.

@@ -17,7 +17,6 @@ mod client_hello;
 mod egress_log;
 mod environment;
 mod gradle;
-mod home_file;
 mod meter;
 mod model;
 mod model_request;
@@ -43,7 +42,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-pub use home_file::HomeFile;
+pub use environment::HomeFile;
 pub use meter::{GatewayBudget, PriceLookup};
 pub use model::{Credential, InvalidUpstream, ModelUpstream};
 pub use names::{AllowedHost, InvalidAllowedHost};

@@ -2,9 +2,8 @@
 //! manager reads no variable. None of it is secret: the gateway wants no credential.
 
 use super::EgressPolicy;
-use super::environment::PLACEHOLDER;
+use super::environment::{HomeFile, PLACEHOLDER};
 use super::gradle;
-use super::home_file::HomeFile;
 use super::registry::{NPM_PREFIX, RegistryUpstream};
 use journeyman_order::{RegistryKind, RegistryName};
 

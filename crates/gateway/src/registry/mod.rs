@@ -64,36 +64,10 @@ pub struct InvalidRegistry {
     pub problem: String,
 }
 
-/// Which part of a registry does not do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum RegistryProblem {
-    Address,
-    /// It leads to where nobody may go.
-    Forbidden(&'static str),
-    Network,
-    Credential,
-}
-
-impl RegistryProblem {
-    fn of(self, name: &RegistryName) -> InvalidRegistry {
-        let (key, problem) = match self {
-            Self::Address => (
-                "url",
-                "its address has to be https://HOST/PATH, without user, query and fragment; http:// only on this machine, \
-                 at private addresses and for names of one's own network (`at` says which network that is)"
-                    .to_owned(),
-            ),
-            Self::Forbidden(why) => ("url", format!("its address {why}")),
-            Self::Network => {
-                ("at", "this is not the network that its address lies in, such as 10.0.0.0/8 or fd12::/32".to_owned())
-            }
-            Self::Credential => {
-                ("user", "its user, password or token has characters that none has".to_owned())
-            }
-        };
-        InvalidRegistry { name: name.clone(), key, problem }
-    }
-}
+const ADDRESS: &str = "its address has to be https://HOST/PATH, without user, query and fragment; http:// only on \
+    this machine, at private addresses and for names of one's own network (`at` says which network that is)";
+const NETWORK: &str = "this is not the network that its address lies in, such as 10.0.0.0/8 or fd12::/32";
+const CREDENTIAL: &str = "its user, password or token has characters that none has";
 
 impl fmt::Debug for RegistryUpstream {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -107,9 +81,11 @@ impl RegistryUpstream {
     /// # Errors
     /// When its address or its credential could not be used.
     pub fn new(registry: PackageRegistry, outgoing: OutgoingNetwork) -> Result<Self, InvalidRegistry> {
-        let wrong = |problem: RegistryProblem| problem.of(&registry.name);
+        let wrong =
+            |(key, problem): RegistryProblem| InvalidRegistry { name: registry.name.clone(), key, problem };
+        let no_address = || wrong(("url", ADDRESS.to_owned()));
         let within = registry.within.as_deref().map(str::parse::<IpNetwork>).transpose();
-        let within = within.map_err(|()| wrong(RegistryProblem::Network))?;
+        let within = within.map_err(|()| wrong(("at", NETWORK.to_owned())))?;
         let url = &registry.url;
         let is_bare = url.username().is_empty()
             && url.password().is_none()
@@ -118,19 +94,19 @@ impl RegistryUpstream {
         let is_plain = match url.scheme() {
             "https" => false,
             "http" => true,
-            _ => return Err(wrong(RegistryProblem::Address)),
+            _ => return Err(no_address()),
         };
         let may_be_plain = match url.host() {
-            None => return Err(wrong(RegistryProblem::Address)),
+            None => return Err(no_address()),
             Some(Host::Domain(host)) => is_of_ones_own(host) || within.is_some(),
             Some(Host::Ipv4(address)) => literal(address.into(), within).map_err(wrong)?,
             Some(Host::Ipv6(address)) => literal(address.into(), within).map_err(wrong)?,
         };
         if !is_bare || (is_plain && !may_be_plain) {
-            return Err(wrong(RegistryProblem::Address));
+            return Err(no_address());
         }
-        let header = header(&registry).map_err(|()| wrong(RegistryProblem::Credential))?;
-        let (root, entry) = root(&registry).ok_or_else(|| wrong(RegistryProblem::Address))?;
+        let header = header(&registry).map_err(|()| wrong(("user", CREDENTIAL.to_owned())))?;
+        let (root, entry) = root(&registry).ok_or_else(no_address)?;
         Ok(Self(Arc::new(RegistryInner {
             registry,
             root,
@@ -219,14 +195,17 @@ impl RegistryUpstream {
     }
 }
 
+/// The key of a registry that does not do, and why.
+type RegistryProblem = (&'static str, String);
+
 /// Whether an address that the settings name may be asked without TLS.
 fn literal(address: IpAddr, within: Option<IpNetwork>) -> Result<bool, RegistryProblem> {
     match scope_of(address) {
         AddressScope::Public => Ok(false),
         AddressScope::Private(_) if within.is_none_or(|network| network.contains(address)) => Ok(true),
-        AddressScope::Private(_) => Err(RegistryProblem::Network),
+        AddressScope::Private(_) => Err(("at", NETWORK.to_owned())),
         AddressScope::Forbidden(_) if address.is_loopback() => Ok(true),
-        AddressScope::Forbidden(why) => Err(RegistryProblem::Forbidden(why)),
+        AddressScope::Forbidden(why) => Err(("url", format!("its address {why}"))),
     }
 }
 

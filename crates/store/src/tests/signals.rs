@@ -160,7 +160,7 @@ async fn a_repository_that_is_not_looked_at_keeps_the_time_of_its_last_look() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_delivery_that_was_refused_is_worked_on_again_when_it_is_sent_again() {
     for TestStore { store, .. } in homes().await {
-        let (refused, ignored) = (guid("refused"), guid("ignored"));
+        let refused = guid("refused");
         for guid in ["refused", "ignored"] {
             store.save_delivery(delivery(guid)).await.unwrap();
         }

@@ -15,7 +15,7 @@ use super::secrets::SecretScan;
 use super::source::ObjectSource;
 use super::tree::{EntryMode, GitTreeEntry, parse};
 use super::{GitError, names};
-use journeyman_order::bounds::{DEEPEST, LARGEST_SOURCE, MOST_ITEMS, MOST_PARTS};
+use journeyman_order::bounds::{DEEPEST, LARGEST_SOURCE, LONGEST_PATH, MOST_ITEMS, MOST_PARTS};
 
 /// Files that git itself reads, and must not be led astray by.
 const NEVER_LINKS: [&str; 4] = [".gitmodules", ".gitattributes", ".gitignore", ".mailmap"];
@@ -203,7 +203,7 @@ impl<'a> Examination<'a> {
             Some(EntryNameProblem::Unportable(why)) if is_an_agents => self.remarks.tell(path, why),
             Some(EntryNameProblem::Alias(_) | EntryNameProblem::Unportable(_)) | None => {}
         }
-        if names::is_too_long(path) {
+        if path.len() > LONGEST_PATH {
             self.refuse(path, "its path is longer than 1,024 bytes");
             return false;
         }

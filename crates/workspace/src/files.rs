@@ -124,40 +124,28 @@ impl OriginState {
 
 impl NewFiles<'_> {
     pub fn stream(&self) -> Vec<u8> {
-        let mut stream = Vec::new();
-        let seconds = self.date.timestamp().max(0);
-        for role in ["author", "committer"] {
-            if role == "author" {
-                stream.extend_from_slice(b"commit refs/journeyman/written\n");
-            }
-            stream.extend_from_slice(
-                format!("{role} {AGENT_NAME} <{AGENT_EMAIL}> {seconds} +0000\n").as_bytes(),
-            );
-        }
-        data(&mut stream, self.message.as_bytes());
-        stream.extend_from_slice(format!("from {}\n", self.parent).as_bytes());
+        let who = format!("{AGENT_NAME} <{AGENT_EMAIL}> {} +0000", self.date.timestamp().max(0));
+        let mut stream = format!("commit refs/journeyman/written\nauthor {who}\ncommitter {who}\n");
+        data(&mut stream, self.message);
+        stream += &format!("from {}\n", self.parent);
         // Before what is written: a file may have become a folder.
         for (path, before) in self.restored {
-            let line = match before {
+            stream += &match before {
                 Some((mode, id)) => format!("M {mode:06o} {id} {}\n", quoted(path)),
                 None => format!("D {}\n", quoted(path)),
             };
-            stream.extend_from_slice(line.as_bytes());
         }
         for (path, content, executable) in self.files {
             let mode = if *executable { "100755" } else { "100644" };
-            stream.extend_from_slice(format!("M {mode} inline {}\n", quoted(path)).as_bytes());
-            data(&mut stream, content.as_bytes());
+            stream += &format!("M {mode} inline {}\n", quoted(path));
+            data(&mut stream, content);
         }
-        stream.push(b'\n');
-        stream
+        (stream + "\n").into_bytes()
     }
 }
 
-fn data(stream: &mut Vec<u8>, bytes: &[u8]) {
-    stream.extend_from_slice(format!("data {}\n", bytes.len()).as_bytes());
-    stream.extend_from_slice(bytes);
-    stream.push(b'\n');
+fn data(stream: &mut String, text: &str) {
+    *stream += &format!("data {}\n{text}\n", text.len());
 }
 
 /// A path as fast-import takes any: in quotes, as in C.

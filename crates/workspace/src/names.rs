@@ -2,7 +2,6 @@
 
 use unicode_normalization::UnicodeNormalization;
 
-use journeyman_order::bounds::LONGEST_PATH;
 use journeyman_order::commit_message::is_hidden;
 
 /// The longest name of a file, in bytes, that common file systems take.
@@ -56,11 +55,6 @@ pub(super) fn entry_name_problem(name: &[u8]) -> Option<EntryNameProblem> {
         return Some(Unportable("its name has a character that Windows does not allow"));
     }
     None
-}
-
-/// Whether a path is longer than what can be checked out everywhere that we run.
-pub(super) fn is_too_long(path: &str) -> bool {
-    path.len() > LONGEST_PATH
 }
 
 /// Whether some file system takes this name for `.git`: by case, by characters that HFS+ ignores, by the short name

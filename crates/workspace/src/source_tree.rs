@@ -2,7 +2,6 @@
 //! somebody could have written meanwhile.
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 use std::ffi::OsStr;
 use std::fs::OpenOptions;
 use std::io::{self, Read as _};
@@ -361,17 +360,8 @@ impl SourceTree {
         }
     }
 
-    /// What each of these paths has to hold; nothing, where it has to hold nothing.
-    pub fn contents(&self, paths: &[PathBuf]) -> Result<Vec<Option<SourceContent>>, GitError> {
-        let mut contents = Vec::new();
-        let Ok(()) = self.each_content(paths, |_, content| {
-            contents.push(content);
-            Ok::<(), Infallible>(())
-        })?;
-        Ok(contents)
-    }
-
-    /// Hands out what each of these paths has to hold, one after the other, until one cannot be taken.
+    /// Hands out what each of these paths has to hold, one after the other, until one cannot be taken; none, where it has to
+    /// hold nothing.
     pub fn each_content<E>(
         &self,
         paths: &[PathBuf],

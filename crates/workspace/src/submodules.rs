@@ -201,7 +201,7 @@ impl Workspaces {
         }
         let limits = WireLimits { whole, ..LIMITS };
         let fetch = GitWire { url, limits, ..self.wire(store.path(), remote) };
-        if let Err(failure) = fetch.run_shallow(&format!("+{id}:{fetched}")) {
+        if let Err(failure) = fetch.fetch(1, &format!("+{id}:{fetched}")) {
             return match failure.kind {
                 GitErrorKind::Unavailable if Instant::now() >= until => Ok(Err(too_long())),
                 GitErrorKind::Unavailable => Err(failed(failure.kind, "fetch", remote, &failure.said)),

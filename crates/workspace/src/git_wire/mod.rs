@@ -96,12 +96,8 @@ impl GitWire<'_> {
         self.fetch(0, refspec)
     }
 
-    /// The same, of what the refspec names without what is behind it.
-    pub(super) fn run_shallow(&self, refspec: &str) -> Result<(), WireFailure> {
-        self.fetch(1, refspec)
-    }
-
-    fn fetch(&self, depth: i32, refspec: &str) -> Result<(), WireFailure> {
+    /// The same, with so many commits of what the refspec names; 0: with all that is behind it.
+    pub(super) fn fetch(&self, depth: i32, refspec: &str) -> Result<(), WireFailure> {
         let source = refspec.trim_start_matches('+').split(':').next().unwrap_or_default();
         let is_commit = Oid::from_str(source).is_ok();
         let fetched = SmartHttp::converse(self, |http| {

@@ -382,7 +382,7 @@ fn a_push_of_what_cannot_be_read_here_is_no_refusal_of_the_server() {
 fn a_commit_that_the_server_does_not_have_is_refused_and_not_waited_for() {
     let house = FetchFixture::new();
     for known in [house.base.as_str(), &"1".repeat(40)] {
-        let fetched = house.wire().run_shallow(&format!("+{known}:refs/fetched/{known}"));
+        let fetched = house.wire().fetch(1, &format!("+{known}:refs/fetched/{known}"));
         match known == house.base.as_str() {
             true => fetched.unwrap(),
             false => {

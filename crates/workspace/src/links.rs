@@ -5,10 +5,12 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use git2::{ObjectType, Oid};
 
-use super::GitError;
+use super::libgit2::oid;
 use super::source::ObjectSource;
 use super::tree::{EntryMode, parse};
+use super::{GitError, Workspaces};
 use journeyman_order::bounds::{DEEPEST, LONGEST_TEXT, MOST_ENTRIES, MOST_HOPS};
+use journeyman_order::{CommitSha, RepositoryName};
 
 /// Names that are followed on the way.
 const MOST_STEPS: usize = 4_096;
@@ -28,9 +30,20 @@ pub(super) enum LinkTarget {
 
 /// The links of a tree, by their paths.
 #[derive(Debug, Default)]
-pub(super) struct TreeLinks {
+pub struct TreeLinks {
     targets: BTreeMap<String, String>,
     names: Cell<usize>,
+}
+
+impl Workspaces {
+    /// The links of a commit; none of one that has too many files to be looked through.
+    pub fn links(&self, repository: &RepositoryName, commit: &CommitSha) -> Result<TreeLinks, GitError> {
+        let said = |error: git2::Error| GitError::local("read the links of a commit", &error);
+        let commits = self.commits(repository)?;
+        let tree = self.tree_within(&commits, oid(commit)?)?.id();
+        let ours = commits.odb().map_err(said)?;
+        Ok(TreeLinks::of(&ObjectSource::new(None, &ours, tree), tree)?.unwrap_or_default())
+    }
 }
 
 impl TreeLinks {
@@ -113,8 +126,16 @@ impl TreeLinks {
         LinkTarget::Inside(here.join("/"))
     }
 
+    /// The other path that a path leads to within the tree; none where no link is on it, or one leads out.
+    pub fn behind(&self, path: &str) -> Option<String> {
+        match self.follow(path) {
+            LinkTarget::Inside(end) => (end != path).then_some(end),
+            LinkTarget::Outside | LinkTarget::Endless => None,
+        }
+    }
+
     /// The paths under which others see what lies at `paths`, each with the path that it stands for.
-    pub(super) fn seen_as(&self, paths: &[String]) -> Vec<(String, String)> {
+    pub fn seen_as(&self, paths: &[String]) -> Vec<(String, String)> {
         let ends: Vec<(&str, String)> = self
             .paths()
             .filter_map(|link| match self.follow(link) {

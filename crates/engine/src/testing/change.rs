@@ -13,7 +13,7 @@ use journeyman_verify::experiment::{
 use journeyman_verify::{
     Mutant, Overlay, OverlayAction, changed_lines, mutants, new_dependencies, tamper, unread_dependencies,
 };
-use journeyman_workspace::{ChangedContent, ChangedFile, CommittedLinks};
+use journeyman_workspace::{ChangedContent, ChangedFile, TreeLinks};
 
 const MOST_MUTANTS: usize = 12;
 
@@ -53,7 +53,7 @@ pub(super) async fn read_change(
             let same = workspaces.some_files(&repository, &commit, LARGEST_FILE, &is_other)?;
             let of_base = workspaces.links(&repository, &base)?;
             let of_change = workspaces.links(&repository, &commit)?;
-            let read = |at: &CommitSha, links: &CommittedLinks, path: &str| {
+            let read = |at: &CommitSha, links: &TreeLinks, path: &str| {
                 let file = |path: &str| workspaces.file(&repository, at, path).ok().flatten();
                 file(path).or_else(|| file(&links.behind(path)?))
             };

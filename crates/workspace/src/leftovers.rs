@@ -13,20 +13,15 @@ pub(super) const COMING: &str = "incoming";
 pub(super) fn clear(repository: &Path) -> Result<(), GitError> {
     remove_all(&repository.join(COMING))?;
     clear_locks(repository)?;
-    clear_packs(repository, &["tmp_", ".tmp-", "pack_git2_"])
-}
-
-/// Removes what git leaves of packs that it could not put together, where nobody else writes packs with it.
-pub(super) fn clear_repack(repository: &Path) -> Result<(), GitError> {
-    clear_packs(repository, &["tmp_", ".tmp-"])
+    clear_packs(repository)
 }
 
 /// Packs that are not whole, by how git and libgit2 name them until they are.
-fn clear_packs(repository: &Path, prefixes: &[&str]) -> Result<(), GitError> {
+fn clear_packs(repository: &Path) -> Result<(), GitError> {
     let packs = repository.join("objects/pack");
     for (path, _) in if packs.exists() { entries(&packs)? } else { Vec::new() } {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if prefixes.iter().any(|prefix| name.starts_with(prefix)) {
+        if ["tmp_", ".tmp-", "pack_git2_"].iter().any(|prefix| name.starts_with(prefix)) {
             tracing::warn!(pack = %path.display(), "nobody writes it any more; removed");
             std::fs::remove_file(&path).map_err(|error| GitError::file("remove", &path, &error))?;
         }

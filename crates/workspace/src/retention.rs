@@ -145,11 +145,8 @@ impl Workspaces {
                 milliseconds = begun.elapsed().as_millis() as u64,
                 "its packs were put together"
             ),
-            Err(said) => {
-                tracing::warn!(repository = %path, "its packs stay as they are: {said}");
-                // What it wrote by half is as large as they are.
-                leftovers::clear_repack(repository)?;
-            }
+            // What it wrote by half git removes itself, and where it was killed the next start does.
+            Err(said) => tracing::warn!(repository = %path, "its packs stay as they are: {said}"),
         }
         Ok(())
     }

@@ -75,7 +75,7 @@ impl Workspaces {
             self.clear_before(&mirror)?;
             if packs(&mirror)? >= MANY_PACKS {
                 // Nothing is dropped: what has no name here may be what a commit of ours is based on.
-                self.run(&mirror, &["repack", "-d", "-l", "--geometric=2", "--quiet"])?;
+                self.run(&mirror, &["repack", "-d", "-l", "--geometric=2", "--quiet"]);
             }
         }
         for commits in self.own_repositories("commits")? {
@@ -89,7 +89,7 @@ impl Workspaces {
             }
             if loose >= MANY_OBJECTS || packs(&commits)? >= MANY_PACKS {
                 // What an import has just brought has no name yet.
-                self.run(&commits, &["gc", "--quiet", "--prune=2.days.ago"])?;
+                self.run(&commits, &["gc", "--quiet", "--prune=2.days.ago"]);
             }
         }
         Ok(())
@@ -132,9 +132,9 @@ impl Workspaces {
         Some(self.lock_of(name))
     }
 
-    fn run(&self, repository: &Path, arguments: &[&str]) -> Result<(), GitError> {
+    fn run(&self, repository: &Path, arguments: &[&str]) {
         // Nobody fetches meanwhile, or links its packs.
-        let Some(lock) = self.lock_at(repository) else { return Ok(()) };
+        let Some(lock) = self.lock_at(repository) else { return };
         let _held = lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let begun = std::time::Instant::now();
         let arguments = [&["-c", "gc.packRefs=false", "-c", "gc.writeCommitGraph=false"], arguments].concat();
@@ -148,7 +148,6 @@ impl Workspaces {
             // What it wrote by half git removes itself, and where it was killed the next start does.
             Err(said) => tracing::warn!(repository = %path, "its packs stay as they are: {said}"),
         }
-        Ok(())
     }
 
     /// The folders of all repositories of a kind.

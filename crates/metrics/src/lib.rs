@@ -6,11 +6,9 @@
 //!
 //! There is one set of counters for a process, as Prometheus' own libraries have it; they begin at 0 with it.
 
-mod label_words;
-
-use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicU64;
+use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 use prometheus_client::metrics::counter::Counter;
@@ -18,8 +16,6 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
-
-use label_words::LabelWords;
 
 type Labels = Vec<(&'static str, String)>;
 type Counts = Family<Labels, Counter>;
@@ -46,35 +42,62 @@ pub struct CountedAgentRun<'a> {
     pub usd: f64,
 }
 
-/// All counters. Each method counts one thing that happened.
-#[derive(Debug)]
-pub struct ServerMetrics {
-    orders_ended: Counts,
-    stage_seconds: Durations,
-    round_seconds: Durations,
-    effect_seconds: Durations,
-    stages: LabelWords,
-    /// Roles name models, and repositories may have roles of their own.
-    models: LabelWords,
-    statements: Counts,
-    agent_runs: Counts,
-    agent_seconds: Durations,
-    agent_usd: Amounts,
-    agent_tokens: Counts,
-    github_requests: Counts,
-    github_rate_limit: Levels,
-    github_rate_remaining: Levels,
-    resources: LabelWords,
-    github_pauses: Counts,
-    github_pause_seconds: Amounts,
-    github_write_wait_seconds: Durations,
-    deliveries_received: Counts,
-    deliveries_concluded: Counts,
-    sandbox_starts: Counts,
-    store_write_seconds: Durations,
-    store_write_failures: Counts,
-    notifications: Counts,
-    trace_spans: Counts,
+/// Each family with the help that is shown for it.
+macro_rules! families {
+    ($($name:ident: $family:ty = $new:expr, $help:literal;)+) => {
+        /// All counters. Each method counts one thing that happened.
+        #[derive(Debug)]
+        pub struct ServerMetrics {
+            $($name: $family,)+
+            stages: LabelWords,
+            /// Roles name models, and repositories may have roles of their own.
+            models: LabelWords,
+            resources: LabelWords,
+        }
+
+        impl ServerMetrics {
+            fn empty() -> Self {
+                Self {
+                    $($name: $new,)+
+                    stages: LabelWords::default(),
+                    models: LabelWords::default(),
+                    resources: LabelWords::default(),
+                }
+            }
+
+            /// Shows all of them in a registry that has the prefix already.
+            pub fn register(&self, registry: &mut Registry) {
+                $(registry.register(stringify!($name), $help, self.$name.clone());)+
+            }
+        }
+    };
+}
+
+families! {
+    orders_ended: Counts = Counts::default(), "Ends that orders came to";
+    stage_seconds: Durations = long_durations(), "From the first to the last of a stage";
+    round_seconds: Durations = long_durations(), "A worker's run and the checks after it";
+    effect_seconds: Durations = long_durations(), "What orders had done for them";
+    statements: Counts = Counts::default(),
+        "Statements of examiners, by what became of them when their order ended";
+    agent_runs: Counts = Counts::default(), "Runs of agents";
+    agent_run_seconds: Durations = long_durations(), "How long agents' runs took";
+    agent_usd: Amounts = Amounts::default(), "Dollars, as agents say, or by the prices of the settings";
+    agent_tokens: Counts = Counts::default(), "Tokens, as agents say";
+    github_requests: Counts = Counts::default(), "Requests to GitHub, by its answer";
+    github_rate_limit: Levels = Levels::default(), "Requests an hour, as GitHub said last";
+    github_rate_remaining: Levels = Levels::default(), "Requests left in the hour, as GitHub said last";
+    github_pauses: Counts = Counts::default(), "Pauses that GitHub asked for";
+    github_pause_seconds: Amounts = Amounts::default(), "Their length together";
+    github_write_wait_seconds: Durations = short_durations(), "How long writes to GitHub waited for their turn";
+    deliveries_received: Counts = Counts::default(), "Webhooks that came in";
+    deliveries_concluded: Counts = Counts::default(), "What became of deliveries";
+    sandbox_starts: Counts = Counts::default(), "Jobs that a sandbox was started for";
+    store_write_seconds: Durations = short_durations(),
+        "Transactions that wrote, from their begin until they were kept";
+    store_write_failures: Counts = Counts::default(), "Transactions that were not kept";
+    notifications: Counts = Counts::default(), "Outgoing notifications";
+    trace_spans: Counts = Counts::default(), "Spans of traces that a collector took or left";
 }
 
 /// How orders end, in the words of lists.
@@ -117,36 +140,6 @@ impl ServerMetrics {
         drop(metrics.github_pauses.get_or_create(&Vec::new()));
         drop(metrics.github_pause_seconds.get_or_create(&Vec::new()));
         metrics
-    }
-
-    fn empty() -> Self {
-        Self {
-            orders_ended: Counts::default(),
-            stage_seconds: long_durations(),
-            round_seconds: long_durations(),
-            effect_seconds: long_durations(),
-            stages: LabelWords::default(),
-            models: LabelWords::default(),
-            statements: Counts::default(),
-            agent_runs: Counts::default(),
-            agent_seconds: long_durations(),
-            agent_usd: Amounts::default(),
-            agent_tokens: Counts::default(),
-            github_requests: Counts::default(),
-            github_rate_limit: Levels::default(),
-            github_rate_remaining: Levels::default(),
-            resources: LabelWords::default(),
-            github_pauses: Counts::default(),
-            github_pause_seconds: Amounts::default(),
-            github_write_wait_seconds: short_durations(),
-            deliveries_received: Counts::default(),
-            deliveries_concluded: Counts::default(),
-            sandbox_starts: Counts::default(),
-            store_write_seconds: short_durations(),
-            store_write_failures: Counts::default(),
-            notifications: Counts::default(),
-            trace_spans: Counts::default(),
-        }
     }
 
     /// An order came to an end, in the word that lists show; also when it comes to another one.
@@ -200,7 +193,7 @@ impl ServerMetrics {
             labels
         };
         count(&self.agent_runs, with(Some(("end", run.end))));
-        self.agent_seconds.get_or_create(&with(None)).observe(run.seconds);
+        self.agent_run_seconds.get_or_create(&with(None)).observe(run.seconds);
         add(&self.agent_usd, &with(None), run.usd);
         let tokens = |direction, number| {
             self.agent_tokens.get_or_create(&with(Some(("direction", direction)))).inc_by(number);
@@ -271,79 +264,6 @@ impl ServerMetrics {
             self.trace_spans.get_or_create(&vec![("sent", sent.to_string())]).inc_by(number);
         }
     }
-
-    /// Shows all of them in a registry that has the prefix already.
-    pub fn register(&self, registry: &mut Registry) {
-        let Self {
-            orders_ended,
-            stage_seconds,
-            round_seconds,
-            effect_seconds,
-            stages: _,
-            models: _,
-            statements,
-            agent_runs,
-            agent_seconds,
-            agent_usd,
-            agent_tokens,
-            github_requests,
-            github_rate_limit,
-            github_rate_remaining,
-            resources: _,
-            github_pauses,
-            github_pause_seconds,
-            github_write_wait_seconds,
-            deliveries_received,
-            deliveries_concluded,
-            sandbox_starts,
-            store_write_seconds,
-            store_write_failures,
-            notifications,
-            trace_spans,
-        } = self;
-        registry.register("orders_ended", "Ends that orders came to", orders_ended.clone());
-        registry.register("stage_seconds", "From the first to the last of a stage", stage_seconds.clone());
-        registry.register("round_seconds", "A worker's run and the checks after it", round_seconds.clone());
-        registry.register("effect_seconds", "What orders had done for them", effect_seconds.clone());
-        let help = "Statements of examiners, by what became of them when their order ended";
-        registry.register("statements", help, statements.clone());
-        registry.register("agent_runs", "Runs of agents", agent_runs.clone());
-        registry.register("agent_run_seconds", "How long agents' runs took", agent_seconds.clone());
-        registry.register(
-            "agent_usd",
-            "Dollars, as agents say, or by the prices of the settings",
-            agent_usd.clone(),
-        );
-        registry.register("agent_tokens", "Tokens, as agents say", agent_tokens.clone());
-        registry.register("github_requests", "Requests to GitHub, by its answer", github_requests.clone());
-        registry.register(
-            "github_rate_limit",
-            "Requests an hour, as GitHub said last",
-            github_rate_limit.clone(),
-        );
-        let help = "Requests left in the hour, as GitHub said last";
-        registry.register("github_rate_remaining", help, github_rate_remaining.clone());
-        registry.register("github_pauses", "Pauses that GitHub asked for", github_pauses.clone());
-        registry.register("github_pause_seconds", "Their length together", github_pause_seconds.clone());
-        let help = "How long writes to GitHub waited for their turn";
-        registry.register("github_write_wait_seconds", help, github_write_wait_seconds.clone());
-        registry.register("deliveries_received", "Webhooks that came in", deliveries_received.clone());
-        registry.register("deliveries_concluded", "What became of deliveries", deliveries_concluded.clone());
-        registry.register("sandbox_starts", "Jobs that a sandbox was started for", sandbox_starts.clone());
-        let help = "Transactions that wrote, from their begin until they were kept";
-        registry.register("store_write_seconds", help, store_write_seconds.clone());
-        registry.register(
-            "store_write_failures",
-            "Transactions that were not kept",
-            store_write_failures.clone(),
-        );
-        registry.register("notifications", "Outgoing notifications", notifications.clone());
-        registry.register(
-            "trace_spans",
-            "Spans of traces that a collector took or left",
-            trace_spans.clone(),
-        );
-    }
 }
 
 fn count(family: &Counts, labels: Labels) {
@@ -375,6 +295,29 @@ fn short_durations() -> Durations {
     })
 }
 
+/// A repository names its stages. More of them than this are `other`.
+const MOST_WORDS: usize = 40;
+const LONGEST_WORD: usize = 64;
+
+/// Words of a label that others choose: so many are kept apart, and the rest is one series.
+#[derive(Debug, Default)]
+struct LabelWords(Mutex<BTreeSet<String>>);
+
+impl LabelWords {
+    /// The word itself, or `other` where there are too many of them already.
+    fn word(&self, word: &str) -> String {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_new = !known.contains(word);
+        if is_new && (known.len() >= MOST_WORDS || word.len() > LONGEST_WORD) {
+            return "other".to_owned();
+        }
+        if is_new {
+            known.insert(word.to_owned());
+        }
+        word.to_owned()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -395,5 +338,17 @@ mod tests {
         }
         let labels = vec![("agent", "a".to_owned()), ("model", String::new())];
         assert!((metrics.agent_usd.get_or_create(&labels).get() - 0.75).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_flood_of_words_is_one_series() {
+        let words = LabelWords::default();
+        assert_eq!(words.word("implement"), "implement");
+        for number in 0..1_000 {
+            words.word(&format!("stage-{number}"));
+        }
+        assert_eq!(words.word("implement"), "implement", "what was there stays");
+        assert_eq!(words.word("one more"), "other");
+        assert_eq!(words.0.lock().unwrap().len(), MOST_WORDS);
     }
 }

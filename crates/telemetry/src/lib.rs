@@ -77,34 +77,24 @@ impl SpanExporter {
     /// Sends them, and counts what became of them.
     pub async fn send(&self, spans: Vec<Span>) -> ExportOutcome {
         let number = spans.len() as u64;
-        match self.try_once(spans).await {
-            Ok(left) => {
-                let left = left.min(number);
+        let body = request(spans).encode_to_vec();
+        let post = self.client.post(self.settings.endpoint.clone()).body(body);
+        let answer = match post.header(CONTENT_TYPE, "application/x-protobuf").send().await {
+            Ok(answer) => answer,
+            Err(error) => {
+                return ExportOutcome::Later { because: error.without_url().to_string(), wait: None };
+            }
+        };
+        let because = format!("it answered {}", answer.status());
+        match answer.status() {
+            status if status.is_success() => {
+                let left = left(answer).await.min(number);
                 metrics().spans_sent(number - left, left);
                 if left > 0 {
                     tracing::warn!(left, "the trace collector dropped spans");
                 }
                 ExportOutcome::Over
             }
-            Err(Refusal::Final(because)) => {
-                metrics().spans_sent(0, number);
-                tracing::warn!(number, because, "the trace collector refused spans");
-                ExportOutcome::Over
-            }
-            Err(Refusal::Later { because, wait }) => ExportOutcome::Later { because, wait },
-        }
-    }
-
-    async fn try_once(&self, spans: Vec<Span>) -> Result<u64, Refusal> {
-        let later =
-            |error: reqwest::Error| Refusal::Later { because: error.without_url().to_string(), wait: None };
-        let body = request(spans).encode_to_vec();
-        let post = self.client.post(self.settings.endpoint.clone());
-        let answer =
-            post.header(CONTENT_TYPE, "application/x-protobuf").body(body).send().await.map_err(later)?;
-        let because = format!("it answered {}", answer.status());
-        match answer.status() {
-            status if status.is_success() => Ok(left(answer).await),
             // These OTLP says are worth another try, and what a person mends is; all others say the same the next time.
             StatusCode::UNAUTHORIZED
             | StatusCode::FORBIDDEN
@@ -115,16 +105,15 @@ impl SpanExporter {
             | StatusCode::GATEWAY_TIMEOUT => {
                 let seconds = answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
                 let wait = seconds.and_then(|text| text.parse().ok()).map(Duration::from_secs);
-                Err(Refusal::Later { because, wait })
+                ExportOutcome::Later { because, wait }
             }
-            _ => Err(Refusal::Final(because)),
+            _ => {
+                metrics().spans_sent(0, number);
+                tracing::warn!(number, because, "the trace collector refused spans");
+                ExportOutcome::Over
+            }
         }
     }
-}
-
-enum Refusal {
-    Final(String),
-    Later { because: String, wait: Option<Duration> },
 }
 
 /// How many spans an answer says were left. An answer that cannot be read says nothing: they were taken.

@@ -37,6 +37,7 @@ enum IntakeResult {
     Waiting,
 }
 
+#[derive(Default)]
 pub(super) struct DeliveryIntake {
     /// Until where the store was read: what came before was concluded, or waits.
     read_until: i64,
@@ -51,18 +52,6 @@ pub(super) struct DeliveryIntake {
 }
 
 impl DeliveryIntake {
-    pub(super) fn new() -> Self {
-        Self {
-            read_until: 0,
-            ahead: BTreeSet::new(),
-            waiting: WaitingDeliveries::default(),
-            failed: RetryClock::until_it_works(),
-            looked_through: None,
-            blocked: BTreeSet::new(),
-            conclusions: Vec::new(),
-        }
-    }
-
     pub(super) fn next_due(&self) -> Option<Duration> {
         self.failed.next_due()
     }

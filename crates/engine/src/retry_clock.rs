@@ -11,9 +11,12 @@ const MOMENT: Duration = Duration::from_millis(100);
 
 /// One schedule for many: what fails often waits longer, and nobody else waits with it.
 #[derive(Debug)]
-pub(super) struct RetryClock<K> {
-    backoff: Backoff,
-    failed: BTreeMap<K, FailureStreak>,
+pub(super) struct RetryClock<K>(BTreeMap<K, FailureStreak>);
+
+impl<K> Default for RetryClock<K> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -23,38 +26,35 @@ struct FailureStreak {
 }
 
 impl<K: Ord> RetryClock<K> {
-    pub(super) fn until_it_works() -> Self {
-        Self { backoff: Backoff::UNTIL_IT_WORKS, failed: BTreeMap::new() }
-    }
-
     pub(super) fn failed(&mut self, key: K) {
         let now = Instant::now();
-        let streak = self.failed.entry(key).or_insert(FailureStreak { failures: 0, due: now });
+        let streak = self.0.entry(key).or_insert(FailureStreak { failures: 0, due: now });
         streak.failures = streak.failures.saturating_add(1);
-        streak.due = now + self.backoff.pause(streak.failures, None).unwrap_or(self.backoff.longest);
+        let schedule = Backoff::UNTIL_IT_WORKS;
+        streak.due = now + schedule.pause(streak.failures, None).unwrap_or(schedule.longest);
     }
 
     pub(super) fn worked(&mut self, key: &K) {
-        self.failed.remove(key);
+        self.0.remove(key);
     }
 
     pub(super) fn is_waiting(&self, key: &K) -> bool {
-        self.failed.get(key).is_some_and(|streak| streak.due > Instant::now())
+        self.0.get(key).is_some_and(|streak| streak.due > Instant::now())
     }
 
     pub(super) fn is_any_due(&self) -> bool {
         let now = Instant::now();
-        self.failed.values().any(|streak| streak.due <= now)
+        self.0.values().any(|streak| streak.due <= now)
     }
 
     pub(super) fn retain(&mut self, may: impl Fn(&K) -> bool) {
-        self.failed.retain(|key, _| may(key));
+        self.0.retain(|key, _| may(key));
     }
 
     /// How long until the first is due that waits; at least a moment, since what is overdue may have to wait for others.
     pub(super) fn next_due(&self) -> Option<Duration> {
         let now = Instant::now();
-        let first = self.failed.values().map(|streak| streak.due.saturating_duration_since(now)).min();
+        let first = self.0.values().map(|streak| streak.due.saturating_duration_since(now)).min();
         first.map(|pause| pause.max(MOMENT))
     }
 }
@@ -65,7 +65,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_fails_often_waits_longer_and_nobody_else_waits_with_it() {
-        let mut clock = RetryClock::until_it_works();
+        let mut clock = RetryClock::default();
         for pause in [1, 2, 4, 8, 8] {
             clock.failed("acme/answers");
             assert!(clock.is_waiting(&"acme/answers") && !clock.is_waiting(&"acme/questions"));

@@ -27,6 +27,7 @@ pub struct ShutdownReport {
     pub under_way: usize,
 }
 
+#[derive(Default)]
 struct SupervisedOrders {
     /// Orders that may have something to do and are not driven.
     waking: BTreeSet<OrderId>,
@@ -52,7 +53,7 @@ impl Engine {
     }
 
     async fn process_deliveries_forever(&self, tell: &mpsc::UnboundedSender<OrderId>) {
-        let mut intake = DeliveryIntake::new();
+        let mut intake = DeliveryIntake::default();
         loop {
             let nap = match self.process_deliveries(tell, &mut intake).await {
                 Ok(()) => intake.next_due().map_or(LOOK_AGAIN, |due| due.min(LOOK_AGAIN)),
@@ -70,7 +71,7 @@ impl Engine {
     }
 
     async fn supervise(&self, mut told: mpsc::UnboundedReceiver<OrderId>) -> ShutdownReport {
-        let mut orders = SupervisedOrders::new();
+        let mut orders = SupervisedOrders::default();
         loop {
             if !self.drain.is_cancelled()
                 && let Err(error) = self.start_orders(&mut orders).await
@@ -132,18 +133,6 @@ impl Engine {
 }
 
 impl SupervisedOrders {
-    fn new() -> Self {
-        Self {
-            waking: BTreeSet::new(),
-            read_at: None,
-            driven: JoinSet::new(),
-            signaled: BTreeMap::new(),
-            parked: BTreeMap::new(),
-            failed: RetryClock::until_it_works(),
-            signaled_while_driven: BTreeSet::new(),
-        }
-    }
-
     fn read(&mut self, waking: Vec<OrderId>) {
         self.read_at = Some(Instant::now());
         self.waking = waking.into_iter().filter(|order| !self.signaled.contains_key(order)).collect();
@@ -209,15 +198,7 @@ impl SupervisedOrders {
                 // A drive does not panic but by a fault of ours. All notifiers whose drive is gone are let go, so
                 // that the order is driven again, after a pause: the fault may well be there the next time.
                 tracing::error!("a drive ended by a fault: {error}");
-                let is_gone = |notify: &Arc<Notify>| Arc::strong_count(notify) == 1;
-                let gone: Vec<OrderId> = self
-                    .signaled
-                    .iter()
-                    .filter(|(_, notify)| is_gone(notify))
-                    .map(|(order, _)| *order)
-                    .collect();
-                for order in gone {
-                    self.signaled.remove(&order);
+                for (order, _) in self.signaled.extract_if(.., |_, notify| Arc::strong_count(notify) == 1) {
                     self.waking.insert(order);
                     self.failed.failed(order);
                 }
@@ -240,7 +221,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_order_whose_drive_ends_by_a_fault_is_driven_again_after_a_pause() {
-        let mut orders = SupervisedOrders::new();
+        let mut orders = SupervisedOrders::default();
         let [faulty, well] = [1, 2].map(|number| OrderId(uuid::Uuid::from_u128(number)));
         let notifies = [faulty, well].map(|order| {
             let notify = Arc::new(Notify::new());
@@ -262,7 +243,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_oldest_that_is_due_comes_first_and_what_is_driven_or_parked_is_left() {
-        let mut orders = SupervisedOrders::new();
+        let mut orders = SupervisedOrders::default();
         let [driven, parked, told, last] = [1, 2, 3, 4].map(|number| OrderId(uuid::Uuid::from_u128(number)));
         orders.signaled.insert(driven, Arc::new(Notify::new()));
         let now = Utc::now();

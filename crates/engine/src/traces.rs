@@ -27,9 +27,16 @@ const ORDERS: u32 = 50;
 const ENTRIES: u64 = 200;
 const LONGEST_WAIT: Duration = Duration::from_secs(5 * 60);
 
-enum Interrupted {
-    Collector { because: String, wait: Option<Duration> },
-    Store(StoreError),
+/// Why nothing more is sent now, and how long the collector wants to be left alone.
+struct Interrupted {
+    because: String,
+    wait: Option<Duration>,
+}
+
+impl From<StoreError> for Interrupted {
+    fn from(error: StoreError) -> Self {
+        Self { because: error.to_string(), wait: None }
+    }
 }
 
 impl Engine {
@@ -50,12 +57,8 @@ impl Engine {
                         Ok(Err(RecvError::Closed)) => return,
                     }
                 }
-                Err(interrupted) => {
+                Err(Interrupted { because, wait }) => {
                     failures += 1;
-                    let (because, wait) = match interrupted {
-                        Interrupted::Collector { because, wait } => (because, wait),
-                        Interrupted::Store(error) => (error.to_string(), None),
-                    };
                     // Once, and not at each try: it may be away for days.
                     if failures == 1 {
                         tracing::warn!(because, "spans wait for the trace collector");
@@ -80,7 +83,7 @@ impl Engine {
     async fn export(&self, exporter: &SpanExporter) -> Result<(), Interrupted> {
         let since = self.parts.clock.now() - OLDEST;
         loop {
-            let orders = self.parts.store.untraced_orders(since, ORDERS).await.map_err(Interrupted::Store)?;
+            let orders = self.parts.store.untraced_orders(since, ORDERS).await?;
             if orders.is_empty() {
                 return Ok(());
             }
@@ -92,10 +95,9 @@ impl Engine {
 
     async fn export_order(&self, exporter: &SpanExporter, known: UntracedOrder) -> Result<(), Interrupted> {
         let UntracedOrder { order, mut sent, last } = known;
-        let journal = self.readable_journal(order).await.map_err(Interrupted::Store)?;
-        let Some(journal) = journal.map(Arc::new) else {
+        let Some(journal) = self.readable_journal(order).await?.map(Arc::new) else {
             // It is told elsewhere that it cannot be read; there will be no spans of it.
-            return self.parts.store.set_traced(order, last).await.map_err(Interrupted::Store);
+            return Ok(self.parts.store.set_traced(order, last).await?);
         };
         let oldest = (self.parts.clock.now() - OLDEST).timestamp_nanos_opt().unwrap_or_default();
         while sent < journal.last_seq() {
@@ -113,14 +115,14 @@ impl Engine {
             if !spans.is_empty()
                 && let ExportOutcome::Later { because, wait } = exporter.send(spans).await
             {
-                return Err(Interrupted::Collector { because, wait });
+                return Err(Interrupted { because, wait });
             }
-            self.parts.store.set_traced(order, until).await.map_err(Interrupted::Store)?;
+            self.parts.store.set_traced(order, until).await?;
             sent = until;
         }
         if sent < last {
             // A journal that has lost its end has nothing more to send, and is not to be asked for ever.
-            self.parts.store.set_traced(order, last).await.map_err(Interrupted::Store)?;
+            self.parts.store.set_traced(order, last).await?;
         }
         Ok(())
     }

@@ -63,7 +63,7 @@ async fn what_waits_for_github_is_not_read_again_when_another_delivery_comes() {
     });
     engine.caught_up.store(true, Ordering::Relaxed);
     let (tell, mut told) = mpsc::unbounded_channel();
-    let mut intake = DeliveryIntake::new();
+    let mut intake = DeliveryIntake::default();
     for number in 0..WAITING {
         store.save_delivery(labeled(number, number + 100)).await.expect("it is kept");
     }

@@ -11,18 +11,16 @@ use tokio::time::Instant;
 
 use super::Engine;
 use super::clock::Clock;
+use super::effect_error::never;
 use super::effects;
 use super::live_journal::{JournalSnapshot, LiveJournal};
 use super::notifications::AskedPeople;
 use super::order_counting::{OrderCounting, count_run, effect_kind, expect_run, statement_line};
 use super::store_patience::StorePatience;
 use journeyman_metrics::metrics;
-use journeyman_order::moves::Retry;
 use journeyman_order::next::OrderProjection;
 use journeyman_order::surfaces::OrderLabel;
-use journeyman_order::{
-    EffectError, EffectOutcome, Journal, JournalEvent, Move, MoveKey, OrderId, SignalKind,
-};
+use journeyman_order::{EffectOutcome, Journal, JournalEvent, Move, MoveKey, OrderId, SignalKind};
 use journeyman_store::{OrderSummary, StoreError};
 
 /// An effect that was interrupted so many times in a row is not begun again by itself.
@@ -47,7 +45,7 @@ struct OrderDriver {
     waits: bool,
     /// Effects whose start was written here. The start of any other was cut off, and another one is written.
     started: BTreeSet<MoveKey>,
-    effects: JoinSet<(MoveKey, EffectOutcome)>,
+    effects: JoinSet<EffectOutcome>,
 }
 
 struct RunningEffect {
@@ -206,7 +204,10 @@ impl OrderDriver {
                 match deaths(&turn.journal, key, self.engine.ended_at) {
                     deaths if deaths >= MOST_DEATHS => {
                         tracing::error!(order = %self.order, %key, deaths, "not begun again: it was interrupted each time");
-                        let outcome = Box::new(deadly(key, deaths));
+                        let outcome = Box::new(EffectOutcome::Trouble(never(format!(
+                            "{key} was interrupted {deaths} times in a row, as when the server crashes. Journeyman \
+                             does not repeat it by itself; /retry tries it once more"
+                        ))));
                         self.write(JournalEvent::Observed { key: key.clone(), outcome }).await?;
                         written = true;
                         continue;
@@ -230,7 +231,7 @@ impl OrderDriver {
             let (effects, parts) = (Arc::clone(&self.engine.effects), Arc::clone(&self.engine.parts));
             let effect = effects::Effect { key: key.clone(), attempt, r#move: r#move.clone() };
             let turns = self.turns.subscribe();
-            let (order, name) = (self.order, key.clone());
+            let order = self.order;
             let kind = effect_kind(r#move);
             if let Move::RunAgent(task) = r#move {
                 expect_run(&self.engine.parts.agents, &turn.journal, task);
@@ -240,7 +241,7 @@ impl OrderDriver {
                 let outcome = effects.perform(parts, order, effect, turns).await;
                 let done = !matches!(outcome, EffectOutcome::Trouble(_));
                 metrics().effect_ended(kind, done, begun.elapsed());
-                (name, outcome)
+                outcome
             });
             self.running.insert(key.clone(), RunningEffect { r#move: r#move.clone(), task });
         }
@@ -258,25 +259,21 @@ impl OrderDriver {
 
     async fn record_outcome(
         &mut self,
-        done: Result<(Id, (MoveKey, EffectOutcome)), JoinError>,
+        done: Result<(Id, EffectOutcome), JoinError>,
     ) -> Result<(), StoreError> {
         let id = match &done {
             Ok((id, _)) => *id,
             Err(error) => error.id(),
         };
         // Told apart by the task and not by the key: one that was stopped may end after its successor has begun.
-        let Some(key) =
-            self.running.iter().find(|(_, effect)| effect.task.id() == id).map(|(key, _)| key.clone())
-        else {
-            return Ok(());
-        };
-        let Some(RunningEffect { r#move, .. }) = self.running.remove(&key) else { return Ok(()) };
+        let ended = self.running.extract_if(.., |_, effect| effect.task.id() == id).next();
+        let Some((key, RunningEffect { r#move, .. })) = ended else { return Ok(()) };
         let outcome = match done {
-            Ok((_, (_, outcome))) => outcome,
+            Ok((_, outcome)) => outcome,
             Err(error) if error.is_cancelled() => return Ok(()),
             Err(error) => {
                 tracing::error!(order = %self.order, %key, "an effect panicked: {error}");
-                internal_fault()
+                EffectOutcome::Trouble(never("an internal error; see the server's log"))
             }
         };
         if let EffectOutcome::Trouble(trouble) = &outcome {
@@ -293,13 +290,6 @@ impl OrderDriver {
     }
 }
 
-fn internal_fault() -> EffectOutcome {
-    EffectOutcome::Trouble(EffectError {
-        message: "an internal error; see the server's log".to_owned(),
-        retry: Retry::Never,
-    })
-}
-
 /// How often an effect started without an outcome, since the last command of a person and the last orderly shutdown.
 fn deaths(journal: &Journal, key: &MoveKey, ended_at: Option<DateTime<Utc>>) -> usize {
     let entries = journal.entries().iter().rev();
@@ -311,16 +301,6 @@ fn deaths(journal: &Journal, key: &MoveKey, ended_at: Option<DateTime<Utc>>) -> 
         JournalEvent::Observed { .. } | JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => Some(0),
     });
     starts.sum()
-}
-
-fn deadly(key: &MoveKey, deaths: usize) -> EffectOutcome {
-    EffectOutcome::Trouble(EffectError {
-        message: format!(
-            "{key} was interrupted {deaths} times in a row, as when the server crashes. Journeyman does not repeat it by \
-             itself; /retry tries it once more"
-        ),
-        retry: Retry::Never,
-    })
 }
 
 fn takes_long(r#move: &Move) -> bool {

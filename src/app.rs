@@ -167,7 +167,7 @@ impl Application {
             store: store.clone(),
             github: github.clone(),
             workspaces,
-            agents: Arc::new(Agents::reached_by(settings.agents.clone(), &outgoing)?),
+            agents: Arc::new(Agents::new(settings.agents.clone(), &outgoing)?),
             sandbox: sandbox.clone(),
             environments,
             settings: rules,

@@ -17,7 +17,8 @@ pub fn measure() {
     heading(&format!("transcript: {} MiB of Claude Code's stream, in pieces of 64 KiB", stream.len() / MIB));
     let settings =
         AgentSettings { name: "claude".to_owned(), runtime: RuntimeKind::Claude, ..AgentSettings::default() };
-    let agents = Agents::new(BTreeMap::from([("claude".to_owned(), settings)])).expect("an agent");
+    let agents = Agents::new(BTreeMap::from([("claude".to_owned(), settings)]), &Default::default())
+        .expect("an agent");
     let Runtime::Program(claude) = agents.get("claude").expect("the agent") else { panic!("a program") };
     let mut transcript = claude.transcript();
 

@@ -123,7 +123,7 @@ async fn a_models_service_is_reached_through_the_proxy_with_the_companys_authori
         ..AgentSettings::default()
     };
     let agents = BTreeMap::from([("model".to_owned(), agent)]);
-    let agents = Agents::reached_by(agents, &network.outgoing()).expect("agents");
+    let agents = Agents::new(agents, &network.outgoing()).expect("agents");
     let Ok(Runtime::Api(api)) = agents.get("model") else { panic!("it is an API") };
     let call = ModelCall { system: None, prompt: "hi", model: None, timeout: Duration::from_secs(20) };
     let run = api.call(call, &api.key(&|_| Some("a-key-of-tests".to_owned())), &mut Silence).await;

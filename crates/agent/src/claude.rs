@@ -1,104 +1,59 @@
 //! The runtime Claude Code: `claude -p` with its stream of JSON lines.
 
-use std::collections::BTreeMap;
-
-use super::settings::AgentSettings;
-use super::stream::{OutputFormat, StreamTranscript};
-use super::{AgentProgram, Invocation, Transcript, describe, is_session_id, pass_on, reach, role as of_role};
+use super::role::model_of;
 use journeyman_order::Role;
 use journeyman_order::bounds::LONGEST_TEXT;
-use journeyman_order::moves::AgentTask;
 use journeyman_order::role::Tool;
 
-pub(super) struct ClaudeProgram {
-    settings: AgentSettings,
-}
+/// What it finds in its environment besides.
+pub(super) const VARIABLES: [(&str, &str); 4] = [
+    ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+    ("DISABLE_AUTOUPDATER", "1"),
+    // Ten by default: a refused key would be tried for three minutes.
+    ("CLAUDE_CODE_MAX_RETRIES", "2"),
+    // As root, skipping permissions is refused without this; the walls are our sandbox's.
+    ("IS_SANDBOX", "1"),
+];
 
-impl ClaudeProgram {
-    pub(super) fn new(mut settings: AgentSettings) -> Self {
-        if settings.program.is_empty() {
-            settings.program.push("claude".into());
-        }
-        settings.env = settings.variables();
-        Self { settings }
+/// What follows the program. `model` is for roles that name none, and `words` are the role's.
+pub(super) fn arguments(
+    role: Option<&Role>,
+    model: Option<&str>,
+    words: Option<&str>,
+    session: Option<&str>,
+) -> Vec<String> {
+    // `--setting-sources user` and `--strict-mcp-config`: otherwise hooks and servers that the repository
+    // brings along are started with the agent's rights. Stream-json needs `--verbose`.
+    let mut arguments = [
+        "-p",
+        "--output-format",
+        "stream-json",
+        "--verbose",
+        "--dangerously-skip-permissions",
+        "--setting-sources",
+        "user",
+        "--strict-mcp-config",
+    ]
+    .map(String::from)
+    .to_vec();
+    let mut add = |option: &str, value: &str| arguments.extend([option.to_owned(), value.to_owned()]);
+    if let Some(model) = model_of(role).or(model) {
+        add("--model", model);
     }
-}
-
-impl AgentProgram for ClaudeProgram {
-    fn invocation(
-        &self,
-        task: &AgentTask,
-        role: Option<&Role>,
-        prompt: &str,
-        lookup_env: &dyn Fn(&str) -> Option<String>,
-    ) -> Invocation {
-        let mut program = self.settings.program.clone();
-        // `--setting-sources user` and `--strict-mcp-config`: otherwise hooks and servers that the repository
-        // brings along are started with the agent's rights. Stream-json needs `--verbose`.
-        program.extend(
-            [
-                "-p",
-                "--output-format",
-                "stream-json",
-                "--verbose",
-                "--dangerously-skip-permissions",
-                "--setting-sources",
-                "user",
-                "--strict-mcp-config",
-            ]
-            .map(String::from),
-        );
-        if let Some(model) = of_role::model_of(role).or(self.settings.model.as_deref()) {
-            program.extend(["--model".into(), model.into()]);
-        }
-        if let Some(tools) = role.and_then(|role| role.tools.as_deref()) {
-            let (given, denied) = tools_of(tools);
-            program.extend(["--tools".into(), given.join(",")]);
-            if !denied.is_empty() {
-                program.extend(["--disallowedTools".into(), denied.join(",")]);
-            }
-        }
-        let words = of_role::system_prompt(role);
-        let said = words.as_deref().and_then(of_role::argument);
-        if let Some(words) = said {
-            program.extend(["--append-system-prompt".into(), words.into()]);
-        }
-        let unsaid = words.as_deref().filter(|_| said.is_none());
-        if let Some(session) = task.session.as_deref().filter(|id| is_session_id(id)) {
-            program.extend(["--resume".into(), session.into()]);
-        }
-        let mut environment = BTreeMap::new();
-        let passed_on = pass_on(&self.settings, lookup_env, &mut environment);
-        let reach = reach::take(&self.settings.network, &mut environment);
-        describe(task, &mut environment);
-        for (name, value) in [
-            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
-            ("DISABLE_AUTOUPDATER", "1"),
-            // Ten by default: a refused key would be tried for three minutes.
-            ("CLAUDE_CODE_MAX_RETRIES", "2"),
-            // As root, skipping permissions is refused without this; the walls are our sandbox's.
-            ("IS_SANDBOX", "1"),
-        ] {
-            environment.insert(name.into(), value.into());
-        }
-        let stdin = harmless(&of_role::before(unsaid, prompt)).into_bytes();
-        Invocation {
-            program,
-            environment,
-            network: reach,
-            stdin,
-            reads: self.settings.read.clone(),
-            forwarded: passed_on,
+    if let Some(tools) = role.and_then(|role| role.tools.as_deref()) {
+        let (given, denied) = tools_of(tools);
+        add("--tools", &given.join(","));
+        if !denied.is_empty() {
+            add("--disallowedTools", &denied.join(","));
         }
     }
-
-    fn resumes(&self) -> bool {
-        true
+    if let Some(words) = words {
+        add("--append-system-prompt", words);
     }
-
-    fn transcript(&self) -> Box<dyn Transcript> {
-        Box::new(StreamTranscript::new(OutputFormat::Records))
+    if let Some(session) = session {
+        add("--resume", session);
     }
+    arguments
 }
 
 /// What Claude Code calls the tools of a role: those it has, and those that it must not have. `--tools` leaves the
@@ -120,7 +75,7 @@ fn tools_of(tools: &[Tool]) -> (Vec<&'static str>, Vec<&'static str>) {
 ///
 /// A zero-width space goes in after the `@` of such words only as could lead outside; a decorator, a package's
 /// scope, a quoted import or a mail address stays as it is, because the agent may copy it into code.
-fn harmless(prompt: &str) -> String {
+pub(super) fn harmless(prompt: &str) -> String {
     let mut safe = String::with_capacity(prompt.len() + 16);
     if prompt.trim_start().starts_with('/') {
         safe.push_str("The task:\n\n");

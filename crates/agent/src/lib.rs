@@ -10,7 +10,6 @@
 
 mod api;
 mod claude;
-mod command;
 mod expand;
 mod failure;
 mod history;
@@ -31,11 +30,12 @@ mod text;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
-use std::time::Duration;
 
+use journeyman_order::bounds::LONGEST_ARGUMENT;
 use journeyman_order::model_service::Provider;
 use journeyman_order::moves::AgentTask;
-use journeyman_order::{AgentRun, Exit, OutgoingNetwork, Role};
+use journeyman_order::{OutgoingNetwork, Role};
+use stream::OutputFormat;
 
 pub use api::{
     ApiSettings, CallRecorder, KeyProbe, ModelApi, ModelApiKey, ModelCall, Prices, how_to_price,
@@ -48,142 +48,158 @@ pub use prompt::{Prompt, prompt};
 pub use reach::{AgentNetwork, EndpointKey, ModelEndpoint};
 pub use sessions::{SESSION_FOLDERS, is_session_file};
 pub use settings::{AgentSettings, InvalidAgent, RuntimeKind};
+pub use stream::Transcript;
 pub use templates::{
     InvalidCommandName, built_in, built_in_names, command_name, dropped_placeholders, repository_paths,
 };
 
 /// The agents of the settings, by name.
-pub struct Agents {
-    runtimes: BTreeMap<String, Runtime>,
-    /// What the settings name as an agent's model.
-    models: BTreeMap<String, String>,
-    /// Whose models an agent uses, where its runtime says so.
-    providers: BTreeMap<String, Provider>,
-}
-
-/// No agent of that name is in the settings.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no agent {name:?} in the settings, known: {known}; add [agents.{name}] to journeyman.toml")]
-pub struct UnknownAgent {
-    name: String,
-    known: String,
-}
+pub struct Agents(BTreeMap<String, Runtime>);
 
 impl Agents {
-    /// Makes a runtime of each; the key is the agent's name.
+    /// Makes a runtime of each; the key is the agent's name. Models' services are reached by this network.
     ///
     /// # Errors
     /// When the settings of one are not of use; the error names the key.
-    pub fn new(settings: BTreeMap<String, AgentSettings>) -> Result<Self, InvalidAgent> {
-        Self::reached_by(settings, &OutgoingNetwork::default())
-    }
-
-    /// The same, where models' services are reached by way of a proxy or with other certificates.
-    ///
-    /// # Errors
-    /// As [`Agents::new`].
-    pub fn reached_by(
+    pub fn new(
         settings: BTreeMap<String, AgentSettings>,
         outgoing: &OutgoingNetwork,
     ) -> Result<Self, InvalidAgent> {
-        let (mut runtimes, mut models, mut providers) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let mut runtimes = BTreeMap::new();
         for (name, agent) in settings {
             agent.hold_to_rules(&name)?;
-            if let Some(model) = &agent.model {
-                models.insert(name.clone(), model.clone());
-            }
-            let provider = match &agent.runtime {
-                RuntimeKind::Claude => Some(Provider::Anthropic),
-                RuntimeKind::Command => None,
-                RuntimeKind::Api(settings) => {
-                    models.insert(name.clone(), settings.model.clone());
-                    Some(settings.provider)
-                }
-            };
-            providers.extend(provider.map(|provider| (name.clone(), provider)));
             let runtime = match agent.runtime {
-                RuntimeKind::Claude => Runtime::Program(Box::new(claude::ClaudeProgram::new(agent))),
-                RuntimeKind::Command => Runtime::Program(Box::new(command::CommandProgram::new(agent))),
+                RuntimeKind::Claude | RuntimeKind::Command => Runtime::Program(AgentProgram::new(agent)),
                 RuntimeKind::Api(settings) => {
-                    let api = ModelApi::new(&name, *settings)?;
-                    Runtime::Api(Box::new(api.reached_by(outgoing.clone())))
+                    Runtime::Api(Box::new(ModelApi::new(&name, *settings, outgoing.clone())?))
                 }
             };
             runtimes.insert(name, runtime);
         }
-        Ok(Self { runtimes, models, providers })
+        Ok(Self(runtimes))
     }
 
     /// The runtime of the agent of that name.
     ///
     /// # Errors
     /// When there is none; the error says which there are.
-    pub fn get(&self, name: &str) -> Result<&Runtime, UnknownAgent> {
-        self.runtimes.get(name).ok_or_else(|| UnknownAgent {
-            name: name.chars().take(80).collect(),
-            known: self.runtimes.keys().map(String::as_str).collect::<Vec<_>>().join(", "),
+    pub fn get(&self, name: &str) -> Result<&Runtime, String> {
+        self.0.get(name).ok_or_else(|| {
+            let name: String = name.chars().take(80).collect();
+            let known = self.names().collect::<Vec<_>>().join(", ");
+            format!(
+                "no agent {name:?} in the settings, known: {known}; add [agents.{name}] to journeyman.toml"
+            )
         })
     }
 
     /// The model that the settings name for an agent, where they name one.
     pub fn model(&self, name: &str) -> Option<&str> {
-        self.models.get(name).map(String::as_str)
+        match self.0.get(name)? {
+            Runtime::Program(program) => program.settings.model.as_deref(),
+            Runtime::Api(api) => Some(api.model()),
+        }
     }
 
     /// Whose models it uses; none where a program of one's own knows that alone.
     pub fn provider(&self, name: &str) -> Option<Provider> {
-        self.providers.get(name).copied()
+        match self.0.get(name)? {
+            Runtime::Program(program) => program.is_claude().then_some(Provider::Anthropic),
+            Runtime::Api(api) => Some(api.provider()),
+        }
     }
 
     /// The names of all, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.runtimes.keys().map(String::as_str)
+        self.0.keys().map(String::as_str)
     }
 }
 
 /// On what an agent runs.
 pub enum Runtime {
     /// A program to start in the sandbox.
-    Program(Box<dyn AgentProgram>),
+    Program(AgentProgram),
     /// A model's API to ask; what comes of it is text alone.
     Api(Box<ModelApi>),
 }
 
-/// A kind of program that does an agent's work.
-pub trait AgentProgram: Send + Sync {
+/// A program that does an agent's work.
+pub struct AgentProgram {
+    settings: AgentSettings,
+}
+
+impl AgentProgram {
+    fn new(mut settings: AgentSettings) -> Self {
+        if settings.runtime == RuntimeKind::Claude && settings.program.is_empty() {
+            settings.program.push("claude".into());
+        }
+        settings.env = settings.variables();
+        Self { settings }
+    }
+
+    fn is_claude(&self) -> bool {
+        self.settings.runtime == RuntimeKind::Claude
+    }
+
     /// What to start for a task. `role` is the one that the task names, when it is known: its system prompt goes
     /// where the runtime takes one, and before the prompt where it takes none. `lookup_env` reads our own
     /// environment; only names that the agent's settings list are asked of it.
-    fn invocation(
+    pub fn invocation(
         &self,
         task: &AgentTask,
         role: Option<&Role>,
         prompt: &str,
         lookup_env: &dyn Fn(&str) -> Option<String>,
-    ) -> Invocation;
+    ) -> Invocation {
+        let mut environment = BTreeMap::new();
+        let (mut given, mut missing, mut secrets) = (Vec::new(), Vec::new(), BTreeMap::new());
+        for name in &self.settings.env {
+            // An empty value is no value: an empty key would be used as one.
+            match lookup_env(name).filter(|value| !value.is_empty()) {
+                Some(value) => {
+                    if AgentSettings::is_secret(name, &value) {
+                        secrets.insert(name.clone(), value.clone());
+                    }
+                    environment.insert(name.clone(), value);
+                    given.push(name.clone());
+                }
+                None => missing.push(name.clone()),
+            }
+        }
+        let network = reach::take(&self.settings.network, &mut environment);
+        // What a program can ask about its task without reading the prompt. A wrapper around an agent needs it as well.
+        environment.insert("JOURNEYMAN_STAGE".into(), task.stage.clone());
+        environment.insert("JOURNEYMAN_AGENT".into(), task.agent.clone());
+        environment.insert("JOURNEYMAN_ROUND".into(), task.round.to_string());
+        if !task.role.is_empty() {
+            environment.insert("JOURNEYMAN_ROLE".into(), task.role.clone());
+        }
+        let session = task.session.as_deref().filter(|id| self.resumes() && is_session_id(id));
+        let mut words = role::system_prompt(role);
+        let mut program = self.settings.program.clone();
+        let stdin = if self.is_claude() {
+            environment.extend(claude::VARIABLES.map(|(name, value)| (name.to_owned(), value.to_owned())));
+            let argument = words.take_if(|words| words.len() <= LONGEST_ARGUMENT);
+            let model = self.settings.model.as_deref();
+            program.extend(claude::arguments(role, model, argument.as_deref(), session));
+            claude::harmless(&role::before(words.as_deref(), prompt))
+        } else {
+            environment.extend(session.map(|id| ("JOURNEYMAN_SESSION".to_owned(), id.to_owned())));
+            role::before(words.as_deref(), prompt)
+        };
+        let (stdin, reads) = (stdin.into_bytes(), self.settings.read.clone());
+        Invocation { program, environment, network, stdin, reads, given, missing, secrets }
+    }
 
     /// Whether it continues a conversation by its session, so that it knows its task still when it is sent back.
-    fn resumes(&self) -> bool;
+    pub fn resumes(&self) -> bool {
+        self.is_claude() || self.settings.resumes
+    }
 
     /// A reader for what it will print.
-    fn transcript(&self) -> Box<dyn Transcript>;
-}
-
-/// Reads the standard output of one run, in pieces of any size.
-pub trait Transcript: Send {
-    /// The next bytes.
-    fn feed(&mut self, bytes: &[u8]);
-
-    /// Whether a result has come and nothing but noise after it. A program may live on after its result for
-    /// minutes: when this stays true for a while without new bytes, it can be ended as [`Exit::TimedOut`] and
-    /// the result still counts.
-    fn settled(&self) -> bool;
-
-    /// What is known of the run, now that it is over. `stderr_tail` is the end of its standard error.
-    ///
-    /// A failed run may have a result too: what the agent said of its failure, or what it had said before.
-    /// Nothing is redacted: see [`Invocation::redact`].
-    fn finish(self: Box<Self>, exit: Exit, stderr_tail: &str, duration: Duration) -> AgentRun;
+    pub fn transcript(&self) -> Transcript {
+        Transcript::new(if self.is_claude() { OutputFormat::Records } else { OutputFormat::RecordsOrText })
+    }
 }
 
 /// What to start.
@@ -200,18 +216,12 @@ pub struct Invocation {
     pub stdin: Vec<u8>,
     /// Paths outside the workspace that it needs to see, read-only.
     pub reads: Vec<PathBuf>,
-    forwarded: ForwardedVariables,
-}
-
-/// Names of variables that the agent's settings ask for.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct ForwardedVariables {
-    /// Set in our own environment, and given to the agent.
+    /// Variables that the agent's settings ask for, set in our own environment.
     given: Vec<String>,
     /// Not set, or empty.
     missing: Vec<String>,
     /// What those hold that are secret, whether they are inside or not: for taking it out of what is shown.
-    values: BTreeMap<String, String>,
+    secrets: BTreeMap<String, String>,
 }
 
 impl Invocation {
@@ -224,13 +234,12 @@ impl Invocation {
     /// Which variables the agent had, and which it was to have: for whoever has to mend a credential. Names only.
     pub fn variables(&self, agent: &str) -> String {
         let setting = format!("agents.{agent}.env");
-        let ForwardedVariables { given, missing, .. } = &self.forwarded;
         let mut parts = Vec::new();
-        if !given.is_empty() {
-            parts.push(format!("{setting} passed on {}", given.join(", ")));
+        if !self.given.is_empty() {
+            parts.push(format!("{setting} passed on {}", self.given.join(", ")));
         }
-        if !missing.is_empty() {
-            parts.push(format!("{setting} asks for {}, not set in our environment", missing.join(", ")));
+        if !self.missing.is_empty() {
+            parts.push(format!("{setting} asks for {}, not set in our environment", self.missing.join(", ")));
         }
         if parts.is_empty() { format!("{setting} names no variable") } else { parts.join("; ") }
     }
@@ -238,11 +247,10 @@ impl Invocation {
     /// The names of the credentials that the agent's settings ask for, when none of them is set; else nothing. Which
     /// variables are credentials is told by their names: a key, a token, a secret, a password.
     pub fn missing_credentials(&self) -> Vec<&str> {
-        let ForwardedVariables { given, missing, .. } = &self.forwarded;
-        if given.iter().any(|name| is_credential(name)) {
+        if self.given.iter().any(|name| is_credential(name)) {
             return Vec::new();
         }
-        missing.iter().map(String::as_str).filter(|name| is_credential(name)).collect()
+        self.missing.iter().map(String::as_str).filter(|name| is_credential(name)).collect()
     }
 
     /// Replaces the secrets that were passed on from our own environment by their names. For everything of the
@@ -250,17 +258,15 @@ impl Invocation {
     /// in ordinary text to be taken out.
     pub fn redact(&self, text: &str) -> String {
         let mut clean = text.to_owned();
-        for (name, value) in self.forwarded.values.iter().filter(|(_, value)| value.len() >= 8) {
+        for (name, value) in self.secrets.iter().filter(|(_, value)| value.len() >= 8) {
             clean = live_redactor::without(&clean, value, &format!("[{name}]"));
         }
         clean
     }
-}
 
-impl Invocation {
     /// The same for a stream that is shown while it grows.
     pub fn live_redactor(&self) -> LiveRedactor {
-        let values = self.forwarded.values.iter();
+        let values = self.secrets.iter();
         LiveRedactor::of(values.map(|(name, value)| (name.clone(), value.as_str().into())))
     }
 }
@@ -287,38 +293,6 @@ pub fn is_credential(name: &str) -> bool {
             .iter()
             .any(|word| name.contains(word))
             || name.split('_').any(is_word))
-}
-
-/// What of our environment goes on to the agent. An empty value is no value: an empty key would be used as one.
-fn pass_on(
-    settings: &AgentSettings,
-    lookup_env: &dyn Fn(&str) -> Option<String>,
-    environment: &mut BTreeMap<String, String>,
-) -> ForwardedVariables {
-    let mut passed_on = ForwardedVariables::default();
-    for name in &settings.env {
-        match lookup_env(name).filter(|value| !value.is_empty()) {
-            Some(value) => {
-                if AgentSettings::is_secret(name, &value) {
-                    passed_on.values.insert(name.clone(), value.clone());
-                }
-                environment.insert(name.clone(), value);
-                passed_on.given.push(name.clone());
-            }
-            None => passed_on.missing.push(name.clone()),
-        }
-    }
-    passed_on
-}
-
-/// What a program can ask about its task without reading the prompt. A wrapper around an agent needs it as well.
-fn describe(task: &AgentTask, environment: &mut BTreeMap<String, String>) {
-    environment.insert("JOURNEYMAN_STAGE".into(), task.stage.clone());
-    environment.insert("JOURNEYMAN_AGENT".into(), task.agent.clone());
-    environment.insert("JOURNEYMAN_ROUND".into(), task.round.to_string());
-    if !task.role.is_empty() {
-        environment.insert("JOURNEYMAN_ROLE".into(), task.role.clone());
-    }
 }
 
 /// Whether a text can be given to a program as a session's id: it comes from the agent's stream and goes into an

@@ -2,7 +2,6 @@
 
 use super::text::end_of;
 use journeyman_order::Role;
-use journeyman_order::bounds::LONGEST_ARGUMENT;
 
 /// The words of a role, as they stand before a task; none when it has none. They come from us, from the settings or
 /// from the repository's base commit, never from an issue.
@@ -10,11 +9,6 @@ pub(super) fn system_prompt(role: Option<&Role>) -> Option<String> {
     let words = end_of(&role?.system_prompt, usize::MAX);
     // Never the beginning of an option, whatever a role begins with.
     (!words.is_empty()).then(|| format!("# Your role\n\n{words}"))
-}
-
-/// The words where they fit into an argument.
-pub(super) fn argument(words: &str) -> Option<&str> {
-    (words.len() <= LONGEST_ARGUMENT).then_some(words)
 }
 
 /// The prompt with the role's words before it, for a program that has no other place for them.

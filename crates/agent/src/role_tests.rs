@@ -131,7 +131,7 @@ fn claude() -> Agents {
         model: Some("sonnet".into()),
         ..AgentSettings::default()
     };
-    Agents::new(BTreeMap::from([("a".to_owned(), settings)])).unwrap()
+    Agents::new(BTreeMap::from([("a".to_owned(), settings)]), &OutgoingNetwork::default()).unwrap()
 }
 
 fn reviewer() -> Role {
@@ -198,7 +198,8 @@ fn any_other_program_reads_the_roles_words_before_the_task_and_its_name_in_the_e
         program: vec!["/opt/tool".into()],
         ..AgentSettings::default()
     };
-    let agents = Agents::new(BTreeMap::from([("a".to_owned(), settings)])).unwrap();
+    let agents =
+        Agents::new(BTreeMap::from([("a".to_owned(), settings)]), &OutgoingNetwork::default()).unwrap();
     let mut task = task("x", &[]);
     task.role = "code_reviewer".into();
     let invocation = program(&agents).invocation(&task, Some(&reviewer()), "Judge.", &|_| None);

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::Transcript;
 use super::failure::{failure, of_result, without_result};
 use super::lines::{LineSplitter, TailBuffer};
 use super::record::{StreamRecord, StreamResult, read};
@@ -32,7 +31,8 @@ enum LastResult {
     Broken,
 }
 
-pub(super) struct StreamTranscript {
+/// Reads the standard output of one run, in pieces of any size.
+pub struct Transcript {
     lines: LineSplitter,
     seen: StreamState,
     /// What was printed, until a result or the beginning of a session makes it a stream.
@@ -62,7 +62,7 @@ struct StreamState {
     not_utf8: u64,
 }
 
-impl StreamTranscript {
+impl Transcript {
     pub(super) fn new(form: OutputFormat) -> Self {
         Self {
             lines: LineSplitter::default(),
@@ -88,10 +88,9 @@ impl StreamTranscript {
             },
         }
     }
-}
 
-impl Transcript for StreamTranscript {
-    fn feed(&mut self, bytes: &[u8]) {
+    /// The next bytes.
+    pub fn feed(&mut self, bytes: &[u8]) {
         if let Some(text) = &mut self.text {
             text.push(bytes);
         }
@@ -102,12 +101,19 @@ impl Transcript for StreamTranscript {
         }
     }
 
-    fn settled(&self) -> bool {
+    /// Whether a result has come and nothing but noise after it. A program may live on after its result for
+    /// minutes: when this stays true for a while without new bytes, it can be ended as [`Exit::TimedOut`] and
+    /// the result still counts.
+    pub fn settled(&self) -> bool {
         self.seen.settled
     }
 
-    fn finish(self: Box<Self>, exit: Exit, stderr_tail: &str, duration: Duration) -> AgentRun {
-        let Self { mut lines, mut seen, text } = *self;
+    /// What is known of the run, now that it is over. `stderr_tail` is the end of its standard error.
+    ///
+    /// A failed run may have a result too: what the agent said of its failure, or what it had said before.
+    /// Nothing is redacted: see [`Invocation::redact`](super::Invocation::redact).
+    pub fn finish(self, exit: Exit, stderr_tail: &str, duration: Duration) -> AgentRun {
+        let Self { mut lines, mut seen, text } = self;
         let noise_before = seen.noise_lines;
         let unfinished = lines.finish(&mut |line| seen.line(line));
         let mut run = AgentRun { duration_seconds: duration.as_secs_f64(), ..AgentRun::default() };

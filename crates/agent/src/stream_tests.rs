@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use super::Transcript;
-use super::stream::{OutputFormat, StreamTranscript};
+use super::stream::{OutputFormat, Transcript};
 use journeyman_order::agent_run::AgentFailureKind;
 use journeyman_order::{AgentRun, Exit};
 use proptest::prelude::*;
@@ -15,7 +14,7 @@ fn fixture(name: &str) -> Vec<u8> {
 }
 
 fn finish(form: OutputFormat, pieces: &[&[u8]], exit: Exit, stderr: &str) -> AgentRun {
-    let mut stream = Box::new(StreamTranscript::new(form));
+    let mut stream = Transcript::new(form);
     for piece in pieces {
         stream.feed(piece);
     }

@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const BUILT_IN: &str = "claude";
 
 pub(super) async fn examine(settings: &Settings) -> Vec<DoctorFinding> {
-    let agents = match Agents::reached_by(settings.agents.clone(), &settings.testing.outgoing) {
+    let agents = match Agents::new(settings.agents.clone(), &settings.testing.outgoing) {
         Ok(agents) => agents,
         Err(error) => return vec![problem("agents", error.to_string())],
     };
@@ -37,7 +37,7 @@ pub(super) async fn examine(settings: &Settings) -> Vec<DoctorFinding> {
                     KeyProbe::Refused(why) => vec![why],
                 }
             }
-            Err(error) => vec![error.to_string()],
+            Err(error) => vec![error],
         };
         let is_default = settings.defaults.agent == *name;
         let about = format!("agents.{name}");

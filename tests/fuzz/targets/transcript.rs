@@ -59,17 +59,17 @@ fn agents(runtime: RuntimeKind) -> Agents {
         runtime,
         ..AgentSettings::default()
     };
-    Agents::new(BTreeMap::from([("a".to_owned(), settings)])).unwrap()
+    Agents::new(BTreeMap::from([("a".to_owned(), settings)]), &Default::default()).unwrap()
 }
 
-fn program(agents: &Agents) -> &dyn AgentProgram {
+fn program(agents: &Agents) -> &AgentProgram {
     match agents.get("a") {
-        Ok(Runtime::Program(program)) => program.as_ref(),
+        Ok(Runtime::Program(program)) => program,
         Ok(Runtime::Api(_)) | Err(_) => panic!("there is a program"),
     }
 }
 
-fn read<'a>(program: &dyn AgentProgram, pieces: impl Iterator<Item = &'a [u8]>, exit: Exit) -> AgentRun {
+fn read<'a>(program: &AgentProgram, pieces: impl Iterator<Item = &'a [u8]>, exit: Exit) -> AgentRun {
     let mut transcript = program.transcript();
     for piece in pieces {
         transcript.feed(piece);
@@ -96,7 +96,7 @@ fn is_sound(run: &AgentRun, exit: Exit) {
 }
 
 /// The session that a stream names is an argument of the next run: nothing but an identifier may get there.
-fn resumes_nothing_else(program: &dyn AgentProgram, run: &AgentRun) {
+fn resumes_nothing_else(program: &AgentProgram, run: &AgentRun) {
     let Some(session) = &run.session_id else { return };
     let task = AgentTask { session: Some(session.clone()), stage: "s".to_owned(), ..AgentTask::default() };
     let next = program.invocation(&task, None, "", &|_| None);

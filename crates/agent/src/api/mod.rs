@@ -23,6 +23,7 @@ use std::time::{Duration, Instant};
 use super::InvalidAgent;
 use answer::{ModelAnswer, StopReason};
 use journeyman_order::agent_run::{AgentFailure, AgentFailureKind};
+use journeyman_order::model_service::Provider;
 use journeyman_order::{AgentRun, OutgoingNetwork};
 
 pub use key::ModelApiKey;
@@ -88,16 +89,23 @@ pub trait CallRecorder: Send {
 }
 
 impl ModelApi {
-    pub(super) fn new(agent: &str, settings: ApiSettings) -> Result<Self, InvalidAgent> {
+    /// One whose service is reached over this network.
+    pub(super) fn new(
+        agent: &str,
+        settings: ApiSettings,
+        outgoing: OutgoingNetwork,
+    ) -> Result<Self, InvalidAgent> {
         settings.hold_to_rules(agent)?;
         let limits = ApiLimits::default();
-        let outgoing = OutgoingNetwork::default();
         Ok(Self { agent: agent.to_owned(), settings, limits, outgoing, client: OnceLock::new() })
     }
 
-    /// By way of a proxy, or with other certificates.
-    pub(super) fn reached_by(self, outgoing: OutgoingNetwork) -> Self {
-        Self { outgoing, ..self }
+    pub(super) fn model(&self) -> &str {
+        &self.settings.model
+    }
+
+    pub(super) fn provider(&self) -> Provider {
+        self.settings.provider
     }
 
     /// The key to call with, from our environment. Only the name that the settings give is asked for.

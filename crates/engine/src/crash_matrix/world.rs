@@ -80,7 +80,7 @@ fn idle_parts() -> &'static IdleParts {
             store.close().await;
             IdleParts {
                 environments: environments.await.unwrap_or_else(|error| panic!("{error:?}")),
-                agents: Arc::new(Agents::new(BTreeMap::new()).expect("no agents")),
+                agents: Arc::new(Agents::new(BTreeMap::new(), &Default::default()).expect("no agents")),
                 workspaces,
                 sandbox,
                 testing,

@@ -26,7 +26,7 @@ impl EffectContext {
     /// What an earlier start of this very run left; none where there was none, or where it said nothing that helps.
     pub(super) async fn cut_off(
         &self,
-        program: &dyn AgentProgram,
+        program: &AgentProgram,
         task: &AgentTask,
         (folder, stream): (&Path, &str),
     ) -> Result<Option<CutOffRun>, EffectError> {
@@ -37,7 +37,7 @@ impl EffectContext {
         let stream = folder.join(stream);
         let begun: Vec<DateTime<Utc>> = self.starts().map(|(at, _)| at).collect();
         blocking(move || {
-            let ended = read(&stream, &mut *transcript)?;
+            let ended = read(&stream, &mut transcript)?;
             let took = begun.iter().rev().find_map(|at| (ended - *at).to_std().ok()).unwrap_or_default();
             let is_said = transcript.settled();
             // How it ended is not known, and not needed: the result itself says whether it failed.
@@ -81,7 +81,7 @@ impl EffectContext {
 }
 
 /// Reads a stream, and says when it was last written to. None where nothing was kept.
-fn read(stream: &Path, transcript: &mut dyn Transcript) -> Option<DateTime<Utc>> {
+fn read(stream: &Path, transcript: &mut Transcript) -> Option<DateTime<Utc>> {
     let mut file = std::fs::File::open(stream).ok()?;
     let mut buffer = vec![0; 1 << 16];
     loop {

@@ -46,10 +46,10 @@ impl EffectContext {
             }
             return Ok(EffectOutcome::AgentRan(Box::new(run)));
         }
-        let runtime = self.parts.agents.get(&task.agent).map_err(|error| never(error.to_string()))?;
+        let runtime = self.parts.agents.get(&task.agent).map_err(never)?;
         let mut goes_on = false;
         if let Runtime::Program(program) = runtime {
-            match self.cut_off(&**program, &task, (&folder, STREAM)).await? {
+            match self.cut_off(program, &task, (&folder, STREAM)).await? {
                 Some(CutOffRun::Ended(mut run)) => {
                     tracing::info!(order = %self.order, key = %self.key, "had said its last word; not run again");
                     let invocation = program.invocation(&task, None, "", &self.parts.settings.lookup());
@@ -283,7 +283,7 @@ impl EffectContext {
         task: &AgentTask,
         place: AgentFilesystem,
         invocation: &Invocation,
-        transcript: Box<dyn Transcript>,
+        transcript: Transcript,
         folder: &Path,
     ) -> Result<AgentRun, EffectError> {
         let (egress, network) = self.egress_for(task, invocation)?;
@@ -366,14 +366,14 @@ fn measured(run: &mut AgentRun, record: NetworkRecord) {
 }
 
 struct AgentOutputSink {
-    transcript: Box<dyn Transcript>,
+    transcript: Transcript,
     file: std::fs::File,
     stderr: Vec<u8>,
     final_result: FinalResultTimer,
 }
 
 impl AgentOutputSink {
-    fn create(transcript: Box<dyn Transcript>, path: &Path) -> Result<Self, EffectError> {
+    fn create(transcript: Transcript, path: &Path) -> Result<Self, EffectError> {
         Ok(Self {
             transcript,
             file: create(path)?,

@@ -206,7 +206,8 @@ async fn a_providers_own_service_is_not_asked_for_a_model_without_a_price() {
         let mut settings = settings(Provider::Anthropic, base);
         settings.model = "claude-sonnet-99".to_owned();
         // Were it asked, there would be other words: of the network, or of a wrong key.
-        let (run, kept) = ask(&ModelApi::new("engineer", settings).unwrap(), call("x")).await;
+        let (run, kept) =
+            ask(&ModelApi::new("engineer", settings, Default::default()).unwrap(), call("x")).await;
         let failure = run.failure.expect("it is not asked");
         assert_eq!(failure.kind, AgentFailureKind::Misconfigured, "{base}");
         for words in ["\"claude-sonnet-99\"", "not known", "[prices.\"claude-sonnet-99\"]", "journeyman.toml"]

@@ -30,7 +30,7 @@ fn settings(provider: Provider, url: &str) -> ApiSettings {
 }
 
 fn api(provider: Provider, url: &str) -> ModelApi {
-    ModelApi::new("engineer", settings(provider, url)).unwrap()
+    ModelApi::new("engineer", settings(provider, url), Default::default()).unwrap()
 }
 
 fn environment(name: &str) -> Option<String> {
@@ -121,7 +121,7 @@ async fn openais_chat_is_asked_and_its_text_tokens_and_dollars_are_read() {
     let own = Price { input: 1.0, output: 10.0, cache_read: 0.1, cache_write: 0.0 };
     settings.prices = Prices::new(BTreeMap::from([("other".to_owned(), own)]));
     let asked = ModelCall { system: Some("You count."), model: Some("other"), ..call("How?") };
-    let (run, _) = ask(&ModelApi::new("engineer", settings).unwrap(), asked).await;
+    let (run, _) = ask(&ModelApi::new("engineer", settings, Default::default()).unwrap(), asked).await;
     assert_eq!((run.result.as_deref(), &run.failure), (Some("Forty-two"), &None));
     assert_eq!((run.usage.input_tokens, run.usage.output_tokens), (1100, 20));
     close(run.usage.usd, (100.0 * 1.0 + 1000.0 * 0.1 + 20.0 * 10.0) / 1e6);
@@ -149,7 +149,9 @@ async fn a_server_of_ones_own_gets_no_key_and_what_it_costs_has_to_be_said() {
         ..settings(Provider::OpenAi, &service.url)
     };
     let prompt = "x".repeat(400);
-    let (run, _) = ask(&ModelApi::new("engineer", own(Prices::default())).unwrap(), call(&prompt)).await;
+    let (run, _) =
+        ask(&ModelApi::new("engineer", own(Prices::default()), Default::default()).unwrap(), call(&prompt))
+            .await;
     assert_eq!((run.result.as_deref(), &run.failure), (Some("Yes"), &None));
     assert_eq!((run.usage.input_tokens, run.usage.usd), (100, 0.0), "what nobody counted is estimated");
     let warnings = run.warnings.join("\n");
@@ -159,7 +161,8 @@ async fn a_server_of_ones_own_gets_no_key_and_what_it_costs_has_to_be_said() {
     assert!(!service.asked()[0].headers.contains_key("authorization"));
     let free = Price { input: 0.0, output: 0.0, cache_read: 0.0, cache_write: 0.0 };
     let known = Prices::new(BTreeMap::from([("qwen:30b".to_owned(), free)]));
-    let (run, _) = ask(&ModelApi::new("engineer", own(known)).unwrap(), call(&prompt)).await;
+    let (run, _) =
+        ask(&ModelApi::new("engineer", own(known), Default::default()).unwrap(), call(&prompt)).await;
     assert!(!run.warnings.join("\n").contains("prices"), "{:?}", run.warnings);
 }
 

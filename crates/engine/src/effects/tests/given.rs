@@ -23,7 +23,7 @@ pub(super) fn api() -> Agents {
         runtime: RuntimeKind::Api(Box::new(settings)),
         ..AgentSettings::default()
     };
-    Agents::new([("engineer".to_owned(), settings)].into()).unwrap()
+    Agents::new([("engineer".to_owned(), settings)].into(), &Default::default()).unwrap()
 }
 
 impl EffectsFixture {

@@ -277,7 +277,7 @@ async fn parts(emulator: &Emulator, place: &TempDir, more: Vec<AgentSettings>) -
         workspaces,
         agents: {
             let all = std::iter::once(agent).chain(more).map(|agent| (agent.name.clone(), agent));
-            Arc::new(Agents::new(all.collect()).expect("agents"))
+            Arc::new(Agents::new(all.collect(), &Default::default()).expect("agents"))
         },
         sandbox,
         environments,

@@ -38,8 +38,7 @@ use journeyman_order::{OutgoingNetwork, Role};
 use stream::OutputFormat;
 
 pub use api::{
-    ApiSettings, CallRecorder, KeyProbe, ModelApi, ModelApiKey, ModelCall, Prices, how_to_price,
-    is_a_providers_own,
+    ApiSettings, CallRecorder, ModelApi, ModelApiKey, ModelCall, Prices, how_to_price, is_a_providers_own,
 };
 pub use expand::{ExpandedTemplate, expand};
 pub use instructions::instructions;
@@ -49,9 +48,7 @@ pub use reach::{AgentNetwork, EndpointKey, ModelEndpoint};
 pub use sessions::{SESSION_FOLDERS, is_session_file};
 pub use settings::{AgentSettings, InvalidAgent, RuntimeKind};
 pub use stream::Transcript;
-pub use templates::{
-    InvalidCommandName, built_in, built_in_names, command_name, dropped_placeholders, repository_paths,
-};
+pub use templates::{built_in, built_in_names, command_name, dropped_placeholders, repository_paths};
 
 /// The agents of the settings, by name.
 pub struct Agents(BTreeMap<String, Runtime>);

@@ -10,19 +10,18 @@ use journeyman_order::names::{COMMAND_RULE, is_command_name};
 #[folder = "../../templates/commands/"]
 struct BuiltInCommands;
 
-/// A command whose name cannot be a file's.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the command {0:?} is no name of a template: {COMMAND_RULE}")]
-pub struct InvalidCommandName(String);
-
 /// A template's name from a command as pipelines and agents write it: `/feature` is `feature`.
 ///
 /// # Errors
 /// When it has anything but letters, digits, `-`, `_` and slashes between: it becomes a file's and must not lead elsewhere.
-pub fn command_name(command: &str) -> Result<&str, InvalidCommandName> {
+pub fn command_name(command: &str) -> Result<&str, String> {
     let trimmed = command.trim();
     let name = trimmed.strip_prefix('/').unwrap_or(trimmed);
-    if is_command_name(name) { Ok(name) } else { Err(InvalidCommandName(command.chars().take(80).collect())) }
+    if is_command_name(name) {
+        return Ok(name);
+    }
+    let said: String = command.chars().take(80).collect();
+    Err(format!("the command {said:?} is no name of a template: {COMMAND_RULE}"))
 }
 
 /// Where a repository may keep a template of that name, from its root. What it keeps for Claude Code serves its
@@ -30,7 +29,7 @@ pub fn command_name(command: &str) -> Result<&str, InvalidCommandName> {
 ///
 /// # Errors
 /// When the name cannot be a file's.
-pub fn repository_paths(command: &str, is_named: bool) -> Result<Vec<String>, InvalidCommandName> {
+pub fn repository_paths(command: &str, is_named: bool) -> Result<Vec<String>, String> {
     let name = command_name(command)?;
     let for_claude = is_named.then(|| format!(".claude/commands/{name}.md"));
     Ok(std::iter::once(format!(".github/journeyman/commands/{name}.md")).chain(for_claude).collect())

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::{good, problem};
-use crate::agent::{Agents, KeyProbe, Runtime, RuntimeKind};
+use crate::agent::{Agents, Runtime, RuntimeKind};
 use crate::app::open_sandbox;
 use crate::config::{DoctorFinding, Settings};
 use crate::engine::missing_for_agent;
@@ -32,10 +32,8 @@ pub(super) async fn examine(settings: &Settings) -> Vec<DoctorFinding> {
                 missing_for_agent(name, &invocation, &sandbox)
             }
             Ok(Runtime::Api(api)) => {
-                match api.probe(&api.key(&|name| settings.variables.value(name)), PATIENCE).await {
-                    KeyProbe::Accepted | KeyProbe::Unknown => Vec::new(),
-                    KeyProbe::Refused(why) => vec![why],
-                }
+                let key = api.key(&|name| settings.variables.value(name));
+                api.refused_key(&key, PATIENCE).await.into_iter().collect()
             }
             Err(error) => vec![error],
         };

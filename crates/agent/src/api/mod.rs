@@ -29,7 +29,6 @@ use journeyman_order::{AgentRun, OutgoingNetwork};
 pub use key::ModelApiKey;
 pub use prices::Prices;
 use prices::dollars;
-pub use probe::KeyProbe;
 pub use settings::{ApiSettings, how_to_price, is_a_providers_own};
 
 /// How long things may take and how large they may get. The whole time is the task's.

@@ -5,9 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::EffectContext;
 use super::preflight::{PATIENCE, PreflightReport};
-use journeyman_agent::{
-    Invocation, KeyProbe, ModelApi, Runtime, built_in, command_name, dropped_placeholders,
-};
+use journeyman_agent::{Invocation, ModelApi, Runtime, built_in, command_name, dropped_placeholders};
 use journeyman_order::EffectError;
 use journeyman_order::moves::{AgentTask, Retry};
 use journeyman_order::pipeline::{Check, Stage, StageKind};
@@ -82,9 +80,8 @@ impl EffectContext {
 
     async fn api(&self, name: &str, api: &ModelApi, found: &mut PreflightReport) {
         let key = api.key(&self.parts.settings.lookup());
-        match api.probe(&key, PATIENCE).await {
-            KeyProbe::Accepted | KeyProbe::Unknown => {}
-            KeyProbe::Refused(why) => found.problem(format!("The agent {name} cannot work: {why}.")),
+        if let Some(why) = api.refused_key(&key, PATIENCE).await {
+            found.problem(format!("The agent {name} cannot work: {why}."));
         }
     }
 

@@ -11,8 +11,8 @@ use super::{EffectContext, EffectResult, never, soon};
 use crate::egress::{self, JobEgress};
 use crate::job::{readable, short_job};
 use journeyman_agent::{
-    CallRecorder as CallRecord, InvalidCommandName, Invocation, ModelApi, ModelCall, Runtime, Transcript,
-    command_name, repository_paths,
+    CallRecorder as CallRecord, Invocation, ModelApi, ModelCall, Runtime, Transcript, command_name,
+    repository_paths,
 };
 use journeyman_gateway::EgressPolicy;
 use journeyman_order::agent_run::AgentFailureKind;
@@ -230,10 +230,9 @@ impl EffectContext {
 
     /// A template that is not built in, with its file: the repository's own from the default branch, or the server's.
     pub(super) async fn own_template(&self, command: &str) -> Result<Option<(String, String)>, EffectError> {
-        let invalid = |error: InvalidCommandName| never(error.to_string());
-        let name = command_name(command).map_err(invalid)?;
+        let name = command_name(command).map_err(never)?;
         let is_named = self.journal.prepared().is_some_and(|known| known.commands.contains(name));
-        let paths = repository_paths(name, is_named).map_err(invalid)?;
+        let paths = repository_paths(name, is_named).map_err(never)?;
         let (repository, commit) = (self.opened().repository.clone(), self.default_commit()?);
         let own = self
             .git(move |workspaces| {

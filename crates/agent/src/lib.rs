@@ -44,7 +44,7 @@ pub use expand::{ExpandedTemplate, expand};
 pub use instructions::instructions;
 pub use live_redactor::LiveRedactor;
 pub use prompt::{Prompt, prompt};
-pub use reach::{AgentNetwork, EndpointKey, ModelEndpoint};
+pub use reach::{AgentNetwork, ModelEndpoint};
 pub use sessions::{SESSION_FOLDERS, is_session_file};
 pub use settings::{AgentSettings, InvalidAgent, RuntimeKind};
 pub use stream::Transcript;

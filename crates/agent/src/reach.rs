@@ -4,14 +4,11 @@
 //! address for its model: whoever carries its requests there adds the key. What is left inside is said.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
-use secrecy::SecretString;
-
-use journeyman_order::model_service::Provider;
+use journeyman_order::model_service::{Credential, Provider};
 
 /// What an agent needs of a network.
-#[derive(Clone, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct AgentNetwork {
     /// Names of hosts, as the settings have them.
     pub hosts: Vec<String>,
@@ -21,36 +18,14 @@ pub struct AgentNetwork {
 }
 
 /// A model's service.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct ModelEndpoint {
     /// Whose dialect it speaks.
     pub provider: Provider,
     /// Its address, as our environment has it or as the provider's is.
     pub base: String,
     /// What it wants to see.
-    pub key: EndpointKey,
-}
-
-/// What a model's service wants to see of whoever asks.
-#[derive(Clone)]
-pub enum EndpointKey {
-    None,
-    /// As `x-api-key`.
-    ApiKey(SecretString),
-    /// As `authorization: Bearer`.
-    Bearer(SecretString),
-}
-
-impl fmt::Debug for AgentNetwork {
-    /// No key is shown.
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let base = self.endpoint.as_ref().map(|endpoint| endpoint.base.as_str());
-        out.debug_struct("Reach")
-            .field("hosts", &self.hosts)
-            .field("endpoint", &base)
-            .field("held", &self.held_credentials)
-            .finish()
-    }
+    pub key: Credential,
 }
 
 const ANTHROPIC: &str = "https://api.anthropic.com";
@@ -61,14 +36,13 @@ const SUBSCRIPTION: &str = "CLAUDE_CODE_OAUTH_TOKEN";
 /// Takes what an agent's model needs out of its environment.
 pub(super) fn take(hosts: &[String], environment: &mut BTreeMap<String, String>) -> AgentNetwork {
     let mut reach = AgentNetwork { hosts: hosts.to_vec(), endpoint: None, held_credentials: Vec::new() };
-    let secret = |value: String| SecretString::from(value);
     let (api_key, token) =
         (environment.remove("ANTHROPIC_API_KEY"), environment.remove("ANTHROPIC_AUTH_TOKEN"));
     let base = environment.remove("ANTHROPIC_BASE_URL");
     let anthropic = match (api_key, token, &base) {
-        (Some(key), _, _) => Some(EndpointKey::ApiKey(secret(key))),
-        (None, Some(token), _) => Some(EndpointKey::Bearer(secret(token))),
-        (None, None, Some(_)) => Some(EndpointKey::None),
+        (Some(key), _, _) => Some(Credential::ApiKey(key.into())),
+        (None, Some(token), _) => Some(Credential::Bearer(token.into())),
+        (None, None, Some(_)) => Some(Credential::None),
         (None, None, None) => None,
     };
     if environment.contains_key(SUBSCRIPTION) {
@@ -85,8 +59,8 @@ pub(super) fn take(hosts: &[String], environment: &mut BTreeMap<String, String>)
     }
     let (key, base) = (environment.remove("OPENAI_API_KEY"), environment.remove("OPENAI_BASE_URL"));
     let key = match (key, &base) {
-        (Some(key), _) => EndpointKey::Bearer(secret(key)),
-        (None, Some(_)) => EndpointKey::None,
+        (Some(key), _) => Credential::Bearer(key.into()),
+        (None, Some(_)) => Credential::None,
         (None, None) => return reach,
     };
     let base = base.unwrap_or_else(|| OPENAI.to_owned());
@@ -114,14 +88,14 @@ mod tests {
         assert!(!format!("{reach:?}").contains("sk-1"));
         let endpoint = reach.endpoint.unwrap();
         assert_eq!((endpoint.provider, endpoint.base.as_str()), (Provider::Anthropic, ANTHROPIC));
-        assert!(matches!(endpoint.key, EndpointKey::ApiKey(key) if key.expose_secret() == "sk-1"));
+        assert!(matches!(endpoint.key, Credential::ApiKey(key) if key.expose_secret() == "sk-1"));
 
         let (reach, left) =
             taken(&[("ANTHROPIC_AUTH_TOKEN", "t"), ("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")]);
         assert!(left.is_empty());
         let endpoint = reach.endpoint.unwrap();
         assert_eq!(endpoint.base, "http://127.0.0.1:1");
-        assert!(matches!(endpoint.key, EndpointKey::Bearer(_)));
+        assert!(matches!(endpoint.key, Credential::Bearer(_)));
 
         let (reach, left) = taken(&[("CLAUDE_CODE_OAUTH_TOKEN", "t")]);
         assert_eq!((left.len(), reach.held_credentials.len(), reach.hosts.len()), (1, 1, 2));

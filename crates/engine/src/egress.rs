@@ -6,10 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use url::Url;
 
 use super::effect_error::{never, soon};
-use journeyman_agent::{EndpointKey, ModelEndpoint, Prices};
+use journeyman_agent::{ModelEndpoint, Prices};
 use journeyman_gateway::{
-    AllowedHost, Credential, EgressPolicy, GatewayBudget, HomeFile, ModelUpstream, ProxyHandle,
-    RegistryUpstream,
+    AllowedHost, EgressPolicy, GatewayBudget, HomeFile, ModelUpstream, ProxyHandle, RegistryUpstream,
 };
 use journeyman_order::network::NetworkRecord;
 use journeyman_order::{EffectError, TestingSettings};
@@ -77,14 +76,9 @@ pub(super) fn model_upstream(
     prices: &Prices,
 ) -> Result<ModelUpstream, EffectError> {
     let base: Url = endpoint.base.parse().map_err(|error| never(format!("{:?}: {error}", endpoint.base)))?;
-    let credential = match &endpoint.key {
-        EndpointKey::None => Credential::None,
-        EndpointKey::ApiKey(key) => Credential::ApiKey(key.clone()),
-        EndpointKey::Bearer(key) => Credential::Bearer(key.clone()),
-    };
     let budget = GatewayBudget { usd: Some(usd), ..GatewayBudget::default() };
     let price = price(&base, prices);
-    let upstream = ModelUpstream::new(base, credential, endpoint.provider, budget, price)
+    let upstream = ModelUpstream::new(base, endpoint.key.clone(), endpoint.provider, budget, price)
         .map_err(|error| never(format!("the agent's model: {error}")))?;
     Ok(upstream.explaining(journeyman_agent::how_to_price))
 }
@@ -93,8 +87,7 @@ pub(super) fn model_upstream(
 fn price(base: &Url, prices: &Prices) -> journeyman_gateway::PriceLookup {
     let (prices, is_a_providers) = (prices.clone(), journeyman_agent::is_a_providers_own(base));
     Arc::new(move |model, tokens| {
-        let (input, output) = (tokens.input, tokens.output);
-        let usd = prices.dollars(model, input, output, tokens.cache_read, tokens.cache_write);
+        let usd = prices.dollars(model, *tokens);
         if is_a_providers { usd } else { Some(usd.unwrap_or(0.0)) }
     })
 }

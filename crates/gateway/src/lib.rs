@@ -44,7 +44,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use environment::HomeFile;
 pub use meter::{GatewayBudget, PriceLookup};
-pub use model::{Credential, InvalidUpstream, ModelUpstream};
+pub use model::{InvalidUpstream, ModelUpstream};
 pub use names::{AllowedHost, InvalidAllowedHost};
 pub use registry::{InvalidRegistry, RegistryUpstream};
 

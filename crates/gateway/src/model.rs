@@ -12,19 +12,8 @@ use url::Url;
 use super::meter::{GatewayBudget, Meter, PriceLookup};
 use super::replace::StreamReplacer;
 use journeyman_order::bounds::SHORTEST_SECRET;
-use journeyman_order::model_service::Provider;
+use journeyman_order::model_service::{Credential, Provider};
 use journeyman_order::{OutgoingNetwork, is_loopback};
-
-/// What a model's service wants to see of whoever asks. Printing it shows nothing of it.
-#[derive(Debug, Clone)]
-pub enum Credential {
-    /// Nothing: a server of one's own.
-    None,
-    /// A key, as Anthropic takes it: `x-api-key`.
-    ApiKey(SecretString),
-    /// A key or token, as OpenAI and others take it: `authorization: Bearer`.
-    Bearer(SecretString),
-}
 
 /// The way to one model's service, for one job.
 #[derive(Clone)]

@@ -1,7 +1,7 @@
 //! An answer as far as it has come.
 
 use super::ModelCall;
-use journeyman_order::AgentUsage;
+use journeyman_order::network::MeteredTokens;
 
 /// Letters of English and of code that make a token, about.
 const BYTES_OF_A_TOKEN: usize = 4;
@@ -9,7 +9,7 @@ const BYTES_OF_A_TOKEN: usize = 4;
 #[derive(Debug, Default)]
 pub(super) struct ModelAnswer {
     pub(super) text: String,
-    pub(super) tokens: ModelTokens,
+    pub(super) tokens: MeteredTokens,
     /// Why the model stopped; none: it has not.
     pub(super) stop: Option<StopReason>,
     /// The service said that nothing more comes.
@@ -35,27 +35,6 @@ pub(super) enum StopReason {
     Other(String),
 }
 
-/// Tokens by what they cost.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct ModelTokens {
-    /// Read, and neither from a cache nor into one.
-    pub(super) input: u64,
-    pub(super) output: u64,
-    pub(super) cache_read: u64,
-    pub(super) cache_write: u64,
-}
-
-impl ModelTokens {
-    /// Without the dollars.
-    pub(super) fn usage(self) -> AgentUsage {
-        AgentUsage {
-            input_tokens: self.input.saturating_add(self.cache_read).saturating_add(self.cache_write),
-            output_tokens: self.output,
-            usd: 0.0,
-        }
-    }
-}
-
 impl ModelAnswer {
     /// Services count at the end: what broke off before has been paid for, and nobody said how much it was.
     pub(super) fn estimate_missing_usage(&mut self, call: &ModelCall<'_>) {
@@ -63,7 +42,7 @@ impl ModelAnswer {
             return;
         }
         let tokens = |bytes: usize| u64::try_from(bytes / BYTES_OF_A_TOKEN).unwrap_or(u64::MAX);
-        if self.tokens.usage().input_tokens == 0 {
+        if self.tokens.read() == 0 {
             self.tokens.input = tokens(call.prompt.len() + call.system.map_or(0, str::len));
         }
         self.tokens.output = self.tokens.output.max(tokens(self.text.len()));

@@ -24,7 +24,7 @@ use super::InvalidAgent;
 use answer::{ModelAnswer, StopReason};
 use journeyman_order::agent_run::{AgentFailure, AgentFailureKind};
 use journeyman_order::model_service::Provider;
-use journeyman_order::{AgentRun, OutgoingNetwork};
+use journeyman_order::{AgentRun, AgentUsage, OutgoingNetwork};
 
 pub use key::ModelApiKey;
 pub use prices::Prices;
@@ -143,46 +143,42 @@ impl ModelApi {
         let mut run = AgentRun { duration_seconds: begun.elapsed().as_secs_f64(), ..AgentRun::default() };
         answer.estimate_missing_usage(&call);
         let used = answer.tokens;
-        run.usage = used.usage();
+        run.usage = AgentUsage { input_tokens: used.read(), output_tokens: used.output, usd: 0.0 };
         match self.settings.prices.of(model) {
             Some(price) => run.usage.usd = dollars(&price, used),
-            None if (run.usage.input_tokens, run.usage.output_tokens) == (0, 0) => {}
+            None if used.all() == 0 => {}
             None => answer.warnings.push(format!(
                 "what {model:?} costs is not known, so that this run counts as $0; {}",
                 how_to_price(model)
             )),
         }
         run.warnings = answer.warnings;
-        match (ended, answer.stop) {
-            (Err(failure), _) => {
-                // Up to the limit it is the model's own text; what broke is nobody's.
-                let keep = failure.kind == AgentFailureKind::LimitReached && !answer.text.is_empty();
-                run.result = keep.then(|| key.redact(&answer.text));
-                run.failure = Some(failure);
-            }
+        let text = (!answer.text.is_empty()).then(|| key.redact(&answer.text));
+        let failed = |kind, message: String| Some(AgentFailure::new(kind, message));
+        (run.result, run.failure) = match (ended, answer.stop) {
+            // Up to the limit it is the model's own text; what broke is nobody's.
+            (Err(failure), _) if failure.kind == AgentFailureKind::LimitReached => (text, Some(failure)),
+            (Err(failure), _) => (None, Some(failure)),
             (Ok(()), Some(StopReason::Limit(what))) => {
-                run.result = (!answer.text.is_empty()).then(|| key.redact(&answer.text));
-                run.failure = Some(AgentFailure::new(AgentFailureKind::LimitReached, what));
+                (text, failed(AgentFailureKind::LimitReached, what.to_owned()))
             }
             (Ok(()), Some(StopReason::Refused(why))) => {
                 let why = refusal::legible(&why);
                 let words = if why.is_empty() { String::new() } else { format!(": {why}") };
-                let message = format!("the model refused to answer{words}");
-                run.failure = Some(AgentFailure::new(AgentFailureKind::Ended, message));
+                (None, failed(AgentFailureKind::Ended, format!("the model refused to answer{words}")))
             }
             (Ok(()), Some(StopReason::End | StopReason::Other(_)) | None)
                 if answer.text.trim().is_empty() =>
             {
-                run.failure =
-                    Some(AgentFailure::new(AgentFailureKind::Ended, "the model's answer has no text"));
+                (None, failed(AgentFailureKind::Ended, "the model's answer has no text".to_owned()))
             }
             (Ok(()), Some(StopReason::Other(reason))) => {
                 let reason = refusal::legible(&reason);
                 run.warnings.push(format!("the model stopped for a reason that is not known here: {reason}"));
-                run.result = Some(key.redact(&answer.text));
+                (text, None)
             }
-            (Ok(()), Some(StopReason::End) | None) => run.result = Some(key.redact(&answer.text)),
-        }
+            (Ok(()), Some(StopReason::End) | None) => (text, None),
+        };
         if let Some(failure) = &mut run.failure {
             failure.message = key.redact(&failure.message);
         }

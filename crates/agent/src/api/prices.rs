@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::answer::ModelTokens;
 use journeyman_order::model_service::Price;
+use journeyman_order::network::MeteredTokens;
 
 const fn price(input: f64, output: f64, cache_read: f64, cache_write: f64) -> Price {
     Price { input, output, cache_read, cache_write }
@@ -63,7 +63,7 @@ const KNOWN: &[(&str, Price)] = &[
 ];
 
 /// What these tokens cost, in dollars.
-pub(super) fn dollars(price: &Price, tokens: ModelTokens) -> f64 {
+pub(super) fn dollars(price: &Price, tokens: MeteredTokens) -> f64 {
     let of = |count: u64, price: f64| count as f64 * price / 1_000_000.0;
     of(tokens.input, price.input)
         + of(tokens.output, price.output)
@@ -82,15 +82,8 @@ impl Prices {
     }
 
     /// What tokens of a model cost, in dollars, if its price is known.
-    pub fn dollars(
-        &self,
-        model: &str,
-        input: u64,
-        output: u64,
-        cache_read: u64,
-        cache_write: u64,
-    ) -> Option<f64> {
-        Some(dollars(&self.of(model)?, ModelTokens { input, output, cache_read, cache_write }))
+    pub fn dollars(&self, model: &str, tokens: MeteredTokens) -> Option<f64> {
+        Some(dollars(&self.of(model)?, tokens))
     }
 
     /// What a model costs, if that is known. A name with a date (`-20260922`, `-2026-09-22`) or `-latest` is the
@@ -149,10 +142,14 @@ mod tests {
         let prices = Prices::new(BTreeMap::from([("gpt-4o".to_owned(), own), ("qwen".to_owned(), own)]));
         assert_eq!(prices.of("gpt-4o-2024-08-06"), Some(own));
         assert_eq!(prices.of("qwen"), Some(own));
-        let tokens =
-            ModelTokens { input: 1_000_000, output: 2_000_000, cache_read: 4_000_000, cache_write: 250_000 };
+        let tokens = MeteredTokens {
+            input: 1_000_000,
+            output: 2_000_000,
+            cache_read: 4_000_000,
+            cache_write: 250_000,
+        };
         assert_eq!(dollars(&own, tokens), 1.0 + 4.0 + 2.0 + 1.0);
-        assert!(dollars(&own, ModelTokens { input: u64::MAX, ..tokens }).is_finite());
+        assert!(dollars(&own, MeteredTokens { input: u64::MAX, ..tokens }).is_finite());
     }
 
     #[test]

@@ -4,10 +4,10 @@ use http::Response;
 use serde_json::{Value, json};
 
 use super::super::refusal::whole;
-use super::super::{Credential, GatewayBudget, InvalidUpstream, ModelUpstream};
+use super::super::{GatewayBudget, InvalidUpstream, ModelUpstream};
 use super::service::{FakeUpstream, KEY, json_answer, message, post, streamed, words};
 use super::*;
-use journeyman_order::model_service::Provider;
+use journeyman_order::model_service::{Credential, Provider};
 use journeyman_order::network::MeteredTokens;
 
 #[tokio::test]

@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::super::refusal::{ProxyBody, whole};
-use super::super::{Credential, GatewayBudget, ModelUpstream};
+use super::super::{GatewayBudget, ModelUpstream};
 use super::*;
-use journeyman_order::model_service::Provider;
+use journeyman_order::model_service::{Credential, Provider};
 use journeyman_order::network::MeteredTokens;
 
 pub(super) const KEY: &str = "sk-real-0123456789abcdef";

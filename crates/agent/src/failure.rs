@@ -29,23 +29,12 @@ pub(super) fn of_result(said: &StreamResult, exit: Exit, stderr: &str) -> Option
         words = if said.subtype.is_empty() { "an error without words".into() } else { said.subtype.clone() };
     }
     let kind = kind_of_result(said, exit, &words);
-    Some(match (kind, said.api_status) {
-        (AgentFailureKind::Misconfigured, Some(status)) => failure(
-            kind,
-            format!("the model's service answered {status}: {words}; {CREDENTIAL_HINT}"),
-            stderr,
-        ),
-        (AgentFailureKind::Misconfigured, None) => {
-            failure(kind, format!("{words}; {CREDENTIAL_HINT}"), stderr)
-        }
-        (
-            AgentFailureKind::Unavailable
-            | AgentFailureKind::UnknownSession
-            | AgentFailureKind::LimitReached
-            | AgentFailureKind::Ended,
-            _,
-        ) => failure(kind, words, stderr),
-    })
+    let words = match (kind == AgentFailureKind::Misconfigured, said.api_status) {
+        (true, Some(status)) => format!("the model's service answered {status}: {words}; {CREDENTIAL_HINT}"),
+        (true, None) => format!("{words}; {CREDENTIAL_HINT}"),
+        (false, _) => words,
+    };
+    Some(failure(kind, words, stderr))
 }
 
 fn kind_of_result(said: &StreamResult, exit: Exit, words: &str) -> AgentFailureKind {
@@ -75,11 +64,8 @@ pub(super) fn without_result(exit: Exit, stderr: &str, noise: &str, why: &str) -
     let words = if stderr.trim().is_empty() { noise } else { stderr };
     let kind = match exit {
         Exit::TimedOut => {
-            return failure(
-                AgentFailureKind::LimitReached,
-                "its time was up before it had a result".into(),
-                words,
-            );
+            let message = "its time was up before it had a result".to_owned();
+            return failure(AgentFailureKind::LimitReached, message, words);
         }
         Exit::Code(126 | 127) => AgentFailureKind::Misconfigured,
         Exit::Code(_) | Exit::Signal(_) => {
@@ -92,15 +78,12 @@ pub(super) fn without_result(exit: Exit, stderr: &str, noise: &str, why: &str) -
             }
         }
     };
-    let message = match kind {
-        AgentFailureKind::Misconfigured => format!(
+    let message = match kind == AgentFailureKind::Misconfigured {
+        true => format!(
             "the agent could not be started or signed in ({exit}); check its `program`, and that the sandbox \
              lets it be seen (`read`), and {CREDENTIAL_HINT}"
         ),
-        AgentFailureKind::Unavailable
-        | AgentFailureKind::UnknownSession
-        | AgentFailureKind::LimitReached
-        | AgentFailureKind::Ended => format!("{why} ({exit})"),
+        false => format!("{why} ({exit})"),
     };
     failure(kind, message, words)
 }

@@ -43,7 +43,7 @@ pub use api::{
 pub use expand::{ExpandedTemplate, expand};
 pub use instructions::instructions;
 pub use live_redactor::LiveRedactor;
-pub use prompt::{Prompt, prompt};
+pub use prompt::prompt;
 pub use reach::{AgentNetwork, ModelEndpoint};
 pub use sessions::{SESSION_FOLDERS, is_session_file};
 pub use settings::{AgentSettings, InvalidAgent, RuntimeKind};

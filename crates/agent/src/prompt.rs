@@ -3,20 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use super::expand::expand;
+use super::expand::{ExpandedTemplate, expand};
 use super::rework::feedback;
 use super::templates::body;
 use super::text::{as_data, beginning_of, fenced};
 use journeyman_order::TaskComments;
 use journeyman_order::moves::AgentTask;
-
-/// What goes to the agent's standard input.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Prompt {
-    pub text: String,
-    /// What was odd but did no harm, for the step's record.
-    pub warnings: Vec<String>,
-}
 
 /// Of one input, in characters; a longer one is cut, and says so.
 const LONGEST_INPUT: usize = 300_000;
@@ -27,7 +19,7 @@ const LONGEST_INPUT: usize = 300_000;
 /// the feedback; where a session goes on, which remembers the task, the feedback comes with a reminder only. What the
 /// repository asks of everybody (`instructions`) stands before what is given. A role's words are not in it: see
 /// [`AgentProgram::invocation`](super::AgentProgram::invocation).
-pub fn prompt(task: &AgentTask, template: &str, instructions: &str) -> Prompt {
+pub fn prompt(task: &AgentTask, template: &str, instructions: &str) -> ExpandedTemplate {
     let arguments: Vec<String> = task.arguments.iter().map(|argument| as_data(argument)).collect();
     let expanded = expand(body(template), &arguments);
     let given = format!("{}{}", commented(&task.comments), given(&task.inputs));
@@ -51,7 +43,7 @@ pub fn prompt(task: &AgentTask, template: &str, instructions: &str) -> Prompt {
     if let Some(schema) = &task.schema {
         text = format!("{}\n\n{}", text.trim_end(), form(schema));
     }
-    Prompt { text, warnings: expanded.warnings }
+    ExpandedTemplate { text, warnings: expanded.warnings }
 }
 
 /// The comments on the issue that belong to its task. Who wrote each stands outside of what they wrote.

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::mpsc;
+use tokio::sync::{OnceCell, mpsc};
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -28,6 +29,16 @@ use journeyman_webhook::{
 
 const AT_ONCE: u32 = 200;
 const LOOK_THROUGH: Duration = Duration::from_secs(5);
+const LABEL_KEPT: Duration = Duration::from_secs(60);
+
+/// What is asked of GitHub again and again while deliveries are taken in, and remembered for a while.
+#[derive(Debug, Default)]
+pub(super) struct IntakeCache {
+    /// Who we are. Kept until the end: whoever renames the App starts us again.
+    identity: OnceCell<AppIdentity>,
+    /// The label that a repository names, for a minute: a flood of labels is not a flood of questions.
+    labels: Mutex<BTreeMap<RepositoryId, (std::time::Instant, Option<String>)>>,
+}
 
 enum IntakeResult {
     Done(Vec<OrderId>),
@@ -67,11 +78,6 @@ impl DeliveryIntake {
 
     fn is_blocked(&self, repository: RepositoryId) -> bool {
         self.blocked.contains(&repository) || self.failed.is_waiting(&repository)
-    }
-
-    /// Whether one that waits goes on waiting, as far as can be told without its body.
-    fn is_not_due(&self, delivery: WaitingDelivery, repository: RepositoryId) -> bool {
-        delivery.asks_github && self.is_blocked(repository)
     }
 
     fn note(&mut self, delivery: &StoredDelivery, incoming: &RoutedSignal, result: &IntakeResult) {
@@ -150,7 +156,9 @@ impl Engine {
     ) -> Result<(), StoreError> {
         let mut firsts = intake.waiting.firsts();
         while let Some((id, subject)) = firsts.pop_first() {
-            if intake.waiting.first(&subject).is_none_or(|first| intake.is_not_due(first, subject.0)) {
+            // Whether it goes on waiting, as far as can be told without its body.
+            let is_not_due = |first: WaitingDelivery| first.asks_github && intake.is_blocked(subject.0);
+            if intake.waiting.first(&subject).is_none_or(is_not_due) {
                 continue;
             }
             let found = self.parts.store.pending_deliveries(id - 1, 1).await?;
@@ -376,10 +384,13 @@ impl Engine {
         if let Some((order, pull)) = open {
             return self.signal_orders(delivery, &[order], &going_on(&incoming.signal, pull), intake).await;
         }
-        let opened = match self.opened(incoming, &at, issue.clone()).await {
-            Ok(opened) => asked_for(OrderInput { earlier, ..opened }, incoming),
+        let branch = match self.default_branch(incoming, &at).await {
+            Ok(branch) => branch,
             Err(error) => return Ok(fault(delivery, error, intake)),
         };
+        let by = incoming.signal.by.clone();
+        let opened = self.new_order(&at, incoming.repository_id, branch, issue.clone(), by);
+        let opened = asked_for(OrderInput { earlier, ..opened }, incoming);
         let order = opened.order;
         self.write_conclusions(intake).await?;
         match self.parts.store.open_order(opened, self.parts.clock.now(), Some(&delivery.guid)).await? {
@@ -394,18 +405,15 @@ impl Engine {
         }
     }
 
-    async fn opened(
+    async fn default_branch(
         &self,
         incoming: &RoutedSignal,
         at: &InstalledRepository,
-        issue: IssueText,
-    ) -> Result<OrderInput, GitHubError> {
-        let default_branch = match &incoming.default_branch {
-            Some(branch) => branch.clone(),
-            None => self.parts.github.repository(at).await?.default_branch,
-        };
-        let by = incoming.signal.by.clone();
-        Ok(self.new_order(at, incoming.repository_id, default_branch, issue, by))
+    ) -> Result<String, GitHubError> {
+        match &incoming.default_branch {
+            Some(branch) => Ok(branch.clone()),
+            None => Ok(self.parts.github.repository(at).await?.default_branch),
+        }
     }
 
     pub(super) fn new_order(
@@ -464,19 +472,20 @@ impl Engine {
 
     async fn label_of(&self, incoming: &RoutedSignal) -> Result<Option<String>, GitHubError> {
         let id = incoming.repository_id;
-        if let Some(label) = self.cache.labels.get(id) {
+        let labels = || self.cache.labels.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = labels().get(&id).cloned();
+        if let Some((_, label)) = known.filter(|(since, _)| since.elapsed() < LABEL_KEPT) {
             return Ok(label);
         }
         let at = self.at(incoming).await?;
-        let branch = match &incoming.default_branch {
-            Some(branch) => branch.clone(),
-            None => self.parts.github.repository(&at).await?.default_branch,
-        };
+        let branch = self.default_branch(incoming, &at).await?;
         let file = self.parts.github.file(&at, super::SETTINGS_FILE, &branch).await?;
         // Settings that cannot be read are answered on the issue, when work starts with the server's own label.
         let settings = file.and_then(|yaml| (self.parts.settings.read_repository_settings)(&yaml).ok());
         let label = settings.and_then(|settings| settings.label);
-        self.cache.labels.put(id, label.clone());
+        let mut labels = labels();
+        labels.retain(|_, (since, _)| since.elapsed() < LABEL_KEPT);
+        labels.insert(id, (std::time::Instant::now(), label.clone()));
         Ok(label)
     }
 }

@@ -10,7 +10,6 @@
 #![recursion_limit = "256"]
 
 mod after_merge;
-mod cache;
 mod clock;
 mod command;
 #[cfg(test)]
@@ -135,7 +134,7 @@ pub struct Engine {
     order_requested: Arc<Notify>,
     signaled: Arc<Mutex<BTreeSet<OrderId>>>,
     written: broadcast::Sender<(OrderId, JournalEntry)>,
-    cache: Arc<cache::IntakeCache>,
+    cache: Arc<intake::IntakeCache>,
     /// What GitHub could not deliver before the start was taken in, or cannot be for now.
     caught_up: Arc<AtomicBool>,
     /// When a server ended in order last: what was under way then was not under way when one died.

@@ -6,7 +6,7 @@ use tokio::sync::mpsc;
 
 use super::Engine;
 use super::intake::DeliveryIntake;
-use journeyman_order::{OrderId, RepositoryId};
+use journeyman_order::OrderId;
 use journeyman_store::{AfterMergeFact, AfterMergeKind, DeliveryConclusion, StoreError, StoredDelivery};
 use journeyman_webhook::{MergeFact, merge_news};
 
@@ -54,21 +54,11 @@ impl Engine {
             };
             is_noted |= !orders.is_empty();
             let fact = AfterMergeFact { kind, said_by, at: delivery.received_at };
-            self.keep_of_each(news.repository, orders, &fact).await?;
+            for order in orders {
+                tracing::info!(%order, repository = %news.repository, ?kind, "happened after the merge");
+                self.parts.store.keep_after_merge(order, &fact).await?;
+            }
         }
         Ok(is_noted)
-    }
-
-    async fn keep_of_each(
-        &self,
-        repository: RepositoryId,
-        orders: Vec<OrderId>,
-        fact: &AfterMergeFact,
-    ) -> Result<(), StoreError> {
-        for order in orders {
-            tracing::info!(%order, %repository, kind = ?fact.kind, "happened after the merge");
-            self.parts.store.keep_after_merge(order, fact).await?;
-        }
-        Ok(())
     }
 }

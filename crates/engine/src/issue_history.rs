@@ -151,25 +151,14 @@ pub(super) fn unheard_edit(journal: &Journal, title: &str, body: &str) -> Option
     (is_edited && told != Some(true)).then_some(text)
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "no other is a comment")]
 fn comment_of(kind: &SignalKind) -> Option<u64> {
     match kind {
         SignalKind::Commanded { comment, .. } => *comment,
         SignalKind::Misspoken { comment, .. }
         | SignalKind::IssueCommented { comment, .. }
         | SignalKind::Remarked { comment, .. } => Some(*comment),
-        SignalKind::Labeled { .. }
-        | SignalKind::Unlabeled { .. }
-        | SignalKind::IssueEdited
-        | SignalKind::IssueClosed
-        | SignalKind::IssueTransferred
-        | SignalKind::IssueDeleted
-        | SignalKind::IssueLocked
-        | SignalKind::PullClosed { .. }
-        | SignalKind::PullReopened { .. }
-        | SignalKind::PullPushed { .. }
-        | SignalKind::Reviewed { .. }
-        | SignalKind::ChecksFinished { .. }
-        | SignalKind::BaseMoved { .. } => None,
+        _ => None,
     }
 }
 

@@ -26,19 +26,14 @@ impl Engine {
         let facts = self.parts.github.repository(&at).await?;
         let at = InstalledRepository { repository: facts.name, installation };
         let found = self.parts.github.issue(&at, issue).await?;
+        let of = &at.repository;
         match (found.kind, found.state) {
             (IssueKind::Issue, IssueState::Open) => {}
-            (IssueKind::PullRequest, IssueState::Open | IssueState::Closed) => {
-                return Err(OrderRequestError::Refused(format!(
-                    "#{issue} of {} is a pull request",
-                    at.repository
-                )));
+            (IssueKind::PullRequest, _) => {
+                return Err(OrderRequestError::Refused(format!("#{issue} of {of} is a pull request")));
             }
             (IssueKind::Issue, IssueState::Closed) => {
-                return Err(OrderRequestError::Refused(format!(
-                    "issue #{issue} of {} is closed",
-                    at.repository
-                )));
+                return Err(OrderRequestError::Refused(format!("issue #{issue} of {of} is closed")));
             }
         }
         let IssueHistory { open, earlier, heard: _ } = self.issue_history(&at, facts.id, issue).await??;

@@ -115,6 +115,7 @@ pub(super) fn statement_line(
     Some(StatementLine { agent: task.agent.clone(), model, counts })
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "all others ask GitHub")]
 pub(super) fn effect_kind(r#move: &Move) -> &'static str {
     match r#move {
         Move::RunAgent(_) => "agent",
@@ -129,20 +130,6 @@ pub(super) fn effect_kind(r#move: &Move) -> &'static str {
         | Move::Archive { .. }
         | Move::TakeIn { .. }
         | Move::UpdateBranch { .. } => "repository",
-        Move::Authorize { .. }
-        | Move::OpenPull { .. }
-        | Move::FinishPull { .. }
-        | Move::ShowReview(_)
-        | Move::ShowStatus { .. }
-        | Move::RerunJobs { .. }
-        | Move::ShowCheck { .. }
-        | Move::ReadIssue
-        | Move::ReadPull { .. }
-        | Move::AnswerThreads { .. }
-        | Move::RequestReview { .. }
-        | Move::ShowAnswer(_)
-        | Move::React { .. }
-        | Move::Say { .. }
-        | Move::Tidy { .. } => "github",
+        _ => "github",
     }
 }

@@ -28,14 +28,8 @@ impl StorePatience {
 
     /// Waits before the next try. Errors that do not pass are returned.
     pub(super) async fn wait(&mut self, order: OrderId, error: StoreError) -> Result<(), StoreError> {
-        match error {
-            StoreError::Unavailable { .. } => {}
-            StoreError::Broken { .. }
-            | StoreError::UnreadableJournal { .. }
-            | StoreError::NotFound { .. }
-            | StoreError::Refused { .. } => {
-                return Err(error);
-            }
+        if !matches!(error, StoreError::Unavailable { .. }) {
+            return Err(error);
         }
         self.failures = self.failures.saturating_add(1);
         tracing::warn!(%order, %error, "what is running goes on; what came of it is written down later");

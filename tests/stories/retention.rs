@@ -12,9 +12,9 @@ use crate::world::{MAINTAINER, REPOSITORY, Story, WELL, World};
 
 /// Whatever is at rest is old.
 const AT_ONCE: RetentionSettings = RetentionSettings {
-    deliveries: Some(Duration::ZERO),
+    deliveries: Duration::ZERO,
     artifacts: Some(Duration::ZERO),
-    orders: Some(Duration::ZERO),
+    orders: Duration::ZERO,
     journals: None,
 };
 

@@ -199,16 +199,30 @@ pub struct TemplateSettings {
 }
 
 /// How long things are kept that nobody works with, from `[retention]`; none: for ever.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetentionSettings {
     /// What GitHub sent.
-    pub deliveries: Option<Duration>,
+    pub deliveries: Duration,
     /// Of orders at rest.
     pub artifacts: Option<Duration>,
     /// The folders of orders at rest.
-    pub orders: Option<Duration>,
+    pub orders: Duration,
     /// All that is known of orders at rest, once their artifacts and folders have gone.
     pub journals: Option<Duration>,
+}
+
+impl Default for RetentionSettings {
+    fn default() -> Self {
+        let day = Duration::from_secs(24 * 60 * 60);
+        Self {
+            // GitHub redelivers for three days.
+            deliveries: 14 * day,
+            artifacts: None,
+            // Reviews seldom take longer. After that, work continues from the branch on GitHub.
+            orders: 30 * day,
+            journals: None,
+        }
+    }
 }
 
 /// What work may cost, from `[limits]`.

@@ -275,18 +275,12 @@ fn data_dir(keys: SettingReader<'_>) -> Result<PathBuf, SettingsError> {
     dir.ok_or_else(|| keys.wrong(known::DATA_DIR, known::DATA_DIR.kind.expected()))
 }
 
-/// GitHub redelivers for three days.
-const DELIVERY_DAYS: u64 = 14;
-/// Reviews seldom take longer. After that, work continues from the branch on GitHub.
-const ORDER_DAYS: u64 = 30;
-
 fn retention(keys: SettingReader<'_>) -> Result<RetentionSettings, SettingsError> {
     let days = |days: u64| (days > 0).then(|| Duration::from_secs(days * 24 * 60 * 60));
     Ok(RetentionSettings {
-        deliveries: days(DELIVERY_DAYS),
         artifacts: days(keys.need(known::KEEP_ARTIFACTS)?),
-        orders: days(ORDER_DAYS),
         journals: days(keys.need(known::KEEP_JOURNALS)?),
+        ..RetentionSettings::default()
     })
 }
 

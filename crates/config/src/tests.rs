@@ -71,9 +71,10 @@ fn the_least_that_is_needed_gets_every_default() {
     let database = sqlite_url(&home.folder.path().join("journeyman.db"));
     assert_eq!(settings.store.url.expose_secret(), database);
     assert_eq!(settings.data.dir, home.folder.path().join("data"));
-    let days = |days: u64| Some(Duration::from_secs(days * 86_400));
+    let days = |days: u64| Duration::from_secs(days * 86_400);
     let RetentionSettings { deliveries, artifacts, orders, journals } = settings.retention;
-    assert_eq!((deliveries, artifacts, orders, journals), (days(14), days(90), days(30), days(365)));
+    assert_eq!((deliveries, artifacts), (days(14), Some(days(90))));
+    assert_eq!((orders, journals), (days(30), Some(days(365))));
     let DefaultSettings { label, agent, pipeline } = &settings.defaults;
     assert_eq!((label.as_str(), agent.as_str(), pipeline.as_str()), ("journeyman", "claude", "issue-to-pr"));
     let limits = LimitSettings {

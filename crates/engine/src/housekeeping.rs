@@ -52,26 +52,21 @@ impl Engine {
     async fn housekeep(&self, now: DateTime<Utc>) -> HousekeepingReport {
         let store = &self.parts.store;
         let keep = self.parts.settings.retention;
-        let since = |kept: Option<Duration>| now.checked_sub_signed(TimeDelta::from_std(kept?).ok()?);
         let mut report = HousekeepingReport::default();
         // First what makes room without a write.
-        if let Some(before) = since(keep.orders) {
-            report.note("order folders", self.remove_order_folders(before).await);
-        }
-        if let Some(before) = since(keep.artifacts) {
-            report.note("artifacts", store.remove_artifacts(before).await);
+        report.note("order folders", self.remove_order_folders(now - keep.orders).await);
+        if let Some(artifacts) = keep.artifacts {
+            report.note("artifacts", store.remove_artifacts(now - artifacts).await);
         }
         // As long as anything of them is kept, what is known of them is.
-        let all_but_journals = keep.orders.and_then(|orders| Some(orders.max(keep.artifacts?)));
-        let journals = keep.journals.and_then(|journals| Some(journals.max(all_but_journals?)));
-        if let Some(before) = since(journals) {
+        if let (Some(artifacts), Some(journals)) = (keep.artifacts, keep.journals) {
+            let before = now - journals.max(artifacts).max(keep.orders);
             report.note("orders", self.forget_orders(before).await);
         }
         report.note("artifact files", store.sweep_artifact_files().await);
-        if let Some(before) = since(keep.deliveries) {
-            report.note("delivery bodies", store.remove_delivery_bodies(before).await);
-            report.note("deliveries", store.remove_deliveries(before - KNOWN_LONGER).await);
-        }
+        let before = now - keep.deliveries;
+        report.note("delivery bodies", store.remove_delivery_bodies(before).await);
+        report.note("deliveries", store.remove_deliveries(before - KNOWN_LONGER).await);
         report.note("", store.compact().await.map(|()| 0));
         // Ended with the server.
         let (workspaces, _until_dropped) = self.parts.workspaces.until_dropped();

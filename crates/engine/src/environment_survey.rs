@@ -139,12 +139,9 @@ impl CommitTester {
                 survey.report.kept = environment.is_kept;
                 survey.steps = environment.setup_steps().to_vec();
                 let lifetime = self.settings.test_time;
-                match self.environments.start_services(&ask.plan.services, lifetime).await? {
-                    Ok(_) => {}
-                    Err(failure) => {
-                        survey.report.problem = Some(of_service(&failure));
-                        return Ok(survey);
-                    }
+                if let Err(failure) = self.environments.start_services(&ask.plan.services, lifetime).await? {
+                    survey.report.problem = Some(of_service(&failure));
+                    return Ok(survey);
                 }
                 if ask.plan.test.is_some() {
                     self.try_tests(ask, tests, enough, &mut survey).await?;
@@ -203,11 +200,10 @@ fn of_setup(plan: &EnvironmentPlan, failed: &FinishedCommand) -> EnvironmentProb
             },
         };
     }
+    let command = &failed.run.command;
     let what = match failed.run.exit {
-        Exit::TimedOut => format!("The setup `{}` did not end in time", failed.run.command),
-        exit @ (Exit::Code(_) | Exit::Signal(_)) => {
-            format!("The setup `{}` ended with {exit}", failed.run.command)
-        }
+        Exit::TimedOut => format!("The setup `{command}` did not end in time"),
+        exit @ (Exit::Code(_) | Exit::Signal(_)) => format!("The setup `{command}` ended with {exit}"),
     };
     let refused = failed.network.iter().flat_map(|network| &network.refused);
     let refused: Vec<String> = refused.map(|refused| refused.what.clone()).take(MOST_IN_A_SENTENCE).collect();
@@ -222,12 +218,9 @@ fn of_setup(plan: &EnvironmentPlan, failed: &FinishedCommand) -> EnvironmentProb
         (_, [_, ..]) => format!(
             "It was kept from {}: allow that with sandbox.setup_network in journeyman.toml, or {}.",
             refused.join(", "),
-            match &plan.source {
-                EnvironmentSource::Settings { .. } => "install it from a registry".to_owned(),
-                EnvironmentSource::Devcontainer { .. }
-                | EnvironmentSource::CopilotSetupSteps { .. }
-                | EnvironmentSource::Found { .. }
-                | EnvironmentSource::Nothing => format!("name a `setup` in {OWN_SETTINGS} that does without"),
+            match matches!(plan.source, EnvironmentSource::Settings { .. }) {
+                true => "install it from a registry".to_owned(),
+                false => format!("name a `setup` in {OWN_SETTINGS} that does without"),
             }
         ),
         (_, []) => change_the(plan, "setup"),
@@ -249,10 +242,13 @@ fn of_tests(
     outcome: &BaselineOutcome,
 ) -> Option<EnvironmentProblem> {
     let run = outcome.test.as_ref()?;
+    let problem = |what: &str, line: Option<String>, remedy: String| {
+        Some(EnvironmentProblem { what: format!("The tests `{}` {what}", run.command), line, remedy })
+    };
     let is_own = |module: &str| is_own(&ask.source, module);
-    if let Some(line) = missing_for_tests(run.exit, &outcome.reading, &outcome.tail, &is_own) {
-        let what = format!("The tests `{}` cannot run", run.command);
-        return Some(EnvironmentProblem { what, line: Some(line), remedy: change_the(&ask.plan, "setup") });
+    let missing = missing_for_tests(run.exit, &outcome.reading, &outcome.tail, &is_own);
+    if missing.is_some() {
+        return problem("cannot run", missing, change_the(&ask.plan, "setup"));
     }
     let missing = match accept {
         AcceptedRun::AllPass => missing_program(run.exit, &outcome.tail),
@@ -260,8 +256,8 @@ fn of_tests(
         AcceptedRun::NoNewFailures => None,
     };
     if missing.is_some() {
-        let what = format!("The tests `{}` cannot pass while a program is missing", run.command);
-        return Some(EnvironmentProblem { what, line: missing, remedy: change_the(&ask.plan, "setup") });
+        let what = "cannot pass while a program is missing";
+        return problem(what, missing, change_the(&ask.plan, "setup"));
     }
     let not_loaded = not_loaded(run.exit, &outcome.reading, &outcome.tail);
     let is_red = matches!(run.exit, Exit::Code(code) if code != 0) && !ran_any(&outcome.reading);
@@ -276,55 +272,28 @@ fn of_tests(
     ] {
         let causes: Vec<String> = missing.into_iter().filter(is_cause).collect();
         if !causes.is_empty() {
-            return Some(EnvironmentProblem {
-                what: format!("The tests `{}` cannot run, and {and}", run.command),
-                line: telling_line(&outcome.tail),
-                remedy: format!("{these}: {}.", causes.join("; ").trim_end_matches('.')),
-            });
+            let remedy = format!("{these}: {}.", causes.join("; ").trim_end_matches('.'));
+            return problem(&format!("cannot run, and {and}"), telling_line(&outcome.tail), remedy);
         }
     }
     if not_loaded.is_some() {
-        return Some(EnvironmentProblem {
-            what: format!("The tests `{}` cannot run, since none of them compiles or loads", run.command),
-            line: not_loaded,
-            remedy: format!(
-                "{} If the code itself is at fault, fix it on the default branch.",
-                change_the(&ask.plan, "setup")
-            ),
-        });
+        let change = change_the(&ask.plan, "setup");
+        let remedy = format!("{change} If the code itself is at fault, fix it on the default branch.");
+        return problem("cannot run, since none of them compiles or loads", not_loaded, remedy);
     }
-    (run.exit == Exit::TimedOut).then(|| EnvironmentProblem {
-        what: format!("The tests `{}` did not end in time", run.command),
-        line: None,
-        remedy: format!(
-            "Raise limits.test_seconds in journeyman.toml, or name a `test` in {OWN_SETTINGS} that is shorter and ends by \
-             itself."
-        ),
-    })
+    if run.exit != Exit::TimedOut {
+        return None;
+    }
+    let remedy = format!(
+        "Raise limits.test_seconds in journeyman.toml, or name a `test` in {OWN_SETTINGS} that is shorter and ends by \
+         itself."
+    );
+    problem("did not end in time", None, remedy)
 }
 
 /// What to change: a tool that is not here comes before everything, and else it goes by who said it.
 fn change_the(plan: &EnvironmentPlan, key: &str) -> String {
-    let lacking: Vec<String> = lacking(plan)
-        .map(|tool| match &tool.version {
-            Some(version) => format!("{} {version}", tool.tool),
-            None => tool.tool.to_owned(),
-        })
-        .collect();
-    if !lacking.is_empty() {
-        let place = if plan.image.is_some() { "in its image" } else { "on this machine" };
-        return format!(
-            "{} is asked for and not {place}: install it there, or name an `image` that has it in {OWN_SETTINGS}. If that \
-             is not why: {}",
-            lacking.join(" and "),
-            change_what_was_said(plan, key)
-        );
-    }
-    change_what_was_said(plan, key)
-}
-
-fn change_what_was_said(plan: &EnvironmentPlan, key: &str) -> String {
-    match &plan.source {
+    let change = match &plan.source {
         EnvironmentSource::Settings { .. } => {
             format!("Change `{key}` in {OWN_SETTINGS} on the default branch, or what it installs.")
         }
@@ -335,7 +304,22 @@ fn change_what_was_said(plan: &EnvironmentPlan, key: &str) -> String {
             "Name what installs all that the tests need as `{key}` in {OWN_SETTINGS} on the default branch; \
              `journeyman environment --repo PATH --init` writes one to begin with."
         ),
+    };
+    let lacking: Vec<String> = lacking(plan)
+        .map(|tool| match &tool.version {
+            Some(version) => format!("{} {version}", tool.tool),
+            None => tool.tool.to_owned(),
+        })
+        .collect();
+    if lacking.is_empty() {
+        return change;
     }
+    let place = if plan.image.is_some() { "in its image" } else { "on this machine" };
+    format!(
+        "{} is asked for and not {place}: install it there, or name an `image` that has it in {OWN_SETTINGS}. If that \
+         is not why: {change}",
+        lacking.join(" and ")
+    )
 }
 
 /// What should be known: what was left out, and tools that are not what the repository asks for.
@@ -344,10 +328,7 @@ fn notes(plan: &EnvironmentPlan) -> Vec<String> {
 }
 
 fn lacking(plan: &EnvironmentPlan) -> impl Iterator<Item = &RequiredTool> {
-    plan.required_tools.iter().filter(|tool| match tool.fit {
-        ToolFit::Missing | ToolFit::OtherVersion => true,
-        ToolFit::Fits | ToolFit::Unknown | ToolFit::Installed => false,
-    })
+    plan.required_tools.iter().filter(|tool| matches!(tool.fit, ToolFit::Missing | ToolFit::OtherVersion))
 }
 
 fn is_own(source: &SourceTree, module: &str) -> bool {

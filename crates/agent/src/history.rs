@@ -14,7 +14,7 @@ const FOR_THE_NOTE: usize = 200;
 pub(super) fn merged(rounds: &[&Feedback], mode: FeedbackMode) -> String {
     let mut told = HistoryText { text: String::new(), characters: 0, listed: Vec::new() };
     for (age, feedback) in rounds.iter().enumerate() {
-        if let Err(HistoryFull { findings }) = told.round(age, feedback, rounds, mode) {
+        if let Err(findings) = told.round(age, feedback, rounds, mode) {
             told.text.push_str(&left_out(findings, rounds.len() - age - 1));
             break;
         }
@@ -32,19 +32,15 @@ struct HistoryText<'a> {
     listed: Vec<&'a Finding>,
 }
 
-/// The budget is used up; so many findings of the round were not told.
-struct HistoryFull {
-    findings: usize,
-}
-
 impl<'a> HistoryText<'a> {
+    /// Fails where the budget is used up, with how many findings of the round were not told.
     fn round(
         &mut self,
         age: usize,
         feedback: &'a Feedback,
         rounds: &[&'a Feedback],
         mode: FeedbackMode,
-    ) -> Result<(), HistoryFull> {
+    ) -> Result<(), usize> {
         let mut findings: Vec<&Finding> = feedback.issues.iter().collect();
         findings.sort_by_key(|finding| finding.severity);
         let (list, words) = match mode {
@@ -71,7 +67,7 @@ impl<'a> HistoryText<'a> {
             for (place, finding) in new.iter().enumerate() {
                 let times = rounds.iter().filter(|round| has(round, finding)).count();
                 if self.listed.len() == MOST_NAMED {
-                    return Err(HistoryFull { findings: new.len() - place });
+                    return Err(new.len() - place);
                 }
                 self.add(&line_of(finding, times), new.len() - place)?;
                 self.listed.push(finding);
@@ -88,10 +84,10 @@ impl<'a> HistoryText<'a> {
         Ok(())
     }
 
-    fn add(&mut self, part: &str, findings: usize) -> Result<(), HistoryFull> {
+    fn add(&mut self, part: &str, findings: usize) -> Result<(), usize> {
         let characters = part.chars().count();
         if self.characters + characters > BUDGET - FOR_THE_NOTE {
-            return Err(HistoryFull { findings });
+            return Err(findings);
         }
         self.characters += characters;
         self.text.push_str(part);

@@ -184,16 +184,7 @@ impl Engine {
             let merged = match settled {
                 Some(Settlement::Merged { .. }) => true,
                 Some(Settlement::Closed { .. }) => false,
-                Some(
-                    Settlement::Finished { .. }
-                    | Settlement::Escalated { .. }
-                    | Settlement::Blocked { .. }
-                    | Settlement::Failed { .. }
-                    | Settlement::Unprepared { .. }
-                    | Settlement::Cancelled { .. }
-                    | Settlement::Refused { .. },
-                )
-                | None => match self.parts.github.pull(at, pull).await.map(|pull| pull.state) {
+                Some(_) | None => match self.parts.github.pull(at, pull).await.map(|pull| pull.state) {
                     Ok(PullRequestState::Open) if journal.is_none() => {
                         is_open = true;
                         false

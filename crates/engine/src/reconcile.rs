@@ -9,9 +9,9 @@ use std::time::Duration;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::Engine;
-use journeyman_github::{ErrorKind, GitHubError, HookDelivery};
+use journeyman_github::{ErrorKind, HookDelivery};
 use journeyman_order::EffectError;
-use journeyman_store::{DeliverySaveOutcome, HeardUntil, NewDelivery, StoreError};
+use journeyman_store::{DeliverySaveOutcome, HeardUntil, NewDelivery};
 use journeyman_webhook::events;
 
 /// What is newer than this may still be on its way, and the clocks differ.
@@ -113,35 +113,25 @@ impl Engine {
             if !unknown.remove(&delivery.guid) {
                 continue;
             }
-            match self.fetch(&delivery).await? {
-                Ok(DeliverySaveOutcome::New) => {
-                    taken_in += 1;
-                    self.delivery_arrived();
-                }
-                Ok(DeliverySaveOutcome::Seen) => {}
-                Err(error) if error.kind == ErrorKind::NotFound => {}
+            let body = match self.parts.github.hook_payload(&delivery).await {
+                Ok(body) => body,
+                Err(error) if error.kind == ErrorKind::NotFound => continue,
                 Err(error) if skips_refused && is_refusal(error.kind) => {
                     tracing::warn!(guid = %delivery.guid, "GitHub does not give a delivery: {error}");
                     refused = refused.or(Some(delivery.delivered_at));
+                    continue;
                 }
                 Err(error) => return Err(error.into()),
+            };
+            // It is kept as if it had come: what came since then was said later.
+            let HookDelivery { guid, event, action, delivered_at: received_at, .. } = delivery;
+            let new = NewDelivery { guid, event, action, body, received_at };
+            if self.parts.store.save_delivery(new).await? == DeliverySaveOutcome::New {
+                taken_in += 1;
+                self.delivery_arrived();
             }
         }
         Ok((taken_in, refused))
-    }
-
-    /// Fetches one and keeps it, as if it had come: what came since then was said later.
-    async fn fetch(
-        &self,
-        delivery: &HookDelivery,
-    ) -> Result<Result<DeliverySaveOutcome, GitHubError>, StoreError> {
-        let body = match self.parts.github.hook_payload(delivery).await {
-            Ok(body) => body,
-            Err(error) => return Ok(Err(error)),
-        };
-        let HookDelivery { guid, event, action, delivered_at: received_at, .. } = delivery.clone();
-        let new = NewDelivery { guid, event, action, body, received_at };
-        self.parts.store.save_delivery(new).await.map(Ok)
     }
 }
 

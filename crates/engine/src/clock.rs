@@ -1,6 +1,5 @@
 //! What time it is, for everything that is written down or waited for.
 
-use std::fmt;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
@@ -20,11 +19,5 @@ impl Clock {
 
     pub(crate) fn now(&self) -> DateTime<Utc> {
         (self.0)()
-    }
-}
-
-impl fmt::Debug for Clock {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "Clock({})", self.now())
     }
 }

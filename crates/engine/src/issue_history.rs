@@ -52,15 +52,10 @@ impl HeardEvents {
         }
     }
 
-    /// An order at that time, of which nothing else is known: a label before it is its own.
+    /// An order at that time, of which nothing else is known: a label before it is its own. Clocks differ: one of shortly
+    /// after is its own as well.
     pub(super) fn note_opened(&mut self, at: DateTime<Utc>) {
-        self.opened = self.opened.max(Some(at));
-    }
-
-    /// Clocks differ: labels of so long after are its own as well.
-    pub(super) fn with_tolerance(mut self, time: TimeDelta) -> Self {
-        self.opened = self.opened.map(|opened| opened + time);
-        self
+        self.opened = self.opened.max(Some(at + CLOCKS_DIFFER));
     }
 
     fn note(&mut self, labeled: Option<(DateTime<Utc>, &Requester)>, comment: Option<u64>) {

@@ -107,12 +107,9 @@ fn of_effect(
     known: &BTreeSet<Part>,
     facts: &dyn Fn(&str) -> AgentFacts,
 ) -> Option<Span> {
-    let (begun, intended) = journal.entries().iter().rev().find_map(|earlier| match &earlier.event {
-        JournalEvent::Intended { key: known, r#move } if known == key => Some((earlier, r#move)),
-        JournalEvent::Intended { .. }
-        | JournalEvent::Opened(_)
-        | JournalEvent::Signaled { .. }
-        | JournalEvent::Observed { .. } => None,
+    let (begun, intended) = journal.entries().iter().rev().find_map(|earlier| {
+        let JournalEvent::Intended { key: known, r#move } = &earlier.event else { return None };
+        (known == key).then_some((earlier, r#move))
     })?;
     let order = journal.opened().order;
     let mut attributes = vec![text("journeyman.move", &key.0)];

@@ -5,7 +5,7 @@ use std::time::Duration;
 use chrono::Utc;
 use futures_util::StreamExt;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
-use reqwest::{Client, Response};
+use reqwest::{Client, Response, StatusCode};
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
@@ -56,7 +56,7 @@ impl ModelApi {
         }
     }
 
-    pub(super) fn headers(&self, key: &ModelApiKey) -> ModelApiResult<HeaderMap> {
+    fn headers(&self, key: &ModelApiKey) -> ModelApiResult<HeaderMap> {
         let mut headers = HeaderMap::new();
         if self.settings.provider == Provider::Anthropic {
             headers.insert("anthropic-version", HeaderValue::from_static(anthropic::VERSION));
@@ -83,7 +83,31 @@ impl ModelApi {
         Ok(headers)
     }
 
-    pub(super) fn client(&self) -> ModelApiResult<&Client> {
+    /// Asks for the list of models with the key, which costs nothing. Says what to do where the service refuses the key or
+    /// there is none. Whoever has no such list, is silent, or cannot be reached says nothing that tells: trouble of that
+    /// kind passes, and is waited for when it is met.
+    pub async fn refused_key(&self, key: &ModelApiKey, patience: Duration) -> Option<String> {
+        let headers = match self.headers(key) {
+            Ok(headers) => headers,
+            Err(failure) => return Some(failure.message),
+        };
+        if matches!(key, ModelApiKey::NotNeeded) {
+            return None;
+        }
+        let client = self.client().ok()?;
+        let path = match self.settings.provider {
+            Provider::Anthropic => "v1/models",
+            Provider::OpenAi => "models",
+        };
+        let asked = client.get(self.settings.address(path)).headers(headers).timeout(patience);
+        let is_refused = asked.send().await.ok()?.status() == StatusCode::UNAUTHORIZED;
+        is_refused.then(|| {
+            let at = &self.settings.base_url;
+            format!("the model's service at {at} refuses the key; {}", self.where_the_key_is(key))
+        })
+    }
+
+    fn client(&self) -> ModelApiResult<&Client> {
         let client = self.client.get_or_init(|| client(&self.outgoing, self.limits));
         client.as_ref().map_err(|error| {
             let message = format!("no HTTPS on this machine, are its root certificates there? {error}");

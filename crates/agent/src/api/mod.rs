@@ -12,7 +12,6 @@ mod exchange;
 mod key;
 mod openai;
 mod prices;
-mod probe;
 mod refusal;
 mod settings;
 mod sse;
@@ -44,16 +43,12 @@ struct ApiLimits {
     wire: usize,
 }
 
-impl Default for ApiLimits {
-    fn default() -> Self {
-        Self {
-            connect: Duration::from_secs(10),
-            idle: Duration::from_secs(300),
-            text: 8_000_000,
-            wire: 512 << 20,
-        }
-    }
-}
+const LIMITS: ApiLimits = ApiLimits {
+    connect: Duration::from_secs(10),
+    idle: Duration::from_secs(300),
+    text: 8_000_000,
+    wire: 512 << 20,
+};
 
 /// An agent on a model's API.
 pub struct ModelApi {
@@ -95,8 +90,7 @@ impl ModelApi {
         outgoing: OutgoingNetwork,
     ) -> Result<Self, InvalidAgent> {
         settings.hold_to_rules(agent)?;
-        let limits = ApiLimits::default();
-        Ok(Self { agent: agent.to_owned(), settings, limits, outgoing, client: OnceLock::new() })
+        Ok(Self { agent: agent.to_owned(), settings, limits: LIMITS, outgoing, client: OnceLock::new() })
     }
 
     pub(super) fn model(&self) -> &str {

@@ -248,8 +248,8 @@ impl Application {
             stopped = &mut working => {
                 let _ = tokio::time::timeout(TIME_TO_END, server.stop(true)).await;
                 match stopped {
-                    Ok(stopped) => {
-                        tracing::info!(under_way = stopped.under_way, "the engine has stopped");
+                    Ok(under_way) => {
+                        tracing::info!(under_way, "the engine has stopped");
                         Ok(())
                     }
                     Err(error) => Err(anyhow::anyhow!("the engine failed with an internal error: {error}")),

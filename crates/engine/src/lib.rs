@@ -74,7 +74,6 @@ pub use environment_survey::{EnvironmentSurvey, judged_by};
 pub use journeyman_image::{PullProgress, PullStep, missing_image_programs};
 pub use progress::EnvironmentProgress;
 pub use run_stream::RunStream;
-pub use supervisor::ShutdownReport;
 
 #[derive(Clone)]
 pub struct EngineParts {

@@ -21,12 +21,6 @@ const LOOK_AGAIN: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60 * 60);
 const TOGETHER: Duration = Duration::from_millis(10);
 
-/// The engine was asked to stop and has. Orders that were under way go on at the next start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ShutdownReport {
-    pub under_way: usize,
-}
-
 #[derive(Default)]
 struct SupervisedOrders {
     /// Orders that may have something to do and are not driven.
@@ -42,13 +36,14 @@ struct SupervisedOrders {
 }
 
 impl Engine {
-    /// Runs until [`Engine::stop`]. Taking in and driving do not wait for one another.
-    pub async fn run(&self) -> ShutdownReport {
+    /// Runs until [`Engine::stop`]. Taking in and driving do not wait for one another. Returns how many orders were under way:
+    /// they go on at the next start.
+    pub async fn run(&self) -> usize {
         let (tell, told) = mpsc::unbounded_channel();
         tokio::select! {
             stopped = self.supervise(told) => stopped,
-            () = self.process_deliveries_forever(&tell) => ShutdownReport { under_way: 0 },
-            () = self.reconcile_forever() => ShutdownReport { under_way: 0 },
+            () = self.process_deliveries_forever(&tell) => 0,
+            () = self.reconcile_forever() => 0,
         }
     }
 
@@ -70,7 +65,7 @@ impl Engine {
         }
     }
 
-    async fn supervise(&self, mut told: mpsc::UnboundedReceiver<OrderId>) -> ShutdownReport {
+    async fn supervise(&self, mut told: mpsc::UnboundedReceiver<OrderId>) -> usize {
         let mut orders = SupervisedOrders::default();
         loop {
             if !self.drain.is_cancelled()
@@ -97,7 +92,7 @@ impl Engine {
         }
     }
 
-    async fn finish(&self, mut orders: SupervisedOrders) -> ShutdownReport {
+    async fn finish(&self, mut orders: SupervisedOrders) -> usize {
         let time = self.parts.settings.drain_for;
         tracing::info!(orders = orders.signaled.len(), seconds = time.as_secs(), "what is under way may end");
         let over = tokio::time::sleep(time);
@@ -108,7 +103,7 @@ impl Engine {
                 () = self.stop.cancelled() => return orders.stop().await,
                 ended = orders.driven.join_next() => match ended {
                     Some(ended) => orders.finish_drive(ended, self.parts.clock.now()),
-                    None => return ShutdownReport { under_way: 0 },
+                    None => return 0,
                 },
                 () = &mut over => return orders.stop().await,
             }
@@ -149,10 +144,10 @@ impl SupervisedOrders {
         self.waking.iter().copied().filter(is_due).take(most).collect()
     }
 
-    async fn stop(mut self) -> ShutdownReport {
+    async fn stop(mut self) -> usize {
         let under_way = self.signaled.len();
         self.driven.shutdown().await;
-        ShutdownReport { under_way }
+        under_way
     }
 
     fn wake(&mut self, order: OrderId) {

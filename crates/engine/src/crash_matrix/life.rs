@@ -12,7 +12,7 @@ use super::hold;
 use super::setting::Heard;
 use super::steps::{Busy, Seam, guid};
 use super::world::World;
-use crate::{Engine, ShutdownReport};
+use crate::Engine;
 use journeyman_emulator::{DeliveryAttempt, DeliveryResult};
 use journeyman_order::DeliveryGuid;
 use journeyman_store::{NewDelivery, Store, StoreError};
@@ -47,7 +47,7 @@ enum ProcessEnd {
 struct RunningProcess {
     store: Store,
     engine: Engine,
-    running: JoinHandle<ShutdownReport>,
+    running: JoinHandle<usize>,
     /// Deliveries that its store is known to have.
     known: BTreeSet<DeliveryGuid>,
 }

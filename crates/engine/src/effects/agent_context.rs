@@ -27,11 +27,8 @@ impl EffectContext {
         }
         if let (Runtime::Api(_), AgentAnswerFormat::CodeArtifact) = (runtime, task.answers) {
             let commit = self.stands_at(&task)?;
-            let named = spoken_of(&task);
-            let (repository, at) = (self.opened().repository.clone(), commit.clone());
-            let budget = BUDGET * CHARACTERS_PER_TOKEN;
-            let outline =
-                self.git(move |workspaces| workspaces.outline(&repository, &at, &named, budget)).await?;
+            let (at, named, budget) = (commit.clone(), spoken_of(&task), BUDGET * CHARACTERS_PER_TOKEN);
+            let outline = self.git(move |workspaces, of| workspaces.outline(of, &at, &named, budget)).await?;
             task.inputs.insert("the repository's tree".to_owned(), tree(&commit, &outline));
             if !outline.files.is_empty() || !outline.left_out.is_empty() {
                 task.inputs.insert("the repository's files".to_owned(), files(&outline));
@@ -45,14 +42,14 @@ impl EffectContext {
         if task.session.is_some() || SHORT_QUESTIONS.contains(&task.command.as_str()) {
             return Ok(String::new());
         }
-        let (repository, commit) = (self.opened().repository.clone(), self.default_commit()?);
-        self.git(move |workspaces| {
-            let source = workspaces.source_tree(&repository, &commit)?;
+        let commit = self.default_commit()?;
+        self.git(move |workspaces, repository| {
+            let source = workspaces.source_tree(repository, &commit)?;
             let paths: Vec<String> =
                 source.paths().filter_map(|path| path.to_str().map(str::to_owned)).collect();
             // What cannot be read is no instruction.
             let read = |path: &str| {
-                let bytes = workspaces.file(&repository, &commit, path).ok()??;
+                let bytes = workspaces.file(repository, &commit, path).ok()??;
                 let text = String::from_utf8(bytes).ok()?;
                 Some(byte_order_mark::strip(&text).to_owned())
             };

@@ -55,8 +55,7 @@ impl EffectContext {
             AgentTaskWorkspace::Checkout { commit } => {
                 let folder = self.place_of(task);
                 let (ask, environment) = self.environment().await?;
-                let (repository, at) = (self.opened().repository.clone(), commit.clone());
-                let source = self.git(move |workspaces| workspaces.source_tree(&repository, &at)).await?;
+                let source = self.source(commit).await?;
                 let ask = EnvironmentRequest { source, commit: commit.clone(), ..ask };
                 let inside = self.parts.environments.inside(&folder);
                 let made = Arc::clone(&environment);
@@ -109,8 +108,8 @@ impl EffectContext {
     }
 
     pub(super) async fn source(&self, commit: &CommitSha) -> Result<SourceTree, EffectError> {
-        let (repository, commit) = (self.opened().repository.clone(), commit.clone());
-        self.git(move |workspaces| workspaces.source_tree(&repository, &commit)).await
+        let commit = commit.clone();
+        self.git(move |workspaces, repository| workspaces.source_tree(repository, &commit)).await
     }
 
     pub(super) fn seen_dirs(&self) -> OrderDirs {

@@ -19,8 +19,8 @@ impl EffectContext {
             Err(PlanFault::Trouble(trouble)) => return Err(trouble),
         };
         let (repository, base) = (ask.repository.clone(), ask.commit.clone());
-        let (of, at) = (repository.clone(), base.clone());
-        let tree = self.git(move |workspaces| workspaces.tree_of(&of, &at)).await?;
+        let at = base.clone();
+        let tree = self.git(move |workspaces, repository| workspaces.tree_of(repository, &at)).await?;
         let name = format!("{}.{}", self.key.file_name(), self.attempt);
         let tests = TestRunRequest {
             repository,

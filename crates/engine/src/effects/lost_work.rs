@@ -31,9 +31,9 @@ impl EffectContext {
         if import.is_none_or(|import| self.journal.observed(&import).next().is_none()) {
             return tried;
         }
-        let (repository, about) = (self.opened().repository.clone(), self.about());
-        let read = self.blocking_git(move |workspaces| {
-            about.iter().try_for_each(|wanted| workspaces.read_through(&repository, wanted))
+        let about = self.about();
+        let read = self.blocking_git(move |workspaces, repository| {
+            about.iter().try_for_each(|wanted| workspaces.read_through(repository, wanted))
         });
         if !matches!(read.await, Ok(Err(error)) if error.is_ours) {
             return tried;

@@ -8,7 +8,9 @@ use journeyman_github::GitAccess;
 use journeyman_order::bounds::LONGEST_DOCUMENT;
 use journeyman_order::moves::{AgentTask, AgentTaskWorkspace, Retry};
 use journeyman_order::pull_template::{may_hold_template, template_path};
-use journeyman_order::{CommitSha, EffectError, EffectOutcome, RepositorySettings, byte_order_mark};
+use journeyman_order::{
+    CommitSha, EffectError, EffectOutcome, RepositoryName, RepositorySettings, byte_order_mark,
+};
 use journeyman_workspace::{GitError, JournaledCommits, Remote, Workspaces};
 
 impl EffectContext {
@@ -29,14 +31,14 @@ impl EffectContext {
         let named_in = if asked.is_some() { "pipeline=" } else { SETTINGS_FILE };
         let (at, wanted) = (default.clone(), asked.or_else(|| settings.pipeline.clone()));
         let own = self
-            .git(move |workspaces| {
+            .git(move |workspaces, repository| {
                 let known = ServerTemplates {
                     default: &opened.pipeline,
                     pipelines: &parts.settings.pipelines,
                     roles: &opened.roles,
                     named_in,
                 };
-                let read = |path: &str| workspaces.file(&opened.repository, &at, path);
+                let read = |path: &str| workspaces.file(repository, &at, path);
                 match load_repository_templates(wanted.as_deref(), known, read) {
                     Ok(own) => Ok(Ok(own)),
                     Err(RepositoryTemplatesError::Unusable(because)) => Ok(Err(because)),
@@ -95,10 +97,9 @@ impl EffectContext {
 
     /// Fetches missing Git LFS content. Without it a checkout would hold pointers.
     pub(super) async fn bring_large_files(&self, commits: Vec<CommitSha>) -> Result<(), EffectError> {
-        let repository = self.opened().repository.clone();
-        let lacking = self.git(move |workspaces| {
+        let lacking = self.git(move |workspaces, repository| {
             // What is to be said of a commit that is not here, whoever needs it says.
-            let lacks = |commit: &CommitSha| !workspaces.has_large_files(&repository, commit).unwrap_or(true);
+            let lacks = |commit: &CommitSha| !workspaces.has_large_files(repository, commit).unwrap_or(true);
             Ok(commits.into_iter().filter(lacks).collect::<Vec<_>>())
         });
         let lacking = lacking.await?;
@@ -117,14 +118,13 @@ impl EffectContext {
         base: CommitSha,
         begins: Option<CommitSha>,
     ) -> Result<(), EffectError> {
-        let repository = self.opened().repository.clone();
         let (order, base_branch, known) = (self.order, self.base_branch(), self.journaled_commits());
         let branch = task.branch.clone().or_else(|| self.projection.trace.branch.clone());
         let told = known.clone();
         let (has_base, has_start) = self
-            .git(move |workspaces| {
-                let has = |commit: &CommitSha| workspaces.tree_of(&repository, commit).is_ok();
-                workspaces.adopt(order, &repository, &told)?;
+            .git(move |workspaces, repository| {
+                let has = |commit: &CommitSha| workspaces.tree_of(repository, commit).is_ok();
+                workspaces.adopt(order, repository, &told)?;
                 let begins = begins.filter(|commit| told.all().contains(commit));
                 Ok((has(&base), begins.as_ref().is_none_or(has)))
             })
@@ -167,27 +167,23 @@ impl EffectContext {
         &self,
         work: impl FnOnce(&Workspaces, &Remote<'_>) -> Result<T, GitError> + Send + 'static,
     ) -> Result<T, EffectError> {
-        match self.blocking_with_remote(work).await? {
-            Ok(done) => Ok(done),
-            Err(error) if error.is_ours => Err(self.fetched_again(soon(error.message)).await),
-            Err(error) => Err(error.into()),
-        }
+        let done = self.blocking_with_remote(GitAccess::Read, work).await?;
+        self.unless_damaged(done).await
     }
 
-    async fn blocking_with_remote<T: Send + 'static>(
+    pub(super) async fn blocking_with_remote<T: Send + 'static>(
         &self,
+        access: GitAccess,
         work: impl FnOnce(&Workspaces, &Remote<'_>) -> Result<T, GitError> + Send + 'static,
     ) -> Result<Result<T, GitError>, EffectError> {
         let at = self.at().await?;
-        let token = self.parts.github.git_token(&at, GitAccess::Read).await?;
-        let url = self.parts.github.git_url(&at.repository);
+        let token = self.parts.github.git_token(&at, access).await?;
+        let (url, secret) = (self.parts.github.git_url(&at.repository), token.secret.clone());
         // The mirror keeps the name that the order knows.
-        let (repository, secret) = (self.opened().repository.clone(), token.secret.clone());
-        let done = self
-            .blocking_git(move |workspaces| {
-                work(&workspaces, &Remote { repository: &repository, url, token: Some(secret) })
-            })
-            .await;
+        let work = move |workspaces: &Workspaces, repository: &RepositoryName| {
+            work(workspaces, &Remote { repository, url, token: Some(secret) })
+        };
+        let done = self.blocking_git(work).await;
         token.revoke().await;
         done
     }
@@ -210,7 +206,7 @@ impl EffectContext {
         ];
         let needed: Vec<String> =
             heads.iter().flatten().map(|(_, head)| head.to_string()).chain(self.about()).collect();
-        let fetched = self.blocking_with_remote(move |workspaces, remote| {
+        let fetched = self.blocking_with_remote(GitAccess::Read, move |workspaces, remote| {
             let is_lost = |wanted: &&String| workspaces.read_through(remote.repository, wanted).is_err();
             let lost = || needed.iter().find(is_lost).cloned();
             if !workspaces.discard_damaged(remote.repository, &needed)? && lost().is_none() {

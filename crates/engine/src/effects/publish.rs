@@ -3,7 +3,7 @@
 use super::{EffectContext, EffectResult, never};
 use journeyman_github::{BranchRestriction, GitAccess, InstalledRepository};
 use journeyman_order::{BranchName, CommitSha, EffectError, EffectOutcome};
-use journeyman_workspace::{PushOutcome, Remote};
+use journeyman_workspace::PushOutcome;
 
 impl EffectContext {
     pub(super) async fn push(
@@ -22,22 +22,19 @@ impl EffectContext {
                 person.login
             )));
         }
-        match self.push_with_lease(&at, &branch, &commit, lease.as_ref()).await? {
-            PushOutcome::Pushed => Ok(EffectOutcome::Pushed),
-            PushOutcome::Declined { said } => Ok(self.declined(&at, &branch, said).await),
-            // Before the order knows of any push of its own, as after a backup was restored.
-            PushOutcome::StaleLease { at: Some(head) }
-                if lease.is_none() && self.is_own_branch(&at, &branch, &head).await? =>
-            {
-                tracing::warn!(order = %self.order, %branch, %head, "was pushed by this order, and is forgotten here");
-                Ok(match self.push_with_lease(&at, &branch, &commit, Some(&head)).await? {
-                    PushOutcome::Pushed => EffectOutcome::Pushed,
-                    PushOutcome::Declined { said } => self.declined(&at, &branch, said).await,
-                    PushOutcome::StaleLease { at } => EffectOutcome::BranchTaken { at },
-                })
-            }
-            PushOutcome::StaleLease { at } => Ok(EffectOutcome::BranchTaken { at }),
+        let mut pushed = self.push_with_lease(&branch, &commit, lease.clone()).await?;
+        // Before the order knows of any push of its own, as after a backup was restored.
+        if let (None, PushOutcome::StaleLease { at: Some(head) }) = (&lease, &pushed)
+            && self.is_own_branch(&at, &branch, head).await?
+        {
+            tracing::warn!(order = %self.order, %branch, %head, "was pushed by this order, and is forgotten here");
+            pushed = self.push_with_lease(&branch, &commit, Some(head.clone())).await?;
         }
+        Ok(match pushed {
+            PushOutcome::Pushed => EffectOutcome::Pushed,
+            PushOutcome::Declined { said } => self.declined(&at, &branch, said).await,
+            PushOutcome::StaleLease { at } => EffectOutcome::BranchTaken { at },
+        })
     }
 
     /// What the server said, and what the rules for the branch ask for: GitHub does not name a rule's pattern.
@@ -54,33 +51,25 @@ impl EffectContext {
 
     async fn push_with_lease(
         &self,
-        at: &InstalledRepository,
         branch: &BranchName,
         commit: &CommitSha,
-        lease: Option<&CommitSha>,
+        lease: Option<CommitSha>,
     ) -> Result<PushOutcome, EffectError> {
-        let token = self.parts.github.git_token(at, GitAccess::Push).await?;
-        let url = self.parts.github.git_url(&at.repository);
-        let (order, repository, secret) =
-            (self.order, self.opened().repository.clone(), token.secret.clone());
-        let (branch, commit, lease) = (branch.clone(), commit.clone(), lease.cloned());
-        let known = self.journaled_commits();
-        let pushed = self
-            .git(move |workspaces| {
-                let remote = Remote { repository: &repository, url, token: Some(secret) };
-                // On another machine than the one that pushed it, what is replaced is known to be ours by the journal alone.
-                if let Some(old) = lease.as_ref().filter(|old| known.all().contains(old))
-                    && workspaces.tree_of(&repository, old).is_err()
-                    && workspaces.remote_head(&remote, branch.as_str())?.as_ref() == Some(old)
-                {
-                    workspaces.fetch_behind(order, &remote, &branch, &known)?;
-                }
-                workspaces.adopt(order, &repository, &known)?;
-                workspaces.push(order, &remote, &branch, &commit, lease.as_ref())
-            })
-            .await;
-        token.revoke().await;
-        pushed
+        let (order, branch, commit, known) =
+            (self.order, branch.clone(), commit.clone(), self.journaled_commits());
+        let pushed = self.blocking_with_remote(GitAccess::Push, move |workspaces, remote| {
+            // On another machine than the one that pushed it, what is replaced is known to be ours by the journal alone.
+            if let Some(old) = lease.as_ref().filter(|old| known.all().contains(old))
+                && workspaces.tree_of(remote.repository, old).is_err()
+                && workspaces.remote_head(remote, branch.as_str())?.as_ref() == Some(old)
+            {
+                workspaces.fetch_behind(order, remote, &branch, &known)?;
+            }
+            workspaces.adopt(order, remote.repository, &known)?;
+            workspaces.push(order, remote, &branch, &commit, lease.as_ref())
+        });
+        let pushed = pushed.await?;
+        self.unless_damaged(pushed).await
     }
 
     /// Whether the journal forgot this push: our App opened the pull request, and all commits of the branch are ours.

@@ -233,11 +233,11 @@ impl EffectContext {
         let name = command_name(command).map_err(never)?;
         let is_named = self.journal.prepared().is_some_and(|known| known.commands.contains(name));
         let paths = repository_paths(name, is_named).map_err(never)?;
-        let (repository, commit) = (self.opened().repository.clone(), self.default_commit()?);
+        let commit = self.default_commit()?;
         let own = self
-            .git(move |workspaces| {
+            .git(move |workspaces, repository| {
                 for path in paths {
-                    if let Some(bytes) = workspaces.file(&repository, &commit, &path)? {
+                    if let Some(bytes) = workspaces.file(repository, &commit, &path)? {
                         return Ok(Some((path, bytes)));
                     }
                 }

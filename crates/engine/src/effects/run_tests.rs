@@ -76,9 +76,8 @@ impl EffectContext {
 
     /// Where a commit left the base branch, or what it merged of it since.
     async fn fork(&self, commit: &CommitSha) -> Result<CommitSha, EffectError> {
-        let (repository, base, commit) = (self.opened().repository.clone(), self.base()?, commit.clone());
-        let base_branch = self.base_branch();
-        self.git(move |workspaces| workspaces.fork(&repository, &base_branch, &base, &commit)).await
+        let (branch, base, commit) = (self.base_branch(), self.base()?, commit.clone());
+        self.git(move |workspaces, repository| workspaces.fork(repository, &branch, &base, &commit)).await
     }
 
     /// The last commit of people that was taken in.

@@ -20,7 +20,7 @@ impl EffectContext {
         }
         // Last: where something before it fails, the work is still there for the next try.
         let order = self.order;
-        self.git(move |workspaces| workspaces.remove(order)).await?;
+        self.git(move |workspaces, _| workspaces.remove(order)).await?;
         Ok(EffectOutcome::Done)
     }
 }

@@ -1,18 +1,19 @@
 //! Moves on repositories: import, commit, and looking at the agent's files from inside its sandbox.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use globset::GlobBuilder;
+use tempfile::TempDir;
 
 use super::agent_filesystem::{AgentFilesystem, put};
 use super::{EffectContext, EffectResult, disk, never, soon};
-use crate::job::{failed_job, make_folder, readable, remove, short_job, succeed, writable};
+use crate::job::{blocking, failed_job, make_folder, readable, remove, short_job, succeed, writable};
 use crate::place::EnvironmentPlace;
 use journeyman_order::bounds::{MOST_LISTED, MOST_PRINTED};
-use journeyman_order::{BranchName, CommitSha, EffectError, EffectOutcome, Exit, TreeSha};
+use journeyman_order::{BranchName, CommitSha, EffectError, EffectOutcome, Exit, RepositoryName, TreeSha};
 use journeyman_sandbox::{CollectedOutput, Job, Mount, Relocation};
 use journeyman_workspace::{
     DEFAULT_PROTECTED, GitError, ImportOutcome, ImportRules, NewCommit, ORIGIN_DAMAGED, StartPoint,
@@ -20,14 +21,21 @@ use journeyman_workspace::{
 };
 
 const LONGEST_FILE: usize = 256 * 1024;
+const EXPORT: &str = "export";
 
 impl EffectContext {
-    /// Runs git off the runtime, and ends it when dropped. A damaged repository of ours is fetched again.
+    /// Runs git off the runtime, and ends it when dropped.
     pub(super) async fn git<T: Send + 'static>(
         &self,
-        work: impl FnOnce(Workspaces) -> Result<T, GitError> + Send + 'static,
+        work: impl FnOnce(&Workspaces, &RepositoryName) -> Result<T, GitError> + Send + 'static,
     ) -> Result<T, EffectError> {
-        match self.blocking_git(work).await? {
+        let done = self.blocking_git(work).await?;
+        self.unless_damaged(done).await
+    }
+
+    /// What git did. A damaged repository of ours is fetched again.
+    pub(super) async fn unless_damaged<T: Send>(&self, done: Result<T, GitError>) -> Result<T, EffectError> {
+        match done {
             Ok(done) => Ok(done),
             Err(error) if error.is_ours => Err(Box::pin(self.fetched_again(soon(error.message))).await),
             Err(error) => Err(error.into()),
@@ -36,11 +44,11 @@ impl EffectContext {
 
     pub(super) async fn blocking_git<T: Send + 'static>(
         &self,
-        work: impl FnOnce(Workspaces) -> Result<T, GitError> + Send + 'static,
+        work: impl FnOnce(&Workspaces, &RepositoryName) -> Result<T, GitError> + Send + 'static,
     ) -> Result<Result<T, GitError>, EffectError> {
         let (workspaces, _until_dropped) = self.parts.workspaces.until_dropped();
-        let done = tokio::task::spawn_blocking(move || work(workspaces)).await;
-        done.map_err(|error| never(format!("a fault of Journeyman's own: {error}")))
+        let repository = self.opened().repository.clone();
+        blocking(move || work(&workspaces, &repository)).await
     }
 
     /// The agent's repository and its origin. If the origin is damaged, both are made again and the agent is told.
@@ -53,7 +61,7 @@ impl EffectContext {
             return Ok(place);
         }
         let order = self.order;
-        self.git(move |workspaces| workspaces.lose_origin(order)).await?;
+        self.git(move |workspaces, _| workspaces.lose_origin(order)).await?;
         let place = self.try_workspace(branch, start).await?;
         let mut place = place.ok_or_else(|| soon("the agent's repository cannot be read"))?;
         place.is_made_anew = true;
@@ -66,17 +74,16 @@ impl EffectContext {
         branch: Option<&BranchName>,
         start: Option<&CommitSha>,
     ) -> Result<Option<AgentFilesystem>, EffectError> {
-        let (order, repository, base) = (self.order, self.opened().repository.clone(), self.base()?);
-        let base_branch = self.base_branch();
+        let (order, base, base_branch) = (self.order, self.base()?, self.base_branch());
         let start = match (start, branch) {
             (Some(commit), Some(branch)) => Some((commit.clone(), branch.clone())),
             (Some(_), None) => return Err(never("work cannot start from a commit without a branch")),
             (None, _) => None,
         };
         let is_anew = self
-            .git(move |workspaces| {
+            .git(move |workspaces, repository| {
                 let start = start.as_ref().map(|(commit, branch)| StartPoint { commit, branch });
-                workspaces.create_origin(order, &repository, &base, &base_branch, start)
+                workspaces.create_origin(order, repository, &base, &base_branch, start)
             })
             .await?;
         let folder = self.order_root();
@@ -89,7 +96,7 @@ impl EffectContext {
                 let (ask, environment) = self.environment().await?;
                 let made = Arc::clone(&environment);
                 let made = move || made.lasting_place(&ask, (&folder, &inside));
-                match crate::job::blocking(made).await? {
+                match blocking(made).await? {
                     Ok(place) => (place, environment.index().map(|index| (index, environment))),
                     Err(error) => {
                         let trouble = disk("make the agent's work tree")(error);
@@ -100,8 +107,7 @@ impl EffectContext {
         };
         let seen = index.as_ref().map(|(index, _)| index.as_path());
         mounts.extend(seen.map(readable));
-        let repository = self.opened().repository.clone();
-        let address = self.git(move |workspaces| Ok(workspaces.public_address(&repository))).await?;
+        let address = self.git(|workspaces, repository| Ok(workspaces.public_address(repository))).await?;
         let dirs = self.seen_dirs();
         let script = Workspaces::clone_command(&dirs, branch, seen, address.as_deref(), &place.installed);
         let mut said = CollectedOutput::default();
@@ -173,43 +179,26 @@ impl EffectContext {
                 "what was pushed is lost on the machine that Journeyman runs on, with the work tree";
             return Ok(EffectOutcome::NothingPushed { because: because.to_owned() });
         }
-        let export = self.export(branch, base).await?;
-        let outcome = match self.import_export(branch, base, export).await? {
-            Ok(outcome) => outcome,
-            Err(error) if error.is_ours => {
-                return Err(Box::pin(self.fetched_again(soon(error.message))).await);
-            }
-            Err(error) => return Err(error.into()),
-        };
-        Ok(match outcome {
-            ImportOutcome::Imported { pushed, tree, message, changed, warnings } => {
-                EffectOutcome::Imported { pushed, tree, message, changed, warnings }
-            }
-            ImportOutcome::NothingPushed { because } => EffectOutcome::NothingPushed { because },
-            ImportOutcome::Refused(feedback) => EffectOutcome::ImportRefused(feedback),
-        })
-    }
-
-    async fn import_export(
-        &self,
-        branch: &BranchName,
-        base: &CommitSha,
-        export: AgentExport,
-    ) -> Result<Result<ImportOutcome, GitError>, EffectError> {
-        let (order, repository, base) = (self.order, self.opened().repository.clone(), base.clone());
-        let (protected, branch) = (self.protected(), branch.clone());
+        let folder = self.export(branch, base).await?;
+        let (order, base, branch, protected) = (self.order, base.clone(), branch.clone(), self.protected());
         let (known, allowed_secrets) =
             (self.parts.settings.secrets.clone(), self.settings().allowed_secrets.unwrap_or_default());
-        self.blocking_git(move |workspaces| {
+        let imported = self.git(move |workspaces, repository| {
             let rules = ImportRules {
                 branch: &branch,
                 protected: &protected,
                 secrets: &known,
                 allowed_secrets: &allowed_secrets,
             };
-            workspaces.import(order, &repository, &base, &export.file(), rules)
+            workspaces.import(order, repository, &base, &folder.path().join(EXPORT), rules)
+        });
+        Ok(match imported.await? {
+            ImportOutcome::Imported { pushed, tree, message, changed, warnings } => {
+                EffectOutcome::Imported { pushed, tree, message, changed, warnings }
+            }
+            ImportOutcome::NothingPushed { because } => EffectOutcome::NothingPushed { because },
+            ImportOutcome::Refused(feedback) => EffectOutcome::ImportRefused(feedback),
         })
-        .await
     }
 
     /// What no agent may change: what the repository names besides what always is.
@@ -219,15 +208,15 @@ impl EffectContext {
         protected
     }
 
-    /// What the agent pushed, as data through a pipe. Nothing of the place in which the agent works is needed for it.
-    async fn export(&self, branch: &BranchName, base: &CommitSha) -> Result<AgentExport, EffectError> {
+    /// What the agent pushed, as data through a pipe, in the file [`EXPORT`] of a folder. Nothing of the place in which the
+    /// agent works is needed for it.
+    async fn export(&self, branch: &BranchName, base: &CommitSha) -> Result<TempDir, EffectError> {
         let origin = self.parts.workspaces.order_dirs(self.order).origin;
         let host = self.order_root();
         let folder = tempfile::Builder::new().prefix("export-").tempdir_in(self.run_folder()?);
         let folder = folder.map_err(|error| soon(format!("cannot make a folder for an export: {error}")))?;
-        let exported = AgentExport { folder };
-        let home = exported.folder.path().join("home");
-        let mut file = ExportFile::create(&exported.file())?;
+        let home = folder.path().join("home");
+        let mut file = ExportFile::create(&folder.path().join(EXPORT))?;
         let program = Workspaces::export_command(&self.seen_dirs(), branch, base);
         let inside = self.parts.environments.inside(&host);
         let job = Job {
@@ -238,7 +227,7 @@ impl EffectContext {
         let ended = self.parts.sandbox.run(job, &mut file).await?;
         remove(&home).await?;
         file.finish(&ended)?;
-        Ok(exported)
+        Ok(folder)
     }
 
     pub(super) async fn commit(
@@ -248,17 +237,16 @@ impl EffectContext {
         message: String,
         date: DateTime<Utc>,
     ) -> EffectResult {
-        let (order, repository) = (self.order, self.opened().repository.clone());
-        let (name, base) = (self.key.file_name(), self.base()?);
-        let base_branch = self.base_branch();
+        let (order, name) = (self.order, self.key.file_name());
+        let (base, base_branch) = (self.base()?, self.base_branch());
         let (commit, patch) = self
-            .git(move |workspaces| {
+            .git(move |workspaces, repository| {
                 let (parent, merges) = (&parents.0, parents.1.as_ref());
                 let new =
                     NewCommit { order, name: &name, tree: &tree, parent, merges, message: &message, date };
-                let commit = workspaces.commit(&repository, new)?;
-                let fork = workspaces.fork(&repository, &base_branch, &base, &commit)?;
-                let patch = workspaces.patch(&repository, &fork, &commit)?;
+                let commit = workspaces.commit(repository, new)?;
+                let fork = workspaces.fork(repository, &base_branch, &base, &commit)?;
+                let patch = workspaces.patch(repository, &fork, &commit)?;
                 Ok((commit, patch))
             })
             .await?;
@@ -278,16 +266,6 @@ fn in_place(place: &EnvironmentPlace, program: Vec<OsString>, mounts: Vec<Mount>
     let mut job = Job { stdin, ..short_job(program, &place.tree.at, &place.home.at, mounts) };
     put(place, &mut job);
     job
-}
-
-struct AgentExport {
-    folder: tempfile::TempDir,
-}
-
-impl AgentExport {
-    fn file(&self) -> PathBuf {
-        self.folder.path().join("export")
-    }
 }
 
 struct ExportFile {

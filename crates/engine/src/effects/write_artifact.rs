@@ -76,13 +76,9 @@ impl EffectContext {
         }
         gone.retain(|path| !paths.contains(&path.as_str()));
         let base = self.start_of(answer).map_or_else(|| self.base(), |start| Ok(start.clone()))?;
-        let repository = self.opened().repository.clone();
-        self.git(move |workspaces| {
+        self.git(move |workspaces, repository| {
             gone.into_iter()
-                .map(|path| {
-                    let before = workspaces.entry(&repository, &base, &path)?;
-                    Ok((path, before))
-                })
+                .map(|path| workspaces.entry(repository, &base, &path).map(|before| (path, before)))
                 .collect()
         })
         .await

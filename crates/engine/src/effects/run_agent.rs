@@ -42,7 +42,7 @@ impl EffectContext {
             tracing::info!(order = %self.order, key = %self.key, "was finished before; not run again");
             self.settle(&run).await;
             if let Ok(runtime) = self.parts.agents.get(&task.agent) {
-                self.keep(&run, &folder, &task, &self.redaction(runtime, &task)).await;
+                self.keep(&folder, &self.redaction(runtime, &task)).await;
             }
             return Ok(EffectOutcome::AgentRan(Box::new(run)));
         }
@@ -101,12 +101,13 @@ impl EffectContext {
         run.artifacts.extend(left.map(|(_, ending, _)| self.artifact_name(ending)));
         // Before anything else that could fail or be cut off: from here on it is not paid for again.
         remember(&folder.join(OUTCOME), &run)?;
-        if let Err(error) = self.take_session(&mut run, task, folder, self.redaction(runtime, task)).await {
-            tracing::warn!(order = %self.order, ?error, "a session is not kept");
+        self.settle(&run).await;
+        if let Err(trouble) = self.keep_session(&mut run, task, self.redaction(runtime, task)).await {
+            let message = trouble.message;
+            tracing::warn!(order = %self.order, key = %self.key, message, "a run's session is not kept");
         }
         remember(&folder.join(OUTCOME), &run)?;
-        self.settle(&run).await;
-        self.keep(&run, folder, task, &self.redaction(runtime, task)).await;
+        self.keep(folder, &self.redaction(runtime, task)).await;
         Ok(EffectOutcome::AgentRan(Box::new(run)))
     }
 
@@ -189,11 +190,7 @@ impl EffectContext {
     }
 
     /// Stores the run's files as artifacts. They are for people, so a failure is logged and costs no run.
-    async fn keep(&self, run: &AgentRun, folder: &Path, task: &AgentTask, redact: &RedactFn) {
-        if let Err(trouble) = self.keep_session(run, folder, task).await {
-            let message = trouble.message;
-            tracing::warn!(order = %self.order, key = %self.key, message, "a run's session is not kept");
-        }
+    async fn keep(&self, folder: &Path, redact: &RedactFn) {
         for (file, ending, media_type) in KEPT {
             let file = folder.join(file);
             if !file.exists() {

@@ -15,7 +15,7 @@ use rustix::fs::{Mode, OFlags, ResolveFlags};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{EffectContext, EffectError, soon};
+use super::{EffectContext, EffectError};
 use crate::job::blocking;
 use crate::place::HOME;
 use crate::place::folder::LayeredFolder;
@@ -24,15 +24,11 @@ use journeyman_order::AgentRun;
 use journeyman_order::bounds::{LARGEST_STREAM, MOST_ITEMS, MOST_LISTED};
 use journeyman_order::moves::{AgentTask, AgentTaskWorkspace};
 use journeyman_store::StoreError;
-use journeyman_workspace::write_whole;
 
 /// Of a session's artifact.
 const MOST_KEPT: usize = 20 << 20;
 /// Bytes of a session's files as JSON.
 const MOST_UNPACKED: u64 = 2 * LARGEST_STREAM as u64;
-
-/// Where a run's session is until it is an artifact.
-const KEPT_SESSION: &str = "session.json.gz";
 
 /// Before the prompt of a run whose session was laid back.
 pub(super) const MADE_ANEW: &str = "Your work tree was made anew since you last worked in it. What you had changed there \
@@ -57,46 +53,29 @@ impl EffectContext {
         format!("session-{}.json.gz", hex::encode(digest).get(..24).unwrap_or_default())
     }
 
-    /// Writes what there is of a run's session beside its stream, and names its artifact.
-    pub(super) async fn take_session(
+    /// Makes what there is of a run's session an artifact, and names it.
+    pub(super) async fn keep_session(
         &self,
         run: &mut AgentRun,
         task: &AgentTask,
-        folder: &Path,
         redact: impl Fn(&str) -> String + Send + 'static,
     ) -> Result<(), EffectError> {
         let Some(session) = run.session_id.clone() else { return Ok(()) };
         let home = self.place_of(task).join(HOME);
         let name = Self::session_artifact(task, &session);
-        let file = folder.join(KEPT_SESSION);
-        let taken = blocking(move || {
+        let packed = blocking(move || {
             let home = LayeredFolder::written_before(&home);
-            let packed = pack(&files(&home, &session)?, redact)?;
-            packed.map(|packed| write_whole(&file, &packed)).transpose()
+            pack(&files(&home, &session)?, redact)
         });
-        match taken.await? {
-            Ok(Some(())) => run.artifacts.push(name),
+        match packed.await? {
+            Ok(Some(packed)) => {
+                self.keep_of_run(&name, "application/gzip", &packed).await?;
+                run.artifacts.push(name);
+            }
             Ok(None) => {}
             // The work does not depend on it: the next round begins a session where this one is gone.
             Err(error) => run.warnings.push(format!("its session is not kept: {error}")),
         }
-        Ok(())
-    }
-
-    /// Makes what was taken of a run's session an artifact.
-    pub(super) async fn keep_session(
-        &self,
-        run: &AgentRun,
-        folder: &Path,
-        task: &AgentTask,
-    ) -> Result<(), EffectError> {
-        let file = folder.join(KEPT_SESSION);
-        let Some(session) = run.session_id.as_ref().filter(|_| file.exists()) else { return Ok(()) };
-        let kept = std::fs::read(&file).map_err(|error| soon(format!("cannot read it again: {error}")))?;
-        let name = Self::session_artifact(task, session);
-        self.keep_of_run(&name, "application/gzip", &kept).await?;
-        // The artifact is the copy that lasts.
-        let _ = std::fs::remove_file(&file);
         Ok(())
     }
 

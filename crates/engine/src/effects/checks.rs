@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use super::job_log;
 use super::{EffectContext, EffectResult};
-use journeyman_agent::Runtime;
 use journeyman_github::{
     CheckButton, ErrorKind, ExternalCheck, ExternalCheckState, InstalledRepository, OrderCheckRun,
 };
@@ -23,8 +22,8 @@ impl EffectContext {
         let text = journeyman_render::check(&self.journal, &self.projection, head, state);
         // What can be asked for is asked for on the commit that took its place.
         let buttons = if state == CheckRunState::Superseded { Vec::new() } else { buttons(&self.projection) };
-        let page = self.parts.settings.public_url.as_ref().map(|url| order_page(url, self.order));
-        let details = page.as_deref().and_then(|page| url::Url::parse(page).ok());
+        let url = self.parts.settings.public_url.as_ref();
+        let details = url.and_then(|url| url::Url::parse(&order_page(url, self.order)).ok());
         let details = details.as_ref();
         let run = OrderCheckRun { head, order: self.order, state, text: &text, details, buttons: &buttons };
         self.parts.github.show_check(&at, run).await?;
@@ -61,10 +60,7 @@ impl EffectContext {
 
     /// Checks that fail on the commit that the work starts from, or on the base branch now: CI tests both together.
     async fn failing_on_base(&self, at: &InstalledRepository) -> Result<BTreeSet<String>, EffectError> {
-        let base = match &self.projection.trace.base {
-            Some(base) => base.clone(),
-            None => self.base()?,
-        };
+        let base = self.projection.trace.base.clone().map_or_else(|| self.base(), Ok)?;
         let mut names = BTreeSet::new();
         for place in [base.as_str(), &self.base_branch()] {
             match self.parts.github.checks_of_others(at, place).await {
@@ -116,18 +112,9 @@ impl EffectContext {
 
     /// CI may have been given the same keys as our agents.
     fn without_our_keys(&self, text: &str) -> String {
-        let environment = &self.parts.settings.lookup();
-        let mut text = text.to_owned();
-        for name in self.parts.agents.names() {
-            text = match self.parts.agents.get(name) {
-                Ok(Runtime::Program(program)) => {
-                    program.invocation(&AgentTask::default(), None, "", environment).redact(&text)
-                }
-                Ok(Runtime::Api(api)) => api.key(environment).redact(&text),
-                Err(_) => text,
-            };
-        }
-        text
+        let agents = &self.parts.agents;
+        let runtimes = agents.names().filter_map(|name| agents.get(name).ok());
+        runtimes.fold(text.to_owned(), |text, runtime| self.redaction(runtime, &AgentTask::default())(&text))
     }
 
     /// Has failing jobs run once more. Where that is not allowed, or they are gone, it is left.

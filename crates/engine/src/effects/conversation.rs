@@ -66,21 +66,10 @@ impl EffectContext {
             CommentTarget::Issue(issue) => issue,
             CommentTarget::Pull(pull) => IssueNumber(pull.0),
         };
-        let marker = match saying {
+        let marker = match *saying == NoticeComment::NoRight {
             // Once on an issue, whichever order is told.
-            NoticeComment::NoRight => "say:no-right".to_owned(),
-            NoticeComment::Help
-            | NoticeComment::UnknownCommand { .. }
-            | NoticeComment::Status
-            | NoticeComment::NotNow { .. }
-            | NoticeComment::PullIsOpen { .. }
-            | NoticeComment::TextKept { .. }
-            | NoticeComment::Plan { .. }
-            | NoticeComment::Questions { .. }
-            | NoticeComment::Results
-            | NoticeComment::PullClosed { .. } => {
-                format!("say:{}:{}", self.order, self.key.file_name().replace('-', "."))
-            }
+            true => "say:no-right".to_owned(),
+            false => format!("say:{}:{}", self.order, self.key.file_name().replace('-', ".")),
         };
         self.parts.github.comment(&at, thread, &marker, &body).await?;
         Ok(EffectOutcome::Done)
@@ -95,8 +84,5 @@ impl EffectContext {
 }
 
 fn passes_by_itself(error: &GitHubError) -> bool {
-    match error.kind {
-        ErrorKind::Unavailable { .. } | ErrorKind::Conflict | ErrorKind::Unexpected => true,
-        ErrorKind::Unauthorized | ErrorKind::Forbidden | ErrorKind::NotFound | ErrorKind::Invalid => false,
-    }
+    matches!(error.kind, ErrorKind::Unavailable { .. } | ErrorKind::Conflict | ErrorKind::Unexpected)
 }

@@ -55,18 +55,15 @@ impl EffectContext {
         .await
     }
 
-    #[expect(clippy::wildcard_enum_match_arm, reason = "a run's name is no other move's")]
     /// Whether every start of this try was for the same task; the time that is left is another each time.
     fn was_asked_the_same(&self, task: &AgentTask) -> bool {
-        self.starts().all(|(_, r#move)| match r#move {
-            Move::RunAgent(earlier) => {
-                AgentTask { timeout_seconds: task.timeout_seconds, ..earlier.clone() } == *task
-            }
-            _ => false,
-        })
+        let timeout_seconds = task.timeout_seconds;
+        let is_same = |earlier: &AgentTask| AgentTask { timeout_seconds, ..earlier.clone() } == *task;
+        self.starts().all(|(_, r#move)| matches!(r#move, Move::RunAgent(earlier) if is_same(earlier)))
     }
 
-    fn starts(&self) -> impl Iterator<Item = (DateTime<Utc>, &Move)> {
+    /// The starts of this effect since its last outcome.
+    pub(super) fn starts(&self) -> impl Iterator<Item = (DateTime<Utc>, &Move)> {
         let entries = self.journal.entries();
         let is_of_this = |entry: &&journeyman_order::JournalEntry| !matches!(&entry.event, JournalEvent::Observed { key, .. } if *key == self.key);
         let first = entries.len() - entries.iter().rev().take_while(is_of_this).count();

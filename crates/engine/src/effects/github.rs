@@ -61,17 +61,15 @@ impl EffectContext {
         let known = self.outcomes().rev().find_map(|outcome| {
             if let EffectOutcome::StatusShown { comment } = outcome { *comment } else { None }
         });
-        let text = || async { self.status_text() };
+        let text = || async {
+            // What is to be said by now: it waits for its turn behind all that is more important.
+            let JournalSnapshot { journal, projection } = self.turns.borrow().clone();
+            render::status(&journal, &projection, self.parts.settings.public_url.as_ref())
+        };
         let comment = github.set_status_comment(&at, issue, self.order, known, text).await?;
         let projection = Arc::clone(&self.turns.borrow().projection);
         github.set_order_label(&at, issue, render::label(&projection)).await?;
         Ok(EffectOutcome::StatusShown { comment: Some(comment) })
-    }
-
-    /// What the status is to say by now. It waits for its turn behind all that is more important.
-    fn status_text(&self) -> String {
-        let JournalSnapshot { journal, projection } = self.turns.borrow().clone();
-        render::status(&journal, &projection, self.parts.settings.public_url.as_ref())
     }
 
     pub(super) async fn show_review(&self, note: &ReviewNote) -> EffectResult {

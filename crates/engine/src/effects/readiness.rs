@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::EffectContext;
 use super::preflight::{PATIENCE, PreflightReport};
-use journeyman_agent::{Invocation, ModelApi, Runtime, built_in, command_name, dropped_placeholders};
+use journeyman_agent::{Invocation, Runtime, built_in, command_name, dropped_placeholders};
 use journeyman_order::EffectError;
 use journeyman_order::moves::{AgentTask, Retry};
 use journeyman_order::pipeline::{Check, Stage, StageKind};
@@ -69,19 +69,16 @@ impl EffectContext {
                 Ok(Runtime::Program(program)) => {
                     let environment = &self.parts.settings.lookup();
                     let invocation = program.invocation(&AgentTask::default(), None, "", environment);
-                    missing_for_agent(&name, &invocation, &self.parts.sandbox)
-                        .into_iter()
-                        .for_each(|problem| found.problem(problem));
+                    let missing = missing_for_agent(&name, &invocation, &self.parts.sandbox);
+                    missing.into_iter().for_each(|problem| found.problem(problem));
                 }
-                Ok(Runtime::Api(api)) => self.api(&name, api, found).await,
+                Ok(Runtime::Api(api)) => {
+                    let key = api.key(&self.parts.settings.lookup());
+                    if let Some(why) = api.refused_key(&key, PATIENCE).await {
+                        found.problem(format!("The agent {name} cannot work: {why}."));
+                    }
+                }
             }
-        }
-    }
-
-    async fn api(&self, name: &str, api: &ModelApi, found: &mut PreflightReport) {
-        let key = api.key(&self.parts.settings.lookup());
-        if let Some(why) = api.refused_key(&key, PATIENCE).await {
-            found.problem(format!("The agent {name} cannot work: {why}."));
         }
     }
 

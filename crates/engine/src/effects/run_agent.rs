@@ -19,7 +19,7 @@ use journeyman_order::agent_run::AgentFailureKind;
 use journeyman_order::bounds::{LARGEST_FILE, MOST_PRINTED};
 use journeyman_order::moves::{AgentTask, AgentTaskWorkspace};
 use journeyman_order::network::NetworkRecord;
-use journeyman_order::{AgentRun, AgentUsage, EffectError, EffectOutcome, Exit, JournalEvent};
+use journeyman_order::{AgentRun, AgentUsage, EffectError, EffectOutcome, Exit};
 use journeyman_sandbox::{Job, ProgramOwner, SandboxNetwork, Sink};
 use journeyman_workspace::write_whole;
 
@@ -113,14 +113,7 @@ impl EffectContext {
 
     /// An agent that was cut off is started again as often as the order may start agents, and no more.
     pub(crate) fn check_starts(&self) -> Result<(), EffectError> {
-        let starts = self.journal.entries().iter().rev().map_while(|entry| match &entry.event {
-            JournalEvent::Observed { key, .. } if *key == self.key => None,
-            JournalEvent::Intended { key, .. } => Some(usize::from(*key == self.key)),
-            JournalEvent::Observed { .. } | JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => {
-                Some(0)
-            }
-        });
-        let cut_off = starts.sum::<usize>().saturating_sub(1);
+        let cut_off = self.starts().count().saturating_sub(1);
         let (spent, limit) = (self.projection.budget.runs_spent, self.projection.budget.runs_limit);
         if cut_off > 0 && spent >= limit {
             return Err(never(format!(
@@ -175,7 +168,7 @@ impl EffectContext {
         Ok(api.call(call, &key, &mut files).await)
     }
 
-    fn redaction(&self, runtime: &Runtime, task: &AgentTask) -> RedactFn {
+    pub(super) fn redaction(&self, runtime: &Runtime, task: &AgentTask) -> RedactFn {
         let environment = &self.parts.settings.lookup();
         match runtime {
             Runtime::Program(program) => {
@@ -241,15 +234,13 @@ impl EffectContext {
                 Ok(None)
             })
             .await?;
-        match own {
-            Some((path, bytes)) => match String::from_utf8(bytes) {
-                Ok(text) => Ok(Some((path, text))),
-                Err(_) => Err(never(format!("{path} is not UTF-8: save it as UTF-8"))),
-            },
-            None => {
-                let of_server = self.parts.settings.commands.get(name);
-                Ok(of_server.map(|text| (format!("commands/{name}.md in templates.dir"), text.clone())))
-            }
+        let Some((path, bytes)) = own else {
+            let of_server = self.parts.settings.commands.get(name);
+            return Ok(of_server.map(|text| (format!("commands/{name}.md in templates.dir"), text.clone())));
+        };
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok(Some((path, text))),
+            Err(_) => Err(never(format!("{path} is not UTF-8: save it as UTF-8"))),
         }
     }
 
@@ -260,13 +251,9 @@ impl EffectContext {
         invocation: &Invocation,
     ) -> Result<(JobEgress, SandboxNetwork), EffectError> {
         let setting = format!("agents.{}.network in journeyman.toml", task.agent);
-        let reach = &invocation.network;
-        let model = match &reach.endpoint {
-            Some(endpoint) => {
-                Some(egress::model_upstream(endpoint, self.dollars_left(), &self.parts.settings.prices)?)
-            }
-            None => None,
-        };
+        let (reach, prices) = (&invocation.network, &self.parts.settings.prices);
+        let upstream = |endpoint| egress::model_upstream(endpoint, self.dollars_left(), prices);
+        let model = reach.endpoint.as_ref().map(upstream).transpose()?;
         let names = egress::allowed_hosts(&reach.hosts, &setting)?;
         let outgoing = self.parts.settings.testing.outgoing.clone();
         let model = model.map(|model| model.reached_by(outgoing.clone()));
@@ -307,7 +294,8 @@ impl EffectContext {
         }
         job.environment.extend(invocation.environment.clone());
         job.environment.extend(egress.environment.iter().cloned());
-        let mut reader = AgentOutputSink::create(transcript, &folder.join(STREAM))?;
+        let (file, final_result) = (create(&folder.join(STREAM))?, FinalResultTimer::default());
+        let mut reader = AgentOutputSink { transcript, file, stderr: Vec::new(), final_result };
         let begun = Instant::now();
         let (exit, limit) = {
             let last_word = reader.final_result.clone();
@@ -366,17 +354,6 @@ struct AgentOutputSink {
     file: std::fs::File,
     stderr: Vec<u8>,
     final_result: FinalResultTimer,
-}
-
-impl AgentOutputSink {
-    fn create(transcript: Transcript, path: &Path) -> Result<Self, EffectError> {
-        Ok(Self {
-            transcript,
-            file: create(path)?,
-            stderr: Vec::new(),
-            final_result: FinalResultTimer::default(),
-        })
-    }
 }
 
 impl Sink for AgentOutputSink {

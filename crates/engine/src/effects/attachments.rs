@@ -3,7 +3,7 @@
 
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
@@ -25,17 +25,8 @@ const LONGEST_NAME: usize = 60;
 const TEXTS: [&str; 7] = ["txt", "log", "md", "json", "csv", "patch", "diff"];
 const FOLDER: &str = "attachments";
 
-pub(super) struct TextWithLinks {
-    pub(super) source: AttachmentSource,
-    pub(super) by: String,
-    pub(super) text: String,
-}
-
-struct WantedAttachment {
-    link: AttachmentLink,
-    source: AttachmentSource,
-    by: String,
-}
+/// Where it stands, whose it is, and what it says.
+pub(super) type TextWithLinks = (AttachmentSource, String, String);
 
 impl EffectContext {
     /// Reads what these texts link to. What cannot be had is named and does not hold the order up.
@@ -44,23 +35,23 @@ impl EffectContext {
         texts: Vec<TextWithLinks>,
     ) -> Result<Vec<TaskAttachment>, EffectError> {
         let github = &self.parts.github;
-        let mut wanted: Vec<WantedAttachment> = Vec::new();
-        for TextWithLinks { source, by, text } in texts {
+        let mut wanted: Vec<(AttachmentLink, AttachmentSource, String)> = Vec::new();
+        for (source, by, text) in texts {
             for link in github.attachment_links(&text) {
-                if !wanted.iter().any(|known| known.link.is_same(&link)) {
-                    wanted.push(WantedAttachment { link, source, by: by.clone() });
+                if !wanted.iter().any(|(known, ..)| known.is_same(&link)) {
+                    wanted.push((link, source, by.clone()));
                 }
             }
         }
         let more = wanted.len().saturating_sub(MOST_NAMED);
         let mut kept = 0;
         let mut attachments = Vec::new();
-        for (number, wanted) in (1..).zip(wanted.into_iter().take(MOST_NAMED)) {
-            let called = wanted.link.name.as_ref().or(wanted.link.alternative.as_ref());
+        for (number, (link, source, by)) in (1..).zip(wanted.into_iter().take(MOST_NAMED)) {
+            let called = link.name.as_ref().or(link.alternative.as_ref());
             let called = &self.without_secrets(called.map_or("attachment", String::as_str));
             let read = match kept {
                 MOST_KEPT => Err(format!("at most {MOST_KEPT} are given")),
-                _ => self.read_attachment(&wanted, called).await?,
+                _ => self.read_attachment(&link, source, called).await?,
             };
             let (ending, content) = match read {
                 Ok((kind, bytes)) => {
@@ -71,7 +62,7 @@ impl EffectContext {
                 Err(because) => (String::new(), AttachmentContent::LeftOut { because }),
             };
             let name = format!("{number}-{}", safe_name(called, &ending));
-            attachments.push(TaskAttachment { name, by: wanted.by, content });
+            attachments.push(TaskAttachment { name, by, content });
         }
         if more > 0 {
             let because = format!("at most {MOST_NAMED} are looked at");
@@ -83,27 +74,22 @@ impl EffectContext {
 
     async fn read_attachment(
         &self,
-        wanted: &WantedAttachment,
+        link: &AttachmentLink,
+        source: AttachmentSource,
         called: &str,
     ) -> Result<Result<(AttachmentKind, Vec<u8>), String>, EffectError> {
         let at = self.at().await?;
-        let bytes = match self.parts.github.attachment(&at, &wanted.link, wanted.source).await {
+        let bytes = match self.parts.github.attachment(&at, link, source).await {
             Ok(FetchedAttachment::Bytes(bytes)) => bytes,
             Ok(FetchedAttachment::Unreadable(because)) => return Ok(Err(because)),
             Err(error) => return Ok(Err(format!("it could not be read: {}", error.message))),
         };
-        let kind = match kind_of(&bytes, called) {
-            Some(kind) => kind,
-            None => {
-                return Ok(Err("it is neither a picture (PNG, JPEG, GIF, WebP) nor a text file".to_owned()));
-            }
+        let Some(kind) = kind_of(&bytes, called) else {
+            return Ok(Err("it is neither a picture (PNG, JPEG, GIF, WebP) nor a text file".to_owned()));
         };
-        let bytes = match kind {
-            AttachmentKind::Text => {
-                let text = String::from_utf8_lossy(&bytes);
-                both_ends(&self.without_secrets(&text)).into_bytes()
-            }
-            AttachmentKind::Png | AttachmentKind::Jpeg | AttachmentKind::Gif | AttachmentKind::Webp => bytes,
+        let bytes = match kind == AttachmentKind::Text {
+            true => both_ends(&self.without_secrets(&String::from_utf8_lossy(&bytes))).into_bytes(),
+            false => bytes,
         };
         if bytes.len() > LARGEST_PICTURE {
             return Ok(Err(format!("it is larger than {} MiB", LARGEST_PICTURE >> 20)));
@@ -122,11 +108,6 @@ impl EffectContext {
         Ok(AttachmentContent::Kept { kind, sha256: info.sha256, size: info.size })
     }
 
-    /// Where an agent's attachments are on this machine; what is above the folder is where its repository is.
-    fn attachments_folder(&self, task: &AgentTask) -> PathBuf {
-        self.place_of(task).join(FOLDER)
-    }
-
     pub(super) async fn lay_attachments(
         &self,
         task: &AgentTask,
@@ -140,10 +121,8 @@ impl EffectContext {
         if kept.is_empty() {
             return Ok(());
         }
-        let folder = self.attachments_folder(task);
-        if folder.exists() {
-            remove(&folder).await?;
-        }
+        let folder = self.place_of(task).join(FOLDER);
+        remove(&folder).await?;
         make_folder(&folder)?;
         for (name, artifact) in kept {
             let content = match self.parts.store.artifact(self.order, &artifact).await {

@@ -1,6 +1,5 @@
 //! The base branch fetched, and what the repository says of itself in it: settings, a pipeline, roles.
 
-use super::read_task::TaskExtras;
 use super::{EffectContext, EffectResult, never, soon};
 use crate::SETTINGS_FILE;
 use journeyman_config::{RepositoryTemplatesError, ServerTemplates, load_repository_templates};
@@ -15,12 +14,31 @@ use journeyman_workspace::{GitError, JournaledCommits, Remote, Workspaces};
 
 impl EffectContext {
     pub(super) async fn prepare(&self) -> EffectResult {
-        let FetchedBase { base, default, file, subjects, template } = self.fetch().await?;
+        let (branch, wished) = (self.opened().default_branch.clone(), self.projection.trace.request.base());
+        let wished = wished.filter(|wished| *wished != branch).map(str::to_owned);
+        let fetched = self.with_remote(move |workspaces, remote| {
+            let default = workspaces.fetch(remote, &branch)?;
+            // What the repository says of itself is the default branch's to say.
+            let base = match &wished {
+                Some(wished) => workspaces.fetch(remote, wished)?,
+                None => default.clone(),
+            };
+            let file = workspaces.file(remote.repository, &default, SETTINGS_FILE)?;
+            let subjects = workspaces.subjects(remote.repository, &base)?;
+            let paths = workspaces.paths_within(remote.repository, &default, may_hold_template)?;
+            let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+            let template = match template_path(&paths) {
+                Some(path) => workspaces.file(remote.repository, &default, path)?,
+                None => None,
+            };
+            Ok((base, default, file, subjects, template.and_then(text_of_template)))
+        });
+        let (base, default, file, subjects, template) = fetched.await?;
         let settings = match file {
             Some(yaml) => (self.parts.settings.read_repository_settings)(&yaml).map_err(never)?,
             None => RepositorySettings::default(),
         };
-        let TaskExtras { comments, attachments } = self.task_extras(settings.task.comments).await?;
+        let (comments, attachments) = self.task_extras(settings.task.comments).await?;
         let parts = self.parts.clone();
         let opened = self.opened().clone();
         let request = &self.projection.trace.request;
@@ -61,85 +79,52 @@ impl EffectContext {
         })
     }
 
-    async fn fetch(&self) -> Result<FetchedBase, EffectError> {
-        let (branch, wished) = (self.opened().default_branch.clone(), self.projection.trace.request.base());
-        let wished = wished.filter(|wished| *wished != branch).map(str::to_owned);
-        self.with_remote(move |workspaces, remote| {
-            let default = workspaces.fetch(remote, &branch)?;
-            // What the repository says of itself is the default branch's to say.
-            let base = match &wished {
-                Some(wished) => workspaces.fetch(remote, wished)?,
-                None => default.clone(),
-            };
-            let file = workspaces.file(remote.repository, &default, SETTINGS_FILE)?;
-            let subjects = workspaces.subjects(remote.repository, &base)?;
-            let paths = workspaces.paths_within(remote.repository, &default, may_hold_template)?;
-            let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
-            let template = match template_path(&paths) {
-                Some(path) => workspaces.file(remote.repository, &default, path)?,
-                None => None,
-            };
-            Ok(FetchedBase { base, default, file, subjects, template: template.and_then(text_of_template) })
-        })
-        .await
-    }
-
     /// Fetches the commits that a task begins with if they are missing, as on another machine.
     pub(super) async fn bring_commits(&self, task: &AgentTask) -> Result<(), EffectError> {
-        let base = self.base()?;
         let begins = match &task.place {
             AgentTaskWorkspace::Workspace => task.start.clone(),
             AgentTaskWorkspace::Checkout { commit } => Some(commit.clone()),
         };
-        self.bring_commits_behind(task, base.clone(), begins.clone()).await?;
-        self.bring_large_files(std::iter::once(base).chain(begins).collect()).await
+        let (order, base_branch, known) = (self.order, self.base_branch(), self.journaled_commits());
+        let branch = task.branch.clone().or_else(|| self.projection.trace.branch.clone());
+        let (base, start, told) = (self.base()?, begins.clone(), known.clone());
+        let needed = std::iter::once(base.clone()).chain(begins).collect();
+        let (has_base, has_start) = self
+            .git(move |workspaces, repository| {
+                let has = |commit: &CommitSha| workspaces.tree_of(repository, commit).is_ok();
+                workspaces.adopt(order, repository, &told)?;
+                let start = start.filter(|commit| told.all().contains(commit));
+                Ok((has(&base), start.as_ref().is_none_or(has)))
+            })
+            .await?;
+        if !(has_base && has_start) {
+            let fetched = self.with_remote(move |workspaces, remote| {
+                if !has_base {
+                    workspaces.fetch(remote, &base_branch)?;
+                }
+                match branch.filter(|_| !has_start) {
+                    Some(branch) => workspaces.fetch_behind(order, remote, &branch, &known),
+                    None => Ok(()),
+                }
+            });
+            fetched.await?;
+        }
+        self.bring_large_files(needed).await
     }
 
     /// Fetches missing Git LFS content. Without it a checkout would hold pointers.
     pub(super) async fn bring_large_files(&self, commits: Vec<CommitSha>) -> Result<(), EffectError> {
-        let lacking = self.git(move |workspaces, repository| {
+        let lacks = self.git(move |workspaces, repository| {
             // What is to be said of a commit that is not here, whoever needs it says.
             let lacks = |commit: &CommitSha| !workspaces.has_large_files(repository, commit).unwrap_or(true);
             Ok(commits.into_iter().filter(lacks).collect::<Vec<_>>())
         });
-        let lacking = lacking.await?;
+        let lacking = lacks.await?;
         if lacking.is_empty() {
             return Ok(());
         }
         self.with_remote(move |workspaces, remote| {
             lacking.iter().try_for_each(|commit| workspaces.fetch_large_files(remote, commit))
-        })
-        .await
-    }
-
-    async fn bring_commits_behind(
-        &self,
-        task: &AgentTask,
-        base: CommitSha,
-        begins: Option<CommitSha>,
-    ) -> Result<(), EffectError> {
-        let (order, base_branch, known) = (self.order, self.base_branch(), self.journaled_commits());
-        let branch = task.branch.clone().or_else(|| self.projection.trace.branch.clone());
-        let told = known.clone();
-        let (has_base, has_start) = self
-            .git(move |workspaces, repository| {
-                let has = |commit: &CommitSha| workspaces.tree_of(repository, commit).is_ok();
-                workspaces.adopt(order, repository, &told)?;
-                let begins = begins.filter(|commit| told.all().contains(commit));
-                Ok((has(&base), begins.as_ref().is_none_or(has)))
-            })
-            .await?;
-        if has_base && has_start {
-            return Ok(());
-        }
-        self.with_remote(move |workspaces, remote| {
-            if !has_base {
-                workspaces.fetch(remote, &base_branch)?;
-            }
-            match branch.filter(|_| !has_start) {
-                Some(branch) => workspaces.fetch_behind(order, remote, &branch, &known),
-                None => Ok(()),
-            }
         })
         .await
     }
@@ -190,10 +175,7 @@ impl EffectContext {
 
     /// What is to be said of trouble with a test run: one of its commits may be what cannot be read.
     pub(super) async fn after_trouble(&self, trouble: EffectError) -> EffectError {
-        match trouble.retry == Retry::Never {
-            true => self.fetched_again(trouble).await,
-            false => trouble,
-        }
+        if trouble.retry == Retry::Never { self.fetched_again(trouble).await } else { trouble }
     }
 
     /// Deletes a damaged repository of ours and fetches it again. A commit that is nowhere any more is for a person.
@@ -236,14 +218,6 @@ impl EffectContext {
             }
         }
     }
-}
-
-struct FetchedBase {
-    base: CommitSha,
-    default: CommitSha,
-    file: Option<Vec<u8>>,
-    subjects: Vec<String>,
-    template: Option<String>,
 }
 
 fn text_of_template(bytes: Vec<u8>) -> Option<String> {

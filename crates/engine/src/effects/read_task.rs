@@ -17,28 +17,25 @@ const MOST_CHARACTERS: usize = 40_000;
 /// How many people GitHub is asked about, those first who wrote last. Of others nothing is believed.
 const MOST_PEOPLE: usize = 50;
 
-pub(super) struct TaskExtras {
-    pub(super) comments: TaskComments,
-    pub(super) attachments: Vec<TaskAttachment>,
-}
-
 impl EffectContext {
     pub(super) async fn read_issue(&self) -> EffectResult {
         let (at, number) = (self.at().await?, self.opened().issue.number);
         let issue = self.parts.github.issue(&at, number).await?;
         let all = self.comments_on_issue().await?;
         let policy = self.settings().task.comments;
-        let TaskExtras { comments, attachments } =
-            self.extras(&issue.text.body, all, issue.author, policy).await?;
+        let (comments, attachments) = self.extras(&issue.text.body, all, issue.author, policy).await?;
         Ok(EffectOutcome::IssueRead { title: issue.text.title, body: issue.text.body, comments, attachments })
     }
 
     /// The newest comments that belong to the task, and what is attached to them and to the issue.
-    pub(super) async fn task_extras(&self, policy: TaskCommentPolicy) -> Result<TaskExtras, EffectError> {
+    pub(super) async fn task_extras(
+        &self,
+        policy: TaskCommentPolicy,
+    ) -> Result<(TaskComments, Vec<TaskAttachment>), EffectError> {
         let all = self.comments_on_issue().await?;
         let body = &self.opened().issue.body;
         if all.is_empty() && self.parts.github.attachment_links(body).is_empty() {
-            return Ok(TaskExtras { comments: TaskComments::default(), attachments: Vec::new() });
+            return Ok(Default::default());
         }
         let (at, number) = (self.at().await?, self.opened().issue.number);
         let author = self.parts.github.issue(&at, number).await?.author;
@@ -51,14 +48,13 @@ impl EffectContext {
         all: Vec<IssueComment>,
         author: Option<Person>,
         policy: TaskCommentPolicy,
-    ) -> Result<TaskExtras, EffectError> {
+    ) -> Result<(TaskComments, Vec<TaskAttachment>), EffectError> {
         let by = author.as_ref().map_or_else(|| "ghost".to_owned(), |person| person.login.clone());
         let source = AttachmentSource::Issue(self.opened().issue.number);
-        let mut texts = vec![TextWithLinks { source, by, text: body.to_owned() }];
+        let mut texts = vec![(source, by, body.to_owned())];
         let (comments, more) = self.belonging(all, author.map(|person| person.id), policy).await?;
         texts.extend(more);
-        let attachments = self.attachments(texts).await?;
-        Ok(TaskExtras { comments, attachments })
+        Ok((comments, self.attachments(texts).await?))
     }
 
     async fn comments_on_issue(&self) -> Result<Vec<IssueComment>, EffectError> {
@@ -92,7 +88,7 @@ impl EffectContext {
             }
             room -= length;
             let source = AttachmentSource::Comment(comment.id);
-            texts.push(TextWithLinks { source, by: comment.login.clone(), text: comment.body });
+            texts.push((source, comment.login.clone(), comment.body));
             comments.kept.push(TaskComment { by: comment.login, right, at: comment.at, body });
         }
         comments.kept.reverse();

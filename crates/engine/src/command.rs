@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::effect_error::soon;
 use crate::egress::{self, JobEgress};
-use crate::job::{OutputRecorder, RecordedOutput, short_job, succeed};
+use crate::job::{OutputRecorder, RecordedOutput, succeed};
 use crate::place::EnvironmentPlace;
 use journeyman_environment::SetupNetwork;
 use journeyman_gateway::EgressPolicy;
@@ -141,10 +141,7 @@ pub(crate) async fn short(
     stdin: Vec<u8>,
 ) -> Result<Vec<u8>, EffectError> {
     let program = program.iter().map(Into::into).collect();
-    let mut job = short_job(program, &place.tree.at, &place.home.at, vec![tree]);
-    (job.stdin, job.layers) = (stdin, place.layers());
-    job.relocation = place.relocation();
-    succeed(sandbox, job, "a command in a checkout").await
+    succeed(sandbox, place.short_job(program, vec![tree], stdin), "a command in a checkout").await
 }
 
 pub(crate) fn for_setup(

@@ -11,7 +11,7 @@ use crate::job::readable;
 use crate::place::EnvironmentPlace;
 use journeyman_order::moves::{AgentTask, AgentTaskWorkspace};
 use journeyman_order::{CommitSha, PinnedImages};
-use journeyman_sandbox::{Job, Mount};
+use journeyman_sandbox::Mount;
 use journeyman_workspace::{OrderDirs, SourceTree};
 
 pub(super) struct AgentFilesystem {
@@ -21,23 +21,6 @@ pub(super) struct AgentFilesystem {
     /// Whether what it had worked in was damaged, so that this is another.
     pub(super) is_made_anew: bool,
     _lease: PlaceLease,
-}
-
-impl AgentFilesystem {
-    pub(super) fn put(&self, job: &mut Job) {
-        put(&self.place, job);
-        job.mounts.extend(self.mounts.iter().cloned());
-        job.environment.extend(self.place.variables.clone());
-        job.search.clone_from(&self.place.search);
-    }
-}
-
-pub(super) fn put(place: &EnvironmentPlace, job: &mut Job) {
-    job.directory.clone_from(&place.tree.at);
-    job.home.clone_from(&place.home.at);
-    job.mounts.push(place.tree_mount());
-    job.layers = place.layers();
-    job.relocation = place.relocation();
 }
 
 impl EffectContext {
@@ -83,13 +66,10 @@ impl EffectContext {
 
     pub(super) async fn environment_request(&self) -> Result<(EnvironmentRequest, PinnedImages), PlanFault> {
         let (repository, base) = (self.opened().repository.clone(), self.base()?);
-        let folder = self.parts.workspaces.order_dirs(self.order).root;
-        let source = self.source(&base).await?;
-        let known = self.pinned_images();
-        let planned = self.parts.environments.plan(self.settings(), source.clone(), &known).await?;
-        let (plan, images) = planned;
-        let inside = self.parts.environments.inside(&folder);
-        let settings = &self.parts.settings.testing;
+        let (environments, settings) = (&self.parts.environments, &self.parts.settings.testing);
+        let (source, known) = (self.source(&base).await?, self.pinned_images());
+        let (plan, images) = environments.plan(self.settings(), source.clone(), &known).await?;
+        let inside = environments.inside(&self.order_root());
         let owner = match self.is_on_the_default_branch() {
             true => EnvironmentOwner::Repository,
             false => EnvironmentOwner::Folder(self.order_environments()),

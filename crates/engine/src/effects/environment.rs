@@ -18,23 +18,10 @@ impl EffectContext {
             }
             Err(PlanFault::Trouble(trouble)) => return Err(trouble),
         };
-        let (repository, base) = (ask.repository.clone(), ask.commit.clone());
-        let at = base.clone();
+        let (base, at) = (ask.commit.clone(), ask.commit.clone());
         let tree = self.git(move |workspaces, repository| workspaces.tree_of(repository, &at)).await?;
-        let name = format!("{}.{}", self.key.file_name(), self.attempt);
-        let tests = TestRunRequest {
-            repository,
-            base: base.clone(),
-            base_is_of_the_default_branch: self.is_on_the_default_branch(),
-            commit: base,
-            tree,
-            settings: self.settings(),
-            issue: String::new(),
-            examination: None,
-            images: images.clone(),
-            folder: self.parts.workspaces.order_dirs(self.order).tests.join(name),
-            environments: self.order_environments(),
-        };
+        let request = self.test_request((base.clone(), self.is_on_the_default_branch()), &base, tree);
+        let tests = TestRunRequest { images: images.clone(), ..request };
         let testing = self.tester();
         let surveyed = Box::pin(testing.survey_in(&ask, images, &tests, BaselineSource::KnownOrRun)).await;
         let survey = match surveyed {

@@ -9,7 +9,7 @@ use super::cut_off::{CutOffRun, GOES_ON};
 use super::sessions::MADE_ANEW;
 use super::{EffectContext, EffectResult, never, soon};
 use crate::egress::{self, JobEgress};
-use crate::job::{readable, short_job};
+use crate::job::readable;
 use journeyman_agent::{
     CallRecorder as CallRecord, Invocation, ModelApi, ModelCall, Runtime, Transcript, command_name,
     repository_paths,
@@ -20,7 +20,7 @@ use journeyman_order::bounds::{LARGEST_FILE, MOST_PRINTED};
 use journeyman_order::moves::{AgentTask, AgentTaskWorkspace};
 use journeyman_order::network::NetworkRecord;
 use journeyman_order::{AgentRun, AgentUsage, EffectError, EffectOutcome, Exit};
-use journeyman_sandbox::{Job, ProgramOwner, SandboxNetwork, Sink};
+use journeyman_sandbox::{Job, Mount, ProgramOwner, SandboxNetwork, Sink};
 use journeyman_workspace::write_whole;
 
 /// A program may go on after its last word; it is ended after so long without another.
@@ -264,25 +264,27 @@ impl EffectContext {
     async fn start(
         &self,
         task: &AgentTask,
-        place: AgentFilesystem,
+        seen: AgentFilesystem,
         invocation: &Invocation,
         transcript: Transcript,
         folder: &Path,
     ) -> Result<AgentRun, EffectError> {
         let (egress, network) = self.egress_for(task, invocation)?;
-        let program = invocation.program.iter().map(Into::into).collect();
-        let mounts = invocation.reads.iter().map(|path| readable(path)).collect();
+        let (place, program) = (&seen.place, invocation.program.iter().map(Into::into).collect());
+        let mut mounts: Vec<Mount> = invocation.reads.iter().map(|path| readable(path)).collect();
+        mounts.push(place.tree_mount());
+        mounts.extend(seen.mounts.iter().cloned());
         let mut job = Job {
-            stdin: invocation.stdin.clone(),
+            environment: place.variables.clone(),
+            search: place.search.clone(),
             network,
             limits: self.parts.sandbox.limits(),
             timeout: timeout(task),
             most_output: MOST_PRINTED,
-            ..short_job(program, &place.place.tree.at, &place.place.home.at, mounts)
+            ..place.short_job(program, mounts, invocation.stdin.clone())
         };
-        place.put(&mut job);
         let mut outside = None;
-        if let Some(root) = &place.place.root {
+        if let Some(root) = &place.root {
             let program = Path::new(invocation.executable());
             outside = self.parts.environments.unstartable(&root.of.name, program).await?.map(|because| {
                 format!(

@@ -8,26 +8,25 @@ use journeyman_order::{CommitSha, EffectError, EffectOutcome, JournalEvent, Move
 
 impl EffectContext {
     pub(super) async fn run_tests(&self, commit: &CommitSha) -> EffectResult {
-        let name = format!("{}.{}", self.key.file_name(), self.attempt);
-        let theirs = self.human_commit();
-        let base_is_of_the_default_branch = theirs.is_none() && self.is_on_the_default_branch();
+        // The last commit of people that was taken in: what they do to the tests of the branch is theirs to do.
+        let theirs = self.outcomes().rev().find_map(|outcome| {
+            if let EffectOutcome::TakenIn { commit, .. } = outcome { Some(commit.clone()) } else { None }
+        });
+        let is_of_the_default_branch = theirs.is_none() && self.is_on_the_default_branch();
         let base = match theirs {
-            // What people do to the tests of the branch is theirs to do.
             Some(theirs) => theirs,
-            None => self.fork(commit).await?,
+            // Where the commit left the base branch, or what it merged of it since.
+            None => {
+                let (branch, base, of) = (self.base_branch(), self.base()?, commit.clone());
+                self.git(move |workspaces, repository| workspaces.fork(repository, &branch, &base, &of))
+                    .await?
+            }
         };
+        let task = self.journal.task();
         let ask = TestRunRequest {
-            repository: self.opened().repository.clone(),
-            base,
-            base_is_of_the_default_branch,
-            commit: commit.clone(),
-            tree: self.tree_of(commit)?,
-            settings: self.settings(),
-            issue: self.issue_text(),
+            issue: format!("{}\n\n{}", task.title, task.body),
             examination: self.journal.examination(),
-            images: self.pinned_images(),
-            folder: self.parts.workspaces.order_dirs(self.order).tests.join(name),
-            environments: self.order_environments(),
+            ..self.test_request((base, is_of_the_default_branch), commit, self.tree_of(commit)?)
         };
         self.bring_large_files(vec![ask.base.clone(), ask.commit.clone()]).await?;
         let mut testing = self.tester();
@@ -42,10 +41,8 @@ impl EffectContext {
         };
         for output in tested.outputs {
             let artifact = format!("{}-{}.log", self.key.file_name(), output.name);
-            self.parts
-                .store
-                .put_artifact(self.order, &artifact, "text/plain", output.text.as_bytes())
-                .await?;
+            let text = output.text.as_bytes();
+            self.parts.store.put_artifact(self.order, &artifact, "text/plain", text).await?;
             tested.run.artifacts.push(artifact);
         }
         Ok(EffectOutcome::Tested(Box::new(tested.run)))
@@ -60,10 +57,27 @@ impl EffectContext {
         }
     }
 
-    /// What the issue says, as the order works on it.
-    fn issue_text(&self) -> String {
-        let task = self.journal.task();
-        format!("{}\n\n{}", task.title, task.body)
+    /// A run of the tests on a commit, as far as nothing of the issue decides it.
+    pub(super) fn test_request(
+        &self,
+        (base, base_is_of_the_default_branch): (CommitSha, bool),
+        commit: &CommitSha,
+        tree: TreeSha,
+    ) -> TestRunRequest {
+        let name = format!("{}.{}", self.key.file_name(), self.attempt);
+        TestRunRequest {
+            repository: self.opened().repository.clone(),
+            base,
+            base_is_of_the_default_branch,
+            commit: commit.clone(),
+            tree,
+            settings: self.settings(),
+            issue: String::new(),
+            examination: None,
+            images: self.pinned_images(),
+            folder: self.parts.workspaces.order_dirs(self.order).tests.join(name),
+            environments: self.order_environments(),
+        }
     }
 
     /// What names of images mean for this order: what they meant when its environment was prepared.
@@ -72,19 +86,6 @@ impl EffectContext {
             if let EffectOutcome::EnvironmentPrepared(report) = outcome { Some(&report.images) } else { None }
         });
         known.find(|images| !images.is_empty()).cloned().unwrap_or_default()
-    }
-
-    /// Where a commit left the base branch, or what it merged of it since.
-    async fn fork(&self, commit: &CommitSha) -> Result<CommitSha, EffectError> {
-        let (branch, base, commit) = (self.base_branch(), self.base()?, commit.clone());
-        self.git(move |workspaces, repository| workspaces.fork(repository, &branch, &base, &commit)).await
-    }
-
-    /// The last commit of people that was taken in.
-    fn human_commit(&self) -> Option<CommitSha> {
-        self.outcomes().rev().find_map(|outcome| {
-            if let EffectOutcome::TakenIn { commit, .. } = outcome { Some(commit.clone()) } else { None }
-        })
     }
 
     /// The tree that the commit was made of, or came with.

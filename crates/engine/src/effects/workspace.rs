@@ -1,14 +1,14 @@
 //! Moves on repositories: import, commit, and looking at the agent's files from inside its sandbox.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use globset::GlobBuilder;
 use tempfile::TempDir;
 
-use super::agent_filesystem::{AgentFilesystem, put};
+use super::agent_filesystem::AgentFilesystem;
 use super::{EffectContext, EffectResult, disk, never, soon};
 use crate::job::{blocking, failed_job, make_folder, readable, remove, short_job, succeed, writable};
 use crate::place::EnvironmentPlace;
@@ -107,11 +107,12 @@ impl EffectContext {
         };
         let seen = index.as_ref().map(|(index, _)| index.as_path());
         mounts.extend(seen.map(readable));
+        mounts.push(place.tree_mount());
         let address = self.git(|workspaces, repository| Ok(workspaces.public_address(repository))).await?;
         let dirs = self.seen_dirs();
         let script = Workspaces::clone_command(&dirs, branch, seen, address.as_deref(), &place.installed);
         let mut said = CollectedOutput::default();
-        let ended = self.parts.sandbox.run(in_place(&place, script, mounts, Vec::new()), &mut said).await?;
+        let ended = self.parts.sandbox.run(place.short_job(script, mounts, Vec::new()), &mut said).await?;
         match ended.exit {
             Exit::Code(0) => self.held(place, self.origin_mounts(writable)).await.map(Some),
             Exit::Code(ORIGIN_DAMAGED) => Ok(None),
@@ -125,10 +126,11 @@ impl EffectContext {
         &self,
         place: &EnvironmentPlace,
         program: Vec<OsString>,
-        mounts: Vec<Mount>,
+        mut mounts: Vec<Mount>,
         stdin: Vec<u8>,
     ) -> Result<Vec<u8>, EffectError> {
-        let job = in_place(place, program, mounts, stdin);
+        mounts.push(place.tree_mount());
+        let job = place.short_job(program, mounts, stdin);
         succeed(&self.parts.sandbox, job, "a command in the agent's workspace").await
     }
 
@@ -136,11 +138,8 @@ impl EffectContext {
     pub(super) async fn find_files(&self, glob: &str) -> EffectResult {
         let matcher = GlobBuilder::new(glob).literal_separator(true).build();
         let matcher = matcher.map_err(|error| never(format!("glob {glob:?}: {error}")))?.compile_matcher();
-        let folder =
-            glob.split('/').take_while(|part| !part.contains(['*', '?', '[', '{'])).collect::<Vec<_>>();
-        let folder =
-            if folder.len() == glob.split('/').count() { &folder[..folder.len() - 1] } else { &folder[..] };
-        let folder = if folder.is_empty() { ".".to_owned() } else { format!("./{}", folder.join("/")) };
+        let plain = glob.split(['*', '?', '[', '{']).next().unwrap_or_default();
+        let folder = plain.rsplit_once('/').map_or(".".to_owned(), |(folder, _)| format!("./{folder}"));
         let list = ["sh", "-c", r#"[ -d "$1" ] || exit 0; exec find "$1" -type f -print0"#, "find", &folder];
         // An agent without a work tree, such as a model's API, has written none.
         if self.agent_place().is_err() {
@@ -156,16 +155,14 @@ impl EffectContext {
         files.sort();
         files.truncate(MOST_LISTED);
         let content = match &files[..] {
-            [file] => Some(self.read_file(file).await?),
+            [file] => {
+                let most = LONGEST_FILE.to_string();
+                let content = self.in_workspace(&["head", "-c", &most, "--", file]).await?;
+                Some(String::from_utf8_lossy(&content).into_owned())
+            }
             _ => None,
         };
         Ok(EffectOutcome::FilesFound { files, content })
-    }
-
-    async fn read_file(&self, file: &str) -> Result<String, EffectError> {
-        let most = LONGEST_FILE.to_string();
-        let content = self.in_workspace(&["head", "-c", &most, "--", file]).await?;
-        Ok(String::from_utf8_lossy(&content).into_owned())
     }
 
     async fn in_workspace(&self, program: &[&str]) -> Result<Vec<u8>, EffectError> {
@@ -216,7 +213,9 @@ impl EffectContext {
         let folder = tempfile::Builder::new().prefix("export-").tempdir_in(self.run_folder()?);
         let folder = folder.map_err(|error| soon(format!("cannot make a folder for an export: {error}")))?;
         let home = folder.path().join("home");
-        let mut file = ExportFile::create(&folder.path().join(EXPORT))?;
+        let unwritten = |error: std::io::Error| soon(format!("cannot write an export: {error}"));
+        let file = std::fs::File::create(folder.path().join(EXPORT)).map_err(unwritten)?;
+        let mut export = ExportFile { file, stderr: Vec::new(), fault: None };
         let program = Workspaces::export_command(&self.seen_dirs(), branch, base);
         let inside = self.parts.environments.inside(&host);
         let job = Job {
@@ -224,9 +223,16 @@ impl EffectContext {
             most_output: MOST_PRINTED,
             ..short_job(program, &origin, &home, self.origin_mounts(readable))
         };
-        let ended = self.parts.sandbox.run(job, &mut file).await?;
+        let ended = self.parts.sandbox.run(job, &mut export).await?;
         remove(&home).await?;
-        file.finish(&ended)?;
+        if let Some(error) = export.fault {
+            return Err(unwritten(error));
+        }
+        // How it ended says nothing: it is the agent's repository that was read. What came out is examined.
+        if ended.exit != Exit::Code(0) {
+            let said = String::from_utf8_lossy(&export.stderr);
+            tracing::warn!(exit = %ended.exit, said = said.trim(), "reading what the agent pushed");
+        }
         Ok(folder)
     }
 
@@ -254,7 +260,7 @@ impl EffectContext {
     }
 
     /// The folder where this effect keeps what it has to remember; outside every sandbox.
-    pub(super) fn run_folder(&self) -> Result<std::path::PathBuf, EffectError> {
+    pub(super) fn run_folder(&self) -> Result<PathBuf, EffectError> {
         let runs = self.parts.workspaces.order_dirs(self.order).runs;
         let folder = runs.join(format!("{}.{}", self.key.file_name(), self.attempt));
         make_folder(&folder)?;
@@ -262,36 +268,10 @@ impl EffectContext {
     }
 }
 
-fn in_place(place: &EnvironmentPlace, program: Vec<OsString>, mounts: Vec<Mount>, stdin: Vec<u8>) -> Job {
-    let mut job = Job { stdin, ..short_job(program, &place.tree.at, &place.home.at, mounts) };
-    put(place, &mut job);
-    job
-}
-
 struct ExportFile {
     file: std::fs::File,
     stderr: Vec<u8>,
     fault: Option<std::io::Error>,
-}
-
-impl ExportFile {
-    fn create(path: &Path) -> Result<Self, EffectError> {
-        let file =
-            std::fs::File::create(path).map_err(|error| soon(format!("cannot write an export: {error}")))?;
-        Ok(Self { file, stderr: Vec::new(), fault: None })
-    }
-
-    fn finish(self, ended: &journeyman_sandbox::JobResult) -> Result<(), EffectError> {
-        if let Some(error) = self.fault {
-            return Err(soon(format!("cannot write an export: {error}")));
-        }
-        // How it ended says nothing: it is the agent's repository that was read. What came out is examined.
-        if ended.exit != journeyman_order::Exit::Code(0) {
-            let said = String::from_utf8_lossy(&self.stderr);
-            tracing::warn!(exit = %ended.exit, said = said.trim(), "reading what the agent pushed");
-        }
-        Ok(())
-    }
 }
 
 impl journeyman_sandbox::Sink for ExportFile {

@@ -5,14 +5,15 @@
 pub(crate) mod folder;
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::job::writable;
+use crate::job::{short_job, writable};
 use folder::{LayerMethod, LayeredFolder};
 use journeyman_environment::EnvironmentPlan;
-use journeyman_sandbox::{JobRoot, LayerStack, Mount, ProgramOwner, Relocation, SharedNetwork};
+use journeyman_sandbox::{Job, JobRoot, LayerStack, Mount, ProgramOwner, Relocation, SharedNetwork};
 use journeyman_workspace::write_whole;
 
 pub(crate) const TREE: &str = "work";
@@ -150,6 +151,12 @@ impl EnvironmentPlace {
             made: made.collect(),
         };
         write_whole(&self.folder.join(RECORD), &serde_json::to_vec(&record)?)
+    }
+
+    /// A short job on the machine's own system, which sees of this place its home and what is mounted.
+    pub(crate) fn short_job(&self, program: Vec<OsString>, mounts: Vec<Mount>, stdin: Vec<u8>) -> Job {
+        let (layers, relocation) = (self.layers(), self.relocation());
+        Job { stdin, layers, relocation, ..short_job(program, &self.tree.at, &self.home.at, mounts) }
     }
 
     pub(crate) fn relocation(&self) -> Option<Relocation> {

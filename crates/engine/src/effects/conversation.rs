@@ -1,11 +1,12 @@
 //! Moves of the conversation on GitHub: what people say there is read, and they are answered.
 
 use super::{EffectContext, EffectResult};
-use journeyman_github::{ErrorKind, GitHubError, MentionMatcher, ThreadAnswer};
+use journeyman_github::{ErrorKind, GitHubError, InstalledRepository, MentionMatcher, ThreadAnswer};
 use journeyman_order::conversation::{
-    AnswerNote, CommentRef, CommentTarget, NoticeComment, PullSnapshot, Reaction, ThreadReply,
+    AnswerNote, ChecksSnapshot, CommentRef, CommentTarget, Mergeability, NoticeComment, PullSnapshot,
+    PullSnapshotState, Reaction, ThreadReply,
 };
-use journeyman_order::{CommitSha, EffectOutcome, IssueNumber, Person, PullNumber};
+use journeyman_order::{CommitSha, EffectOutcome, IssueNumber, JournalEvent, Person, PullNumber, SignalKind};
 use journeyman_render as render;
 use journeyman_webhook as webhook;
 
@@ -81,8 +82,59 @@ impl EffectContext {
         self.parts.github.set_answer_comment(&at, note.pull, self.order, note.answer, &body).await?;
         Ok(EffectOutcome::Done)
     }
+
+    /// A push to the base branch is told to every open pull request, and for most nothing follows: one look says so. What
+    /// was read last, if nothing is known to have changed since but the base branch, and the pull request merges.
+    async fn unmoved_by_base(
+        &self,
+        at: &InstalledRepository,
+        pull: PullNumber,
+        head: &CommitSha,
+    ) -> Result<Option<PullSnapshot>, GitHubError> {
+        let Some(known) = self.known_before_base_moved(head) else { return Ok(None) };
+        let (now, state, mergeable) = self.parts.github.pull_standing(at, pull).await?;
+        let is_as_it_was =
+            now == *head && state == PullSnapshotState::Open && mergeable == Mergeability::Cleanly;
+        Ok(is_as_it_was.then_some(PullSnapshot { head: now, state, mergeable, ..known }))
+    }
+
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all but what is named says something else")]
+    fn known_before_base_moved(&self, head: &CommitSha) -> Option<PullSnapshot> {
+        let mut known: Option<PullSnapshot> = None;
+        let mut has_moved = false;
+        for entry in self.journal.entries() {
+            match &entry.event {
+                JournalEvent::Observed { outcome, .. } => match &**outcome {
+                    EffectOutcome::PullRead(reading) => {
+                        (known, has_moved) = (Some((**reading).clone()), false)
+                    }
+                    // What nobody has said anything about yet.
+                    EffectOutcome::Pushed => (known, has_moved) = (Some(unread(head)), false),
+                    _ => {}
+                },
+                JournalEvent::Signaled { signal, .. } => match signal.kind {
+                    SignalKind::BaseMoved { .. } => has_moved = true,
+                    _ => known = None,
+                },
+                JournalEvent::Opened(_) | JournalEvent::Intended { .. } => {}
+            }
+        }
+        // What was answered looks another way by now.
+        known.filter(|known| has_moved && known.threads.is_empty() && known.checks.failing.is_empty())
+    }
 }
 
 fn passes_by_itself(error: &GitHubError) -> bool {
     matches!(error.kind, ErrorKind::Unavailable { .. } | ErrorKind::Conflict | ErrorKind::Unexpected)
+}
+
+fn unread(head: &CommitSha) -> PullSnapshot {
+    PullSnapshot {
+        head: head.clone(),
+        state: PullSnapshotState::Open,
+        mergeable: Mergeability::Cleanly,
+        threads: Vec::new(),
+        remarks: Vec::new(),
+        checks: ChecksSnapshot::default(),
+    }
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::{EffectContext, EffectResult, never, soon};
 use crate::live_journal::JournalSnapshot;
-use journeyman_github::NewPullRequest;
+use journeyman_github::{BranchDeletion, NewPullRequest, OrderLabel};
 use journeyman_order::moves::ReviewNote;
-use journeyman_order::{BranchName, EffectOutcome, Person, PullNumber};
+use journeyman_order::{BranchName, CommitSha, EffectError, EffectOutcome, Person, PullNumber};
 use journeyman_render as render;
 
 impl EffectContext {
@@ -84,7 +84,24 @@ impl EffectContext {
         Ok(EffectOutcome::ReviewShown)
     }
 
-    fn pull_body(&self, summary: &str) -> Result<String, journeyman_order::EffectError> {
+    /// Once nothing more is to be done: takes away our labels, the branch where that is wished, and the order's folders.
+    pub(super) async fn tidy(&self, branch: Option<(BranchName, CommitSha)>) -> EffectResult {
+        let at = self.at().await?;
+        let github = &self.parts.github;
+        github.set_order_label(&at, self.opened().issue.number, OrderLabel::None).await?;
+        if let Some((branch, commit)) = branch {
+            let deletion = github.delete_branch(&at, &branch, &commit).await?;
+            if let BranchDeletion::Kept { because } = deletion {
+                tracing::info!(order = %self.order, %branch, because, "the branch is kept");
+            }
+        }
+        // Last: where something before it fails, the work is still there for the next try.
+        let order = self.order;
+        self.git(move |workspaces, _| workspaces.remove(order)).await?;
+        Ok(EffectOutcome::Done)
+    }
+
+    fn pull_body(&self, summary: &str) -> Result<String, EffectError> {
         render::pull(&self.journal, &self.projection, summary)
             .ok_or_else(|| never("there is no work to publish"))
     }

@@ -5,16 +5,12 @@ mod agent_context;
 mod agent_filesystem;
 mod archive;
 mod attachments;
-mod base_moved;
 mod checks;
 mod conversation;
 mod cut_off;
-mod elsewhere;
 mod environment;
-mod fetch_human;
 mod github;
 mod job_log;
-mod lost_work;
 mod pay;
 mod preflight;
 mod prepare;
@@ -26,8 +22,6 @@ mod run_tests;
 mod sessions;
 #[cfg(test)]
 mod tests;
-mod tidy;
-mod update_branch;
 mod workspace;
 mod write_artifact;
 
@@ -224,5 +218,34 @@ impl EffectContext {
 
     fn settings(&self) -> RepositorySettings {
         self.journal.prepared().map(|prepared| prepared.settings.clone()).unwrap_or_default()
+    }
+
+    /// Lets the effect retry if the repository has moved, or if no installation includes it at the moment.
+    async fn unless_elsewhere(
+        &self,
+        error: EffectError,
+        tried_at: Option<InstalledRepository>,
+    ) -> EffectError {
+        let id = self.opened().repository_id;
+        let because = match whereabouts::find(&self.parts.github, id).await {
+            Ok(Some(now)) if tried_at.as_ref() != Some(&now) => {
+                return match whereabouts::learn(&self.parts.store, id, &now.repository, now.installation)
+                    .await
+                {
+                    Ok(()) => EffectError { retry: Retry::Soon, ..error },
+                    Err(unkept) => unkept.into(),
+                };
+            }
+            Ok(Some(_)) => return error,
+            Ok(None) => error.message,
+            Err(unasked) => unasked.message,
+        };
+        EffectError {
+            message: format!(
+                "no installation of the App includes the repository, or lets Journeyman in: install it there, or lift its \
+                 suspension ({because})"
+            ),
+            retry: Retry::Outage,
+        }
     }
 }

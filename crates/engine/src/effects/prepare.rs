@@ -1,4 +1,5 @@
-//! The base branch fetched, and what the repository says of itself in it: settings, a pipeline, roles.
+//! The base branch fetched, and what the repository says of itself in it: settings, a pipeline, roles. And what becomes of
+//! commits that are not here, or not here any more.
 
 use super::{EffectContext, EffectResult, never, soon};
 use crate::SETTINGS_FILE;
@@ -8,7 +9,7 @@ use journeyman_order::bounds::LONGEST_DOCUMENT;
 use journeyman_order::moves::{AgentTask, AgentTaskWorkspace, Retry};
 use journeyman_order::pull_template::{may_hold_template, template_path};
 use journeyman_order::{
-    CommitSha, EffectError, EffectOutcome, RepositoryName, RepositorySettings, byte_order_mark,
+    CommitSha, EffectError, EffectOutcome, Move, MoveKey, RepositoryName, RepositorySettings, byte_order_mark,
 };
 use journeyman_workspace::{GitError, JournaledCommits, Remote, Workspaces};
 
@@ -217,6 +218,43 @@ impl EffectContext {
                 EffectError { message, ..trouble }
             }
         }
+    }
+
+    #[expect(clippy::wildcard_enum_match_arm, reason = "no other move is about a commit of ours")]
+    fn about(&self) -> Vec<String> {
+        let Some(intended) = self.journal.intended(&self.key).next_back() else { return Vec::new() };
+        match intended {
+            Move::RunTests { commit } | Move::Push { commit, .. } => vec![commit.to_string()],
+            Move::Commit { tree, parent, .. } => vec![tree.to_string(), parent.to_string()],
+            Move::Import { base, .. } => vec![base.to_string()],
+            Move::UpdateBranch { head, .. } => vec![head.to_string()],
+            Move::RunAgent(task) => match &task.place {
+                AgentTaskWorkspace::Checkout { commit } => vec![commit.to_string()],
+                AgentTaskWorkspace::Workspace => task.start.iter().map(ToString::to_string).collect(),
+            },
+            _ => Vec::new(),
+        }
+    }
+
+    /// What came of an effect of a round. If this machine has lost what the agent pushed, the round has nothing to show, and
+    /// the next one begins.
+    pub(super) async fn unless_lost(&self, of: &str, tried: EffectResult) -> EffectResult {
+        let Err(EffectError { message, retry: Retry::Never }) = &tried else { return tried };
+        let round = self.key.0.strip_suffix(of);
+        let import = round.map(|round| MoveKey(format!("{round}import")));
+        if import.is_none_or(|import| self.journal.observed(&import).next().is_none()) {
+            return tried;
+        }
+        let about = self.about();
+        let read = self.blocking_git(move |workspaces, repository| {
+            about.iter().try_for_each(|wanted| workspaces.read_through(repository, wanted))
+        });
+        if !matches!(read.await, Ok(Err(error)) if error.is_ours) {
+            return tried;
+        }
+        tracing::error!(order = %self.order, "what was pushed is lost: {message}");
+        let because = "what was pushed before is gone from the machine that Journeyman runs on".to_owned();
+        Ok(EffectOutcome::NothingPushed { because })
     }
 }
 

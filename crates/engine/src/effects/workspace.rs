@@ -1,4 +1,4 @@
-//! Moves on repositories: import, commit, and looking at the agent's files from inside its sandbox.
+//! Moves on repositories: import, commit, what others pushed, and looking at the agent's files from inside its sandbox.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -13,11 +13,12 @@ use super::{EffectContext, EffectResult, disk, never, soon};
 use crate::job::{blocking, failed_job, make_folder, readable, remove, short_job, succeed, writable};
 use crate::place::EnvironmentPlace;
 use journeyman_order::bounds::{MOST_LISTED, MOST_PRINTED};
+use journeyman_order::conversation::BranchUpdateMethod;
 use journeyman_order::{BranchName, CommitSha, EffectError, EffectOutcome, Exit, RepositoryName, TreeSha};
 use journeyman_sandbox::{CollectedOutput, Job, Mount, Relocation};
 use journeyman_workspace::{
-    DEFAULT_PROTECTED, GitError, ImportOutcome, ImportRules, NewCommit, ORIGIN_DAMAGED, StartPoint,
-    Workspaces,
+    BranchUpdate, BranchUpdateOutcome, DEFAULT_PROTECTED, FetchedBranch, GitError, ImportOutcome,
+    ImportRules, NewCommit, ORIGIN_DAMAGED, StartPoint, Workspaces,
 };
 
 const LONGEST_FILE: usize = 256 * 1024;
@@ -257,6 +258,58 @@ impl EffectContext {
             })
             .await?;
         Ok(EffectOutcome::Committed { commit, patch })
+    }
+
+    /// Fetches people's commits on our branch, from which the next round starts: what is there, which can be more than what
+    /// was heard of.
+    pub(super) async fn fetch_human(&self, branch: BranchName, head: CommitSha) -> EffectResult {
+        let (order, base_branch, base) = (self.order, self.base_branch(), self.base()?);
+        let taken = self
+            .with_remote(move |workspaces, remote| {
+                workspaces.fetch_human(order, remote, &branch, &base_branch, &base)
+            })
+            .await?;
+        let FetchedBranch { commit, tree, changed, patch } = taken;
+        if commit != head {
+            tracing::info!(order = %self.order, heard = %head, there = %commit, "the branch has moved on");
+        }
+        Ok(EffectOutcome::TakenIn { commit, tree, changed, patch })
+    }
+
+    /// Brings the base branch into ours.
+    pub(super) async fn update_branch(
+        &self,
+        head: CommitSha,
+        how: BranchUpdateMethod,
+        date: DateTime<Utc>,
+    ) -> EffectResult {
+        let (order, name, base_branch) = (self.order, self.key.file_name(), self.base_branch());
+        let branch = self.projection.trace.branch.clone();
+        let protected = self.protected();
+        let updated = self
+            .with_remote(move |workspaces, remote| {
+                let new = BranchUpdate {
+                    order,
+                    name: &name,
+                    head: &head,
+                    branch: branch.as_ref(),
+                    base_branch: &base_branch,
+                    how,
+                    date,
+                    protected: &protected,
+                };
+                workspaces.update_branch(remote, new)
+            })
+            .await?;
+        Ok(match updated {
+            BranchUpdateOutcome::UpToDate => EffectOutcome::UpToDate,
+            BranchUpdateOutcome::Clean { base, commit, tree, changed, patch } => {
+                EffectOutcome::BranchUpdated { base, commit, tree, changed, patch }
+            }
+            BranchUpdateOutcome::Conflicts { base, marked, paths } => {
+                EffectOutcome::Conflicted { base, marked, paths }
+            }
+        })
     }
 
     /// The folder where this effect keeps what it has to remember; outside every sandbox.

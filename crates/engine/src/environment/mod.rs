@@ -10,7 +10,6 @@ mod mirrors;
 mod origin_of_files;
 mod places;
 mod prepare;
-mod record;
 mod request;
 mod services;
 mod setup;
@@ -24,6 +23,7 @@ use tokio::sync::Mutex as AsyncMutex;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::command::FinishedCommand;
+use crate::job::{blocking, remove};
 use crate::place::EnvironmentPlace;
 use crate::place::folder::LayerMethod;
 use crate::progress::{EnvironmentProgress, ProgressReporter};
@@ -34,10 +34,9 @@ use journeyman_order::test_run::CommandRun;
 use journeyman_order::{EffectError, TestingSettings};
 use journeyman_sandbox::{IsolationMode, Sandbox};
 use journeyman_workspace::{SourceTree, Workspaces};
-use record::EnvironmentRecord;
 pub(crate) use request::{EnvironmentOwner, EnvironmentRequest, version_tag};
 pub(crate) use services::{RunningServices, ServiceFailure};
-use shelf::Lease;
+use shelf::{EnvironmentRecord, Lease};
 
 /// Where every job sees what it works on: what is installed names its own place, so that it has to be the same for all.
 const INSIDE: &str = "/workspace";
@@ -57,7 +56,7 @@ struct EnvironmentsInner {
     images: Images,
     /// One at a time prepares the same: the others wait for it.
     alone: Mutex<HashMap<PathBuf, Arc<AsyncMutex<()>>>>,
-    leased: Arc<Mutex<HashMap<PathBuf, usize>>>,
+    leased: Mutex<HashMap<PathBuf, Lease>>,
 }
 
 #[derive(Debug)]
@@ -66,7 +65,7 @@ pub(crate) struct Environment {
     record: EnvironmentRecord,
     home_layers: Vec<PathBuf>,
     /// None: the machine's own system.
-    root: Option<EnvironmentRoot>,
+    image: Option<UsedImage>,
     method: LayerMethod,
     /// The files of its checkout; what was laid over them then is in the record.
     source: SourceTree,
@@ -74,16 +73,8 @@ pub(crate) struct Environment {
     _lease: Vec<Lease>,
 }
 
-#[derive(Debug)]
-struct EnvironmentRoot {
-    layers: Vec<PathBuf>,
-    image: UsedImage,
-}
-
-pub(crate) struct PlaceLease {
-    _folders: Vec<Lease>,
-    _image: Option<UsedImage>,
-}
+/// As long as it lives, what a place is made of stays.
+pub(crate) type PlaceLease = (Vec<Lease>, Option<UsedImage>);
 
 pub(crate) enum Preparation {
     Ready(Arc<Environment>),
@@ -104,7 +95,7 @@ impl Environments {
     ) -> Result<Self, EffectError> {
         let images = Images::new(&workspaces, &settings)?;
         // What was tried there, and what services wrote, by a server that was killed.
-        crate::job::remove(&workspaces.layers()).await?;
+        remove(&workspaces.layers()).await?;
         let method = match sandbox.check_layers(&workspaces.layers()).await {
             Ok(()) => LayerMethod::Overlay,
             Err(error) => {
@@ -115,10 +106,7 @@ impl Environments {
             }
         };
         let all = workspaces.all_environments();
-        let cleared = crate::job::blocking(move || shelf::clear_leftovers(&all)).await;
-        if let Err(trouble) = cleared {
-            tracing::warn!("half environments are left: {}", trouble.message);
-        }
+        blocking(move || shelf::clear_leftovers(&all)).await?;
         let inner = EnvironmentsInner {
             sandbox,
             workspaces,
@@ -126,7 +114,7 @@ impl Environments {
             method,
             images,
             alone: Mutex::default(),
-            leased: Arc::default(),
+            leased: Mutex::default(),
         };
         Ok(Self { inner: Arc::new(inner), progress: ProgressReporter::default() })
     }
@@ -181,8 +169,7 @@ impl Environments {
         let mut folders: Vec<&Path> =
             layers.filter_map(|layer| layer.parent()).filter(|folder| folder.is_dir()).collect();
         folders.dedup();
-        let folders = folders.into_iter().map(|folder| self.lease(folder)).collect();
-        Ok(PlaceLease { _folders: folders, _image: image })
+        Ok((folders.into_iter().map(|folder| self.lease(folder)).collect(), image))
     }
 
     fn alone(&self, folder: PathBuf) -> Arc<AsyncMutex<()>> {
@@ -193,11 +180,6 @@ impl Environments {
 }
 
 impl Environment {
-    /// What its checkout, its setup and, for tests, its repository of one commit are seen as.
-    fn tree_layers(&self, with: TreePurpose) -> Vec<PathBuf> {
-        tree_layers(&self.folder, self.method, with)
-    }
-
     /// Whether it is the same for these files: where its setup made something of the sources, only these are as good.
     pub(crate) fn is_good_for(&self, source: &SourceTree, laid: &[PathBuf]) -> bool {
         let is_same =
@@ -223,6 +205,7 @@ impl Environment {
     }
 }
 
+/// What its checkout, its setup and, for tests, its repository of one commit are seen as.
 fn tree_layers(folder: &Path, method: LayerMethod, with: TreePurpose) -> Vec<PathBuf> {
     let [setup, repository, checkout] = ["tree", "repository", "checkout"].map(|name| folder.join(name));
     match (method, with) {

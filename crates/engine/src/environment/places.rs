@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Environment, EnvironmentRequest, TreePurpose};
+use super::{Environment, EnvironmentRequest, TreePurpose, tree_layers};
 use crate::place::folder::{LayerMethod, LayeredFolder};
 use crate::place::{EnvironmentPlace, HOME, PlaceRoot, RECORD, ROOT, TREE};
 use journeyman_environment::EnvironmentPlan;
@@ -30,15 +30,17 @@ impl Environment {
         (folder, inside): (&Path, &Path),
         with: TreePurpose,
     ) -> std::io::Result<(EnvironmentPlace, Vec<PathBuf>)> {
-        let mut tree = LayeredFolder::make(&folder.join(TREE), &self.tree_layers(with), self.method)?;
+        let layers = tree_layers(&self.folder, self.method, with);
+        let mut tree = LayeredFolder::make(&folder.join(TREE), &layers, self.method)?;
         let mut paths = source.difference(&self.source);
         paths.extend(laid.iter().chain(&self.record.laid).cloned());
         paths.sort();
         paths.dedup();
         tree.lay(&paths, source)?;
-        let root = self.root.as_ref().map(|root| {
-            let made = LayeredFolder::make(&folder.join(ROOT), &root.layers, LayerMethod::Overlay);
-            made.map(|folder| PlaceRoot { folder, of: root.image.facts() })
+        let root = self.image.as_ref().map(|image| {
+            let layers = [self.folder.join(ROOT), image.root().to_owned()];
+            let made = LayeredFolder::make(&folder.join(ROOT), &layers, LayerMethod::Overlay);
+            made.map(|folder| PlaceRoot { folder, of: image.facts() })
         });
         let (root, installed) = (root.transpose()?, self.record.installed.clone());
         let place =

@@ -8,9 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::origin_of_files::made_of_sources;
-use super::record::EnvironmentRecord;
 use super::setup::FinishedSetup;
-use super::shelf::{HALF, set_aside};
+use super::shelf::{EnvironmentRecord, HALF, set_aside};
 use super::{Environment, EnvironmentRequest, Environments, INSIDE, Preparation};
 use crate::effect_error::{disk, soon};
 use crate::job::blocking;

@@ -4,58 +4,85 @@
 use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use super::record::EnvironmentRecord;
-use super::{Environment, EnvironmentRequest, EnvironmentRoot, Environments, TreePurpose, tree_layers};
+use serde::{Deserialize, Serialize};
+
+use super::{Environment, EnvironmentRequest, Environments, TreePurpose, tree_layers};
 use crate::effect_error::disk;
 use crate::job::blocking;
 use crate::place::{HOME, ROOT, layers_of_place};
-use journeyman_order::{EffectError, RepositoryName};
-use journeyman_workspace::remove_all;
+use journeyman_order::network::NetworkRecord;
+use journeyman_order::test_run::CommandRun;
+use journeyman_order::{CommitSha, EffectError, RepositoryName};
+use journeyman_workspace::{remove_all, write_whole};
 
 /// How folders are called that are half of an environment, or were one; what is left of a server that was killed.
 pub(super) const HALF: &str = "half-";
 const GONE: &str = "gone-";
 const USED: &str = "used";
+const RECORD: &str = "environment.json";
 
-/// As long as it lives, an environment is not taken away.
-#[derive(Debug)]
-pub(crate) struct Lease {
-    folder: PathBuf,
-    leased: Arc<Mutex<HashMap<PathBuf, usize>>>,
+/// What is known of a kept environment, in a file beside its layers. It is written last: what has none is half of one.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct EnvironmentRecord {
+    pub(super) commit: CommitSha,
+    pub(super) laid: Vec<PathBuf>,
+    /// None where there was nothing to install.
+    pub(super) setup: Option<CommandRun>,
+    #[serde(default)]
+    pub(super) steps: Vec<CommandRun>,
+    pub(super) output: Option<String>,
+    pub(super) network: Option<NetworkRecord>,
+    /// What shows that the setup made something of the sources; none: it is as good for others.
+    pub(super) is_of_sources: Option<String>,
+    /// Paths that the setup made, those that lie in another left out.
+    pub(super) installed: Vec<String>,
+    /// The environments whose homes lie below this one's, the uppermost first, by their folders' names.
+    pub(super) home_below: Vec<String>,
+    /// The image, by digest; none: the machine's own system.
+    #[serde(default)]
+    pub(super) image: Option<String>,
+    pub(super) bytes: u64,
 }
 
-impl Drop for Lease {
-    fn drop(&mut self) {
-        let mut leased = self.leased.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = leased.get_mut(&self.folder) {
-            *count -= 1;
-            if *count == 0 {
-                leased.remove(&self.folder);
-            }
-        }
+impl EnvironmentRecord {
+    /// One that cannot be read is none.
+    pub(super) fn read(folder: &Path) -> Option<Self> {
+        serde_json::from_slice(&std::fs::read(folder.join(RECORD)).ok()?).ok()
+    }
+
+    pub(super) fn write(&self, folder: &Path) -> io::Result<()> {
+        write_whole(&folder.join(RECORD), &serde_json::to_vec(self)?)
     }
 }
 
+/// As long as it lives, an environment is not taken away.
+pub(crate) type Lease = Arc<()>;
+
 /// Gives an environment another name, under which nobody looks for it. Whoever has it mounted keeps it until the next start.
-pub(super) fn set_aside(folder: &Path) -> io::Result<()> {
+pub(super) fn set_aside(folder: &Path) -> io::Result<PathBuf> {
     let away = folder.with_file_name(format!("{GONE}{}", uuid::Uuid::new_v4().simple()));
     match std::fs::rename(folder, &away) {
-        Ok(()) => EnvironmentRecord::forget(&away),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(away),
     }
 }
 
 impl Environments {
     pub(super) fn lease(&self, folder: &Path) -> Lease {
-        let mut leased = self.inner.leased.lock().unwrap_or_else(PoisonError::into_inner);
-        *leased.entry(folder.to_owned()).or_default() += 1;
+        let mut leased = self.leased();
         // An error makes it look older than it is, and that is all.
         let _ = std::fs::write(folder.join(USED), "");
-        Lease { folder: folder.to_owned(), leased: Arc::clone(&self.inner.leased) }
+        Arc::clone(leased.entry(folder.to_owned()).or_default())
+    }
+
+    /// Those that somebody holds.
+    fn leased(&self) -> MutexGuard<'_, HashMap<PathBuf, Lease>> {
+        let mut leased = self.inner.leased.lock().unwrap_or_else(PoisonError::into_inner);
+        leased.retain(|_, lease| Arc::strong_count(lease) > 1);
+        leased
     }
 
     /// The kept environment of this name, if it fits these files. One that cannot be opened is discarded.
@@ -96,13 +123,13 @@ impl Environments {
         is_kept: bool,
     ) -> Result<Option<Environment>, EffectError> {
         let shared = self.inner.workspaces.environments(repository);
-        let below: Vec<PathBuf> = record.home_below.iter().map(|name| shared.join(name)).collect();
-        let lease: Vec<Lease> =
-            std::iter::once(&folder).chain(&below).map(|folder| self.lease(folder)).collect();
-        if !below.iter().all(|below| below.join("home").is_dir()) {
+        let below = record.home_below.iter().map(|name| shared.join(name));
+        let folders: Vec<PathBuf> = std::iter::once(folder.clone()).chain(below).collect();
+        let lease: Vec<Lease> = folders.iter().map(|folder| self.lease(folder)).collect();
+        let home_layers: Vec<PathBuf> = folders.iter().map(|folder| folder.join(HOME)).collect();
+        if !home_layers.iter().all(|layer| layer.is_dir()) {
             return Ok(None);
         }
-        let home_layers = std::iter::once(&folder).chain(&below).map(|folder| folder.join("home")).collect();
         let (workspaces, repository, commit) =
             (self.inner.workspaces.clone(), repository.clone(), record.commit.clone());
         // Of a repository that was made anew, the commit may be gone.
@@ -110,32 +137,25 @@ impl Environments {
             return Ok(None);
         };
         let method = self.inner.method;
-        let root = match &record.image {
-            Some(name) => {
-                let image = self.image(name).await?;
-                let layers = vec![folder.join(ROOT), image.root().to_owned()];
-                Some(EnvironmentRoot { layers, image })
-            }
+        let image = match &record.image {
+            Some(name) => Some(self.image(name).await?),
             None => None,
         };
-        Ok(Some(Environment { folder, record, home_layers, root, method, source, is_kept, _lease: lease }))
+        Ok(Some(Environment { folder, record, home_layers, image, method, source, is_kept, _lease: lease }))
     }
 
     pub(super) fn nearest(&self, ask: &EnvironmentRequest) -> Option<(String, EnvironmentRecord)> {
         let shelf = self.inner.workspaces.environments(&ask.repository);
-        let mut kept = environments_in(&shelf);
-        kept.sort_by_key(|(used, ..)| *used);
-        let (_, name, record) = kept.pop()?;
-        Some((name, record))
+        let (_, folder, record) = environments_in(std::iter::once(shelf)).pop()?;
+        Some((folder.file_name()?.to_str()?.to_owned(), record))
     }
 
     /// Takes away the oldest that nobody uses, until what is kept is small enough.
     pub(super) async fn tidy(&self) -> Result<(), EffectError> {
         let (all, most) = (self.inner.workspaces.all_environments(), self.inner.settings.keep);
-        let leased: BTreeSet<PathBuf> =
-            self.inner.leased.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect();
-        let (orders, leases) = (self.inner.workspaces.orders(), Arc::clone(&self.inner.leased));
-        let kept = blocking(move || all_environments_in(&all)).await?;
+        let mut needed: BTreeSet<PathBuf> = self.leased().keys().cloned().collect();
+        let (own, orders) = (self.clone(), self.inner.workspaces.orders());
+        let kept = blocking(move || environments_in(shelves(&all))).await?;
         let of_environments: u64 = kept.iter().map(|(_, _, record)| record.bytes).sum();
         let mut of_images = self.inner.images.bytes();
         if of_environments.saturating_add(of_images) > most {
@@ -146,15 +166,8 @@ impl Environments {
         }
         let left = blocking(move || {
             let mut total = of_environments.saturating_add(of_images);
-            let mut needed = leased;
             // What an agent's work tree is made of is not taken away before it; an image that is pulled again by its digest.
-            needed.extend(
-                std::fs::read_dir(orders)
-                    .into_iter()
-                    .flatten()
-                    .flatten()
-                    .flat_map(|order| layers_of_place(&order.path())),
-            );
+            needed.extend(entries(&orders).flat_map(|order| layers_of_place(&order)));
             for (_, folder, record) in &kept {
                 if needed.contains(folder) {
                     let shelf = folder.parent().unwrap_or(folder);
@@ -171,18 +184,16 @@ impl Environments {
                     continue;
                 }
                 // Whoever takes it at this moment has it, or finds nothing.
-                let leased = leases.lock().unwrap_or_else(PoisonError::into_inner);
+                let leased = own.leased();
                 if leased.contains_key(folder) {
                     continue;
                 }
-                let away = folder.with_file_name(format!("{GONE}{}", uuid::Uuid::new_v4().simple()));
-                std::fs::rename(folder, &away)?;
+                gone.push(set_aside(folder)?);
                 drop(leased);
                 tracing::info!(
                     "the environment {} was not used for long, and is taken away",
                     folder.display()
                 );
-                gone.push(away);
                 total = total.saturating_sub(record.bytes);
             }
             gone.iter().try_for_each(|away| remove_all(away)).map_err(std::io::Error::other)?;
@@ -197,40 +208,36 @@ impl Environments {
     }
 }
 
-fn all_environments_in(all: &Path) -> Vec<(SystemTime, PathBuf, EnvironmentRecord)> {
-    let folders = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let shelves = folders(all).flat_map(|owner| folders(&owner.path())).map(|shelf| shelf.path());
-    let mut kept: Vec<_> = shelves
-        .flat_map(|shelf| {
-            let own = environments_in(&shelf);
-            own.into_iter().map(move |(used, name, record)| (used, shelf.join(name), record))
-        })
-        .collect();
-    kept.sort_by_key(|(used, ..)| *used);
-    kept
+fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
+}
+
+fn shelves(all: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    entries(all).flat_map(|owner| entries(&owner))
+}
+
+fn is_leftover(folder: &Path) -> bool {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with(HALF) || name.starts_with(GONE)
 }
 
 /// What a server left that was killed while it made or removed one.
 pub(super) fn clear_leftovers(all: &Path) {
-    let folders = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
-    for shelf in folders(all).flat_map(|owner| folders(&owner.path())) {
-        for left in folders(&shelf.path()) {
-            let name = left.file_name();
-            let name = name.to_string_lossy();
-            if name.starts_with(HALF) || name.starts_with(GONE) {
-                // What stays is tried again by the next server.
-                let _ = remove_all(&left.path());
-            }
-        }
+    for left in shelves(all).flat_map(|shelf| entries(&shelf)).filter(|folder| is_leftover(folder)) {
+        // What stays is tried again by the next server.
+        let _ = remove_all(&left);
     }
 }
 
-fn environments_in(shelf: &Path) -> Vec<(SystemTime, String, EnvironmentRecord)> {
-    let entries = std::fs::read_dir(shelf).into_iter().flatten().flatten();
-    let known = entries.filter_map(|entry| {
-        let record = EnvironmentRecord::read(&entry.path())?;
-        let used = std::fs::metadata(entry.path().join(USED)).and_then(|found| found.modified());
-        Some((used.unwrap_or(SystemTime::UNIX_EPOCH), entry.file_name().into_string().ok()?, record))
+/// The environments that are kept there, with when they were used last, the latest at the end.
+fn environments_in(shelves: impl Iterator<Item = PathBuf>) -> Vec<(SystemTime, PathBuf, EnvironmentRecord)> {
+    let folders = shelves.flat_map(|shelf| entries(&shelf)).filter(|folder| !is_leftover(folder));
+    let known = folders.filter_map(|folder| {
+        let record = EnvironmentRecord::read(&folder)?;
+        let used = std::fs::metadata(folder.join(USED)).and_then(|found| found.modified());
+        Some((used.unwrap_or(SystemTime::UNIX_EPOCH), folder, record))
     });
-    known.collect()
+    let mut kept: Vec<_> = known.collect();
+    kept.sort_by_key(|(used, ..)| *used);
+    kept
 }

@@ -4,13 +4,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
 
 use super::Environments;
-use super::mirrors;
 use crate::effect_error::{disk, soon};
 use crate::host_tools;
 use crate::job::{blocking, remove, short_job};
@@ -22,7 +21,9 @@ use journeyman_image::{
     ImageDigest, ImageError, ImageFault, ImageReference, ImageRoot, ImageSettings, ImageStore,
 };
 use journeyman_order::environment_report::EnvironmentProblem;
-use journeyman_order::{EffectError, Exit, PinnedImages, RepositorySettings, TestingSettings};
+use journeyman_order::{
+    EffectError, Exit, PackageRegistry, PinnedImages, RegistryKind, RepositorySettings, TestingSettings,
+};
 use journeyman_sandbox::{CollectedOutput, Job, ProgramOwner, RootTrial, SandboxError};
 use journeyman_workspace::{SourceTree, Workspaces};
 
@@ -31,15 +32,27 @@ const YOUNG: Duration = Duration::from_secs(3_600);
 /// Of a program that says its version.
 const LONGEST_ANSWER: Duration = Duration::from_secs(10);
 
+/// Lockfiles whose packages have addresses of their own, with what installs from a mirror all the same.
+const WITH_ADDRESSES: [(&str, &str); 2] = [
+    (
+        "uv.lock",
+        "uv export --frozen --no-emit-project -o ~/locked.txt && uv venv && uv pip install -r ~/locked.txt",
+    ),
+    ("pdm.lock", "pdm export -f requirements -o ~/locked.txt && pip install -r ~/locked.txt"),
+];
+const PUBLIC_FILES: &str = "https://files.pythonhosted.org/";
+
 /// The images of this server.
 #[derive(Debug)]
 pub(super) struct Images {
-    store: ImageStore,
+    pub(super) store: ImageStore,
     /// Where programs are tried.
     folder: PathBuf,
     /// What programs in images said of their versions, by image and name; none: they said nothing.
-    versions: Mutex<BTreeMap<(String, String), Option<String>>>,
+    versions: Mutex<ImageVersions>,
 }
+
+type ImageVersions = BTreeMap<(String, String), Option<String>>;
 
 /// An image that stays as long as this.
 #[derive(Debug, Clone)]
@@ -114,9 +127,8 @@ impl Images {
         Ok(())
     }
 
-    /// Bytes of all that are here.
-    pub(super) fn bytes(&self) -> u64 {
-        self.store.bytes()
+    fn versions(&self) -> MutexGuard<'_, ImageVersions> {
+        self.versions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -139,7 +151,11 @@ impl Environments {
         }
         // Of what was only found, the rest is a guess less; of what somebody wrote, half an environment.
         if let Some(file) = &plan.cut_setup {
-            return Err(too_many_commands(file));
+            return Err(PlanFault::Problem(EnvironmentProblem {
+                what: format!("The setup of {file} has more than {MOST_COMMANDS} commands"),
+                line: None,
+                remedy: "Put them into a script and name that as the setup, or join some of them.".to_owned(),
+            }));
         }
         for service in &mut plan.services {
             let pinned = self.pinned(&service.image, known).await?;
@@ -156,7 +172,7 @@ impl Environments {
         image: Option<&str>,
     ) -> Result<EnvironmentPlan, PlanFault> {
         let image = match image {
-            Some(name) => Some(self.used_image(name).await?),
+            Some(name) => Some(self.image(name).await?),
             None => None,
         };
         let (own, runtime) = (self.clone(), Handle::current());
@@ -174,18 +190,14 @@ impl Environments {
                     plan(&HostTools::new(&|program| image.root.has_program(program), &version))
                 }
             };
-            planned.notes.extend(mirrors::past_mirror(&own.inner.settings, &source));
+            planned.notes.extend(past_mirror(&own.inner.settings, &source));
             planned
         });
         Ok(planned.await?)
     }
 
     /// The image of this name, here and whole.
-    pub(crate) async fn image(&self, name: &str) -> Result<UsedImage, EffectError> {
-        Ok(self.used_image(name).await?)
-    }
-
-    async fn used_image(&self, name: &str) -> Result<UsedImage, PlanFault> {
+    pub(super) async fn image(&self, name: &str) -> Result<UsedImage, PlanFault> {
         let reference = reference(name)?;
         let store = &self.inner.images.store;
         let fault = |error| fault(name, &error);
@@ -225,8 +237,7 @@ impl Environments {
             return None;
         }
         let key = (image.name.clone(), program.to_owned());
-        let versions = || self.inner.images.versions.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = versions().get(&key) {
+        if let Some(known) = self.inner.images.versions().get(&key) {
             return known.clone();
         }
         let command = std::iter::once(&program).chain(version_arguments(program));
@@ -236,7 +247,7 @@ impl Environments {
             Err(trouble.message)
         });
         let said = said.ok();
-        versions().insert(key, said.clone());
+        self.inner.images.versions().insert(key, said.clone());
         said
     }
 
@@ -252,12 +263,11 @@ impl Environments {
         }
         let trial = self.inner.sandbox.root_trial(program)?;
         let key = (image.name.clone(), format!("{:?}", trial.program));
-        let known = || self.inner.images.versions.lock().unwrap_or_else(PoisonError::into_inner);
-        if known().get(&key).is_some_and(Option::is_some) {
+        if self.inner.images.versions().get(&key).is_some_and(Option::is_some) {
             return Ok(None);
         }
         let tried = self.tried_in(&image, trial).await?;
-        known().insert(key, tried.clone().ok());
+        self.inner.images.versions().insert(key, tried.clone().ok());
         Ok(tried.err())
     }
 
@@ -305,6 +315,21 @@ impl Environments {
     }
 }
 
+/// What is to be said of a lockfile that leads past the mirror that the settings have.
+fn past_mirror(settings: &TestingSettings, source: &SourceTree) -> Option<String> {
+    let is_mirror = |registry: &&PackageRegistry| registry.kind == RegistryKind::Pip && registry.mirror;
+    let mirror = settings.registries.iter().find(is_mirror)?;
+    let has_addresses = |file: &str| {
+        source.read(file).is_some_and(|text| String::from_utf8_lossy(&text).contains(PUBLIC_FILES))
+    };
+    let (file, instead) = WITH_ADDRESSES.into_iter().find(|(file, _)| has_addresses(file))?;
+    Some(format!(
+        "{file} has addresses at files.pythonhosted.org, which lead past the mirror registries.{}; \
+         where that host cannot be reached, `setup` may be: {instead}",
+        mirror.name
+    ))
+}
+
 fn reference(name: &str) -> Result<ImageReference, PlanFault> {
     name.parse().map_err(|error: journeyman_image::InvalidImageReference| {
         problem(name, Some(error.to_string()), CHANGE)
@@ -318,14 +343,6 @@ const CHANGE: &str =
 fn problem(name: &str, line: Option<String>, remedy: &str) -> PlanFault {
     let what = format!("The image `{name}` cannot be used");
     PlanFault::Problem(EnvironmentProblem { what, line, remedy: remedy.to_owned() })
-}
-
-fn too_many_commands(file: &str) -> PlanFault {
-    PlanFault::Problem(EnvironmentProblem {
-        what: format!("The setup of {file} has more than {MOST_COMMANDS} commands"),
-        line: None,
-        remedy: "Put them into a script and name that as the setup, or join some of them.".to_owned(),
-    })
 }
 
 /// What can pass is tried again; the rest is for a person.

@@ -5,8 +5,6 @@
 //! Only a commit of the default branch makes what is shared. What a change installs stays in its order's own folder.
 
 mod images;
-mod key;
-mod mirrors;
 mod origin_of_files;
 mod places;
 mod prepare;

@@ -11,13 +11,14 @@ use super::origin_of_files::made_of_sources;
 use super::setup::FinishedSetup;
 use super::shelf::{EnvironmentRecord, HALF, set_aside};
 use super::{Environment, EnvironmentRequest, Environments, INSIDE, Preparation};
+use crate::command::FinishedCommand;
 use crate::effect_error::{disk, soon};
-use crate::job::blocking;
+use crate::job::{blocking, remove};
 use crate::place::EnvironmentPlace;
 use crate::place::folder::{LayerMethod, LayeredFolder};
 use crate::place::{HOME, MADE, PlaceRoot, RECORD, ROOT, TREE};
 use journeyman_order::EffectError;
-use journeyman_order::bounds::{LONGEST_TAIL, MOST_LOOKED_AT};
+use journeyman_order::bounds::MOST_LOOKED_AT;
 use journeyman_sandbox::MOST_LAYERS;
 use journeyman_workspace::SourceTree;
 
@@ -61,16 +62,12 @@ impl Environments {
             remove(&half).await?;
             made = Box::pin(self.make_half(ask, &half, Vec::new())).await;
         }
-        let record = match made {
-            Ok(Ok(record)) => record,
-            Ok(Err(failed)) => {
-                remove(&half).await?;
-                return Ok(Preparation::Failed(failed));
-            }
-            Err(trouble) => {
-                remove(&half).await?;
-                return Err(trouble);
-            }
+        if !matches!(made, Ok(Ok(_))) {
+            remove(&half).await?;
+        }
+        let record = match made? {
+            Ok(record) => record,
+            Err(failed) => return Ok(Preparation::Failed(failed)),
         };
         // What is good for some sources alone takes nobody's place, and nobody takes its own: it may be in use.
         let there = shelf.join(&name);
@@ -100,7 +97,7 @@ impl Environments {
         ask: &EnvironmentRequest,
         half: &Path,
         below: Vec<String>,
-    ) -> Result<Result<EnvironmentRecord, Box<crate::command::FinishedCommand>>, EffectError> {
+    ) -> Result<Result<EnvironmentRecord, Box<FinishedCommand>>, EffectError> {
         let checkout = half.join("checkout");
         let (workspaces, repository, commit, into) =
             (self.inner.workspaces.clone(), ask.repository.clone(), ask.commit.clone(), checkout.clone());
@@ -157,28 +154,24 @@ impl Environments {
             let of = image.facts();
             place.root = Some(PlaceRoot { folder: folder(ROOT, &[image.root().to_owned()])?, of });
         }
+        let FinishedSetup { run, steps, output, network } =
+            match Box::pin(self.run_setup(ask, &place)).await? {
+                Ok(finished) => finished,
+                Err(failed) => return Ok(Err(failed)),
+            };
         let mut record = EnvironmentRecord {
             commit: ask.commit.clone(),
             laid: ask.laid.clone(),
-            setup: None,
-            steps: Vec::new(),
-            output: None,
-            network: None,
+            setup: run,
+            steps,
+            output,
+            network,
             is_of_sources: None,
             installed: Vec::new(),
             home_below: below,
             image: ask.plan.image.clone(),
             bytes: 0,
         };
-        match Box::pin(self.run_setup(ask, &place)).await? {
-            Err(failed) => return Ok(Err(failed)),
-            Ok(None) => {}
-            Ok(Some(FinishedSetup { run, steps, output, network })) => {
-                let from = output.floor_char_boundary(output.len().saturating_sub(LONGEST_TAIL));
-                record.output = output.get(from..).map(str::to_owned);
-                (record.setup, record.steps, record.network) = (Some(run), steps, network);
-            }
-        }
         let (source, plan) = (ask.source.clone(), ask.plan.clone());
         let seen_tree = ask.inside.join(TREE).display().to_string();
         let (half, ask_inside, made) = (half.to_owned(), ask.inside.clone(), made.clone());
@@ -191,10 +184,9 @@ impl Environments {
             let changed = place.tree.differing(&source)?;
             place.tree.lay(&changed, &source)?;
             place.tree.clear(&[PathBuf::from(".git")])?;
-            record.is_of_sources = match record.setup {
-                Some(_) => made_of_sources(&place.tree, &place.home, &plan, &source, &seen_tree)?,
-                None => None,
-            };
+            if record.setup.is_some() {
+                record.is_of_sources = made_of_sources(&place.tree, &place.home, &plan, &source, &seen_tree)?;
+            }
             let written = place.tree.walk_written(&|path| source.has_folder(path))?;
             let is_installed = |path: &&PathBuf| !source.has(path) && record.setup.is_some();
             let installed = written.iter().filter(is_installed).filter_map(|path| path.to_str());
@@ -303,8 +295,4 @@ fn clear_compiled_python(tree: &LayeredFolder, source: &SourceTree) -> std::io::
     let written = tree.walk_written(&|path| !is_cache(path) && source.has_folder(path))?;
     let caches: Vec<PathBuf> = written.into_iter().filter(|path| is_cache(path)).collect();
     tree.clear(&caches)
-}
-
-async fn remove(place: &Path) -> Result<(), EffectError> {
-    crate::job::remove(place).await
 }

@@ -15,7 +15,7 @@ use crate::progress::EnvironmentProgress;
 use journeyman_environment::PlannedService;
 use journeyman_order::bounds::MOST_PRINTED;
 use journeyman_order::{EffectError, Exit};
-use journeyman_sandbox::{Job, JobResult, ProgramOwner, RootTrial, SandboxError, SharedNetwork, Sink};
+use journeyman_sandbox::{Job, ProgramOwner, RootTrial, SharedNetwork, Sink};
 use journeyman_workspace::remove_all;
 
 /// A service that cannot be used by then is given up.
@@ -87,7 +87,8 @@ impl Drop for RunningService {
 enum ServiceState {
     Starting,
     Ready,
-    Ended(Result<Exit, String>, String),
+    /// With the end of what it said.
+    Ended(Exit, String),
 }
 
 impl std::fmt::Display for ServiceFailure {
@@ -116,12 +117,9 @@ impl Environments {
         for service in services {
             let image = self.image(&service.image).await?;
             if image.command().len() < 2 {
+                let (name, exit) = (service.name.clone(), Some(Exit::Code(127)));
                 let said = format!("the image {} names no program to start", service.image);
-                return Ok(Err(ServiceFailure {
-                    name: service.name.clone(),
-                    exit: Some(Exit::Code(127)),
-                    said,
-                }));
+                return Ok(Err(ServiceFailure { name, exit, said }));
             }
             self.progress.tell(EnvironmentProgress::ServiceBegan { name: service.name.clone() });
             running.push(self.start_service(service, image, &network, lifetime)?);
@@ -131,7 +129,7 @@ impl Environments {
             let failed = match tokio::time::timeout(READY_AFTER, is_told).await {
                 Ok(Ok(told)) => failure(&service.name, &told),
                 Ok(Err(_)) => {
-                    failure(&service.name, &ServiceState::Ended(Err("it is gone".to_owned()), String::new()))
+                    failure(&service.name, &ServiceState::Ended(Exit::Code(-1), "it is gone".to_owned()))
                 }
                 Err(_) => {
                     let said = "its `ready` command did not succeed".to_owned();
@@ -169,8 +167,14 @@ impl Environments {
         let sandbox = self.inner.sandbox.clone();
         let task = tokio::spawn(async move {
             let mut sink = ServiceOutput { word, tell, line: Vec::new(), tail: Vec::new() };
-            let ended = sandbox.run(job, &mut sink).await;
-            sink.ended(ended);
+            let ended = match sandbox.run(job, &mut sink).await {
+                Ok(ended) => {
+                    ServiceState::Ended(ended.exit, String::from_utf8_lossy(&sink.tail).into_owned())
+                }
+                Err(error) => ServiceState::Ended(Exit::Code(-1), error.to_string()),
+            };
+            // Nobody waits for it any more, once it was ready.
+            let _ = sink.tell.send(ended);
             drop(image);
         });
         Ok(RunningService { name: service.name.clone(), state, folder: place, task })
@@ -178,14 +182,10 @@ impl Environments {
 }
 
 fn failure(name: &str, state: &ServiceState) -> Option<ServiceFailure> {
-    let name = name.to_owned();
     match state {
         ServiceState::Starting | ServiceState::Ready => None,
-        ServiceState::Ended(Ok(exit), said) => {
-            Some(ServiceFailure { name, exit: Some(*exit), said: said.clone() })
-        }
-        ServiceState::Ended(Err(error), _) => {
-            Some(ServiceFailure { name, exit: Some(Exit::Code(-1)), said: error.clone() })
+        ServiceState::Ended(exit, said) => {
+            Some(ServiceFailure { name: name.to_owned(), exit: Some(*exit), said: said.clone() })
         }
     }
 }
@@ -202,13 +202,6 @@ impl ServiceOutput {
         self.tail.extend_from_slice(bytes);
         let excess = self.tail.len().saturating_sub(MOST_TAIL);
         self.tail.drain(..excess);
-    }
-
-    fn ended(self, ended: Result<JobResult, SandboxError>) {
-        let said = String::from_utf8_lossy(&self.tail).into_owned();
-        let ended = ended.map(|ended| ended.exit).map_err(|error| error.to_string());
-        // Nobody waits for it any more, once it was ready.
-        let _ = self.tell.send(ServiceState::Ended(ended, said));
     }
 }
 

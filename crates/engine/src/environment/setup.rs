@@ -11,6 +11,7 @@ use crate::command::{CommandOptions, FinishedCommand, for_setup, is_good, run_co
 use crate::place::EnvironmentPlace;
 use crate::progress::EnvironmentProgress;
 use journeyman_environment::SetupNetwork;
+use journeyman_order::bounds::LONGEST_TAIL;
 use journeyman_order::network::NetworkRecord;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{EffectError, Exit};
@@ -18,21 +19,24 @@ use journeyman_order::{EffectError, Exit};
 /// The last command has a chance, however little time the others left.
 const LEAST: Duration = Duration::from_secs(1);
 
+#[derive(Default)]
 pub(super) struct FinishedSetup {
-    pub(super) run: CommandRun,
+    /// None where there is nothing to install.
+    pub(super) run: Option<CommandRun>,
     pub(super) steps: Vec<CommandRun>,
-    pub(super) output: String,
+    /// The end of what it printed.
+    pub(super) output: Option<String>,
     pub(super) network: Option<NetworkRecord>,
 }
 
 impl Environments {
-    /// None where there is nothing to install. An error inside is the command that failed.
+    /// An error inside is the command that failed.
     pub(super) async fn run_setup(
         &self,
         ask: &EnvironmentRequest,
         place: &EnvironmentPlace,
-    ) -> Result<Result<Option<FinishedSetup>, Box<FinishedCommand>>, EffectError> {
-        let Some(whole) = ask.plan.setup_command() else { return Ok(Ok(None)) };
+    ) -> Result<Result<FinishedSetup, Box<FinishedCommand>>, EffectError> {
+        let Some(whole) = ask.plan.setup_command() else { return Ok(Ok(FinishedSetup::default())) };
         let (begun, limit) = (Instant::now(), self.inner.settings.setup_time);
         let (mut steps, mut output, mut network) = (Vec::new(), String::new(), None);
         // They may reach what the setup may: both are of the same settings, and both end with it.
@@ -79,8 +83,9 @@ impl Environments {
             network = NetworkRecord::joined(network, ended.network);
             steps.push(ended.run);
         }
-        let run = as_one(whole, &steps);
-        Ok(Ok(Some(FinishedSetup { run, steps, output, network })))
+        let from = output.floor_char_boundary(output.len().saturating_sub(LONGEST_TAIL));
+        let (run, output) = (Some(as_one(whole, &steps)), Some(output.split_off(from)));
+        Ok(Ok(FinishedSetup { run, steps, output, network }))
     }
 }
 

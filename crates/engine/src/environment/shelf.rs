@@ -157,12 +157,12 @@ impl Environments {
         let (own, orders) = (self.clone(), self.inner.workspaces.orders());
         let kept = blocking(move || environments_in(shelves(&all))).await?;
         let of_environments: u64 = kept.iter().map(|(_, _, record)| record.bytes).sum();
-        let mut of_images = self.inner.images.bytes();
+        let mut of_images = self.inner.images.store.bytes();
         if of_environments.saturating_add(of_images) > most {
             // Images that nobody's environment stands on go first: they are brought again by their digest.
             let images = kept.iter().filter_map(|(_, _, record)| record.image.clone()).collect();
             self.inner.images.remove_unused(&images).await?;
-            of_images = self.inner.images.bytes();
+            of_images = self.inner.images.store.bytes();
         }
         let left = blocking(move || {
             let mut total = of_environments.saturating_add(of_images);

@@ -135,9 +135,9 @@ impl CommitTester {
                 survey.setup_failure = Some(failed.output);
             }
             Preparation::Ready(environment) => {
-                survey.report.setup = environment.setup().cloned();
+                survey.report.setup = environment.record.setup.clone();
                 survey.report.kept = environment.is_kept;
-                survey.steps = environment.setup_steps().to_vec();
+                survey.steps = environment.record.steps.clone();
                 let lifetime = self.settings.test_time;
                 if let Err(failure) = self.environments.start_services(&ask.plan.services, lifetime).await? {
                     survey.report.problem = Some(of_service(&failure));

@@ -134,7 +134,10 @@ impl EffectContext {
                 }
                 Err(error) => return Err(error.into()),
             };
-            write_once(&folder.join(name), &content)?;
+            let path = folder.join(name);
+            let file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o444).open(&path);
+            let written = file.and_then(|mut file| file.write_all(&content));
+            written.map_err(|error| soon(format!("cannot write {}: {error}", path.display())))?;
         }
         place.mounts.push(readable(&folder));
         Ok(())
@@ -177,12 +180,6 @@ fn note(attachments: &[TaskAttachment], folder: Option<&Path>) -> Option<String>
         }
     }
     Some(text)
-}
-
-fn write_once(path: &Path, bytes: &[u8]) -> Result<(), EffectError> {
-    let file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o444).open(path);
-    let written = file.and_then(|mut file| file.write_all(bytes));
-    written.map_err(|error| soon(format!("cannot write {}: {error}", path.display())))
 }
 
 /// What it is by its bytes. A text has to be called one, too.

@@ -10,7 +10,6 @@ use journeyman_github::{
 use journeyman_order::bounds::MOST_NAMED;
 use journeyman_order::conversation::{CheckRunState, ChecksSnapshot, FailingJob};
 use journeyman_order::moves::AgentTask;
-use journeyman_order::next::OrderProjection;
 use journeyman_order::{CommitSha, EffectError, EffectOutcome};
 use journeyman_render::order_page;
 
@@ -21,7 +20,10 @@ impl EffectContext {
         let at = self.at().await?;
         let text = journeyman_render::check(&self.journal, &self.projection, head, state);
         // What can be asked for is asked for on the commit that took its place.
-        let buttons = if state == CheckRunState::Superseded { Vec::new() } else { buttons(&self.projection) };
+        let (shown, is_current) = (self.projection.surfaces(), state != CheckRunState::Superseded);
+        let retry = (is_current && shown.can_be_retried).then_some(CheckButton::Retry);
+        let approve = (is_current && shown.can_be_approved).then_some(CheckButton::Approve);
+        let buttons: Vec<CheckButton> = retry.into_iter().chain(approve).collect();
         let url = self.parts.settings.public_url.as_ref();
         let details = url.and_then(|url| url::Url::parse(&order_page(url, self.order)).ok());
         let details = details.as_ref();
@@ -124,11 +126,4 @@ impl EffectContext {
         tracing::info!(order = %self.order, asked = jobs.len(), begun, "jobs are to run once more");
         Ok(EffectOutcome::Done)
     }
-}
-
-fn buttons(projection: &OrderProjection) -> Vec<CheckButton> {
-    let shown = projection.surfaces();
-    let retry = shown.can_be_retried.then_some(CheckButton::Retry);
-    let approve = shown.can_be_approved.then_some(CheckButton::Approve);
-    retry.into_iter().chain(approve).collect()
 }

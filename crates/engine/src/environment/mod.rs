@@ -27,8 +27,6 @@ use crate::place::folder::LayerMethod;
 use crate::progress::{EnvironmentProgress, ProgressReporter};
 use images::Images;
 pub(crate) use images::{PlanFault, UsedImage};
-use journeyman_order::network::NetworkRecord;
-use journeyman_order::test_run::CommandRun;
 use journeyman_order::{EffectError, TestingSettings};
 use journeyman_sandbox::{IsolationMode, Sandbox};
 use journeyman_workspace::{SourceTree, Workspaces};
@@ -42,7 +40,7 @@ const INSIDE: &str = "/workspace";
 #[derive(Debug, Clone)]
 pub struct Environments {
     inner: Arc<EnvironmentsInner>,
-    progress: ProgressReporter,
+    pub(crate) progress: ProgressReporter,
 }
 
 #[derive(Debug)]
@@ -60,7 +58,7 @@ struct EnvironmentsInner {
 #[derive(Debug)]
 pub(crate) struct Environment {
     folder: PathBuf,
-    record: EnvironmentRecord,
+    pub(crate) record: EnvironmentRecord,
     home_layers: Vec<PathBuf>,
     /// None: the machine's own system.
     image: Option<UsedImage>,
@@ -122,10 +120,6 @@ impl Environments {
         Self { inner: Arc::clone(&self.inner), progress: ProgressReporter::to(sender) }
     }
 
-    pub(crate) fn progress(&self) -> &ProgressReporter {
-        &self.progress
-    }
-
     pub(crate) fn is_same(&self, one: &EnvironmentRequest, other: &EnvironmentRequest) -> bool {
         self.key(one, None) == self.key(other, None)
     }
@@ -185,21 +179,9 @@ impl Environment {
         self.record.is_of_sources.is_none() || is_same()
     }
 
-    pub(crate) fn setup(&self) -> Option<&CommandRun> {
-        self.record.setup.as_ref()
-    }
-
-    pub(crate) fn setup_steps(&self) -> &[CommandRun] {
-        &self.record.steps
-    }
-
     /// What its setup printed, where it ran now.
     pub(crate) fn printed(&self) -> &str {
         self.record.output.as_deref().filter(|_| !self.is_kept).unwrap_or_default()
-    }
-
-    pub(crate) fn network(&self) -> Option<&NetworkRecord> {
-        self.record.network.as_ref()
     }
 }
 

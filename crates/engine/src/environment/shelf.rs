@@ -26,25 +26,25 @@ const RECORD: &str = "environment.json";
 
 /// What is known of a kept environment, in a file beside its layers. It is written last: what has none is half of one.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct EnvironmentRecord {
-    pub(super) commit: CommitSha,
-    pub(super) laid: Vec<PathBuf>,
+pub(crate) struct EnvironmentRecord {
+    pub(crate) commit: CommitSha,
+    pub(crate) laid: Vec<PathBuf>,
     /// None where there was nothing to install.
-    pub(super) setup: Option<CommandRun>,
+    pub(crate) setup: Option<CommandRun>,
     #[serde(default)]
-    pub(super) steps: Vec<CommandRun>,
-    pub(super) output: Option<String>,
-    pub(super) network: Option<NetworkRecord>,
+    pub(crate) steps: Vec<CommandRun>,
+    pub(crate) output: Option<String>,
+    pub(crate) network: Option<NetworkRecord>,
     /// What shows that the setup made something of the sources; none: it is as good for others.
-    pub(super) is_of_sources: Option<String>,
+    pub(crate) is_of_sources: Option<String>,
     /// Paths that the setup made, those that lie in another left out.
-    pub(super) installed: Vec<String>,
+    pub(crate) installed: Vec<String>,
     /// The environments whose homes lie below this one's, the uppermost first, by their folders' names.
-    pub(super) home_below: Vec<String>,
+    pub(crate) home_below: Vec<String>,
     /// The image, by digest; none: the machine's own system.
     #[serde(default)]
-    pub(super) image: Option<String>,
-    pub(super) bytes: u64,
+    pub(crate) image: Option<String>,
+    pub(crate) bytes: u64,
 }
 
 impl EnvironmentRecord {

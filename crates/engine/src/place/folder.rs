@@ -320,30 +320,25 @@ fn seen(layer: &Path, path: &Path, folders: &mut HashMap<PathBuf, WrittenState>)
     let above = match folders.get(parent) {
         Some(known) => *known,
         None => {
-            let state = match seen(layer, parent, folders) {
-                WrittenState::Here => match fs::symlink_metadata(layer.join(parent)) {
-                    Ok(found) if found.is_dir() => WrittenState::Here,
-                    Ok(_) => WrittenState::Hidden,
-                    Err(_) => absent_in(layer, parent),
-                },
-                state @ (WrittenState::NotWritten | WrittenState::Hidden) => state,
-            };
+            let mut state = seen(layer, parent, folders);
+            if state == WrittenState::Here {
+                state = state_in(layer, parent, fs::Metadata::is_dir);
+            }
             folders.insert(parent.to_owned(), state);
             state
         }
     };
-    match above {
-        WrittenState::Here => match fs::symlink_metadata(layer.join(path)) {
-            Ok(found) if found.file_type().is_char_device() => WrittenState::Hidden,
-            Ok(_) => WrittenState::Here,
-            Err(_) => absent_in(layer, path),
-        },
-        state @ (WrittenState::NotWritten | WrittenState::Hidden) => state,
+    match above == WrittenState::Here {
+        true => state_in(layer, path, |found| !found.file_type().is_char_device()),
+        false => above,
     }
 }
 
-/// What is not in an opaque folder is nowhere.
-fn absent_in(layer: &Path, path: &Path) -> WrittenState {
+/// The state of a path whose folder is here. What is not in an opaque folder is nowhere.
+fn state_in(layer: &Path, path: &Path, is_here: fn(&fs::Metadata) -> bool) -> WrittenState {
+    if let Ok(found) = fs::symlink_metadata(layer.join(path)) {
+        return if is_here(&found) { WrittenState::Here } else { WrittenState::Hidden };
+    }
     let is_opaque = |folder: &Path| {
         let mut value = [0; 1];
         rustix::fs::lgetxattr(layer.join(folder), OPAQUE, &mut value)

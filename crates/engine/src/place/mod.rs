@@ -73,11 +73,13 @@ struct PlaceRecord {
     made: BTreeMap<PathBuf, String>,
 }
 
+fn record_in(folder: &Path) -> Option<PlaceRecord> {
+    serde_json::from_slice(&std::fs::read(folder.join(RECORD)).ok()?).ok()
+}
+
 /// The folders of the environments that the place in this folder is made of.
 pub(crate) fn layers_of_place(folder: &Path) -> Vec<PathBuf> {
-    let read =
-        || -> Option<PlaceRecord> { serde_json::from_slice(&std::fs::read(folder.join(RECORD)).ok()?).ok() };
-    let layers = read().into_iter().flat_map(|record| {
+    let layers = record_in(folder).into_iter().flat_map(|record| {
         let root = record.root.map(|(layers, _)| layers).unwrap_or_default();
         record.tree.into_iter().chain(record.home).chain(root)
     });
@@ -111,7 +113,7 @@ impl EnvironmentPlace {
 
     /// A place that lasts, as it was made; none where there is none, or what it is made of is gone.
     pub(crate) fn kept(folder: &Path, inside: &Path) -> Option<Self> {
-        let record: PlaceRecord = serde_json::from_slice(&std::fs::read(folder.join(RECORD)).ok()?).ok()?;
+        let record = record_in(folder)?;
         let is_there = record.method == LayerMethod::Copy
             || record.tree.iter().chain(&record.home).all(|layer| layer.is_dir())
                 && record.made.iter().all(|(folder, made)| made_in(folder).as_ref() == Some(made));

@@ -234,7 +234,7 @@ impl CommitTester {
         };
         if let Some(command) = plan.test_command() {
             let command = command.to_owned();
-            self.environments.progress().tell(EnvironmentProgress::TestsBegan { command });
+            self.environments.progress.tell(EnvironmentProgress::TestsBegan { command });
         }
         let (tree, source) = (ready.place.tree.clone(), ready.source.clone());
         let marks = blocking(move || tree.marks(&source)).await?;
@@ -282,12 +282,12 @@ impl CommitTester {
                 return Ok((ran, None));
             }
         };
-        ran.setup = environment.setup().map(|run| FinishedCommand {
+        ran.setup = environment.record.setup.as_ref().map(|run| FinishedCommand {
             run: run.clone(),
             output: CommandOutput { name: format!("setup{what}"), text: environment.printed().to_owned() },
             is_cut: false,
             limit: None,
-            network: environment.network().cloned(),
+            network: environment.record.network.clone(),
         });
         let (folder, inside, plan) = (place.folder.clone(), place.inside.clone(), plan.clone());
         let (made_of, files) = (Arc::clone(&environment), source.clone());

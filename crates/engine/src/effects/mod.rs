@@ -8,7 +8,6 @@ mod attachments;
 mod checks;
 mod conversation;
 mod cut_off;
-mod environment;
 mod github;
 mod job_log;
 mod pay;

@@ -1,10 +1,12 @@
-//! The tests, run by us on a commit of the order's; how is [`crate::testing`]'s affair.
+//! The tests, run by us on a commit of the order's, and before that on the base; how is [`crate::testing`]'s affair.
 
 use std::time::Duration;
 
-use super::{EffectContext, EffectResult, never};
-use crate::testing::{CommitTester, TestRunRequest};
-use journeyman_order::{CommitSha, EffectError, EffectOutcome, JournalEvent, Move, PinnedImages, TreeSha};
+use super::{EffectContext, EffectResult};
+use crate::environment::PlanFault;
+use crate::environment_survey::EnvironmentSurvey;
+use crate::testing::{BaselineSource, CommitTester, TestRunRequest};
+use journeyman_order::{CommitSha, EffectError, EffectOutcome, PinnedImages};
 
 impl EffectContext {
     pub(super) async fn run_tests(&self, commit: &CommitSha) -> EffectResult {
@@ -26,7 +28,7 @@ impl EffectContext {
         let ask = TestRunRequest {
             issue: format!("{}\n\n{}", task.title, task.body),
             examination: self.journal.examination(),
-            ..self.test_request((base, is_of_the_default_branch), commit, self.tree_of(commit)?)
+            ..self.test_request((base, is_of_the_default_branch), commit.clone()).await?
         };
         self.bring_large_files(vec![ask.base.clone(), ask.commit.clone()]).await?;
         let mut testing = self.tester();
@@ -48,7 +50,36 @@ impl EffectContext {
         Ok(EffectOutcome::Tested(Box::new(tested.run)))
     }
 
-    pub(super) fn tester(&self) -> CommitTester {
+    /// Prepares the environment before an agent is paid, and runs the tests in it once. What does not work is told with what
+    /// to change, and costs nobody a round.
+    pub(super) async fn prepare_environment(&self) -> EffectResult {
+        self.bring_large_files(vec![self.base()?]).await?;
+        let (ask, images) = match self.environment_request().await {
+            Ok(planned) => planned,
+            Err(PlanFault::Problem(problem)) => {
+                let survey = EnvironmentSurvey::without_plan(problem);
+                return Ok(EffectOutcome::EnvironmentPrepared(Box::new(survey.report)));
+            }
+            Err(PlanFault::Trouble(trouble)) => return Err(trouble),
+        };
+        let base = (ask.commit.clone(), self.is_on_the_default_branch());
+        let request = self.test_request(base, ask.commit.clone()).await?;
+        let tests = TestRunRequest { images: images.clone(), ..request };
+        let testing = self.tester();
+        let surveyed = Box::pin(testing.survey_in(&ask, images, &tests, BaselineSource::KnownOrRun)).await;
+        let survey = match surveyed {
+            Ok(survey) => survey,
+            Err(trouble) => return Err(self.after_trouble(trouble).await),
+        };
+        if let Some(printed) = &survey.setup_failure {
+            let artifact = format!("{}-setup.log", self.key.file_name());
+            let text = printed.text.as_bytes();
+            self.parts.store.put_artifact(self.order, &artifact, "text/plain", text).await?;
+        }
+        Ok(EffectOutcome::EnvironmentPrepared(Box::new(survey.report)))
+    }
+
+    fn tester(&self) -> CommitTester {
         CommitTester {
             sandbox: self.parts.sandbox.clone(),
             workspaces: self.parts.workspaces.clone(),
@@ -58,26 +89,25 @@ impl EffectContext {
     }
 
     /// A run of the tests on a commit, as far as nothing of the issue decides it.
-    pub(super) fn test_request(
+    async fn test_request(
         &self,
         (base, base_is_of_the_default_branch): (CommitSha, bool),
-        commit: &CommitSha,
-        tree: TreeSha,
-    ) -> TestRunRequest {
-        let name = format!("{}.{}", self.key.file_name(), self.attempt);
-        TestRunRequest {
+        commit: CommitSha,
+    ) -> Result<TestRunRequest, EffectError> {
+        let (name, of) = (format!("{}.{}", self.key.file_name(), self.attempt), commit.clone());
+        Ok(TestRunRequest {
             repository: self.opened().repository.clone(),
             base,
             base_is_of_the_default_branch,
-            commit: commit.clone(),
-            tree,
+            commit,
+            tree: self.git(move |workspaces, repository| workspaces.tree_of(repository, &of)).await?,
             settings: self.settings(),
             issue: String::new(),
             examination: None,
             images: self.pinned_images(),
             folder: self.parts.workspaces.order_dirs(self.order).tests.join(name),
             environments: self.order_environments(),
-        }
+        })
     }
 
     /// What names of images mean for this order: what they meant when its environment was prepared.
@@ -86,33 +116,5 @@ impl EffectContext {
             if let EffectOutcome::EnvironmentPrepared(report) = outcome { Some(&report.images) } else { None }
         });
         known.find(|images| !images.is_empty()).cloned().unwrap_or_default()
-    }
-
-    /// The tree that the commit was made of, or came with.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "no other outcome brings a commit")]
-    pub(super) fn tree_of(&self, commit: &CommitSha) -> Result<TreeSha, EffectError> {
-        let mut made = None;
-        for entry in self.journal.entries() {
-            match &entry.event {
-                JournalEvent::Intended { r#move, .. } => {
-                    if let Move::Commit { tree, .. } = &**r#move {
-                        made = Some(tree.clone());
-                    }
-                }
-                JournalEvent::Observed { outcome, .. } => {
-                    let found = match &**outcome {
-                        EffectOutcome::Committed { commit, .. } => made.as_ref().map(|tree| (commit, tree)),
-                        EffectOutcome::TakenIn { commit, tree, .. }
-                        | EffectOutcome::BranchUpdated { commit, tree, .. } => Some((commit, tree)),
-                        _ => None,
-                    };
-                    if let Some((_, tree)) = found.filter(|(known, _)| *known == commit) {
-                        return Ok(tree.clone());
-                    }
-                }
-                JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => {}
-            }
-        }
-        Err(never(format!("{} is no commit of this order", commit.short())))
     }
 }

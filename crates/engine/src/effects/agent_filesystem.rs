@@ -25,15 +25,9 @@ pub(super) struct AgentFilesystem {
 
 impl EffectContext {
     pub(super) async fn agent_filesystem(&self, task: &AgentTask) -> Result<AgentFilesystem, EffectError> {
-        let mut place = self.agent_repository(task).await?;
-        self.lay_attachments(task, &mut place).await?;
-        Ok(place)
-    }
-
-    async fn agent_repository(&self, task: &AgentTask) -> Result<AgentFilesystem, EffectError> {
-        match &task.place {
+        let mut seen = match &task.place {
             AgentTaskWorkspace::Workspace => {
-                self.ready_workspace(task.branch.as_ref(), task.start.as_ref()).await
+                self.ready_workspace(task.branch.as_ref(), task.start.as_ref()).await?
             }
             AgentTaskWorkspace::Checkout { commit } => {
                 let folder = self.place_of(task);
@@ -44,11 +38,13 @@ impl EffectContext {
                 let made = Arc::clone(&environment);
                 let place = crate::job::blocking(move || made.place_to_look_from(&ask, (&folder, &inside)));
                 match place.await? {
-                    Ok(place) => self.held(place, Vec::new()).await,
-                    Err(error) => Err(self.after_trouble(disk("lay out a commit")(error)).await),
+                    Ok(place) => self.held(place, Vec::new()).await?,
+                    Err(error) => return Err(self.after_trouble(disk("lay out a commit")(error)).await),
                 }
             }
-        }
+        };
+        self.lay_attachments(task, &mut seen).await?;
+        Ok(seen)
     }
 
     pub(super) async fn environment(&self) -> Result<(EnvironmentRequest, Arc<Environment>), EffectError> {

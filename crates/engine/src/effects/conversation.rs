@@ -83,8 +83,8 @@ impl EffectContext {
         Ok(EffectOutcome::Done)
     }
 
-    /// A push to the base branch is told to every open pull request, and for most nothing follows: one look says so. What
-    /// was read last, if nothing is known to have changed since but the base branch, and the pull request merges.
+    /// A push to the base branch is told to every open pull request, and for most nothing follows: one look says so.
+    /// What was read last, if nothing is known to have changed since but the base branch, and the pull request merges.
     async fn unmoved_by_base(
         &self,
         at: &InstalledRepository,

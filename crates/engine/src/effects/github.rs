@@ -84,7 +84,7 @@ impl EffectContext {
         Ok(EffectOutcome::ReviewShown)
     }
 
-    /// Once nothing more is to be done: takes away our labels, the branch where that is wished, and the order's folders.
+    /// Takes away our labels, the branch where that is wished, and the order's folders, once nothing more is to be done.
     pub(super) async fn tidy(&self, branch: Option<(BranchName, CommitSha)>) -> EffectResult {
         let at = self.at().await?;
         let github = &self.parts.github;

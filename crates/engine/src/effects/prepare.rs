@@ -1,5 +1,5 @@
-//! The base branch fetched, and what the repository says of itself in it: settings, a pipeline, roles. And what becomes of
-//! commits that are not here, or not here any more.
+//! The base branch fetched, and what the repository says of itself in it: settings, a pipeline, roles. And what becomes
+//! of commits that are not here, or not here any more.
 
 use super::{EffectContext, EffectResult, never, soon};
 use crate::SETTINGS_FILE;
@@ -236,8 +236,8 @@ impl EffectContext {
         }
     }
 
-    /// What came of an effect of a round. If this machine has lost what the agent pushed, the round has nothing to show, and
-    /// the next one begins.
+    /// What came of an effect of a round. If this machine has lost what the agent pushed, the round has nothing to show,
+    /// and the next one begins.
     pub(super) async fn unless_lost(&self, of: &str, tried: EffectResult) -> EffectResult {
         let Err(EffectError { message, retry: Retry::Never }) = &tried else { return tried };
         let round = self.key.0.strip_suffix(of);

@@ -4,6 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use tokio::sync::watch;
+
 use super::agent_filesystem::AgentFilesystem;
 use super::cut_off::{CutOffRun, GOES_ON};
 use super::sessions::MADE_ANEW;
@@ -296,15 +298,15 @@ impl EffectContext {
         }
         job.environment.extend(invocation.environment.clone());
         job.environment.extend(egress.environment.iter().cloned());
-        let (file, final_result) = (create(&folder.join(STREAM))?, FinalResultTimer::default());
-        let mut reader = AgentOutputSink { transcript, file, stderr: Vec::new(), final_result };
+        let file = create(&folder.join(STREAM))?;
+        let (last_word, said) = watch::channel(None);
+        let mut reader = AgentOutputSink { transcript, file, stderr: Vec::new(), last_word };
         let begun = Instant::now();
         let (exit, limit) = {
-            let last_word = reader.final_result.clone();
             let running = self.parts.sandbox.run(job, &mut reader);
             tokio::select! {
                 ended = running => ended.map(|ended| (ended.exit, ended.limit))?,
-                () = last_word.overdue() => (Exit::TimedOut, None),
+                () = overdue(said) => (Exit::TimedOut, None),
             }
         };
         let stderr = invocation.redact(&String::from_utf8_lossy(&reader.stderr));
@@ -355,7 +357,7 @@ struct AgentOutputSink {
     transcript: Transcript,
     file: std::fs::File,
     stderr: Vec<u8>,
-    final_result: FinalResultTimer,
+    last_word: watch::Sender<Option<Instant>>,
 }
 
 impl Sink for AgentOutputSink {
@@ -363,7 +365,7 @@ impl Sink for AgentOutputSink {
         self.transcript.feed(bytes);
         // The stream is for people who look into a run; the work does not depend on it.
         let _ = std::io::Write::write_all(&mut self.file, bytes);
-        self.final_result.set(self.transcript.settled());
+        self.last_word.send_replace(self.transcript.settled().then(Instant::now));
     }
 
     fn stderr(&mut self, bytes: &[u8]) {
@@ -373,21 +375,12 @@ impl Sink for AgentOutputSink {
     }
 }
 
-#[derive(Clone, Default)]
-struct FinalResultTimer(std::sync::Arc<std::sync::Mutex<Option<Instant>>>);
-
-impl FinalResultTimer {
-    fn set(&self, settled: bool) {
-        *self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = settled.then(Instant::now);
-    }
-
-    async fn overdue(&self) {
-        loop {
-            tokio::time::sleep(Duration::from_secs(1)).await;
-            let said = *self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            if said.is_some_and(|at| at.elapsed() > AFTER_THE_LAST_WORD) {
-                return;
-            }
+async fn overdue(last_word: watch::Receiver<Option<Instant>>) {
+    loop {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let said = *last_word.borrow();
+        if said.is_some_and(|at| at.elapsed() > AFTER_THE_LAST_WORD) {
+            return;
         }
     }
 }

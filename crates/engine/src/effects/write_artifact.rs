@@ -25,7 +25,11 @@ impl EffectContext {
         // Its branch comes to be with the files, unless the work starts on it.
         self.ready_workspace(start.map(|_| branch), start).await?;
         let paths: Vec<&str> = artifact.files.iter().map(|file| file.file_path.as_str()).collect();
-        let standing = self.origin_state(branch, &paths).await?;
+        let program = Workspaces::origin_state_command(&self.seen_dirs(), branch, &self.base()?, &paths);
+        let mounts = self.origin_mounts(readable);
+        let said = self.in_place(&self.agent_place()?, program, mounts, Vec::new()).await?;
+        let standing = OriginState::read(&said)
+            .ok_or_else(|| soon("the agent's origin does not say where the branch is"))?;
         let restored = self.restored(answer, branch, id, &paths).await?;
         let is_executable = |path: &str| standing.executable.contains(path);
         let files: Vec<(&str, &str, bool)> = artifact
@@ -46,13 +50,6 @@ impl EffectContext {
         let mounts = self.origin_mounts(writable);
         self.in_place(&self.agent_place()?, program, mounts, new.stream()).await?;
         Ok(EffectOutcome::ArtifactWritten)
-    }
-
-    async fn origin_state(&self, branch: &BranchName, paths: &[&str]) -> Result<OriginState, EffectError> {
-        let program = Workspaces::origin_state_command(&self.seen_dirs(), branch, &self.base()?, paths);
-        let mounts = self.origin_mounts(readable);
-        let said = self.in_place(&self.agent_place()?, program, mounts, Vec::new()).await?;
-        OriginState::read(&said).ok_or_else(|| soon("the agent's origin does not say where the branch is"))
     }
 
     /// An artifact is the whole change, so files that only an earlier answer had are restored.

@@ -5,7 +5,6 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
 use super::origin_of_files::made_of_sources;
 use super::setup::FinishedSetup;
@@ -25,8 +24,8 @@ use journeyman_workspace::SourceTree;
 /// The folders of an environment that nobody writes once it is kept.
 const KEPT: [&str; 5] = ["checkout", "tree", "repository", HOME, ROOT];
 const MOST_BELOW: usize = MOST_LAYERS - 4;
-/// Checked-out files are dated this long ago, so that build tools see later writes as newer.
-const BEFORE: Duration = Duration::from_secs(60);
+/// Checked-out files are dated so many seconds ago, so that build tools see later writes as newer.
+const BEFORE: i64 = 60;
 /// Where programs are that somebody installed for themselves: no cache, so that they are not taken over.
 const INSTALLED: [&str; 2] = [".local/lib", ".local/bin"];
 
@@ -116,7 +115,12 @@ impl Environments {
             true => half.join("made"),
             // Without walls it cannot be shown elsewhere: it is made where it will be used, and nobody is there yet.
             false => {
-                clear_attempt(&ask.inside).await?;
+                // What a setup that failed left is no beginning for the next one. Where somebody works it stays.
+                if !ask.inside.join(RECORD).exists() {
+                    for name in [TREE, HOME, ROOT] {
+                        remove(&ask.inside.join(name)).await?;
+                    }
+                }
                 ask.inside.clone()
             }
         };
@@ -251,17 +255,6 @@ impl Environment {
     }
 }
 
-/// What a setup that failed left is no beginning for the next one. Where somebody works it stays.
-async fn clear_attempt(place: &Path) -> Result<(), EffectError> {
-    if place.join(RECORD).exists() {
-        return Ok(());
-    }
-    for name in [TREE, HOME, ROOT] {
-        remove(&place.join(name)).await?;
-    }
-    Ok(())
-}
-
 fn bytes_on_disk(folder: &Path) -> std::io::Result<u64> {
     let (mut bytes, mut open) = (0, vec![folder.to_owned()]);
     while let Some(folder) = open.pop().filter(|folder| folder.is_dir()) {
@@ -279,9 +272,7 @@ fn bytes_on_disk(folder: &Path) -> std::io::Result<u64> {
 
 fn date_back(checkout: &Path, source: &SourceTree) -> std::io::Result<()> {
     use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
-    let before = SystemTime::now().checked_sub(BEFORE).unwrap_or(SystemTime::UNIX_EPOCH);
-    let seconds = before.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
-    let time = Timespec { tv_sec: seconds.try_into().unwrap_or_default(), tv_nsec: 0 };
+    let time = Timespec { tv_sec: chrono::Utc::now().timestamp() - BEFORE, tv_nsec: 0 };
     let times = Timestamps { last_access: time, last_modification: time };
     for path in source.paths() {
         utimensat(CWD, checkout.join(path), &times, AtFlags::SYMLINK_NOFOLLOW)?;

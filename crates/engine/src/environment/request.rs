@@ -45,7 +45,10 @@ impl EnvironmentRequest {
         inside: PathBuf,
     ) -> Self {
         let command = plan.setup_command().unwrap_or_default();
-        let root = names_in_root(&source);
+        let first = source.paths().filter_map(|path| path.components().next());
+        let mut root: Vec<String> =
+            first.filter_map(|name| name.as_os_str().to_str().map(str::to_owned)).collect();
+        root.dedup();
         let network =
             journeyman_environment::setup_network(&settings.setup_network, &root, &command, &[], true);
         let version_tag = version_tag(&plan, &source);
@@ -121,14 +124,4 @@ impl Environments {
 
 pub(crate) fn version_tag(plan: &EnvironmentPlan, source: &SourceTree) -> Option<String> {
     plan.version_from_git.then(|| source.version_tag()).flatten()
-}
-
-fn names_in_root(source: &SourceTree) -> Vec<String> {
-    let mut names: Vec<String> = source
-        .paths()
-        .filter_map(|path| path.components().next())
-        .filter_map(|name| name.as_os_str().to_str().map(str::to_owned))
-        .collect();
-    names.dedup();
-    names
 }

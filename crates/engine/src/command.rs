@@ -104,7 +104,7 @@ pub(crate) async fn run_command(
         mounts: vec![place.tree_mount()],
         layers: place.layers(),
         relocation: place.relocation(),
-        root: place.job_root(ProgramOwner::Root),
+        root: place.root.as_ref().and_then(|root| root.job_root(ProgramOwner::Root)),
         joins: place.network.clone(),
         network,
         limits: sandbox.limits(),

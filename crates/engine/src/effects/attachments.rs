@@ -56,7 +56,10 @@ impl EffectContext {
             let (ending, content) = match read {
                 Ok((kind, bytes)) => {
                     kept += 1;
-                    let content = self.keep_attachment(kind, &bytes).await?;
+                    let artifact = TaskAttachment::artifact_name(&hex::encode(Sha256::digest(&bytes)));
+                    let (store, media_type) = (&self.parts.store, kind.media_type());
+                    let info = store.put_artifact(self.order, &artifact, media_type, &bytes).await?;
+                    let content = AttachmentContent::Kept { kind, sha256: info.sha256, size: info.size };
                     (ending_of(kind, called), content)
                 }
                 Err(because) => (String::new(), AttachmentContent::LeftOut { because }),
@@ -95,17 +98,6 @@ impl EffectContext {
             return Ok(Err(format!("it is larger than {} MiB", LARGEST_PICTURE >> 20)));
         }
         Ok(Ok((kind, bytes)))
-    }
-
-    async fn keep_attachment(
-        &self,
-        kind: AttachmentKind,
-        bytes: &[u8],
-    ) -> Result<AttachmentContent, EffectError> {
-        let sha256 = hex::encode(Sha256::digest(bytes));
-        let name = TaskAttachment::artifact_name(&sha256);
-        let info = self.parts.store.put_artifact(self.order, &name, kind.media_type(), bytes).await?;
-        Ok(AttachmentContent::Kept { kind, sha256: info.sha256, size: info.size })
     }
 
     pub(super) async fn lay_attachments(

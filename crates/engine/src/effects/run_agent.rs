@@ -13,7 +13,7 @@ use super::{EffectContext, EffectResult, never, soon};
 use crate::egress::{self, JobEgress};
 use crate::job::readable;
 use journeyman_agent::{
-    CallRecorder as CallRecord, Invocation, ModelApi, ModelCall, Runtime, Transcript, command_name,
+    CallRecorder as CallRecord, Invocation, ModelCall, Runtime, Transcript, command_name,
     repository_paths,
 };
 use journeyman_gateway::EgressPolicy;
@@ -132,6 +132,7 @@ impl EffectContext {
         prompt: &str,
         folder: &Path,
     ) -> Result<AgentRun, EffectError> {
+        let role = self.journal.role(&task.role);
         match runtime {
             Runtime::Program(program) => {
                 let place = self.agent_filesystem(task).await?;
@@ -142,32 +143,22 @@ impl EffectContext {
                     true => &format!("{MADE_ANEW}\n\n{prompt}"),
                     false => prompt,
                 };
-                let role = self.journal.role(&task.role);
                 let invocation = program.invocation(task, role, prompt, &self.parts.settings.lookup());
                 self.start(task, place, &invocation, program.transcript(), folder).await
             }
-            Runtime::Api(api) => self.ask(task, api, prompt, folder).await,
+            // It is our own client: nothing of the repository runs here, so that there are no walls.
+            Runtime::Api(api) => {
+                let key = api.key(&self.parts.settings.lookup());
+                let call = ModelCall {
+                    system: role.map(|role| role.system_prompt.trim()).filter(|system| !system.is_empty()),
+                    prompt,
+                    model: role.and_then(|role| role.model.as_deref()),
+                    timeout: timeout(task),
+                };
+                let (request, stream) = (folder.join(REQUEST), create(&folder.join(STREAM))?);
+                Ok(api.call(call, &key, &mut CallFiles { request, stream }).await)
+            }
         }
-    }
-
-    /// Asks a model's API. It is our own client: nothing of the repository runs here, so that there are no walls.
-    async fn ask(
-        &self,
-        task: &AgentTask,
-        api: &ModelApi,
-        prompt: &str,
-        folder: &Path,
-    ) -> Result<AgentRun, EffectError> {
-        let key = api.key(&self.parts.settings.lookup());
-        let role = self.journal.role(&task.role);
-        let call = ModelCall {
-            system: role.map(|role| role.system_prompt.trim()).filter(|system| !system.is_empty()),
-            prompt,
-            model: role.and_then(|role| role.model.as_deref()),
-            timeout: timeout(task),
-        };
-        let mut files = CallFiles { request: folder.join(REQUEST), stream: create(&folder.join(STREAM))? };
-        Ok(api.call(call, &key, &mut files).await)
     }
 
     pub(super) fn redaction(&self, runtime: &Runtime, task: &AgentTask) -> RedactFn {

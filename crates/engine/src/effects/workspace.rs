@@ -143,10 +143,14 @@ impl EffectContext {
         let folder = plain.rsplit_once('/').map_or(".".to_owned(), |(folder, _)| format!("./{folder}"));
         let list = ["sh", "-c", r#"[ -d "$1" ] || exit 0; exec find "$1" -type f -print0"#, "find", &folder];
         // An agent without a work tree, such as a model's API, has written none.
-        if self.agent_place().is_err() {
+        let Ok(place) = self.agent_place() else {
             return Ok(EffectOutcome::FilesFound { files: Vec::new(), content: None });
-        }
-        let listed = self.in_workspace(&list).await?;
+        };
+        let run = |program: &[&str]| {
+            let program = program.iter().map(OsString::from).collect();
+            self.in_place(&place, program, Vec::new(), Vec::new())
+        };
+        let listed = run(&list).await?;
         let mut files: Vec<String> = listed
             .split(|byte| *byte == 0)
             .filter_map(|path| std::str::from_utf8(path).ok())
@@ -158,17 +162,12 @@ impl EffectContext {
         let content = match &files[..] {
             [file] => {
                 let most = LONGEST_FILE.to_string();
-                let content = self.in_workspace(&["head", "-c", &most, "--", file]).await?;
+                let content = run(&["head", "-c", &most, "--", file]).await?;
                 Some(String::from_utf8_lossy(&content).into_owned())
             }
             _ => None,
         };
         Ok(EffectOutcome::FilesFound { files, content })
-    }
-
-    async fn in_workspace(&self, program: &[&str]) -> Result<Vec<u8>, EffectError> {
-        let program = program.iter().map(OsString::from).collect();
-        self.in_place(&self.agent_place()?, program, Vec::new(), Vec::new()).await
     }
 
     pub(super) async fn import(&self, branch: &BranchName, base: &CommitSha) -> EffectResult {

@@ -157,7 +157,7 @@ impl Environments {
             Some(root) => Some(self.image(&root.of.name).await?),
             None => None,
         };
-        let layers = place.tree.lower().iter().chain(place.home.lower());
+        let layers = place.tree.lower.iter().chain(&place.home.lower);
         let mut folders: Vec<&Path> =
             layers.filter_map(|layer| layer.parent()).filter(|folder| folder.is_dir()).collect();
         folders.dedup();

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use serde::Deserialize;
+use serde_json::Value;
 
 use crate::place::folder::LayeredFolder;
 use journeyman_environment::EnvironmentPlan;
@@ -11,18 +11,6 @@ use journeyman_order::bounds::LARGEST_SETTINGS;
 use journeyman_workspace::SourceTree;
 
 const DIRECT: &str = "direct_url.json";
-
-#[derive(Deserialize)]
-struct DirectUrl {
-    url: String,
-    dir_info: Option<DirectoryInfo>,
-}
-
-#[derive(Deserialize)]
-struct DirectoryInfo {
-    #[serde(default)]
-    editable: bool,
-}
 
 /// What shows that the setup made something of the sources, for people; none where nothing does.
 pub(super) fn made_of_sources(
@@ -81,7 +69,8 @@ fn read(file: &Path) -> Option<Vec<u8>> {
 fn is_copy(file: &Path, seen_tree: &str) -> bool {
     let Some(bytes) = read(file) else { return false };
     // What cannot be read is taken for a copy.
-    let Ok(direct) = serde_json::from_slice::<DirectUrl>(&bytes) else { return true };
-    let is_of_tree = direct.url.strip_prefix("file://").is_some_and(|path| path.starts_with(seen_tree));
-    is_of_tree && !direct.dir_info.is_some_and(|directory| directory.editable)
+    let Ok(direct) = serde_json::from_slice::<Value>(&bytes) else { return true };
+    let Some(url) = direct["url"].as_str() else { return true };
+    let is_of_tree = url.strip_prefix("file://").is_some_and(|path| path.starts_with(seen_tree));
+    is_of_tree && direct["dir_info"]["editable"] != true
 }

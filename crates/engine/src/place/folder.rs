@@ -36,8 +36,8 @@ pub(crate) struct WriteMarks(BTreeMap<PathBuf, (u64, i64, i64)>);
 pub(crate) struct LayeredFolder {
     pub(crate) at: PathBuf,
     /// What is never written, the uppermost first.
-    lower: Vec<PathBuf>,
-    method: LayerMethod,
+    pub(crate) lower: Vec<PathBuf>,
+    pub(crate) method: LayerMethod,
     /// What was laid here from outside: it lies in what is written from the beginning.
     laid: BTreeSet<PathBuf>,
 }
@@ -87,14 +87,6 @@ impl LayeredFolder {
     pub(crate) fn written_before(at: &Path) -> PathBuf {
         let upper = beside(at, "upper");
         if upper.is_dir() { upper } else { at.to_owned() }
-    }
-
-    pub(crate) fn method(&self) -> LayerMethod {
-        self.method
-    }
-
-    pub(crate) fn lower(&self) -> &[PathBuf] {
-        &self.lower
     }
 
     fn upper(&self) -> PathBuf {

@@ -123,7 +123,7 @@ impl EnvironmentPlace {
         });
         // The lowest is the image, which is brought again by its digest.
         let of_setup =
-            root.iter().filter_map(|root| root.folder.lower().split_last()).flat_map(|(_, rest)| rest);
+            root.iter().filter_map(|root| root.folder.lower.split_last()).flat_map(|(_, rest)| rest);
         let is_there = is_there && of_setup.into_iter().all(|layer| layer.is_dir());
         is_there.then(|| Self {
             tree: LayeredFolder::existing(&folder.join(TREE), &record.tree, record.method),
@@ -139,14 +139,14 @@ impl EnvironmentPlace {
     }
 
     pub(crate) fn keep(&self) -> std::io::Result<()> {
-        let layers = self.tree.lower().iter().chain(self.home.lower());
+        let layers = self.tree.lower.iter().chain(&self.home.lower);
         let folders = layers.filter_map(|layer| layer.parent());
         let made = folders.filter_map(|folder| Some((folder.to_owned(), made_in(folder)?)));
         let record = PlaceRecord {
-            method: self.tree.method(),
-            tree: self.tree.lower().to_vec(),
-            home: self.home.lower().to_vec(),
-            root: self.root.as_ref().map(|root| (root.folder.lower().to_vec(), root.of.clone())),
+            method: self.tree.method,
+            tree: self.tree.lower.clone(),
+            home: self.home.lower.clone(),
+            root: self.root.as_ref().map(|root| (root.folder.lower.clone(), root.of.clone())),
             variables: self.variables.clone(),
             search: self.search.clone(),
             installed: self.installed.clone(),
@@ -168,11 +168,6 @@ impl EnvironmentPlace {
 
     pub(crate) fn layers(&self) -> Vec<LayerStack> {
         self.tree.stack().into_iter().chain(self.home.stack()).collect()
-    }
-
-    /// The root of jobs that have a program of this owner, where it is not the machine's own system.
-    pub(crate) fn job_root(&self, program: ProgramOwner) -> Option<JobRoot> {
-        self.root.as_ref()?.job_root(program)
     }
 
     pub(crate) fn tree_mount(&self) -> Mount {

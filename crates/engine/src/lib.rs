@@ -7,6 +7,7 @@
 //! The rule of the house: the intent is written before an effect, the observation after it. Whatever is lost in
 //! between is done again, and every effect is made so that this is harmless.
 
+// To see that an effect can be sent between threads, the compiler follows its futures deeper than its own limit.
 #![recursion_limit = "256"]
 
 mod after_merge;

@@ -126,12 +126,10 @@ impl Environments {
         }
         for service in &mut running {
             let is_told = service.state.wait_for(|state| *state != ServiceState::Starting);
+            // Whoever starts it tells at the latest that it has ended.
             let failed = match tokio::time::timeout(READY_AFTER, is_told).await {
                 Ok(Ok(told)) => failure(&service.name, &told),
-                Ok(Err(_)) => {
-                    failure(&service.name, &ServiceState::Ended(Exit::Code(-1), "it is gone".to_owned()))
-                }
-                Err(_) => {
+                Ok(Err(_)) | Err(_) => {
                     let said = "its `ready` command did not succeed".to_owned();
                     Some(ServiceFailure { name: service.name.clone(), exit: None, said })
                 }

@@ -157,14 +157,15 @@ impl LayeredFolder {
         Ok(place)
     }
 
+    fn is_below(&self, path: &Path) -> bool {
+        self.lower.iter().any(|layer| fs::symlink_metadata(layer.join(path)).is_ok())
+    }
+
     fn hide(&self, path: &Path, place: &Path) -> io::Result<()> {
-        let is_below = self.lower.iter().any(|layer| fs::symlink_metadata(layer.join(path)).is_ok());
-        match self.method {
-            LayerMethod::Overlay if is_below => {
-                Ok(mknodat(CWD, place, FileType::CharacterDevice, Mode::empty(), 0)?)
-            }
-            LayerMethod::Overlay | LayerMethod::Copy => Ok(()),
+        if self.method == LayerMethod::Overlay && self.is_below(path) {
+            mknodat(CWD, place, FileType::CharacterDevice, Mode::empty(), 0)?;
         }
+        Ok(())
     }
 
     pub(crate) fn remove(&self) -> Result<(), journeyman_workspace::GitError> {
@@ -175,22 +176,15 @@ impl LayeredFolder {
 
     /// Takes away what was written at these paths; what is below is seen again.
     pub(crate) fn clear(&self, paths: &[PathBuf]) -> io::Result<()> {
-        for path in paths {
-            remove_whatever(&self.written().join(path))?;
-        }
-        Ok(())
+        paths.iter().try_for_each(|path| remove_whatever(&self.written().join(path)))
     }
 
     /// Has nothing be seen at these paths, where nobody has written yet.
     pub(crate) fn hide_all(&self, paths: &[PathBuf]) -> io::Result<()> {
-        for path in paths {
-            let is_below = self.lower.iter().any(|layer| fs::symlink_metadata(layer.join(path)).is_ok());
-            if is_below {
-                let place = self.cleared(path)?;
-                self.hide(path, &place)?;
-            }
-        }
-        Ok(())
+        paths.iter().filter(|path| self.is_below(path)).try_for_each(|path| {
+            let place = self.cleared(path)?;
+            self.hide(path, &place)
+        })
     }
 
     /// The paths of the source that hold something else here by now.

@@ -109,12 +109,6 @@ impl EffectContext {
         }
     }
 
-    pub(super) fn agent_place(&self) -> Result<EnvironmentPlace, EffectError> {
-        let folder = self.order_root();
-        let place = EnvironmentPlace::kept(&folder, &self.parts.environments.inside(&folder));
-        place.ok_or_else(|| soon("the agent's work tree is gone"))
-    }
-
     pub(super) fn origin_mounts(&self, how: fn(&Path) -> Mount) -> Vec<Mount> {
         let places = self.parts.workspaces.order_dirs(self.order);
         vec![how(&places.origin), readable(&places.packs)]

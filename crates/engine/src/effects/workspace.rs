@@ -143,7 +143,9 @@ impl EffectContext {
         let folder = plain.rsplit_once('/').map_or(".".to_owned(), |(folder, _)| format!("./{folder}"));
         let list = ["sh", "-c", r#"[ -d "$1" ] || exit 0; exec find "$1" -type f -print0"#, "find", &folder];
         // An agent without a work tree, such as a model's API, has written none.
-        let Ok(place) = self.agent_place() else {
+        let folder = self.order_root();
+        let kept = EnvironmentPlace::kept(&folder, &self.parts.environments.inside(&folder));
+        let Some(place) = kept else {
             return Ok(EffectOutcome::FilesFound { files: Vec::new(), content: None });
         };
         let run = |program: &[&str]| {

@@ -23,11 +23,11 @@ impl EffectContext {
         })?;
         let start = self.start_of(answer);
         // Its branch comes to be with the files, unless the work starts on it.
-        self.ready_workspace(start.map(|_| branch), start).await?;
+        let seen = self.ready_workspace(start.map(|_| branch), start).await?;
         let paths: Vec<&str> = artifact.files.iter().map(|file| file.file_path.as_str()).collect();
         let program = Workspaces::origin_state_command(&self.seen_dirs(), branch, &self.base()?, &paths);
         let mounts = self.origin_mounts(readable);
-        let said = self.in_place(&self.agent_place()?, program, mounts, Vec::new()).await?;
+        let said = self.in_place(&seen.place, program, mounts, Vec::new()).await?;
         let standing = OriginState::read(&said)
             .ok_or_else(|| soon("the agent's origin does not say where the branch is"))?;
         let restored = self.restored(answer, branch, id, &paths).await?;
@@ -48,7 +48,7 @@ impl EffectContext {
         };
         let program = Workspaces::write_command(&self.seen_dirs(), branch, parent);
         let mounts = self.origin_mounts(writable);
-        self.in_place(&self.agent_place()?, program, mounts, new.stream()).await?;
+        self.in_place(&seen.place, program, mounts, new.stream()).await?;
         Ok(EffectOutcome::ArtifactWritten)
     }
 

@@ -64,12 +64,11 @@ pub struct Surfaces {
 impl Surfaces {
     /// What is shown of an order that has ended so, or not yet, with this verdict on its commit.
     pub fn of(settled: Option<&Settlement>, verdict: &Verdict) -> Self {
-        let outcome = outcome(settled, verdict);
         let verified = is_verified(settled, verdict);
-        let is_content = matches!(outcome, OutcomeWord::Verified | OutcomeWord::Approved);
+        let outcome = outcome(settled, verdict, verified);
         let is_of_work = *verdict != Verdict::None;
         Self {
-            outcome: outcome.word(),
+            outcome: outcome.word,
             because: match settled {
                 Some(Settlement::Finished { .. }) => verdict.sentence(),
                 Some(_) | None => settled.and_then(Settlement::because).map(str::to_owned),
@@ -80,152 +79,81 @@ impl Surfaces {
             heading: heading(verdict),
             label: match (settled, verdict) {
                 (Some(Settlement::Finished { .. }), Verdict::None) => OrderLabel::Done,
-                (Some(_) | None, _) => outcome.label(),
+                (Some(_) | None, _) => outcome.label,
             },
-            check: outcome.check(),
+            check: outcome.check,
             result: if verified { AttestationResult::Passed } else { result(verdict) },
-            exit_code: outcome.exit_code(verified),
-            can_be_retried: match outcome {
-                OutcomeWord::Unverified
-                | OutcomeWord::Unproven
-                | OutcomeWord::Escalated
-                | OutcomeWord::Blocked
-                | OutcomeWord::Failed
-                | OutcomeWord::Unprepared
-                | OutcomeWord::Cancelled => true,
-                OutcomeWord::Working
-                | OutcomeWord::Verified
-                | OutcomeWord::Approved
-                | OutcomeWord::Merged
-                | OutcomeWord::Closed
-                | OutcomeWord::Refused => false,
-            },
-            can_be_approved: settled.is_some()
-                && !is_content
-                && matches!(
-                    outcome,
-                    OutcomeWord::Unverified | OutcomeWord::Unproven | OutcomeWord::Escalated
-                )
-                && is_of_work,
+            exit_code: outcome.exit_code,
+            can_be_retried: outcome.can_be_retried,
+            can_be_approved: outcome.can_be_approved && is_of_work,
         }
     }
 }
 
 /// Whether it ended so that its verdict stands.
 fn is_verified(settled: Option<&Settlement>, verdict: &Verdict) -> bool {
-    let stands = match settled {
-        Some(Settlement::Finished { .. } | Settlement::Merged { .. } | Settlement::Closed { .. }) => true,
-        Some(
-            Settlement::Escalated { .. }
-            | Settlement::Blocked { .. }
-            | Settlement::Failed { .. }
-            | Settlement::Unprepared { .. }
-            | Settlement::Cancelled { .. }
-            | Settlement::Refused { .. },
-        )
-        | None => false,
-    };
+    let stands = matches!(
+        settled,
+        Some(Settlement::Finished { .. } | Settlement::Merged { .. } | Settlement::Closed { .. })
+    );
     stands && matches!(verdict, Verdict::Verified(_))
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum OutcomeWord {
-    Working,
-    Verified,
-    Unverified,
-    Unproven,
-    Approved,
-    Escalated,
-    Blocked,
-    Failed,
-    Unprepared,
-    Cancelled,
-    Merged,
-    Closed,
-    Refused,
+/// What is shown of an order that stands so, whatever is known of its commit.
+struct Outcome {
+    word: &'static str,
+    label: OrderLabel,
+    check: Option<CheckRunState>,
+    /// 0 is said of what is verified alone, and 4 of what people merged without that.
+    exit_code: u8,
+    can_be_retried: bool,
+    can_be_approved: bool,
 }
 
-fn outcome(settled: Option<&Settlement>, verdict: &Verdict) -> OutcomeWord {
-    let Some(settled) = settled else { return OutcomeWord::Working };
+impl Outcome {
+    fn new(word: &'static str, label: OrderLabel, check: Option<CheckRunState>, exit_code: u8) -> Self {
+        Self { word, label, check, exit_code, can_be_retried: false, can_be_approved: false }
+    }
+
+    fn retried(self) -> Self {
+        Self { can_be_retried: true, ..self }
+    }
+
+    fn approved(self) -> Self {
+        Self { can_be_approved: true, ..self }
+    }
+}
+
+fn outcome(settled: Option<&Settlement>, verdict: &Verdict, verified: bool) -> Outcome {
+    use OrderLabel::{Done, NeedsHuman, None as Unlabelled, Working};
+    let (neutral, failure) = (Some(CheckRunState::Neutral), Some(CheckRunState::Failure));
+    let Some(settled) = settled else {
+        return Outcome::new("working", Working, Some(CheckRunState::InProgress), 1);
+    };
+    let escalated = Outcome::new("escalated", NeedsHuman, failure, 3).retried().approved();
     match settled {
         Settlement::Finished { .. } => match verdict {
-            Verdict::Verified(_) => OutcomeWord::Verified,
-            Verdict::Approved { .. } => OutcomeWord::Approved,
-            Verdict::Inconclusive { why: Inconclusive::Unproven { .. } } => OutcomeWord::Unproven,
-            Verdict::Inconclusive { .. } | Verdict::None | Verdict::Pending { .. } => OutcomeWord::Unverified,
+            Verdict::Verified(_) => Outcome::new("verified", Done, Some(CheckRunState::Success), 0),
+            Verdict::Approved { .. } => Outcome::new("approved", Done, neutral, 4),
+            Verdict::Inconclusive { why: Inconclusive::Unproven { .. } } => {
+                Outcome::new("unproven", NeedsHuman, neutral, 4).retried().approved()
+            }
+            Verdict::Inconclusive { .. } | Verdict::None | Verdict::Pending { .. } => {
+                Outcome::new("unverified", NeedsHuman, neutral, 4).retried().approved()
+            }
             // The replay escalates what is rejected; said here as well, it cannot be said otherwise.
-            Verdict::Rejected { .. } => OutcomeWord::Escalated,
+            Verdict::Rejected { .. } => escalated,
         },
-        Settlement::Escalated { .. } => OutcomeWord::Escalated,
-        Settlement::Blocked { .. } => OutcomeWord::Blocked,
-        Settlement::Failed { .. } => OutcomeWord::Failed,
-        Settlement::Unprepared { .. } => OutcomeWord::Unprepared,
-        Settlement::Cancelled { .. } => OutcomeWord::Cancelled,
-        Settlement::Merged { .. } => OutcomeWord::Merged,
-        Settlement::Closed { .. } => OutcomeWord::Closed,
-        Settlement::Refused { .. } => OutcomeWord::Refused,
-    }
-}
-
-impl OutcomeWord {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Working => "working",
-            Self::Verified => "verified",
-            Self::Unverified => "unverified",
-            Self::Unproven => "unproven",
-            Self::Approved => "approved",
-            Self::Escalated => "escalated",
-            Self::Blocked => "blocked",
-            Self::Failed => "failed",
-            Self::Unprepared => "unprepared",
-            Self::Cancelled => "cancelled",
-            Self::Merged => "merged",
-            Self::Closed => "closed",
-            Self::Refused => "refused",
+        Settlement::Escalated { .. } => escalated,
+        Settlement::Blocked { .. } => Outcome::new("blocked", NeedsHuman, failure, 1).retried(),
+        Settlement::Failed { .. } => Outcome::new("failed", NeedsHuman, failure, 1).retried(),
+        Settlement::Unprepared { .. } => Outcome::new("unprepared", NeedsHuman, failure, 1).retried(),
+        Settlement::Cancelled { .. } => {
+            Outcome::new("cancelled", Unlabelled, Some(CheckRunState::Cancelled), 1).retried()
         }
-    }
-
-    fn label(self) -> OrderLabel {
-        match self {
-            Self::Working => OrderLabel::Working,
-            Self::Verified | Self::Approved => OrderLabel::Done,
-            Self::Unverified
-            | Self::Unproven
-            | Self::Escalated
-            | Self::Blocked
-            | Self::Failed
-            | Self::Unprepared => OrderLabel::NeedsHuman,
-            Self::Cancelled | Self::Merged | Self::Closed | Self::Refused => OrderLabel::None,
-        }
-    }
-
-    fn check(self) -> Option<CheckRunState> {
-        match self {
-            Self::Working => Some(CheckRunState::InProgress),
-            Self::Verified => Some(CheckRunState::Success),
-            Self::Unverified | Self::Unproven | Self::Approved => Some(CheckRunState::Neutral),
-            Self::Escalated | Self::Blocked | Self::Failed | Self::Unprepared => Some(CheckRunState::Failure),
-            Self::Cancelled => Some(CheckRunState::Cancelled),
-            Self::Merged | Self::Closed | Self::Refused => None,
-        }
-    }
-
-    /// 0 is said of what is verified alone, and 4 of what people merged without that.
-    fn exit_code(self, verified: bool) -> u8 {
-        match self {
-            Self::Verified => 0,
-            Self::Merged if verified => 0,
-            Self::Unverified | Self::Unproven | Self::Approved | Self::Merged => 4,
-            Self::Escalated => 3,
-            Self::Working
-            | Self::Closed
-            | Self::Blocked
-            | Self::Failed
-            | Self::Unprepared
-            | Self::Cancelled
-            | Self::Refused => 1,
-        }
+        Settlement::Merged { .. } => Outcome::new("merged", Unlabelled, None, if verified { 0 } else { 4 }),
+        Settlement::Closed { .. } => Outcome::new("closed", Unlabelled, None, 1),
+        Settlement::Refused { .. } => Outcome::new("refused", Unlabelled, None, 1),
     }
 }
 

@@ -43,13 +43,10 @@ impl AgentRun {
 
     /// Whether the agent was at work: nothing kept it off, or it cost something all the same.
     pub fn took_place(&self) -> bool {
-        let kept_off = self.failure.as_ref().is_some_and(|failure| match failure.kind {
-            AgentFailureKind::Unavailable
-            | AgentFailureKind::Misconfigured
-            | AgentFailureKind::UnknownSession => true,
-            AgentFailureKind::LimitReached | AgentFailureKind::Ended => false,
+        let was_at_work = self.failure.as_ref().is_none_or(|failure| {
+            matches!(failure.kind, AgentFailureKind::LimitReached | AgentFailureKind::Ended)
         });
-        !kept_off || self.usage.usd > 0.0
+        was_at_work || self.usage.usd > 0.0
     }
 }
 

@@ -342,13 +342,8 @@ fn shortened(text: &str) -> String {
 fn ids_in(inputs: &BTreeMap<String, String>, fields: &[&str]) -> BTreeSet<String> {
     ["stories", "test_cases"]
         .iter()
-        .filter_map(|name| serde_json::from_str::<Value>(inputs.get(*name)?).ok())
-        .flat_map(|value| match value {
-            Value::Array(items) => items,
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
-                Vec::new()
-            }
-        })
+        .filter_map(|name| serde_json::from_str::<Vec<Value>>(inputs.get(*name)?).ok())
+        .flatten()
         .filter_map(|item| fields.iter().find_map(|field| item.get(field)?.as_str()).map(str::to_owned))
         .collect()
 }

@@ -161,13 +161,10 @@ fn weakened(run: &TestRun) -> Feedback {
             many.first().map_or("", |one| &one.description)
         ),
     };
-    let summary = match run.verdict {
-        TestVerdict::Unmended => format!("the tests pass, and {what}"),
-        TestVerdict::Weakened
-        | TestVerdict::Passed
-        | TestVerdict::Failed
-        | TestVerdict::SetupFailed
-        | TestVerdict::NoTests => format!("the tests pass, and do not show that the change is right: {what}"),
+    let summary = if run.verdict == TestVerdict::Unmended {
+        format!("the tests pass, and {what}")
+    } else {
+        format!("the tests pass, and do not show that the change is right: {what}")
     };
     Feedback { issues, ..Feedback::failed(Category::TestFailure, summary) }
 }

@@ -347,51 +347,29 @@ impl StatementRun {
 
     /// Whether it is for the change; none where it counts neither way.
     pub fn is_for(&self) -> Option<bool> {
-        match self.said {
-            StatementVerdict::Holds => Some(true),
-            StatementVerdict::Fails(_) => Some(false),
-            StatementVerdict::Disputed { .. }
-            | StatementVerdict::Unconfirmed { .. }
-            | StatementVerdict::Dropped { .. } => None,
-        }
-    }
-
-    fn holds(&self) -> bool {
-        self.said == StatementVerdict::Holds
+        let counts = matches!(self.said, StatementVerdict::Holds | StatementVerdict::Fails(_));
+        counts.then_some(self.said == StatementVerdict::Holds)
     }
 }
 
 impl ExaminationRun {
     pub fn failing(&self) -> impl Iterator<Item = (&StatementRun, &FailedAnswer)> {
-        self.statements.iter().filter_map(|statement| match &statement.said {
-            StatementVerdict::Fails(failed) => Some((statement, failed)),
-            StatementVerdict::Holds
-            | StatementVerdict::Disputed { .. }
-            | StatementVerdict::Unconfirmed { .. }
-            | StatementVerdict::Dropped { .. } => None,
+        self.statements.iter().filter_map(|statement| {
+            let StatementVerdict::Fails(failed) = &statement.said else { return None };
+            Some((statement, failed))
         })
     }
 
     /// Whether something that the issue asks for was seen to hold, and nothing was seen not to.
     pub fn shows_the_change(&self) -> bool {
-        let holds = |statement: &StatementRun| statement.kind == StatementKind::Changes && statement.holds();
-        self.failing().next().is_none() && self.statements.iter().any(holds)
+        self.failing().next().is_none() && self.tally(StatementKind::Changes).0 > 0
     }
 
     /// How many of a kind hold, and how many count.
     pub fn tally(&self, kind: StatementKind) -> (usize, usize) {
         let of_kind = self.statements.iter().filter(|statement| statement.kind == kind);
-        let (mut held, mut all) = (0, 0);
-        for statement in of_kind {
-            match statement.said {
-                StatementVerdict::Holds => (held, all) = (held + 1, all + 1),
-                StatementVerdict::Fails(_) => all += 1,
-                StatementVerdict::Disputed { .. }
-                | StatementVerdict::Unconfirmed { .. }
-                | StatementVerdict::Dropped { .. } => {}
-            }
-        }
-        (held, all)
+        let counting: Vec<bool> = of_kind.filter_map(StatementRun::is_for).collect();
+        (counting.iter().filter(|holds| **holds).count(), counting.len())
     }
 
     pub fn sentence(&self) -> String {

@@ -163,11 +163,9 @@ impl<'a> JournalPrefix<'a> {
         self,
         key: &MoveKey,
     ) -> impl DoubleEndedIterator<Item = Observation<'a>> + use<'a> {
-        self.of_effect(key).filter_map(|entry| match &entry.event {
-            JournalEvent::Observed { outcome, .. } => {
-                Some(Observation { seq: entry.seq, at: entry.at, outcome })
-            }
-            JournalEvent::Opened(_) | JournalEvent::Signaled { .. } | JournalEvent::Intended { .. } => None,
+        self.of_effect(key).filter_map(|entry| {
+            let JournalEvent::Observed { outcome, .. } = &entry.event else { return None };
+            Some(Observation { seq: entry.seq, at: entry.at, outcome })
         })
     }
 
@@ -176,9 +174,9 @@ impl<'a> JournalPrefix<'a> {
         self,
         key: &MoveKey,
     ) -> impl DoubleEndedIterator<Item = (u64, &'a Move)> + use<'a> {
-        self.of_effect(key).filter_map(|entry| match &entry.event {
-            JournalEvent::Intended { r#move, .. } => Some((entry.seq, &**r#move)),
-            JournalEvent::Opened(_) | JournalEvent::Signaled { .. } | JournalEvent::Observed { .. } => None,
+        self.of_effect(key).filter_map(|entry| {
+            let JournalEvent::Intended { r#move, .. } = &entry.event else { return None };
+            Some((entry.seq, &**r#move))
         })
     }
 

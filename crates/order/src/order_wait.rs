@@ -36,13 +36,9 @@ impl OrderWait {
         let under_way = projection.next.moves.iter().filter(|(key, _)| journal.is_under_way(key));
         let mut waits: Vec<Self> = under_way
             .filter_map(|(key, _)| {
-                let is_its_start = |event: &JournalEvent| match event {
-                    JournalEvent::Intended { key: begun, .. } => begun == key,
-                    JournalEvent::Opened(_)
-                    | JournalEvent::Signaled { .. }
-                    | JournalEvent::Observed { .. } => false,
-                };
-                let begun = journal.entries().iter().rfind(|entry| is_its_start(&entry.event))?;
+                let begun = journal.entries().iter().rfind(
+                    |entry| matches!(&entry.event, JournalEvent::Intended { key: begun, .. } if begun == key),
+                )?;
                 Some(Self::Effect { key: key.to_string(), since: begun.at })
             })
             .collect();

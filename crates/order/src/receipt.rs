@@ -148,6 +148,8 @@ impl Receipt {
         let work = trace.work.as_ref();
         let on_remote = work.is_some_and(|work| trace.pushed.as_ref() == Some(&work.commit));
         let shown = projection.surfaces();
+        let approved_by =
+            if let Verdict::Approved { by, .. } = &projection.verdict { Some(by.clone()) } else { None };
         Self {
             version: 1,
             order: opened.order,
@@ -161,14 +163,7 @@ impl Receipt {
             verified: shown.verified,
             verdict: shown.verdict,
             result: shown.result,
-            approved_by: match &projection.verdict {
-                Verdict::Approved { by, .. } => Some(by.clone()),
-                Verdict::None
-                | Verdict::Pending { .. }
-                | Verdict::Verified(_)
-                | Verdict::Inconclusive { .. }
-                | Verdict::Rejected { .. } => None,
-            },
+            approved_by,
             branch: trace.branch.clone(),
             pull_request: trace.pull.as_ref().map(|pull| pull.number),
             base: trace.base.clone(),
@@ -200,24 +195,16 @@ pub fn said_at(journal: &Journal, projection: &OrderProjection) -> DateTime<Utc>
         JournalEvent::Intended { .. } => false,
         JournalEvent::Observed { key, outcome } => match key.scope() {
             EffectScope::Stage(_) => true,
-            EffectScope::Beside(
-                ReservedWord::CommitMessage
-                | ReservedWord::Environment
-                | ReservedWord::IssueText
-                | ReservedWord::Preflight
-                | ReservedWord::Prepare,
-            ) => true,
             // To have looked alone changes nothing.
             EffectScope::Beside(ReservedWord::Answer) => !matches!(**outcome, EffectOutcome::PullRead(_)),
-            EffectScope::Beside(
-                ReservedWord::Authorize
-                | ReservedWord::Check
-                | ReservedWord::Closed
-                | ReservedWord::Ended
-                | ReservedWord::React
-                | ReservedWord::Say
-                | ReservedWord::Status,
-            ) => false,
+            EffectScope::Beside(word) => matches!(
+                word,
+                ReservedWord::CommitMessage
+                    | ReservedWord::Environment
+                    | ReservedWord::IssueText
+                    | ReservedWord::Preflight
+                    | ReservedWord::Prepare
+            ),
         },
     };
     let last = journal.entries().iter().rev().find(|entry| !has_ended || counts(&entry.event, entry.seq));
@@ -240,14 +227,11 @@ pub fn held(journal: &Journal) -> BTreeSet<String> {
 }
 
 /// Every run of an agent, by its effect.
-#[expect(clippy::wildcard_enum_match_arm, reason = "no other outcome is an agent's run")]
 fn runs(journal: &Journal) -> impl Iterator<Item = (&MoveKey, &AgentRun)> {
-    journal.entries().iter().filter_map(|entry| match &entry.event {
-        JournalEvent::Observed { key, outcome, .. } => match &**outcome {
-            EffectOutcome::AgentRan(run) => Some((key, &**run)),
-            _ => None,
-        },
-        JournalEvent::Opened(_) | JournalEvent::Signaled { .. } | JournalEvent::Intended { .. } => None,
+    journal.entries().iter().filter_map(|entry| {
+        let JournalEvent::Observed { key, outcome } = &entry.event else { return None };
+        let EffectOutcome::AgentRan(run) = &**outcome else { return None };
+        Some((key, &**run))
     })
 }
 

@@ -166,10 +166,7 @@ impl TestChange {
 
     /// Whether it hides something that the code of the change does otherwise.
     pub fn is_of_behaviour(self) -> bool {
-        match self {
-            Self::FailsAsItWas | Self::DoesNotLoadAsItWas => true,
-            Self::RemovedOrRenamed | Self::Edited | Self::EditedUnseen | Self::RunsNow => false,
-        }
+        matches!(self, Self::FailsAsItWas | Self::DoesNotLoadAsItWas)
     }
 }
 
@@ -252,10 +249,7 @@ pub enum ExampleVerdict {
 impl ExampleRun {
     /// Whether it stands against the change.
     pub fn is_against(&self) -> bool {
-        match self.said {
-            ExampleVerdict::AsBefore | ExampleVerdict::OtherThanNamed | ExampleVerdict::Unsteady => true,
-            ExampleVerdict::Mended | ExampleVerdict::Open => false,
-        }
+        !matches!(self.said, ExampleVerdict::Mended | ExampleVerdict::Open)
     }
 
     /// What it comes to, in one sentence without its sign; none where there is nothing to say.

@@ -141,10 +141,7 @@ impl<'a> StepBuilder<'a> {
             Move::OpenPull { .. } => (StepKind::OpenPull, false),
             Move::FinishPull { .. } => (StepKind::FinishPull, false),
         };
-        let (mut stage, mut round) = (key.stage().to_owned(), key.number());
-        if !is_of_round {
-            round = None;
-        }
+        let (mut stage, mut round) = (key.stage().to_owned(), key.number().filter(|_| is_of_round));
         let worker = self
             .steps
             .iter()
@@ -190,33 +187,23 @@ impl<'a> StepBuilder<'a> {
             | EffectOutcome::StatusShown { .. }
             | EffectOutcome::ReviewShown
             | EffectOutcome::IssueRead { .. }
+            | EffectOutcome::ArtifactWritten
             | EffectOutcome::Done => {}
-            EffectOutcome::ArtifactWritten => {}
             EffectOutcome::Preflighted { problems, .. } if problems.is_empty() => step.end_well(None),
-            EffectOutcome::Preflighted { problems, .. } => {
-                step.error = Some(problems.join("\n"));
-                step.success = Some(false);
-            }
+            EffectOutcome::Preflighted { problems, .. } => step.fail(problems.join("\n")),
             EffectOutcome::EnvironmentPrepared(report) => match &report.problem {
                 None => step.end_well(Some(report.source.clone())),
-                Some(problem) => {
-                    step.error = Some(problem.told());
-                    step.success = Some(false);
-                }
+                Some(problem) => step.fail(problem.told()),
             },
             EffectOutcome::PullRead(reading) => step.end_well(Some(reading.head.to_string())),
             EffectOutcome::TakenIn { commit, .. } | EffectOutcome::BranchUpdated { commit, .. } => {
                 step.end_well(Some(commit.to_string()));
             }
-            EffectOutcome::UpToDate => step.end_well(None),
             EffectOutcome::Conflicted { paths, .. } => {
                 step.result = Some(paths.join("\n"));
                 step.success = Some(false);
             }
-            EffectOutcome::BudgetSpent { because } => {
-                step.error = Some(because.clone());
-                step.success = Some(false);
-            }
+            EffectOutcome::BudgetSpent { because } => step.fail(because.clone()),
             EffectOutcome::Archived { artifacts } => {
                 step.add_artifacts(artifacts);
                 step.end_well(None);
@@ -228,9 +215,9 @@ impl<'a> StepBuilder<'a> {
                 step.usage = run.usage;
                 step.warnings.clone_from(&run.warnings);
                 step.add_artifacts(&run.artifacts);
-                let writes_files = self.journal.pipeline().stage(&step.stage).is_some_and(|stage| {
-                    step.kind == StepKind::Agent && stage.output == Some(StageOutput::CodeArtifact)
-                });
+                let stage = self.journal.pipeline().stage(&step.stage);
+                let writes_files = step.kind == StepKind::Agent
+                    && stage.is_some_and(|stage| stage.output == Some(StageOutput::CodeArtifact));
                 if let (true, Some(Ok(artifact))) =
                     (writes_files, run.result.as_deref().map(CodeArtifact::parse))
                 {
@@ -241,26 +228,7 @@ impl<'a> StepBuilder<'a> {
                     step.code_artifact = Some(ArtifactRecord::of(&artifact, attempt.unwrap_or(1)));
                 }
                 step.error = run.failure.as_ref().map(|failure| failure.message.clone());
-                let checks = match step.kind {
-                    StepKind::Agent => self.journal.pipeline().stage(&step.stage).map_or(0, checks_of),
-                    StepKind::Review
-                    | StepKind::Diagnosis
-                    | StepKind::Preflight
-                    | StepKind::PrepareEnvironment
-                    | StepKind::ReadPull
-                    | StepKind::TakeIn
-                    | StepKind::UpdateBranch
-                    | StepKind::Prepare
-                    | StepKind::FindFiles
-                    | StepKind::Import
-                    | StepKind::Commit
-                    | StepKind::Tests
-                    | StepKind::WriteArtifact
-                    | StepKind::Archive
-                    | StepKind::Push
-                    | StepKind::OpenPull
-                    | StepKind::FinishPull => 0,
-                };
+                let checks = if step.kind == StepKind::Agent { stage.map_or(0, checks_of) } else { 0 };
                 // With checks to come they decide: an agent that ran out of turns may have done the work.
                 step.success = (run.failure.is_some() || checks == 0).then_some(run.failure.is_none());
                 if step.kind == StepKind::Review
@@ -290,23 +258,18 @@ impl<'a> StepBuilder<'a> {
                 }
                 self.judge(key, of_tests(run));
             }
-            EffectOutcome::Pushed | EffectOutcome::PullFinished => step.end_well(None),
+            EffectOutcome::Pushed | EffectOutcome::PullFinished | EffectOutcome::UpToDate => {
+                step.end_well(None)
+            }
             EffectOutcome::BranchTaken { at } => {
                 let head = at.as_ref().map_or_else(|| "gone".to_owned(), |at| format!("at {}", at.short()));
-                step.error = Some(format!("the branch is {head}, and that is not ours to overwrite"));
-                step.success = Some(false);
+                step.fail(format!("the branch is {head}, and that is not ours to overwrite"));
             }
-            EffectOutcome::PushDeclined { because } => {
-                step.error = Some(format!("the push was declined: {because}"));
-                step.success = Some(false);
-            }
+            EffectOutcome::PushDeclined { because } => step.fail(format!("the push was declined: {because}")),
             EffectOutcome::PullOpened { url, .. } => step.end_well(Some(url.clone())),
             EffectOutcome::Trouble(trouble) => {
                 step.error = Some(trouble.message.clone());
-                step.success = match trouble.retry {
-                    Retry::Never => Some(false),
-                    Retry::Soon | Retry::After { .. } | Retry::Outage => None,
-                };
+                step.success = (trouble.retry == Retry::Never).then_some(false);
             }
         }
     }
@@ -327,26 +290,7 @@ impl<'a> StepBuilder<'a> {
         step.checks.retain(|before| (before.check, &before.by) != (check.check, &check.by));
         step.checks.push(check);
         let stage = self.journal.pipeline().stage(&step.stage);
-        let expected = match step.kind {
-            StepKind::Agent => stage.map_or(0, checks_of),
-            StepKind::Review
-            | StepKind::Diagnosis
-            | StepKind::Prepare
-            | StepKind::FindFiles
-            | StepKind::Import
-            | StepKind::Commit
-            | StepKind::Tests
-            | StepKind::Push
-            | StepKind::OpenPull
-            | StepKind::WriteArtifact
-            | StepKind::Archive
-            | StepKind::Preflight
-            | StepKind::PrepareEnvironment
-            | StepKind::ReadPull
-            | StepKind::TakeIn
-            | StepKind::UpdateBranch
-            | StepKind::FinishPull => 1,
-        };
+        let expected = if step.kind == StepKind::Agent { stage.map_or(0, checks_of) } else { 1 };
         let all_passed = step.checks.iter().all(|check| check.feedback.passed);
         step.success = if all_passed { (step.checks.len() >= expected).then_some(true) } else { Some(false) };
     }
@@ -367,17 +311,19 @@ fn checks_of(stage: &Stage) -> usize {
     if checks.contains(&Check::PushedCommit) {
         checks.insert(Check::Policy);
     }
-    let verifiers = match checks.remove(&Check::Verifier) {
-        true if stage.max_adversarial_rounds > 0 => stage.verifier.roles().len(),
-        true | false => 0,
-    };
-    checks.len() + verifiers
+    let is_reviewed = checks.remove(&Check::Verifier) && stage.max_adversarial_rounds > 0;
+    checks.len() + if is_reviewed { stage.verifier.roles().len() } else { 0 }
 }
 
 impl Step {
     fn end_well(&mut self, result: Option<String>) {
         self.result = result;
         self.success = Some(true);
+    }
+
+    fn fail(&mut self, error: String) {
+        self.error = Some(error);
+        self.success = Some(false);
     }
 
     fn add_artifacts(&mut self, names: &[String]) {

@@ -84,12 +84,8 @@ impl TitleStyle {
             "/bug" => "fix",
             _ => "chore",
         };
-        match &self.shape {
-            TitleShape::Conventional(_) if self.fits(title).is_err() => format!("{kind}: {title}"),
-            TitleShape::Any | TitleShape::Conventional(_) | TitleShape::Area(_) | TitleShape::Plain => {
-                title.to_owned()
-            }
-        }
+        let is_typed = matches!(self.shape, TitleShape::Conventional(_));
+        if is_typed && self.fits(title).is_err() { format!("{kind}: {title}") } else { title.to_owned() }
     }
 }
 

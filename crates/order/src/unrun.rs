@@ -31,10 +31,7 @@ pub enum UnrunReason {
 impl UnrunProject {
     /// Whether a pass says nothing of what the change does there.
     pub fn is_grave(&self) -> bool {
-        match self.because {
-            UnrunReason::NotAsked | UnrunReason::CannotRun { .. } => true,
-            UnrunReason::Unknown | UnrunReason::HasNone => false,
-        }
+        matches!(self.because, UnrunReason::NotAsked | UnrunReason::CannotRun { .. })
     }
 
     pub fn sentence(&self) -> String {

@@ -68,10 +68,7 @@ impl Verdict {
 
     /// Whether the pull request leaves its draft.
     pub fn leaves_draft(&self) -> bool {
-        match self {
-            Self::Verified(_) | Self::Approved { .. } => true,
-            Self::None | Self::Pending { .. } | Self::Inconclusive { .. } | Self::Rejected { .. } => false,
-        }
+        matches!(self, Self::Verified(_) | Self::Approved { .. })
     }
 
     /// The verdict on the work that the replay has found, with how the order has ended, if it has.
@@ -256,20 +253,13 @@ fn ended(settled: &Settlement) -> Option<String> {
 
 /// Whether it was stopped, so that whatever was checked does not count.
 fn is_broken_off(settled: Option<&Settlement>) -> bool {
-    match settled {
+    matches!(
+        settled,
         Some(
             Settlement::Cancelled { .. }
-            | Settlement::Failed { .. }
-            | Settlement::Unprepared { .. }
-            | Settlement::Refused { .. },
-        ) => true,
-        Some(
-            Settlement::Finished { .. }
-            | Settlement::Escalated { .. }
-            | Settlement::Blocked { .. }
-            | Settlement::Merged { .. }
-            | Settlement::Closed { .. },
+                | Settlement::Failed { .. }
+                | Settlement::Unprepared { .. }
+                | Settlement::Refused { .. }
         )
-        | None => false,
-    }
+    )
 }

@@ -60,30 +60,22 @@ fn title(
     receipt: Option<&ReceiptSource<'_>>,
     open: usize,
 ) -> String {
-    let told = receipt.and_then(|receipt| Some((receipt, receipt.counts()?)));
-    match (state, told) {
-        (CheckRunState::InProgress | CheckRunState::Cancelled | CheckRunState::Superseded, _) | (_, None) => {
-            headline(projection)
-        }
-        (
-            CheckRunState::Success | CheckRunState::Neutral | CheckRunState::Failure,
-            Some((receipt, counts)),
-        ) => {
-            let findings = match open {
-                0 => String::new(),
-                1 => ", 1 finding is open".to_owned(),
-                _ => format!(", {open} findings are open"),
-            };
-            // The sign before it is GitHub's to show.
-            let heading = projection.surfaces().heading;
-            let verdict = heading.trim_start_matches(|c: char| !c.is_ascii_alphabetic());
-            let changed = match receipt.scrutiny().map_or(0, |scrutiny| scrutiny.changed_tests.len()) {
-                0 => String::new(),
-                count => format!("; {}", count_of_changed(count)),
-            };
-            format!("{verdict}{changed}: {}{findings}", passing(counts))
-        }
-    }
+    let is_over = matches!(state, CheckRunState::Success | CheckRunState::Neutral | CheckRunState::Failure);
+    let told = receipt.filter(|_| is_over).and_then(|receipt| Some((receipt, receipt.counts()?)));
+    let Some((receipt, counts)) = told else { return headline(projection) };
+    let findings = match open {
+        0 => String::new(),
+        1 => ", 1 finding is open".to_owned(),
+        _ => format!(", {open} findings are open"),
+    };
+    // The sign before it is GitHub's to show.
+    let heading = projection.surfaces().heading;
+    let verdict = heading.trim_start_matches(|c: char| !c.is_ascii_alphabetic());
+    let changed = match receipt.scrutiny().map_or(0, |scrutiny| scrutiny.changed_tests.len()) {
+        0 => String::new(),
+        count => format!("; {}", count_of_changed(count)),
+    };
+    format!("{verdict}{changed}: {}{findings}", passing(counts))
 }
 
 fn summary(

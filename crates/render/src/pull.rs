@@ -47,14 +47,8 @@ pub fn pull(journal: &Journal, projection: &OrderProjection, summary: &str) -> O
     };
     // What makes GitHub close the issue when this is merged. Nothing else writes it.
     let closes = is_on_github.then(|| format!("Closes #{}", issue.number));
-    let [first, second] = match &projection.verdict {
-        Verdict::Verified(_) => [words, Some(verdict)],
-        Verdict::None
-        | Verdict::Pending { .. }
-        | Verdict::Inconclusive { .. }
-        | Verdict::Rejected { .. }
-        | Verdict::Approved { .. } => [Some(verdict), words],
-    };
+    let is_verified = matches!(projection.verdict, Verdict::Verified(_));
+    let [first, second] = if is_verified { [words, Some(verdict)] } else { [Some(verdict), words] };
     let all: Vec<String> = [closes, first, second, Some(rest)].into_iter().flatten().collect();
     Some(fit(&all.join("\n\n"), ROOM))
 }

@@ -134,15 +134,11 @@ fn stage_line(name: &str, journal: &Journal, projection: &OrderProjection) -> St
 /// Which round a stage's worker was sent into last, which attempt that is, and of how many; none before it was sent
 /// back.
 fn attempt(journal: &Journal, stage: &str) -> Option<(u32, u32, u32)> {
-    journal.entries().iter().rev().find_map(|entry| match &entry.event {
-        JournalEvent::Intended { key, r#move } if key.is_work_of(stage) => {
-            let Move::RunAgent(task) = &**r#move else { return None };
-            task.rework.as_ref().map(|rework| (task.round, rework.attempt, rework.of.max(rework.attempt)))
-        }
-        JournalEvent::Opened(_)
-        | JournalEvent::Signaled { .. }
-        | JournalEvent::Intended { .. }
-        | JournalEvent::Observed { .. } => None,
+    journal.entries().iter().rev().find_map(|entry| {
+        let JournalEvent::Intended { key, r#move } = &entry.event else { return None };
+        let Move::RunAgent(task) = &**r#move else { return None };
+        let rework = task.rework.as_ref().filter(|_| key.is_work_of(stage))?;
+        Some((task.round, rework.attempt, rework.of.max(rework.attempt)))
     })
 }
 

@@ -121,22 +121,18 @@ fn explanation(projection: &OrderProjection) -> Option<String> {
 fn notes(journal: &Journal, projection: &OrderProjection) -> Vec<String> {
     let mut notes = projection.trace.notes.clone();
     // What was read since is what is worked on.
-    let read = journal.entries().iter().rev().find_map(|entry| match &entry.event {
-        JournalEvent::Observed { outcome, .. } => {
-            matches!(**outcome, EffectOutcome::IssueRead { .. }).then_some(entry.seq)
-        }
-        JournalEvent::Opened(_) | JournalEvent::Signaled { .. } | JournalEvent::Intended { .. } => None,
+    let read = journal.entries().iter().rev().find_map(|entry| {
+        let JournalEvent::Observed { outcome, .. } = &entry.event else { return None };
+        matches!(**outcome, EffectOutcome::IssueRead { .. }).then_some(entry.seq)
     });
     let answers = &projection.answers;
     let is_taken = |seq| {
         read > Some(seq)
             || answers.iter().any(|answered| answered.signal == seq && answered.answer == SignalAnswer::Taken)
     };
-    let is_edited = journal.entries().iter().any(|entry| match &entry.event {
-        JournalEvent::Signaled { signal, .. } => {
-            signal.kind == SignalKind::IssueEdited && !is_taken(entry.seq)
-        }
-        JournalEvent::Opened(_) | JournalEvent::Intended { .. } | JournalEvent::Observed { .. } => false,
+    let is_edited = journal.entries().iter().any(|entry| {
+        matches!(&entry.event, JournalEvent::Signaled { signal, .. } if signal.kind == SignalKind::IssueEdited)
+            && !is_taken(entry.seq)
     });
     let attachments = journal.task().attachments;
     let left_out: Vec<String> = attachments
@@ -211,23 +207,15 @@ fn next_steps(projection: &OrderProjection) -> Vec<&'static str> {
 
 /// Whether its rounds came to nothing, and a person has to know how.
 fn has_a_history(projection: &OrderProjection) -> bool {
-    match &projection.next.settled {
-        Some(Settlement::Escalated { .. } | Settlement::Blocked { .. }) => true,
+    let settled = &projection.next.settled;
+    if matches!(settled, Some(Settlement::Failed { .. })) {
         // Of a stage that asks nobody. Trouble around the work has no history.
-        Some(Settlement::Failed { .. }) => projection.trace.stages.iter().any(|stage| {
+        return projection.trace.stages.iter().any(|stage| {
             stage.state == StageState::Failed
                 && stage.rounds.last().is_some_and(|round| round.feedback.is_some())
-        }),
-        Some(
-            Settlement::Finished { .. }
-            | Settlement::Unprepared { .. }
-            | Settlement::Cancelled { .. }
-            | Settlement::Merged { .. }
-            | Settlement::Closed { .. }
-            | Settlement::Refused { .. },
-        )
-        | None => false,
+        });
     }
+    matches!(settled, Some(Settlement::Escalated { .. } | Settlement::Blocked { .. }))
 }
 
 /// Every round that a check failed, and the one that is handed over.

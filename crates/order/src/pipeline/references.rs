@@ -149,16 +149,9 @@ impl Pipeline {
         let inner = inner.and_then(|inner| inner.strip_suffix("}}")).filter(|inner| !inner.contains("{{"));
         let source =
             inner.and_then(|inner| inner.trim().split_once('.')).and_then(|(name, _)| self.stage(name));
-        match source.and_then(|source| source.output.as_ref()) {
-            Some(StageOutput::OneOf(words)) => words.iter().map(|word| command_name(word)).collect(),
-            Some(
-                StageOutput::Text
-                | StageOutput::File(_)
-                | StageOutput::JsonSchema(_)
-                | StageOutput::CodeArtifact,
-            )
-            | None => Vec::new(),
-        }
+        let output = source.and_then(|source| source.output.as_ref());
+        let Some(StageOutput::OneOf(words)) = output else { return Vec::new() };
+        words.iter().map(|word| command_name(word)).collect()
     }
 }
 

@@ -163,9 +163,7 @@ fn hold_checks(stage: &Stage, wrong: &mut ProblemSink<'_>) {
     }
 }
 
-/// Fields that mean something whatever a stage uses.
-const ALWAYS: [&str; 4] = ["name", "depends_on", "uses", "when"];
-/// Fields that mean something where an agent works.
+/// Fields that mean something where an agent works. The others mean something whatever a stage uses.
 const OF_WORKER: [&str; 9] = [
     "agent",
     "command",
@@ -194,7 +192,6 @@ fn hold_uses(number: usize, stage: &Stage, found: &mut PipelineDiagnostics<'_>) 
     };
     let works = !matches!(stage.uses, StageKind::Tests | StageKind::Ready);
     for field in OF_WORKER.iter().chain(&OF_RESULT) {
-        debug_assert!(!ALWAYS.contains(field));
         let has_meaning = meant.contains(field) || (works && OF_WORKER.contains(field));
         if !has_meaning && found.says(number, field) {
             let problem = format!("`{field}` does nothing with `uses: {word}`; take it out");
@@ -204,23 +201,12 @@ fn hold_uses(number: usize, stage: &Stage, found: &mut PipelineDiagnostics<'_>) 
     if stage.uses == StageKind::Examine {
         hold_examiner(number, stage, found);
     }
-    match (stage.uses, &stage.agent) {
-        (StageKind::Agent | StageKind::Examine | StageKind::Branch | StageKind::Publish, None) => {
+    if works && stage.agent.is_none() {
+        if stage.uses != StageKind::Archive {
             found.at_number(number, stage, &[Key("name")], "a role is needed; add `agent: ROLE`");
-        }
-        (StageKind::Archive, None) if stage.command.is_some() => {
+        } else if stage.command.is_some() {
             found.at_number(number, stage, &[Key("command")], "a command needs a role; add `agent: ROLE`");
         }
-        (
-            StageKind::Agent
-            | StageKind::Examine
-            | StageKind::Branch
-            | StageKind::Publish
-            | StageKind::Archive
-            | StageKind::Tests
-            | StageKind::Ready,
-            _,
-        ) => {}
     }
 }
 

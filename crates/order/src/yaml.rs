@@ -12,6 +12,7 @@ use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::{DefaultMessageFormatter, MessageFormatter, Options};
 
 use super::length::shorten;
+use super::yaml_tree::position;
 pub use super::yaml_tree::{YamlStep, YamlTree};
 
 /// Something that is wrong with a file.
@@ -81,7 +82,7 @@ pub fn read_with_places<T: DeserializeOwned>(yaml: &str) -> (Result<T, YamlProbl
         |place, problem| (Err(YamlProblem { place, path: Vec::new(), problem }), YamlTree::default());
     let tree = match read_with(yaml, tree_options()) {
         Ok(tree) => YamlTree::new(tree, yaml),
-        Err(error) => return of_file(place_of(&error), said(&error)),
+        Err(error) => return of_file(error.location().and_then(position), said(&error)),
     };
     if tree.is_empty() {
         return of_file(Some((1, 1)), "the file is empty".to_owned());
@@ -137,10 +138,6 @@ fn with_limits(mut options: Options) -> Options {
     options.merge_keys = serde_saphyr::MergeKeyPolicy::Error;
     options.with_snippet = false;
     options
-}
-
-fn place_of(error: &serde_saphyr::Error) -> Option<(u64, u64)> {
-    error.location().map(|place| (place.line(), place.column())).filter(|(line, _)| *line > 0)
 }
 
 /// In words for somebody who writes such files.

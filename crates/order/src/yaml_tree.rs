@@ -6,93 +6,86 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::Spanned;
 
 /// A step from a value to one inside it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum YamlStep {
-    Key(String),
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum YamlStep<S = String> {
+    Key(S),
     Item(usize),
 }
 
 /// The same, borrowed.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum YamlPathSegment<'a> {
-    Key(&'a str),
-    Item(usize),
-}
+pub(super) type YamlPathSegment<'a> = YamlStep<&'a str>;
 
 /// Line and column, from 1.
 pub(super) type YamlPosition = (u64, u64);
 
 /// A file's values with their places.
 #[derive(Debug, Clone, Default)]
-pub struct YamlTree(Option<YamlValue>);
-
-#[derive(Debug, Clone)]
-struct YamlValue {
-    place: Option<YamlPosition>,
-    node: YamlNode,
+pub struct YamlTree {
+    root: Option<Spanned<YamlNode>>,
+    /// The file, in which stands how a plain value is written.
+    source: String,
 }
 
 #[derive(Debug, Clone)]
-enum YamlNode {
-    Map(Vec<YamlEntry>),
-    List(Vec<YamlValue>),
+pub(super) enum YamlNode {
+    Map(Vec<(Spanned<String>, Spanned<YamlNode>)>),
+    List(Vec<Spanned<YamlNode>>),
     Text(String),
-    /// A number, a truth, or nothing, as it is written.
-    Plain(String),
+    /// A number or a truth.
+    Plain,
     Null,
 }
 
-#[derive(Debug, Clone)]
-struct YamlEntry {
-    key: String,
-    place: Option<YamlPosition>,
-    value: YamlValue,
-}
-
 impl YamlTree {
-    pub(super) fn new(root: Spanned<ParsedNode>, yaml: &str) -> Self {
-        Self(Some(with_source(root, yaml)))
+    pub(super) fn new(root: Spanned<YamlNode>, yaml: &str) -> Self {
+        Self { root: Some(root), source: yaml.to_owned() }
     }
 
     /// Where the value at this path stands; as near to it as the file goes.
-    pub(super) fn of_path(&self, path: &[YamlPathSegment<'_>]) -> Option<YamlPosition> {
-        let mut node = self.0.as_ref()?;
+    pub(super) fn place<S: AsRef<str>>(&self, path: &[YamlStep<S>]) -> Option<YamlPosition> {
+        let mut node = self.root.as_ref()?;
         for step in path {
-            let Some(inner) = node.inner(*step) else { break };
+            let Some(inner) = inner(node, step) else { break };
             node = inner;
         }
-        node.place
+        position(node.referenced)
     }
 
-    fn get(&self, path: &[YamlPathSegment<'_>]) -> Option<&YamlValue> {
-        path.iter().try_fold(self.0.as_ref()?, |value, step| value.inner(*step))
+    fn get<S: AsRef<str>>(&self, path: &[YamlStep<S>]) -> Option<&Spanned<YamlNode>> {
+        path.iter().try_fold(self.root.as_ref()?, inner)
     }
 
     /// Whether the file says something at exactly this path.
     pub(super) fn has(&self, path: &[YamlPathSegment<'_>]) -> bool {
-        self.get(path).is_some_and(|value| !matches!(value.node, YamlNode::Null))
+        self.get(path).is_some_and(|value| !matches!(value.value, YamlNode::Null))
     }
 
     pub(super) fn text(&self, path: &[YamlPathSegment<'_>]) -> Option<&str> {
-        match &self.get(path)?.node {
-            YamlNode::Text(text) | YamlNode::Plain(text) => Some(text),
+        let value = self.get(path)?;
+        match &value.value {
+            YamlNode::Text(text) => Some(text),
+            YamlNode::Plain => self.plain(value),
             YamlNode::Map(_) | YamlNode::List(_) | YamlNode::Null => None,
         }
     }
 
-    pub(super) fn place(&self, path: &[YamlStep]) -> Option<YamlPosition> {
-        self.of_path(&borrowed(path))
+    /// As it is written.
+    fn plain(&self, value: &Spanned<YamlNode>) -> Option<&str> {
+        let span = value.referenced.span();
+        let begin = usize::try_from(span.byte_offset()?).ok()?;
+        let length = usize::try_from(span.byte_len()?).ok()?;
+        self.source.get(begin..begin.checked_add(length)?).map(str::trim)
     }
 
     pub(super) fn place_of_key(&self, path: &[YamlStep]) -> Option<YamlPosition> {
         let Some((YamlStep::Key(key), parents)) = path.split_last() else { return self.place(path) };
-        let YamlNode::Map(entries) = &self.get(&borrowed(parents))?.node else { return None };
-        let entry = entries.iter().find(|entry| entry.key == *key)?;
-        entry.place.or(entry.value.place)
+        let YamlNode::Map(entries) = &self.get(parents)?.value else { return None };
+        let (known, value) = entries.iter().find(|(known, _)| known.value == *key)?;
+        position(known.referenced).or_else(|| position(value.referenced))
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.as_ref().is_none_or(|root| matches!(root.node, YamlNode::Null))
+        self.root.as_ref().is_none_or(|root| matches!(root.value, YamlNode::Null))
     }
 
     /// Whether it is a map of known keys that says nothing.
@@ -100,16 +93,15 @@ impl YamlTree {
         if path.iter().fold(Nulls::Left, |nulls, step| nulls.after(step)) != Nulls::Left {
             return false;
         }
-        let Some(YamlNode::Map(entries)) = self.get(&borrowed(path)).map(|value| &value.node) else {
-            return false;
-        };
-        entries.iter().all(|entry| matches!(entry.value.node, YamlNode::Null))
+        let Some(YamlNode::Map(entries)) = self.get(path).map(|value| &value.value) else { return false };
+        entries.iter().all(|(_, value)| matches!(value.value, YamlNode::Null))
     }
 
     /// The file with one value a line, without keys that say nothing, and the path of the value in each line.
     pub(super) fn written(&self) -> (String, Vec<Vec<YamlStep>>) {
-        let mut writer = TreeWriter { text: String::new(), lines: vec![Vec::new()], path: Vec::new() };
-        if let Some(root) = &self.0 {
+        let mut writer =
+            TreeWriter { tree: self, text: String::new(), lines: vec![Vec::new()], path: Vec::new() };
+        if let Some(root) = &self.root {
             writer.write(root, Nulls::Left);
         }
         (writer.text, writer.lines)
@@ -146,20 +138,21 @@ impl Nulls {
 }
 
 /// Writes a tree, one value a line.
-struct TreeWriter {
+struct TreeWriter<'t> {
+    tree: &'t YamlTree,
     text: String,
     /// The path of the value in each line.
     lines: Vec<Vec<YamlStep>>,
     path: Vec<YamlStep>,
 }
 
-impl TreeWriter {
-    fn write(&mut self, value: &YamlValue, nulls: Nulls) {
-        match &value.node {
+impl TreeWriter<'_> {
+    fn write(&mut self, value: &Spanned<YamlNode>, nulls: Nulls) {
+        match &value.value {
             YamlNode::Map(entries) => {
                 self.text.push('{');
-                for YamlEntry { key, value, .. } in entries {
-                    if nulls == Nulls::Left && matches!(value.node, YamlNode::Null) {
+                for (Spanned { value: key, .. }, value) in entries {
+                    if nulls == Nulls::Left && matches!(value.value, YamlNode::Null) {
                         continue;
                     }
                     self.path.push(YamlStep::Key(key.clone()));
@@ -186,7 +179,7 @@ impl TreeWriter {
                 self.text.push(']');
             }
             YamlNode::Text(text) => self.push_text(text),
-            YamlNode::Plain(plain) => self.text.push_str(plain),
+            YamlNode::Plain => self.text.push_str(self.tree.plain(value).unwrap_or("~")),
             YamlNode::Null => self.text.push('~'),
         }
     }
@@ -201,136 +194,91 @@ impl TreeWriter {
     }
 }
 
-impl YamlValue {
-    fn inner(&self, step: YamlPathSegment<'_>) -> Option<&Self> {
-        match (&self.node, step) {
-            (YamlNode::Map(entries), YamlPathSegment::Key(key)) => {
-                entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value)
-            }
-            (YamlNode::List(items), YamlPathSegment::Item(number)) => items.get(number),
-            (_, YamlPathSegment::Key(_) | YamlPathSegment::Item(_)) => None,
+fn inner<'t, S: AsRef<str>>(
+    value: &'t Spanned<YamlNode>,
+    step: &YamlStep<S>,
+) -> Option<&'t Spanned<YamlNode>> {
+    match (&value.value, step) {
+        (YamlNode::Map(entries), YamlStep::Key(key)) => {
+            entries.iter().find(|(known, _)| known.value == key.as_ref()).map(|(_, value)| value)
         }
+        (YamlNode::List(items), YamlStep::Item(number)) => items.get(*number),
+        (_, YamlStep::Key(_) | YamlStep::Item(_)) => None,
     }
 }
 
-fn borrowed(path: &[YamlStep]) -> Vec<YamlPathSegment<'_>> {
-    path.iter()
-        .map(|step| match step {
-            YamlStep::Key(key) => YamlPathSegment::Key(key),
-            YamlStep::Item(number) => YamlPathSegment::Item(*number),
-        })
-        .collect()
-}
-
-/// A value as the parser has it.
-pub(super) enum ParsedNode {
-    Map(Vec<(Spanned<String>, Spanned<ParsedNode>)>),
-    List(Vec<Spanned<ParsedNode>>),
-    Text(String),
-    Plain,
-    Null,
-}
-
-fn with_source(parsed: Spanned<ParsedNode>, yaml: &str) -> YamlValue {
-    let at = parsed.referenced;
-    let source = || {
-        let begin = usize::try_from(at.span().byte_offset()?).ok()?;
-        let length = usize::try_from(at.span().byte_len()?).ok()?;
-        yaml.get(begin..begin.checked_add(length)?)
-    };
-    let node = match parsed.value {
-        ParsedNode::Map(entries) => YamlNode::Map(
-            entries
-                .into_iter()
-                .map(|(key, value)| YamlEntry {
-                    place: position(key.referenced),
-                    key: key.value,
-                    value: with_source(value, yaml),
-                })
-                .collect(),
-        ),
-        ParsedNode::List(items) => {
-            YamlNode::List(items.into_iter().map(|item| with_source(item, yaml)).collect())
-        }
-        ParsedNode::Text(text) => YamlNode::Text(text),
-        ParsedNode::Plain => source().map_or(YamlNode::Null, |text| YamlNode::Plain(text.trim().to_owned())),
-        ParsedNode::Null => YamlNode::Null,
-    };
-    YamlValue { place: position(at), node }
-}
-
-fn position(at: serde_saphyr::Location) -> Option<YamlPosition> {
+pub(super) fn position(at: serde_saphyr::Location) -> Option<YamlPosition> {
     (at.line() > 0).then_some((at.line(), at.column()))
 }
 
-impl<'de> Deserialize<'de> for ParsedNode {
+impl<'de> Deserialize<'de> for YamlNode {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ParsedNodeVisitor)
+        deserializer.deserialize_any(YamlNodeVisitor)
     }
 }
 
-struct ParsedNodeVisitor;
+struct YamlNodeVisitor;
 
-impl<'de> Visitor<'de> for ParsedNodeVisitor {
-    type Value = ParsedNode;
+impl<'de> Visitor<'de> for YamlNodeVisitor {
+    type Value = YamlNode;
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("anything")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ParsedNode, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<YamlNode, A::Error> {
         let mut entries = Vec::new();
         while let Some(entry) = map.next_entry()? {
             entries.push(entry);
         }
-        Ok(ParsedNode::Map(entries))
+        Ok(YamlNode::Map(entries))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<ParsedNode, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<YamlNode, A::Error> {
         let mut items = Vec::new();
         while let Some(item) = list.next_element()? {
             items.push(item);
         }
-        Ok(ParsedNode::List(items))
+        Ok(YamlNode::List(items))
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<ParsedNode, E> {
-        Ok(ParsedNode::Text(text.to_owned()))
+    fn visit_str<E>(self, text: &str) -> Result<YamlNode, E> {
+        Ok(YamlNode::Text(text.to_owned()))
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<ParsedNode, E> {
-        Ok(ParsedNode::Plain)
+    fn visit_bool<E>(self, _: bool) -> Result<YamlNode, E> {
+        Ok(YamlNode::Plain)
     }
 
-    fn visit_i64<E>(self, _: i64) -> Result<ParsedNode, E> {
-        Ok(ParsedNode::Plain)
+    fn visit_i64<E>(self, _: i64) -> Result<YamlNode, E> {
+        Ok(YamlNode::Plain)
     }
 
-    fn visit_u64<E>(self, _: u64) -> Result<ParsedNode, E> {
-        Ok(ParsedNode::Plain)
+    fn visit_u64<E>(self, _: u64) -> Result<YamlNode, E> {
+        Ok(YamlNode::Plain)
     }
 
-    fn visit_i128<E>(self, _: i128) -> Result<ParsedNode, E> {
-        Ok(ParsedNode::Plain)
+    fn visit_i128<E>(self, _: i128) -> Result<YamlNode, E> {
+        Ok(YamlNode::Plain)
     }
 
-    fn visit_u128<E>(self, _: u128) -> Result<ParsedNode, E> {
-        Ok(ParsedNode::Plain)
+    fn visit_u128<E>(self, _: u128) -> Result<YamlNode, E> {
+        Ok(YamlNode::Plain)
     }
 
-    fn visit_f64<E>(self, _: f64) -> Result<ParsedNode, E> {
-        Ok(ParsedNode::Plain)
+    fn visit_f64<E>(self, _: f64) -> Result<YamlNode, E> {
+        Ok(YamlNode::Plain)
     }
 
-    fn visit_bytes<E>(self, _: &[u8]) -> Result<ParsedNode, E> {
-        Ok(ParsedNode::Plain)
+    fn visit_bytes<E>(self, _: &[u8]) -> Result<YamlNode, E> {
+        Ok(YamlNode::Plain)
     }
 
-    fn visit_unit<E>(self) -> Result<ParsedNode, E> {
-        Ok(ParsedNode::Null)
+    fn visit_unit<E>(self) -> Result<YamlNode, E> {
+        Ok(YamlNode::Null)
     }
 
-    fn visit_none<E>(self) -> Result<ParsedNode, E> {
-        Ok(ParsedNode::Null)
+    fn visit_none<E>(self) -> Result<YamlNode, E> {
+        Ok(YamlNode::Null)
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::problem::PipelineProblem;
 use super::{Pipeline, Stage};
-use crate::yaml_tree::YamlPathSegment::{Item, Key};
+use crate::yaml_tree::YamlStep::{Item, Key};
 use crate::yaml_tree::{YamlPathSegment, YamlTree};
 
 /// Collects what is wrong, with its place.
@@ -58,7 +58,7 @@ impl<'a> PipelineDiagnostics<'a> {
         field: Option<&YamlPathSegment<'_>>,
         problem: String,
     ) {
-        let place = self.places.of_path(path);
+        let place = self.places.place(path);
         let field = match field {
             Some(Key(field)) => Some((*field).to_owned()),
             Some(Item(_)) | None => None,

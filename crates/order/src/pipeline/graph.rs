@@ -7,7 +7,7 @@ use super::limits::MOST_STAGES;
 use super::problem::quoted;
 use super::references::reachable;
 use super::{Check, Pipeline, Stage, StageKind, StageStart};
-use crate::yaml_tree::YamlPathSegment::{Item, Key};
+use crate::yaml_tree::YamlStep::{Item, Key};
 
 /// Whether stages could be put in order.
 #[derive(Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use crate::bounds::LARGEST_SETTINGS;
 use crate::names::is_name;
 use crate::role::Role;
 use crate::yaml::{self, YamlProblem};
-use crate::yaml_tree::YamlPathSegment::{Item, Key};
+use crate::yaml_tree::YamlStep::{Item, Key};
 use crate::yaml_tree::{YamlStep, YamlTree};
 
 impl Pipeline {

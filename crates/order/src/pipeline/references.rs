@@ -7,7 +7,7 @@ use super::problem::quoted;
 use super::{Pipeline, Stage, StageOutput};
 use crate::role::Role;
 use crate::yaml_tree::YamlPathSegment;
-use crate::yaml_tree::YamlPathSegment::{Item, Key};
+use crate::yaml_tree::YamlStep::{Item, Key};
 
 /// Names that are no stages, with their fields.
 pub(super) const GIVEN: [(&str, &[&str]); 3] =

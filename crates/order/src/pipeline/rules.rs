@@ -9,7 +9,7 @@ use crate::bounds::MOST_SIDE_BY_SIDE;
 use crate::names::{COMMAND_RULE, NAME_RULE, NamingError, RoleName, StageName, is_command_name, is_name};
 use crate::schema::schema_validator;
 use crate::yaml_tree::YamlPathSegment;
-use crate::yaml_tree::YamlPathSegment::{Item, Key};
+use crate::yaml_tree::YamlStep::{Item, Key};
 
 /// What is wrong with a stage's name. A pull request is published and made ready under two names whether or not a stage
 /// has them, so those two are for the stages that do that.

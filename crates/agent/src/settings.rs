@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::api::ApiSettings;
 use super::is_credential;
-use journeyman_order::names::{NamingError, VariableName};
+use journeyman_order::names::{OWN_VARIABLES, is_variable};
 
 /// Passed on to Claude Code when the settings name nothing.
 pub const CLAUDE_VARIABLES: [&str; 4] =
@@ -123,11 +123,9 @@ fn looks_like_secret(value: &str) -> bool {
 
 /// Why a variable of that name cannot be asked for, if it cannot.
 fn variable_problem(name: &str) -> Option<String> {
-    match VariableName::parse(name) {
-        Ok(_) => None,
-        Err(NamingError::Own) => Some(format!("{name} is Journeyman's own and never passed on to an agent")),
-        Err(NamingError::Variable | NamingError::Form | NamingError::Reserved(_)) => {
-            Some(format!("{name:?} is not the name of a variable"))
-        }
+    if !is_variable(name) {
+        return Some(format!("{name:?} is not the name of a variable"));
     }
+    let is_own = name.starts_with(OWN_VARIABLES);
+    is_own.then(|| format!("{name} is Journeyman's own and never passed on to an agent"))
 }

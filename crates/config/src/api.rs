@@ -9,7 +9,7 @@ use super::known;
 use super::raw::{SettingKeys, SettingReader};
 use journeyman_agent::{ApiSettings, Prices};
 use journeyman_order::model_service::{Price, Provider};
-use journeyman_order::names::VariableName;
+use journeyman_order::names::is_variable_of_a_key;
 
 /// Its own address, and the variable in which its key usually is.
 fn service(provider: Provider) -> (&'static str, &'static str) {
@@ -37,7 +37,7 @@ pub(super) fn api(keys: SettingReader<'_>, prices: &Prices) -> Result<ApiSetting
     let own: Option<Url> = keys.get(known::BASE_URL)?;
     let named: Option<String> = keys.get(known::KEY_ENV)?;
     let key_env = if own.is_none() { named.or_else(|| Some(usual_key.to_owned())) } else { named };
-    if key_env.as_deref().is_some_and(|name| !is_key_name(name)) {
+    if key_env.as_deref().is_some_and(|name| !is_variable_of_a_key(name)) {
         // The key itself is easily put here.
         let expected = "the name of a variable in capitals that holds the key, such as ANTHROPIC_API_KEY, and not \
                         the key; none of Journeyman's own";
@@ -57,11 +57,6 @@ pub(super) fn api(keys: SettingReader<'_>, prices: &Prices) -> Result<ApiSetting
     };
     let max_output_tokens = keys.need(known::MAX_OUTPUT_TOKENS)?;
     Ok(ApiSettings { provider, base_url, model, key_env, max_output_tokens, prices: prices.clone() })
-}
-
-/// Names are shown where a key is missing. Keys have small letters, so that none gets through as a name.
-pub(super) fn is_key_name(name: &str) -> bool {
-    VariableName::parse(name).is_ok_and(|name| name.is_of_a_key())
 }
 
 /// On this machine or in a network of one's own. A name without a dot is one's own too, such as a container's.

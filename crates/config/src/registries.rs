@@ -4,10 +4,10 @@ use secrecy::SecretString;
 use url::Url;
 
 use super::SettingsError;
-use super::api::is_key_name;
 use super::environment::EnvironmentVariables;
 use super::known;
 use super::raw::{SettingKeys, SettingReader};
+use journeyman_order::names::is_variable_of_a_key;
 use journeyman_order::{PackageRegistry, RegistryCredential, RegistryKind, RegistryName, byte_order_mark};
 
 /// All that the settings name.
@@ -77,7 +77,7 @@ fn credential(
             return Err(keys.wrong(known::REGISTRY_KEY_FILE, "left out where `key_env` is given"));
         }
         (Some(name), None) => {
-            if !is_key_name(&name) {
+            if !is_variable_of_a_key(&name) {
                 // The secret itself is easily put here.
                 let expected = "the name of a variable in capitals that holds the password or token, and not the secret \
                                 itself; none of Journeyman's own";

@@ -18,7 +18,7 @@ use super::{
     SettingsError, StoreSettings, TemplateSettings, TestRunSettings, api, app_key, network, registries,
     signing,
 };
-use journeyman_order::names::{OWN_VARIABLES, VariableName};
+use journeyman_order::names::{OWN_VARIABLES, is_variable};
 use journeyman_order::{
     BudgetLimits, DayLimits, IsolationMode, JobLimits, NotificationFormat, NotificationSettings, OrderLimits,
     TestingSettings, WriteLimits, is_loopback,
@@ -423,7 +423,7 @@ fn agent(keys: SettingReader<'_>, name: &str, prices: &Prices) -> Result<AgentSe
     let program = placed(keys, program)?;
     // Nothing named: what Claude Code itself looks for, which the runtime knows.
     let env: Vec<String> = keys.need(known::ENV)?;
-    if !env.iter().all(|name| VariableName::parse(name).is_ok()) {
+    if !env.iter().all(|name| is_variable(name) && !name.starts_with(OWN_VARIABLES)) {
         let expected = format!("a list of variables' names, none of which begins with {OWN_VARIABLES}");
         return Err(keys.wrong(known::ENV, expected));
     }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::names::{NAME_RULE, RoleName};
+use super::names::{NAME_RULE, is_name};
 use super::schema::schema_validator;
 use super::yaml;
 use crate::bounds::LARGEST_SETTINGS;
@@ -66,7 +66,7 @@ impl Role {
         let (read, _) = yaml::read_with_places::<Self>(yaml);
         let role = read.map_err(|problem| InvalidRole(vec![problem.with_line()]))?;
         let mut problems = Vec::new();
-        if RoleName::parse(&role.name).is_err() {
+        if !is_name(&role.name) {
             problems.push(format!("`name`: a role's name has {NAME_RULE}"));
         }
         let short = |text: &Option<String>| {

@@ -5,7 +5,7 @@ use url::Url;
 use super::super::InvalidAgent;
 use super::prices::Prices;
 use journeyman_order::model_service::Provider;
-use journeyman_order::names::VariableName;
+use journeyman_order::names::is_variable_of_a_key;
 
 /// `[agents.NAME]` with the runtime `api`.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,8 +51,7 @@ impl ApiSettings {
             return Err(InvalidAgent::new(agent, "max_output_tokens", "no answer has no tokens".into()));
         }
         // Names are shown where a key is missing, and a key may have been put here: keys have small letters.
-        let is_name = |name: &str| VariableName::parse(name).is_ok_and(|name| name.is_of_a_key());
-        if self.key_env.as_deref().is_some_and(|name| !is_name(name)) {
+        if self.key_env.as_deref().is_some_and(|name| !is_variable_of_a_key(name)) {
             let problem = "that is not the name, in capitals, of a variable that holds the key";
             return Err(InvalidAgent::new(agent, "key_env", problem.into()));
         }

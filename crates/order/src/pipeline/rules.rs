@@ -6,7 +6,8 @@ use super::problem::quoted;
 use super::references::{GIVEN, INPUTS, VariableReference, is_filled_in, references};
 use super::{Check, Escalation, Stage, StageKind, StageOutput, StageStart};
 use crate::bounds::MOST_SIDE_BY_SIDE;
-use crate::names::{COMMAND_RULE, NAME_RULE, NamingError, RoleName, StageName, is_command_name, is_name};
+use crate::effect_name::ReservedWord;
+use crate::names::{COMMAND_RULE, NAME_RULE, is_command_name, is_name};
 use crate::schema::schema_validator;
 use crate::yaml_tree::YamlPathSegment;
 use crate::yaml_tree::YamlStep::{Item, Key};
@@ -17,14 +18,11 @@ fn wrong_name(stage: &Stage) -> Option<String> {
     let reserved = |what: &str| {
         Some(format!("{} is reserved: {what}; give the stage another name", quoted(&stage.name)))
     };
-    match StageName::parse(&stage.name) {
-        Err(NamingError::Reserved(word)) => {
-            return reserved(&format!("effects of Journeyman's own are called `{}/…`", word.word()));
-        }
-        Err(fault @ (NamingError::Form | NamingError::Variable | NamingError::Own)) => {
-            return Some(fault.to_string());
-        }
-        Ok(_) => {}
+    if let Some(word) = ReservedWord::of(&stage.name) {
+        return reserved(&format!("effects of Journeyman's own are called `{}/…`", word.word()));
+    }
+    if !is_name(&stage.name) {
+        return Some(format!("a name has {NAME_RULE}"));
     }
     for (word, uses) in [("publish", StageKind::Publish), ("ready", StageKind::Ready)] {
         if stage.name == word && stage.uses != uses {
@@ -43,7 +41,7 @@ pub(super) fn hold(number: usize, stage: &Stage, found: &mut PipelineDiagnostics
         wrong(&[Key("name")], problem);
     }
     for (field, role) in stage.roles() {
-        if RoleName::parse(role).is_err() {
+        if !is_name(role) {
             wrong(&[Key(field)], format!("`{field}` is a role, {NAME_RULE}; not {}", quoted(role)));
         }
     }

@@ -21,44 +21,40 @@ impl InvalidId {
     }
 }
 
-macro_rules! number {
-    ($(#[$doc:meta])* $name:ident) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-        #[serde(transparent)]
-        pub struct $name(pub u64);
+macro_rules! numbers {
+    ($($(#[$doc:meta])* $name:ident;)*) => {
+        $(
+            $(#[$doc])*
+            #[derive(
+                Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+            )]
+            #[serde(transparent)]
+            pub struct $name(pub u64);
 
-        impl fmt::Display for $name {
-            fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.0.fmt(out)
+            impl fmt::Display for $name {
+                fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    self.0.fmt(out)
+                }
             }
-        }
+        )*
     };
 }
 
-number!(
+numbers! {
     /// An issue's number in its repository, the `7` of `#7`.
-    IssueNumber
-);
-number!(
+    IssueNumber;
     /// A pull request's number in its repository.
-    PullNumber
-);
-number!(
+    PullNumber;
     /// GitHub's numeric id of a repository; survives a rename.
-    RepositoryId
-);
-number!(
+    RepositoryId;
     /// GitHub's numeric id of an account; survives a renamed login.
-    UserId
-);
-number!(
+    UserId;
     /// The installation of the App that may act on a repository.
-    InstallationId
-);
+    InstallationId;
+}
 
 macro_rules! text {
-    ($name:ident) => {
+    ($name:ident, $what:literal, $fits:expr) => {
         impl $name {
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -68,6 +64,15 @@ macro_rules! text {
         impl fmt::Display for $name {
             fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
                 out.write_str(&self.0)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = InvalidId;
+
+            fn from_str(text: &str) -> Result<Self, InvalidId> {
+                let fits: fn(&str) -> bool = $fits;
+                if fits(text) { Ok(Self(text.to_owned())) } else { Err(InvalidId::new($what, text)) }
             }
         }
 
@@ -102,16 +107,9 @@ impl FromStr for OrderId {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct DeliveryGuid(String);
-text!(DeliveryGuid);
-
-impl FromStr for DeliveryGuid {
-    type Err = InvalidId;
-
-    fn from_str(text: &str) -> Result<Self, InvalidId> {
-        let fits = (1..=128).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic());
-        if fits { Ok(Self(text.to_owned())) } else { Err(InvalidId::new("a delivery's GUID", text)) }
-    }
-}
+text!(DeliveryGuid, "a delivery's GUID", |text| {
+    (1..=128).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic())
+});
 
 /// `owner/name`, of the characters that GitHub allows; safe as two path components.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -176,7 +174,7 @@ fn is_sha(text: &str) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct CommitSha(String);
-text!(CommitSha);
+text!(CommitSha, "a commit's SHA", is_sha);
 
 impl CommitSha {
     pub fn short(&self) -> &str {
@@ -184,34 +182,22 @@ impl CommitSha {
     }
 }
 
-impl FromStr for CommitSha {
-    type Err = InvalidId;
-
-    fn from_str(text: &str) -> Result<Self, InvalidId> {
-        if is_sha(text) { Ok(Self(text.to_owned())) } else { Err(InvalidId::new("a commit's SHA", text)) }
-    }
-}
-
 /// The SHA-1 of a tree: two commits with the same tree hold the same files.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct TreeSha(String);
-text!(TreeSha);
-
-impl FromStr for TreeSha {
-    type Err = InvalidId;
-
-    fn from_str(text: &str) -> Result<Self, InvalidId> {
-        if is_sha(text) { Ok(Self(text.to_owned())) } else { Err(InvalidId::new("a tree's SHA", text)) }
-    }
-}
+text!(TreeSha, "a tree's SHA", is_sha);
 
 /// A branch of ours: `journeyman/issue-N-slug`, of `[a-z0-9-]` only. There is no other way to make one,
 /// so that nothing can be pushed outside our namespace.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct BranchName(String);
-text!(BranchName);
+text!(BranchName, "a branch journeyman/issue-N-slug", |text| {
+    let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+    let rest = text.strip_prefix(BranchName::PREFIX).filter(|_| text.len() <= 120);
+    rest.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(is_plain))
+});
 
 impl BranchName {
     const PREFIX: &'static str = "journeyman/issue-";
@@ -247,23 +233,6 @@ impl BranchName {
     /// The full reference, `refs/heads/…`.
     pub fn reference(&self) -> String {
         format!("refs/heads/{}", self.0)
-    }
-}
-
-impl FromStr for BranchName {
-    type Err = InvalidId;
-
-    fn from_str(text: &str) -> Result<Self, InvalidId> {
-        let fits = text.len() <= 120
-            && text.strip_prefix(Self::PREFIX).is_some_and(|rest| {
-                !rest.is_empty()
-                    && rest.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
-            });
-        if fits {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err(InvalidId::new("a branch journeyman/issue-N-slug", text))
-        }
     }
 }
 

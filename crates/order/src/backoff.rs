@@ -30,46 +30,31 @@ pub enum AskedPause {
 
 impl Backoff {
     /// An effect of an order, or a notification: after 1, 4, 16, 64 and 256 seconds, then it is given up.
-    pub const EFFECT: Self = Self {
-        first: Duration::from_secs(1),
-        factor: 4,
-        longest: Duration::from_secs(256),
-        longest_asked: AskedPause::CutTo(Duration::from_secs(3_600)),
-        retries: Some(5),
-    };
+    pub const EFFECT: Self = Self::of_seconds(1, 4, 256, Some(5));
     /// An effect while GitHub cannot be reached: after 1, 4, 16, 64 and 256 seconds, then every five minutes, for a day.
-    pub const OUTAGE: Self = Self {
-        first: Duration::from_secs(1),
-        factor: 4,
-        longest: Duration::from_secs(300),
-        longest_asked: AskedPause::CutTo(Duration::from_secs(3_600)),
-        retries: Some(290),
-    };
+    pub const OUTAGE: Self = Self::of_seconds(1, 4, 300, Some(290));
     /// What is still to be shown then: every hour, until it is.
-    pub const OWED: Self = Self {
-        first: Duration::from_secs(3_600),
-        factor: 1,
-        longest: Duration::from_secs(3_600),
-        longest_asked: AskedPause::CutTo(Duration::from_secs(3_600)),
-        retries: None,
-    };
+    pub const OWED: Self = Self::of_seconds(3_600, 1, 3_600, None);
     /// A request to GitHub that changes nothing: after 1 and 2 seconds. What takes longer is the effect's affair.
     pub const REQUEST: Self = Self {
-        first: Duration::from_secs(1),
-        factor: 2,
-        longest: Duration::from_secs(2),
         longest_asked: AskedPause::UpTo(Duration::from_secs(2)),
-        retries: Some(2),
+        ..Self::of_seconds(1, 2, 2, Some(2))
     };
     /// What has to go on by itself, however long it takes: a delivery that GitHub cannot be asked about, an order
     /// whose store cannot be used.
-    pub const UNTIL_IT_WORKS: Self = Self {
-        first: Duration::from_secs(1),
-        factor: 2,
-        longest: Duration::from_secs(8),
-        longest_asked: AskedPause::CutTo(Duration::from_secs(8)),
-        retries: None,
-    };
+    pub const UNTIL_IT_WORKS: Self =
+        Self { longest_asked: AskedPause::CutTo(Duration::from_secs(8)), ..Self::of_seconds(1, 2, 8, None) };
+
+    /// A schedule that waits for an hour where the other side asks for that.
+    const fn of_seconds(first: u64, factor: u32, longest: u64, retries: Option<u32>) -> Self {
+        Self {
+            first: Duration::from_secs(first),
+            factor,
+            longest: Duration::from_secs(longest),
+            longest_asked: AskedPause::CutTo(Duration::from_secs(3_600)),
+            retries,
+        }
+    }
 
     /// The pause after so many failures in a row, the first of which is 1; none when it is not tried again. A pause
     /// that the other side `asked` for takes the schedule's place.

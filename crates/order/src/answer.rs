@@ -4,7 +4,7 @@
 use jsonschema::Validator;
 use serde_json::Value;
 
-use super::feedback::{Category, Feedback, Finding, Severity};
+use super::feedback::{Category, Feedback, Finding};
 use crate::bounds::MOST_NAMED;
 
 /// The most that an answer may hold, in bytes.
@@ -105,25 +105,12 @@ fn is_empty(value: Option<&Value>) -> bool {
 pub(super) fn not_of_the_form(faults: Vec<String>) -> Feedback {
     let count = faults.len();
     let plural = if count == 1 { "" } else { "s" };
-    Feedback {
-        passed: false,
-        score: 0.0,
-        summary: format!(
-            "the answer is not of the form that was asked for: {count} fault{plural}, first {}",
-            faults.first().map_or("", String::as_str)
-        ),
-        issues: faults
-            .into_iter()
-            .map(|description| Finding {
-                severity: Severity::Critical,
-                category: Category::InvalidOutput,
-                description,
-                location: None,
-                suggestion: None,
-            })
-            .collect(),
-        changed_tests: Vec::new(),
-    }
+    let summary = format!(
+        "the answer is not of the form that was asked for: {count} fault{plural}, first {}",
+        faults.first().map_or("", String::as_str)
+    );
+    let issues = faults.into_iter().map(|fault| Finding::critical(Category::InvalidOutput, fault)).collect();
+    Feedback { issues, ..Feedback::failed(Category::InvalidOutput, summary) }
 }
 
 /// An answer that cannot be read at all.

@@ -246,23 +246,15 @@ impl CodeArtifact {
             return None;
         }
         let names: Vec<&str> = missing.iter().map(|id| id.as_str()).collect();
+        let finding = |id: &&String| Finding {
+            severity: Severity::Major,
+            suggestion: Some(format!("Write what {id} asks for, and name {id} in that file's story_ids.")),
+            ..Finding::critical(Category::InvalidOutput, format!("no file names {id} in its story_ids"))
+        };
         Some(Feedback {
-            passed: false,
             score: 1.0 - (missing.len() as f64 / wanted.len().max(1) as f64),
-            summary: format!("no file covers {}", names.join(", ")),
-            issues: missing
-                .iter()
-                .map(|id| Finding {
-                    severity: Severity::Major,
-                    category: Category::InvalidOutput,
-                    description: format!("no file names {id} in its story_ids"),
-                    location: None,
-                    suggestion: Some(format!(
-                        "Write what {id} asks for, and name {id} in that file's story_ids."
-                    )),
-                })
-                .collect(),
-            changed_tests: Vec::new(),
+            issues: missing.iter().map(finding).collect(),
+            ..Feedback::failed(Category::InvalidOutput, format!("no file covers {}", names.join(", ")))
         })
     }
 }

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::bounds::MOST_IN_A_SENTENCE;
 use super::comparison::{Comparison, ComparisonVerdict, TestList};
-use super::feedback::{Category, Feedback, Finding, Severity};
+use super::feedback::{Category, Feedback, Finding};
 use super::ids::{CommitSha, TreeSha};
+use super::length::some_of;
 use super::moves::EffectOutcome;
 use super::pipeline::Check;
 use super::scrutiny::Objection;
@@ -214,24 +214,15 @@ fn objections(run: &TestRun) -> Vec<Finding> {
                     "Run the issue's example by itself, outside of the tests, and make it give what the issue asks for.",
                 ),
             };
-            Finding {
-                severity: Severity::Critical,
-                category: Category::TestFailure,
-                description,
-                location,
-                suggestion: Some(suggestion.to_owned()),
-            }
+            let suggestion = Some(suggestion.to_owned());
+            Finding { location, suggestion, ..Finding::critical(Category::TestFailure, description) }
         })
         .collect()
 }
 
 /// Which tests of the base do not run any more.
 fn missing(comparison: &Comparison) -> String {
-    let named = |tests: &TestList| {
-        let shown = tests.names.iter().take(MOST_IN_A_SENTENCE).cloned().collect::<Vec<_>>().join(", ");
-        let more = tests.total.saturating_sub(MOST_IN_A_SENTENCE as u64);
-        if more > 0 { format!("{shown} and {more} more") } else { shown }
-    };
+    let named = |tests: &TestList| some_of(&tests.names, tests.total);
     let mut said = Vec::new();
     if !comparison.gone.is_empty() {
         said.push(format!("tests of the base commit do not run any more: {}", named(&comparison.gone)));
@@ -249,14 +240,9 @@ fn failing_test(name: &str, run: &TestRun) -> Finding {
     let comparison = run.scrutiny.as_ref().map(|scrutiny| &scrutiny.comparison);
     let is_red_anyhow =
         comparison.is_some_and(|comparison| comparison.already_red.names.iter().any(|red| red == name));
-    Finding {
-        severity: Severity::Critical,
-        category: Category::TestFailure,
-        description: match is_red_anyhow {
-            true => format!("the test {name} fails, as it does on the base commit"),
-            false => format!("the test {name} fails"),
-        },
-        location: Some(name.to_owned()),
-        suggestion: None,
-    }
+    let description = match is_red_anyhow {
+        true => format!("the test {name} fails, as it does on the base commit"),
+        false => format!("the test {name} fails"),
+    };
+    Finding { location: Some(name.to_owned()), ..Finding::critical(Category::TestFailure, description) }
 }

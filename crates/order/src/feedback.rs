@@ -102,6 +102,13 @@ impl Category {
     }
 }
 
+impl Finding {
+    /// One that says neither where it is nor what would mend it.
+    pub(crate) fn critical(category: Category, description: String) -> Self {
+        Self { severity: Severity::Critical, category, description, location: None, suggestion: None }
+    }
+}
+
 impl Feedback {
     pub fn passed(summary: impl Into<String>) -> Self {
         Self {
@@ -116,14 +123,8 @@ impl Feedback {
     /// One critical finding whose description is the summary.
     pub fn failed(category: Category, summary: impl Into<String>) -> Self {
         let summary = summary.into();
-        let finding = Finding {
-            severity: Severity::Critical,
-            category,
-            description: summary.clone(),
-            location: None,
-            suggestion: None,
-        };
-        Self { passed: false, score: 0.0, summary, issues: vec![finding], changed_tests: Vec::new() }
+        let issues = vec![Finding::critical(category, summary.clone())];
+        Self { passed: false, score: 0.0, summary, issues, changed_tests: Vec::new() }
     }
 
     /// What several judges say of the same: it passes if all of them let it, and each finding names who found it. One

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::bounds::MOST_IN_A_SENTENCE;
+use super::length::some_of;
 
 /// What is missing where no check failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -52,12 +52,10 @@ impl Inconclusive {
                 None => format!("these stages have not passed: {}", stages.join(", ")),
             },
             Self::TestsChanged { tests } => {
-                let more = tests.len().saturating_sub(MOST_IN_A_SENTENCE);
-                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
                 format!(
                     "tests that the change edits or removes fail on the new code in their old form, and no reviewer says that the \
-                     issue wants that: {}{more}",
-                    tests.iter().take(MOST_IN_A_SENTENCE).map(String::as_str).collect::<Vec<_>>().join(", ")
+                     issue wants that: {}",
+                    some_of(tests, tests.len() as u64)
                 )
             }
             Self::NotExamined => {

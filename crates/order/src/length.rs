@@ -1,5 +1,7 @@
 //! How long a text may be that GitHub is given, and how one that is longer is cut.
 
+use crate::bounds::MOST_IN_A_SENTENCE;
+
 /// GitHub takes no longer body of an issue, a comment or a pull request, in characters.
 pub const LONGEST_BODY: usize = 65_536;
 
@@ -17,6 +19,15 @@ pub fn shorten(text: &str, most: usize) -> String {
         short.push('…');
     }
     short
+}
+
+/// The first of these names, and how many more there are of all `total`.
+pub(crate) fn some_of(names: &[String], total: u64) -> String {
+    let shown = names.get(..MOST_IN_A_SENTENCE).unwrap_or(names).join(", ");
+    match total.saturating_sub(MOST_IN_A_SENTENCE as u64) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
 }
 
 /// A body of ours, cut where GitHub would refuse it: after a line, with what was open closed, and a word about it.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::bounds::MOST_IN_A_SENTENCE;
+use crate::length::some_of;
 
 /// Where so many mutants of the changed lines were tried and none was noticed, the tests do not look at those lines.
 const ENOUGH_MUTANTS: u32 = 3;
@@ -55,12 +55,8 @@ impl MutantTally {
 
     /// The files that cannot be read, in words; none where there are none.
     pub(super) fn unread_words(&self) -> Option<String> {
-        let named = self.unread.iter().take(MOST_IN_A_SENTENCE).cloned().collect::<Vec<_>>().join(", ");
-        match (self.unread.len(), self.unread.len().saturating_sub(MOST_IN_A_SENTENCE)) {
-            (0, _) => None,
-            (_, 0) => Some(format!("{named} cannot be read")),
-            (_, more) => Some(format!("{named} and {more} more cannot be read")),
-        }
+        let named = some_of(&self.unread, self.unread.len() as u64);
+        (!self.unread.is_empty()).then(|| format!("{named} cannot be read"))
     }
 
     /// Why it is not known that the tests look at the changed lines: no mutant was caught of those that were tried and those

@@ -3,11 +3,11 @@
 use super::markdown::markdown;
 use super::pages::RepositoryLinks;
 use super::table::{cell, table};
-use super::text::plain;
+use super::text::brief;
 use journeyman_order::Journal;
 use journeyman_order::bounds::MOST_NAMED;
 use journeyman_order::conversation::{AnswerNote, AnsweredPoint, PointResolution, ThreadReply};
-use journeyman_order::length::{LONGEST_BODY, fit, shorten};
+use journeyman_order::length::{LONGEST_BODY, fit};
 
 /// The most that an agent says in one thread, in characters.
 const LONGEST_REPLY: usize = 6_000;
@@ -38,11 +38,11 @@ pub fn answer(journal: &Journal, note: &AnswerNote) -> String {
 }
 
 fn row(point: &AnsweredPoint, pages: &RepositoryLinks) -> [String; 3] {
-    let text = plain(&shorten(&point.text, 600));
+    let text = brief(&point.text, 600);
     let done = done(&point.done, pages);
     [
-        cell(&plain(&shorten(&point.by, 100))),
-        cell(&plain(&shorten(&point.asked, 250))),
+        cell(&brief(&point.by, 100)),
+        cell(&brief(&point.asked, 250)),
         cell(&if text.is_empty() { done } else { format!("{done}: {text}") }),
     ]
 }

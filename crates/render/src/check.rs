@@ -4,7 +4,7 @@ use super::headline;
 use super::pages::{FileLocation, RepositoryLinks};
 use super::receipt::ReceiptSource;
 use super::scrutiny::count_of_changed;
-use super::text::{passing, plain, visible};
+use super::text::{brief, passing, visible};
 use journeyman_order::bounds::{LONGEST_NAME, LONGEST_TEXT};
 use journeyman_order::conversation::{AnnotationLevel, CheckAnnotation, CheckRunOutput, CheckRunState};
 use journeyman_order::length::{fit, shorten};
@@ -85,7 +85,7 @@ fn summary(
     receipt: Option<&ReceiptSource<'_>>,
 ) -> String {
     let because = projection.surfaces().because.filter(|text| !text.trim().is_empty());
-    let because = because.map(|text| plain(&shorten(&text, 2_000)));
+    let because = because.map(|text| brief(&text, 2_000));
     let mut parts = Vec::new();
     match receipt {
         Some(receipt) => {
@@ -99,7 +99,7 @@ fn summary(
             parts.push(receipt.details());
         }
         None => {
-            parts.push(format!("### {}", plain(&shorten(&headline(projection), 200))));
+            parts.push(format!("### {}", brief(&headline(projection), 200)));
             parts.extend(because);
             let commit = RepositoryLinks::of(journal).commit(head);
             parts.push(format!("There are no results for commit {commit} yet."));

@@ -4,7 +4,7 @@ use super::headline;
 use super::markdown::{markdown, quoted};
 use super::pages::is_linkable;
 use super::results::results;
-use super::text::{code_span, plain};
+use super::text::{brief, code_span, plain};
 use journeyman_order::Journal;
 use journeyman_order::conversation::NoticeComment;
 use journeyman_order::length::{LONGEST_BODY, fit, shorten};
@@ -23,15 +23,15 @@ pub fn notice(journal: &Journal, projection: &OrderProjection, saying: &NoticeCo
         NoticeComment::UnknownCommand { word } => unknown(word),
         NoticeComment::Status => format!(
             "{}. {}",
-            plain(&shorten(&standing(projection), 300)),
+            brief(&standing(projection), 300),
             more(&journal.opened().issue.url)
         ),
         NoticeComment::NotNow { word, because } => {
-            let because = plain(&shorten(because, 500));
+            let because = brief(because, 500);
             format!("{} had no effect: {}.", command(word), because.trim_end_matches('.'))
         }
         NoticeComment::PullIsOpen { pull, because } => {
-            let because = plain(&shorten(because, 500));
+            let because = brief(because, 500);
             format!(
                 "Pull request #{pull} is open for this issue, so no other was begun: {}.",
                 because.trim_end_matches('.')
@@ -52,7 +52,7 @@ pub fn notice(journal: &Journal, projection: &OrderProjection, saying: &NoticeCo
         NoticeComment::Questions { questions, more, blocking } => asked(questions, *more, *blocking),
         NoticeComment::Results => return results(journal, projection),
         NoticeComment::PullClosed { pull, merged, by } => {
-            let by = plain(&shorten(by, 100));
+            let by = brief(by, 100);
             if *merged {
                 format!("Pull request #{pull} was merged by {by}. The work on this issue is done.")
             } else {
@@ -106,7 +106,7 @@ pub fn no_order() -> String {
 
 /// On the issue of an order whose journal cannot be read.
 pub fn unreadable(because: &str) -> String {
-    let because = plain(&shorten(because, 300));
+    let because = brief(because, 300);
     format!(
         "Journeyman cannot read this order any more: {}. Remove the label and put it on again to start over.",
         because.trim_end_matches('.')

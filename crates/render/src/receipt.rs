@@ -2,7 +2,9 @@
 
 use super::pages::RepositoryLinks;
 use super::scrutiny::{self, counted};
-use super::text::{MOST_BELOW, MOST_NAMES, MOST_SHOWN, code_block, command_span, dollars, plain, severity};
+use super::text::{
+    MOST_BELOW, MOST_NAMES, MOST_SHOWN, and_more, brief, code_block, command_span, dollars, plain, severity,
+};
 use journeyman_order::bounds::{LONGEST_TEXT, MOST_NAMED};
 use journeyman_order::length::shorten;
 use journeyman_order::next::OrderProjection;
@@ -71,10 +73,7 @@ impl<'a> ReceiptSource<'a> {
             for name in tests.failing.iter().take(MOST_SHOWN) {
                 lines.push(format!("  - fails: {}", command_span(name)));
             }
-            let more = tests.failing.len().saturating_sub(MOST_SHOWN);
-            if more > 0 {
-                lines.push(format!("  - and {more} more"));
-            }
+            lines.extend(and_more("  -", tests.failing.len(), MOST_SHOWN));
         }
         let commit = &self.work.commit;
         lines.push(format!("- on commit {}, checked out afresh", self.pages.commit(commit)));
@@ -100,7 +99,7 @@ impl<'a> ReceiptSource<'a> {
             lines.extend(scrutiny::lines(scrutiny, commit, &self.pages));
         }
         if let Some(review) = &self.work.review {
-            lines.push(format!("- reviewed by a second agent: {}", plain(&shorten(&review.summary, 300))));
+            lines.push(format!("- reviewed by a second agent: {}", brief(&review.summary, 300)));
         }
         lines.extend(self.others());
         let rounds = self.projection.trace.worker_rounds();
@@ -121,14 +120,11 @@ impl<'a> ReceiptSource<'a> {
             let place = finding.location.as_deref();
             let place = place.map(|place| self.pages.location(&self.work.commit, place));
             let place = place.filter(|place| !place.is_empty()).map(|place| format!(", {place}"));
-            let what = plain(&shorten(&finding.description, 300));
+            let what = brief(&finding.description, 300);
             format!("- {}{}: {what}", severity(finding.severity), place.unwrap_or_default())
         };
         let mut lines: Vec<String> = open.iter().take(MOST_SHOWN).map(told).collect();
-        let more = open.len().saturating_sub(MOST_SHOWN);
-        if more > 0 {
-            lines.push(format!("- and {more} more"));
-        }
+        lines.extend(and_more("-", open.len(), MOST_SHOWN));
         Some(format!("**Open findings of the reviewing agent**\n\n{}", lines.join("\n")))
     }
 
@@ -148,17 +144,16 @@ impl<'a> ReceiptSource<'a> {
         if let Some(tests) = self.tests().filter(|tests| !tests.left_out.is_empty()) {
             let named = tests.left_out.iter().take(MOST_NAMES).map(|folder| command_span(folder));
             let named = named.collect::<Vec<_>>().join(", ");
-            let more = tests.left_out.len().saturating_sub(MOST_NAMES);
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let more = and_more("", tests.left_out.len(), MOST_NAMES).unwrap_or_default();
             lines.push(format!("- tests of {named}{more} were not run: the change concerns nothing there"));
         }
         // What is the reason for the verdict is not said a second time.
         let unrun = self.tests().into_iter().flat_map(|tests| {
             tests.unrun.iter().map(UnrunProject::sentence).filter(|said| tests.doubt.as_ref() != Some(said))
         });
-        lines.extend(unrun.map(|said| format!("- {}.", plain(&shorten(&said, 300)))));
+        lines.extend(unrun.map(|said| format!("- {}.", brief(&said, 300))));
         let noted = self.projection.trace.environment.iter().flat_map(|report| &report.notes);
-        lines.extend(noted.take(MOST_SHOWN).map(|note| format!("- {}", plain(&shorten(note, 300)))));
+        lines.extend(noted.take(MOST_SHOWN).map(|note| format!("- {}", brief(note, 300))));
         match self.counts().map_or(0, |counts| counts.skipped) {
             0 => {}
             1 => lines.push("- 1 skipped test.".to_owned()),
@@ -224,16 +219,9 @@ impl<'a> ReceiptSource<'a> {
         let refused = receipt::refused(self.journal);
         for refusal in refused.iter().take(MOST_NAMES) {
             let (what, why) = (&refusal.refused.what, &refusal.refused.why);
-            lines.push(format!(
-                "- An agent was refused {}: {}",
-                command_span(what),
-                plain(&shorten(why, 200))
-            ));
+            lines.push(format!("- An agent was refused {}: {}", command_span(what), brief(why, 200)));
         }
-        let more = refused.len().saturating_sub(MOST_NAMES);
-        if more > 0 {
-            lines.push(format!("- and {more} more"));
-        }
+        lines.extend(and_more("-", refused.len(), MOST_NAMES));
         let usage = &self.projection.trace.usage;
         lines.push(format!(
             "- Tokens: {} read, {} written; cost {}",
@@ -264,13 +252,13 @@ impl<'a> ReceiptSource<'a> {
             let counts = counts.map(|counts| format!(" ({counts})")).unwrap_or_default();
             lines.push(format!(
                 "  - {}, round {}{}: {}{counts}",
-                plain(&shorten(&stage.name, 60)),
+                brief(&stage.name, 60),
                 round.round,
                 if round.agent.is_none() { ", checks only" } else { "" },
-                plain(&shorten(&result, 200))
+                brief(&result, 200)
             ));
             for warning in round.warnings.iter().take(MOST_BELOW) {
-                lines.push(format!("    - ⚠️ {}", plain(&shorten(warning, 200))));
+                lines.push(format!("    - ⚠️ {}", brief(warning, 200)));
             }
         }
         format!("<details>\n<summary>Receipt</summary>\n\n{}\n\n</details>", lines.join("\n"))
@@ -283,7 +271,7 @@ fn journal_accepts(journal: &Journal) -> bool {
 }
 
 fn why(verdict: &Verdict) -> Option<String> {
-    let sentence = |text: &str| plain(&shorten(text, 1_000));
+    let sentence = |text: &str| brief(text, 1_000);
     match verdict {
         Verdict::Verified(_) | Verdict::None => None,
         Verdict::Pending { stages } => {
@@ -301,7 +289,7 @@ fn why(verdict: &Verdict) -> Option<String> {
         }
         Verdict::Approved { by, why, .. } => Some(format!(
             "{} accepted it as it is. Why it was not verified: {}",
-            plain(&shorten(by, 100)),
+            brief(by, 100),
             sentence(why)
         )),
         Verdict::Inconclusive { why } => Some(sentence(&why.sentence())),
@@ -348,7 +336,7 @@ fn sandbox(name: &str) -> String {
     if name == "none" {
         "**none**: agents and tests ran without isolation".to_owned()
     } else {
-        plain(&shorten(name, 100))
+        brief(name, 100)
     }
 }
 

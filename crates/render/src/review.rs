@@ -4,8 +4,8 @@ use super::ROOM;
 use super::markdown::quoted_within;
 use super::pages::RepositoryLinks;
 use super::table::{cell, table};
-use super::text::{plain, severity};
-use journeyman_order::length::{fit, shorten};
+use super::text::{brief, severity};
+use journeyman_order::length::fit;
 use journeyman_order::moves::ReviewNote;
 use journeyman_order::{CommitSha, EffectOutcome, Feedback, Finding, Journal, JournalEvent, Move};
 
@@ -20,10 +20,10 @@ pub fn review(journal: &Journal, note: &ReviewNote) -> String {
         Some(_) => ("🔁", "changes requested"),
         None => ("⚠️", "the review could not be completed"),
     };
-    let stage = plain(&shorten(&note.stage, 60));
+    let stage = brief(&note.stage, 60);
     let mut parts = vec![format!("### {mark} {stage}, round {}: {verdict}", note.round)];
     let mut facts = vec![
-        format!("by **{}**", plain(&shorten(&note.verifier, 60))),
+        format!("by **{}**", brief(&note.verifier, 60)),
         format!("on commit {}", pages.commit(&note.commit)),
     ];
     match &note.feedback {
@@ -96,12 +96,12 @@ fn findings(
     let shown = &issues[..issues.len().min(MOST_FINDINGS)];
     let row = |finding: &Finding| {
         let place = finding.location.as_deref().map(|place| pages.location(&note.commit, place));
-        let suggestion = finding.suggestion.as_deref().map(|text| plain(&shorten(text, 300)));
+        let suggestion = finding.suggestion.as_deref().map(|text| brief(text, 300));
         [
             severity(finding.severity).to_owned(),
             finding.category.as_str().replace('_', " "),
             place.unwrap_or_default(),
-            plain(&shorten(&finding.description, 400)),
+            brief(&finding.description, 400),
             suggestion.unwrap_or_default(),
         ]
         .map(|text| cell(&text))

@@ -1,7 +1,7 @@
 //! What was looked at beside the one run of the tests, in lines of a list. Names of tests and paths are foreign.
 
 use super::pages::RepositoryLinks;
-use super::text::{MOST_NAMES, MOST_SHOWN, code_span, command_span, plain};
+use super::text::{MOST_NAMES, MOST_SHOWN, and_more, brief, code_span, command_span, plain};
 use journeyman_order::examination::ExaminationRun;
 use journeyman_order::length::shorten;
 use journeyman_order::scrutiny::{MutantTally, OldTests};
@@ -19,9 +19,9 @@ pub(super) fn lines(scrutiny: &Scrutiny, commit: &CommitSha, pages: &RepositoryL
             [] => String::new(),
             tests => format!(": {}", list(tests, tests.len() as u64)),
         };
-        lines.push(format!("- {sign}{}{tests}", plain(&shorten(&shown.text, 300))));
+        lines.push(format!("- {sign}{}{tests}", brief(&shown.text, 300)));
     }
-    let died = scrutiny.died.iter().map(|died| format!("- {}", plain(&shorten(&died.sentence(), 300))));
+    let died = scrutiny.died.iter().map(|died| format!("- {}", brief(&died.sentence(), 300)));
     lines.extend(died);
     if scrutiny.base_setup.is_some() {
         lines.push(
@@ -34,14 +34,14 @@ pub(super) fn lines(scrutiny: &Scrutiny, commit: &CommitSha, pages: &RepositoryL
     }
     let below = if scrutiny.old_tests.is_some() { "  " } else { "" };
     let against = scrutiny.against().take(MOST_NAMES);
-    lines.extend(against.map(|because| format!("{below}- ❌ {}", plain(&shorten(because, 300)))));
+    lines.extend(against.map(|because| format!("{below}- ❌ {}", brief(because, 300))));
     if let Some(sentence) = scrutiny.lies_sentence() {
         let caught_in = scrutiny.caught_in();
         let tests = match &caught_in[..] {
             [] => String::new(),
             tests => format!(", in {}", list(tests, tests.len() as u64)),
         };
-        lines.push(format!("- {}{tests}", plain(&shorten(&sentence, 300))));
+        lines.push(format!("- {}{tests}", brief(&sentence, 300)));
     }
     for (said, is_for) in scrutiny.from_outside() {
         let sign = match is_for {
@@ -49,7 +49,7 @@ pub(super) fn lines(scrutiny: &Scrutiny, commit: &CommitSha, pages: &RepositoryL
             Some(false) => "❌ ",
             None => "⚠️ ",
         };
-        lines.push(format!("- {sign}{}", plain(&shorten(&said, 300))));
+        lines.push(format!("- {sign}{}", brief(&said, 300)));
     }
     lines.extend(scrutiny.mutants.as_ref().filter(|tally| tally.because.is_none()).map(mutants));
     if !scrutiny.rewritten.is_empty() {
@@ -57,14 +57,12 @@ pub(super) fn lines(scrutiny: &Scrutiny, commit: &CommitSha, pages: &RepositoryL
         lines.push(format!("- ❌ files of the commit are written while the tests run: {paths}"));
     }
     for what in scrutiny.dependencies.iter().take(MOST_SHOWN) {
-        lines.push(format!("- dependency: {}", plain(&shorten(what, 200))));
+        lines.push(format!("- dependency: {}", brief(what, 200)));
     }
     let shown = scrutiny.weakenings.iter().take(MOST_SHOWN);
     lines.extend(shown.map(|remark| weakened(remark, commit, pages)));
-    let more = scrutiny.weakenings.len().saturating_sub(MOST_SHOWN);
-    if more > 0 {
-        lines.push(format!("- and {more} more remarks on the tests"));
-    }
+    let more = and_more("-", scrutiny.weakenings.len(), MOST_SHOWN);
+    lines.extend(more.map(|more| format!("{more} remarks on the tests")));
     lines
 }
 
@@ -83,14 +81,10 @@ pub(super) fn changed_tests(scrutiny: Option<&Scrutiny>, review: Option<&Feedbac
         let said = review.iter().flat_map(|review| &review.changed_tests);
         for said in said.filter(|said| said.test == test.test) {
             let is_wanted = if said.wanted { "the issue wants it" } else { "the issue does not want it" };
-            lines
-                .push(format!("  - the reviewer says that {is_wanted}: {}", plain(&shorten(&said.why, 200))));
+            lines.push(format!("  - the reviewer says that {is_wanted}: {}", brief(&said.why, 200)));
         }
     }
-    let more = changed.len().saturating_sub(MOST_SHOWN);
-    if more > 0 {
-        lines.push(format!("- and {more} more"));
-    }
+    lines.extend(and_more("-", changed.len(), MOST_SHOWN));
     Some(lines.join("\n"))
 }
 
@@ -114,12 +108,9 @@ fn statements(run: &ExaminationRun) -> Vec<String> {
             Some(false) => "❌ ",
             None => "⚠️ ",
         };
-        lines.push(format!("  - {sign}{}", plain(&shorten(&statement.sentence(), 400))));
+        lines.push(format!("  - {sign}{}", brief(&statement.sentence(), 400)));
     }
-    let more = all.len().saturating_sub(MOST_STATEMENTS);
-    if more > 0 {
-        lines.push(format!("  - and {more} more"));
-    }
+    lines.extend(and_more("  -", all.len(), MOST_STATEMENTS));
     lines
 }
 
@@ -149,7 +140,7 @@ fn mutants(tally: &MutantTally) -> String {
         .not_tried_in()
         .iter()
         .take(MOST_NAMES)
-        .map(|what| format!("\n  - not tried in {}", plain(&shorten(what, 300))))
+        .map(|what| format!("\n  - not tried in {}", brief(what, 300)))
         .collect();
     let left = if tally.not_tried > 0 {
         format!(" ({} more were not tried)", tally.not_tried)
@@ -163,7 +154,7 @@ fn mutants(tally: &MutantTally) -> String {
 }
 
 pub(super) fn untried_mutants(scrutiny: &Scrutiny) -> Option<String> {
-    Some(plain(&shorten(&scrutiny.mutants.as_ref()?.none_tried()?, 300)))
+    Some(brief(&scrutiny.mutants.as_ref()?.none_tried()?, 300))
 }
 
 /// What of it was not looked at; none where all was.
@@ -249,7 +240,7 @@ fn weakened(weakening: &Weakening, commit: &CommitSha, pages: &RepositoryLinks) 
         "- {sign} {}, {}: {}",
         weakening.kind.as_str(),
         pages.location(commit, &place),
-        plain(&shorten(&weakening.what, 300))
+        brief(&weakening.what, 300)
     )
 }
 

@@ -1,8 +1,7 @@
 //! How far each stage is, and what is under way.
 
-use super::text::{duration, passing, plain};
+use super::text::{brief, duration, passing};
 use super::time::{seconds_at_work, under_way};
-use journeyman_order::length::shorten;
 use journeyman_order::next::OrderProjection;
 use journeyman_order::trace::{RoundTrace, StageState as Stood};
 use journeyman_order::{EffectPart, Journal, JournalEvent, Move, MoveKey};
@@ -114,7 +113,7 @@ fn progress(name: &str, projection: &OrderProjection) -> StageProgress {
 /// One stage: its name, a few words more, such as the round and the test counts, and how long it was at work.
 fn stage_line(name: &str, journal: &Journal, projection: &OrderProjection) -> String {
     let progress = progress(name, projection);
-    let shown = plain(&shorten(name, 60));
+    let shown = brief(name, 60);
     // What is of interest stands out: where it is at work, and where it went wrong.
     let shown = match progress {
         StageProgress::Running | StageProgress::Failed => format!("**{shown}**"),
@@ -123,7 +122,7 @@ fn stage_line(name: &str, journal: &Journal, projection: &OrderProjection) -> St
     let mut line = format!("- {} {shown}", progress.mark());
     let Some(trace) = projection.trace.stages.iter().rfind(|stage| stage.name == name) else { return line };
     let detail = trace.rounds.last().map(|round| round_detail(round, attempt(journal, name)));
-    let detail = detail.map(|detail| plain(&shorten(&detail, 300))).filter(|detail| !detail.is_empty());
+    let detail = detail.map(|detail| brief(&detail, 300)).filter(|detail| !detail.is_empty());
     let seconds = seconds_at_work(journal, |key| key.stage() == name).map(duration);
     for more in [detail, seconds].into_iter().flatten() {
         line.push_str(&format!(" · {more}"));

@@ -6,7 +6,7 @@ use super::markdown::quoted_within;
 use super::pages::{is_linkable, order_page};
 use super::receipt::objection;
 use super::stages::{now, stages};
-use super::text::{MOST_NAMES, MOST_SHOWN, code_span, dollars, duration, passing, plain};
+use super::text::{MOST_NAMES, MOST_SHOWN, and_more, brief, code_span, dollars, duration, passing};
 use super::time::{last_news, seconds_at_work};
 use super::{ROOM, headline, waits_for};
 use journeyman_order::length::{fit, shorten};
@@ -22,11 +22,11 @@ const MOST_PROBLEMS: usize = 20;
 /// The comment's body. `public_url` is where people reach the server, if they can.
 pub fn status(journal: &Journal, projection: &OrderProjection, public_url: Option<&Url>) -> String {
     let trace = &projection.trace;
-    let mut parts = vec![format!("### {}", plain(&shorten(&headline(projection), 200)))];
+    let mut parts = vec![format!("### {}", brief(&headline(projection), 200))];
     parts.extend(links(journal, projection, public_url));
     let now = if projection.next.settled.is_none() { now(journal) } else { Vec::new() };
     if !now.is_empty() {
-        let now: Vec<String> = now.iter().take(4).map(|what| plain(&shorten(what, 120))).collect();
+        let now: Vec<String> = now.iter().take(4).map(|what| brief(what, 120)).collect();
         parts.push(format!("**Now:** {}", now.join(" · ")));
     }
     parts.extend(environment(projection));
@@ -77,7 +77,7 @@ fn links(journal: &Journal, projection: &OrderProjection, public_url: Option<&Ur
 fn environment(projection: &OrderProjection) -> Option<String> {
     let report = projection.trace.environment.as_ref().filter(|report| !report.source.is_empty())?;
     let image = report.image.as_ref().map(|image| format!(" · image {}", code_span(&shorten(image, 300))));
-    let source = plain(&shorten(&report.source.replace('`', ""), 200));
+    let source = brief(&report.source.replace('`', ""), 200);
     Some(format!("**Environment:** {source}{}", image.unwrap_or_default()))
 }
 
@@ -97,11 +97,8 @@ fn section(heading: &str, lines: Vec<String>) -> Option<String> {
 
 fn bullets(texts: &[String], most: usize, longest: usize) -> Vec<String> {
     let mut lines: Vec<String> =
-        texts.iter().take(most).map(|text| format!("- {}", plain(&shorten(text, longest)))).collect();
-    let more = texts.len().saturating_sub(most);
-    if more > 0 {
-        lines.push(format!("- and {more} more"));
-    }
+        texts.iter().take(most).map(|text| format!("- {}", brief(text, longest))).collect();
+    lines.extend(and_more("-", texts.len(), most));
     lines
 }
 
@@ -235,12 +232,12 @@ fn tried(projection: &OrderProjection) -> Vec<String> {
         let said = objection(round, feedback);
         let glue = if said == feedback.summary { ": " } else { ", " };
         let result = counts.into_iter().chain([said]).collect::<Vec<_>>().join(glue);
-        let (name, result) = (plain(&shorten(&stage.name, 60)), plain(&shorten(&result, 250)));
+        let (name, result) = (brief(&stage.name, 60), brief(&result, 250));
         let is_kept = kept.is_some() && round.commit.as_ref() == kept;
         let mark = if is_kept { " · **best attempt**" } else { "" };
         lines.push(format!("- {name}, round {}: {result}{mark}", round.round));
         if let Some(diagnosis) = &round.diagnosis {
-            lines.push(format!("  - diagnosis: {}", plain(&shorten(&diagnosis.diagnosis, 200))));
+            lines.push(format!("  - diagnosis: {}", brief(&diagnosis.diagnosis, 200)));
         }
     }
     lines

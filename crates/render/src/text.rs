@@ -197,6 +197,17 @@ pub fn plain(text: &str) -> String {
     }
 }
 
+/// The same, of at most so many characters of it.
+pub(super) fn brief(text: &str, most: usize) -> String {
+    plain(&shorten(text, most))
+}
+
+/// The last line of a list that shows the first of many, where there are more.
+pub(super) fn and_more(bullet: &str, all: usize, most: usize) -> Option<String> {
+    let more = all.saturating_sub(most);
+    (more > 0).then(|| format!("{bullet} and {more} more"))
+}
+
 /// Each takes something out of a text of at most 200 characters.
 const MOST_PASSES: usize = 200;
 

@@ -1,10 +1,15 @@
 //! What came of preparing a repository's environment, before an agent is paid: what it is made of, and whether the tests can
 //! run in it.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
-use super::PinnedImages;
 use super::command_run::{CommandRun, TestCounts};
+
+/// What names of images mean for one order: each as it was written, with the name that means the same image for ever. A tag is
+/// looked up once, and written down by digest.
+pub type PinnedImages = BTreeMap<String, String>;
 
 /// Of [`Move::PrepareEnvironment`](super::Move::PrepareEnvironment).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -42,7 +42,6 @@ pub mod order_api;
 pub mod order_request;
 mod order_wait;
 pub mod package_registry;
-mod pinned_images;
 mod pinned_value;
 pub mod pipeline;
 mod plan_questions;
@@ -82,6 +81,7 @@ pub use comparison::{
     ComparedBy, Comparison, ComparisonVerdict, TestCaseStatus, TestCases, TestList, TestReport,
 };
 pub use effect_name::{EffectPart, EffectScope, ReservedWord};
+pub use environment_report::PinnedImages;
 pub use examination::IssueExamination;
 pub use feedback::{Category, ChangedTestReview, Feedback, Finding, Severity};
 pub use ids::{
@@ -95,7 +95,6 @@ pub use next::{NextMoves, next, projection};
 pub use order_request::OrderRequest;
 pub use order_wait::OrderWait;
 pub use package_registry::{PackageRegistry, RegistryCredential, RegistryKind, RegistryName};
-pub use pinned_images::PinnedImages;
 pub use pipeline::Pipeline;
 pub use proof::{Proof, ProofGrade};
 pub use proof_settings::ProofSettings;

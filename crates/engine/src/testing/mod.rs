@@ -297,7 +297,10 @@ impl CommitTester {
             self.environments.plan(ask.settings.clone(), base.clone(), &ask.images).await?;
         let (changed, changed_source) = (commit.difference(&base), commit.clone());
         let image = before.image.as_deref();
-        let is_image_by_digest = image.is_some_and(|image| images.is_named_by_digest(image));
+        // Whether somebody wrote its digest.
+        let is_named =
+            |pinned: &str| images.iter().any(|(name, means)| means == pinned && name.contains('@'));
+        let is_image_by_digest = image.is_some_and(is_named);
         let after = self.environments.plan_on(ask.settings.clone(), commit, image).await?;
         let below = before.projects_concerned(&changed, &after);
         let with = |below: &[String]| {

@@ -38,47 +38,15 @@ pub struct IssueClassification<'a> {
     pub by_who_is_judged: bool,
 }
 
-/// Words of labels, each for what it says.
-const LABELS: [(&str, ChangeKind); 14] = [
-    ("bug", ChangeKind::Bug),
-    ("regression", ChangeKind::Bug),
-    ("defect", ChangeKind::Bug),
-    ("crash", ChangeKind::Bug),
-    ("fix", ChangeKind::Bug),
-    ("enhancement", ChangeKind::Feature),
-    ("feature", ChangeKind::Feature),
-    ("proposal", ChangeKind::Feature),
-    ("chore", ChangeKind::Chore),
-    ("documentation", ChangeKind::Chore),
-    ("docs", ChangeKind::Chore),
-    ("dependencies", ChangeKind::Chore),
-    ("refactoring", ChangeKind::Chore),
-    ("refactor", ChangeKind::Chore),
+/// Words of labels, by what they say.
+const LABELS: [(ChangeKind, &[&str]); 3] = [
+    (ChangeKind::Bug, &["bug", "regression", "defect", "crash", "fix"]),
+    (ChangeKind::Feature, &["enhancement", "feature", "proposal"]),
+    (ChangeKind::Chore, &["chore", "documentation", "docs", "dependencies", "refactoring", "refactor"]),
 ];
 /// Words of people who found something wrong.
-const WRONG: [&str; 21] = [
-    "wrong",
-    "wrongly",
-    "bug",
-    "bugs",
-    "buggy",
-    "crash",
-    "crashes",
-    "crashed",
-    "broken",
-    "breaks",
-    "regression",
-    "incorrect",
-    "incorrectly",
-    "misbehaves",
-    "traceback",
-    "panics",
-    "segfault",
-    "unexpectedly",
-    "corrupt",
-    "corrupted",
-    "faulty",
-];
+const WRONG: &str = "wrong wrongly bug bugs buggy crash crashes crashed broken breaks regression incorrect incorrectly \
+    misbehaves traceback panics segfault unexpectedly corrupt corrupted faulty";
 /// And several of them.
 const WRONG_PHRASES: [&str; 6] =
     ["does not work", "doesn't work", "no longer works", "stopped working", "fails with", "fails when"];
@@ -91,22 +59,20 @@ pub fn kind_of(issue: &IssueText, said: IssueClassification<'_>) -> ChangeKind {
             .map(str::to_owned)
             .collect()
     };
-    let labelled = |kind: ChangeKind| {
-        let is_said = |label: &String, word: &str| match kind {
-            ChangeKind::Bug => words(label).iter().any(|own| own == word),
+    for (kind, known) in LABELS {
+        let is_said = |label: &[String], word: &str| match kind == ChangeKind::Bug {
+            true => label.iter().any(|own| own == word),
             // An area of the code may have such a word in its name, as `feature-flags` has.
-            ChangeKind::Feature | ChangeKind::Chore | ChangeKind::Unsaid => is_named(&words(label), word),
+            false => is_named(label, word),
         };
-        LABELS.iter().any(|(word, of)| *of == kind && issue.labels.iter().any(|label| is_said(label, word)))
-    };
-    for kind in [ChangeKind::Bug, ChangeKind::Feature, ChangeKind::Chore] {
-        if labelled(kind) {
+        let mut labels = issue.labels.iter().map(|label| words(label));
+        if labels.any(|label| known.iter().any(|word| is_said(&label, word))) {
             return kind;
         }
     }
     let text = format!("{}\n{}", issue.title, issue.body);
     let lower = text.to_lowercase();
-    let is_complaint = words(&text).iter().any(|word| WRONG.contains(&word.as_str()))
+    let is_complaint = words(&text).iter().any(|word| WRONG.split(' ').any(|wrong| wrong == word))
         || WRONG_PHRASES.iter().any(|phrase| lower.contains(phrase));
     let is_wish =
         ["should", "expected", "instead of", "must be", "ought"].iter().any(|word| lower.contains(word));

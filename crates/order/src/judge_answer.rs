@@ -3,11 +3,12 @@
 use std::sync::LazyLock;
 
 use jsonschema::Validator;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::answer;
 use super::feedback::{Feedback, Severity};
-use super::moves::Diagnosis;
+use super::moves::{Diagnosis, DiagnosisDecision};
 use crate::bounds::LONGEST_TEXT;
 
 const MOST_FINDINGS: usize = 50;
@@ -97,14 +98,16 @@ static FEEDBACK: LazyLock<Option<Validator>> = LazyLock::new(|| {
 static DIAGNOSIS: LazyLock<Option<Validator>> =
     LazyLock::new(|| jsonschema::validator_for(&diagnosis_schema()).ok());
 
-/// The object of an answer, when it has this form.
-fn of_form(text: &str, form: &Option<Validator>) -> Result<Value, Feedback> {
-    let value = answer::object(text)?;
+/// An answer, when it has this form.
+fn of_form<T: DeserializeOwned>(value: Value, form: &Option<Validator>) -> Result<T, Feedback> {
     let faults = match form {
         Some(form) => answer::faults_of_form(&value, form),
         None => vec!["the form cannot be read".to_owned()],
     };
-    if faults.is_empty() { Ok(value) } else { Err(answer::not_of_the_form(faults)) }
+    if !faults.is_empty() {
+        return Err(answer::not_of_the_form(faults));
+    }
+    serde_json::from_value(value).map_err(|error| answer::not_of_the_form(vec![error.to_string()]))
 }
 
 /// A verifier's answer. One that contradicts itself is no answer, and neither is a pass that says nothing of a test that it was
@@ -112,38 +115,27 @@ fn of_form(text: &str, form: &Option<Validator>) -> Result<Value, Feedback> {
 pub(super) fn feedback(text: &str, asked: &[&str]) -> Result<Feedback, Feedback> {
     let mut value = answer::object(text)?;
     read_scales(&mut value);
-    let faults = match &*FEEDBACK {
-        Some(form) => answer::faults_of_form(&value, form),
-        None => vec!["the form cannot be read".to_owned()],
-    };
-    if !faults.is_empty() {
-        return Err(answer::not_of_the_form(faults));
-    }
-    let mut feedback: Feedback =
-        serde_json::from_value(value).map_err(|error| answer::not_of_the_form(vec![error.to_string()]))?;
+    let mut feedback: Feedback = of_form(value, &FEEDBACK)?;
+    let wrong = |fault: String| Err(answer::not_of_the_form(vec![fault]));
     let weighs = feedback.issues.iter().any(|finding| finding.severity <= Severity::Major);
     if feedback.passed && weighs {
-        let fault = "/passed: is true, and yet a critical or major issue is listed";
-        return Err(answer::not_of_the_form(vec![fault.to_owned()]));
+        return wrong("/passed: is true, and yet a critical or major issue is listed".to_owned());
     }
     let of_tests = &feedback.changed_tests;
     if feedback.passed
         && let Some(unwanted) = of_tests.iter().find(|said| !said.wanted)
     {
-        let fault = format!(
+        return wrong(format!(
             "/passed: is true, and yet the issue does not want what the change does to {}",
             unwanted.test
-        );
-        return Err(answer::not_of_the_form(vec![fault]));
+        ));
     }
     let is_open = |name: &&&str| !of_tests.iter().any(|said| said.test == **name);
     if let Some(open) = asked.iter().find(is_open).filter(|_| feedback.passed) {
-        let fault = format!("/changed_tests: does not say whether the issue wants that {open} fails");
-        return Err(answer::not_of_the_form(vec![fault]));
+        return wrong(format!("/changed_tests: does not say whether the issue wants that {open} fails"));
     }
     if !feedback.passed && feedback.issues.is_empty() {
-        let fault = "/issues: is empty, and yet passed is false; nobody could mend that";
-        return Err(answer::not_of_the_form(vec![fault.to_owned()]));
+        return wrong("/issues: is empty, and yet passed is false; nobody could mend that".to_owned());
     }
     feedback.issues.sort_by_key(|finding| finding.severity);
     Ok(feedback)
@@ -202,22 +194,16 @@ fn in_short(word: &str) -> String {
 
 /// An escalation's answer. Guidance that says nothing is none.
 pub(super) fn diagnosis(text: &str) -> Result<Diagnosis, Feedback> {
-    use super::moves::DiagnosisDecision;
-    let value = of_form(text, &DIAGNOSIS)?;
-    let mut object = value;
-    if let Some(fields) = object.as_object_mut() {
+    let mut value = answer::object(text)?;
+    if let Some(fields) = value.as_object_mut() {
         fields.retain(|name, _| matches!(name.as_str(), "decision" | "diagnosis" | "guidance"));
     }
-    let diagnosis: Diagnosis =
-        serde_json::from_value(object).map_err(|error| answer::not_of_the_form(vec![error.to_string()]))?;
-    match diagnosis.decision {
-        DiagnosisDecision::Guide if diagnosis.guidance.trim().is_empty() => {
-            Err(answer::not_of_the_form(vec![
-                "/guidance: has to say what to do when the decision is guide".to_owned(),
-            ]))
-        }
-        DiagnosisDecision::Guide | DiagnosisDecision::Flag => Ok(diagnosis),
+    let diagnosis: Diagnosis = of_form(value, &DIAGNOSIS)?;
+    if diagnosis.decision == DiagnosisDecision::Guide && diagnosis.guidance.trim().is_empty() {
+        let fault = "/guidance: has to say what to do when the decision is guide";
+        return Err(answer::not_of_the_form(vec![fault.to_owned()]));
     }
+    Ok(diagnosis)
 }
 
 #[cfg(test)]

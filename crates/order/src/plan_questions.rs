@@ -30,7 +30,8 @@ impl PlanQuestions {
     /// Reads the sections *Blocking questions* and *Open questions*: the items of their lists, and what ends with a question
     /// mark; where neither is there, their paragraphs.
     pub(crate) fn of(plan: &str) -> Self {
-        let (mut blocking, mut open) = (Vec::new(), Vec::new());
+        // Of blocking questions, and of open ones.
+        let mut lists = [Vec::<QuestionBlock>::new(), Vec::new()];
         let mut section: Option<(Section, usize)> = None;
         let mut fence: Option<&str> = None;
         let mut is_within = false;
@@ -50,7 +51,7 @@ impl PlanQuestions {
                 match section.filter(|(_, above)| named.is_none() && level > *above) {
                     // A heading within the section.
                     Some((kind, _)) if heading.ends_with('?') => {
-                        kind.list(&mut blocking, &mut open).push(QuestionBlock::new(heading, false));
+                        lists[kind as usize].push(QuestionBlock::new(heading, false));
                     }
                     Some(_) => {}
                     None => section = named,
@@ -58,7 +59,7 @@ impl PlanQuestions {
                 continue;
             }
             let Some((kind, _)) = section else { continue };
-            let list = kind.list(&mut blocking, &mut open);
+            let list = &mut lists[kind as usize];
             match (item(line), list.last_mut()) {
                 (Some(item), _) => {
                     list.push(QuestionBlock::new(item, true));
@@ -75,15 +76,13 @@ impl PlanQuestions {
                 }
             }
         }
-        Self { blocking: QuestionList::of(blocking), open: QuestionList::of(open) }
+        let [blocking, open] = lists.map(QuestionList::of);
+        Self { blocking, open }
     }
-}
 
-impl PlanQuestions {
     /// Questions without whose answers nothing can be done.
     pub(crate) fn blocked_by(questions: Vec<String>) -> Self {
-        let blocks = questions.iter().map(|text| QuestionBlock::new(text, true)).collect();
-        Self { blocking: QuestionList::of(blocks), open: QuestionList::default() }
+        Self { blocking: QuestionList::of_items(&questions), open: QuestionList::default() }
     }
 
     /// Of an answer that has them as lists of JSON.
@@ -91,7 +90,7 @@ impl PlanQuestions {
         let of = |list: Option<&str>| {
             let questions: Vec<String> =
                 list.and_then(|list| serde_json::from_str(list).ok()).unwrap_or_default();
-            QuestionList::of(questions.iter().map(|text| QuestionBlock::new(text, true)).collect())
+            QuestionList::of_items(&questions)
         };
         Self { blocking: of(blocking), open: of(open) }
     }
@@ -110,6 +109,10 @@ impl QuestionBlock {
 }
 
 impl QuestionList {
+    fn of_items(texts: &[String]) -> Self {
+        Self::of(texts.iter().map(|text| QuestionBlock::new(text, true)).collect())
+    }
+
     fn of(mut blocks: Vec<QuestionBlock>) -> Self {
         blocks.retain(|block| block.text.chars().any(char::is_alphanumeric) && !is_none(&block.text));
         let asks = |block: &QuestionBlock| block.is_item || block.text.contains('?');
@@ -132,17 +135,6 @@ enum Section {
 }
 
 impl Section {
-    fn list<'l>(
-        self,
-        blocking: &'l mut Vec<QuestionBlock>,
-        open: &'l mut Vec<QuestionBlock>,
-    ) -> &'l mut Vec<QuestionBlock> {
-        match self {
-            Self::Blocking => blocking,
-            Self::Open => open,
-        }
-    }
-
     fn named(heading: &str) -> Option<Self> {
         // Plans number their sections, and count what is in them.
         let plain = heading.trim_start_matches(|c: char| c.is_ascii_digit() || ".) ".contains(c));

@@ -210,16 +210,6 @@ pub struct FalsifiedExpectation {
     pub noticed: bool,
 }
 
-impl FalsifiedExpectation {
-    /// Where it is, in a few words.
-    fn place(&self) -> String {
-        match &self.test {
-            Some(test) => test.clone(),
-            None => format!("{}:{}", self.path, self.line),
-        }
-    }
-}
-
 /// A call that the issue shows, and what both codes answer to it, each answer once; none where it could not be run. An error
 /// begins with `! `.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -261,32 +251,24 @@ impl ExampleRun {
         let is_same = before == after;
         let (could_run_before, can_run) = (!before.is_empty(), !after.is_empty());
         let (before, after) = (list(before), list(after));
-        Some(match said {
-            ExampleVerdict::Mended if !could_run_before => {
-                format!("the issue's example {code} gives {after} now")
-            }
-            ExampleVerdict::Mended => {
-                format!("the issue's example {code} gave {before} and gives {after} now")
-            }
-            ExampleVerdict::AsBefore => format!("the issue's example {code} still gives {after}"),
-            ExampleVerdict::OtherThanNamed => {
-                format!("the issue's example {code} gives {after} now, which the issue does not name")
-            }
-            ExampleVerdict::Unsteady => {
-                format!("the issue's example {code} gives different answers in turn: {after}")
-            }
+        let answers = match said {
+            ExampleVerdict::Mended if !could_run_before => format!("gives {after} now"),
+            ExampleVerdict::Mended => format!("gave {before} and gives {after} now"),
+            ExampleVerdict::AsBefore => format!("still gives {after}"),
+            ExampleVerdict::OtherThanNamed => format!("gives {after} now, which the issue does not name"),
+            ExampleVerdict::Unsteady => format!("gives different answers in turn: {after}"),
             ExampleVerdict::Open if is_same => return None,
             ExampleVerdict::Open if !can_run => {
-                format!("the issue's example {code} gave no answer with the change; before it gave {before}")
+                format!("gave no answer with the change; before it gave {before}")
             }
             ExampleVerdict::Open if !could_run_before => format!(
-                "the issue's example {code} gives {after} now; it could not be run on the base commit, and the issue does not \
-                 say enough to judge it"
+                "gives {after} now; it could not be run on the base commit, and the issue does not say enough to judge it"
             ),
-            ExampleVerdict::Open => format!(
-                "the issue's example {code} gave {before} and gives {after} now; the issue does not say enough to judge it"
-            ),
-        })
+            ExampleVerdict::Open => {
+                format!("gave {before} and gives {after} now; the issue does not say enough to judge it")
+            }
+        };
+        Some(format!("the issue's example {code} {answers}"))
     }
 }
 
@@ -306,14 +288,11 @@ impl Scrutiny {
             return false;
         }
         let was_red = self.baseline.test.as_ref().is_some_and(|run| run.exit != Exit::Code(0));
-        let old_tests_pass = match &self.old_tests {
-            None => true,
-            Some(old) => {
-                old.unloaded.is_empty()
-                    && matches!(old.test.as_ref().map(|run| run.exit), Some(Exit::Code(0)))
-                    && old.counts.is_none_or(|counts| counts.failed == 0)
-            }
-        };
+        let old_tests_pass = self.old_tests.as_ref().is_none_or(|old| {
+            old.unloaded.is_empty()
+                && old.test.as_ref().is_some_and(|run| run.exit == Exit::Code(0))
+                && old.counts.is_none_or(|counts| counts.failed == 0)
+        });
         let by_exit = self.judged == ComparisonVerdict::Passed
             && was_red
             && old_tests_pass
@@ -502,19 +481,13 @@ impl Scrutiny {
             Some(ProofSentence { is_shown, text, tests: tests.to_vec() })
         };
         let fixed = &self.comparison.fixed;
-        if !fixed.is_empty() && self.is_fixed() {
-            return said(
-                true,
-                format!("fixed: {} of the base's own tests failed before and pass now", fixed.total),
-                &fixed.names,
-            );
-        }
         if self.is_fixed() {
-            return said(
-                true,
-                "fixed: the tests of the base failed before, and pass on the code of the change".to_owned(),
-                &[],
-            );
+            let text = match fixed.total {
+                0 => "fixed: the tests of the base failed before, and pass on the code of the change"
+                    .to_owned(),
+                total => format!("fixed: {total} of the base's own tests failed before and pass now"),
+            };
+            return said(true, text, &fixed.names);
         }
         match self.proof.as_ref()? {
             Proof::Proven { by, red } => said(
@@ -545,8 +518,10 @@ impl Scrutiny {
     pub fn caught_in(&self) -> Vec<String> {
         let lies = self.lies.iter().filter(|lies| lies.said == LieVerdict::Noticed);
         let told = lies.flat_map(|lies| &lies.told).filter(|lie| lie.noticed);
-        let places: BTreeSet<String> = told.map(FalsifiedExpectation::place).collect();
-        places.into_iter().collect()
+        let place = |lie: &FalsifiedExpectation| {
+            lie.test.clone().unwrap_or_else(|| format!("{}:{}", lie.path, lie.line))
+        };
+        told.map(place).collect::<BTreeSet<String>>().into_iter().collect()
     }
 
     /// What the lie detector says, in one sentence; none where it was not asked.

@@ -9,25 +9,18 @@ use super::references::reachable;
 use super::{Check, Pipeline, Stage, StageKind, StageStart};
 use crate::yaml_tree::YamlStep::{Item, Key};
 
-/// Whether stages could be put in order.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum StageOrdering {
-    Yes,
-    No,
-}
-
-/// Names and dependencies; then puts each stage after those it depends on, otherwise in the file's order.
-pub(super) fn order(pipeline: &mut Pipeline, found: &mut PipelineDiagnostics<'_>) -> StageOrdering {
+/// Names and dependencies; then puts each stage after those it depends on, otherwise in the file's order. Whether it could.
+pub(super) fn order(pipeline: &mut Pipeline, found: &mut PipelineDiagnostics<'_>) -> bool {
     if !(1..=MOST_STAGES).contains(&pipeline.stages.len()) {
         let count = pipeline.stages.len();
         found.at_top("stages", format!("a pipeline has 1 to {MOST_STAGES} stages, this has {count}"));
-        return StageOrdering::No;
+        return false;
     }
     let mut names: BTreeMap<&str, usize> = BTreeMap::new();
     for (number, stage) in pipeline.stages.iter().enumerate() {
         if names.insert(&stage.name, number).is_some() {
             found.at_number(number, stage, &[Key("name")], "there are two stages of this name");
-            return StageOrdering::No;
+            return false;
         }
     }
     for stage in &pipeline.stages {
@@ -51,10 +44,10 @@ pub(super) fn order(pipeline: &mut Pipeline, found: &mut PipelineDiagnostics<'_>
         let names: Vec<&str> =
             circle.iter().map(|stage| stage.name.as_str()).chain([first.name.as_str()]).collect();
         found.at(first, &[Key("depends_on")], format!("depends on itself: {}", names.join(" → ")));
-        return StageOrdering::No;
+        return false;
     }
     sort(pipeline);
-    StageOrdering::Yes
+    true
 }
 
 fn sort(pipeline: &mut Pipeline) {

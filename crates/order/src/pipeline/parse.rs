@@ -16,13 +16,13 @@ impl Pipeline {
     /// Reads a pipeline and holds it to every rule that needs no roles. Its stages come in an order in which each
     /// stands after those it depends on.
     pub fn parse(yaml: &str) -> Result<Self, InvalidPipeline> {
-        read(yaml, Known::default())
+        read(yaml, None, None)
     }
 
     /// The same, and holds it to these roles: every one that it names is there, and so is every field that a role's
     /// schema has to give.
     pub fn parse_with(yaml: &str, roles: &BTreeMap<String, Role>) -> Result<Self, InvalidPipeline> {
-        read(yaml, Known { roles: Some(roles), commands: None })
+        read(yaml, Some(roles), None)
     }
 
     /// The same, and holds it to these command templates as well: every one that it names is there, and so is every one
@@ -32,7 +32,7 @@ impl Pipeline {
         roles: &BTreeMap<String, Role>,
         commands: &BTreeSet<String>,
     ) -> Result<Self, InvalidPipeline> {
-        read(yaml, Known { roles: Some(roles), commands: Some(commands) })
+        read(yaml, Some(roles), Some(commands))
     }
 
     /// Holds a pipeline that was read before to roles that were not known then.
@@ -45,14 +45,12 @@ impl Pipeline {
     }
 }
 
-/// What a pipeline's names are held to.
-#[derive(Default)]
-struct Known<'a> {
-    roles: Option<&'a BTreeMap<String, Role>>,
-    commands: Option<&'a BTreeSet<String>>,
-}
-
-fn read(yaml: &str, known: Known<'_>) -> Result<Pipeline, InvalidPipeline> {
+/// Its names are held to these roles and command templates, where they are known.
+fn read(
+    yaml: &str,
+    roles: Option<&BTreeMap<String, Role>>,
+    commands: Option<&BTreeSet<String>>,
+) -> Result<Pipeline, InvalidPipeline> {
     if yaml.len() > LARGEST_SETTINGS {
         let problem = format!("the file has {} bytes, at most {LARGEST_SETTINGS} are read", yaml.len());
         return Err(invalid(PipelineProblem { line: None, column: None, stage: None, field: None, problem }));
@@ -77,15 +75,15 @@ fn read(yaml: &str, known: Known<'_>) -> Result<Pipeline, InvalidPipeline> {
     for (number, stage) in pipeline.stages.iter().enumerate() {
         rules::hold(number, stage, &mut found);
     }
-    if let Some(roles) = known.roles {
+    if let Some(roles) = roles {
         references::check_roles(&pipeline, roles, &mut found);
     }
-    if let Some(commands) = known.commands {
-        references::check_commands(&pipeline, known.roles, commands, &mut found);
+    if let Some(commands) = commands {
+        references::check_commands(&pipeline, roles, commands, &mut found);
     }
-    if graph::order(&mut pipeline, &mut found) == graph::StageOrdering::Yes {
+    if graph::order(&mut pipeline, &mut found) {
         graph::hold(&pipeline, &mut found);
-        references::check(&pipeline, known.roles, &mut found);
+        references::check(&pipeline, roles, &mut found);
     }
     as_result(found.end())?;
     Ok(pipeline)

@@ -16,22 +16,16 @@ pub(super) const GIVEN: [(&str, &[&str]); 3] =
 /// The stage's own inputs, in its command and arguments.
 pub(super) const INPUTS: &str = "inputs";
 
-/// What a text names.
-pub(super) enum VariableReference<'a> {
-    Name(&'a str),
-    /// `{{` that is never closed.
-    Open,
-}
-
-pub(super) fn references(text: &str) -> Vec<VariableReference<'_>> {
+/// What a text names; none for `{{` that is never closed.
+pub(super) fn references(text: &str) -> Vec<Option<&str>> {
     let mut found = Vec::new();
     let mut rest = text;
     while let Some((_, after)) = rest.split_once("{{") {
         let Some((name, left)) = after.split_once("}}") else {
-            found.push(VariableReference::Open);
+            found.push(None);
             break;
         };
-        found.push(VariableReference::Name(name.trim()));
+        found.push(Some(name.trim()));
         rest = left;
     }
     found
@@ -46,13 +40,6 @@ pub(super) fn is_filled_in(text: &str) -> bool {
     !references(text).is_empty()
 }
 
-/// Which of a stage's own inputs a text may name.
-#[derive(Clone, Copy)]
-enum Inputs {
-    Own,
-    NoneHere,
-}
-
 /// Everything that the stages name. Without roles, what depends on them is taken on trust.
 pub(super) fn check(
     pipeline: &Pipeline,
@@ -62,11 +49,11 @@ pub(super) fn check(
     let before = reachable(pipeline);
     for stage in &pipeline.stages {
         let scope = Scope { pipeline, stage, before: &before, roles };
-        let mut look = |text: &str, path: &[YamlPathSegment<'_>], inputs: Inputs| {
+        let mut look = |text: &str, path: &[YamlPathSegment<'_>], may_name_inputs: bool| {
             for reference in references(text) {
                 let problem = match reference {
-                    VariableReference::Name(name) => scope.problem(name, inputs),
-                    VariableReference::Open => Some("`{{` is not closed by `}}`".to_owned()),
+                    Some(name) => scope.problem(name, may_name_inputs),
+                    None => Some("`{{` is not closed by `}}`".to_owned()),
                 };
                 if let Some(problem) = problem {
                     found.at(stage, path, problem);
@@ -74,16 +61,16 @@ pub(super) fn check(
             }
         };
         if let Some(command) = &stage.command {
-            look(command, &[Key("command")], Inputs::Own);
+            look(command, &[Key("command")], true);
         }
         for (place, argument) in stage.arguments.iter().enumerate() {
-            look(argument, &[Key("arguments"), Item(place)], Inputs::Own);
+            look(argument, &[Key("arguments"), Item(place)], true);
         }
         for (name, value) in &stage.inputs {
-            look(value, &[Key("inputs"), Key(name)], Inputs::NoneHere);
+            look(value, &[Key("inputs"), Key(name)], false);
         }
         if let Some(condition) = &stage.when {
-            look(&String::from(condition.clone()), &[Key("when")], Inputs::NoneHere);
+            look(&String::from(condition.clone()), &[Key("when")], false);
         }
     }
 }
@@ -164,20 +151,20 @@ struct Scope<'a> {
 
 impl Scope<'_> {
     /// What is wrong with a name; none when it will stand for something.
-    fn problem(&self, name: &str, inputs: Inputs) -> Option<String> {
+    fn problem(&self, name: &str, may_name_inputs: bool) -> Option<String> {
         let whole = quoted(name);
         let Some((source, field)) = name.split_once('.') else {
             return Some(format!("{whole} is no variable; write {{{{stage.field}}}}"));
         };
         if source == INPUTS {
-            let own = || self.stage.inputs.keys().map(String::as_str);
-            return match inputs {
-                Inputs::NoneHere => Some(format!(
+            if !may_name_inputs {
+                return Some(format!(
                     "{whole}: `inputs` can be named in `command` and `arguments` of the same stage only"
-                )),
-                Inputs::Own if self.stage.inputs.contains_key(field) => None,
-                Inputs::Own => Some(lacks(&whole, "the stage has no such input", own())),
-            };
+                ));
+            }
+            let own = &self.stage.inputs;
+            let missing = || lacks(&whole, "the stage has no such input", own.keys().map(String::as_str));
+            return (!own.contains_key(field)).then(missing);
         }
         if let Some((_, fields)) = GIVEN.iter().find(|(given, _)| *given == source) {
             let is_there = fields.contains(&field);

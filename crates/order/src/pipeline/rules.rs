@@ -3,7 +3,7 @@
 use super::found::PipelineDiagnostics;
 use super::limits::{LONGEST_RUN_SECONDS, MOST_DOLLARS, MOST_ROUNDS};
 use super::problem::quoted;
-use super::references::{GIVEN, INPUTS, VariableReference, is_filled_in, references};
+use super::references::{GIVEN, INPUTS, is_filled_in, references};
 use super::{Check, Escalation, Stage, StageKind, StageOutput, StageStart};
 use crate::bounds::MOST_SIDE_BY_SIDE;
 use crate::effect_name::ReservedWord;
@@ -213,12 +213,9 @@ fn hold_examiner(number: usize, stage: &Stage, found: &mut PipelineDiagnostics<'
     let arguments = stage.arguments.iter().map(|text| ("arguments", text));
     let texts = arguments.chain(stage.inputs.values().map(|text| ("inputs", text)));
     for (field, text) in texts {
-        let is_of_a_stage = |named: &VariableReference<'_>| match named {
-            VariableReference::Name(name) => {
-                let first = name.split('.').next().unwrap_or_default();
-                first != INPUTS && !GIVEN.iter().any(|(given, _)| *given == first)
-            }
-            VariableReference::Open => false,
+        let is_of_a_stage = |name: &Option<&str>| {
+            let first = name.map(|name| name.split('.').next().unwrap_or_default());
+            first.is_some_and(|first| first != INPUTS && !GIVEN.iter().any(|(given, _)| *given == first))
         };
         if references(text).iter().any(is_of_a_stage) {
             let problem = format!(

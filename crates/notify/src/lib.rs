@@ -14,6 +14,7 @@ use reqwest::Client;
 use reqwest::header::CONTENT_TYPE;
 use secrecy::ExposeSecret;
 use serde::Serialize;
+use serde_json::json;
 use sha2::Sha256;
 use uuid::Uuid;
 
@@ -107,7 +108,7 @@ impl Notifier {
     fn body(&self, notification: &Notification) -> Vec<u8> {
         let text = match self.settings.format {
             NotificationFormat::Json => serde_json::to_vec(notification),
-            NotificationFormat::Slack => serde_json::to_vec(&slack::message(notification)),
+            NotificationFormat::Slack => serde_json::to_vec(&json!({ "text": slack::text(notification) })),
         };
         // Texts and numbers are always JSON.
         text.unwrap_or_default()

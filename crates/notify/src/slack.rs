@@ -1,16 +1,10 @@
 //! The form of Slack's incoming webhooks, which others take as well.
 
-use serde::Serialize;
-
 use super::{Notification, NotificationEvent};
 use journeyman_order::bounds::LONGEST_LINE;
 
-#[derive(Debug, PartialEq, Eq, Serialize)]
-pub(super) struct SlackMessage {
-    text: String,
-}
-
-pub(super) fn message(of: &Notification) -> SlackMessage {
+/// The text of the message.
+pub(super) fn text(of: &Notification) -> String {
     let sign = match of.event {
         NotificationEvent::NeedsPerson => ":raising_hand:",
         NotificationEvent::Done => ":white_check_mark:",
@@ -23,7 +17,7 @@ pub(super) fn message(of: &Notification) -> SlackMessage {
     if let Some(pull) = &of.pull_request_url {
         text += &format!("\n{}", link(pull, "Pull request"));
     }
-    SlackMessage { text }
+    text
 }
 
 /// `&`, `<` and `>` are what Slack gives a meaning: links, and calls to a whole channel. In one line, it begins no quote.
@@ -46,7 +40,7 @@ mod tests {
 
     #[test]
     fn a_title_calls_nobody_and_links_nowhere() {
-        let said = message(&Notification {
+        let said = text(&Notification {
             event: NotificationEvent::NeedsPerson,
             order: "1".to_owned(),
             repository: "acme/app".to_owned(),
@@ -59,7 +53,7 @@ mod tests {
             pull_request_url: Some("https://x|<!here>".to_owned()),
         });
         assert_eq!(
-            said.text,
+            said,
             ":raising_hand: <https://github.com/acme/app/issues/7|acme/app#7> &lt;!channel&gt; \
              &lt;https://evil.example|click&gt; &gt; &amp; more: Needs a person\nPull request"
         );

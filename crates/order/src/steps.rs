@@ -105,25 +105,16 @@ struct StepBuilder<'a> {
 }
 
 impl<'a> StepBuilder<'a> {
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "what is only said, and what is only asked, is no step"
+    )]
     fn intend(&mut self, key: &'a MoveKey, intended: &Move, at: DateTime<Utc>) {
         // The same effect tried again is the same step.
         if self.places.contains_key(key) {
             return;
         }
         let (kind, is_of_round) = match intended {
-            // What is only said, and what is only asked, is no step.
-            Move::Authorize { .. }
-            | Move::ShowStatus { .. }
-            | Move::ReadIssue
-            | Move::ShowReview(_)
-            | Move::ShowAnswer(_)
-            | Move::ShowCheck { .. }
-            | Move::AnswerThreads { .. }
-            | Move::RequestReview { .. }
-            | Move::React { .. }
-            | Move::Say { .. }
-            | Move::RerunJobs { .. }
-            | Move::Tidy { .. } => return,
             Move::Preflight => (StepKind::Preflight, false),
             Move::PrepareEnvironment => (StepKind::PrepareEnvironment, false),
             Move::ReadPull { .. } => (StepKind::ReadPull, false),
@@ -140,6 +131,7 @@ impl<'a> StepBuilder<'a> {
             Move::Push { .. } => (StepKind::Push, false),
             Move::OpenPull { .. } => (StepKind::OpenPull, false),
             Move::FinishPull { .. } => (StepKind::FinishPull, false),
+            _ => return,
         };
         let (mut stage, mut round) = (key.stage().to_owned(), key.number().filter(|_| is_of_round));
         let worker = self

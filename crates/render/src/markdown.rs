@@ -16,7 +16,7 @@ pub fn markdown(text: &str, most: usize) -> String {
     let mut paper = MarkdownBuffer::new(most);
     let mut lines = text.split('\n');
     while let Some(line) = lines.next() {
-        if paper.is_full() {
+        if paper.full {
             break;
         }
         if let Some(fence) = CodeFence::opened_by(line) {
@@ -61,10 +61,6 @@ impl MarkdownBuffer {
     fn new(most: usize) -> Self {
         // Room for the note and the blank line before it.
         Self { text: String::new(), left: most.saturating_sub(CUT_NOTE.len() + 2), full: false }
-    }
-
-    fn is_full(&self) -> bool {
-        self.full
     }
 
     fn push(&mut self, block: &str) -> bool {

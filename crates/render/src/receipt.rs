@@ -10,7 +10,7 @@ use journeyman_order::length::shorten;
 use journeyman_order::next::OrderProjection;
 use journeyman_order::settings::AcceptedRun;
 use journeyman_order::test_run::CommandRun;
-use journeyman_order::trace::{CandidateWork, CiTrace, RoundTrace, StageState, StageTrace};
+use journeyman_order::trace::{CandidateWork, RoundTrace, StageState};
 use journeyman_order::verdict::VerifiedCaveats;
 use journeyman_order::{
     CommitSha, Feedback, Finding, Inconclusive, Journal, Scrutiny, TestCounts, TestRun, UnrunProject,
@@ -52,11 +52,21 @@ impl<'a> ReceiptSource<'a> {
 
     /// What the repository's own checks say of this commit, in a line; none while they have not spoken.
     fn others(&self) -> Option<String> {
-        self.projection.trace.ci.as_ref().filter(|checks| checks.commit == self.work.commit).and_then(others)
-    }
-
-    fn rounds(&self) -> Vec<(&'a StageTrace, &'a RoundTrace)> {
-        self.projection.trace.rounds_of_work().collect()
+        let checks = self.projection.trace.ci.as_ref().filter(|checks| checks.commit == self.work.commit)?;
+        let mut said = Vec::new();
+        if checks.passed > 0 {
+            said.push(format!("{} passed", checks.passed));
+        }
+        for (what, names) in [
+            ("failed", &checks.failing),
+            ("failed here and on the base", &checks.failing_on_base),
+            ("pending", &checks.pending),
+        ] {
+            if !names.is_empty() {
+                said.push(format!("{what}: {}", listed(names, command_span)));
+            }
+        }
+        (!said.is_empty()).then(|| format!("- the repository's own checks on GitHub: {}", said.join("; ")))
     }
 
     /// The verdict, what stands behind it, and what was run.
@@ -87,11 +97,11 @@ impl<'a> ReceiptSource<'a> {
                 }
                 None => "tests fail, all of them on the base commit as well".to_owned(),
             };
-            let why = match journal_accepts(self.journal) {
-                true => "this repository accepts that (`accept: no_new_failures`)",
-                false => {
-                    "neither issue nor statement is about one of them, and all that the examiner says of the change holds"
-                }
+            let accepted = self.journal.prepared().map(|prepared| prepared.settings.accept);
+            let why = if accepted == Some(AcceptedRun::NoNewFailures) {
+                "this repository accepts that (`accept: no_new_failures`)"
+            } else {
+                "neither issue nor statement is about one of them, and all that the examiner says of the change holds"
             };
             lines.push(format!("- ⚠️ {failing}: {why}"));
         }
@@ -210,7 +220,10 @@ impl<'a> ReceiptSource<'a> {
                     lines.push(format!("- {what}: {}, {exit}", command_span(command)));
                 }
             }
-            lines.push(format!("- Sandbox: {}", sandbox(&tests.sandbox)));
+            lines.push(match tests.sandbox.as_str() {
+                "none" => "- Sandbox: **none**: agents and tests ran without isolation".to_owned(),
+                walls => format!("- Sandbox: {}", brief(walls, 100)),
+            });
             lines.extend(tests.image.as_ref().map(|image| format!("- Image: {}", command_span(image))));
         }
         for name in receipt::held(self.journal).iter().take(MOST_NAMES) {
@@ -229,7 +242,7 @@ impl<'a> ReceiptSource<'a> {
             grouped(usage.output_tokens),
             dollars(usage.usd)
         ));
-        let rounds = self.rounds();
+        let rounds: Vec<_> = self.projection.trace.rounds_of_work().collect();
         if !rounds.is_empty() {
             lines.push("- Rounds:".to_owned());
         }
@@ -263,11 +276,6 @@ impl<'a> ReceiptSource<'a> {
         }
         format!("<details>\n<summary>Receipt</summary>\n\n{}\n\n</details>", lines.join("\n"))
     }
-}
-
-/// Whether the repository's settings accept what fails on the base as well.
-fn journal_accepts(journal: &Journal) -> bool {
-    journal.prepared().is_some_and(|prepared| prepared.settings.accept == AcceptedRun::NoNewFailures)
 }
 
 fn why(verdict: &Verdict) -> Option<String> {
@@ -305,23 +313,6 @@ pub(super) fn objection(round: &RoundTrace, feedback: &Feedback) -> String {
     }
 }
 
-fn others(checks: &CiTrace) -> Option<String> {
-    let mut said = Vec::new();
-    if checks.passed > 0 {
-        said.push(format!("{} passed", checks.passed));
-    }
-    for (what, names) in [
-        ("failed", &checks.failing),
-        ("failed here and on the base", &checks.failing_on_base),
-        ("pending", &checks.pending),
-    ] {
-        if !names.is_empty() {
-            said.push(format!("{what}: {}", listed(names, command_span)));
-        }
-    }
-    (!said.is_empty()).then(|| format!("- the repository's own checks on GitHub: {}", said.join("; ")))
-}
-
 fn listed(names: &[String], shown: impl Fn(&str) -> String) -> String {
     let mut list: Vec<String> =
         names.iter().take(MOST_NAMES).map(|name| shown(&shorten(name, 100))).collect();
@@ -330,14 +321,6 @@ fn listed(names: &[String], shown: impl Fn(&str) -> String) -> String {
         list.push(format!("{more} more"));
     }
     list.join(", ")
-}
-
-fn sandbox(name: &str) -> String {
-    if name == "none" {
-        "**none**: agents and tests ran without isolation".to_owned()
-    } else {
-        brief(name, 100)
-    }
 }
 
 fn grouped(number: u64) -> String {

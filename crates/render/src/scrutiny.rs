@@ -5,7 +5,7 @@ use super::text::{MOST_NAMES, MOST_SHOWN, and_more, brief, code_span, command_sp
 use journeyman_order::examination::ExaminationRun;
 use journeyman_order::length::shorten;
 use journeyman_order::scrutiny::{MutantTally, OldTests};
-use journeyman_order::{CommitSha, ComparedBy, Feedback, Scrutiny, TestCounts, TestList, Weakening};
+use journeyman_order::{CommitSha, ComparedBy, Feedback, Scrutiny, TestCounts, Weakening};
 
 const MOST_STATEMENTS: usize = 16;
 
@@ -43,14 +43,8 @@ pub(super) fn lines(scrutiny: &Scrutiny, commit: &CommitSha, pages: &RepositoryL
         };
         lines.push(format!("- {}{tests}", brief(&sentence, 300)));
     }
-    for (said, is_for) in scrutiny.from_outside() {
-        let sign = match is_for {
-            Some(true) => "",
-            Some(false) => "❌ ",
-            None => "⚠️ ",
-        };
-        lines.push(format!("- {sign}{}", brief(&said, 300)));
-    }
+    let examples = scrutiny.from_outside();
+    lines.extend(examples.map(|(said, is_for)| format!("- {}{}", sign(is_for), brief(&said, 300))));
     lines.extend(scrutiny.mutants.as_ref().filter(|tally| tally.because.is_none()).map(mutants));
     if !scrutiny.rewritten.is_empty() {
         let paths = list(&scrutiny.rewritten, scrutiny.rewritten.len() as u64);
@@ -103,15 +97,18 @@ fn statements(run: &ExaminationRun) -> Vec<String> {
         Some(true) => 2,
     });
     for statement in all.iter().take(MOST_STATEMENTS) {
-        let sign = match statement.is_for() {
-            Some(true) => "",
-            Some(false) => "❌ ",
-            None => "⚠️ ",
-        };
-        lines.push(format!("  - {sign}{}", brief(&statement.sentence(), 400)));
+        lines.push(format!("  - {}{}", sign(statement.is_for()), brief(&statement.sentence(), 400)));
     }
     lines.extend(and_more("  -", all.len(), MOST_STATEMENTS));
     lines
+}
+
+fn sign(is_for: Option<bool>) -> &'static str {
+    match is_for {
+        Some(true) => "",
+        Some(false) => "❌ ",
+        None => "⚠️ ",
+    }
 }
 
 fn old_tests(old: &OldTests) -> String {
@@ -223,7 +220,12 @@ fn beside_the_base(scrutiny: &Scrutiny, pages: &RepositoryLinks) -> String {
             let mut said = vec![format!("{} still passing", comparison.still_green)];
             for told in comparison.groups() {
                 let bold = if told.is_against { "**" } else { "" };
-                said.push(format!("{} {bold}{}{bold}: {}", told.tests.total, told.what, names(told.tests)));
+                said.push(format!(
+                    "{} {bold}{}{bold}: {}",
+                    told.tests.total,
+                    told.what,
+                    list(&told.tests.names, told.tests.total)
+                ));
             }
             format!("- compared test by test with the base commit {base}: {}", said.join("; "))
         }
@@ -242,10 +244,6 @@ fn weakened(weakening: &Weakening, commit: &CommitSha, pages: &RepositoryLinks) 
         pages.location(commit, &place),
         brief(&weakening.what, 300)
     )
-}
-
-fn names(tests: &TestList) -> String {
-    list(&tests.names, tests.total)
 }
 
 fn list(names: &[String], total: u64) -> String {

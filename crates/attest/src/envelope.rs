@@ -158,7 +158,7 @@ impl Envelope {
 
     pub fn to_json(&self) -> String {
         let signatures = self.signatures.iter().map(|signature| WireSignature {
-            keyid: signature.key.as_ref().map(|key| key.as_str().to_owned()),
+            keyid: signature.key.as_ref().map(ToString::to_string),
             sig: STANDARD.encode(&signature.bytes),
         });
         let wire = WireEnvelope {

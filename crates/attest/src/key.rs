@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use aws_lc_rs::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use secrecy::zeroize::Zeroizing;
 use sha2::{Digest, Sha256};
 
-use super::pem;
 use journeyman_order::bounds::{LARGEST_SETTINGS, MOST_NAMED};
 
 pub const KEY_FILE: &str = "receipt-key.pem";
@@ -135,7 +136,7 @@ impl SigningKey {
         }
         let text = Zeroizing::new(bounded(file).map_err(said)?);
         let malformed = || KeyError::Malformed { what: format!("{} holds no private key", path.display()) };
-        let [der] = <[Vec<u8>; 1]>::try_from(pem::decode(PRIVATE, &text).ok_or_else(malformed)?)
+        let [der] = <[Vec<u8>; 1]>::try_from(blocks_of(PRIVATE, &text).ok_or_else(malformed)?)
             .map_err(|_| malformed())?;
         let der = Zeroizing::new(der);
         Self::of(Ed25519KeyPair::from_pkcs8(&der).map_err(|_| malformed())?).map(Some)
@@ -144,7 +145,7 @@ impl SigningKey {
     /// Of version 1, which openssl reads.
     fn private_pem(&self) -> Result<Zeroizing<String>, KeyError> {
         let der = self.pair.to_pkcs8v1().map_err(|_| KeyError::Unmakable)?;
-        Ok(Zeroizing::new(pem::encode(PRIVATE, der.as_ref())))
+        Ok(Zeroizing::new(pem_of(PRIVATE, der.as_ref())))
     }
 }
 
@@ -164,7 +165,7 @@ impl PublicKey {
     pub fn read_pem(text: &str) -> Result<Vec<Self>, KeyError> {
         let malformed = |what: &str| KeyError::Malformed { what: what.to_owned() };
         let blocks =
-            pem::decode(PUBLIC, text).ok_or_else(|| malformed("a block of the public key is broken"))?;
+            blocks_of(PUBLIC, text).ok_or_else(|| malformed("a block of the public key is broken"))?;
         match blocks.len() {
             0 => return Err(malformed("there is no public key in it")),
             length if length > MOST_NAMED => return Err(malformed("there are too many public keys in it")),
@@ -184,7 +185,7 @@ impl PublicKey {
 
     /// As PEM, `PUBLIC KEY` (SubjectPublicKeyInfo): what openssl and others read.
     pub fn to_pem(&self) -> String {
-        pem::encode(PUBLIC, &self.der())
+        pem_of(PUBLIC, &self.der())
     }
 
     /// By what name it is called on an envelope.
@@ -209,12 +210,6 @@ impl PublicKey {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct KeyId(String);
 
-impl KeyId {
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
 impl fmt::Display for KeyId {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.0)
@@ -234,4 +229,29 @@ fn bounded(file: File) -> io::Result<String> {
     let mut text = String::new();
     file.take(LARGEST_SETTINGS as u64).read_to_string(&mut text)?;
     Ok(text)
+}
+
+fn pem_of(label: &str, der: &[u8]) -> String {
+    let lines = pem::EncodeConfig::new().set_line_ending(pem::LineEnding::LF);
+    pem::encode_config(&pem::Pem::new(label, der), lines)
+}
+
+/// What is in the blocks of this label between `BEGIN` and `END` (RFC 7468); none where a block of it is broken. What stands
+/// between blocks is explanation and is passed over.
+fn blocks_of(label: &str, text: &str) -> Option<Vec<Vec<u8>>> {
+    let (begin, end) = (format!("-----BEGIN {label}-----"), format!("-----END {label}-----"));
+    let mut blocks = Vec::new();
+    let mut open: Option<String> = None;
+    for line in text.lines().map(str::trim) {
+        match open.take() {
+            None if line == begin => open = Some(String::new()),
+            None => {}
+            Some(block) if line == end => blocks.push(STANDARD.decode(block).ok()?),
+            Some(mut block) => {
+                block.push_str(line);
+                open = Some(block);
+            }
+        }
+    }
+    open.is_none().then_some(blocks)
 }

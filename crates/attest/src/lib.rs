@@ -8,21 +8,18 @@
 
 mod envelope;
 mod key;
-mod pem;
 mod reverify;
 mod statement;
 #[cfg(test)]
 mod tests;
-mod unknowable;
 
 pub use envelope::{Envelope, EnvelopeError, VerifyError};
 pub use key::{KEY_FILE, KeyError, KeyId, PublicKey, SigningKey, SigningKeyOrigin};
-pub use reverify::{ReverificationResult, ReverifiedStatement, compare};
+pub use reverify::{ReverificationResult, ReverifiedStatement, RunOfToday, compare};
 pub use statement::{
     AttestationResult, AttestationVerifier, PREDICATE_TYPE, ReceiptClaims, SigningError, Statement,
     StatementError,
 };
-pub use unknowable::RunOfToday;
 
 /// The media type of an envelope as a file and over HTTP.
 pub const ENVELOPE_TYPE: &str = "application/vnd.dsse.envelope.v1+json";

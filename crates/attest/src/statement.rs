@@ -128,20 +128,12 @@ struct StatementSubject {
     digest: BTreeMap<String, String>,
 }
 
-#[derive(Serialize)]
-struct Predicate<'a> {
+#[derive(Serialize, Deserialize)]
+struct Predicate<V, R> {
     result: AttestationResult,
-    verifier: &'a AttestationVerifier,
+    verifier: V,
     time: DateTime<Utc>,
-    receipt: &'a Receipt,
-}
-
-#[derive(Deserialize)]
-struct ReadPredicate {
-    result: AttestationResult,
-    verifier: AttestationVerifier,
-    time: DateTime<Utc>,
-    receipt: Value,
+    receipt: R,
 }
 
 impl Statement {
@@ -184,8 +176,9 @@ impl Statement {
         if wire.predicate_type != PREDICATE_TYPE {
             return Err(form(format!("{PREDICATE_TYPE} is expected")));
         }
-        let ReadPredicate { result, verifier, time, receipt } =
+        let read: Predicate<AttestationVerifier, Value> =
             serde_json::from_value(wire.predicate).map_err(json)?;
+        let Predicate { result, verifier, time, receipt } = read;
         let claims = ReceiptClaims::deserialize(&receipt).map_err(json)?;
         // What others match is the subject, and what we run again is the receipt's commit: they are one.
         let digests = |kind: &str| {

@@ -105,7 +105,7 @@ fn openssl_and_we_understand_each_other() {
     put(place.path(), &private_pem(OPENSSL_PRIVATE), 0o600);
     let (key, _) = SigningKey::open_or_make(place.path()).unwrap();
     assert_eq!(key.public().to_pem(), OPENSSL_PUBLIC);
-    assert_eq!(key.public().id().as_str(), OPENSSL_KEYID, "sha256sum of the key's DER");
+    assert_eq!(key.public().id().to_string(), OPENSSL_KEYID, "sha256sum of the key's DER");
     let signature = STANDARD.decode(OPENSSL_SIGNATURE).unwrap();
     assert!(key.public().has_signed(EXAMPLE, &signature));
     assert_eq!(key.sign(EXAMPLE).unwrap(), signature);

@@ -2,11 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::found::PipelineDiagnostics;
-use super::limits::MOST_STAGES;
-use super::problem::quoted;
+use super::problem::{PipelineDiagnostics, quoted};
 use super::references::reachable;
-use super::{Check, Pipeline, Stage, StageKind, StageStart};
+use super::{Check, MOST_STAGES, Pipeline, Stage, StageKind, StageStart};
 use crate::yaml_tree::YamlStep::{Item, Key};
 
 /// Names and dependencies; then puts each stage after those it depends on, otherwise in the file's order. Whether it could.

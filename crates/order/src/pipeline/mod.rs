@@ -13,28 +13,34 @@ mod condition;
 mod fields;
 #[cfg(test)]
 mod form_tests;
-mod found;
 mod graph;
-mod limits;
 mod most_runs;
 mod parse;
 mod problem;
 mod references;
 mod rules;
-mod seconds;
 #[cfg(test)]
 mod tests;
-mod verifiers;
-mod version;
+mod values;
 
 pub use condition::Condition;
-pub(crate) use limits::{MOST_QUESTIONS, MOST_RUNS};
-pub use limits::{MOST_ROUNDS, MOST_STAGES};
 pub use most_runs::MostRuns;
 pub use problem::{InvalidPipeline, PipelineProblem};
-pub use seconds::Seconds;
-pub use verifiers::Verifiers;
-pub use version::PipelineVersion;
+pub use values::{PipelineVersion, Seconds, Verifiers};
+
+/// The most stages that a pipeline may have.
+pub const MOST_STAGES: usize = 50;
+/// The most rounds of a verifier, and the most retries of a run.
+pub const MOST_ROUNDS: u32 = 10;
+
+/// How often a check may send the worker back, the first run included.
+pub(crate) const MOST_RUNS: u32 = 3;
+/// How often an agent is asked whose answer is of no use.
+pub(crate) const MOST_QUESTIONS: u32 = 2;
+
+/// A day.
+const LONGEST_RUN_SECONDS: u64 = 24 * 3_600;
+const MOST_DOLLARS: f64 = 10_000.0;
 
 /// A pipeline. Made by [`Pipeline::parse`]; its stages are known to have an order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

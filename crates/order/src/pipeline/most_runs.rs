@@ -1,7 +1,8 @@
 //! How much a stage can come to when everything goes wrong: for people who read a pipeline before it runs.
 
-use super::limits::{MOST_QUESTIONS, MOST_RUNS};
-use super::{Check, Escalation, Pipeline, Stage, StageKind, StageOutput, StageStart};
+use super::{
+    Check, Escalation, MOST_QUESTIONS, MOST_RUNS, Pipeline, Stage, StageKind, StageOutput, StageStart,
+};
 
 /// The most runs of agents that a stage may take: without retries for what is around them, and without small questions
 /// (which file is the plan, how a commit message reads).

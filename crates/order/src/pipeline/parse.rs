@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::found::PipelineDiagnostics;
-use super::problem::{InvalidPipeline, PipelineProblem};
+use super::problem::{InvalidPipeline, PipelineDiagnostics, PipelineProblem};
 use super::{Check, Pipeline, StageKind, graph, references, rules};
 use crate::bounds::LARGEST_SETTINGS;
 use crate::names::is_name;

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::found::PipelineDiagnostics;
-use super::problem::quoted;
+use super::problem::{PipelineDiagnostics, quoted};
 use super::{Pipeline, Stage, StageOutput};
 use crate::role::Role;
 use crate::yaml_tree::YamlPathSegment;

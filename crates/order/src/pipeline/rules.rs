@@ -1,10 +1,11 @@
 //! The rules that one stage is held to by itself.
 
-use super::found::PipelineDiagnostics;
-use super::limits::{LONGEST_RUN_SECONDS, MOST_DOLLARS, MOST_ROUNDS};
-use super::problem::quoted;
+use super::problem::{PipelineDiagnostics, quoted};
 use super::references::{GIVEN, INPUTS, is_filled_in, references};
-use super::{Check, Escalation, Stage, StageKind, StageOutput, StageStart};
+use super::{
+    Check, Escalation, LONGEST_RUN_SECONDS, MOST_DOLLARS, MOST_ROUNDS, Stage, StageKind, StageOutput,
+    StageStart,
+};
 use crate::bounds::MOST_SIDE_BY_SIDE;
 use crate::effect_name::ReservedWord;
 use crate::names::{COMMAND_RULE, NAME_RULE, is_command_name, is_name};

@@ -186,17 +186,14 @@ impl CodeArtifact {
     pub fn parse(text: &str) -> Result<Self, Feedback> {
         let value = answer::object(text)?;
         let mut faults = Vec::new();
-        let artifact_id = match value.get("artifact_id").and_then(Value::as_str) {
-            Some(id) if is_artifact_id(id) => id.to_owned(),
+        let artifact_id = value.get("artifact_id").and_then(Value::as_str);
+        match artifact_id {
+            Some(id) if is_artifact_id(id) => {}
             Some(id) => {
-                faults.push(format!("/artifact_id: {:?} is not CODE- and three digits", shortened(id)));
-                String::new()
+                faults.push(format!("/artifact_id: {:?} is not CODE- and three digits", shortened(id)))
             }
-            None => {
-                faults.push("/artifact_id: has to be there, CODE- and three digits".to_owned());
-                String::new()
-            }
-        };
+            None => faults.push("/artifact_id: has to be there, CODE- and three digits".to_owned()),
+        }
         let mut files = Vec::new();
         match value.get("files").and_then(Value::as_array) {
             Some(all) if (1..=MOST_FILES).contains(&all.len()) => {
@@ -218,7 +215,10 @@ impl CodeArtifact {
             None => faults.push("/files: has to be there, a list of files".to_owned()),
         }
         faults.extend(conflicts(&files));
-        if faults.is_empty() { Ok(Self { artifact_id, files }) } else { Err(answer::not_of_the_form(faults)) }
+        if !faults.is_empty() {
+            return Err(answer::not_of_the_form(faults));
+        }
+        Ok(Self { artifact_id: artifact_id.unwrap_or_default().to_owned(), files })
     }
 
     pub fn implementation_files(&self) -> Vec<&str> {

@@ -375,19 +375,16 @@ impl ExaminationRun {
     pub fn sentence(&self) -> String {
         let (asked, all_asked) = self.tally(StatementKind::Changes);
         let (kept, all_kept) = self.tally(StatementKind::Stays);
-        let count = |is_it: fn(&StatementVerdict) -> bool| {
-            self.statements.iter().filter(|statement| is_it(&statement.said)).count()
-        };
         let left_out = [
-            (count(|said| matches!(said, StatementVerdict::Disputed { .. })), "disputed"),
-            (count(|said| matches!(said, StatementVerdict::Unconfirmed { .. })), "not confirmed by the base"),
-            (count(|said| matches!(said, StatementVerdict::Dropped { .. })), "dropped by a person"),
+            ("disputed", "disputed"),
+            ("unconfirmed", "not confirmed by the base"),
+            ("dropped", "dropped by a person"),
         ];
-        let left_out: Vec<String> = left_out
-            .into_iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, what)| format!("{count} {what}"))
-            .collect();
+        let left_out = left_out.into_iter().filter_map(|(word, what)| {
+            let count = self.statements.iter().filter(|statement| statement.said.word() == word).count();
+            (count > 0).then(|| format!("{count} {what}"))
+        });
+        let left_out: Vec<String> = left_out.collect();
         let beside = if left_out.is_empty() { String::new() } else { format!(" ({})", left_out.join(", ")) };
         let statements = match all_asked {
             0 => "no statement of the issue counts".to_owned(),

@@ -159,45 +159,42 @@ impl Journal {
     pub fn prepared(&self) -> Option<PreparedRepository<'_>> {
         // Fetched again after a default branch was mended.
         self.whole().of_kind(EntryKind::Text).rev().find_map(|entry| {
-            if let JournalEvent::Observed { outcome, .. } = &entry.event
-                && let EffectOutcome::Prepared {
-                    base,
-                    default,
-                    settings,
-                    pipeline,
-                    roles,
-                    commands,
-                    subjects,
-                    template,
-                    ..
-                } = &**outcome
-            {
-                Some(PreparedRepository {
-                    base,
-                    default: default.as_ref(),
-                    settings,
-                    pipeline: pipeline.as_deref(),
-                    roles,
-                    commands,
-                    subjects,
-                    template: template.as_deref(),
-                })
-            } else {
-                None
-            }
+            let JournalEvent::Observed { outcome, .. } = &entry.event else { return None };
+            let EffectOutcome::Prepared {
+                base,
+                default,
+                settings,
+                pipeline,
+                roles,
+                commands,
+                subjects,
+                template,
+                ..
+            } = &**outcome
+            else {
+                return None;
+            };
+            let (default, pipeline) = (default.as_ref(), pipeline.as_deref());
+            let template = template.as_deref();
+            Some(PreparedRepository {
+                base,
+                default,
+                settings,
+                pipeline,
+                roles,
+                commands,
+                subjects,
+                template,
+            })
         })
     }
 
     /// What the examiner said of the issue last; none where nobody examined it.
     pub fn examination(&self) -> Option<IssueExamination> {
         let run = self.latest_of_examiner(EntryKind::Run, |event| {
-            if let JournalEvent::Observed { key, outcome } = event
-                && let EffectOutcome::AgentRan(run) = &**outcome
-            {
-                Some((key, run))
-            } else {
-                None
-            }
+            let JournalEvent::Observed { key, outcome } = event else { return None };
+            let EffectOutcome::AgentRan(run) = &**outcome else { return None };
+            Some((key, run))
         });
         IssueExamination::parse(run?.complete_answer()).ok()
     }
@@ -205,13 +202,9 @@ impl Journal {
     /// The examiner's task as it was asked for last.
     pub fn examined_by(&self) -> Option<&AgentTask> {
         self.latest_of_examiner(EntryKind::Start, |event| {
-            if let JournalEvent::Intended { key, r#move } = event
-                && let Move::RunAgent(task) = &**r#move
-            {
-                Some((key, task))
-            } else {
-                None
-            }
+            let JournalEvent::Intended { key, r#move } = event else { return None };
+            let Move::RunAgent(task) = &**r#move else { return None };
+            Some((key, task))
         })
     }
 
@@ -263,12 +256,8 @@ pub(crate) fn task_after(opened: &OrderInput, prefix: JournalPrefix<'_>) -> Task
             text.attachments.clone_from(attachments);
         }
         if let EffectOutcome::IssueRead { title, body, comments, attachments } = &**outcome {
-            text = TaskText {
-                title: title.clone(),
-                body: body.clone(),
-                comments: comments.clone(),
-                attachments: attachments.clone(),
-            };
+            let (title, body, comments) = (title.clone(), body.clone(), comments.clone());
+            text = TaskText { title, body, comments, attachments: attachments.clone() };
         }
     }
     text

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use super::names::{NAME_RULE, is_name};
 use super::schema::schema_validator;
 use super::yaml;
-use crate::bounds::LARGEST_SETTINGS;
 
 /// `templates/agents/NAME.yaml`, or a repository's or a server's own in its place.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -58,11 +57,6 @@ pub struct InvalidRole(pub Vec<String>);
 impl Role {
     /// Reads and holds against the rules. The file may be a repository's: whatever is in it, reading it ends soon.
     pub fn parse(yaml: &str) -> Result<Self, InvalidRole> {
-        if yaml.len() > LARGEST_SETTINGS {
-            let bytes = yaml.len();
-            let problem = format!("the file has {bytes} bytes, at most {LARGEST_SETTINGS} are read");
-            return Err(InvalidRole(vec![problem]));
-        }
         let (read, _) = yaml::read_with_places::<Self>(yaml);
         let role = read.map_err(|problem| InvalidRole(vec![problem.with_line()]))?;
         let mut problems = Vec::new();

@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::{DefaultMessageFormatter, MessageFormatter, Options};
 
+use super::bounds::LARGEST_SETTINGS;
 use super::length::shorten;
 use super::yaml_tree::position;
 pub use super::yaml_tree::{YamlStep, YamlTree};
@@ -74,12 +75,16 @@ fn shown_last(path: &[YamlStep]) -> String {
         .unwrap_or_default()
 }
 
-/// Reads a file that its caller found short enough, up to its first fault. `null` is the same as leaving a key out.
+/// Reads a file up to its first fault. `null` is the same as leaving a key out.
 #[allow(clippy::wildcard_enum_match_arm, reason = "the library's errors, which it may add to")]
 pub fn read_with_places<T: DeserializeOwned>(yaml: &str) -> (Result<T, YamlProblem>, YamlTree) {
     use serde_saphyr::Error;
     let of_file =
         |place, problem| (Err(YamlProblem { place, path: Vec::new(), problem }), YamlTree::default());
+    if yaml.len() > LARGEST_SETTINGS {
+        let problem = format!("the file has {} bytes, at most {LARGEST_SETTINGS} are read", yaml.len());
+        return of_file(None, problem);
+    }
     let tree = match read_with(yaml, tree_options()) {
         Ok(tree) => YamlTree::new(tree, yaml),
         Err(error) => return of_file(error.location().and_then(position), said(&error)),

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::problem::{InvalidPipeline, PipelineDiagnostics, PipelineProblem};
 use super::{Check, Pipeline, StageKind, graph, references, rules};
-use crate::bounds::LARGEST_SETTINGS;
 use crate::names::is_name;
 use crate::role::Role;
 use crate::yaml::{self, YamlProblem};
@@ -50,12 +49,9 @@ fn read(
     roles: Option<&BTreeMap<String, Role>>,
     commands: Option<&BTreeSet<String>>,
 ) -> Result<Pipeline, InvalidPipeline> {
-    if yaml.len() > LARGEST_SETTINGS {
-        let problem = format!("the file has {} bytes, at most {LARGEST_SETTINGS} are read", yaml.len());
-        return Err(invalid(PipelineProblem { line: None, column: None, stage: None, field: None, problem }));
-    }
     let (read, tree) = yaml::read_with_places::<Pipeline>(yaml);
-    let mut pipeline = read.map_err(|problem| invalid(of_yaml(&problem, &tree)))?;
+    let mut pipeline =
+        read.map_err(|problem| InvalidPipeline { problems: vec![of_yaml(&problem, &tree)] })?;
     for stage in &mut pipeline.stages {
         if stage.uses == StageKind::Agent
             && !stage.verifier.is_empty()
@@ -90,10 +86,6 @@ fn read(
 
 fn as_result(problems: Vec<PipelineProblem>) -> Result<(), InvalidPipeline> {
     if problems.is_empty() { Ok(()) } else { Err(InvalidPipeline { problems }) }
-}
-
-fn invalid(problem: PipelineProblem) -> InvalidPipeline {
-    InvalidPipeline { problems: vec![problem] }
 }
 
 /// The number of the stage that a problem is about, and where it is in there.

@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::ids::RepositoryName;
 use super::pipeline::{PipelineVersion, Seconds, Verifiers};
-use super::proof_settings::{ProofRequirement, ProofSettings, ProofTable};
+use super::settings::{ProofRequirement, ProofSettings, ProofTable};
 
 /// A type that is written as this schema says.
 macro_rules! written_as {

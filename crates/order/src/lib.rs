@@ -15,10 +15,8 @@ pub mod change_kind;
 pub mod checks;
 pub mod command_run;
 pub mod commit_message;
-mod commit_signing;
 pub mod comparison;
 pub mod conversation;
-mod died_test;
 pub mod effect_name;
 pub mod environment_report;
 pub mod examination;
@@ -46,7 +44,6 @@ mod pinned_value;
 pub mod pipeline;
 mod plan_questions;
 pub mod proof;
-mod proof_settings;
 pub mod pull_template;
 pub mod receipt;
 pub mod release_words;
@@ -67,7 +64,6 @@ pub mod test_run;
 pub mod title;
 pub mod toml_text;
 pub mod trace;
-mod unrun;
 pub mod verdict;
 pub mod weakening;
 pub mod yaml;
@@ -76,7 +72,6 @@ mod yaml_tree;
 pub use agent_run::{AgentFailure, AgentRun, AgentUsage};
 pub use backoff::Backoff;
 pub use command_run::{Exit, TestCounts};
-pub use commit_signing::{CommitSigning, CommitterIdentity, SignatureFormat};
 pub use comparison::{
     ComparedBy, Comparison, ComparisonVerdict, TestCaseStatus, TestCases, TestList, TestReport,
 };
@@ -97,25 +92,26 @@ pub use order_wait::OrderWait;
 pub use package_registry::{PackageRegistry, RegistryCredential, RegistryKind, RegistryName};
 pub use pipeline::Pipeline;
 pub use proof::{Proof, ProofGrade};
-pub use proof_settings::ProofSettings;
 pub use receipt::Receipt;
 pub use replay::budget::OrderBudget;
 pub use replay::signal_log::{AnsweredSignal, SignalAnswer};
 pub use role::{Role, Tool};
 pub use scrutiny::Scrutiny;
 pub use server_settings::{
-    IsolationMode, JobLimits, NotificationFormat, NotificationSettings, OutgoingNetwork, OutgoingProxy,
-    TelemetrySettings, TestingSettings, TrustedCertificates, WriteLimits, is_loopback,
+    CommitSigning, CommitterIdentity, IsolationMode, JobLimits, NotificationFormat, NotificationSettings,
+    OutgoingNetwork, OutgoingProxy, SignatureFormat, TelemetrySettings, TestingSettings, TrustedCertificates,
+    WriteLimits, is_loopback,
 };
-pub use settings::{BudgetLimits, DayLimits, OrderLimits, RepositorySettings, ServiceSettings, TestedFolder};
+pub use settings::{
+    BudgetLimits, DayLimits, OrderLimits, ProofSettings, RepositorySettings, ServiceSettings, TestedFolder,
+};
 pub use settlement::Settlement;
 pub use signal::{CommentCommand, Requester, ReviewVerdict, Signal, SignalKind, SlashCommand};
 pub use surfaces::Surfaces;
 pub use task::{
     AttachmentContent, AttachmentKind, CommentRight, TaskAttachment, TaskComment, TaskComments, TaskText,
 };
-pub use test_run::{TestRun, TestVerdict};
+pub use test_run::{TestRun, TestVerdict, UnrunProject, UnrunReason};
 pub use trace::OrderTrace;
-pub use unrun::{UnrunProject, UnrunReason};
 pub use verdict::Verdict;
 pub use weakening::{Weakening, WeakeningKind};

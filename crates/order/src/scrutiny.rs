@@ -13,7 +13,7 @@ use super::ids::CommitSha;
 use super::proof::Proof;
 use super::weakening::Weakening;
 
-pub use super::died_test::DiedTest;
+pub use super::command_run::DiedTest;
 pub use super::mutant_tally::MutantTally;
 
 fn yes() -> bool {

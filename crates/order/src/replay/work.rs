@@ -22,9 +22,8 @@ use crate::proof::Proof;
 use crate::scrutiny::ProofTarget;
 use crate::settings::ProofRequirement;
 use crate::settlement::Settlement;
-use crate::test_run::{TestRun, TestVerdict};
+use crate::test_run::{TestRun, TestVerdict, UnrunProject};
 use crate::trace::{CandidateWork, OpenFindings, StageChecksOutcome};
-use crate::unrun::UnrunProject;
 
 /// What a line of an answer begins with that says why no test can show the change, and how much of it is passed on.
 const NO_TEST: &str = "no test:";

@@ -52,43 +52,28 @@ pub enum ReservedWord {
 }
 
 impl ReservedWord {
-    /// All of them.
-    pub const ALL: [Self; 13] = [
-        Self::Answer,
-        Self::Authorize,
-        Self::Check,
-        Self::Closed,
-        Self::CommitMessage,
-        Self::Ended,
-        Self::Environment,
-        Self::IssueText,
-        Self::Preflight,
-        Self::Prepare,
-        Self::React,
-        Self::Say,
-        Self::Status,
+    const WORDS: [(Self, &str); 13] = [
+        (Self::Answer, "answer"),
+        (Self::Authorize, "authorize"),
+        (Self::Check, "check"),
+        (Self::Closed, "closed"),
+        (Self::CommitMessage, "commit_message"),
+        (Self::Ended, "ended"),
+        (Self::Environment, "environment"),
+        (Self::IssueText, "issue_text"),
+        (Self::Preflight, "preflight"),
+        (Self::Prepare, "prepare"),
+        (Self::React, "react"),
+        (Self::Say, "say"),
+        (Self::Status, "status"),
     ];
 
     pub fn word(self) -> &'static str {
-        match self {
-            Self::Answer => "answer",
-            Self::Authorize => "authorize",
-            Self::Check => "check",
-            Self::Closed => "closed",
-            Self::CommitMessage => "commit_message",
-            Self::Ended => "ended",
-            Self::Environment => "environment",
-            Self::IssueText => "issue_text",
-            Self::Preflight => "preflight",
-            Self::Prepare => "prepare",
-            Self::React => "react",
-            Self::Say => "say",
-            Self::Status => "status",
-        }
+        Self::WORDS.iter().find(|(known, _)| *known == self).map_or("", |(_, word)| word)
     }
 
     pub fn of(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|known| known.word() == word)
+        Self::WORDS.iter().find(|(_, known)| *known == word).map(|(reserved, _)| *reserved)
     }
 }
 
@@ -206,7 +191,7 @@ mod tests {
         assert!(logic.is_beside(&security) && !logic.is_beside(&logic));
         assert_eq!(MoveKey::within("review", "1/diagnosis-1").part(), EffectPart::Diagnosis);
         assert_eq!(MoveKey::only(ReservedWord::Prepare).stage(), "prepare");
-        for word in ReservedWord::ALL {
+        for (word, _) in ReservedWord::WORDS {
             assert_eq!(ReservedWord::of(word.word()), Some(word));
         }
     }

@@ -40,28 +40,21 @@ pub enum InvalidJournal {
     Newer { found: u32 },
 }
 
-#[derive(Debug, thiserror::Error)]
-pub enum UnreadableEntry {
-    #[error("{}", InvalidJournal::Newer { found: *.0 })]
-    Newer(u32),
-    /// It is damaged, or has what this program does not know.
-    #[error(transparent)]
-    Json(#[from] serde_json::Error),
-}
-
 impl JournalEvent {
     /// Reads one as it was written, by this program or an older one.
     ///
     /// # Errors
     /// Why it cannot be read. The text of it may be in the message.
-    pub fn read(text: &str) -> Result<Self, UnreadableEntry> {
+    pub fn read(text: &str) -> Result<Self, serde_json::Error> {
         #[derive(Deserialize)]
         struct Format {
             format: u32,
         }
         serde_json::from_str(text).map_err(|error| match serde_json::from_str::<Format>(text) {
-            Ok(Format { format }) if format > JOURNAL_FORMAT => UnreadableEntry::Newer(format),
-            Ok(_) | Err(_) => error.into(),
+            Ok(Format { format: found }) if found > JOURNAL_FORMAT => {
+                serde::de::Error::custom(InvalidJournal::Newer { found })
+            }
+            Ok(_) | Err(_) => error,
         })
     }
 }

@@ -220,9 +220,12 @@ impl FromStr for KeyId {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        let fits = text.len() == 64 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
-        fits.then(|| Self(text.to_owned())).ok_or(())
+        is_sha256(text).then(|| Self(text.to_owned())).ok_or(())
     }
+}
+
+pub(super) fn is_sha256(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 fn bounded(file: File) -> io::Result<String> {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::key::is_sha256;
 use journeyman_order::TestVerdict;
 use journeyman_order::bounds::LONGEST_LINE;
 use journeyman_order::length::shorten;
@@ -248,6 +249,5 @@ fn unknowable(said: &TestEvidence, today: RunOfToday<'_>) -> OpenStatements {
 /// An image without its digest; none where it has none, or one that is no digest.
 fn repository_of(image: &str) -> Option<&str> {
     let (name, digest) = image.split_once("@sha256:")?;
-    let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-    (digest.len() == 64 && digest.bytes().all(is_hex)).then_some(name)
+    is_sha256(digest).then_some(name)
 }

@@ -21,11 +21,6 @@ pub fn schema_validator(schema: &serde_json::Value) -> Result<jsonschema::Valida
         })
 }
 
-pub(super) fn properties(schema: &serde_json::Value) -> impl Iterator<Item = &str> {
-    let properties = schema.get("properties").and_then(serde_json::Value::as_object);
-    properties.into_iter().flatten().map(|(name, _)| name.as_str())
-}
-
 /// The first word by which a schema refers to another one.
 fn reference(schema: &serde_json::Value) -> Option<&'static str> {
     const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];

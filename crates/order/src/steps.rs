@@ -123,7 +123,11 @@ impl<'a> StepBuilder<'a> {
             Move::WriteArtifact { .. } => (StepKind::WriteArtifact, true),
             Move::Archive { .. } => (StepKind::Archive, false),
             Move::Prepare => (StepKind::Prepare, false),
-            Move::RunAgent(_) => (kind_of_run(key), false),
+            Move::RunAgent(_) => match key.part() {
+                EffectPart::Verifier => (StepKind::Review, false),
+                EffectPart::Diagnosis => (StepKind::Diagnosis, false),
+                EffectPart::Worker | EffectPart::Other(_) => (StepKind::Agent, false),
+            },
             Move::FindFiles { .. } => (StepKind::FindFiles, false),
             Move::Import { .. } => (StepKind::Import, true),
             Move::Commit { .. } => (StepKind::Commit, true),
@@ -285,15 +289,6 @@ impl<'a> StepBuilder<'a> {
         let expected = if step.kind == StepKind::Agent { stage.map_or(0, checks_of) } else { 1 };
         let all_passed = step.checks.iter().all(|check| check.feedback.passed);
         step.success = if all_passed { (step.checks.len() >= expected).then_some(true) } else { Some(false) };
-    }
-}
-
-/// What a run is for, by its name: `review/2/verify-1`, `implement/3/diagnosis-1`, or the work itself.
-fn kind_of_run(key: &MoveKey) -> StepKind {
-    match key.part() {
-        EffectPart::Verifier => StepKind::Review,
-        EffectPart::Diagnosis => StepKind::Diagnosis,
-        EffectPart::Worker | EffectPart::Other(_) => StepKind::Agent,
     }
 }
 

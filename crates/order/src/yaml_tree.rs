@@ -219,6 +219,17 @@ impl<'de> Deserialize<'de> for YamlNode {
 
 struct YamlNodeVisitor;
 
+/// What is no text and no container is kept as it is written.
+macro_rules! plain {
+    ($($visit:ident: $type:ty,)*) => {
+        $(
+            fn $visit<E>(self, _: $type) -> Result<YamlNode, E> {
+                Ok(YamlNode::Plain)
+            }
+        )*
+    };
+}
+
 impl<'de> Visitor<'de> for YamlNodeVisitor {
     type Value = YamlNode;
 
@@ -246,32 +257,9 @@ impl<'de> Visitor<'de> for YamlNodeVisitor {
         Ok(YamlNode::Text(text.to_owned()))
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<YamlNode, E> {
-        Ok(YamlNode::Plain)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<YamlNode, E> {
-        Ok(YamlNode::Plain)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<YamlNode, E> {
-        Ok(YamlNode::Plain)
-    }
-
-    fn visit_i128<E>(self, _: i128) -> Result<YamlNode, E> {
-        Ok(YamlNode::Plain)
-    }
-
-    fn visit_u128<E>(self, _: u128) -> Result<YamlNode, E> {
-        Ok(YamlNode::Plain)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<YamlNode, E> {
-        Ok(YamlNode::Plain)
-    }
-
-    fn visit_bytes<E>(self, _: &[u8]) -> Result<YamlNode, E> {
-        Ok(YamlNode::Plain)
+    plain! {
+        visit_bool: bool, visit_i64: i64, visit_u64: u64, visit_i128: i128, visit_u128: u128, visit_f64: f64,
+        visit_bytes: &[u8],
     }
 
     fn visit_unit<E>(self) -> Result<YamlNode, E> {

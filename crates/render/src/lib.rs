@@ -25,7 +25,6 @@ mod stages;
 mod status;
 mod table;
 mod text;
-mod time;
 
 #[cfg(test)]
 mod tests;

@@ -46,9 +46,7 @@ pub(super) fn acts(word: &str) -> bool {
     word.contains(['@', '\u{ff20}', '\u{fe6b}', '$'])
         || lower.contains("://")
         || lower.contains("www.")
-        || is_before_digit(&lower, "#")
-        || is_before_digit(&lower, "\u{ff03}")
-        || is_before_digit(&lower, "gh-")
+        || ["#", "\u{ff03}", "gh-"].iter().any(|sign| is_before_digit(&lower, sign))
 }
 
 fn is_before_digit(text: &str, sign: &str) -> bool {

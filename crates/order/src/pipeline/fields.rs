@@ -2,7 +2,6 @@
 
 use super::{Check, Stage, StageKind, StageOutput};
 use crate::role::Role;
-use crate::schema::properties;
 
 impl Stage {
     /// The fields that the stage has when it has passed, as in `{{stage.field}}`; sorted, each once.
@@ -52,7 +51,8 @@ impl Stage {
             None => role.and_then(|role| role.output_schema.as_ref()),
         };
         let mut fields = vec!["result"];
-        fields.extend(schema.into_iter().flat_map(properties));
+        let properties = schema.and_then(|schema| schema.get("properties")?.as_object());
+        fields.extend(properties.into_iter().flatten().map(|(name, _)| name.as_str()));
         fields
     }
 

@@ -39,7 +39,7 @@ impl Pipeline {
         let mut found = PipelineDiagnostics::new(self, &places);
         references::check_roles(self, roles, &mut found);
         references::check(self, Some(roles), &mut found);
-        as_result(found.end())
+        found.end()
     }
 }
 
@@ -80,12 +80,8 @@ fn read(
         graph::hold(&pipeline, &mut found);
         references::check(&pipeline, roles, &mut found);
     }
-    as_result(found.end())?;
+    found.end()?;
     Ok(pipeline)
-}
-
-fn as_result(problems: Vec<PipelineProblem>) -> Result<(), InvalidPipeline> {
-    if problems.is_empty() { Ok(()) } else { Err(InvalidPipeline { problems }) }
 }
 
 /// The number of the stage that a problem is about, and where it is in there.

@@ -132,10 +132,10 @@ impl<'a> PipelineDiagnostics<'a> {
     }
 
     /// In the file's order, each once.
-    pub(super) fn end(mut self) -> Vec<PipelineProblem> {
+    pub(super) fn end(mut self) -> Result<(), InvalidPipeline> {
         self.problems.sort();
         self.problems.dedup();
         self.problems.truncate(MOST_NAMED);
-        self.problems
+        if self.problems.is_empty() { Ok(()) } else { Err(InvalidPipeline { problems: self.problems }) }
     }
 }

@@ -5,7 +5,7 @@ use chrono::TimeDelta;
 use super::{
     finding, intends, journal, projection, published, run, says, sees, sha, stage, start, tested, trouble,
 };
-use crate::time::{last_news, seconds_at_work, under_way};
+use crate::stages::{last_news, seconds_at_work, under_way};
 use crate::{check, earlier_review, label, notice, pull, review, status};
 use journeyman_order::conversation::{CheckRunState, NoticeComment};
 use journeyman_order::moves::ReviewNote;

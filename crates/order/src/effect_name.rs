@@ -16,6 +16,73 @@ impl MoveKey {
     pub fn file_name(&self) -> String {
         self.0.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect()
     }
+
+    /// An effect that belongs to no stage: `answer/1/read`.
+    pub fn beside(word: ReservedWord, rest: impl fmt::Display) -> Self {
+        Self(format!("{}/{rest}", word.word()))
+    }
+
+    pub(crate) fn only(word: ReservedWord) -> Self {
+        Self(word.word().to_owned())
+    }
+
+    /// An effect of a stage, or of an operation within one: `implement/2/tests`.
+    pub(crate) fn within(prefix: &str, rest: impl fmt::Display) -> Self {
+        Self(format!("{prefix}/{rest}"))
+    }
+
+    pub fn scope(&self) -> EffectScope<'_> {
+        let first = self.stage();
+        ReservedWord::of(first).map_or(EffectScope::Stage(first), EffectScope::Beside)
+    }
+
+    /// Its first word: a stage's name, or a reserved word, under which what belongs to it is told.
+    pub fn stage(&self) -> &str {
+        self.0.split('/').next().unwrap_or_default()
+    }
+
+    /// The number after that, of a stage's round or of an answer.
+    pub fn number(&self) -> Option<u32> {
+        self.0.split('/').nth(1)?.parse().ok()
+    }
+
+    /// What the effects of one round have in common: `implement/2` of `implement/2/tests`, and nothing of an operation
+    /// inside that round, such as `implement/2/message/1/agent`.
+    pub fn round(&self) -> &str {
+        self.0.rsplit_once('/').map_or(self.0.as_str(), |(round, _)| round)
+    }
+
+    pub fn part(&self) -> EffectPart<'_> {
+        match self.0.rsplit('/').next().unwrap_or_default() {
+            "agent" => EffectPart::Worker,
+            last if last.starts_with("verify-") => EffectPart::Verifier,
+            last if last.starts_with("diagnosis-") => EffectPart::Diagnosis,
+            last => EffectPart::Other(last),
+        }
+    }
+
+    /// The role that judges, of several that judge the same round: `logic_reviewer` of `review/2/verify-logic_reviewer-1`.
+    pub fn verifier_role(&self) -> Option<&str> {
+        let asked = self.0.rsplit('/').next()?.strip_prefix("verify-")?;
+        asked.rsplit_once('-').map(|(role, _)| role)
+    }
+
+    /// Whether both are runs of verifiers that judge the same round at the same time.
+    pub(crate) fn is_beside(&self, other: &Self) -> bool {
+        self.round() == other.round()
+            && self.part() == EffectPart::Verifier
+            && other.part() == EffectPart::Verifier
+            && self.verifier_role() != other.verifier_role()
+    }
+
+    /// Whether it is a run of the stage's own worker: `implement/2/agent`, `answer/1/2/agent`; not what is asked
+    /// besides, as in `implement/2/message/1/agent`.
+    pub fn is_work_of(&self, stage: &str) -> bool {
+        let mut parts = self.0.split('/').rev();
+        parts.next() == Some("agent")
+            && parts.next_back() == Some(stage)
+            && parts.all(|part| part.bytes().all(|b| b.is_ascii_digit()))
+    }
 }
 
 impl fmt::Display for MoveKey {
@@ -95,75 +162,6 @@ pub enum EffectPart<'k> {
     Diagnosis,
     /// Anything else, by its word.
     Other(&'k str),
-}
-
-impl MoveKey {
-    /// An effect that belongs to no stage: `answer/1/read`.
-    pub fn beside(word: ReservedWord, rest: impl fmt::Display) -> Self {
-        Self(format!("{}/{rest}", word.word()))
-    }
-
-    pub(crate) fn only(word: ReservedWord) -> Self {
-        Self(word.word().to_owned())
-    }
-
-    /// An effect of a stage, or of an operation within one: `implement/2/tests`.
-    pub(crate) fn within(prefix: &str, rest: impl fmt::Display) -> Self {
-        Self(format!("{prefix}/{rest}"))
-    }
-
-    pub fn scope(&self) -> EffectScope<'_> {
-        let first = self.stage();
-        ReservedWord::of(first).map_or(EffectScope::Stage(first), EffectScope::Beside)
-    }
-
-    /// Its first word: a stage's name, or a reserved word, under which what belongs to it is told.
-    pub fn stage(&self) -> &str {
-        self.0.split('/').next().unwrap_or_default()
-    }
-
-    /// The number after that, of a stage's round or of an answer.
-    pub fn number(&self) -> Option<u32> {
-        self.0.split('/').nth(1)?.parse().ok()
-    }
-
-    /// What the effects of one round have in common: `implement/2` of `implement/2/tests`, and nothing of an operation
-    /// inside that round, such as `implement/2/message/1/agent`.
-    pub fn round(&self) -> &str {
-        self.0.rsplit_once('/').map_or(self.0.as_str(), |(round, _)| round)
-    }
-
-    pub fn part(&self) -> EffectPart<'_> {
-        match self.0.rsplit('/').next().unwrap_or_default() {
-            "agent" => EffectPart::Worker,
-            last if last.starts_with("verify-") => EffectPart::Verifier,
-            last if last.starts_with("diagnosis-") => EffectPart::Diagnosis,
-            last => EffectPart::Other(last),
-        }
-    }
-
-    /// The role that judges, of several that judge the same round: `logic_reviewer` of `review/2/verify-logic_reviewer-1`.
-    pub fn verifier_role(&self) -> Option<&str> {
-        let asked = self.0.rsplit('/').next()?.strip_prefix("verify-")?;
-        asked.rsplit_once('-').map(|(role, _)| role)
-    }
-
-    /// Whether both are runs of verifiers that judge the same round at the same time.
-    pub(crate) fn is_beside(&self, other: &Self) -> bool {
-        self.round() == other.round()
-            && self.part() == EffectPart::Verifier
-            && other.part() == EffectPart::Verifier
-            && self.verifier_role() != other.verifier_role()
-    }
-
-    /// Whether it is a run of the stage's own worker: `implement/2/agent`, `answer/1/2/agent`; not what is asked
-    /// besides, as in `implement/2/message/1/agent`.
-    pub fn is_work_of(&self, stage: &str) -> bool {
-        let mut parts = self.0.split('/').rev();
-        parts.next() == Some("agent")
-            && parts.next_back() == Some(stage)
-            && parts.all(|part| part.bytes().all(|b| b.is_ascii_digit()))
-    }
 }
 
 #[cfg(test)]

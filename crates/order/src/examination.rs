@@ -136,6 +136,38 @@ impl IssueExamination {
         contradictions.truncate(MOST_CONTRADICTIONS);
         Ok(Self { statements, contradictions })
     }
+
+    /// The program of a statement that gave the answer to this input; where none is known, its first.
+    pub fn program(&self, number: u32, input: &str) -> Option<&StatementProgram> {
+        let place = usize::try_from(number).ok()?.checked_sub(1)?;
+        let programs = &self.statements.get(place)?.programs;
+        let asks = |program: &&StatementProgram| {
+            program.file == input || program.answers.iter().any(|answer| answer.input == input)
+        };
+        programs.iter().find(asks).or_else(|| programs.first())
+    }
+
+    /// What is asked a second time of those that fail: the sentence, the program and the input, and no answer.
+    pub fn questions(&self, run: &ExaminationRun) -> String {
+        let mut text = String::new();
+        for (failing, failed) in run.failing() {
+            text.push_str(&format!(
+                "## Statement {}\n\n{} says: {}\n\n",
+                failing.number, failing.source, failing.quote
+            ));
+            match self.program(failing.number, &failed.input) {
+                Some(program) => text.push_str(&format!(
+                    "The program `{}`, run as `{}`:\n\n{}\n\n",
+                    program.file,
+                    program.command(),
+                    program.source
+                )),
+                None => text.push_str("Its program is not known any more.\n\n"),
+            }
+            text.push_str(&format!("What should it print, in one line, for the input {}\n\n", failed.input));
+        }
+        text
+    }
 }
 
 impl ExaminerStatement {
@@ -396,6 +428,29 @@ impl ExaminationRun {
         };
         format!("{statements}{promises}{beside}")
     }
+
+    /// What fails and is read otherwise a second time counts neither way.
+    pub fn dispute(&mut self, readings: &[SecondReading]) {
+        for statement in &mut self.statements {
+            let StatementVerdict::Fails(failed) = &statement.said else { continue };
+            let read = readings.iter().rfind(|reading| reading.statement == statement.number);
+            let second = read.and_then(|reading| reading.expected.clone());
+            if second.as_deref().is_none_or(|second| !is_same(second, &failed.expected)) {
+                statement.said = StatementVerdict::Disputed { failed: failed.clone(), second };
+            }
+        }
+    }
+
+    /// A person says that a statement does not count. Whether there is one of that number that fails.
+    pub fn drop_statement(&mut self, number: u32, by: &str) -> bool {
+        let failing = self.statements.iter_mut().find(|statement| {
+            statement.number == number
+                && matches!(statement.said, StatementVerdict::Fails(_) | StatementVerdict::Disputed { .. })
+        });
+        let Some(failing) = failing else { return false };
+        failing.said = StatementVerdict::Dropped { by: by.to_owned() };
+        true
+    }
 }
 
 /// What somebody expects who reads a statement a second time.
@@ -430,65 +485,6 @@ pub fn second_reading(said: &str) -> Result<Vec<SecondReading>, Feedback> {
     let read: Readings =
         serde_json::from_value(value).map_err(|error| answer::not_of_the_form(vec![error.to_string()]))?;
     Ok(read.readings)
-}
-
-impl IssueExamination {
-    /// The program of a statement that gave the answer to this input; where none is known, its first.
-    pub fn program(&self, number: u32, input: &str) -> Option<&StatementProgram> {
-        let place = usize::try_from(number).ok()?.checked_sub(1)?;
-        let programs = &self.statements.get(place)?.programs;
-        let asks = |program: &&StatementProgram| {
-            program.file == input || program.answers.iter().any(|answer| answer.input == input)
-        };
-        programs.iter().find(asks).or_else(|| programs.first())
-    }
-
-    /// What is asked a second time of those that fail: the sentence, the program and the input, and no answer.
-    pub fn questions(&self, run: &ExaminationRun) -> String {
-        let mut text = String::new();
-        for (failing, failed) in run.failing() {
-            text.push_str(&format!(
-                "## Statement {}\n\n{} says: {}\n\n",
-                failing.number, failing.source, failing.quote
-            ));
-            match self.program(failing.number, &failed.input) {
-                Some(program) => text.push_str(&format!(
-                    "The program `{}`, run as `{}`:\n\n{}\n\n",
-                    program.file,
-                    program.command(),
-                    program.source
-                )),
-                None => text.push_str("Its program is not known any more.\n\n"),
-            }
-            text.push_str(&format!("What should it print, in one line, for the input {}\n\n", failed.input));
-        }
-        text
-    }
-}
-
-impl ExaminationRun {
-    /// What fails and is read otherwise a second time counts neither way.
-    pub fn dispute(&mut self, readings: &[SecondReading]) {
-        for statement in &mut self.statements {
-            let StatementVerdict::Fails(failed) = &statement.said else { continue };
-            let read = readings.iter().rfind(|reading| reading.statement == statement.number);
-            let second = read.and_then(|reading| reading.expected.clone());
-            if second.as_deref().is_none_or(|second| !is_same(second, &failed.expected)) {
-                statement.said = StatementVerdict::Disputed { failed: failed.clone(), second };
-            }
-        }
-    }
-
-    /// A person says that a statement does not count. Whether there is one of that number that fails.
-    pub fn drop_statement(&mut self, number: u32, by: &str) -> bool {
-        let failing = self.statements.iter_mut().find(|statement| {
-            statement.number == number
-                && matches!(statement.said, StatementVerdict::Fails(_) | StatementVerdict::Disputed { .. })
-        });
-        let Some(failing) = failing else { return false };
-        failing.said = StatementVerdict::Dropped { by: by.to_owned() };
-        true
-    }
 }
 
 /// Whether two answers are the same, but for blanks around them.

@@ -440,41 +440,7 @@ impl Scrutiny {
         all.extend(self.examples.iter().filter(|example| example.is_against()).map(Objection::Example));
         all
     }
-}
 
-/// One thing that stands against believing a pass.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Objection<'a> {
-    /// Seen in the change.
-    Weakening(&'a Weakening),
-    /// Tests of the base do not run any more.
-    Missing(&'a Comparison),
-    /// The tests of the base do not pass on the code of the change.
-    OldTests {
-        because: &'a str,
-        /// Paths that were put back.
-        laid: &'a [String],
-    },
-    /// Expectations that were made false were not noticed.
-    Lie(&'a LieDetector),
-    /// The tests rewrite files of the commit.
-    Rewritten(&'a [String]),
-    /// The issue's own example is not mended.
-    Example(&'a ExampleRun),
-}
-
-/// What the runs show of the change, in one sentence that is the same everywhere.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProofSentence {
-    /// Whether it shows that the change does something.
-    pub is_shown: bool,
-    /// The sentence, without the names.
-    pub text: String,
-    /// The tests that it is about.
-    pub tests: Vec<String>,
-}
-
-impl Scrutiny {
     /// What the runs show of the change; none where the tests do not pass, so that nobody looked.
     pub fn shown(&self) -> Option<ProofSentence> {
         let said = |is_shown, text: String, tests: &[String]| {
@@ -547,4 +513,36 @@ impl Scrutiny {
             }
         })
     }
+}
+
+/// One thing that stands against believing a pass.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Objection<'a> {
+    /// Seen in the change.
+    Weakening(&'a Weakening),
+    /// Tests of the base do not run any more.
+    Missing(&'a Comparison),
+    /// The tests of the base do not pass on the code of the change.
+    OldTests {
+        because: &'a str,
+        /// Paths that were put back.
+        laid: &'a [String],
+    },
+    /// Expectations that were made false were not noticed.
+    Lie(&'a LieDetector),
+    /// The tests rewrite files of the commit.
+    Rewritten(&'a [String]),
+    /// The issue's own example is not mended.
+    Example(&'a ExampleRun),
+}
+
+/// What the runs show of the change, in one sentence that is the same everywhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProofSentence {
+    /// Whether it shows that the change does something.
+    pub is_shown: bool,
+    /// The sentence, without the names.
+    pub text: String,
+    /// The tests that it is about.
+    pub tests: Vec<String>,
 }

@@ -66,6 +66,7 @@ impl Surfaces {
     pub fn of(settled: Option<&Settlement>, verdict: &Verdict) -> Self {
         let verified = is_verified(settled, verdict);
         let outcome = outcome(settled, verdict, verified);
+        let (words, result, heading) = said_of(verdict, verified);
         let is_of_work = *verdict != Verdict::None;
         Self {
             outcome: outcome.word,
@@ -73,16 +74,16 @@ impl Surfaces {
                 Some(Settlement::Finished { .. }) => verdict.sentence(),
                 Some(_) | None => settled.and_then(Settlement::because).map(str::to_owned),
             },
-            verdict: (settled.is_some() && is_of_work).then(|| words(verdict, verified)),
+            verdict: (settled.is_some() && is_of_work).then_some(words),
             verified,
             headline: headline(settled, verdict),
-            heading: heading(verdict),
+            heading,
             label: match (settled, verdict) {
                 (Some(Settlement::Finished { .. }), Verdict::None) => OrderLabel::Done,
                 (Some(_) | None, _) => outcome.label,
             },
             check: outcome.check,
-            result: if verified { AttestationResult::Passed } else { result(verdict) },
+            result,
             exit_code: outcome.exit_code,
             can_be_retried: outcome.can_be_retried,
             can_be_approved: outcome.can_be_approved && is_of_work,
@@ -157,55 +158,41 @@ fn outcome(settled: Option<&Settlement>, verdict: &Verdict, verified: bool) -> O
     }
 }
 
-/// What may be said of a commit, in words that are the same everywhere.
-fn words(verdict: &Verdict, verified: bool) -> &'static str {
-    match verdict {
-        Verdict::Verified(_) if verified => "verified",
-        Verdict::Inconclusive { why: Inconclusive::NotJudged { .. } | Inconclusive::TestsChanged { .. } } => {
-            "not verified"
+/// What may be said of a commit, in words that are the same everywhere; what its signed statement comes to; and the verdict in a
+/// few words, with a sign that is seen before it is read.
+fn said_of(verdict: &Verdict, verified: bool) -> (&'static str, AttestationResult, String) {
+    use AttestationResult::{Failed, Passed, Warned};
+    let (words, result, heading) = match verdict {
+        Verdict::Verified(caveats) => {
+            let heading = format!("✅ Verified{}", caveats.words());
+            return if verified { ("verified", Passed, heading) } else { ("not verified", Failed, heading) };
         }
-        Verdict::Inconclusive { why: Inconclusive::Unproven { .. } } => "passing, not proven",
-        Verdict::Inconclusive { .. } => "unverified",
-        Verdict::Approved { .. } => "approved by a person, not verified",
-        Verdict::Verified(_) | Verdict::None | Verdict::Pending { .. } | Verdict::Rejected { .. } => {
-            "not verified"
-        }
-    }
-}
-
-fn result(verdict: &Verdict) -> AttestationResult {
-    match verdict {
-        Verdict::Approved { failed: false, .. } => AttestationResult::Warned,
-        Verdict::Inconclusive { why: Inconclusive::NotJudged { .. } } => AttestationResult::Failed,
-        Verdict::Inconclusive { .. } => AttestationResult::Warned,
-        Verdict::Verified(_)
-        | Verdict::Approved { failed: true, .. }
-        | Verdict::None
-        | Verdict::Pending { .. }
-        | Verdict::Rejected { .. } => AttestationResult::Failed,
-    }
-}
-
-/// The verdict in a few words, with a sign that is seen before it is read.
-fn heading(verdict: &Verdict) -> String {
-    let words = match verdict {
-        Verdict::Verified(caveats) => return format!("✅ Verified{}", caveats.words()),
-        Verdict::Pending { .. } => "⏳ Not verified yet",
-        Verdict::Inconclusive { why: Inconclusive::Unproven { .. } } => "⚠️ Passing, not proven",
-        Verdict::Inconclusive { why: Inconclusive::ProjectNotTested { .. } } => {
-            "⚠️ Unverified: no test of a project that the change edits ran"
-        }
-        Verdict::Inconclusive { why: Inconclusive::NotJudged { ended: Some(_), .. } } => {
-            "❌ Not verified: the order ended early"
-        }
-        Verdict::Inconclusive {
-            why: Inconclusive::NotJudged { ended: None, .. } | Inconclusive::TestsChanged { .. },
-        } => "❌ Not verified",
-        Verdict::Inconclusive { .. } => "⚠️ Unverified",
-        Verdict::Approved { .. } => "⚠️ Approved by a person, not verified",
-        Verdict::Rejected { .. } | Verdict::None => "❌ Not verified",
+        Verdict::Approved { failed, .. } => (
+            "approved by a person, not verified",
+            if *failed { Failed } else { Warned },
+            "⚠️ Approved by a person, not verified",
+        ),
+        Verdict::Pending { .. } => ("not verified", Failed, "⏳ Not verified yet"),
+        Verdict::Rejected { .. } | Verdict::None => ("not verified", Failed, "❌ Not verified"),
+        Verdict::Inconclusive { why } => match why {
+            Inconclusive::NotJudged { ended: Some(_), .. } => {
+                ("not verified", Failed, "❌ Not verified: the order ended early")
+            }
+            Inconclusive::NotJudged { ended: None, .. } => ("not verified", Failed, "❌ Not verified"),
+            Inconclusive::TestsChanged { .. } => ("not verified", Warned, "❌ Not verified"),
+            Inconclusive::Unproven { .. } => ("passing, not proven", Warned, "⚠️ Passing, not proven"),
+            Inconclusive::ProjectNotTested { .. } => {
+                ("unverified", Warned, "⚠️ Unverified: no test of a project that the change edits ran")
+            }
+            Inconclusive::NotTested
+            | Inconclusive::NoTests { .. }
+            | Inconclusive::Doubted { .. }
+            | Inconclusive::NotReviewed { .. }
+            | Inconclusive::NotExamined
+            | Inconclusive::NotPublished => ("unverified", Warned, "⚠️ Unverified"),
+        },
     };
-    words.to_owned()
+    (words, result, heading.to_owned())
 }
 
 fn headline(settled: Option<&Settlement>, verdict: &Verdict) -> String {

@@ -85,7 +85,11 @@ pub fn read_with_places<T: DeserializeOwned>(yaml: &str) -> (Result<T, YamlProbl
         let problem = format!("the file has {} bytes, at most {LARGEST_SETTINGS} are read", yaml.len());
         return of_file(None, problem);
     }
-    let tree = match read_with(yaml, tree_options()) {
+    // Whatever values there are may stand where they stand.
+    let options = serde_saphyr::options! {
+        non_finite_float_policy: serde_saphyr::NonFiniteFloatPolicy::PassThrough,
+    };
+    let tree = match read_with(yaml, options) {
         Ok(tree) => YamlTree::new(tree, yaml),
         Err(error) => return of_file(error.location().and_then(position), said(&error)),
     };
@@ -116,22 +120,11 @@ pub fn read_with_places<T: DeserializeOwned>(yaml: &str) -> (Result<T, YamlProbl
 
 /// Reads a file, and stops at its first fault.
 pub(super) fn read<T: DeserializeOwned>(yaml: &str) -> Result<T, Box<serde_saphyr::Error>> {
-    read_with(yaml, with_limits(Options::default()))
-}
-
-fn read_with<T: DeserializeOwned>(yaml: &str, options: Options) -> Result<T, Box<serde_saphyr::Error>> {
-    serde_saphyr::from_str_with_options(yaml, options).map_err(Box::new)
-}
-
-/// The same limits, but whatever values there are may stand where they stand.
-fn tree_options() -> Options {
-    with_limits(serde_saphyr::options! {
-        non_finite_float_policy: serde_saphyr::NonFiniteFloatPolicy::PassThrough,
-    })
+    read_with(yaml, Options::default())
 }
 
 /// Nobody needs aliases in such files, and they can make much of little; nor has one reason to be deep.
-fn with_limits(mut options: Options) -> Options {
+fn read_with<T: DeserializeOwned>(yaml: &str, mut options: Options) -> Result<T, Box<serde_saphyr::Error>> {
     options.budget = serde_saphyr::budget! {
         max_aliases: 0,
         max_anchors: 0,
@@ -142,7 +135,7 @@ fn with_limits(mut options: Options) -> Options {
     };
     options.merge_keys = serde_saphyr::MergeKeyPolicy::Error;
     options.with_snippet = false;
-    options
+    serde_saphyr::from_str_with_options(yaml, options).map_err(Box::new)
 }
 
 /// In words for somebody who writes such files.

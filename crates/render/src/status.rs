@@ -10,6 +10,7 @@ use super::text::{MOST_NAMES, MOST_SHOWN, and_more, brief, code_span, dollars, d
 use super::{ROOM, headline, waits_for};
 use journeyman_order::length::{fit, shorten};
 use journeyman_order::next::OrderProjection;
+use journeyman_order::order_request::OPTIONS;
 use journeyman_order::trace::{PendingApproval, StageState};
 use journeyman_order::{
     AttachmentContent, EffectOutcome, Finding, Journal, JournalEvent, Settlement, SignalAnswer, SignalKind,
@@ -81,11 +82,9 @@ fn environment(projection: &OrderProjection) -> Option<String> {
 }
 
 fn chosen(projection: &OrderProjection) -> Option<String> {
-    let request = &projection.trace.request;
-    let pipeline = request.pipeline().map(|name| format!("pipeline {}", code_span(name)));
-    let agent = request.agent().map(|name| format!("agent {}", code_span(name)));
-    let base = request.base().map(|name| format!("base {}", code_span(name)));
-    let chosen: Vec<String> = pipeline.into_iter().chain(agent).chain(base).collect();
+    let options = &projection.trace.request.options;
+    let chosen = OPTIONS.iter().filter_map(|key| Some(format!("{key} {}", code_span(options.get(*key)?))));
+    let chosen: Vec<String> = chosen.collect();
     (!chosen.is_empty()).then(|| format!("**Chosen:** {}", chosen.join(" · ")))
 }
 

@@ -68,7 +68,10 @@ impl SigningKey {
             .prefix(".receipt-key-")
             .tempfile_in(data)
             .map_err(said("make the file beside"))?;
-        beside.write_all(made.private_pem()?.as_bytes()).map_err(said("write"))?;
+        // Of version 1, which openssl reads.
+        let der = made.pair.to_pkcs8v1().map_err(|_| KeyError::Unmakable)?;
+        let private = Zeroizing::new(pem_of(PRIVATE, der.as_ref()));
+        beside.write_all(private.as_bytes()).map_err(said("write"))?;
         beside.as_file().sync_all().map_err(said("write"))?;
         match beside.persist_noclobber(&path) {
             Ok(_) => {}
@@ -140,12 +143,6 @@ impl SigningKey {
             .map_err(|_| malformed())?;
         let der = Zeroizing::new(der);
         Self::of(Ed25519KeyPair::from_pkcs8(&der).map_err(|_| malformed())?).map(Some)
-    }
-
-    /// Of version 1, which openssl reads.
-    fn private_pem(&self) -> Result<Zeroizing<String>, KeyError> {
-        let der = self.pair.to_pkcs8v1().map_err(|_| KeyError::Unmakable)?;
-        Ok(Zeroizing::new(pem_of(PRIVATE, der.as_ref())))
     }
 }
 

@@ -154,7 +154,7 @@ fn read_scales(value: &mut Value) {
             let Some(word) = issue.get(field).and_then(Value::as_str).map(str::to_owned) else { continue };
             let ours = read(&word.trim().to_lowercase().replace([' ', '-'], "_"), passes);
             if ours != word {
-                notes.push(format!("{field} {:?}", in_short(&word)));
+                notes.push(format!("{field} {:?}", word.chars().take(40).collect::<String>()));
                 issue.insert(field.to_owned(), ours.into());
             }
         }
@@ -186,10 +186,6 @@ fn category(word: &str, _: bool) -> &'static str {
         "invalid_output" => "invalid_output",
         _ => "logic_error",
     }
-}
-
-fn in_short(word: &str) -> String {
-    word.chars().take(40).collect()
 }
 
 /// An escalation's answer. Guidance that says nothing is none.

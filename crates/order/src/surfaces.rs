@@ -162,6 +162,7 @@ fn outcome(settled: Option<&Settlement>, verdict: &Verdict, verified: bool) -> O
 /// few words, with a sign that is seen before it is read.
 fn said_of(verdict: &Verdict, verified: bool) -> (&'static str, AttestationResult, String) {
     use AttestationResult::{Failed, Passed, Warned};
+    use Inconclusive::{NotJudged, ProjectNotTested, TestsChanged, Unproven};
     let (words, result, heading) = match verdict {
         Verdict::Verified(caveats) => {
             let heading = format!("✅ Verified{}", caveats.words());
@@ -174,23 +175,20 @@ fn said_of(verdict: &Verdict, verified: bool) -> (&'static str, AttestationResul
         ),
         Verdict::Pending { .. } => ("not verified", Failed, "⏳ Not verified yet"),
         Verdict::Rejected { .. } | Verdict::None => ("not verified", Failed, "❌ Not verified"),
-        Verdict::Inconclusive { why } => match why {
-            Inconclusive::NotJudged { ended: Some(_), .. } => {
-                ("not verified", Failed, "❌ Not verified: the order ended early")
-            }
-            Inconclusive::NotJudged { ended: None, .. } => ("not verified", Failed, "❌ Not verified"),
-            Inconclusive::TestsChanged { .. } => ("not verified", Warned, "❌ Not verified"),
-            Inconclusive::Unproven { .. } => ("passing, not proven", Warned, "⚠️ Passing, not proven"),
-            Inconclusive::ProjectNotTested { .. } => {
-                ("unverified", Warned, "⚠️ Unverified: no test of a project that the change edits ran")
-            }
-            Inconclusive::NotTested
-            | Inconclusive::NoTests { .. }
-            | Inconclusive::Doubted { .. }
-            | Inconclusive::NotReviewed { .. }
-            | Inconclusive::NotExamined
-            | Inconclusive::NotPublished => ("unverified", Warned, "⚠️ Unverified"),
-        },
+        Verdict::Inconclusive { why: NotJudged { ended: Some(_), .. } } => {
+            ("not verified", Failed, "❌ Not verified: the order ended early")
+        }
+        Verdict::Inconclusive { why: NotJudged { ended: None, .. } } => {
+            ("not verified", Failed, "❌ Not verified")
+        }
+        Verdict::Inconclusive { why: TestsChanged { .. } } => ("not verified", Warned, "❌ Not verified"),
+        Verdict::Inconclusive { why: Unproven { .. } } => {
+            ("passing, not proven", Warned, "⚠️ Passing, not proven")
+        }
+        Verdict::Inconclusive { why: ProjectNotTested { .. } } => {
+            ("unverified", Warned, "⚠️ Unverified: no test of a project that the change edits ran")
+        }
+        Verdict::Inconclusive { .. } => ("unverified", Warned, "⚠️ Unverified"),
     };
     (words, result, heading.to_owned())
 }

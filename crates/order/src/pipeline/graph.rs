@@ -95,33 +95,24 @@ pub(super) fn hold(pipeline: &Pipeline, found: &mut PipelineDiagnostics<'_>) {
     };
     for stage in &pipeline.stages {
         let uses = [Key("uses")];
-        match stage.uses {
-            StageKind::Publish | StageKind::Tests if !earlier(stage, makes_commit) => {
-                let problem = "no stage that it depends on has the check `pushed_commit`: there is no commit to work on";
-                found.at(stage, &uses, problem);
-            }
-            StageKind::Ready if !earlier(stage, |stage| stage.uses == StageKind::Publish) => {
-                found.at(
-                    stage,
-                    &uses,
-                    "no stage that it depends on has `uses: publish`: there is no pull request",
-                );
-            }
-            StageKind::Agent if stage.begins_with == StageStart::Checks && !earlier(stage, makes_commit) => {
-                let problem = "`begins_with: checks`, but no stage that it depends on has the check `pushed_commit`: there \
-                               is nothing to judge";
-                found.at(stage, &[Key("begins_with")], problem);
-            }
-            StageKind::Examine if pipeline.examiner() != Some(stage) => {
-                found.at(stage, &uses, "another stage examines the issue already: one examiner is enough");
-            }
-            StageKind::Agent
-            | StageKind::Examine
-            | StageKind::Branch
-            | StageKind::Tests
-            | StageKind::Publish
-            | StageKind::Ready
-            | StageKind::Archive => {}
+        let works_on_commit = matches!(stage.uses, StageKind::Publish | StageKind::Tests);
+        if works_on_commit && !earlier(stage, makes_commit) {
+            let problem =
+                "no stage that it depends on has the check `pushed_commit`: there is no commit to work on";
+            found.at(stage, &uses, problem);
+        }
+        if stage.uses == StageKind::Ready && !earlier(stage, |stage| stage.uses == StageKind::Publish) {
+            let problem = "no stage that it depends on has `uses: publish`: there is no pull request";
+            found.at(stage, &uses, problem);
+        }
+        let judges_first = stage.uses == StageKind::Agent && stage.begins_with == StageStart::Checks;
+        if judges_first && !earlier(stage, makes_commit) {
+            let problem = "`begins_with: checks`, but no stage that it depends on has the check `pushed_commit`: there \
+                           is nothing to judge";
+            found.at(stage, &[Key("begins_with")], problem);
+        }
+        if stage.uses == StageKind::Examine && pipeline.examiner() != Some(stage) {
+            found.at(stage, &uses, "another stage examines the issue already: one examiner is enough");
         }
     }
     for publish in pipeline.stages.iter().filter(|stage| stage.uses == StageKind::Publish) {

@@ -84,21 +84,13 @@ fn read(
     Ok(pipeline)
 }
 
-/// The number of the stage that a problem is about, and where it is in there.
-fn stage_of(problem: &YamlProblem) -> Option<(usize, &[YamlStep])> {
-    match &problem.path[..] {
-        [YamlStep::Key(key), YamlStep::Item(number), inside @ ..] if key == "stages" => {
-            Some((*number, inside))
-        }
-        _ => None,
-    }
-}
-
 fn of_yaml(problem: &YamlProblem, tree: &YamlTree) -> PipelineProblem {
     let (line, column) = problem.place.unzip();
-    let (number, inside) = match stage_of(problem) {
-        Some((number, inside)) => (Some(number), inside),
-        None => (None, &problem.path[..]),
+    let (number, inside) = match &problem.path[..] {
+        [YamlStep::Key(key), YamlStep::Item(number), inside @ ..] if key == "stages" => {
+            (Some(*number), inside)
+        }
+        path => (None, path),
     };
     let name = |number| tree.text(&[Key("stages"), Item(number), Key("name")]);
     let stage = number.map(|number| name(number).unwrap_or_default().chars().take(80).collect());

@@ -2,6 +2,7 @@
 //! mend it.
 
 use jsonschema::Validator;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::feedback::{Category, Feedback, Finding};
@@ -76,6 +77,11 @@ pub(super) fn faults_of_form(value: &Value, form: &Validator) -> Vec<String> {
             format!("{place}: {said}")
         })
         .collect()
+}
+
+/// A value whose form was looked at, as what it stands for.
+pub(super) fn read<T: DeserializeOwned>(value: Value) -> Result<T, Feedback> {
+    serde_json::from_value(value).map_err(|error| not_of_the_form(vec![error.to_string()]))
 }
 
 /// The object of an answer, when the schema allows it and the named fields are there and not empty.

@@ -172,8 +172,8 @@ impl ArtifactRecord {
                     bytes: file.content.len(),
                 })
                 .collect(),
-            implementation_files: owned(artifact.implementation_files()),
-            test_files: owned(artifact.test_files()),
+            implementation_files: owned(artifact.paths(CodeFileType::Implementation)),
+            test_files: owned(artifact.paths(CodeFileType::Test)),
             stories_covered: owned(artifact.stories_covered().into_iter().collect()),
             test_result: None,
         }
@@ -221,20 +221,12 @@ impl CodeArtifact {
         Ok(Self { artifact_id: artifact_id.unwrap_or_default().to_owned(), files })
     }
 
-    pub fn implementation_files(&self) -> Vec<&str> {
-        self.paths(CodeFileType::Implementation)
-    }
-
-    pub fn test_files(&self) -> Vec<&str> {
-        self.paths(CodeFileType::Test)
-    }
-
     /// Every story and test case that a file names, sorted.
     pub fn stories_covered(&self) -> BTreeSet<&str> {
         self.files.iter().flat_map(|file| &file.story_ids).map(String::as_str).collect()
     }
 
-    fn paths(&self, kind: CodeFileType) -> Vec<&str> {
+    pub fn paths(&self, kind: CodeFileType) -> Vec<&str> {
         self.files.iter().filter(|file| file.file_type == kind).map(|file| file.file_path.as_str()).collect()
     }
 
@@ -393,8 +385,8 @@ mod tests {
     #[test]
     fn what_we_compute_is_ours() {
         let artifact = artifact(|_| {}).unwrap();
-        assert_eq!(artifact.implementation_files(), ["src/a b/ä.py"]);
-        assert_eq!(artifact.test_files(), ["tests/test_a.py"]);
+        assert_eq!(artifact.paths(CodeFileType::Implementation), ["src/a b/ä.py"]);
+        assert_eq!(artifact.paths(CodeFileType::Test), ["tests/test_a.py"]);
         let wanted = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect::<BTreeSet<_>>();
         assert_eq!(artifact.uncovered(&wanted(&["US-001", "TC-001"])), None);
         let feedback = artifact.uncovered(&wanted(&["US-001", "US-002"])).unwrap();

@@ -112,9 +112,7 @@ impl Contradiction {
 impl IssueExamination {
     pub fn parse(said: &str) -> Result<Self, Feedback> {
         let value = answer::fitting(said, &schema(), &[])?;
-        let read: Self = serde_json::from_value(value)
-            .map_err(|error| answer::not_of_the_form(vec![error.to_string()]))?;
-        let mut statements = read.statements;
+        let Self { mut statements, mut contradictions } = answer::read(value)?;
         let mut faults = Vec::new();
         for (number, statement) in (1..).zip(&mut statements) {
             statement.programs.truncate(MOST_PROGRAMS);
@@ -132,7 +130,6 @@ impl IssueExamination {
             faults.insert(0, nothing.to_owned());
             return Err(answer::not_of_the_form(faults));
         }
-        let mut contradictions = read.contradictions;
         contradictions.truncate(MOST_CONTRADICTIONS);
         Ok(Self { statements, contradictions })
     }
@@ -477,14 +474,8 @@ pub fn reading_schema() -> Value {
 }
 
 pub fn second_reading(said: &str) -> Result<Vec<SecondReading>, Feedback> {
-    #[derive(Deserialize)]
-    struct Readings {
-        readings: Vec<SecondReading>,
-    }
-    let value = answer::fitting(said, &reading_schema(), &[])?;
-    let read: Readings =
-        serde_json::from_value(value).map_err(|error| answer::not_of_the_form(vec![error.to_string()]))?;
-    Ok(read.readings)
+    let mut value = answer::fitting(said, &reading_schema(), &[])?;
+    answer::read(value["readings"].take())
 }
 
 /// Whether two answers are the same, but for blanks around them.

@@ -107,7 +107,7 @@ fn of_form<T: DeserializeOwned>(value: Value, form: &Option<Validator>) -> Resul
     if !faults.is_empty() {
         return Err(answer::not_of_the_form(faults));
     }
-    serde_json::from_value(value).map_err(|error| answer::not_of_the_form(vec![error.to_string()]))
+    answer::read(value)
 }
 
 /// A verifier's answer. One that contradicts itself is no answer, and neither is a pass that says nothing of a test that it was

@@ -6,7 +6,7 @@ use super::worker::Worker;
 use super::{Replay, Suspension};
 use crate::agent_run::AgentRun;
 use crate::answer;
-use crate::artifact::{self, ArtifactRules, CodeArtifact};
+use crate::artifact::{self, ArtifactRules, CodeArtifact, CodeFileType};
 use crate::bounds::{LARGEST_SOURCE, LONGEST_DOCUMENT};
 use crate::feedback::{Category, Feedback};
 use crate::moves::{AgentAnswerFormat, AgentTask, EffectOutcome, Move, MoveKey};
@@ -190,8 +190,8 @@ fn artifact_fields(artifact: &CodeArtifact) -> Vec<(String, String)> {
     [
         ("result", artifact.artifact_id.clone()),
         ("artifact_id", artifact.artifact_id.clone()),
-        ("implementation_files", artifact.implementation_files().join("\n")),
-        ("test_files", artifact.test_files().join("\n")),
+        ("implementation_files", artifact.paths(CodeFileType::Implementation).join("\n")),
+        ("test_files", artifact.paths(CodeFileType::Test).join("\n")),
         ("stories_covered", covered.join("\n")),
     ]
     .map(|(field, value)| (field.to_owned(), value))

@@ -101,15 +101,11 @@ impl Verdict {
         }
         let inconclusive = |why| Self::Inconclusive { why };
         let open = open_judges(pipeline, trace, work);
-        match settled.map(ended) {
-            None if !open.is_empty() && !trace.answering => return Self::Pending { stages: open },
-            Some(Some(ended)) if !open.is_empty() || is_broken_off(settled) => {
-                return inconclusive(Inconclusive::NotJudged { ended: Some(ended), stages: open });
-            }
-            None | Some(_) if !open.is_empty() => {
-                return inconclusive(Inconclusive::NotJudged { ended: None, stages: open });
-            }
-            None | Some(_) => {}
+        if settled.is_none() && !open.is_empty() && !trace.answering {
+            return Self::Pending { stages: open };
+        }
+        if !open.is_empty() || is_broken_off(settled) {
+            return inconclusive(Inconclusive::NotJudged { ended: settled.and_then(ended), stages: open });
         }
         if !is_tested(work) {
             return inconclusive(Inconclusive::NotTested);

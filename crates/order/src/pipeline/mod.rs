@@ -24,7 +24,6 @@ mod tests;
 mod values;
 
 pub use condition::Condition;
-pub use most_runs::MostRuns;
 pub use problem::{InvalidPipeline, PipelineProblem};
 pub use values::{PipelineVersion, Seconds, Verifiers};
 

@@ -4,22 +4,6 @@ use super::{
     Check, Escalation, MOST_QUESTIONS, MOST_RUNS, Pipeline, Stage, StageKind, StageOutput, StageStart,
 };
 
-/// The most runs of agents that a stage may take: without retries for what is around them, and without small questions
-/// (which file is the plan, how a commit message reads).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct MostRuns {
-    pub worker: u32,
-    pub verifier: u32,
-    /// Of the agent that is asked when a check runs out.
-    pub escalation: u32,
-}
-
-impl MostRuns {
-    pub fn sum(self) -> u32 {
-        self.worker + self.verifier + self.escalation
-    }
-}
-
 impl Stage {
     /// How often a check may fail before it runs out; none for one that the stage does not have, or does not ask.
     pub fn limit(&self, check: Check) -> Option<u32> {
@@ -30,9 +14,12 @@ impl Stage {
         }
     }
 
-    pub fn most_runs(&self) -> MostRuns {
+    /// The most runs that it may take of its worker, of verifiers, and of the agent that is asked when a check runs out:
+    /// without retries for what is around them, and without small questions (which file is the plan, how a commit message
+    /// reads).
+    fn most_runs(&self) -> [u32; 3] {
         if self.agent.is_none() || matches!(self.uses, StageKind::Tests | StageKind::Ready) {
-            return MostRuns::default();
+            return [0; 3];
         }
         let pushes = self.checks.contains(&Check::PushedCommit);
         // What was pushed counts there, not what is said about it; and what may leave is always looked at.
@@ -48,11 +35,9 @@ impl Stage {
         };
         let verifier = self.limit(Check::Verifier).unwrap_or(0) * MOST_QUESTIONS * self.verifier.count();
         match self.escalate_on_exhaust {
-            Escalation::None | Escalation::HumanApproval => MostRuns { worker, verifier, escalation: 0 },
+            Escalation::None | Escalation::HumanApproval => [worker, verifier, 0],
             // Guidance grants one more set, in which the worker runs first whatever the stage begins with.
-            Escalation::Agent(_) => {
-                MostRuns { worker: worker + rounds, verifier: verifier * 2, escalation: MOST_QUESTIONS }
-            }
+            Escalation::Agent(_) => [worker + rounds, verifier * 2, MOST_QUESTIONS],
         }
     }
 }
@@ -61,18 +46,15 @@ impl Pipeline {
     /// Runs of agents that an order takes when each passes at once, verifiers included.
     pub fn least_runs(&self) -> u32 {
         let runs = |stage: &Stage| {
-            let worker = match (stage.most_runs().worker, stage.begins_with) {
-                (0, _) | (_, StageStart::Checks) => 0,
-                (_, StageStart::Worker) => 1,
-            };
-            worker + stage.limit(Check::Verifier).map_or(0, |_| stage.verifier.count())
+            let works = stage.most_runs()[0] > 0 && stage.begins_with == StageStart::Worker;
+            u32::from(works) + stage.limit(Check::Verifier).map_or(0, |_| stage.verifier.count())
         };
         self.stages.iter().map(runs).sum()
     }
 
     /// Runs of agents that an order takes when everything goes wrong in every stage and still goes on.
     pub fn most_runs(&self) -> u32 {
-        self.stages.iter().map(|stage| stage.most_runs().sum()).sum()
+        self.stages.iter().flat_map(Stage::most_runs).sum()
     }
 }
 
@@ -87,17 +69,16 @@ mod tests {
                 "{{name: p, version: 1, stages: [{{name: w, agent: d, checks: [pushed_commit]}}, \
                  {{name: s, depends_on: [w], {stage}}}]}}"
             );
-            let most = Pipeline::parse(&yaml).unwrap().stage("s").unwrap().most_runs();
-            (most.worker, most.verifier, most.escalation)
+            Pipeline::parse(&yaml).unwrap().stage("s").unwrap().most_runs()
         };
-        assert_eq!(runs("agent: d"), (3, 0, 0), "an answer without sense is asked for again");
-        assert_eq!(runs("agent: d, checks: [pushed_commit, tests]"), (7, 0, 0));
-        assert_eq!(runs("agent: d, checks: [pushed_commit, tests], escalate_on_exhaust: t"), (14, 0, 2));
+        assert_eq!(runs("agent: d"), [3, 0, 0], "an answer without sense is asked for again");
+        assert_eq!(runs("agent: d, checks: [pushed_commit, tests]"), [7, 0, 0]);
+        assert_eq!(runs("agent: d, checks: [pushed_commit, tests], escalate_on_exhaust: t"), [14, 0, 2]);
         let review =
             "agent: d, begins_with: checks, verifier: v, checks: [pushed_commit, policy, tests, verifier]";
-        assert_eq!(runs(review), (8, 6, 0));
-        assert_eq!(runs(&format!("{review}, max_adversarial_rounds: 0")), (6, 0, 0));
-        assert_eq!(runs(&review.replace(": v,", ": [v, w, x],")), (8, 18, 0), "each is asked in every round");
-        assert_eq!(runs("uses: tests"), (0, 0, 0));
+        assert_eq!(runs(review), [8, 6, 0]);
+        assert_eq!(runs(&format!("{review}, max_adversarial_rounds: 0")), [6, 0, 0]);
+        assert_eq!(runs(&review.replace(": v,", ": [v, w, x],")), [8, 18, 0], "each is asked in every round");
+        assert_eq!(runs("uses: tests"), [0, 0, 0]);
     }
 }

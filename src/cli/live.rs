@@ -344,7 +344,7 @@ impl LiveOutput {
         if comparison.by == ComparedBy::Test {
             let base = scrutiny.baseline.commit.short();
             let mut said = vec![format!("{} still passing", comparison.still_green)];
-            said.extend(comparison.groups().map(|told| format!("{} {}", told.tests.total, told.what)));
+            said.extend(comparison.groups().map(|(what, _, tests)| format!("{} {what}", tests.total)));
             self.line(
                 mark(scrutiny.judged.is_pass()),
                 &format!("  compared with the base {base}: {}", said.join(", ")),

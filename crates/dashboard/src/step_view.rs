@@ -294,11 +294,11 @@ fn tests_view(run: &TestRun) -> TestsView {
 }
 
 fn rows(scrutiny: &Scrutiny) -> Vec<TestsRow> {
-    let groups = scrutiny.comparison.groups().map(|group| TestsRow {
-        class: if group.is_against { "bad" } else { "good" },
-        what: group.what.to_owned(),
-        total: group.tests.total,
-        names: named(&group.tests.names),
+    let groups = scrutiny.comparison.groups().map(|(what, is_against, tests)| TestsRow {
+        class: if is_against { "bad" } else { "good" },
+        what: what.to_owned(),
+        total: tests.total,
+        names: named(&tests.names),
     });
     let mut rows: Vec<TestsRow> = groups.collect();
     if scrutiny.comparison.still_green > 0 {

@@ -169,20 +169,10 @@ pub struct Comparison {
     pub unloaded: Vec<String>,
 }
 
-/// Tests that are worth a word, and the word.
-#[derive(Debug, Clone, Copy)]
-pub struct ComparisonGroup<'a> {
-    /// What became of them, such as `newly broken`.
-    pub what: &'static str,
-    /// Whether it stands against the change.
-    pub is_against: bool,
-    /// Which they are; at least one.
-    pub tests: &'a TestList,
-}
-
 impl Comparison {
-    /// What there is to tell beside how many are still green, in the order in which people want to hear it.
-    pub fn groups(&self) -> impl Iterator<Item = ComparisonGroup<'_>> {
+    /// What there is to tell beside how many are still green, in the order in which people want to hear it: what became of
+    /// some tests, such as `newly broken`; whether that stands against the change; and which they are, at least one.
+    pub fn groups(&self) -> impl Iterator<Item = (&'static str, bool, &TestList)> {
         [
             ("fixed", false, &self.fixed),
             ("passing only with data that the change touches", true, &self.by_data),
@@ -196,7 +186,6 @@ impl Comparison {
         ]
         .into_iter()
         .filter(|(_, _, tests)| !tests.is_empty())
-        .map(|(what, is_against, tests)| ComparisonGroup { what, is_against, tests })
     }
 }
 

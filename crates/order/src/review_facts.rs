@@ -28,7 +28,7 @@ pub(super) fn of_tests(run: &TestRun) -> String {
 fn beside(scrutiny: &Scrutiny, lines: &mut Vec<String>) {
     let comparison = &scrutiny.comparison;
     let told: String =
-        comparison.groups().map(|told| format!(", {} {}", told.tests.total, told.what)).collect();
+        comparison.groups().map(|(what, _, tests)| format!(", {} {what}", tests.total)).collect();
     lines.push(format!(
         "Tests of the base on this code, {}: {} still passing{told}.",
         comparison.by, comparison.still_green

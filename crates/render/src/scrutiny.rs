@@ -218,14 +218,9 @@ fn beside_the_base(scrutiny: &Scrutiny, pages: &RepositoryLinks) -> String {
         }
         ComparedBy::Test => {
             let mut said = vec![format!("{} still passing", comparison.still_green)];
-            for told in comparison.groups() {
-                let bold = if told.is_against { "**" } else { "" };
-                said.push(format!(
-                    "{} {bold}{}{bold}: {}",
-                    told.tests.total,
-                    told.what,
-                    list(&told.tests.names, told.tests.total)
-                ));
+            for (what, is_against, tests) in comparison.groups() {
+                let bold = if is_against { "**" } else { "" };
+                said.push(format!("{} {bold}{what}{bold}: {}", tests.total, list(&tests.names, tests.total)));
             }
             format!("- compared test by test with the base commit {base}: {}", said.join("; "))
         }

@@ -131,9 +131,9 @@ fn beside(scrutiny: &Scrutiny, verified: &mut Vec<String>, open: &mut Vec<String
         comparison.fixed.total,
         comparison.new.total
     ));
-    for told in comparison.groups().filter(|told| told.is_against) {
-        let total = usize::try_from(told.tests.total).unwrap_or(usize::MAX);
-        open.push(format!("{}: {}", told.what, names(&told.tests.names, total)));
+    for (what, _, tests) in comparison.groups().filter(|(_, is_against, _)| *is_against) {
+        let total = usize::try_from(tests.total).unwrap_or(usize::MAX);
+        open.push(format!("{what}: {}", names(&tests.names, total)));
     }
     if let Some(shown) = scrutiny.shown() {
         let text = line(&shown.text, LONGEST_LINE);

@@ -65,19 +65,14 @@ pub struct ReceiptClaims {
     pub repository: RepositoryName,
     pub issue: IssueNumber,
     pub outcome: String,
-    #[serde(default)]
     pub because: Option<String>,
     /// Whether every check passed on `commit`.
     pub verified: bool,
     pub verdict: String,
     /// Who accepted it as it is, where a person did.
-    #[serde(default)]
     pub approved_by: Option<String>,
-    #[serde(default)]
     pub branch: Option<BranchName>,
-    #[serde(default)]
     pub pull_request: Option<PullNumber>,
-    #[serde(default)]
     pub base: Option<CommitSha>,
     pub commit: CommitSha,
     pub tree: TreeSha,
@@ -85,10 +80,8 @@ pub struct ReceiptClaims {
     #[serde(default)]
     pub on_remote: bool,
     /// The run of the tests on `commit`.
-    #[serde(default)]
     pub tests: Option<TestEvidence>,
     /// What the verifier said of `commit`.
-    #[serde(default)]
     pub review: Option<Feedback>,
     #[serde(default)]
     pub notes: Vec<String>,

@@ -67,7 +67,6 @@ pub struct StatementProgram {
     pub file: String,
     pub source: String,
     /// The shell command that runs it, in a folder directly below the repository's root; none: what its ending says.
-    #[serde(default)]
     pub run: Option<String>,
     /// What it reads.
     #[serde(default)]

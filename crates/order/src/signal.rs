@@ -58,7 +58,6 @@ pub enum SignalKind {
     Commanded {
         /// The comment's numeric id: the same comment can arrive in two deliveries, from two hooks. None when it was
         /// said through the API, or with a button of the check run.
-        #[serde(default)]
         comment: Option<u64>,
         /// The pull request that it was said on; none on the issue.
         #[serde(default, skip_serializing_if = "Option::is_none")]

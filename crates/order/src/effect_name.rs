@@ -119,7 +119,7 @@ pub enum ReservedWord {
 }
 
 impl ReservedWord {
-    const WORDS: [(Self, &str); 13] = [
+    const WORDS: [(Self, &'static str); 13] = [
         (Self::Answer, "answer"),
         (Self::Authorize, "authorize"),
         (Self::Check, "check"),

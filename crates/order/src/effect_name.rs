@@ -136,7 +136,7 @@ impl ReservedWord {
     ];
 
     pub fn word(self) -> &'static str {
-        Self::WORDS.iter().find(|(known, _)| *known == self).map_or("", |(_, word)| word)
+        Self::WORDS.iter().find(|(known, _)| *known == self).map_or("", |(_, word)| *word)
     }
 
     pub fn of(word: &str) -> Option<Self> {

@@ -167,17 +167,15 @@ impl Journal {
             else {
                 return None;
             };
-            let (default, pipeline) = (default.as_ref(), pipeline.as_deref());
-            let template = template.as_deref();
             Some(PreparedRepository {
                 base,
-                default,
+                default: default.as_ref(),
                 settings,
-                pipeline,
+                pipeline: pipeline.as_deref(),
                 roles,
                 commands,
                 subjects,
-                template,
+                template: template.as_deref(),
             })
         })
     }

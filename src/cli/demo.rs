@@ -156,10 +156,7 @@ async fn summary(local: &LocalStack, order: OrderId) -> anyhow::Result<()> {
             println!("tested with:   {} ({}, sandbox {})", run.command, run.exit, tests.sandbox);
         }
         if let Some(counts) = tests.counts {
-            println!(
-                "tests:         {} passed, {} failed, {} skipped",
-                counts.passed, counts.failed, counts.skipped
-            );
+            println!("tests:         {counts}");
         }
     }
     if let Some(examination) =

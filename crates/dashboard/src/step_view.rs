@@ -263,9 +263,7 @@ fn check_view(check: &CheckResult) -> CheckView {
 }
 
 fn counted(counts: Option<TestCounts>) -> String {
-    counts.map_or("not counted".to_owned(), |counts| {
-        format!("{} passed, {} failed, {} skipped", counts.passed, counts.failed, counts.skipped)
-    })
+    counts.map_or("not counted".to_owned(), |counts| counts.to_string())
 }
 
 fn tests_view(run: &TestRun) -> TestsView {

@@ -90,9 +90,7 @@ pub fn of_tests(run: &TestRun) -> CheckResult {
 
 /// Without tests it passes, and says that nothing is verified.
 fn tests_feedback(run: &TestRun) -> Feedback {
-    let counted = run.counts.map(|counts| {
-        format!("{} passed, {} failed, {} skipped", counts.passed, counts.failed, counts.skipped)
-    });
+    let counted = run.counts.map(|counts| counts.to_string());
     let ended = |command: &Option<CommandRun>| match command {
         None => "was not run".to_owned(),
         Some(CommandRun { exit: Exit::TimedOut, duration_seconds, .. }) => {

@@ -43,6 +43,12 @@ pub struct TestCounts {
     pub skipped: u64,
 }
 
+impl std::fmt::Display for TestCounts {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)
+    }
+}
+
 impl TestCounts {
     pub fn ran(&self) -> u64 {
         self.passed.saturating_add(self.failed)

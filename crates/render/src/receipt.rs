@@ -1,7 +1,7 @@
 //! How a commit was verified, in Markdown: what was run on it, what was said of it, and what nobody looked at.
 
 use super::pages::RepositoryLinks;
-use super::scrutiny::{self, counted};
+use super::scrutiny;
 use super::text::{
     MOST_BELOW, MOST_NAMES, MOST_SHOWN, and_more, brief, code_block, command_span, dollars, plain, severity,
 };
@@ -78,7 +78,7 @@ impl<'a> ReceiptSource<'a> {
         let changed = scrutiny::changed_tests(self.scrutiny(), self.work.review.as_ref());
         lines.extend(changed.map(|changed| format!("{changed}\n")));
         if let (Some(tests), Some(CommandRun { command, exit, .. })) = (self.tests(), self.test()) {
-            let counts = tests.counts.map(|counts| format!(", {}", counted(counts))).unwrap_or_default();
+            let counts = tests.counts.map(|counts| format!(", {counts}")).unwrap_or_default();
             lines.push(format!("- {}: {exit}{counts}", command_span(command)));
             for name in tests.failing.iter().take(MOST_SHOWN) {
                 lines.push(format!("  - fails: {}", command_span(name)));
@@ -261,7 +261,8 @@ impl<'a> ReceiptSource<'a> {
                 (None, _) => "passed".to_owned(),
             };
             // What failing tests say of themselves begins with it.
-            let counts = counts.map(counted).filter(|counts| !result.contains(counts.as_str()));
+            let counts =
+                counts.map(|counts| counts.to_string()).filter(|counts| !result.contains(counts.as_str()));
             let counts = counts.map(|counts| format!(" ({counts})")).unwrap_or_default();
             lines.push(format!(
                 "  - {}, round {}{}: {}{counts}",

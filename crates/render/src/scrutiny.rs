@@ -5,7 +5,7 @@ use super::text::{MOST_NAMES, MOST_SHOWN, and_more, brief, code_span, command_sp
 use journeyman_order::examination::ExaminationRun;
 use journeyman_order::length::shorten;
 use journeyman_order::scrutiny::{MutantTally, OldTests};
-use journeyman_order::{CommitSha, ComparedBy, Feedback, Scrutiny, TestCounts, Weakening};
+use journeyman_order::{CommitSha, ComparedBy, Feedback, Scrutiny, Weakening};
 
 const MOST_STATEMENTS: usize = 16;
 
@@ -114,7 +114,7 @@ fn sign(is_for: Option<bool>) -> &'static str {
 fn old_tests(old: &OldTests) -> String {
     let how = match &old.test {
         Some(run) => {
-            let counts = old.counts.map(|counts| format!(", {}", counted(counts))).unwrap_or_default();
+            let counts = old.counts.map(|counts| format!(", {counts}")).unwrap_or_default();
             format!("{}{counts}", run.exit)
         }
         None => "what they need could not be installed".to_owned(),
@@ -213,7 +213,7 @@ fn beside_the_base(scrutiny: &Scrutiny, pages: &RepositoryLinks) -> String {
     match comparison.by {
         ComparedBy::ExitCode => format!("- base commit {base}: {}", run.exit),
         ComparedBy::Counts => {
-            let before = comparison.base.map(counted).unwrap_or_default();
+            let before = comparison.base.map(|counts| counts.to_string()).unwrap_or_default();
             format!("- base commit {base}: {before} ({})", run.exit)
         }
         ComparedBy::Test => {
@@ -246,8 +246,4 @@ fn list(names: &[String], total: u64) -> String {
         names.iter().take(MOST_NAMES).map(|name| command_span(&shorten(name, 100))).collect();
     let more = total.saturating_sub(shown.len() as u64);
     if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
-}
-
-pub(super) fn counted(counts: TestCounts) -> String {
-    format!("{} passed, {} failed, {} skipped", counts.passed, counts.failed, counts.skipped)
 }

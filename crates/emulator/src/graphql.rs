@@ -11,8 +11,8 @@ use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult};
 use crate::request::EmulatedApiRequest;
 use crate::state::review_threads::{EmulatedReviewComment, EmulatedReviewThread};
 use crate::state::{
-    DraftState, EmulatedAccountKind, EmulatedComment, EmulatedIssue, EmulatedPull, EmulatedRepository,
-    EmulatorState, PermissionLevel, TokenHolder,
+    DraftState, EmulatedAccountKind, EmulatedIssue, EmulatedPull, EmulatedRepository, EmulatorState,
+    PermissionLevel, TokenHolder,
 };
 
 /// Why the whole request is refused.
@@ -71,7 +71,6 @@ struct FieldSelector<'a> {
 enum NodePlace<'w> {
     Pull(&'w EmulatedRepository, &'w EmulatedIssue, &'w EmulatedPull),
     Thread(&'w EmulatedRepository, &'w EmulatedIssue, &'w EmulatedPull, &'w EmulatedReviewThread),
-    Comment(&'w EmulatedRepository, &'w EmulatedIssue, &'w EmulatedComment),
 }
 
 pub(crate) fn serve(world: &mut EmulatorState, request: &EmulatedApiRequest) -> EmulatedApiResult {
@@ -121,14 +120,10 @@ impl FieldSelector<'_> {
                 };
                 let found = world.repository(&name).ok_or_else(missing)?;
                 // Whoever may not see it is not told that it is there.
-                self.may(found, &["metadata"], PermissionLevel::Read).map_err(|_| missing())?;
+                self.may(found, "metadata", PermissionLevel::Read).map_err(|_| missing())?;
                 Ok(json!({"__typename": "Repository", "nameWithOwner": found.full_name}))
             }
             "node" => self.node(world, text("id")),
-            "nodes" => {
-                let ids = arguments.get("ids").and_then(Value::as_array).into_iter().flatten();
-                ids.filter_map(Value::as_str).map(|id| self.node(world, id)).collect()
-            }
             "markPullRequestReadyForReview" => {
                 let id = input("pullRequestId");
                 let (repository, number) = self.writable(world, id)?;
@@ -141,40 +136,26 @@ impl FieldSelector<'_> {
                 world.resolve(&repository, number_of(id), true, self.by)?;
                 Ok(json!({"thread": self.node(world, id)?}))
             }
-            "minimizeComment" => {
-                let id = input("subjectId");
-                let Some(NodePlace::Comment(found, issue, _)) = place(world, id) else {
-                    return Err(GraphQlError::no_node(id));
-                };
-                self.may(found, of_thread(issue), PermissionLevel::Write)?;
-                let repository = found.full_name.clone();
-                world.minimize(&repository, number_of(id), input("classifier").to_ascii_lowercase())?;
-                Ok(json!({"minimizedComment": self.node(world, id)?}))
-            }
             _ => Err(GraphQlError::undefined(name, "Query or Mutation")),
         }
     }
 
-    /// Any one of these permissions opens it.
     fn may(
         &self,
         repository: &EmulatedRepository,
-        any_of: &[&str],
+        permission: &str,
         level: PermissionLevel,
     ) -> Result<(), GraphQlError> {
-        let any_of: Vec<(&str, PermissionLevel)> = any_of.iter().map(|name| (*name, level)).collect();
-        Ok(require(self.holder, repository, &any_of)?)
+        Ok(require(self.holder, repository, &[(permission, level)])?)
     }
 
     /// The repository and the number of a pull request, or of the one that a thread is in. What changes how a pull request
     /// stands takes write access to contents, too, as an App finds out to its surprise.
     fn writable(&self, world: &EmulatorState, id: &str) -> Result<(String, u64), GraphQlError> {
-        let (found, issue) = match place(world, id) {
-            Some(NodePlace::Pull(found, issue, _) | NodePlace::Thread(found, issue, ..)) => (found, issue),
-            Some(NodePlace::Comment(..)) | None => return Err(GraphQlError::no_node(id)),
-        };
+        let (NodePlace::Pull(found, issue, _) | NodePlace::Thread(found, issue, ..)) =
+            place(world, id).ok_or_else(|| GraphQlError::no_node(id))?;
         for name in ["pull_requests", "contents"] {
-            self.may(found, &[name], PermissionLevel::Write)?;
+            self.may(found, name, PermissionLevel::Write)?;
         }
         Ok((found.full_name.clone(), issue.number))
     }
@@ -183,25 +164,20 @@ impl FieldSelector<'_> {
     fn node(&self, world: &EmulatorState, id: &str) -> GraphQlResult {
         match place(world, id).ok_or_else(|| GraphQlError::no_node(id))? {
             NodePlace::Pull(found, _, pull) => {
-                self.may(found, &["pull_requests"], PermissionLevel::Read)?;
+                self.may(found, "pull_requests", PermissionLevel::Read)?;
                 let is_draft = pull.draft == DraftState::Yes;
                 Ok(json!({"__typename": "PullRequest", "id": id, "isDraft": is_draft}))
             }
             NodePlace::Thread(found, issue, pull, of) => {
-                self.may(found, &["pull_requests"], PermissionLevel::Read)?;
+                self.may(found, "pull_requests", PermissionLevel::Read)?;
                 Ok(self.thread(world, found, (issue.number, pull), of))
-            }
-            NodePlace::Comment(found, issue, comment) => {
-                self.may(found, of_thread(issue), PermissionLevel::Read)?;
-                let is_minimized = comment.minimized.is_some();
-                Ok(json!({"__typename": "IssueComment", "id": id, "isMinimized": is_minimized}))
             }
         }
     }
 
     fn pull(&self, world: &EmulatorState, repository: &str, number: u64) -> GraphQlResult {
         let found = world.require_repository(repository)?;
-        self.may(found, &["pull_requests"], PermissionLevel::Read)?;
+        self.may(found, "pull_requests", PermissionLevel::Read)?;
         let pull = found.threads.get(&number).and_then(|issue| issue.pull.as_ref()).ok_or_else(|| {
             let message = format!("Could not resolve to a PullRequest with the number of {number}.");
             GraphQlError::not_found(message)
@@ -222,9 +198,8 @@ impl FieldSelector<'_> {
         let comments: Vec<Value> = of.comments.iter().map(|one| self.comment(world, of, one)).collect();
         json!({
             "__typename": "PullRequestReviewThread", "id": format!("PRRT_{}", of.id), "path": of.path,
-            "isResolved": of.resolved_by.is_some(), "isOutdated": line.is_none(), "line": line,
-            "originalLine": of.line, "diffSide": "RIGHT", "pullRequest": {"number": number},
-            "comments": comments,
+            "isResolved": of.resolved_by.is_some(), "line": line, "originalLine": of.line, "diffSide": "RIGHT",
+            "pullRequest": {"number": number}, "comments": comments,
         })
     }
 
@@ -239,7 +214,6 @@ impl FieldSelector<'_> {
         json!({
             "__typename": "PullRequestReviewComment", "fullDatabaseId": comment.id.to_string(),
             "body": comment.body, "viewerDidAuthor": comment.author == self.by, "diffHunk": of.hunk,
-            "originalCommit": {"oid": of.commit},
             "pullRequestReview": {"fullDatabaseId": comment.review.to_string()},
             // Here a bot's name has no "[bot]" behind it.
             "author": {
@@ -319,11 +293,6 @@ impl FieldSelector<'_> {
     }
 }
 
-/// The permissions of which one opens the comments of a thread.
-fn of_thread(issue: &EmulatedIssue) -> &'static [&'static str] {
-    if issue.pull.is_some() { &["issues", "pull_requests"] } else { &["issues"] }
-}
-
 fn number_of(id: &str) -> u64 {
     id.split_once('_').and_then(|(_, number)| number.parse().ok()).unwrap_or(0)
 }
@@ -339,10 +308,6 @@ fn place<'w>(world: &'w EmulatorState, id: &str) -> Option<NodePlace<'w>> {
             let (issue, thread) = found.review_thread(number)?;
             Some(NodePlace::Thread(found, issue, issue.pull.as_ref()?, thread))
         }
-        "IC" => found.threads.values().find_map(|issue| {
-            let comment = issue.comments.iter().find(|one| one.id == number)?;
-            Some(NodePlace::Comment(found, issue, comment))
-        }),
         _ => None,
     })
 }

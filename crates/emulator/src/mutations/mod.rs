@@ -219,7 +219,6 @@ impl EmulatorState {
             created_at: now,
             updated_at: now,
             reactions: Vec::new(),
-            minimized: None,
         });
         thread.remarked(now);
         self.emit_comment(repository, number, id, "created", author, json!({}));

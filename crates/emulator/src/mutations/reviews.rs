@@ -227,20 +227,6 @@ impl EmulatorState {
         Ok(())
     }
 
-    /// Folds a comment on an issue or a pull request away.
-    pub(crate) fn minimize(
-        &mut self,
-        repository: &str,
-        comment: u64,
-        why: String,
-    ) -> Result<(), EmulatedApiError> {
-        let number = self.thread_of_comment(repository, comment)?;
-        let comments = &mut self.thread_mut(repository, number)?.comments;
-        let found = comments.iter_mut().find(|one| one.id == comment);
-        found.ok_or_else(EmulatedApiError::not_found)?.minimized = Some(why);
-        Ok(())
-    }
-
     pub(crate) fn review_thread_mut(
         &mut self,
         repository: &str,

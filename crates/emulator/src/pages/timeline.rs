@@ -33,8 +33,6 @@ pub(crate) struct TimelineComment {
     pub html: String,
     /// Signs and how many gave each.
     pub reactions: Vec<(&'static str, usize)>,
-    /// Why it is folded away.
-    pub folded: Option<String>,
 }
 
 /// A thread of a review.
@@ -65,7 +63,6 @@ impl TimelineRenderer<'_> {
             edited: false,
             html: markdown::render(text, &self.repository.full_name),
             reactions: Vec::new(),
-            folded: None,
         }
     }
 
@@ -151,7 +148,6 @@ pub(crate) fn entries(
         words: TimelineComment {
             edited: one.updated_at != one.created_at,
             reactions: counted(&one.reactions),
-            folded: one.minimized.clone(),
             ..paper.words(one.author, one.created_at, &one.body)
         },
         threads: Vec::new(),

@@ -117,8 +117,6 @@ pub(crate) struct EmulatedComment {
     pub created_at: DateTime<Utc>,
     pub updated_at: DateTime<Utc>,
     pub reactions: Vec<EmulatedReaction>,
-    /// Folded away, and the word for why, such as `outdated`.
-    pub minimized: Option<String>,
 }
 
 #[derive(Debug, Clone)]

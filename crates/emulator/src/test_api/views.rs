@@ -44,8 +44,6 @@ pub struct CommentView {
     pub body: String,
     /// Who reacted with what, such as `eyes`, the first first.
     pub reactions: Vec<(String, String)>,
-    /// Why it is folded away, such as `outdated`; none: it is not.
-    pub minimized: Option<String>,
 }
 
 /// A pull request.
@@ -95,8 +93,19 @@ pub struct ReviewView {
     pub commit: String,
 }
 
-fn reactions(world: &EmulatorState, given: &[EmulatedReaction]) -> Vec<(String, String)> {
-    given.iter().map(|one| (world.login(one.by).to_owned(), one.content.to_owned())).collect()
+fn comment_view(
+    world: &EmulatorState,
+    (id, author): (u64, u64),
+    body: &str,
+    reactions: &[EmulatedReaction],
+) -> CommentView {
+    let reaction = |one: &EmulatedReaction| (world.login(one.by).to_owned(), one.content.to_owned());
+    CommentView {
+        id,
+        author: world.login(author).to_owned(),
+        body: body.to_owned(),
+        reactions: reactions.iter().map(reaction).collect(),
+    }
 }
 
 fn issue_view(world: &EmulatorState, thread: &EmulatedIssue) -> IssueView {
@@ -110,13 +119,7 @@ fn issue_view(world: &EmulatorState, thread: &EmulatedIssue) -> IssueView {
         comments: thread
             .comments
             .iter()
-            .map(|one| CommentView {
-                id: one.id,
-                author: world.login(one.author).to_owned(),
-                body: one.body.clone(),
-                reactions: reactions(world, &one.reactions),
-                minimized: one.minimized.clone(),
-            })
+            .map(|one| comment_view(world, (one.id, one.author), &one.body, &one.reactions))
             .collect(),
     }
 }
@@ -135,13 +138,7 @@ fn review_thread_view(
         comments: of
             .comments
             .iter()
-            .map(|one| CommentView {
-                id: one.id,
-                author: world.login(one.author).to_owned(),
-                body: one.body.clone(),
-                reactions: reactions(world, &one.reactions),
-                minimized: None,
-            })
+            .map(|one| comment_view(world, (one.id, one.author), &one.body, &one.reactions))
             .collect(),
     }
 }

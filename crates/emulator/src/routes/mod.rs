@@ -47,7 +47,7 @@ pub(crate) fn route(world: &mut EmulatorState, request: &EmulatedApiRequest) -> 
                 ["issues" | "labels", ..] => issues::serve,
                 ["pulls", ..] => pulls::serve,
                 ["check-runs" | "actions", ..] | ["commits", .., "check-runs" | "status"] => checks::serve,
-                ["rules" | "rulesets" | "branches", ..] | ["git", "refs", ..] => rules::serve,
+                ["rules" | "rulesets", ..] | ["git", "refs", ..] => rules::serve,
                 _ => repositories::serve,
             };
             serve(world, request, &repository, rest)

@@ -1,4 +1,4 @@
-//! Branches: what rules hold for them, whether they are protected, and their being deleted.
+//! Branches: what rules hold for them, and their being deleted.
 
 use serde_json::json;
 
@@ -34,15 +34,6 @@ pub(crate) fn serve(
             let first = first.ok_or_else(EmulatedApiError::not_found)?;
             let can_bypass = if first.bypass { "always" } else { "never" };
             Ok(EmulatedApiReply::ok(json!({"id": first.ruleset, "current_user_can_bypass": can_bypass})))
-        }
-        ("GET", ["branches", branch @ ..]) if !branch.is_empty() => {
-            allow("contents", PermissionLevel::Read)?;
-            let branch = branch.join("/");
-            if repos::head(&found.git, &branch).is_none() {
-                return Err(EmulatedApiError::new(404, "Branch not found"));
-            }
-            let protection = json!({"enabled": found.is_protected(&branch)});
-            Ok(EmulatedApiReply::ok(json!({"name": branch, "protection": protection})))
         }
         ("DELETE", ["git", "refs", "heads", branch @ ..]) if !branch.is_empty() => {
             allow("contents", PermissionLevel::Write)?;

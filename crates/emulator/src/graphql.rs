@@ -11,8 +11,8 @@ use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult};
 use crate::request::EmulatedApiRequest;
 use crate::state::review_threads::{EmulatedReviewComment, EmulatedReviewThread};
 use crate::state::{
-    DraftState, EmulatedAccountKind, EmulatedIssue, EmulatedPull, EmulatedRepository, EmulatorState,
-    PermissionLevel, TokenHolder,
+    EmulatedAccountKind, EmulatedIssue, EmulatedPull, EmulatedRepository, EmulatorState, PermissionLevel,
+    TokenHolder,
 };
 
 /// Why the whole request is refused.
@@ -165,8 +165,7 @@ impl FieldSelector<'_> {
         match place(world, id).ok_or_else(|| GraphQlError::no_node(id))? {
             NodePlace::Pull(found, _, pull) => {
                 self.may(found, "pull_requests", PermissionLevel::Read)?;
-                let is_draft = pull.draft == DraftState::Yes;
-                Ok(json!({"__typename": "PullRequest", "id": id, "isDraft": is_draft}))
+                Ok(json!({"__typename": "PullRequest", "id": id, "isDraft": pull.draft}))
             }
             NodePlace::Thread(found, issue, pull, of) => {
                 self.may(found, "pull_requests", PermissionLevel::Read)?;

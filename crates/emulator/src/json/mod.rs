@@ -10,8 +10,8 @@ use crate::WebPages;
 use crate::state::deliveries::{DeliveryAttempt, DeliveryResult};
 use crate::state::thread_events::EmulatedIssueEvent;
 use crate::state::{
-    AppPermissions, DraftState, EmulatedAccountKind, EmulatedComment, EmulatedIssue, EmulatedLabel,
-    EmulatedPull, EmulatedRepository, EmulatorState, RepositoryVisibility,
+    AppPermissions, EmulatedAccountKind, EmulatedComment, EmulatedIssue, EmulatedLabel, EmulatedPull,
+    EmulatedRepository, EmulatorState, RepositoryVisibility,
 };
 
 /// What the App's webhook gets.
@@ -171,7 +171,7 @@ impl EmulatorState {
             "html_url": self.thread_page(repository, thread), "state": thread.state.as_str(),
             "title": thread.title, "body": thread.body, "user": self.user_json(thread.author),
             "created_at": time(thread.created_at), "updated_at": time(thread.updated_at),
-            "draft": pull.draft == DraftState::Yes, "merged": merged.is_some(),
+            "draft": pull.draft, "merged": merged.is_some(),
             "merged_at": merged.map(|merged| time(merged.at)),
             "merge_commit_sha": merged.map(|merged| merged.commit.clone()),
             "head": {"ref": pull.head, "sha": pull.head_sha, "repo": repo},

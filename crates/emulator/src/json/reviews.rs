@@ -6,8 +6,7 @@ use super::time;
 use crate::repos;
 use crate::state::review_threads::{EmulatedReviewComment, EmulatedReviewThread};
 use crate::state::{
-    DraftState, EmulatedIssue, EmulatedIssueState, EmulatedPull, EmulatedRepository, EmulatedReview,
-    EmulatorState,
+    EmulatedIssue, EmulatedIssueState, EmulatedPull, EmulatedRepository, EmulatedReview, EmulatorState,
 };
 
 impl EmulatorState {
@@ -29,7 +28,7 @@ impl EmulatorState {
         let merges = repos::merges(&repository.git, &base, &pull.head_sha).unwrap_or(false);
         let state = if !merges {
             "dirty"
-        } else if pull.draft == DraftState::Yes {
+        } else if pull.draft {
             "draft"
         } else {
             "clean"

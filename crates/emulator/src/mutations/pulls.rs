@@ -6,7 +6,7 @@ use crate::clock;
 use crate::events::{NO_SHA, RefUpdate};
 use crate::reply::EmulatedApiError;
 use crate::repos;
-use crate::state::{DraftState, EmulatedIssueState, EmulatedPull, EmulatorState, MergeRecord};
+use crate::state::{EmulatedIssueState, EmulatedPull, EmulatorState, MergeRecord};
 
 /// What a pull request is opened with.
 pub(crate) struct NewPull {
@@ -14,7 +14,7 @@ pub(crate) struct NewPull {
     pub body: String,
     pub head: String,
     pub base: String,
-    pub draft: DraftState,
+    pub draft: bool,
 }
 
 impl EmulatorState {
@@ -87,8 +87,8 @@ impl EmulatorState {
         by: u64,
     ) -> Result<(), EmulatedApiError> {
         let pull = self.pull_mut(repository, number)?;
-        if pull.draft == DraftState::Yes {
-            pull.draft = DraftState::No;
+        if pull.draft {
+            pull.draft = false;
             self.emit_thread(repository, number, "ready_for_review", by, json!({}));
         }
         Ok(())
@@ -117,7 +117,7 @@ impl EmulatorState {
         let (git, default_branch) = (found.git.clone(), found.default_branch.clone());
         let thread = self.thread(repository, number)?;
         let pull = thread.pull.clone().ok_or_else(EmulatedApiError::not_found)?;
-        if thread.state == EmulatedIssueState::Closed || pull.draft == DraftState::Yes {
+        if thread.state == EmulatedIssueState::Closed || pull.draft {
             return Err(EmulatedApiError::new(405, "Pull Request is not mergeable"));
         }
         let message =

@@ -19,7 +19,7 @@ use self::parts::{
 use self::timeline::entries;
 use crate::reply::status;
 use crate::state::{
-    DraftState, EmulatedAccountKind, EmulatedIssue, EmulatedIssueState, EmulatedRepository, EmulatorState,
+    EmulatedAccountKind, EmulatedIssue, EmulatedIssueState, EmulatedRepository, EmulatorState,
     RepositoryRole, SharedEmulatorState,
 };
 use crate::{diffs, repos};
@@ -119,7 +119,7 @@ fn chips(repository: &EmulatedRepository, thread: &EmulatedIssue) -> Vec<LabelCh
 fn badge(thread: &EmulatedIssue) -> Badge {
     let (class, text) = match (&thread.pull, thread.state) {
         (Some(pull), _) if pull.merged.is_some() => ("merged", "Merged"),
-        (Some(pull), EmulatedIssueState::Open) if pull.draft == DraftState::Yes => ("draft", "Draft"),
+        (Some(pull), EmulatedIssueState::Open) if pull.draft => ("draft", "Draft"),
         (_, EmulatedIssueState::Open) => ("open", "Open"),
         (Some(_), EmulatedIssueState::Closed) => ("closed", "Closed"),
         (None, EmulatedIssueState::Closed) => ("merged", "Closed"),
@@ -218,7 +218,7 @@ async fn thread(
         head: pull.head.clone(),
         base: pull.base.clone(),
         head_sha: pull.head_sha.clone(),
-        draft: pull.draft == DraftState::Yes,
+        draft: pull.draft,
         size: diffs::size(&found.git, &pull.base_sha, &pull.head_sha).unwrap_or_default(),
         commits: repos::commits(&found.git, Some(&pull.base_sha), &pull.head_sha, 100)
             .into_iter()

@@ -9,7 +9,7 @@ use crate::mutations::pulls::NewPull;
 use crate::mutations::reactions::ReactionSubject;
 use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult, page};
 use crate::request::EmulatedApiRequest;
-use crate::state::{DraftState, EmulatedIssueState, EmulatorState, PermissionLevel};
+use crate::state::{EmulatedIssueState, EmulatorState, PermissionLevel};
 
 pub(crate) fn serve(
     world: &mut EmulatorState,
@@ -34,7 +34,7 @@ pub(crate) fn serve(
                 body: request.text("body").unwrap_or_default(),
                 head: needed("head")?,
                 base: needed("base")?,
-                draft: if draft { DraftState::Yes } else { DraftState::No },
+                draft,
             };
             let number = world.open_pull(repository, by, new)?;
             pull(world, repository, number, 201)

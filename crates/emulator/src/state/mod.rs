@@ -129,12 +129,6 @@ pub(crate) struct EmulatedReview {
     pub at: DateTime<Utc>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum DraftState {
-    Yes,
-    No,
-}
-
 #[derive(Debug, Clone)]
 pub(crate) struct MergeRecord {
     pub commit: String,
@@ -149,7 +143,7 @@ pub(crate) struct EmulatedPull {
     pub base: String,
     pub head_sha: String,
     pub base_sha: String,
-    pub draft: DraftState,
+    pub draft: bool,
     pub merged: Option<MergeRecord>,
     pub reviews: Vec<EmulatedReview>,
     pub review_threads: Vec<EmulatedReviewThread>,

@@ -7,8 +7,7 @@ use crate::state::deliveries::DeliveryAttempt;
 use crate::state::reactions::EmulatedReaction;
 use crate::state::review_threads::EmulatedReviewThread;
 use crate::state::{
-    DraftState, EmulatedIssue, EmulatedIssueState, EmulatedPull, EmulatedRepository, EmulatorState,
-    ReviewState,
+    EmulatedIssue, EmulatedIssueState, EmulatedPull, EmulatedRepository, EmulatorState, ReviewState,
 };
 use crate::{ApiCall, Emulator, repos};
 
@@ -162,7 +161,7 @@ fn pull_view(
         head: pull.head.clone(),
         head_sha: pull.head_sha.clone(),
         base: pull.base.clone(),
-        draft: pull.draft == DraftState::Yes,
+        draft: pull.draft,
         merged: pull.merged.as_ref().map(|merged| merged.commit.clone()),
         reviews: reviews.collect(),
         threads: threads.map(|of| review_thread_view(world, repository, pull, of)).collect(),

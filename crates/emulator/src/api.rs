@@ -52,22 +52,24 @@ pub(crate) async fn carry_out(
     call: ApiCall,
     apply: impl Future<Output = HttpResponse>,
 ) -> HttpResponse {
-    let answered = strike(shared, call, apply, |code, headers, body| {
+    let faulty = |code, headers: Vec<(String, String)>, body: String| {
         let mut response = HttpResponse::build(status(code));
         for (name, value) in headers {
             response.insert_header((name, value));
         }
         response.body(body)
-    });
+    };
+    let answered = strike(shared, call, apply, faulty, |answer: &HttpResponse| answer.status().as_u16());
     answered.await.unwrap_or_else(cut_off)
 }
 
 /// The answer, or none where the connection is cut.
-pub(crate) async fn strike<T: Answered>(
+pub(crate) async fn strike<T>(
     shared: &SharedEmulatorState,
     call: ApiCall,
     apply: impl Future<Output = T>,
     faulty: impl FnOnce(u16, Vec<(String, String)>, String) -> T,
+    status_of: fn(&T) -> u16,
 ) -> Option<T> {
     let answer = match shared.take_fault(&call.method, &call.path, &call.body) {
         None => Some(apply.await),
@@ -86,20 +88,9 @@ pub(crate) async fn strike<T: Answered>(
             Some(faulty(code, Vec::new(), json!({"message": "Server Error"}).to_string()))
         }
     };
-    let status = answer.as_ref().map(Answered::status);
+    let status = answer.as_ref().map(status_of);
     shared.record(ApiCall { at: clock::now(), status, ..call });
     answer
-}
-
-/// What has a status.
-pub(crate) trait Answered {
-    fn status(&self) -> u16;
-}
-
-impl Answered for HttpResponse {
-    fn status(&self) -> u16 {
-        HttpResponse::status(self).as_u16()
-    }
 }
 
 /// An answer whose body fails before its first byte: the server drops the connection without having written.

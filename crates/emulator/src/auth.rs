@@ -58,10 +58,14 @@ impl EmulatorState {
         match credentials {
             Credentials::Nobody => Caller::Nobody,
             Credentials::App => Caller::App,
-            Credentials::Token { holder: TokenHolder::Installation { .. }, .. } => Caller::Installation,
-            Credentials::Token { holder: TokenHolder::Person(id), .. } => {
-                Caller::Person(self.login(*id).to_owned())
-            }
+            Credentials::Token { holder, .. } => self.caller_of(holder),
+        }
+    }
+
+    pub(crate) fn caller_of(&self, holder: &TokenHolder) -> Caller {
+        match holder {
+            TokenHolder::Installation { .. } => Caller::Installation,
+            TokenHolder::Person(id) => Caller::Person(self.login(*id).to_owned()),
         }
     }
 

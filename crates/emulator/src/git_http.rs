@@ -17,8 +17,8 @@ use super::git_access::{GitGrant, GitRefusal, GitService, grant, holder};
 use super::git_child::git;
 use super::repos;
 use super::request::header;
+use super::state::SharedEmulatorState;
 use super::state::calls::{ApiCall, Caller};
-use super::state::{SharedEmulatorState, TokenHolder};
 
 /// The most that an inflated request may hold, in bytes; git compresses only negotiations, which are small.
 const MOST_INFLATED: u64 = 64 * 1024 * 1024;
@@ -32,8 +32,7 @@ fn enter(
 ) -> (ApiCall, Result<(GitGrant, GitService), GitRefusal>) {
     let found = holder(shared, &header(request.headers(), "authorization"));
     let caller = match &found {
-        Ok(Some(TokenHolder::Installation { .. })) => Caller::Installation,
-        Ok(Some(TokenHolder::Person(id))) => Caller::Person(shared.lock().login(*id).to_owned()),
+        Ok(Some(holder)) => shared.lock().caller_of(holder),
         Ok(None) | Err(_) => Caller::Nobody,
     };
     let granted = match service {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::api::{Answered, RequestParts, answer, common_headers, strike};
+use super::api::{RequestParts, answer, common_headers, strike};
 use super::auth::Credentials;
 use super::events::{NO_SHA, RefUpdate};
 use super::reply::EmulatedReplyBody;
@@ -27,12 +27,6 @@ pub struct InProcessAnswer {
     pub status: u16,
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
-}
-
-impl Answered for InProcessAnswer {
-    fn status(&self) -> u16 {
-        self.status
-    }
 }
 
 impl Emulator {
@@ -90,7 +84,7 @@ impl Emulator {
         };
         let faulty =
             |status, headers, body: String| InProcessAnswer { status, headers, body: body.into_bytes() };
-        strike(&self.shared, call, apply, faulty).await
+        strike(&self.shared, call, apply, faulty, |answer: &InProcessAnswer| answer.status).await
     }
 
     /// What is to be delivered, the oldest first.

@@ -18,8 +18,8 @@ use super::git_access::{GitRefusal, GitService, grant, holder};
 use super::pages::problem;
 use super::reply::status;
 use super::request::header;
+use super::state::SharedEmulatorState;
 use super::state::calls::Caller;
-use super::state::{SharedEmulatorState, TokenHolder};
 
 const MEDIA_TYPE: &str = "application/vnd.git-lfs+json";
 /// What opens a content, for as long as the emulator runs.
@@ -61,8 +61,7 @@ pub(crate) async fn batch(
     let (owner, name) = path.into_inner();
     let found = holder(&shared, &header(request.headers(), "authorization"));
     let caller = match &found {
-        Ok(Some(TokenHolder::Installation { .. })) => Caller::Installation,
-        Ok(Some(TokenHolder::Person(id))) => Caller::Person(shared.lock().login(*id).to_owned()),
+        Ok(Some(holder)) => shared.lock().caller_of(holder),
         Ok(None) | Err(_) => Caller::Nobody,
     };
     let call = arrived(&request, caller, String::from_utf8_lossy(&body).into_owned());

@@ -179,13 +179,7 @@ pub(crate) fn serve(
     match (request.method.as_str(), segments) {
         ("GET", ["user"]) => Ok(EmulatedApiReply::ok(world.user_json(person))),
         ("GET", ["user", "installations"]) => {
-            let mut owners: Vec<u64> = Vec::new();
-            for one in &mine {
-                let there = world.installation_of(one.owner);
-                if owners.iter().all(|owner| world.installation_of(*owner) != there) {
-                    owners.push(one.owner);
-                }
-            }
+            let owners = world.owners(mine.iter().copied());
             let list: Vec<Value> = owners.iter().map(|owner| world.installation_json(*owner)).collect();
             let address = format!("{}/user/installations", world.api());
             Ok(counted("installations", list, &address, &request.query))

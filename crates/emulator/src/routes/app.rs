@@ -23,7 +23,8 @@ pub(crate) fn serve(
         }
     }
     // None where nobody has a repository yet.
-    let owners = owners(world);
+    let is_installed = world.app.stage == AppStage::Installed;
+    let owners = world.owners(world.repositories.values().filter(|_| is_installed));
     let owner_of = |installation: &str| {
         owners.iter().copied().find(|owner| world.installation_of(*owner).to_string() == installation)
     };
@@ -40,7 +41,7 @@ pub(crate) fn serve(
         }
         ("GET", ["repos", login, name, "installation"]) => {
             let owner = world.require_repository(&format!("{login}/{name}"))?.owner;
-            if world.app.stage != AppStage::Installed {
+            if !is_installed {
                 return Err(EmulatedApiError::not_found());
             }
             Ok(EmulatedApiReply::ok(world.installation_json(owner)))
@@ -59,21 +60,6 @@ pub(crate) fn serve(
         }
         _ => Err(EmulatedApiError::not_found()),
     }
-}
-
-/// One owner for each installation.
-fn owners(world: &EmulatorState) -> Vec<u64> {
-    let mut owners: Vec<u64> = Vec::new();
-    if world.app.stage != AppStage::Installed {
-        return owners;
-    }
-    for repository in world.repositories.values() {
-        let installation = world.installation_of(repository.owner);
-        if owners.iter().all(|owner| world.installation_of(*owner) != installation) {
-            owners.push(repository.owner);
-        }
-    }
-    owners
 }
 
 fn installation(world: &mut EmulatorState, request: &EmulatedApiRequest, rest: &[&str]) -> EmulatedApiResult {

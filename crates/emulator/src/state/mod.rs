@@ -328,6 +328,18 @@ impl EmulatorState {
         self.app.apart.get(&owner).copied().unwrap_or(self.app.installation)
     }
 
+    /// One owner of these repositories for each installation.
+    pub(crate) fn owners<'a>(&self, of: impl Iterator<Item = &'a EmulatedRepository>) -> Vec<u64> {
+        let mut owners: Vec<u64> = Vec::new();
+        for one in of {
+            let there = self.installation_of(one.owner);
+            if owners.iter().all(|owner| self.installation_of(*owner) != there) {
+                owners.push(one.owner);
+            }
+        }
+        owners
+    }
+
     pub(crate) fn account_by_login(&self, login: &str) -> Option<&EmulatedAccount> {
         self.accounts.values().find(|account| account.login.eq_ignore_ascii_case(login))
     }

@@ -1,4 +1,4 @@
-//! Answers in GitHub's shapes: JSON, its errors, its pages.
+//! Answers in GitHub's shapes: JSON and its errors.
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
@@ -127,63 +127,3 @@ impl EmulatedApiError {
 }
 
 pub(crate) type EmulatedApiResult = Result<EmulatedApiReply, EmulatedApiError>;
-
-/// As [`page`], of a list that is read by cursors; the newest come first.
-pub(crate) fn page_by_cursor(
-    items: Vec<Value>,
-    address: &str,
-    query: &[(String, String)],
-) -> EmulatedApiReply {
-    let asked = |name: &str| query.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
-    let per_page = asked("per_page").and_then(|count| count.parse().ok()).unwrap_or(30_usize).clamp(1, 100);
-    let id = |item: &Value| item["id"].as_u64().unwrap_or_default();
-    let from =
-        asked("cursor").and_then(|cursor| cursor.strip_prefix("v1_")?.parse().ok()).unwrap_or(u64::MAX);
-    let mut items: Vec<Value> = items.into_iter().filter(|item| id(item) <= from).collect();
-    let next =
-        (items.len() > per_page).then(|| items.split_off(per_page)).and_then(|rest| rest.first().map(id));
-    let link = next.map(|next| format!("<{address}?per_page={per_page}&cursor=v1_{next}>; rel=\"next\""));
-    EmulatedApiReply { link, ..EmulatedApiReply::ok(Value::Array(items)) }
-}
-
-/// One page of a list, with the `Link` header that leads to the others. 30 a page unless asked, at most 100.
-pub(crate) fn page(items: Vec<Value>, address: &str, query: &[(String, String)]) -> EmulatedApiReply {
-    let number = |name: &str, otherwise: usize| {
-        query
-            .iter()
-            .find(|(key, _)| key == name)
-            .and_then(|(_, value)| value.parse::<usize>().ok())
-            .filter(|value| *value > 0)
-            .unwrap_or(otherwise)
-    };
-    let per_page = number("per_page", 30).min(100);
-    let page = number("page", 1);
-    let last = items.len().div_ceil(per_page).max(1);
-    let link = |to: usize, rel: &str| {
-        let mut pairs = url::form_urlencoded::Serializer::new(String::new());
-        pairs.extend_pairs(query.iter().filter(|(key, _)| key != "page"));
-        pairs.append_pair("page", &to.to_string());
-        format!("<{address}?{}>; rel=\"{rel}\"", pairs.finish())
-    };
-    let links = [
-        (page > 1).then(|| link((page - 1).min(last), "prev")),
-        (page < last).then(|| link(page + 1, "next")),
-    ];
-    let links: Vec<String> = links.into_iter().flatten().collect();
-    let link = (!links.is_empty()).then(|| links.join(", "));
-    let items = items.into_iter().skip((page - 1).saturating_mul(per_page)).take(per_page).collect();
-    EmulatedApiReply { link, ..EmulatedApiReply::ok(Value::Array(items)) }
-}
-
-/// As [`page`], of a list that stands in an object beside its length.
-pub(crate) fn counted(
-    field: &str,
-    list: Vec<Value>,
-    address: &str,
-    query: &[(String, String)],
-) -> EmulatedApiReply {
-    let total = list.len();
-    let reply = page(list, address, query);
-    let EmulatedReplyBody::Json(list) = reply.body else { return reply };
-    EmulatedApiReply { body: EmulatedReplyBody::Json(json!({"total_count": total, field: list})), ..reply }
-}

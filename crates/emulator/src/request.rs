@@ -1,10 +1,10 @@
-//! A request of the API, and who makes it.
+//! A request of the API, who makes it, and the page of a list that it asks for.
 
 use actix_web::http::header::{HeaderMap, HeaderName};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::auth::Credentials;
-use super::reply::EmulatedApiError;
+use super::reply::{EmulatedApiError, EmulatedApiReply, EmulatedReplyBody};
 use super::state::{EmulatorState, TokenHolder};
 
 /// A request, taken apart.
@@ -45,6 +45,62 @@ impl EmulatedApiRequest {
             TokenHolder::Installation { .. } => world.app.bot,
             TokenHolder::Person(id) => *id,
         })
+    }
+
+    fn address(&self, world: &EmulatorState) -> String {
+        format!("{}/{}", world.api(), self.segments.join("/"))
+    }
+
+    /// One page of a list, with the `Link` header that leads to the others. 30 a page unless asked, at most 100.
+    pub(crate) fn page(&self, world: &EmulatorState, items: Vec<Value>) -> EmulatedApiReply {
+        let number = |name: &str, otherwise: usize| {
+            let asked = self.query(name).and_then(|value| value.parse::<usize>().ok());
+            asked.filter(|value| *value > 0).unwrap_or(otherwise)
+        };
+        let per_page = number("per_page", 30).min(100);
+        let page = number("page", 1);
+        let last = items.len().div_ceil(per_page).max(1);
+        let link = |to: usize, rel: &str| {
+            let mut pairs = url::form_urlencoded::Serializer::new(String::new());
+            pairs.extend_pairs(self.query.iter().filter(|(key, _)| key != "page"));
+            pairs.append_pair("page", &to.to_string());
+            format!("<{}?{}>; rel=\"{rel}\"", self.address(world), pairs.finish())
+        };
+        let links = [
+            (page > 1).then(|| link((page - 1).min(last), "prev")),
+            (page < last).then(|| link(page + 1, "next")),
+        ];
+        let links: Vec<String> = links.into_iter().flatten().collect();
+        let link = (!links.is_empty()).then(|| links.join(", "));
+        let items = items.into_iter().skip((page - 1).saturating_mul(per_page)).take(per_page).collect();
+        EmulatedApiReply { link, ..EmulatedApiReply::ok(Value::Array(items)) }
+    }
+
+    /// As [`Self::page`], of a list that is read by cursors; the newest come first.
+    pub(crate) fn page_by_cursor(&self, world: &EmulatorState, items: Vec<Value>) -> EmulatedApiReply {
+        let per_page = self.query("per_page").and_then(|count| count.parse().ok()).unwrap_or(30_usize);
+        let per_page = per_page.clamp(1, 100);
+        let id = |item: &Value| item["id"].as_u64().unwrap_or_default();
+        let from = self.query("cursor").and_then(|cursor| cursor.strip_prefix("v1_")?.parse().ok());
+        let from = from.unwrap_or(u64::MAX);
+        let mut items: Vec<Value> = items.into_iter().filter(|item| id(item) <= from).collect();
+        let rest = (items.len() > per_page).then(|| items.split_off(per_page));
+        let next = rest.and_then(|rest| rest.first().map(id));
+        let link = next.map(|next| {
+            format!("<{}?per_page={per_page}&cursor=v1_{next}>; rel=\"next\"", self.address(world))
+        });
+        EmulatedApiReply { link, ..EmulatedApiReply::ok(Value::Array(items)) }
+    }
+
+    /// As [`Self::page`], of a list that stands in an object beside its length.
+    pub(crate) fn counted(&self, world: &EmulatorState, field: &str, list: Vec<Value>) -> EmulatedApiReply {
+        let total = list.len();
+        let reply = self.page(world, list);
+        let EmulatedReplyBody::Json(list) = reply.body else { return reply };
+        EmulatedApiReply {
+            body: EmulatedReplyBody::Json(json!({"total_count": total, field: list})),
+            ..reply
+        }
     }
 }
 

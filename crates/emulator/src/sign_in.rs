@@ -21,7 +21,7 @@ use crate::clock;
 use crate::json::with;
 use crate::pages::forms::{foreign, refused};
 use crate::pages::{problem, show_with};
-use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult, counted};
+use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult};
 use crate::request::EmulatedApiRequest;
 use crate::state::{
     AppStage, EmulatedAccountKind, EmulatedRepository, EmulatedToken, EmulatorState, PendingSignIn,
@@ -180,9 +180,8 @@ pub(crate) fn serve(
         ("GET", ["user"]) => Ok(EmulatedApiReply::ok(world.user_json(person))),
         ("GET", ["user", "installations"]) => {
             let owners = world.owners(mine.iter().copied());
-            let list: Vec<Value> = owners.iter().map(|owner| world.installation_json(*owner)).collect();
-            let address = format!("{}/user/installations", world.api());
-            Ok(counted("installations", list, &address, &request.query))
+            let list = owners.iter().map(|owner| world.installation_json(*owner)).collect();
+            Ok(request.counted(world, "installations", list))
         }
         ("GET", ["user", "installations", id, "repositories"]) => {
             let included = mine.iter().filter(|one| world.installation_of(one.owner).to_string() == *id);
@@ -197,8 +196,7 @@ pub(crate) fn serve(
             if list.is_empty() {
                 return Err(EmulatedApiError::not_found());
             }
-            let address = format!("{}/user/installations/{id}/repositories", world.api());
-            Ok(counted("repositories", list, &address, &request.query))
+            Ok(request.counted(world, "repositories", list))
         }
         _ => Err(EmulatedApiError::not_found()),
     }

@@ -1,10 +1,10 @@
 //! The App itself: its installation, its tokens, its webhook's deliveries.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::auth::Credentials;
 use crate::json::delivery_json;
-use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult, counted, page, page_by_cursor};
+use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult};
 use crate::request::EmulatedApiRequest;
 use crate::state::{AppStage, EmulatorState, TokenHolder};
 
@@ -31,9 +31,8 @@ pub(crate) fn serve(
     match (request.method.as_str(), segments) {
         ("GET", ["app"]) => Ok(EmulatedApiReply::ok(world.app_json())),
         ("GET", ["app", "installations"]) => {
-            let address = format!("{}/app/installations", world.api());
             let list = owners.iter().map(|owner| world.installation_json(*owner)).collect();
-            Ok(page(list, &address, &request.query))
+            Ok(request.page(world, list))
         }
         ("POST", ["app", "installations", id, "access_tokens"]) => {
             let owner = owner_of(id).ok_or_else(EmulatedApiError::not_found)?;
@@ -48,9 +47,8 @@ pub(crate) fn serve(
         }
         ("GET", ["app", "hook", "config"]) => Ok(EmulatedApiReply::ok(json!({"url": world.webhook_url}))),
         ("GET", ["app", "hook", "deliveries"]) => {
-            let list: Vec<Value> =
-                world.deliveries.iter().rev().map(|one| delivery_json(one, false)).collect();
-            Ok(page_by_cursor(list, &format!("{}/app/hook/deliveries", world.api()), &request.query))
+            let list = world.deliveries.iter().rev().map(|one| delivery_json(one, false)).collect();
+            Ok(request.page_by_cursor(world, list))
         }
         ("GET", ["app", "hook", "deliveries", id]) => {
             let found = world.deliveries.iter().find(|one| one.id.to_string() == *id);
@@ -76,9 +74,8 @@ fn installation(world: &mut EmulatorState, request: &EmulatedApiRequest, rest: &
             let reached = |id: u64| repositories.as_ref().is_none_or(|ids| ids.contains(&id));
             let included = |owner: u64| world.installation_of(owner) == *id;
             let list = world.repositories.values().filter(|one| reached(one.id) && included(one.owner));
-            let list: Vec<Value> = list.map(|one| world.repository_json(one)).collect();
-            let address = format!("{}/installation/repositories", world.api());
-            Ok(counted("repositories", list, &address, &request.query))
+            let list = list.map(|one| world.repository_json(one)).collect();
+            Ok(request.counted(world, "repositories", list))
         }
         (_, _, Credentials::Nobody | Credentials::App) => {
             Err(EmulatedApiError::new(401, "Requires authentication"))

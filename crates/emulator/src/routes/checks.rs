@@ -13,7 +13,7 @@ use crate::auth::require;
 use crate::clock;
 use crate::mutations::checks::NewCheckRun;
 use crate::pages::problem;
-use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult, EmulatedReplyBody, counted, page};
+use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult, EmulatedReplyBody};
 use crate::repos;
 use crate::request::{EmulatedApiRequest, header};
 use crate::state::checks::{
@@ -36,7 +36,6 @@ pub(crate) fn serve(
     let allow = |world: &EmulatorState, permission: &str| {
         require(&holder, world.require_repository(repository)?, &[(permission, level)])
     };
-    let address = format!("{}/repos/{repository}/{}", world.api(), rest.join("/"));
     match (method, rest) {
         ("POST", ["check-runs"]) => {
             allow(world, "checks")?;
@@ -55,13 +54,13 @@ pub(crate) fn serve(
                     |one| json!({"path": one.path, "start_line": one.start_line, "message": one.message}),
                 );
             let list = list.collect();
-            Ok(page(list, &address, &request.query))
+            Ok(request.page(world, list))
         }
         ("GET", ["commits", reference @ .., "check-runs"]) => {
             allow(world, "checks")?;
             let found = world.require_repository(repository)?;
             let sha = commit(found, &reference.join("/"))?;
-            Ok(runs(world, request, (found, &sha), &address))
+            Ok(runs(world, request, (found, &sha)))
         }
         ("GET", ["commits", reference @ .., "status"]) => {
             allow(world, "statuses")?;
@@ -73,7 +72,7 @@ pub(crate) fn serve(
                     "target_url": status.target_url,
                 })
             });
-            Ok(counted("statuses", list.collect(), &address, &request.query))
+            Ok(request.counted(world, "statuses", list.collect()))
         }
         ("GET", ["actions", "jobs", id]) => {
             allow(world, "actions")?;
@@ -151,7 +150,6 @@ fn runs(
     world: &EmulatorState,
     request: &EmulatedApiRequest,
     (found, sha): (&EmulatedRepository, &str),
-    address: &str,
 ) -> EmulatedApiReply {
     let app = request.query("app_id").and_then(|id| id.parse::<u64>().ok());
     let all = request.query("filter") == Some("all");
@@ -172,7 +170,7 @@ fn runs(
         .collect();
     list.sort_by_key(|run| std::cmp::Reverse(run.id));
     let list = list.into_iter().map(|run| world.check_run_json(found, run)).collect();
-    counted("check_runs", list, address, &request.query)
+    request.counted(world, "check_runs", list)
 }
 
 fn job<'a>(found: &'a EmulatedRepository, id: &str) -> Result<&'a EmulatedCheckRun, EmulatedApiError> {

@@ -7,7 +7,7 @@ use super::reviews::reactions;
 use crate::auth::require;
 use crate::json::label_json;
 use crate::mutations::reactions::ReactionSubject;
-use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult, EmulatedReplyBody, page};
+use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult, EmulatedReplyBody};
 use crate::request::EmulatedApiRequest;
 use crate::state::{EmulatorState, PermissionLevel, TokenHolder};
 
@@ -19,16 +19,10 @@ fn access(
     level: PermissionLevel,
 ) -> Result<(), EmulatedApiError> {
     let found = world.require_repository(repository)?;
-    let issues = ("issues", level);
-    let pulls = ("pull_requests", level);
-    let on_pull =
-        number.and_then(|number| found.threads.get(&number)).is_some_and(|thread| thread.pull.is_some());
+    let any_of = [("issues", level), ("pull_requests", level)];
+    let on_pull = |number: u64| found.threads.get(&number).is_some_and(|thread| thread.pull.is_some());
     // Reading, and labels of the repository, go by either permission; a pull request's thread by either too.
-    match number {
-        None => require(holder, found, &[issues, pulls]),
-        Some(_) if on_pull => require(holder, found, &[issues, pulls]),
-        Some(_) => require(holder, found, &[issues]),
-    }
+    require(holder, found, if number.is_none_or(on_pull) { &any_of } else { &any_of[..1] })
 }
 
 pub(crate) fn serve(
@@ -63,7 +57,6 @@ fn answer(
         let number = parse_number(number)?;
         allow(world, Some(number)).map(|()| number)
     };
-    let address = format!("{}/repos/{repository}/{}", world.api(), rest.join("/"));
     match (request.method.as_str(), rest) {
         ("GET", ["issues", n]) => {
             let n = allowed(world, n)?;
@@ -74,7 +67,7 @@ fn answer(
             let n = allowed(world, n)?;
             let (found, thread) = (world.require_repository(repository)?, world.thread(repository, n)?);
             let list = thread.comments.iter().map(|one| world.comment_json(found, thread, one)).collect();
-            Ok(page(list, &address, &request.query))
+            Ok(request.page(world, list))
         }
         ("POST", ["issues", n, "comments"]) => {
             let n = allowed(world, n)?;
@@ -108,7 +101,7 @@ fn answer(
         }
         ("GET", ["issues", n, "labels"]) => {
             let n = allowed(world, n)?;
-            Ok(page(labels(world, repository, n)?, &address, &request.query))
+            Ok(request.page(world, labels(world, repository, n)?))
         }
         ("POST", ["issues", n, "labels"]) => {
             let n = allowed(world, n)?;

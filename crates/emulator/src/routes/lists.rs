@@ -1,11 +1,10 @@
 //! Lists of what changed in a repository's issues and pull requests.
 
 use chrono::{DateTime, Utc};
-use serde_json::Value;
 
 use super::parse_number;
 use crate::auth::require;
-use crate::reply::{EmulatedApiError, EmulatedApiResult, page};
+use crate::reply::{EmulatedApiError, EmulatedApiResult};
 use crate::request::EmulatedApiRequest;
 use crate::state::{EmulatorState, PermissionLevel};
 
@@ -49,8 +48,8 @@ fn threads(world: &EmulatorState, request: &EmulatedApiRequest, repository: &str
     if request.query("direction") != Some("asc") {
         threads.reverse();
     }
-    let list: Vec<Value> = threads.into_iter().map(|thread| world.issue_json(found, thread)).collect();
-    Ok(page(list, &format!("{}/repos/{repository}/issues", world.api()), &request.query))
+    let list = threads.into_iter().map(|thread| world.issue_json(found, thread)).collect();
+    Ok(request.page(world, list))
 }
 
 fn comments(world: &EmulatorState, request: &EmulatedApiRequest, repository: &str) -> EmulatedApiResult {
@@ -61,7 +60,7 @@ fn comments(world: &EmulatorState, request: &EmulatedApiRequest, repository: &st
     let mut all: Vec<_> = all.filter(|(_, comment)| comment.updated_at >= since).collect();
     all.sort_by_key(|(_, comment)| comment.updated_at);
     let list = all.into_iter().map(|(thread, comment)| world.comment_json(found, thread, comment)).collect();
-    Ok(page(list, &format!("{}/repos/{repository}/issues/comments", world.api()), &request.query))
+    Ok(request.page(world, list))
 }
 
 fn events(
@@ -75,5 +74,5 @@ fn events(
     let number = parse_number(number)?;
     let thread = world.thread(repository, number).map_err(|_| EmulatedApiError::not_found())?;
     let list = thread.events.iter().map(|one| world.event_json(one)).collect();
-    Ok(page(list, &format!("{}/repos/{repository}/issues/{number}/events", world.api()), &request.query))
+    Ok(request.page(world, list))
 }

@@ -7,7 +7,7 @@ use crate::auth::require;
 use crate::mutations::IssueEdit;
 use crate::mutations::pulls::NewPull;
 use crate::mutations::reactions::ReactionSubject;
-use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult, page};
+use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult};
 use crate::request::EmulatedApiRequest;
 use crate::state::{EmulatedIssueState, EmulatorState, PermissionLevel};
 
@@ -84,5 +84,5 @@ fn list(world: &EmulatorState, request: &EmulatedApiRequest, repository: &str) -
         })
         .map(|(thread, pull)| world.pull_in_short_json(found, thread, pull))
         .collect();
-    Ok(page(list, &format!("{}/repos/{repository}/pulls", world.api()), &request.query))
+    Ok(request.page(world, list))
 }

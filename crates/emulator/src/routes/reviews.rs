@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::parse_number;
 use crate::mutations::reactions::ReactionSubject;
-use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult, page};
+use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult};
 use crate::request::EmulatedApiRequest;
 use crate::state::EmulatorState;
 
@@ -17,7 +17,6 @@ pub(crate) fn of_pull(
     rest: &[&str],
 ) -> EmulatedApiResult {
     let by = request.actor(world)?;
-    let address = format!("{}/{}", world.api(), request.segments.join("/"));
     if world.thread(repository, number)?.pull.is_none() {
         return Err(EmulatedApiError::not_found());
     }
@@ -25,7 +24,7 @@ pub(crate) fn of_pull(
         ("GET", ["reviews"]) => {
             let reviews = world.thread(repository, number)?.pull.iter().flat_map(|pull| &pull.reviews);
             let list = reviews.map(|one| world.review_of_api(one)).collect();
-            Ok(page(list, &address, &request.query))
+            Ok(request.page(world, list))
         }
         ("POST", ["comments", id, "replies"]) => {
             let body = request.text("body").unwrap_or_default();

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::auth::require;
 use crate::events::{NO_SHA, RefUpdate};
-use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult, page};
+use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult};
 use crate::repos;
 use crate::request::EmulatedApiRequest;
 use crate::state::{EmulatorState, PermissionLevel};
@@ -25,8 +25,7 @@ pub(crate) fn serve(
             let rules = found.rules_for(&branch).map(
                 |rule| json!({"type": rule.kind, "ruleset_id": rule.ruleset, "parameters": rule.parameters}),
             );
-            let address = format!("{}/rules/branches/{branch}", world.repository_api(found));
-            Ok(page(rules.collect(), &address, &request.query))
+            Ok(request.page(world, rules.collect()))
         }
         ("GET", ["rulesets", id]) => {
             allow("metadata", PermissionLevel::Read)?;

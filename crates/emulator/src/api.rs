@@ -6,6 +6,7 @@ use std::sync::Arc;
 use actix_web::http::header::{HeaderMap, HeaderName};
 use actix_web::{HttpRequest, HttpResponse, web};
 use futures_util::stream;
+use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -193,19 +194,6 @@ fn decorate(shared: &SharedEmulatorState, reply: EmulatedApiReply) -> HttpRespon
 }
 
 /// A segment of a path without its `%XX`; what is not UTF-8 then finds nothing.
-pub(crate) fn decode(segment: &str) -> String {
-    let mut bytes = Vec::with_capacity(segment.len());
-    let mut rest = segment.bytes();
-    while let Some(byte) = rest.next() {
-        let mut ahead = rest.clone();
-        let digit = |byte: Option<u8>| byte.and_then(|byte| char::from(byte).to_digit(16));
-        match (byte, digit(ahead.next()), digit(ahead.next())) {
-            (b'%', Some(high), Some(low)) => {
-                bytes.push((high * 16 + low) as u8);
-                rest = ahead;
-            }
-            _ => bytes.push(byte),
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+fn decode(segment: &str) -> String {
+    percent_decode_str(segment).decode_utf8_lossy().into_owned()
 }

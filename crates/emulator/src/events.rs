@@ -6,8 +6,7 @@ use uuid::Uuid;
 use super::json::with;
 use super::repos;
 use super::state::deliveries::{DeliveryAttempt, DeliveryResult};
-use super::state::thread_events::EmulatedIssueEvent;
-use super::state::{AppStage, EmulatorState};
+use super::state::{AppStage, EmulatedIssueEvent, EmulatorState};
 use crate::clock;
 
 /// What git says of an object that is not there.

@@ -8,10 +8,9 @@ use serde_json::{Map, Value, json};
 
 use crate::WebPages;
 use crate::state::deliveries::{DeliveryAttempt, DeliveryResult};
-use crate::state::thread_events::EmulatedIssueEvent;
 use crate::state::{
-    AppPermissions, EmulatedAccountKind, EmulatedComment, EmulatedIssue, EmulatedLabel, EmulatedPull,
-    EmulatedRepository, EmulatorState, RepositoryVisibility,
+    AppPermissions, EmulatedAccountKind, EmulatedComment, EmulatedIssue, EmulatedIssueEvent, EmulatedLabel,
+    EmulatedPull, EmulatedRepository, EmulatorState, RepositoryVisibility,
 };
 
 /// What the App's webhook gets.

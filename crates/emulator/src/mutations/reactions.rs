@@ -1,8 +1,7 @@
 //! What can be said without words.
 
 use crate::reply::EmulatedApiError;
-use crate::state::EmulatorState;
-use crate::state::reactions::{CONTENTS, EmulatedReaction};
+use crate::state::{EmulatedReaction, EmulatorState, REACTIONS};
 
 /// What carries reactions.
 #[derive(Debug, Clone, Copy)]
@@ -40,7 +39,7 @@ impl EmulatorState {
         content: &str,
         by: u64,
     ) -> Result<bool, EmulatedApiError> {
-        let known = CONTENTS.iter().find(|(name, _)| *name == content);
+        let known = REACTIONS.iter().find(|(name, _)| *name == content);
         let (content, _) =
             known.ok_or_else(|| EmulatedApiError::invalid("Reaction", "content", "invalid"))?;
         let all = self.reactions_mut(repository, on)?;

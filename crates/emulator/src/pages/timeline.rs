@@ -4,10 +4,10 @@ use chrono::{DateTime, Utc};
 
 use super::markdown;
 use crate::diffs::DiffLine;
-use crate::state::reactions::{CONTENTS, EmulatedReaction};
 use crate::state::review_threads::{EmulatedReviewComment, EmulatedReviewThread};
 use crate::state::{
-    EmulatedIssue, EmulatedPull, EmulatedRepository, EmulatedReview, EmulatorState, ReviewState,
+    EmulatedIssue, EmulatedPull, EmulatedReaction, EmulatedRepository, EmulatedReview, EmulatorState,
+    REACTIONS, ReviewState,
 };
 
 /// Lines of a diff that are shown above what was said of them.
@@ -124,7 +124,7 @@ fn counted(given: &[EmulatedReaction]) -> Vec<(&'static str, usize)> {
     let count = |(content, sign): (&str, &'static str)| {
         (sign, given.iter().filter(|one| one.content == content).count())
     };
-    CONTENTS.into_iter().map(count).filter(|(_, count)| *count > 0).collect()
+    REACTIONS.into_iter().map(count).filter(|(_, count)| *count > 0).collect()
 }
 
 /// The timeline of a page.

@@ -4,10 +4,8 @@ pub(crate) mod attachments;
 pub(crate) mod calls;
 pub(crate) mod checks;
 pub(crate) mod deliveries;
-pub(crate) mod reactions;
 pub(crate) mod review_threads;
 pub(crate) mod rules;
-pub(crate) mod thread_events;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
@@ -22,10 +20,8 @@ use self::attachments::EmulatedAttachment;
 use self::calls::{ApiCall, Fault};
 use self::checks::EmulatedChecks;
 use self::deliveries::DeliveryAttempt;
-use self::reactions::EmulatedReaction;
 use self::review_threads::EmulatedReviewThread;
 use self::rules::RepositoryRules;
-use self::thread_events::EmulatedIssueEvent;
 use crate::WebPages;
 
 /// What a person may do in a repository; GitHub's five roles, and none.
@@ -109,6 +105,25 @@ pub(crate) struct EmulatedLabel {
     pub color: String,
 }
 
+/// A reaction that somebody gave to a comment: each once by everybody.
+#[derive(Debug, Clone)]
+pub(crate) struct EmulatedReaction {
+    pub by: u64,
+    pub content: &'static str,
+}
+
+/// All reactions that there are, with the sign that a page shows.
+pub(crate) const REACTIONS: [(&str, &str); 8] = [
+    ("+1", "👍"),
+    ("-1", "👎"),
+    ("laugh", "😄"),
+    ("hooray", "🎉"),
+    ("confused", "😕"),
+    ("heart", "❤️"),
+    ("rocket", "🚀"),
+    ("eyes", "👀"),
+];
+
 #[derive(Debug, Clone)]
 pub(crate) struct EmulatedComment {
     pub id: u64,
@@ -152,6 +167,16 @@ pub(crate) struct EmulatedPull {
     /// The heads of base and branch for which somebody asked whether they merge: the answer is there from the next
     /// time on.
     pub weighed: Option<(String, String)>,
+}
+
+/// One thing that somebody did to an issue or a pull request, of a kind that GitHub remembers.
+#[derive(Debug, Clone)]
+pub(crate) struct EmulatedIssueEvent {
+    pub id: u64,
+    pub event: String,
+    pub actor: u64,
+    pub at: DateTime<Utc>,
+    pub label: Option<String>,
 }
 
 /// An issue or a pull request: GitHub numbers, labels and comments them alike.

@@ -2,8 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::reactions::EmulatedReaction;
-use super::{EmulatedIssue, EmulatedPull, EmulatedRepository};
+use super::{EmulatedIssue, EmulatedPull, EmulatedReaction, EmulatedRepository};
 use crate::lines;
 
 /// A thread of a review, on a line of a file as the branch has it.

@@ -4,7 +4,6 @@ pub(crate) mod checks;
 pub(crate) mod reviews;
 mod setting;
 pub(crate) mod views;
-mod whereabouts;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::state::deliveries::DeliveryAttempt;
-use crate::state::reactions::EmulatedReaction;
 use crate::state::review_threads::EmulatedReviewThread;
 use crate::state::{
-    EmulatedIssue, EmulatedIssueState, EmulatedPull, EmulatedRepository, EmulatorState, ReviewState,
+    EmulatedIssue, EmulatedIssueState, EmulatedPull, EmulatedReaction, EmulatedRepository, EmulatorState,
+    ReviewState,
 };
 use crate::{ApiCall, Emulator, repos};
 

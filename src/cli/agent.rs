@@ -1,6 +1,5 @@
 //! `journeyman agent check`: one question to an agent, asked as an order asks it, and what is wrong with the answer.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
@@ -8,7 +7,7 @@ use clap::{Args, Subcommand};
 use super::local::{LocalOptions, LocalStack};
 use super::sample::Sample;
 use super::{INTERRUPTED, log, sample, user_settings};
-use crate::emulator::{RepositorySource, WebPages};
+use crate::emulator::RepositorySource;
 use crate::order::agent_run::AgentFailureKind;
 use crate::order::bounds::LONGEST_MESSAGE;
 use crate::order::length::shorten;
@@ -64,15 +63,9 @@ pub(super) async fn main(arguments: AgentArguments) -> anyhow::Result<u8> {
         config: user_settings(config),
         agent: Some(name.clone()),
         pipeline: Some("agent-check".to_owned()),
-        agents: sample::agents()?,
-        listen: SocketAddr::from(([127, 0, 0, 1], 0)),
-        pages: WebPages::Hidden,
         pipelines: vec![Pipeline::parse(PIPELINE)?],
-        parallel: None,
         runs: Some(1),
-        gather_seconds: 0,
-        keep: None,
-        environment_of: None,
+        ..LocalOptions::default()
     })
     .await?;
     eprintln!("  asking the agent {name} to classify a sample issue, in the sandbox");

@@ -1,6 +1,5 @@
 //! `journeyman demo`: GitHub's emulator, a sample repository with a bug, an issue, and the bot at work.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -54,15 +53,10 @@ pub(super) async fn main(arguments: DemoArguments) -> anyhow::Result<u8> {
         config: user_settings(arguments.config),
         agent: Some(arguments.agent.clone()),
         pipeline: arguments.pipeline,
-        agents: sample::agents()?,
-        listen: SocketAddr::from(([127, 0, 0, 1], arguments.port)),
+        port: arguments.port,
         pages: WebPages::Shown,
-        pipelines: Vec::new(),
-        parallel: None,
-        runs: None,
         gather_seconds: GATHER_SECONDS,
-        keep: None,
-        environment_of: None,
+        ..LocalOptions::default()
     })
     .await?;
     let origin = local.emulator.origin();

@@ -12,7 +12,7 @@ use super::kept_environments::KeptEnvironments;
 use super::live::LiveOutput;
 use super::receipt::line;
 use super::temporary::TemporaryPlace;
-use super::{UsageError, asked_to_stop};
+use super::{UsageError, asked_to_stop, sample};
 use crate::app::{Application, ApplicationHandle};
 use crate::config::{
     AgentSettings, DataSettings, DefaultSettings, DeliveryMode, GithubSettings, Settings, Templates,
@@ -35,16 +35,18 @@ pub(super) const LABEL: &str = "journeyman";
 /// Who labels and comments.
 pub(super) const PERSON: &str = "you";
 
-/// What a local world is made for.
+/// What a local world is made for. What is not said is nothing: no pages, and no wait.
+#[derive(Default)]
 pub(super) struct LocalOptions {
     /// Settings for agents, limits and the sandbox.
     pub(super) config: Option<PathBuf>,
     /// The agent for every role.
     pub(super) agent: Option<String>,
     pub(super) pipeline: Option<String>,
-    /// Agents that are known besides those of the settings.
+    /// Agents that are known besides those of the settings and the scripted one.
     pub(super) agents: BTreeMap<String, AgentSettings>,
-    pub(super) listen: std::net::SocketAddr,
+    /// Of the emulator; 0: a free one.
+    pub(super) port: u16,
     /// Whether it has pages. They ask nobody for a password, so they are there for the demo only.
     pub(super) pages: WebPages,
     /// Pipelines that are known besides those that ship.
@@ -137,7 +139,7 @@ impl LocalStack {
         let keys = keys::generate()?;
         let secret = SecretString::from(uuid::Uuid::new_v4().to_string());
         let mut options = EmulatorOptions::local(APP_ID, keys.public_pem.clone(), secret.clone());
-        options.listen = wishes.listen;
+        options.listen.set_port(wishes.port);
         options.pages = wishes.pages;
         options.within = place.as_ref().map(|place| place.path().to_owned());
         let emulator = Emulator::start(options).await?;
@@ -157,10 +159,10 @@ impl LocalStack {
         // What a server tells others is not for a server of a few minutes, and who may come in there is nobody's here.
         (settings.notifications, settings.telemetry) = (None, None);
         (settings.server.api_token, settings.server.public_url) = (None, None);
+        settings.agents.extend(wishes.agents);
         // A person's own [agents.scripted] is theirs.
-        let is_theirs = settings.agents.contains_key(super::sample::AGENT);
-        let ours = wishes.agents.into_iter().filter(|(name, _)| !(is_theirs && name == super::sample::AGENT));
-        settings.agents.extend(ours);
+        let scripted = sample::own_agent(sample::AGENT, &["scripted-agent"])?;
+        settings.agents.entry(sample::AGENT.to_owned()).or_insert(scripted);
         settings.server.listen = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
         let kept = wishes.environment_of.and_then(|repository| {
             let taken = KeptEnvironments::take(data.as_deref(), &repository);

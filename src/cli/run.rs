@@ -1,17 +1,16 @@
 //! `journeyman run`: the whole job on a local repository. The same road as with GitHub, whose emulator runs in this
 //! process: the repository is imported into it, and the resulting branch is brought back.
 
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::live::{LineTarget, LiveOutput};
 use super::local::{HumanPresence, LocalOptions, LocalStack};
-use super::{INTERRUPTED, UsageError, issue_file, local_clone, log, sample, user_settings};
+use super::{INTERRUPTED, UsageError, issue_file, local_clone, log, user_settings};
 use crate::app::{open_clone, plain_name};
 use crate::attest::{SigningError, SigningKey, SigningKeyOrigin};
-use crate::emulator::{RepositorySource, WebPages};
+use crate::emulator::RepositorySource;
 use crate::order::{BranchName, OrderId, Receipt, Surfaces};
 
 /// What `run` is told.
@@ -60,15 +59,8 @@ pub(super) async fn main(arguments: RunArguments) -> anyhow::Result<u8> {
         config: user_settings(arguments.config),
         agent: arguments.agent,
         pipeline: arguments.pipeline,
-        agents: sample::agents()?,
-        listen: SocketAddr::from(([127, 0, 0, 1], 0)),
-        pages: WebPages::Hidden,
-        pipelines: Vec::new(),
-        parallel: None,
-        runs: None,
-        gather_seconds: 0,
-        keep: None,
         environment_of: Some(folder.clone()),
+        ..LocalOptions::default()
     })
     .await?;
     let name = format!("local/{}", plain_name(&folder));

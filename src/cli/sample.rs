@@ -88,16 +88,15 @@ pub(super) fn issue() -> (String, String) {
         .map_or_else(|| (text.to_owned(), String::new()), |issue| (issue.title, issue.body))
 }
 
-/// The scripted agent: this very program.
-pub(super) fn agents() -> anyhow::Result<BTreeMap<String, AgentSettings>> {
+/// An agent that is this very program.
+pub(super) fn own_agent(name: &str, words: &[&str]) -> anyhow::Result<AgentSettings> {
     let program = std::env::current_exe()?;
-    let name = program.to_str().ok_or_else(|| anyhow::anyhow!("the path of this program is not UTF-8"))?;
-    let agent = AgentSettings {
-        name: AGENT.to_owned(),
+    let path = program.to_str().ok_or_else(|| anyhow::anyhow!("the path of this program is not UTF-8"))?;
+    Ok(AgentSettings {
+        name: name.to_owned(),
         runtime: RuntimeKind::Command,
-        program: vec![name.to_owned(), "scripted-agent".to_owned()],
+        program: std::iter::once(path).chain(words.iter().copied()).map(str::to_owned).collect(),
         read: vec![program.clone()],
         ..AgentSettings::default()
-    };
-    Ok(BTreeMap::from([(AGENT.to_owned(), agent)]))
+    })
 }

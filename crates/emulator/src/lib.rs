@@ -71,11 +71,12 @@ const MOST_BODY: usize = 25 * 1024 * 1024;
 
 /// Whether there are pages to look at and to act on. They ask nobody for a password, so whoever reaches the port
 /// can act there as any person; without them only credentials open anything but reading what is public by git.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum WebPages {
     /// For people at a demo, and for tests.
     Shown,
     /// For runs that nobody watches.
+    #[default]
     Hidden,
 }
 

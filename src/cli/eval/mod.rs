@@ -22,7 +22,6 @@ mod table;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write as _;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -30,9 +29,9 @@ use clap::Args;
 
 use super::INTERRUPTED;
 use super::local::{LocalOptions, LocalStack};
-use super::{UsageError, log, sample, user_settings};
-use crate::config::{AgentSettings, RuntimeKind};
-use crate::emulator::WebPages;
+use super::sample::own_agent;
+use super::{UsageError, log, user_settings};
+use crate::config::AgentSettings;
 use crate::order::Pipeline;
 use expected::Guidance;
 pub(super) use replay::CASE;
@@ -204,7 +203,7 @@ async fn start(
     parallel: usize,
     patches: &Path,
 ) -> anyhow::Result<LocalStack> {
-    let mut agents = sample::agents()?;
+    let mut agents = BTreeMap::new();
     let mut agent = arguments.agent.clone();
     let wanted = arguments.pipeline.clone().or_else(|| suite.pipeline.clone());
     let (pipeline, pipelines) = match (simulation, wanted) {
@@ -221,7 +220,7 @@ async fn start(
         }
     };
     if let Some(simulation) = simulation {
-        agents.extend(simulated_agent(simulation)?);
+        agents.insert(SIMULATED_AGENT.to_owned(), simulated_agent(simulation)?);
         agent = Some(SIMULATED_AGENT.to_owned());
     }
     let is_replay = suite.cases.iter().any(|case| matches!(case.repository, CaseRepository::Real(_)));
@@ -246,32 +245,15 @@ async fn start(
         agent,
         pipeline,
         agents,
-        listen: SocketAddr::from(([127, 0, 0, 1], 0)),
-        pages: WebPages::Hidden,
         pipelines,
         parallel: Some(parallel),
-        runs: None,
-        gather_seconds: 0,
         keep,
-        environment_of: None,
+        ..LocalOptions::default()
     })
     .await
 }
 
-/// An agent that is this very program.
-fn own_agent(name: &str, words: &[&str]) -> anyhow::Result<AgentSettings> {
-    let program = std::env::current_exe()?;
-    let path = program.to_str().ok_or_else(|| anyhow::anyhow!("the path of this program is not UTF-8"))?;
-    Ok(AgentSettings {
-        name: name.to_owned(),
-        runtime: RuntimeKind::Command,
-        program: std::iter::once(path).chain(words.iter().copied()).map(str::to_owned).collect(),
-        read: vec![program.clone()],
-        ..AgentSettings::default()
-    })
-}
-
-fn simulated_agent(simulation: &Simulation) -> anyhow::Result<BTreeMap<String, AgentSettings>> {
+fn simulated_agent(simulation: &Simulation) -> anyhow::Result<AgentSettings> {
     let words = [
         "simulated-agent",
         "--rates",
@@ -283,5 +265,5 @@ fn simulated_agent(simulation: &Simulation) -> anyhow::Result<BTreeMap<String, A
         "--guided",
         &simulation.guided.to_string(),
     ];
-    Ok(BTreeMap::from([(SIMULATED_AGENT.to_owned(), own_agent(SIMULATED_AGENT, &words)?)]))
+    own_agent(SIMULATED_AGENT, &words)
 }

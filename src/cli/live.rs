@@ -1,8 +1,10 @@
 //! The work as it happens, in a terminal: a line for what was done, a spinner for what is being done.
 
 use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::time::Duration;
 
-use indicatif::ProgressBar;
+use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 
 use crate::order::bounds::LONGEST_DOCUMENT;
@@ -64,7 +66,7 @@ impl LiveOutput {
 
     /// Draws again, after [`LiveOutput::end`] too.
     pub(super) fn begin_again(&mut self) {
-        self.spinner = super::spinner::start();
+        self.spinner = spinner();
     }
 
     /// Shows an entry, if it was not shown before.
@@ -75,19 +77,13 @@ impl LiveOutput {
         self.shown = entry.seq;
         match &entry.event {
             JournalEvent::Opened(opened) => {
-                let issue = match self.target {
-                    LineTarget::Beside | LineTarget::Output => {
-                        format!(" for issue #{}", opened.issue.number)
-                    }
-                    LineTarget::BesideWithoutGitHub => String::new(),
-                };
-                self.line(LineMark::Done, &format!("order {} opened{issue}", opened.order));
+                let has_github = self.target != LineTarget::BesideWithoutGitHub;
+                let issue = has_github.then(|| format!(" for issue #{}", opened.issue.number));
+                self.done(&format!("order {} opened{}", opened.order, issue.unwrap_or_default()));
             }
             JournalEvent::Signaled { signal, .. } => {
-                self.line(
-                    LineMark::Begun,
-                    &format!("{} {}", one_line(&signal.by.to_string()), done(&signal.kind)),
-                );
+                let by = one_line(&signal.by.to_string());
+                self.line(LineMark::Begun, &format!("{by} {}", did(&signal.kind)));
             }
             JournalEvent::Intended { key, r#move } => {
                 if let Some(doing) = doing(r#move) {
@@ -119,11 +115,21 @@ impl LiveOutput {
         }
     }
 
-    /// Of something that is done on GitHub.
-    fn line_of_github(&self, mark: LineMark, text: &str) {
-        match self.target {
-            LineTarget::Beside | LineTarget::Output => self.line(mark, text),
-            LineTarget::BesideWithoutGitHub => {}
+    fn done(&self, text: &str) {
+        self.line(LineMark::Done, text);
+    }
+
+    fn wrong(&self, text: &str) {
+        self.line(LineMark::Wrong, text);
+    }
+
+    fn judged(&self, is_good: bool, text: &str) {
+        if is_good { self.done(text) } else { self.wrong(text) }
+    }
+
+    fn done_on_github(&self, text: &str) {
+        if self.target != LineTarget::BesideWithoutGitHub {
+            self.done(text);
         }
     }
 
@@ -143,110 +149,81 @@ impl LiveOutput {
     fn observed(&mut self, key: &MoveKey, r#move: &Move, outcome: &EffectOutcome) {
         match outcome {
             EffectOutcome::Authorized { allowed: true } => {
-                self.line_of_github(LineMark::Done, "asked GitHub: the sender may write here")
+                self.done_on_github("asked GitHub: the sender may write here")
             }
-            EffectOutcome::Authorized { allowed: false } => {
-                self.line(LineMark::Wrong, "the sender has no write access")
-            }
-            EffectOutcome::IssueRead { .. } => {
-                self.line(LineMark::Done, "read the issue again, as it was changed")
-            }
-            EffectOutcome::Prepared { base, .. } => {
-                self.line(LineMark::Done, &format!("fetched the base, {}", base.short()))
-            }
+            EffectOutcome::Authorized { allowed: false } => self.wrong("the sender has no write access"),
+            EffectOutcome::IssueRead { .. } => self.done("read the issue again, as it was changed"),
+            EffectOutcome::Prepared { base, .. } => self.done(&format!("fetched the base, {}", base.short())),
             EffectOutcome::AgentRan(run) => self.agent_ran(r#move, run),
             EffectOutcome::FilesFound { files, .. } => {
                 let files: Vec<String> = files.iter().map(|file| one_line(file)).collect();
                 let found = if files.is_empty() { "none".to_owned() } else { one_line(&files.join(", ")) };
-                self.line(mark(!files.is_empty()), &format!("files found: {found}"));
+                self.judged(!files.is_empty(), &format!("files found: {found}"));
             }
             EffectOutcome::Imported { pushed, .. } if self.pushed.as_ref() == Some(pushed) => {
-                self.line(LineMark::Wrong, "pushed commit: unchanged since the previous round");
+                self.wrong("pushed commit: unchanged since the previous round");
             }
             EffectOutcome::Imported { pushed, changed, .. } => {
                 self.pushed = Some(pushed.clone());
                 let plural = if changed.len() == 1 { "" } else { "s" };
-                self.line(
-                    LineMark::Done,
-                    &format!("pushed commit: {} file{plural} changed, examined", changed.len()),
-                );
+                self.done(&format!("pushed commit: {} file{plural} changed, examined", changed.len()));
             }
             EffectOutcome::NothingPushed { because } => {
-                self.line(LineMark::Wrong, &format!("pushed commit: nothing; {}", whole(because)));
+                self.wrong(&format!("pushed commit: nothing; {}", whole(because)));
             }
             EffectOutcome::ImportRefused(feedback) => {
-                self.line(LineMark::Wrong, &format!("pushed commit refused: {}", whole(&feedback.summary)));
+                self.wrong(&format!("pushed commit refused: {}", whole(&feedback.summary)));
             }
             EffectOutcome::Committed { commit, .. } => {
-                self.line(LineMark::Done, &format!("commit to publish: {}", commit.short()));
+                self.done(&format!("commit to publish: {}", commit.short()));
             }
             EffectOutcome::Tested(tests) => self.tested(tests),
-            EffectOutcome::ArtifactWritten => {
-                self.line(LineMark::Done, "the artifact's files were written and pushed")
-            }
+            EffectOutcome::ArtifactWritten => self.done("the artifact's files were written and pushed"),
             EffectOutcome::Archived { artifacts } => {
-                self.line(LineMark::Done, &format!("kept: {}", one_line(&artifacts.join(", "))));
+                self.done(&format!("kept: {}", one_line(&artifacts.join(", "))));
             }
-            EffectOutcome::ReviewShown => {
-                self.line_of_github(LineMark::Done, "the review was put on the pull request")
-            }
-            EffectOutcome::Pushed => {
-                self.line_of_github(LineMark::Done, "pushed, and confirmed on the remote")
-            }
-            EffectOutcome::BranchTaken { .. } => {
-                self.line(LineMark::Wrong, "the branch's name is taken; trying another")
-            }
+            EffectOutcome::ReviewShown => self.done_on_github("the review was put on the pull request"),
+            EffectOutcome::Pushed => self.done_on_github("pushed, and confirmed on the remote"),
+            EffectOutcome::BranchTaken { .. } => self.wrong("the branch's name is taken; trying another"),
             EffectOutcome::PushDeclined { because } => {
-                self.line(LineMark::Wrong, &format!("the push was declined: {}", whole(because)));
+                self.wrong(&format!("the push was declined: {}", whole(because)));
             }
             EffectOutcome::PullOpened { number, url } => {
-                let line = format!("draft pull request #{number}: {}", one_line(url));
-                self.line_of_github(LineMark::Done, &line);
+                self.done_on_github(&format!("draft pull request #{number}: {}", one_line(url)));
             }
             EffectOutcome::PullFinished => {
                 let ready = matches!(r#move, Move::FinishPull { ready: true, .. });
+                let finished = "the pull request is finished and ready for review";
                 let draft = "the pull request's text is up to date; it stays a draft";
-                self.line_of_github(
-                    LineMark::Done,
-                    if ready { "the pull request is finished and ready for review" } else { draft },
-                );
+                self.done_on_github(if ready { finished } else { draft });
             }
             EffectOutcome::StatusShown { .. } | EffectOutcome::Done | EffectOutcome::UpToDate => {}
-            EffectOutcome::Preflighted { problems, .. } => {
-                self.preflighted(problems);
-            }
+            EffectOutcome::Preflighted { problems, .. } => self.preflighted(problems),
             EffectOutcome::EnvironmentPrepared(report) => self.environment(report),
-            EffectOutcome::PullRead(reading) => self.line(LineMark::Done, &read(reading)),
+            EffectOutcome::PullRead(reading) => self.done(&read(reading)),
             EffectOutcome::TakenIn { commit, .. } => {
-                self.line(LineMark::Done, &format!("fetched {}, which somebody pushed", commit.short()));
+                self.done(&format!("fetched {}, which somebody pushed", commit.short()));
             }
             EffectOutcome::BranchUpdated { commit, base, .. } => {
                 let line = format!("updated the branch from the base, {}: {}", base.short(), commit.short());
-                self.line(LineMark::Done, &line);
+                self.done(&line);
             }
             EffectOutcome::Conflicted { paths, .. } => {
-                self.line(
-                    LineMark::Wrong,
-                    &format!("conflicts with the base: {}", one_line(&paths.join(", "))),
-                );
+                self.wrong(&format!("conflicts with the base: {}", one_line(&paths.join(", "))));
             }
-            EffectOutcome::BudgetSpent { because } => self.line(LineMark::Wrong, &whole(because)),
-            EffectOutcome::Trouble(trouble) => {
-                self.line(LineMark::Wrong, &format!("{key}: {}", whole(&trouble.message)));
-            }
+            EffectOutcome::BudgetSpent { because } => self.wrong(&whole(because)),
+            EffectOutcome::Trouble(trouble) => self.wrong(&format!("{key}: {}", whole(&trouble.message))),
         }
     }
 
     /// Each problem in full, on a line of its own: whoever mends one has to know of the others.
     fn preflighted(&self, problems: &[String]) {
         match problems {
-            [] => self.line(LineMark::Done, "preflight: no problems found"),
-            [only] => self.line(LineMark::Wrong, &format!("preflight: {}", whole(only))),
+            [] => self.done("preflight: no problems found"),
+            [only] => self.wrong(&format!("preflight: {}", whole(only))),
             several => {
-                self.line(LineMark::Wrong, &format!("preflight: {} problems", several.len()));
-                several
-                    .iter()
-                    .for_each(|problem| self.line(LineMark::Wrong, &format!("  {}", whole(problem))));
+                self.wrong(&format!("preflight: {} problems", several.len()));
+                several.iter().for_each(|problem| self.wrong(&format!("  {}", whole(problem))));
             }
         }
     }
@@ -257,23 +234,20 @@ impl LiveOutput {
             (Some(_), true) => "installed before".to_owned(),
             (Some(setup), false) => format!("{} ({:.1} s)", one_line(&setup.command), setup.duration_seconds),
         };
-        self.line(
-            mark(report.problem.is_none()),
-            &format!("environment: {}; {setup}", one_line(&report.source)),
-        );
+        self.judged(report.problem.is_none(), &format!("environment: {}; {setup}", one_line(&report.source)));
         for note in &report.notes {
-            self.line(LineMark::Wrong, &whole(note));
+            self.wrong(&whole(note));
         }
         if let Some(problem) = &report.problem {
-            self.line(LineMark::Wrong, &whole(&problem.told()));
+            self.wrong(&whole(&problem.told()));
         } else if let Some(baseline) = &report.baseline {
             let counts =
                 baseline.counts.map(|counts| format!("{} passed, {} failed", counts.passed, counts.failed));
             let said = counts.unwrap_or_else(|| baseline.run.exit.to_string());
-            self.line(
-                LineMark::Done,
-                &format!("the tests before any change: {said} ({:.1} s)", baseline.run.duration_seconds),
-            );
+            self.done(&format!(
+                "the tests before any change: {said} ({:.1} s)",
+                baseline.run.duration_seconds
+            ));
         }
     }
 
@@ -286,12 +260,12 @@ impl LiveOutput {
             (None, None) => "gave no answer".to_owned(),
         };
         let cost = if run.usage.usd > 0.0 { format!(", ${:.2}", run.usage.usd) } else { String::new() };
-        self.line(
-            mark(run.failure.is_none()),
+        self.judged(
+            run.failure.is_none(),
             &format!("{}{round}: {} {said} ({:.1} s{cost})", task.stage, who(task), run.duration_seconds),
         );
         for warning in run.warnings.iter().take(5) {
-            self.line(LineMark::Wrong, &format!("  {}", whole(warning)));
+            self.wrong(&format!("  {}", whole(warning)));
         }
     }
 
@@ -319,22 +293,19 @@ impl LiveOutput {
                 }
             },
         );
-        self.line(
-            mark(tests.verdict.is_pass()),
-            &format!("{what} on {}: {counts}{ended}", tests.commit.short()),
-        );
+        self.judged(tests.verdict.is_pass(), &format!("{what} on {}: {counts}{ended}", tests.commit.short()));
         if let Some(scrutiny) = &tests.scrutiny {
             self.scrutinized(scrutiny);
         }
         for name in tests.failing.iter().take(5) {
-            self.line(LineMark::Wrong, &format!("  {}", one_line(name)));
+            self.wrong(&format!("  {}", one_line(name)));
         }
         // Without names the last words have to tell.
         if tests.failing.is_empty() && matches!(tests.verdict, TestVerdict::Failed | TestVerdict::SetupFailed)
         {
             let said: Vec<&str> = tests.tail.lines().filter(|line| !line.trim().is_empty()).collect();
             for line in said.iter().skip(said.len().saturating_sub(3)) {
-                self.line(LineMark::Wrong, &format!("  {}", one_line(line)));
+                self.wrong(&format!("  {}", one_line(line)));
             }
         }
     }
@@ -345,31 +316,31 @@ impl LiveOutput {
             let base = scrutiny.baseline.commit.short();
             let mut said = vec![format!("{} still passing", comparison.still_green)];
             said.extend(comparison.groups().map(|(what, _, tests)| format!("{} {what}", tests.total)));
-            self.line(
-                mark(scrutiny.judged.is_pass()),
+            self.judged(
+                scrutiny.judged.is_pass(),
                 &format!("  compared with the base {base}: {}", said.join(", ")),
             );
         }
         if let Some(shown) = scrutiny.shown() {
             let names = shown.tests.iter().take(3).map(|name| one_line(name)).collect::<Vec<_>>().join(", ");
             let names = if names.is_empty() { names } else { format!(" ({names})") };
-            self.line(mark(shown.is_shown), &format!("  {}{names}", one_line(&shown.text)));
+            self.judged(shown.is_shown, &format!("  {}{names}", one_line(&shown.text)));
         }
         for died in &scrutiny.died {
-            self.line(LineMark::Done, &format!("  {}", one_line(&died.sentence())));
+            self.done(&format!("  {}", one_line(&died.sentence())));
         }
         if let Some(lies) = &scrutiny.lies {
             let sentence = scrutiny.lies_sentence().unwrap_or_default();
-            self.line(mark(lies.said == LieVerdict::Noticed), &format!("  {}", one_line(&sentence)));
+            self.judged(lies.said == LieVerdict::Noticed, &format!("  {}", one_line(&sentence)));
         }
         if let Some(run) = &scrutiny.examination {
-            self.line(mark(run.shows_the_change()), &format!("  {}", one_line(&run.sentence())));
+            self.judged(run.shows_the_change(), &format!("  {}", one_line(&run.sentence())));
             for (statement, _) in run.failing().take(3) {
-                self.line(LineMark::Wrong, &format!("    {}", whole(&statement.sentence())));
+                self.wrong(&format!("    {}", whole(&statement.sentence())));
             }
         }
         for (sentence, is_for) in scrutiny.from_outside() {
-            self.line(mark(is_for == Some(true)), &format!("  {}", one_line(&sentence)));
+            self.judged(is_for == Some(true), &format!("  {}", one_line(&sentence)));
         }
         for test in scrutiny.changed_tests.iter().take(5) {
             let mark = if test.how.is_of_behaviour() { LineMark::Wrong } else { LineMark::Begun };
@@ -381,8 +352,16 @@ impl LiveOutput {
     }
 }
 
-fn mark(good: bool) -> LineMark {
-    if good { LineMark::Done } else { LineMark::Wrong }
+/// What is shown while something is done. None without a terminal: then lines are printed instead.
+pub(super) fn spinner() -> Option<ProgressBar> {
+    std::io::stderr().is_terminal().then(|| {
+        let bar = ProgressBar::new_spinner();
+        if let Ok(style) = ProgressStyle::with_template("  {spinner} {wide_msg} {elapsed}") {
+            bar.set_style(style);
+        }
+        bar.enable_steady_tick(Duration::from_millis(120));
+        bar
+    })
 }
 
 /// Who is at work; of those who answer in JSON, in which role: a judge's agent may be the worker's.
@@ -418,7 +397,7 @@ fn read(reading: &PullSnapshot) -> String {
 }
 
 /// What a person did, in words.
-fn done(kind: &SignalKind) -> String {
+fn did(kind: &SignalKind) -> String {
     match kind {
         SignalKind::Labeled { label, .. } => format!("added the label {}", one_line(label)),
         SignalKind::Unlabeled { label } => format!("removed the label {}", one_line(label)),

@@ -64,7 +64,6 @@ mod serve;
 mod setup;
 #[cfg(feature = "eval")]
 mod simulated_agent;
-mod spinner;
 #[cfg(feature = "emulator")]
 mod temporary;
 

@@ -4,7 +4,7 @@
 
 use indicatif::ProgressBar;
 
-use super::super::spinner;
+use super::super::live::spinner;
 use super::words::{first_line, took};
 use crate::engine::{EnvironmentProgress, PullProgress, PullStep};
 use crate::order::Exit;
@@ -33,7 +33,7 @@ impl ProgressOutput {
     }
 
     pub(super) fn begin(&mut self, what: &str) {
-        self.spinner = spinner::start();
+        self.spinner = spinner();
         self.doing = what.to_owned();
         self.draw("");
     }

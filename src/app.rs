@@ -55,7 +55,7 @@ pub use crate::workspace::{bounded_tree, open_clone, remove_all};
 pub use backup::{BackupReport, back_up, restore};
 pub use doctor::{DoctorScope, examine};
 pub use environment::{LocalEnvironment, name_by_place, plain_name};
-pub use eval_sandbox::{EvalCommandNetwork, EvalCommandResult, EvalSandbox};
+pub use eval_sandbox::EvalSandbox;
 use readiness::ready;
 pub use registries::complete_registries;
 pub use reverify::{RepeatedTests, reverify};

@@ -17,22 +17,6 @@ pub struct EvalSandbox {
     pub(super) workspaces: Workspaces,
 }
 
-/// How a command ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EvalCommandResult {
-    pub exit: Exit,
-    /// What it printed, on both outputs.
-    pub output: String,
-}
-
-/// What a command may reach.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EvalCommandNetwork {
-    Offline,
-    /// The network too, to install things.
-    Online,
-}
-
 impl EvalSandbox {
     /// Writes the files of an order's commit into a folder, which is emptied before.
     ///
@@ -71,7 +55,8 @@ impl EvalSandbox {
         Ok(())
     }
 
-    /// Runs a shell command in a folder, which it may write, and with an empty home beside it.
+    /// Runs a shell command in a folder, which it may write, and with an empty home beside it. How it ended, and what it
+    /// printed on both outputs.
     ///
     /// # Errors
     /// When it could not be started. One that was started and failed is not an error.
@@ -80,9 +65,9 @@ impl EvalSandbox {
         folder: &Path,
         home: &Path,
         command: &str,
-        reach: EvalCommandNetwork,
+        network: SandboxNetwork,
         time: Duration,
-    ) -> anyhow::Result<EvalCommandResult> {
+    ) -> anyhow::Result<(Exit, String)> {
         let job = Job {
             program: ["sh", "-c", command].map(Into::into).to_vec(),
             directory: folder.to_owned(),
@@ -95,10 +80,7 @@ impl EvalSandbox {
             relocation: None,
             root: None,
             joins: None,
-            network: match reach {
-                EvalCommandNetwork::Offline => SandboxNetwork::None,
-                EvalCommandNetwork::Online => SandboxNetwork::Host,
-            },
+            network,
             limits: self.sandbox.limits(),
             timeout: time,
             most_output: LARGEST_DOCUMENT as u64,
@@ -107,6 +89,6 @@ impl EvalSandbox {
         let ended = self.sandbox.run(job, &mut said).await?;
         let mut output = String::from_utf8_lossy(&said.stdout).into_owned();
         output.push_str(&String::from_utf8_lossy(&said.stderr));
-        Ok(EvalCommandResult { exit: ended.exit, output })
+        Ok((ended.exit, output))
     }
 }

@@ -7,9 +7,10 @@ use std::time::Duration;
 use rust_embed::RustEmbed;
 
 use super::issue_file;
-use crate::app::{EvalCommandNetwork, EvalSandbox};
+use crate::app::EvalSandbox;
 use crate::config::{AgentSettings, RuntimeKind};
 use crate::order::Exit;
+use crate::sandbox::SandboxNetwork;
 
 /// The scripted agent's name.
 pub(super) const AGENT: &str = "scripted";
@@ -42,9 +43,9 @@ impl Sample {
         let place = tempfile::tempdir()?;
         let (folder, home) = (place.path().join("work"), place.path().join("home"));
         std::fs::create_dir(&folder)?;
-        let offline = EvalCommandNetwork::Offline;
-        let tried = sandbox.run_command(&folder, &home, PYTHON_THERE, offline, PATIENCE).await?;
-        Ok(if tried.exit == Exit::Code(0) { Self::Python } else { Self::Shell })
+        let offline = SandboxNetwork::None;
+        let (exit, _) = sandbox.run_command(&folder, &home, PYTHON_THERE, offline, PATIENCE).await?;
+        Ok(if exit == Exit::Code(0) { Self::Python } else { Self::Shell })
     }
 
     /// The one that is checked out in a folder. Where none is, both scripts say the same.

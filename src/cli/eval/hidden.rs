@@ -7,8 +7,9 @@ use anyhow::Context as _;
 
 use super::record::HiddenVerdict;
 use super::suite::HiddenTests;
-use crate::app::{EvalCommandNetwork, EvalSandbox};
+use crate::app::EvalSandbox;
 use crate::order::{CommitSha, Exit, RepositoryName};
+use crate::sandbox::SandboxNetwork;
 
 /// Setup and tests may each take so long.
 const TIME: Duration = Duration::from_secs(600);
@@ -28,17 +29,17 @@ pub(super) async fn judge(
     sandbox.checkout(repository, commit, &tree).await?;
     lay_over(&tree, hidden)?;
     if let Some(setup) = &hidden.setup {
-        let tried = sandbox.run_command(&tree, &home, setup, EvalCommandNetwork::Online, TIME).await?;
-        if tried.exit != Exit::Code(0) {
-            let said = format!("the setup ended with {}: {}", tried.exit, end_of(&tried.output));
+        let (exit, output) = sandbox.run_command(&tree, &home, setup, SandboxNetwork::Host, TIME).await?;
+        if exit != Exit::Code(0) {
+            let said = format!("the setup ended with {exit}: {}", end_of(&output));
             return Ok((HiddenVerdict::Failed, Some(said)));
         }
     }
-    let tried = sandbox.run_command(&tree, &home, &hidden.test, EvalCommandNetwork::Offline, TIME).await?;
-    Ok(match tried.exit {
+    let (exit, output) = sandbox.run_command(&tree, &home, &hidden.test, SandboxNetwork::None, TIME).await?;
+    Ok(match exit {
         Exit::Code(0) => (HiddenVerdict::Passed, None),
         Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut => {
-            (HiddenVerdict::Failed, Some(format!("{}: {}", tried.exit, end_of(&tried.output))))
+            (HiddenVerdict::Failed, Some(format!("{exit}: {}", end_of(&output))))
         }
     })
 }

@@ -36,7 +36,7 @@ use crate::order::Pipeline;
 use expected::Guidance;
 pub(super) use replay::CASE;
 use replay::ReplayVariant;
-use report::{EvalResults, EvalSetup, SimulationLine};
+use report::{EvalSetup, SimulationLine};
 use runner::Retention;
 use simulation::{PassRates, Simulation, percent};
 use suite::{CaseRepository, EvalSuite, ReplaySelection};
@@ -172,8 +172,8 @@ pub(super) async fn main(arguments: EvalArguments) -> anyhow::Result<u8> {
         interrupted: ran.interrupted,
     };
     let guidance = if arguments.guidance { Guidance::Once } else { Guidance::None };
-    let results = EvalResults { records: ran.records, troubles: ran.troubles };
-    let report = report::report(setting, results, simulation.as_ref().map(|known| (known, guidance)));
+    let simulated = simulation.as_ref().map(|known| (known, guidance));
+    let report = report::report(setting, ran.records, ran.troubles, simulated);
     print!("{}", table::text(&report));
     if let Some(mut file) = json {
         serde_json::to_writer_pretty(&mut file, &report)?;

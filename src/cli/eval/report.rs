@@ -120,7 +120,7 @@ pub(super) struct AttemptLine {
 }
 
 /// What early stops, the best round and guidance added.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct LoopGains {
     /// Sets of rounds that ended early because the same failure came twice running.
     pub(super) stopped_early: u64,
@@ -156,19 +156,13 @@ pub(super) struct PublishedAccount {
     pub(super) usd_of_three: f64,
 }
 
-/// What a run came to.
-pub(super) struct EvalResults {
-    pub(super) records: Vec<CaseRecord>,
-    pub(super) troubles: Vec<String>,
-}
-
 /// Makes the report.
 pub(super) fn report(
     setting: EvalSetup,
-    results: EvalResults,
+    records: Vec<CaseRecord>,
+    troubles: Vec<String>,
     simulation: Option<(&Simulation, Guidance)>,
 ) -> EvalReport {
-    let EvalResults { records, troubles } = results;
     let cases = records.len() as u64;
     let count =
         |what: &dyn Fn(&CaseRecord) -> bool| records.iter().filter(|record| what(record)).count() as u64;
@@ -260,20 +254,7 @@ fn attempt_lines(records: &[CaseRecord], expected: &[ExpectedAttempt]) -> Vec<At
 }
 
 fn added(records: &[CaseRecord]) -> LoopGains {
-    let mut added = LoopGains {
-        stopped_early: 0,
-        rounds_saved: 0,
-        usd_saved: 0.0,
-        handed_over: 0,
-        best_was_earlier: 0,
-        tests_gained: 0,
-        guided: 0,
-        flagged: 0,
-        rescued: Proportion::new(0, 0),
-        guided_rounds: 0,
-        guidance_usd: 0.0,
-        verified_without: 0,
-    };
+    let mut added = LoopGains::default();
     let mut rescued = 0;
     for record in records {
         let (after, before): (Vec<&Attempt>, Vec<&Attempt>) =

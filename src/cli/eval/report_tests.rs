@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::expected::Guidance;
 use super::record::{Attempt, AttemptEnd, CaseRecord, HiddenVerdict};
-use super::report::{EvalReport, EvalResults, EvalSetup, report};
+use super::report::{EvalReport, EvalSetup, report};
 use super::simulation::Simulation;
 use super::{page, table};
 use crate::order::moves::DiagnosisDecision;
@@ -98,8 +98,7 @@ fn by_hand() -> EvalReport {
         case("nothing-pushed", "blocked", not_run, "mmm"),
         case("cut-off", "failed", not_run, "1x"),
     ];
-    let results = EvalResults { records, troubles: vec!["odd: no place".to_owned()] };
-    report(setting(10), results, None)
+    report(setting(10), records, vec!["odd: no place".to_owned()], None)
 }
 
 #[test]
@@ -148,7 +147,7 @@ fn the_page_shows_foreign_text_as_text() {
     assert!(page.contains("The issue of at-once &#60;script&#62;"), "{page}");
     assert!(page.contains("class=\"bad\">false green"));
     assert!(!page.contains("SIMULATED"));
-    let empty = report(setting(0), EvalResults { records: vec![], troubles: vec![] }, None);
+    let empty = report(setting(0), vec![], vec![], None);
     assert!(page::html(&empty).unwrap().contains("</html>"));
     assert!(table::text(&empty).contains("verified"));
 }
@@ -156,8 +155,7 @@ fn the_page_shows_foreign_text_as_text() {
 #[test]
 fn a_simulation_says_so_before_any_figure() {
     let simulation = Simulation { rates: "35,72,45".parse().unwrap(), seed: 7, stubborn: 0.0, guided: 45.0 };
-    let results = || EvalResults { records: by_hand().cases, troubles: vec![] };
-    let report = report(setting(9), results(), Some((&simulation, Guidance::None)));
+    let report = report(setting(9), by_hand().cases, vec![], Some((&simulation, Guidance::None)));
     let (text, page) = (table::text(&report), page::html(&report).unwrap());
     assert!(text.starts_with("The agent is SIMULATED"), "{text}");
     assert!(page.find("SIMULATED") < page.find("<svg"));
@@ -185,7 +183,7 @@ proptest! {
             })
             .collect();
         let cases = records.len() as u64;
-        let report = report(setting(cases), EvalResults { records, troubles: vec![] }, None);
+        let report = report(setting(cases), records, vec![], None);
         prop_assert_eq!(report.outcomes.values().sum::<u64>(), cases);
         prop_assert_eq!(report.rounds.values().sum::<u64>(), cases);
         let passed: u64 = report.attempts.iter().map(|line| line.passed.count).sum();

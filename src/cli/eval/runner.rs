@@ -72,12 +72,12 @@ pub(super) async fn run(
         match done {
             None => break,
             Some((place, Ok(record))) => {
-                progress.done(&record);
+                progress.done(record.outcome == "verified");
                 records.insert(place, record);
             }
             Some((place, Err(error))) => {
                 let name = cases.get(place).map_or("", |case| case.name.as_str());
-                progress.trouble();
+                progress.done(false);
                 troubles.push(format!("{name}: {error:#}"));
                 anyhow::ensure!(!local.has_ended(), "Journeyman stopped in the middle: {error:#}");
             }
@@ -199,16 +199,8 @@ impl EvalProgress {
         Self { bar, begun: Instant::now(), said: Instant::now(), of, done: 0, verified: 0 }
     }
 
-    fn done(&mut self, record: &CaseRecord) {
-        self.verified += usize::from(record.outcome == "verified");
-        self.tell();
-    }
-
-    fn trouble(&mut self) {
-        self.tell();
-    }
-
-    fn tell(&mut self) {
+    fn done(&mut self, is_verified: bool) {
+        self.verified += usize::from(is_verified);
         self.done += 1;
         let verified = format!("{} verified", self.verified);
         match &self.bar {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 const Z95: f64 = 1.959_963_984_540_054;
 
 /// A share of a count, with the interval in which the true share lies in 95 of a hundred such runs (Wilson).
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Proportion {
     pub(super) count: u64,
     pub(super) of: u64,

@@ -5,7 +5,7 @@
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
-use super::user_folder;
+use super::cache_folder;
 use crate::app::name_by_place;
 
 /// A folder of environments that no other run uses as long as this lives.
@@ -20,8 +20,7 @@ impl KeptEnvironments {
     /// # Errors
     /// Why nothing can be kept, such as another run that is at work on the repository.
     pub(super) fn take(data: Option<&Path>, repository: &Path) -> anyhow::Result<Self> {
-        let cache = || user_folder("XDG_CACHE_HOME", ".cache").map(|cache| cache.join("journeyman"));
-        let below = data.map(Path::to_owned).or_else(cache);
+        let below = data.map(Path::to_owned).or_else(cache_folder);
         let below = below.ok_or_else(|| anyhow::anyhow!("neither HOME nor XDG_CACHE_HOME names a folder"))?;
         Self::take_in(below.join("run").join(name_by_place(repository)?))
     }

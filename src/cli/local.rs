@@ -1,19 +1,19 @@
 //! GitHub's emulator and the application beside it, in this process: what `run` and `demo` have in common.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use secrecy::SecretString;
+use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::kept_environments::KeptEnvironments;
 use super::live::LiveOutput;
 use super::receipt::line;
-use super::temporary::TemporaryPlace;
 use super::{UsageError, asked_to_stop, sample};
-use crate::app::{Application, ApplicationHandle};
+use crate::app::{Application, ApplicationHandle, remove_all};
 use crate::config::{
     AgentSettings, DataSettings, DefaultSettings, DeliveryMode, GithubSettings, Settings, Templates,
     TestRunSettings, sqlite_url,
@@ -98,6 +98,24 @@ pub(super) enum HumanPresence {
     Absent,
 }
 
+/// The folder of a command that runs once. It is removed at the end.
+struct TemporaryPlace(TempDir);
+
+impl TemporaryPlace {
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Drop for TemporaryPlace {
+    fn drop(&mut self) {
+        // A setup can leave folders that are not writable, which `TempDir` does not remove.
+        if let Err(error) = remove_all(self.path()) {
+            eprintln!("journeyman: {error}");
+        }
+    }
+}
+
 /// A running emulator and a running application.
 pub(super) struct LocalStack {
     pub(super) emulator: Emulator,
@@ -126,13 +144,14 @@ impl LocalStack {
         let (folder, place) = match wishes.keep {
             Some(folder) => (folder, None),
             None => {
-                let place = TemporaryPlace::make().map_err(|error| {
+                let made = tempfile::Builder::new().prefix("journeyman-").tempdir();
+                let place = TemporaryPlace(made.map_err(|error| {
                     let folder = std::env::temp_dir();
                     anyhow::anyhow!(
                         "no temporary folder can be made in {} (TMPDIR): {error}",
                         folder.display()
                     )
-                })?;
+                })?);
                 (place.path().to_owned(), Some(place))
             }
         };

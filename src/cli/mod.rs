@@ -64,8 +64,6 @@ mod serve;
 mod setup;
 #[cfg(feature = "eval")]
 mod simulated_agent;
-#[cfg(feature = "emulator")]
-mod temporary;
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -195,6 +193,11 @@ fn user_settings_file() -> Option<PathBuf> {
 fn user_folder(variable: &str, usual: &str) -> Option<PathBuf> {
     let folder = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
     folder(variable).or_else(|| folder("HOME").map(|home| home.join(usual)))
+}
+
+/// Where the user's programs keep what can be made again.
+fn cache_folder() -> Option<PathBuf> {
+    Some(user_folder("XDG_CACHE_HOME", ".cache")?.join("journeyman"))
 }
 
 /// The program.

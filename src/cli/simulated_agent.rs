@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use clap::Args;
 use serde_json::json;
 
-use super::eval::simulation::{PassRates, SimulatedAdvice, SimulatedAttempt, Simulation, percent};
+use super::eval::simulation::{PassRates, SimulatedAdvice, Simulation, percent};
 
 /// What the simulated tech lead's guidance begins with, and by what the simulated agent knows that it was advised.
 const GUIDANCE: &str = "Simulated guidance:";
@@ -50,8 +50,7 @@ pub(super) fn main(arguments: &SimulatedAgentArguments) -> anyhow::Result<u8> {
         Some(case) => {
             let attempt = variable("JOURNEYMAN_ROUND").parse().unwrap_or(1);
             let advice = advice(&prompt, Path::new(&variable("HOME")))?;
-            let deed = simulation.attempt(case.trim(), attempt, advice);
-            work(&deed, attempt)?;
+            work(&simulation.attempt(case.trim(), attempt, advice), attempt)?;
             ("I changed answer.txt. All tests pass.".to_owned(), simulation.usd(case.trim(), attempt))
         }
         None => {
@@ -82,15 +81,10 @@ fn advise() -> String {
     answer.to_string()
 }
 
-fn work(deed: &SimulatedAttempt, attempt: u32) -> anyhow::Result<()> {
-    let answer = match deed {
-        SimulatedAttempt::Right => "right\n".to_owned(),
-        SimulatedAttempt::Wrong { fails } => {
-            let fails: Vec<String> = fails.iter().map(u32::to_string).collect();
-            format!("wrong {}\n", fails.join(" "))
-        }
-    };
-    std::fs::write("answer.txt", answer).context("answer.txt")?;
+fn work(fails: &[u32], attempt: u32) -> anyhow::Result<()> {
+    let word = if fails.is_empty() { "right" } else { "wrong" };
+    let numbers: String = fails.iter().map(|test| format!(" {test}")).collect();
+    std::fs::write("answer.txt", format!("{word}{numbers}\n")).context("answer.txt")?;
     // Without it a stubborn agent's second commit would be no new tree.
     std::fs::write("attempt.txt", format!("{attempt}\n")).context("attempt.txt")?;
     let script = r#"git add -A && git commit -q -m "$1" && git push -q origin HEAD"#;

@@ -16,7 +16,7 @@ use serde_json::json;
 
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::{INTERRUPTED, UsageError, asked_to_stop, log, user_folder, user_settings};
+use super::{INTERRUPTED, UsageError, asked_to_stop, cache_folder, log, user_settings};
 use crate::app::LocalEnvironment;
 use crate::config::TestRunSettings;
 use crate::engine::{EnvironmentProgress, EnvironmentSurvey};
@@ -65,7 +65,11 @@ pub(super) async fn main(arguments: EnvironmentArguments) -> anyhow::Result<u8> 
     if arguments.init {
         checkout.work_tree()?;
     }
-    let data = rules.data.clone().map_or_else(cache_folder, Ok)?;
+    let data = rules.data.clone().or_else(cache_folder).ok_or_else(|| {
+        let problem = "neither HOME nor XDG_CACHE_HOME says where to keep environments: set data.dir, also as \
+                       JOURNEYMAN_DATA__DIR";
+        UsageError(problem.to_owned())
+    })?;
     let asked = asked_to_stop()?;
     tokio::select! {
         done = Box::pin(look(&arguments, &rules, &checkout, &data)) => done,
@@ -156,16 +160,4 @@ async fn watch<T>(
     }
     output.end();
     done
-}
-
-/// Where the user's programs keep what can be made again.
-fn cache_folder() -> anyhow::Result<PathBuf> {
-    let cache = user_folder("XDG_CACHE_HOME", ".cache").ok_or_else(|| {
-        UsageError(
-            "neither HOME nor XDG_CACHE_HOME says where to keep environments: set data.dir, also as \
-             JOURNEYMAN_DATA__DIR"
-                .to_owned(),
-        )
-    })?;
-    Ok(cache.join("journeyman"))
 }

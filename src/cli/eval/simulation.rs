@@ -73,18 +73,6 @@ pub(in crate::cli) struct Simulation {
     pub(in crate::cli) guided: f64,
 }
 
-/// What an attempt comes to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::cli) enum SimulatedAttempt {
-    /// The change that is wanted.
-    Right,
-    /// One that fails these tests, by their numbers from 1.
-    Wrong {
-        /// In order, never empty.
-        fails: Vec<u32>,
-    },
-}
-
 /// Whether somebody has advised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) enum SimulatedAdvice {
@@ -93,24 +81,17 @@ pub(in crate::cli) enum SimulatedAdvice {
 }
 
 impl Simulation {
-    /// What the agent does at this attempt of this case.
-    pub(in crate::cli) fn attempt(
-        &self,
-        case: &str,
-        attempt: u32,
-        advice: SimulatedAdvice,
-    ) -> SimulatedAttempt {
-        match advice {
-            SimulatedAdvice::None if self.is_stubborn(case) => SimulatedAttempt::Wrong { fails: vec![1, 2] },
-            SimulatedAdvice::None => {
-                let passes = self.draw(case, &format!("attempt {attempt}")) < self.rates.of(attempt);
-                if passes { SimulatedAttempt::Right } else { self.wrong(case, attempt) }
-            }
+    /// The tests that the agent's change fails at this attempt of this case, by their numbers from 1; none: it is the change
+    /// that is wanted.
+    pub(in crate::cli) fn attempt(&self, case: &str, attempt: u32, advice: SimulatedAdvice) -> Vec<u32> {
+        let passes = match advice {
+            SimulatedAdvice::None if self.is_stubborn(case) => return vec![1, 2],
+            SimulatedAdvice::None => self.draw(case, &format!("attempt {attempt}")) < self.rates.of(attempt),
             SimulatedAdvice::Given => {
-                let passes = self.draw(case, &format!("advised attempt {attempt}")) < self.guided / 100.0;
-                if passes { SimulatedAttempt::Right } else { self.wrong(case, attempt) }
+                self.draw(case, &format!("advised attempt {attempt}")) < self.guided / 100.0
             }
-        }
+        };
+        if passes { Vec::new() } else { self.wrong(case, attempt) }
     }
 
     fn is_stubborn(&self, case: &str) -> bool {
@@ -118,7 +99,7 @@ impl Simulation {
     }
 
     /// Two attempts running never fail in the same tests: that would be a stubborn case.
-    fn wrong(&self, case: &str, attempt: u32) -> SimulatedAttempt {
+    fn wrong(&self, case: &str, attempt: u32) -> Vec<u32> {
         let own = attempt % TESTS + 1;
         let before = (attempt + TESTS - 1) % TESTS + 1;
         let others = (1..=TESTS).filter(|test| *test != own && *test != before);
@@ -127,7 +108,7 @@ impl Simulation {
             others.filter(|test| self.draw(case, &format!("test {test} of {attempt}")) < share).collect();
         fails.push(own);
         fails.sort_unstable();
-        SimulatedAttempt::Wrong { fails }
+        fails
     }
 
     /// What the attempt costs, in dollars: around a third of what three cost by the published account.
@@ -165,8 +146,7 @@ mod tests {
         for (attempt, rate) in [(1, 0.35), (2, 0.72), (3, 0.45), (4, 0.45)] {
             let passes = (0..10_000)
                 .filter(|case| {
-                    simulation.attempt(&format!("case {case}"), attempt, SimulatedAdvice::None)
-                        == SimulatedAttempt::Right
+                    simulation.attempt(&format!("case {case}"), attempt, SimulatedAdvice::None).is_empty()
                 })
                 .count();
             assert!((passes as f64 / 10_000.0 - rate).abs() < 0.015, "attempt {attempt}: {passes}");
@@ -185,7 +165,7 @@ mod tests {
             }
             let stubborn = simulation(100.0);
             let deeds = [1, 2, 3].map(|attempt| stubborn.attempt(&case, attempt, SimulatedAdvice::None));
-            assert!(deeds.iter().all(|deed| *deed == deeds[0] && *deed != SimulatedAttempt::Right));
+            assert!(deeds.iter().all(|fails| *fails == deeds[0] && !fails.is_empty()));
         }
     }
 }

@@ -9,8 +9,10 @@ use journeyman_order::{RepositorySettings, byte_order_mark};
 
 const MOST_COMMAND: usize = 4_096;
 const MOST_VARIABLES: usize = 100;
+const COMMAND: &str = "a shell command of 1 to 4096 characters";
 
-/// Why a repository's settings cannot be used: everything that is wrong, written to be shown on the issue.
+/// Why a repository's settings cannot be used: the first fault of its YAML, or every rule that it
+/// breaks, written to be shown on the issue.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`.github/journeyman.yml`: {}", yaml::in_one_line(.0))]
 pub struct RepositorySettingsError(Vec<String>);
@@ -18,7 +20,7 @@ pub struct RepositorySettingsError(Vec<String>);
 /// Reads a repository's settings. An empty file says nothing, which is fine.
 ///
 /// # Errors
-/// Everything that is wrong, with its key and line.
+/// The first fault of its YAML with its line, or every rule that it breaks with its key.
 pub fn repository_settings(yaml: &[u8]) -> Result<RepositorySettings, RepositorySettingsError> {
     let unreadable = |problem: String| Err(RepositorySettingsError(vec![problem]));
     if yaml.len() > LARGEST_SETTINGS {
@@ -40,8 +42,10 @@ pub fn repository_settings(yaml: &[u8]) -> Result<RepositorySettings, Repository
     if problems.is_empty() { Ok(settings) } else { Err(RepositorySettingsError(problems)) }
 }
 
-fn wrong(problems: &mut Vec<String>, key: impl std::fmt::Display, expected: &str) {
-    problems.push(format!("`{key}` has to be {expected}"));
+fn hold(problems: &mut Vec<String>, key: impl std::fmt::Display, fits: bool, expected: &str) {
+    if !fits {
+        problems.push(format!("`{key}` has to be {expected}"));
+    }
 }
 
 /// Whether a text says something, in so many characters at most.
@@ -49,90 +53,74 @@ fn short(text: &str, most: usize) -> bool {
     !text.trim().is_empty() && text.chars().count() <= most && !text.contains('\0')
 }
 
+fn is_command(command: Option<&String>) -> bool {
+    command.is_none_or(|command| short(command, MOST_COMMAND))
+}
+
+fn are_few<T>(list: Option<&Vec<T>>, most: usize, fits: impl Fn(&T) -> bool) -> bool {
+    list.is_none_or(|list| list.len() <= most && list.iter().all(fits))
+}
+
 fn hold_to_rules(settings: &RepositorySettings, problems: &mut Vec<String>) {
-    if settings.label.as_ref().is_some_and(|label| !short(label, 50)) {
-        wrong(problems, "label", "a label's name of 1 to 50 characters");
-    }
-    if settings.pipeline.as_ref().is_some_and(|name| !is_pipeline(name)) {
-        wrong(problems, "pipeline", "a pipeline's name, or its file, .github/journeyman/pipelines/NAME.yaml");
-    }
-    for (key, command) in [("setup", &settings.setup), ("test", &settings.test)] {
-        if command.as_ref().is_some_and(|command| !short(command, MOST_COMMAND)) {
-            wrong(problems, key, "a shell command of 1 to 4096 characters");
-        }
-    }
+    let fits = settings.label.as_ref().is_none_or(|label| short(label, 50));
+    hold(problems, "label", fits, "a label's name of 1 to 50 characters");
+    let fits = settings.pipeline.as_ref().is_none_or(|name| is_pipeline(name));
+    hold(
+        problems,
+        "pipeline",
+        fits,
+        "a pipeline's name, or its file, .github/journeyman/pipelines/NAME.yaml",
+    );
+    hold(problems, "setup", is_command(settings.setup.as_ref()), COMMAND);
+    hold(problems, "test", is_command(settings.test.as_ref()), COMMAND);
     hold_environment_to_rules(settings, problems);
     hold_folders_to_rules(settings, problems);
-    if settings.report.as_ref().is_some_and(|path| !is_inside(path)) {
-        wrong(problems, "report", "a path inside the repository, such as target/report.xml");
-    }
-    if settings
-        .network
-        .as_ref()
-        .is_some_and(|names| names.len() > 50 || !names.iter().all(|name| short(name, 253)))
-    {
-        wrong(problems, "network", "a list of at most 50 names of hosts, such as api.example.org");
-    }
-    if let Some(globs) = &settings.protected {
-        let fits = |glob: &String| short(glob, 500) && globset::Glob::new(glob).is_ok();
-        if globs.len() > MOST_LISTED || !globs.iter().all(fits) {
-            wrong(problems, "protected", "a list of at most 200 globs, such as \"docs/**\"");
-        }
-    }
-    if settings
-        .allowed_secrets
-        .as_ref()
-        .is_some_and(|list| list.len() > 200 || !list.iter().all(|one| short(one, 200)))
-    {
-        wrong(problems, "allowed_secrets", "a list of at most 200 fingerprints, as a finding tells them");
-    }
-    if !settings.agents.iter().all(|(role, agent)| is_plain_name(role) && is_plain_name(agent)) {
-        wrong(problems, "agents", "roles and names of agents, such as developer: claude");
-    }
-    if let Some(budget) = settings.budget {
-        if budget.usd.is_some_and(|usd| !(usd > 0.0 && usd.is_finite())) {
-            wrong(problems, "budget.usd", "a number over 0");
-        }
-        if budget.minutes == Some(0) {
-            wrong(problems, "budget.minutes", "a whole number over 0");
-        }
-        if budget.runs == Some(0) {
-            wrong(problems, "budget.runs", "a whole number over 0");
-        }
-    }
+    let fits = settings.report.as_ref().is_none_or(|path| is_inside(path));
+    hold(problems, "report", fits, "a path inside the repository, such as target/report.xml");
+    let fits = are_few(settings.network.as_ref(), 50, |name| short(name, 253));
+    hold(problems, "network", fits, "a list of at most 50 names of hosts, such as api.example.org");
+    let is_glob = |glob: &String| short(glob, 500) && globset::Glob::new(glob).is_ok();
+    let fits = are_few(settings.protected.as_ref(), MOST_LISTED, is_glob);
+    hold(problems, "protected", fits, "a list of at most 200 globs, such as \"docs/**\"");
+    let fits = are_few(settings.allowed_secrets.as_ref(), 200, |one| short(one, 200));
+    hold(problems, "allowed_secrets", fits, "a list of at most 200 fingerprints, as a finding tells them");
+    let fits = settings.agents.iter().all(|(role, agent)| is_plain_name(role) && is_plain_name(agent));
+    hold(problems, "agents", fits, "roles and names of agents, such as developer: claude");
+    let budget = settings.budget.unwrap_or_default();
+    let fits = budget.usd.is_none_or(|usd| usd > 0.0 && usd.is_finite());
+    hold(problems, "budget.usd", fits, "a number over 0");
+    hold(problems, "budget.minutes", budget.minutes != Some(0), "a whole number over 0");
+    hold(problems, "budget.runs", budget.runs != Some(0), "a whole number over 0");
 }
 
 /// Folders that are tested each by itself.
 fn hold_folders_to_rules(settings: &RepositorySettings, problems: &mut Vec<String>) {
     let folders = &settings.tests;
     for (key, is_said) in [("test", settings.test.is_some()), ("report", settings.report.is_some())] {
-        if is_said && !folders.is_empty() {
-            wrong(problems, key, "left out where `tests` names folders");
-        }
+        let fits = !is_said || folders.is_empty();
+        hold(problems, key, fits, "left out where `tests` names folders");
     }
     let mut paths: Vec<_> = folders.iter().map(|folder| plain_folder(&folder.path)).collect();
     paths.sort_unstable();
     let are_twice = paths.windows(2).any(|pair| pair.first() == pair.last());
-    if folders.len() > MOST_NAMED || are_twice {
-        wrong(problems, "tests", "a list of at most 30 folders, each of them once, such as - path: backend");
-    }
+    hold(
+        problems,
+        "tests",
+        folders.len() <= MOST_NAMED && !are_twice,
+        "a list of at most 30 folders, each of them once, such as - path: backend",
+    );
     for (nth, folder) in folders.iter().enumerate() {
         let key = |name: &str| format!("tests[{nth}].{name}");
-        if folder.path != "." && (!is_inside(&folder.path) || plain_folder(&folder.path).is_none()) {
-            wrong(
-                problems,
-                key("path"),
-                "a folder from the root, such as services/api; letters, digits and . _ - @ + / only",
-            );
-        }
-        for (name, command) in [("test", &folder.test), ("setup", &folder.setup)] {
-            if command.as_ref().is_some_and(|command| !short(command, MOST_COMMAND)) {
-                wrong(problems, key(name), "a shell command of 1 to 4096 characters");
-            }
-        }
-        if folder.also.len() > MOST_LISTED || !folder.also.iter().all(|path| is_inside(path)) {
-            wrong(problems, key("also"), "a list of files and folders from the root, such as shared/");
-        }
+        hold(
+            problems,
+            key("path"),
+            folder.path == "." || (is_inside(&folder.path) && plain_folder(&folder.path).is_some()),
+            "a folder from the root, such as services/api; letters, digits and . _ - @ + / only",
+        );
+        hold(problems, key("test"), is_command(folder.test.as_ref()), COMMAND);
+        hold(problems, key("setup"), is_command(folder.setup.as_ref()), COMMAND);
+        let fits = are_few(Some(&folder.also), MOST_LISTED, |path| is_inside(path));
+        hold(problems, key("also"), fits, "a list of files and folders from the root, such as shared/");
     }
 }
 
@@ -144,12 +132,8 @@ const IMAGE: &str =
 
 /// Image, services and variables.
 fn hold_environment_to_rules(settings: &RepositorySettings, problems: &mut Vec<String>) {
-    if settings.image.as_ref().is_some_and(|image| !is_image(image)) {
-        wrong(problems, "image", IMAGE);
-    }
-    if !are_variables(&settings.env) {
-        wrong(problems, "env", VARIABLES);
-    }
+    hold(problems, "image", settings.image.as_ref().is_none_or(|image| is_image(image)), IMAGE);
+    hold(problems, "env", are_variables(&settings.env), VARIABLES);
     let is_label = |name: &str| {
         let is_of_label = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
         (1..=63).contains(&name.len())
@@ -157,31 +141,21 @@ fn hold_environment_to_rules(settings: &RepositorySettings, problems: &mut Vec<S
             && !name.starts_with('-')
             && !name.ends_with('-')
     };
-    if settings.services.len() > MOST_SERVICES
-        || !settings.services.keys().all(|name| is_label(name) && name != "localhost")
-    {
-        wrong(
-            problems,
-            "services",
-            "at most 10 services by their names of lower case letters, digits and hyphens, such as db: { image: postgres:16 }",
-        );
-    }
+    hold(
+        problems,
+        "services",
+        settings.services.len() <= MOST_SERVICES
+            && settings.services.keys().all(|name| is_label(name) && name != "localhost"),
+        "at most 10 services by their names of lower case letters, digits and hyphens, such as db: { image: postgres:16 }",
+    );
     for (name, service) in &settings.services {
-        if !is_image(&service.image) {
-            wrong(problems, format!("services.{name}.image"), IMAGE);
-        }
-        if !are_variables(&service.env) {
-            wrong(problems, format!("services.{name}.env"), VARIABLES);
-        }
-        let is_command =
+        let key = |of: &str| format!("services.{name}.{of}");
+        hold(problems, key("image"), is_image(&service.image), IMAGE);
+        hold(problems, key("env"), are_variables(&service.env), VARIABLES);
+        let is_fit =
             |ready: &String| !ready.trim().is_empty() && ready.len() <= MOST_COMMAND && !ready.contains('\0');
-        if service.ready.as_ref().is_some_and(|ready| !is_command(ready)) {
-            wrong(
-                problems,
-                format!("services.{name}.ready"),
-                "a shell command of 1 to 4096 characters, such as pg_isready",
-            );
-        }
+        let fits = service.ready.as_ref().is_none_or(is_fit);
+        hold(problems, key("ready"), fits, "a shell command of 1 to 4096 characters, such as pg_isready");
     }
 }
 

@@ -99,11 +99,7 @@ pub(crate) fn keep_variable(settings: &Path, name: &str, secret: &SecretString) 
     let server = section(&mut document, "server")?;
     let named = server.get("environment_file").and_then(Item::as_str).map(str::to_owned);
     let file = beside(settings, named.as_deref().unwrap_or(VARIABLES));
-    let before = match std::fs::read_to_string(&file) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(error).with_context(|| format!("cannot read {}", file.display())),
-    };
+    let before = text_of(&file)?;
     let is_other = |line: &&str| line.split_once('=').is_none_or(|(known, _)| known.trim() != name);
     let mut lines: Vec<String> = before.lines().filter(is_other).map(str::to_owned).collect();
     lines.push(format!("{name}={}\n", secret.expose_secret()));
@@ -122,12 +118,16 @@ pub(crate) fn random_hex() -> anyhow::Result<String> {
     Ok(hex::encode(bytes))
 }
 
+/// Nothing where no file is.
+fn text_of(file: &Path) -> anyhow::Result<String> {
+    match std::fs::read_to_string(file) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
+        read => read.with_context(|| format!("cannot read {}", file.display())),
+    }
+}
+
 fn read(settings: &Path) -> anyhow::Result<DocumentMut> {
-    let text = match std::fs::read_to_string(settings) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(error).with_context(|| format!("cannot read {}", settings.display())),
-    };
+    let text = text_of(settings)?;
     // The parser's own words would show the line, and with it perhaps a secret.
     text.parse().map_err(|_| anyhow::anyhow!("{} is no TOML: fix it, or move it away", settings.display()))
 }

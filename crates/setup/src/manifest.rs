@@ -13,15 +13,10 @@ const HOMEPAGE: &str = "https://github.com/";
 /// `back` is where GitHub sends the person to.
 pub(crate) fn manifest(answers: &AppAnswers, back: &Url) -> Value {
     let shipped = AppManifest::shipped();
-    let hook = answers
-        .public_url
-        .as_ref()
-        .map_or_else(|| NOWHERE.to_owned(), |url| format!("{}/webhook", url.as_str().trim_end_matches('/')));
+    let public = answers.public_url.as_ref().map(|url| url.as_str().trim_end_matches('/'));
+    let hook = public.map_or_else(|| NOWHERE.to_owned(), |url| format!("{url}/webhook"));
     // Where people come back to who sign in to the dashboard.
-    let sign_in = answers
-        .public_url
-        .as_ref()
-        .map(|url| format!("{}/sign-in/github/back", url.as_str().trim_end_matches('/')));
+    let sign_in = public.map(|url| format!("{url}/sign-in/github/back"));
     json!({
         "name": answers.name,
         "url": answers.public_url.as_ref().map_or(HOMEPAGE, Url::as_str),

@@ -2,6 +2,7 @@
 //!
 //! May know: these variables. Must never know: what is sent.
 
+use percent_encoding::percent_decode_str;
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
@@ -49,17 +50,12 @@ fn headers(variables: &EnvironmentVariables) -> Result<Vec<(String, SecretString
     let pairs = parts.map(|part| {
         let (name, value) = part.split_once('=')?;
         let name = name.trim();
-        (!name.is_empty()).then(|| (name.to_owned(), SecretString::from(decoded(value.trim()))))
+        // OpenTelemetry writes values as in a URL, where `%20` is a blank.
+        let value = percent_decode_str(value.trim()).decode_utf8_lossy().into_owned();
+        (!name.is_empty()).then(|| (name.to_owned(), SecretString::from(value)))
     });
     let pairs = pairs.collect::<Option<Vec<_>>>();
     pairs.ok_or_else(|| wrong(name, "NAME=VALUE, several with a comma between"))
-}
-
-/// OpenTelemetry writes values as in a URL, where `%20` is a blank.
-fn decoded(value: &str) -> String {
-    url::form_urlencoded::parse(format!("v={}", value.replace('+', "%2B").replace('&', "%26")).as_bytes())
-        .next()
-        .map_or_else(String::new, |(_, value)| value.into_owned())
 }
 
 fn wrong(name: &str, expected: &str) -> SettingsError {

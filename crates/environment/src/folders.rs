@@ -15,6 +15,7 @@ use crate::environment_plan::{
 use crate::files::RepositoryFiles;
 use crate::planning::plan_one;
 use crate::projects;
+use crate::reach::joined;
 use crate::required_tool::HostTools;
 
 /// Where people put settings that are not read there.
@@ -71,7 +72,7 @@ fn planned(folder: &TestedFolder, files: &RepositoryFiles<'_>, tools: &HostTools
         setup: folder.setup.clone(),
         ..RepositorySettings::default()
     };
-    let read = |name: &str| files.text(&inside(&path, name)).map(String::into_bytes);
+    let read = |name: &str| files.text(&joined(&path, name)).map(String::into_bytes);
     let mut plan = plan_one(&own, &files.within(&path, &read), tools);
     if plan.test.is_none() {
         plan.notes.insert(0, "no tests were found: name them as its `test`".to_owned());
@@ -100,7 +101,7 @@ impl EnvironmentPlan {
             };
             let because = |because: &str| match because.starts_with(".github/") {
                 true => because.to_owned(),
-                false => inside(&path, because),
+                false => joined(&path, because),
             };
             let test = |test: &PlannedTest| PlannedTest {
                 command: command(&test.command),
@@ -122,7 +123,7 @@ impl EnvironmentPlan {
                 }
             }
             for (name, value) in &own.variables {
-                let value = value.replace("{tree}", inside("{tree}", &path).trim_end_matches('/'));
+                let value = value.replace("{tree}", joined("{tree}", &path).trim_end_matches('/'));
                 whole.variables.entry(name.clone()).or_insert(value);
             }
             for tool in own.required_tools {
@@ -130,11 +131,11 @@ impl EnvironmentPlan {
                     whole.required_tools.push(tool);
                 }
             }
-            whole.setup_scripts.extend(own.setup_scripts.iter().map(|at| inside(&path, at)));
-            whole.decisive_files.extend(own.decisive_files.iter().map(|at| inside(&path, at)));
+            whole.setup_scripts.extend(own.setup_scripts.iter().map(|at| joined(&path, at)));
+            whole.decisive_files.extend(own.decisive_files.iter().map(|at| joined(&path, at)));
             patterns.extend(own.dependency_folders.patterns().iter().map(|pattern| {
                 match pattern.strip_prefix('/') {
-                    Some(at_root) => format!("/{}", inside(&path, at_root)),
+                    Some(at_root) => format!("/{}", joined(&path, at_root)),
                     None => pattern.clone(),
                 }
             }));
@@ -244,7 +245,7 @@ impl EnvironmentPlan {
 /// The tests of several folders as one command; each stays told from the others.
 fn one_test(folders: &[PlannedFolder]) -> Option<PlannedTest> {
     let tests: Vec<&PlannedTest> = folders.iter().filter_map(|folder| folder.test.as_ref()).collect();
-    let joined = |commands: &[&str]| match commands {
+    let one = |commands: &[&str]| match commands {
         [one] => (*one).to_owned(),
         several => several
             .iter()
@@ -259,9 +260,9 @@ fn one_test(folders: &[PlannedFolder]) -> Option<PlannedTest> {
         tests.iter().map(|test| test.tests_alone.as_deref().unwrap_or(&test.command)).collect();
     because.dedup();
     (!tests.is_empty()).then(|| PlannedTest {
-        command: joined(&whole),
+        command: one(&whole),
         because: because.join(", "),
-        tests_alone: (alone != whole).then(|| joined(&alone)),
+        tests_alone: (alone != whole).then(|| one(&alone)),
     })
 }
 
@@ -289,12 +290,4 @@ fn exports(plan: &EnvironmentPlan) -> String {
     }
     text.push_str(&format!("export PATH=\"{}:$PATH\" && ", folders.join(":")));
     text
-}
-
-/// A path below a folder; the folder may be the root.
-fn inside(folder: &str, path: &str) -> String {
-    match folder.is_empty() {
-        true => path.to_owned(),
-        false => format!("{folder}/{path}"),
-    }
 }

@@ -62,7 +62,7 @@ fn below<'p>(folder: &str, path: &'p str) -> Option<&'p str> {
     }
 }
 
-/// A path in a folder.
+/// A path in a folder, which may be the root.
 pub(crate) fn joined(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }

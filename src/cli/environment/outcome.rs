@@ -49,20 +49,17 @@ impl EnvironmentOutcome {
         };
         let none_ran =
             survey.reading.counts.map_or(!survey.reading.unloaded.is_empty(), |counts| counts.ran() == 0);
+        let ran_none = format!("`{}` ended with {} and ran no test", test.command, baseline.run.exit);
         match verdict {
             TestVerdict::Passed => Self::Passed,
-            TestVerdict::NoTests => {
-                let what = format!("`{}` ended with {} and ran no test", test.command, baseline.run.exit);
-                Self::NoTests(problem(what, None, NO_TESTS))
-            }
+            TestVerdict::NoTests => Self::NoTests(problem(ran_none, None, NO_TESTS)),
             TestVerdict::Failed
             | TestVerdict::Weakened
             | TestVerdict::Unmended
             | TestVerdict::SetupFailed
                 if none_ran =>
             {
-                let what = format!("`{}` ended with {} and ran no test", test.command, baseline.run.exit);
-                Self::CannotRun(problem(what, telling_line(&survey.tail), &survey.remedy))
+                Self::CannotRun(problem(ran_none, telling_line(&survey.tail), &survey.remedy))
             }
             TestVerdict::Failed
             | TestVerdict::Weakened

@@ -128,6 +128,8 @@ pub(super) fn tests(
     let mut text = "\nTests\n".to_owned();
     let seconds = survey.report.baseline.as_ref().map(|baseline| took(baseline.run.duration_seconds));
     let seconds = seconds.map(|seconds| format!(" in {seconds}")).unwrap_or_default();
+    let exit = survey.report.baseline.as_ref().map(|baseline| baseline.run.exit.to_string());
+    let exit = exit.unwrap_or_default();
     let counts = survey.reading.counts;
     match outcome {
         EnvironmentOutcome::Passed => {
@@ -140,11 +142,10 @@ pub(super) fn tests(
         EnvironmentOutcome::Failed => {
             match counts {
                 Some(counts) if counts.failed == 0 => {
-                    let exit = survey.report.baseline.as_ref().map(|baseline| baseline.run.exit.to_string());
-                    let (exit, passed) = (exit.unwrap_or_default(), counts.passed);
                     let _ = writeln!(
                         text,
-                        "  ✘ the command ends with {exit}{seconds}, though no test fails: {passed} passed{}",
+                        "  ✘ the command ends with {exit}{seconds}, though no test fails: {} passed{}",
+                        counts.passed,
                         skipped(counts.skipped)
                     );
                 }
@@ -154,8 +155,6 @@ pub(super) fn tests(
                     let _ = writeln!(text, "  ✘ {failed} of {all} fail{seconds}{skipped}");
                 }
                 None => {
-                    let exit = survey.report.baseline.as_ref().map(|baseline| baseline.run.exit.to_string());
-                    let exit = exit.unwrap_or_default();
                     let _ = writeln!(text, "  ✘ they end with {exit}{seconds}; how many ran is not told");
                 }
             }
@@ -197,21 +196,17 @@ pub(super) fn tests(
         EnvironmentOutcome::SetupFailed(problem)
         | EnvironmentOutcome::CannotRun(problem)
         | EnvironmentOutcome::NoTests(problem) => {
-            let what = match outcome {
-                EnvironmentOutcome::SetupFailed(_) => "not run, since the setup failed".to_owned(),
-                EnvironmentOutcome::Passed
-                | EnvironmentOutcome::Failed
-                | EnvironmentOutcome::CannotRun(_)
-                | EnvironmentOutcome::NoTests(_) => line(&problem.what, SENTENCE),
+            let has_failed = matches!(outcome, EnvironmentOutcome::SetupFailed(_));
+            let what = match has_failed {
+                true => "not run, since the setup failed".to_owned(),
+                false => line(&problem.what, SENTENCE),
             };
             let _ = writeln!(text, "  ✘ {what}");
             if let Some(told) = &problem.line {
                 let _ = writeln!(text, "    │ {}", line(told, SENTENCE));
             }
             let _ = writeln!(text, "  → {}", line(&problem.remedy, SENTENCE));
-            if let EnvironmentOutcome::SetupFailed(_) = outcome
-                && let Some(test) = &plan.test
-            {
+            if let Some(test) = plan.test.as_ref().filter(|_| has_failed) {
                 let command = first_line(&test.command, LONGEST_NAME);
                 let _ = writeln!(text, "  Once it succeeds, `{command}` runs the tests.");
             }

@@ -1,6 +1,6 @@
 //! From a TOML file, the environment and a repository's YAML to validated settings.
 //!
-//! May know: `order`'s settings types, pipelines and roles, files, key and variable names.
+//! May know: `order`'s settings types, pipelines and roles, names of images, files, key and variable names.
 //! Must never know: the adapters that use the settings.
 //!
 //! An error names the key, where it stands, and what is expected there. It never repeats a value, because the

@@ -2,6 +2,7 @@
 //! never worse than a clear sentence to that person.
 
 use super::repository_templates::{is_pipeline, is_plain_name};
+use journeyman_image::ImageReference;
 use journeyman_order::bounds::{LARGEST_SETTINGS, MOST_LISTED, MOST_NAMED};
 use journeyman_order::settings::plain_folder;
 use journeyman_order::yaml;
@@ -172,51 +173,9 @@ fn are_variables(all: &std::collections::BTreeMap<String, String>) -> bool {
     all.len() <= MOST_VARIABLES && all.iter().all(fits)
 }
 
-/// The grammar of image references: `[host[:port]/]path[:tag][@sha256:digest]`.
+/// By the grammar of whoever pulls it.
 fn is_image(image: &str) -> bool {
-    let (name, digest) = match image.split_once('@') {
-        Some((name, digest)) => (name, Some(digest)),
-        None => (image, None),
-    };
-    let is_hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
-    let is_digest = |digest: &str| {
-        digest.strip_prefix("sha256:").is_some_and(|hex| hex.len() == 64 && hex.bytes().all(is_hex))
-    };
-    // A colon after the last slash begins a tag, one before it a port.
-    let after_slash = name.rfind('/').map_or(0, |at| at + 1);
-    let (path, tag) = match name.get(after_slash..).and_then(|last| last.find(':')) {
-        Some(at) => (name.get(..after_slash + at), name.get(after_slash + at + 1..)),
-        None => (Some(name), None),
-    };
-    let is_tag = |tag: &str| {
-        (1..=128).contains(&tag.len())
-            && tag.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.-".contains(&b))
-            && !tag.starts_with(['.', '-'])
-    };
-    let is_host = |part: &str| part.contains(['.', ':']) || part == "localhost";
-    let is_part = |part: &str| {
-        let is_of_part = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._-".contains(&b);
-        let is_edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
-        part.bytes().all(is_of_part) && is_edge(part.chars().next()) && is_edge(part.chars().next_back())
-    };
-    let is_authority = |part: &str| {
-        let (host, port) = part.split_once(':').map_or((part, None), |(host, port)| (host, Some(port)));
-        let is_of_host = |b: u8| b.is_ascii_alphanumeric() || b".-".contains(&b);
-        let is_edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
-        is_edge(host.chars().next())
-            && is_edge(host.chars().next_back())
-            && host.bytes().all(is_of_host)
-            && port.is_none_or(|port| port.parse::<u16>().is_ok())
-    };
-    let Some(path) = path.filter(|path| (1..=255).contains(&path.len())) else { return false };
-    let parts: Vec<&str> = path.split('/').collect();
-    let names = match parts.as_slice() {
-        [first, rest @ ..] if is_host(first) && !rest.is_empty() => is_authority(first).then_some(rest),
-        all => Some(all),
-    };
-    names.is_some_and(|names| names.iter().all(|part| is_part(part)))
-        && tag.is_none_or(is_tag)
-        && digest.is_none_or(is_digest)
+    image.parse::<ImageReference>().is_ok()
 }
 
 fn is_inside(path: &str) -> bool {

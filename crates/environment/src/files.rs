@@ -21,9 +21,9 @@ pub struct RepositoryFiles<'a> {
     /// Whether all files of the commit are named, and not only what is in its root.
     is_whole: bool,
     /// Submodules whose files are not there, each with the reason.
-    missing_submodules: Vec<String>,
+    pub(crate) missing_submodules: Vec<String>,
     /// Files of Git LFS that hold a pointer and not their content, each with the reason.
-    missing_large_files: Vec<String>,
+    pub(crate) missing_large_files: Vec<String>,
     read: &'a dyn Fn(&str) -> Option<Vec<u8>>,
 }
 
@@ -57,13 +57,12 @@ impl<'a> RepositoryFiles<'a> {
         };
         let names: BTreeSet<&'n str> = self.names.iter().filter_map(below).collect();
         let root = names.iter().filter_map(|path| path.split('/').next()).collect();
-        let (missing_submodules, missing_large_files) = (Vec::new(), Vec::new());
         RepositoryFiles {
             names,
             root,
             is_whole: self.is_whole,
-            missing_submodules,
-            missing_large_files,
+            missing_submodules: Vec::new(),
+            missing_large_files: Vec::new(),
             read,
         }
     }
@@ -80,14 +79,6 @@ impl<'a> RepositoryFiles<'a> {
         Self { missing_large_files, ..self }
     }
 
-    pub(crate) fn missing_large_files(&self) -> &[String] {
-        &self.missing_large_files
-    }
-
-    pub(crate) fn missing_submodules(&self) -> &[String] {
-        &self.missing_submodules
-    }
-
     /// Whether a file or folder is there; below the root only where it can be told without looking into folders.
     pub(crate) fn has(&self, path: &str) -> bool {
         if !path.contains('/') {
@@ -102,18 +93,9 @@ impl<'a> RepositoryFiles<'a> {
     /// The files below a folder; none where only the root is known.
     pub(crate) fn below(&self, folder: &str) -> impl Iterator<Item = &'a str> {
         let start = format!("{folder}/");
-        let all: Vec<&'a str> = match self.is_whole {
-            true => {
-                let from = (Bound::Included(start.as_str()), Bound::Unbounded);
-                self.names
-                    .range::<str, _>(from)
-                    .copied()
-                    .take_while(|path| path.starts_with(&start))
-                    .collect()
-            }
-            false => Vec::new(),
-        };
-        all.into_iter()
+        let from = (Bound::Included(start.as_str()), Bound::Unbounded);
+        let all = self.names.range::<str, _>(from).copied().take_while(|path| path.starts_with(&start));
+        all.collect::<Vec<_>>().into_iter()
     }
 
     /// Every path that is known.

@@ -63,8 +63,12 @@ pub(crate) fn plan_one(
         notes.push(format!("{file}: of its commands those beyond the first {MOST_COMMANDS} are left out"));
     }
     plan.notes.splice(0..0, notes);
-    plan.notes.extend(submodules(files));
-    plan.notes.extend(large_files(files));
+    // What a checkout of ours lacks.
+    let submodules = ".gitmodules: submodules that are not checked out and are empty";
+    let pointers = ".gitattributes: files of Git LFS that are not here, and are pointers to their content";
+    for (what, missing) in [(submodules, &files.missing_submodules), (pointers, &files.missing_large_files)] {
+        plan.notes.extend((!missing.is_empty()).then(|| format!("{what}: {}", missing.join("; "))));
+    }
     if let Some(command) = present(settings.test.as_deref()) {
         plan.test = Some(PlannedTest::new(command, ".github/journeyman.yml"));
     }
@@ -233,25 +237,6 @@ fn tokens(files: &RepositoryFiles<'_>) -> Vec<(&'static str, String)> {
     }
     found.dedup_by(|one, other| one.1 == other.1);
     found
-}
-
-/// What a checkout of ours lacks.
-fn submodules(files: &RepositoryFiles<'_>) -> Option<String> {
-    let missing = files.missing_submodules();
-    (!missing.is_empty()).then(|| {
-        format!(".gitmodules: submodules that are not checked out and are empty: {}", missing.join("; "))
-    })
-}
-
-/// The same, of files that git keeps elsewhere.
-fn large_files(files: &RepositoryFiles<'_>) -> Option<String> {
-    let missing = files.missing_large_files();
-    (!missing.is_empty()).then(|| {
-        format!(
-            ".gitattributes: files of Git LFS that are not here, and are pointers to their content: {}",
-            missing.join("; ")
-        )
-    })
 }
 
 fn services(settings: &RepositorySettings) -> Vec<PlannedService> {

@@ -68,17 +68,13 @@ impl std::fmt::Display for RequiredTool {
         let Self { tool, version, file, present, fit } = self;
         let wanted = version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
         let present = present.as_deref().unwrap_or("a version that is not known");
-        match fit {
-            ToolFit::Fits => write!(f, "{tool}{wanted} ({file}): {present} is there"),
-            ToolFit::OtherVersion => {
-                write!(f, "{tool}{wanted} ({file}): {present} is there, which is another version")
-            }
-            ToolFit::Missing => {
-                write!(f, "{tool}{wanted} ({file}): it is missing on this machine; install it")
-            }
-            ToolFit::Unknown => write!(f, "{tool}{wanted} ({file}): {present} is there"),
-            ToolFit::Installed => write!(f, "{tool}{wanted} ({file}): the setup installs it"),
-        }
+        let (what, told) = match fit {
+            ToolFit::Fits | ToolFit::Unknown => (present, " is there"),
+            ToolFit::OtherVersion => (present, " is there, which is another version"),
+            ToolFit::Missing => ("it", " is missing on this machine; install it"),
+            ToolFit::Installed => ("the setup", " installs it"),
+        };
+        write!(f, "{tool}{wanted} ({file}): {what}{told}")
     }
 }
 

@@ -192,25 +192,19 @@ impl ReplayCase {
             Ok(())
         };
         match self.variant {
-            ReplayVariant::Right => {
-                for path in code.into_iter().chain(test_files) {
-                    upsert(path, bytes(after, path))?;
-                }
-            }
-            ReplayVariant::CodeAlone => {
-                for path in code {
+            ReplayVariant::Right | ReplayVariant::CodeAlone => {
+                let tests = test_files.iter().filter(|_| self.variant == ReplayVariant::Right);
+                for path in code.into_iter().chain(tests) {
                     upsert(path, bytes(after, path))?;
                 }
             }
             ReplayVariant::WrongCode | ReplayVariant::Weakened => {
                 for path in test_files {
-                    let now = match self.variant {
-                        ReplayVariant::Weakened => text(after, path).map(|now| {
+                    let now = match self.variant == ReplayVariant::Weakened {
+                        true => text(after, path).map(|now| {
                             weakened(path, &text(before, path).unwrap_or_default(), &now).into_bytes()
                         }),
-                        ReplayVariant::Right | ReplayVariant::CodeAlone | ReplayVariant::WrongCode => {
-                            bytes(after, path)
-                        }
+                        false => bytes(after, path),
                     };
                     upsert(path, now)?;
                 }

@@ -82,7 +82,9 @@ fn write(out: &mut String, report: &EvalReport) -> std::fmt::Result {
     let failures: Vec<String> =
         report.failures.iter().map(|(kind, count)| format!("{} {count}", kind.replace('_', " "))).collect();
     writeln!(out, "failed attempts        {}", or_none(&failures.join(", ")))?;
-    added(out, report)?;
+    for (name, said) in added_lines(report) {
+        writeln!(out, "{name:22} {said}")?;
+    }
     for trouble in &report.troubles {
         writeln!(out, "could not be run       {}", line(trouble, 200))?;
     }
@@ -216,13 +218,6 @@ fn attempts(out: &mut String, lines: &[AttemptLine]) -> std::fmt::Result {
 /// The attempt's name in a table.
 pub(super) fn attempt_name(line: &AttemptLine) -> String {
     if line.guided { format!("{} after guidance", line.attempt) } else { line.attempt.to_string() }
-}
-
-fn added(out: &mut String, report: &EvalReport) -> std::fmt::Result {
-    for (name, said) in added_lines(report) {
-        writeln!(out, "{name:22} {said}")?;
-    }
-    Ok(())
 }
 
 /// What more than plain rounds added, each in a line.

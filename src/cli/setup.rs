@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 
 use super::{SETTINGS, UsageError, log, serve, user_folder, user_settings_file};
 use crate::app::{DoctorScope, examine};
@@ -43,14 +44,13 @@ pub(super) struct SetupArguments {
     non_interactive: bool,
     /// Make a service of systemd at the end: of the `system`, whose unit is written beside the settings, with the commands
     /// that install it; or of this `user`, installed and started.
-    #[arg(long, value_name = "WHOSE")]
-    service: Option<WhoseService>,
+    #[arg(long, value_name = "WHOSE", value_parser = PossibleValuesParser::new(["system", "user"]).map(scope))]
+    service: Option<ServiceScope>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum WhoseService {
-    System,
-    User,
+/// Of the words that clap lets through.
+fn scope(whose: String) -> ServiceScope {
+    if whose == "user" { ServiceScope::User } else { ServiceScope::System }
 }
 
 struct Doctor;
@@ -113,7 +113,7 @@ pub(super) async fn main(arguments: SetupArguments) -> anyhow::Result<u8> {
     println!("It ends with the last page, or with Ctrl-C; run it again to go on.");
     loop {
         match server.ended().await {
-            SetupEnd::Serve if matches!(arguments.service, Some(WhoseService::User)) => {
+            SetupEnd::Serve if arguments.service == Some(ServiceScope::User) => {
                 service(&file, arguments.service)?;
                 server.listens(Settings::load(Some(&file), std::env::vars())?.server.listen);
             }
@@ -166,12 +166,8 @@ fn tunnel(port: u16) -> String {
 }
 
 /// The service that was asked for.
-fn service(file: &Path, asked: Option<WhoseService>) -> anyhow::Result<()> {
-    let scope = match asked {
-        None => return Ok(()),
-        Some(WhoseService::System) => ServiceScope::System,
-        Some(WhoseService::User) => ServiceScope::User,
-    };
+fn service(file: &Path, asked: Option<ServiceScope>) -> anyhow::Result<()> {
+    let Some(scope) = asked else { return Ok(()) };
     let plan = ServicePlan::of(file, scope)?;
     plan.install()?;
     match scope {

@@ -12,14 +12,13 @@ use secrecy::ExposeSecret as _;
 use serde::Deserialize;
 use url::Url;
 
-use super::connection::MOST_HOPS;
 use super::endpoints::InstalledRepository;
 use super::error::{GitHubError, Result};
 use super::logs::{API_VERSION, body_of, refused, unreachable};
 use super::permissions::TokenPermissions;
 use super::service::GitHub;
 use journeyman_order::IssueNumber;
-use journeyman_order::bounds::LARGEST_DOCUMENT;
+use journeyman_order::bounds::{LARGEST_DOCUMENT, MOST_HOPS};
 
 /// Bytes of one attachment that are read: GitHub takes no larger files but films.
 const MOST_READ: usize = 25 * 1024 * 1024;

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::endpoints::InstalledRepository;
-use super::error::{ErrorKind, Result};
+use super::error::{ErrorKind, Result, found};
 use super::gate::WritePriority;
 use super::permissions::TokenPermissions;
 use super::queries::percent_encoded;
@@ -39,20 +39,18 @@ impl GitHub {
         }
         let name = branch.as_str().split('/').map(percent_encoded).collect::<Vec<_>>().join("/");
         let look = GitHubRequest::get(at.route(&format!("/git/ref/heads/{name}")));
-        let there: Wire = match self.call(at, TokenPermissions::ReadContents, &look).await {
-            Ok(answer) => answer.json()?,
-            Err(error) if error.kind == ErrorKind::NotFound => return Ok(BranchDeletion::Gone),
-            Err(error) => return Err(error),
+        let Some(there) = found(self.call(at, TokenPermissions::ReadContents, &look).await)? else {
+            return Ok(BranchDeletion::Gone);
         };
+        let there: Wire = there.json()?;
         if there.object.sha != *commit {
             let because = format!("it is at {}, and not at {}", there.object.sha.short(), commit.short());
             return Ok(BranchDeletion::Kept { because });
         }
         let delete = GitHubRequest::delete(at.route(&format!("/git/refs/heads/{name}")))
             .yielding(WritePriority::Ordinary);
-        match self.call(at, TokenPermissions::WriteContents, &delete).await {
+        match found(self.call(at, TokenPermissions::WriteContents, &delete).await) {
             Ok(_) => Ok(BranchDeletion::Gone),
-            Err(error) if matches!(error.kind, ErrorKind::NotFound) => Ok(BranchDeletion::Gone),
             // "Reference does not exist", or a rule that forbids it: whichever it is, nothing more is to be done.
             Err(error)
                 if error.is_forbidden() || matches!(error.kind, ErrorKind::Invalid | ErrorKind::Conflict) =>

@@ -6,7 +6,7 @@ use url::Url;
 
 use super::comments::same;
 use super::endpoints::InstalledRepository;
-use super::error::{ErrorKind, Result};
+use super::error::{Result, found};
 use super::gate::WritePriority;
 use super::permissions::TokenPermissions;
 use super::service::GitHub;
@@ -292,9 +292,6 @@ impl GitHub {
 
     async fn annotations_of(&self, at: &InstalledRepository, id: u64) -> Result<Vec<CheckAnnotationWire>> {
         let route = at.route(&format!("/check-runs/{id}/annotations"));
-        match self.list(at, TokenPermissions::ReadChecks, &route).await {
-            Err(error) if error.kind == ErrorKind::NotFound => Ok(Vec::new()),
-            listed => listed,
-        }
+        Ok(found(self.list(at, TokenPermissions::ReadChecks, &route).await)?.unwrap_or_default())
     }
 }

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::endpoints::InstalledRepository;
-use super::error::{ErrorKind, GitHubError, Result};
+use super::error::{ErrorKind, GitHubError, Result, found};
 use super::gate::WritePriority;
 use super::identity::Writer;
 use super::permissions::TokenPermissions;
@@ -180,14 +180,11 @@ impl GitHub {
     ) -> Result<Option<IssueCommentWire>> {
         let Some(id) = self.cached_comment_id(&marker.about) else { return Ok(None) };
         let request = GitHubRequest::get(at.route(&format!("/issues/comments/{id}")));
-        match self.call(at, marker.permissions, &request).await {
-            Ok(answer) => Ok(Some(answer.json()?).filter(|comment| marker.begins(comment))),
-            Err(error) if error.kind == ErrorKind::NotFound => {
-                self.cache_comment_id(&marker.about, None);
-                Ok(None)
-            }
-            Err(error) => Err(error),
-        }
+        let Some(answer) = found(self.call(at, marker.permissions, &request).await)? else {
+            self.cache_comment_id(&marker.about, None);
+            return Ok(None);
+        };
+        Ok(Some(answer.json()?).filter(|comment| marker.begins(comment)))
     }
 
     /// The oldest comment of ours with this marker. Should there be more, because a creation that we had given up
@@ -252,7 +249,7 @@ impl GitHub {
             return Ok(());
         }
         let request = GitHubRequest::patch(route, json!({"body": body})).yielding(priority);
-        let written = self.call_permitted(at, marker.permissions, &request, permit).await;
+        let written = self.authorized(at, marker.permissions, &request, Some(permit)).await;
         match written.and_then(|answer| answer.json::<IssueCommentWire>()) {
             Ok(_) => Ok(()),
             Err(error) if error.leaves_doubt() => match self.cached_comment(at, marker).await {

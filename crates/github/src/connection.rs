@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use http::HeaderMap;
 use http::header::{ACCEPT, LOCATION};
+use http::{HeaderMap, Method};
 use http_body_util::{BodyExt, Limited};
 use octocrab::Octocrab;
 use octocrab::models::AppId;
@@ -18,6 +18,7 @@ use url::{Position, Url};
 use super::endpoints::Endpoints;
 use super::error::{ErrorKind, GitHubError, Result};
 use journeyman_order::OutgoingNetwork;
+use journeyman_order::bounds::MOST_HOPS;
 
 /// How long a connection may take to be made.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -25,8 +26,6 @@ pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 pub(super) const WHOLE_TIMEOUT: Duration = Duration::from_secs(30);
 /// The largest answer that is read. A page of a hundred comments of full length is 26 MB at most.
 const LARGEST_ANSWER: usize = 32 * 1024 * 1024;
-/// How often a read is led on. A repository that was renamed or moved is one step away, under its id.
-pub(super) const MOST_HOPS: u32 = 5;
 
 #[derive(Debug, Clone)]
 pub struct AppCredentials {
@@ -54,31 +53,11 @@ pub enum GitHubApi {
     GraphQl,
 }
 
-/// What is done with what a route names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HttpVerb {
-    Get,
-    Post,
-    Patch,
-    Delete,
-}
-
-impl HttpVerb {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Get => "GET",
-            Self::Post => "POST",
-            Self::Patch => "PATCH",
-            Self::Delete => "DELETE",
-        }
-    }
-}
-
 #[derive(Debug, Clone)]
 pub struct OutgoingRequest<'a> {
     pub sender: RequestSender,
     pub api: GitHubApi,
-    pub verb: HttpVerb,
+    pub method: Method,
     /// Path and query, relative to the interface's base.
     pub route: &'a str,
     pub body: Option<&'a Value>,
@@ -145,15 +124,16 @@ impl GitHubConnection for NetworkConnection {
         };
         let (route, body) = (request.route, request.body);
         let unreachable = |error: octocrab::Error| unreachable_error(&request.name, &error);
-        let mut response = match request.verb {
-            HttpVerb::Get => client._get(route).await,
-            HttpVerb::Post => client._post(route, body).await,
-            HttpVerb::Patch => client._patch(route, body).await,
-            HttpVerb::Delete => client._delete(route, body).await,
+        let mut response = match request.method {
+            Method::POST => client._post(route, body).await,
+            Method::PATCH => client._patch(route, body).await,
+            Method::DELETE => client._delete(route, body).await,
+            _ => client._get(route).await,
         }
         .map_err(unreachable)?;
-        // Only reads: of a write nobody would know what was made of it on the way.
-        if request.verb == HttpVerb::Get {
+        // Only reads: of a write nobody would know what was made of it on the way. A repository that was renamed or
+        // moved is one step away, under its id.
+        if request.method == Method::GET {
             let mut at = Url::parse(&format!("{}{route}", self.base.as_str().trim_end_matches('/'))).ok();
             for _ in 0..MOST_HOPS {
                 let (status, headers) = (response.status().as_u16(), response.headers());

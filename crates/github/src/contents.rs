@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::endpoints::InstalledRepository;
-use super::error::{ErrorKind, GitHubError, Result};
+use super::error::{ErrorKind, GitHubError, Result, found};
 use super::permissions::TokenPermissions;
 use super::queries::percent_encoded;
 use super::service::GitHub;
@@ -27,14 +27,10 @@ impl GitHub {
         }
         let route: Vec<String> = path.split('/').map(percent_encoded).collect();
         let route = format!("/contents/{}?ref={}", route.join("/"), percent_encoded(git_ref));
-        let entry: Value = match self
-            .call(at, TokenPermissions::ReadContents, &GitHubRequest::get(at.route(&route)))
-            .await
-        {
-            Ok(answer) => answer.json()?,
-            Err(error) if error.kind == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
-        };
+        let request = GitHubRequest::get(at.route(&route));
+        let answer = found(self.call(at, TokenPermissions::ReadContents, &request).await)?;
+        let Some(answer) = answer else { return Ok(None) };
+        let entry: Value = answer.json()?;
         let field = |key: &str| entry.get(key).and_then(Value::as_str);
         // A directory is a list and has no type.
         if field("type") != Some("file") {

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::error::{ErrorKind, GitHubError, Result};
+use super::error::{GitHubError, Result, found};
 use super::service::GitHub;
 use super::transport::{GitHubRequest, GitHubResponse};
 use journeyman_order::DeliveryGuid;
@@ -78,14 +78,13 @@ impl GitHub {
             url: Option<String>,
         }
         let request = GitHubRequest::get("/app/hook/config");
-        let url = match self.repeating(|| async { self.send_as_app(&request).await }).await {
-            Ok(answer) => answer.json::<Wire>()?.url.filter(|url| !url.is_empty()),
+        let url = match found(self.ask_as_app(&request).await)? {
+            Some(answer) => answer.json::<Wire>()?.url.filter(|url| !url.is_empty()),
             // The App has no webhook.
-            Err(error) if error.kind == ErrorKind::NotFound => None,
-            Err(error) => return Err(error),
+            None => None,
         };
         let request = GitHubRequest::get("/app/hook/deliveries?per_page=100");
-        let answer = self.repeating(|| async { self.send_as_app(&request).await }).await?;
+        let answer = self.ask_as_app(&request).await?;
         let newest = HookDeliveryWire::page(&answer)?;
         let newest = newest.into_iter().filter_map(HookDeliveryWire::read).collect();
         Ok(HookReport { url, newest, answered_at: answer.answered_at })
@@ -97,7 +96,7 @@ impl GitHub {
         let mut route = "/app/hook/deliveries?per_page=100".to_owned();
         for _ in 0..MOST_ITEMS {
             let request = GitHubRequest::get(route.as_str());
-            let answer = self.repeating(|| async { self.send_as_app(&request).await }).await?;
+            let answer = self.ask_as_app(&request).await?;
             let page = HookDeliveryWire::page(&answer)?;
             let is_last = page.iter().any(|one| one.delivered_at < since);
             let page = page.into_iter().filter(|one| one.delivered_at >= since);
@@ -116,7 +115,7 @@ impl GitHub {
     /// The payload of a delivery, as JSON.
     ///
     /// # Errors
-    /// As for every call; [`ErrorKind::NotFound`] when GitHub does not keep it any more.
+    /// As for every call; [`ErrorKind::NotFound`](super::ErrorKind::NotFound) when GitHub does not keep it any more.
     pub async fn hook_payload(&self, delivery: &HookDelivery) -> Result<Vec<u8>> {
         #[derive(Deserialize)]
         struct Wire {
@@ -127,7 +126,7 @@ impl GitHub {
             payload: Value,
         }
         let request = GitHubRequest::get(format!("/app/hook/deliveries/{}", delivery.id));
-        let answer = self.repeating(|| async { self.send_as_app(&request).await }).await?;
+        let answer = self.ask_as_app(&request).await?;
         let wire: Wire = answer.json()?;
         serde_json::to_vec(&wire.request.payload).map_err(|error| {
             GitHubError::unexpected(format!("a delivery's payload cannot be written: {error}"))

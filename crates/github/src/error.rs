@@ -9,6 +9,15 @@ use journeyman_order::order_api::OrderRequestError;
 /// What a call to GitHub comes to.
 pub type Result<T> = std::result::Result<T, GitHubError>;
 
+/// What is there; none where GitHub says that it is not.
+pub(super) fn found<T>(answer: Result<T>) -> Result<Option<T>> {
+    match answer {
+        Ok(there) => Ok(Some(there)),
+        Err(error) if error.kind == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// A call that failed. The message is for people and holds no secret; where GitHub's own words are in it, they
 /// have to be rendered like any other foreign text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -68,15 +77,8 @@ impl GitHubError {
 
     /// How long a limit of GitHub's keeps the installation waiting, if it is for one.
     pub(super) fn limit(&self) -> Option<Duration> {
-        match self.kind {
-            ErrorKind::Unavailable { retry_after } => retry_after.filter(|_| self.limited),
-            ErrorKind::Unauthorized
-            | ErrorKind::Forbidden
-            | ErrorKind::NotFound
-            | ErrorKind::Conflict
-            | ErrorKind::Invalid
-            | ErrorKind::Unexpected => None,
-        }
+        let ErrorKind::Unavailable { retry_after } = self.kind else { return None };
+        retry_after.filter(|_| self.limited)
     }
 
     pub(super) fn unexpected(message: impl Into<String>) -> Self {
@@ -89,14 +91,7 @@ impl GitHubError {
 
     /// Whether the request may have been carried out although we were told otherwise.
     pub(super) fn leaves_doubt(&self) -> bool {
-        match self.kind {
-            ErrorKind::Unavailable { .. } | ErrorKind::Unexpected => !self.limited,
-            ErrorKind::Unauthorized
-            | ErrorKind::Forbidden
-            | ErrorKind::NotFound
-            | ErrorKind::Conflict
-            | ErrorKind::Invalid => false,
-        }
+        !self.limited && matches!(self.kind, ErrorKind::Unavailable { .. } | ErrorKind::Unexpected)
     }
 }
 

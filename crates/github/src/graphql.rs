@@ -4,14 +4,13 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::endpoints::InstalledRepository;
 use super::error::{ErrorKind, GitHubError, Result};
-use super::gate::WritePriority;
 use super::permissions::TokenPermissions;
 use super::service::GitHub;
-use super::transport::{GitHubRequest, GitHubResponse};
+use super::transport::GitHubRequest;
 
 /// What is waited for a limit that names no time.
 const LIMIT_WAIT: Duration = Duration::from_secs(60);
@@ -33,45 +32,20 @@ struct GraphQlErrorWire {
 }
 
 impl GitHub {
-    /// Asks; nothing is changed. `what` is for people: what it was to find out.
-    pub(super) async fn query<T: DeserializeOwned>(
+    /// Asks or changes something. `what` is for people: what it was to do.
+    pub(super) async fn graphql<T: DeserializeOwned>(
         &self,
         at: &InstalledRepository,
         permissions: TokenPermissions,
         what: &str,
-        document: &str,
-        variables: Value,
+        request: &GitHubRequest,
     ) -> Result<T> {
-        let request = GitHubRequest::post("/graphql", json!({"query": document, "variables": variables}));
-        let answer = self.query_graphql(at, permissions, &request).await?;
-        read(&answer, permissions, what)
+        let reply: GraphQlResponse<T> = self.call(at, permissions, request).await?.json()?;
+        if let Some(first) = reply.errors.first() {
+            return Err(error(first, permissions, what));
+        }
+        reply.data.ok_or_else(|| GitHubError::unexpected(format!("GitHub's answer has no data: {what}")))
     }
-
-    /// Changes something. `what` is for people: what it was to do.
-    pub(super) async fn mutate(
-        &self,
-        at: &InstalledRepository,
-        permissions: TokenPermissions,
-        what: &str,
-        document: &str,
-        (variables, priority): (Value, WritePriority),
-    ) -> Result<()> {
-        let request = GitHubRequest::post("/graphql", json!({"query": document, "variables": variables}));
-        let answer = self.call_graphql(at, permissions, &request.yielding(priority)).await?;
-        read::<Value>(&answer, permissions, what).map(drop)
-    }
-}
-
-fn read<T: DeserializeOwned>(
-    answer: &GitHubResponse,
-    permissions: TokenPermissions,
-    what: &str,
-) -> Result<T> {
-    let reply: GraphQlResponse<T> = answer.json()?;
-    if let Some(first) = reply.errors.first() {
-        return Err(error(first, permissions, what));
-    }
-    reply.data.ok_or_else(|| GitHubError::unexpected(format!("GitHub's answer has no data: {what}")))
 }
 
 fn error(wire: &GraphQlErrorWire, permissions: TokenPermissions, what: &str) -> GitHubError {
@@ -99,6 +73,8 @@ fn error(wire: &GraphQlErrorWire, permissions: TokenPermissions, what: &str) -> 
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

@@ -87,7 +87,6 @@ impl GitHub {
     /// # Errors
     /// As [`GitHub::identity`].
     pub async fn registration(&self) -> Result<AppRegistration> {
-        let asked = self.repeating(|| async { self.send_as_app(&GitHubRequest::get("/app")).await });
-        asked.await?.json()
+        self.ask_as_app(&GitHubRequest::get("/app")).await?.json()
     }
 }

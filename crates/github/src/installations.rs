@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::connection::{GitHubApi, RequestSender};
+use super::connection::RequestSender;
 use super::endpoints::InstalledRepository;
 use super::error::{GitHubError, Result};
 use super::permissions::{RequestAuth, TokenPermissions};
@@ -88,7 +88,7 @@ impl GitHub {
         }
         let all: Vec<Wire> = all_pages("installations", |page| async move {
             let request = GitHubRequest::get(format!("/app/installations?per_page={PAGE}&page={page}"));
-            let answer = self.repeating(|| async { self.send_as_app(&request).await }).await?;
+            let answer = self.ask_as_app(&request).await?;
             Ok((answer.json()?, answer.has_next))
         })
         .await?;
@@ -113,19 +113,14 @@ impl GitHub {
         let metadata = TokenPermissions::ReadMetadata;
         let route = format!("/app/installations/{installation}/access_tokens");
         let body = json!({"permissions": metadata.wire()});
-        let token = self.repeating(|| async {
-            self.send_as_app(&GitHubRequest::post(route.as_str(), body.clone())).await
-        });
-        let Token { token } = token.await?.json()?;
+        let Token { token } = self.ask_as_app(&GitHubRequest::post(route, body)).await?.json()?;
         let token = &token;
         let all = all_pages("repositories of an installation", |page| async move {
             let request =
                 GitHubRequest::get(format!("/installation/repositories?per_page={PAGE}&page={page}"));
             let name = RequestAuth::Installation(metadata);
-            let answer = self.repeating(|| async {
-                self.send((GitHubApi::Rest, RequestSender::Token(token.clone())), &request, name).await
-            });
-            let answer = answer.await?;
+            let answer =
+                self.repeating(|| self.send(RequestSender::Token(token.clone()), &request, name)).await?;
             let Wire { repositories } = answer.json()?;
             Ok((repositories, answer.has_next))
         });

@@ -47,7 +47,7 @@ pub use branches::BranchDeletion;
 pub use checks::{CHECK_NAME, CheckButton, OrderCheckRun};
 pub use ci::{ExternalCheck, ExternalCheckState};
 pub use connection::{
-    AppCredentials, GitHubApi, GitHubConnection, HttpVerb, IncomingAnswer, OutgoingRequest, RequestSender,
+    AppCredentials, GitHubApi, GitHubConnection, IncomingAnswer, OutgoingRequest, RequestSender,
 };
 pub use conversation::{MentionMatcher, PullConversation, ThreadAnswer};
 pub use deliveries::{HookDelivery, HookReport};

@@ -1,7 +1,7 @@
 //! Pull requests: opened once, found again by their branch, edited, taken out of draft.
 
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::endpoints::InstalledRepository;
 use super::error::{ErrorKind, GitHubError, Result};
@@ -259,8 +259,9 @@ impl GitHub {
         let query = "mutation($id: ID!) { markPullRequestReadyForReview(input: {pullRequestId: $id}) \
                      { pullRequest { id isDraft } } }";
         let what = "take the pull request out of draft";
-        let variables = (json!({"id": now.node_id}), WritePriority::Important);
-        let told = self.mutate(at, TokenPermissions::ReadyPulls, what, query, variables).await;
+        let request =
+            GitHubRequest::graphql(query, json!({"id": now.node_id})).yielding(WritePriority::Important);
+        let told = self.graphql::<Value>(at, TokenPermissions::ReadyPulls, what, &request).await;
         // What counts is what is: an error after the fact, or a success that was none, changes nothing.
         match self.pull(at, pull.number).await {
             Ok(after) if !after.draft => Ok(()),

@@ -3,13 +3,11 @@
 use serde::Deserialize;
 
 use super::endpoints::InstalledRepository;
-use super::error::{ErrorKind, GitHubError, Result};
+use super::error::{ErrorKind, GitHubError, Result, found};
 use super::permissions::TokenPermissions;
 use super::service::GitHub;
 use super::transport::GitHubRequest;
-use journeyman_order::{
-    InstallationId, IssueNumber, IssueText, Person, RepositoryId, RepositoryName, UserId,
-};
+use journeyman_order::{InstallationId, IssueNumber, IssueText, Person, RepositoryId, RepositoryName};
 
 /// A repository, as GitHub has it now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,12 +49,6 @@ pub(super) struct LabelWire {
     pub(super) name: String,
 }
 
-#[derive(Deserialize)]
-struct PersonWire {
-    login: String,
-    id: UserId,
-}
-
 impl GitHub {
     /// The installation that includes a repository.
     ///
@@ -68,20 +60,15 @@ impl GitHub {
             id: InstallationId,
         }
         let route = format!("/repos/{}/{}/installation", repository.owner(), repository.name());
-        let answer = self.repeating(|| async { self.send_as_app(&GitHubRequest::get(route.as_str())).await });
-        let answer = answer.await.map_err(|error| match error.kind {
-            ErrorKind::NotFound => GitHubError::new(
+        match self.ask_as_app(&GitHubRequest::get(route)).await {
+            Err(error) if error.kind == ErrorKind::NotFound => Err(GitHubError::new(
                 error.kind,
-                format!("the App is not installed on {repository}, or there is no such repository; install it there"),
-            ),
-            ErrorKind::Unavailable { .. }
-            | ErrorKind::Unauthorized
-            | ErrorKind::Forbidden
-            | ErrorKind::Conflict
-            | ErrorKind::Invalid
-            | ErrorKind::Unexpected => error,
-        })?;
-        Ok(answer.json::<Wire>()?.id)
+                format!(
+                    "the App is not installed on {repository}, or there is no such repository; install it there"
+                ),
+            )),
+            answer => Ok(answer?.json::<Wire>()?.id),
+        }
     }
 
     /// A repository's id, present name and default branch.
@@ -108,7 +95,7 @@ impl GitHub {
             title: String,
             body: Option<String>,
             html_url: String,
-            user: Option<PersonWire>,
+            user: Option<Person>,
             state: IssueState,
             pull_request: Option<serde_json::Value>,
             #[serde(default)]
@@ -125,7 +112,7 @@ impl GitHub {
                 url: wire.html_url,
                 labels: labels.clone(),
             },
-            author: wire.user.map(|user| Person { login: user.login, id: user.id }),
+            author: wire.user,
             state: wire.state,
             kind: if wire.pull_request.is_some() { IssueKind::PullRequest } else { IssueKind::Issue },
             labels,
@@ -139,15 +126,14 @@ impl GitHub {
         #[derive(Deserialize)]
         struct Wire {
             permission: String,
-            user: Option<PersonWire>,
+            user: Option<Person>,
         }
         let login = percent_encoded(&person.login);
         let request = GitHubRequest::get(at.route(&format!("/collaborators/{login}/permission")));
-        let wire: Wire = match self.call(at, TokenPermissions::ReadMetadata, &request).await {
-            Ok(answer) => answer.json()?,
-            Err(error) if error.kind == ErrorKind::NotFound => return Ok(false),
-            Err(error) => return Err(error),
+        let Some(answer) = found(self.call(at, TokenPermissions::ReadMetadata, &request).await)? else {
+            return Ok(false);
         };
+        let wire: Wire = answer.json()?;
         let Some(user) = wire.user else {
             return Err(GitHubError::unexpected(format!(
                 "GitHub did not say whose rights it told when asked about {:?}; nothing is allowed on that",

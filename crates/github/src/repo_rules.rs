@@ -80,9 +80,7 @@ impl GitHub {
     /// [`ErrorKind::NotFound`] when the App is not installed there.
     pub async fn grants(&self, repository: &RepositoryName) -> Result<InstallationGrants> {
         let route = format!("/repos/{}/{}/installation", repository.owner(), repository.name());
-        let request = GitHubRequest::get(route);
-        let answer = self.repeating(|| async { self.send_as_app(&request).await }).await?;
-        answer.json()
+        self.ask_as_app(&GitHubRequest::get(route)).await?.json()
     }
 
     /// What keeps a repository from being written to; none: nothing.

@@ -8,9 +8,7 @@ use serde::de::DeserializeOwned;
 use tokio::sync::OnceCell;
 use url::Url;
 
-use super::connection::{
-    AppCredentials, GitHubApi, GitHubConnection, HttpVerb, NetworkConnection, RequestSender,
-};
+use super::connection::{AppCredentials, GitHubConnection, NetworkConnection, RequestSender};
 use super::endpoints::{Endpoints, InstalledRepository};
 use super::error::{ErrorKind, GitHubError, Result};
 use super::gate::{WriteGate, WritePermit, WritePriority};
@@ -47,7 +45,7 @@ pub(super) struct GitHubInner {
     /// Made at the first log that is read: it reads the machine's certificates.
     pub(super) logs: OnceLock<Result<reqwest::Client>>,
     pub(super) identity: OnceCell<Identity>,
-    backoff: Backoff,
+    pub(super) backoff: Backoff,
 }
 
 impl fmt::Debug for GitHub {
@@ -104,18 +102,18 @@ impl GitHub {
         self.0.endpoints.git(repository)
     }
 
-    /// Sends a request of the App's own, once.
-    pub(super) async fn send_as_app(&self, request: &GitHubRequest) -> Result<GitHubResponse> {
-        self.send((GitHubApi::Rest, RequestSender::App), request, RequestAuth::App).await
+    /// Asks in the App's own name.
+    pub(super) async fn ask_as_app(&self, request: &GitHubRequest) -> Result<GitHubResponse> {
+        self.repeating(|| self.send(RequestSender::App, request, RequestAuth::App)).await
     }
 
     pub(super) async fn send(
         &self,
-        by: (GitHubApi, RequestSender),
+        sender: RequestSender,
         request: &GitHubRequest,
         name: RequestAuth,
     ) -> Result<GitHubResponse> {
-        send(&*self.0.connection, by, request, name).await
+        send(&*self.0.connection, sender, request, name).await
     }
 
     /// Calls that look and then write take turns when they are about the same thing: two at once would both
@@ -154,12 +152,7 @@ impl GitHub {
     }
 
     pub(super) async fn pause(&self) {
-        self.part_of_a_pause(1).await;
-    }
-
-    /// For what is asked again rather than tried again.
-    pub(super) async fn part_of_a_pause(&self, part: u32) {
-        tokio::time::sleep(self.0.backoff.first / part.max(1)).await;
+        tokio::time::sleep(self.0.backoff.first).await;
     }
 
     /// Sends a request that changes nothing up to three times, as long as GitHub is unavailable for a moment.
@@ -174,16 +167,8 @@ impl GitHub {
                 Err(error) => error,
             };
             failures += 1;
-            let pause = match error.kind {
-                ErrorKind::Unavailable { retry_after } => self.0.backoff.pause(failures, retry_after),
-                ErrorKind::Unauthorized
-                | ErrorKind::Forbidden
-                | ErrorKind::NotFound
-                | ErrorKind::Conflict
-                | ErrorKind::Invalid
-                | ErrorKind::Unexpected => return Err(error),
-            };
-            let Some(pause) = pause else { return Err(error) };
+            let ErrorKind::Unavailable { retry_after } = error.kind else { return Err(error) };
+            let Some(pause) = self.0.backoff.pause(failures, retry_after) else { return Err(error) };
             tokio::time::sleep(pause).await;
         }
     }
@@ -196,13 +181,11 @@ impl GitHub {
         permissions: TokenPermissions,
         request: &GitHubRequest,
     ) -> Result<GitHubResponse> {
-        match request.verb {
-            HttpVerb::Get => {
-                self.repeating(|| self.authorized(at, permissions, request, GitHubApi::Rest, None)).await
-            }
-            HttpVerb::Post | HttpVerb::Patch | HttpVerb::Delete => {
-                let permit = self.permit(at, permissions, request.priority, &request.name()).await?;
-                self.call_permitted(at, permissions, request, permit).await
+        match request.writes {
+            None => self.repeating(|| self.authorized(at, permissions, request, None)).await,
+            Some(priority) => {
+                let permit = self.permit(at, permissions, priority, &request.name()).await?;
+                self.authorized(at, permissions, request, Some(permit)).await
             }
         }
     }
@@ -219,17 +202,6 @@ impl GitHub {
         // No turn is spent on waiting for a token, or on finding out that there is none.
         self.token(at, permissions, None).await?;
         self.0.gate.pass(at.installation, priority, name).await
-    }
-
-    /// The second half of a write: sends it.
-    pub(super) async fn call_permitted(
-        &self,
-        at: &InstalledRepository,
-        permissions: TokenPermissions,
-        request: &GitHubRequest,
-        permit: WritePermit,
-    ) -> Result<GitHubResponse> {
-        self.authorized(at, permissions, request, GitHubApi::Rest, Some(permit)).await
     }
 
     /// Sends what must not be there twice. Where it was refused, GitHub is asked whether it is there all the same, and it is
@@ -263,74 +235,37 @@ impl GitHub {
         }
     }
 
-    /// As [`GitHub::call`], a mutation of GraphQL's. Its errors come with status 200.
-    pub(super) async fn call_graphql(
+    /// Sends it, which is the second half of a write. A refused token is replaced once, and one that is only seconds old
+    /// is given a moment: GitHub's servers do not all know it at once. What was refused for want of authorization was not
+    /// carried out, as far as one knows GitHub, so that this is harmless for most writes too.
+    pub(super) async fn authorized(
         &self,
         at: &InstalledRepository,
         permissions: TokenPermissions,
         request: &GitHubRequest,
-    ) -> Result<GitHubResponse> {
-        let permit = self.permit(at, permissions, request.priority, "a mutation").await?;
-        self.authorized(at, permissions, request, GitHubApi::GraphQl, Some(permit)).await
-    }
-
-    /// As [`GitHub::call`], a query of GraphQL's: it changes nothing, so that it waits for no turn and is repeated.
-    pub(super) async fn query_graphql(
-        &self,
-        at: &InstalledRepository,
-        permissions: TokenPermissions,
-        request: &GitHubRequest,
-    ) -> Result<GitHubResponse> {
-        self.repeating(|| self.authorized(at, permissions, request, GitHubApi::GraphQl, None)).await
-    }
-
-    /// A refused token is replaced once, and one that is only seconds old is given a moment: GitHub's servers do
-    /// not all know it at once. What was refused for want of authorization was not carried out, as far as one knows
-    /// GitHub, so that this is harmless for most writes too.
-    async fn authorized(
-        &self,
-        at: &InstalledRepository,
-        permissions: TokenPermissions,
-        request: &GitHubRequest,
-        side: GitHubApi,
         permit: Option<WritePermit>,
     ) -> Result<GitHubResponse> {
         let token = self.token(at, permissions, None).await?;
-        let priority = permit.is_some().then_some(request.priority);
-        let error = match self.once(at, permissions, request, (side, &token), permit).await {
+        let error = match self.once(at, permissions, request, &token, permit).await {
             Ok(answer) => return Ok(answer),
             Err(error) => error,
         };
-        let again = match error.kind {
-            ErrorKind::Unauthorized => {
-                if token.is_fresh() {
-                    self.pause().await;
-                }
-                let renewed = self.token(at, permissions, Some(&token)).await?;
-                if request.is_once {
-                    return Err(error);
-                }
-                renewed
-            }
-            ErrorKind::Forbidden if token.is_fresh() => {
-                self.pause().await;
-                if request.is_once {
-                    return Err(error);
-                }
-                token
-            }
-            ErrorKind::Forbidden
-            | ErrorKind::Unavailable { .. }
-            | ErrorKind::NotFound
-            | ErrorKind::Conflict
-            | ErrorKind::Invalid
-            | ErrorKind::Unexpected => return Err(error),
-        };
-        let permit = match priority {
+        let (is_fresh, is_refused) = (token.is_fresh(), error.kind == ErrorKind::Unauthorized);
+        if !is_refused && !(is_fresh && error.kind == ErrorKind::Forbidden) {
+            return Err(error);
+        }
+        if is_fresh {
+            self.pause().await;
+        }
+        let again = if is_refused { self.token(at, permissions, Some(&token)).await? } else { token };
+        if request.is_once {
+            return Err(error);
+        }
+        let permit = match request.writes {
             Some(priority) => Some(self.permit(at, permissions, priority, &request.name()).await?),
             None => None,
         };
-        self.once(at, permissions, request, (side, &again), permit).await
+        self.once(at, permissions, request, &again, permit).await
     }
 
     async fn once(
@@ -338,14 +273,14 @@ impl GitHub {
         at: &InstalledRepository,
         permissions: TokenPermissions,
         request: &GitHubRequest,
-        (side, token): (GitHubApi, &InstallationToken),
+        token: &InstallationToken,
         permit: Option<WritePermit>,
     ) -> Result<GitHubResponse> {
         if permit.is_none() {
             self.0.gate.check_read(at.installation)?;
         }
-        let by = (side, RequestSender::Token(token.secret()));
-        let answer = self.send(by, request, RequestAuth::Installation(permissions)).await;
+        let sender = RequestSender::Token(token.secret());
+        let answer = self.send(sender, request, RequestAuth::Installation(permissions)).await;
         // A read that is limited tells as much as a write does.
         if let Some(wait) = answer.as_ref().err().and_then(GitHubError::limit) {
             self.0.gate.hold(at.installation, wait);

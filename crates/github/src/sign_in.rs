@@ -16,7 +16,7 @@ use super::error::{ErrorKind, GitHubError, Result};
 use super::logs::{API_VERSION, body_of, client, refused, unreachable};
 use super::service::MOST_PAGES;
 use journeyman_order::bounds::LARGEST_DOCUMENT;
-use journeyman_order::{OutgoingNetwork, Person, RepositoryId, UserId};
+use journeyman_order::{OutgoingNetwork, Person, RepositoryId};
 
 /// What errors are about.
 const WHAT: &str = "signing in";
@@ -57,12 +57,6 @@ struct TokenWire {
     access_token: Option<SecretString>,
     expires_in: Option<u64>,
     error: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct UserWire {
-    login: String,
-    id: UserId,
 }
 
 #[derive(Deserialize)]
@@ -156,8 +150,7 @@ impl SignInClient {
     /// # Errors
     /// [`ErrorKind::Unauthorized`] when the token holds no more.
     pub async fn person(&self, token: &SecretString) -> Result<Person> {
-        let user: UserWire = self.ask(token, "/user").await?;
-        Ok(Person { login: user.login, id: user.id })
+        self.ask(token, "/user").await
     }
 
     /// What the person and the App both may read, now.

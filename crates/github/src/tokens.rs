@@ -7,7 +7,7 @@ use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::connection::{GitHubApi, RequestSender};
+use super::connection::RequestSender;
 use super::endpoints::InstalledRepository;
 use super::error::{ErrorKind, GitHubError, Result};
 use super::permissions::{GitAccess, RequestAuth, TokenPermissions};
@@ -50,11 +50,8 @@ impl GitHub {
         }
         let body = json!({"repositories": [at.repository.name()], "permissions": permissions.wire()});
         let route = format!("/app/installations/{}/access_tokens", at.installation);
-        let answer = self.repeating(|| async {
-            self.send_as_app(&GitHubRequest::post(route.as_str(), body.clone())).await
-        });
-        let answer = answer.await.map_err(|error| explain(error, at, permissions))?;
-        let wire: Wire = answer.json()?;
+        let answer = self.ask_as_app(&GitHubRequest::post(route, body)).await;
+        let wire: Wire = answer.map_err(|error| explain(error, at, permissions))?.json()?;
         Ok(InstallationToken::new(wire.token, wire.expires_at))
     }
 
@@ -69,6 +66,7 @@ impl GitHub {
 }
 
 /// What GitHub's refusals mean when it is a token that was asked for.
+#[expect(clippy::wildcard_enum_match_arm, reason = "all others mean what they always mean")]
 fn explain(error: GitHubError, at: &InstalledRepository, permissions: TokenPermissions) -> GitHubError {
     let message = match error.kind {
         ErrorKind::NotFound => format!(
@@ -82,11 +80,7 @@ fn explain(error: GitHubError, at: &InstalledRepository, permissions: TokenPermi
             permissions.words(),
             error.message
         ),
-        ErrorKind::Unavailable { .. }
-        | ErrorKind::Unauthorized
-        | ErrorKind::Forbidden
-        | ErrorKind::Conflict
-        | ErrorKind::Unexpected => return error,
+        _ => return error,
     };
     // Never `NotFound`: whoever asks for a person or a file would take it for their answer.
     GitHubError::new(ErrorKind::Forbidden, message)
@@ -104,8 +98,7 @@ impl GitToken {
     pub async fn revoke(self) {
         let request = GitHubRequest::delete("/installation/token");
         let name = RequestAuth::Installation(TokenPermissions::ReadContents);
-        let by = (GitHubApi::Rest, RequestSender::Token(self.secret));
-        if let Err(error) = self.github.send(by, &request, name).await
+        if let Err(error) = self.github.send(RequestSender::Token(self.secret), &request, name).await
             && error.kind != ErrorKind::Unauthorized
         {
             tracing::warn!(%error, "a token for git could not be revoked; it expires within the hour");

@@ -3,14 +3,12 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use http::HeaderMap;
 use http::header::LINK;
+use http::{HeaderMap, Method};
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::connection::{
-    GitHubApi, GitHubConnection, HttpVerb, OutgoingRequest, RequestSender, WHOLE_TIMEOUT,
-};
+use super::connection::{GitHubApi, GitHubConnection, OutgoingRequest, RequestSender, WHOLE_TIMEOUT};
 use super::error::{GitHubError, Result};
 use super::gate::WritePriority;
 use super::permissions::RequestAuth;
@@ -20,39 +18,47 @@ use journeyman_metrics::metrics;
 /// A request, on a route relative to the API's base.
 #[derive(Debug, Clone)]
 pub(super) struct GitHubRequest {
-    pub(super) verb: HttpVerb,
+    api: GitHubApi,
+    method: Method,
     pub(super) route: String,
     pub(super) body: Option<Value>,
-    /// Of a write: who may overtake it.
-    pub(super) priority: WritePriority,
+    /// Who may overtake it; none where it changes nothing.
+    pub(super) writes: Option<WritePriority>,
     /// Whether it is for the caller to send it again, whatever was answered.
     pub(super) is_once: bool,
 }
 
 impl GitHubRequest {
     pub(super) fn get(route: impl Into<String>) -> Self {
-        Self::new(HttpVerb::Get, route, None)
+        Self { writes: None, ..Self::new(Method::GET, route, None) }
+    }
+
+    /// For `/graphql`. Without [`Self::yielding`] it changes nothing.
+    pub(super) fn graphql(document: &str, variables: Value) -> Self {
+        let body = json!({"query": document, "variables": variables});
+        Self { api: GitHubApi::GraphQl, writes: None, ..Self::post("/graphql", body) }
     }
 
     pub(super) fn post(route: impl Into<String>, body: Value) -> Self {
-        Self::new(HttpVerb::Post, route, Some(body))
+        Self::new(Method::POST, route, Some(body))
     }
 
     pub(super) fn patch(route: impl Into<String>, body: Value) -> Self {
-        Self::new(HttpVerb::Patch, route, Some(body))
+        Self::new(Method::PATCH, route, Some(body))
     }
 
     pub(super) fn delete(route: impl Into<String>) -> Self {
-        Self::new(HttpVerb::Delete, route, None)
+        Self::new(Method::DELETE, route, None)
     }
 
-    fn new(verb: HttpVerb, route: impl Into<String>, body: Option<Value>) -> Self {
-        Self { verb, route: route.into(), body, priority: WritePriority::Important, is_once: false }
+    fn new(method: Method, route: impl Into<String>, body: Option<Value>) -> Self {
+        let (api, writes) = (GitHubApi::Rest, Some(WritePriority::Important));
+        Self { api, method, route: route.into(), body, writes, is_once: false }
     }
 
     /// Lets others overtake it: without this a write is important.
     pub(super) fn yielding(self, priority: WritePriority) -> Self {
-        Self { priority, ..self }
+        Self { writes: Some(priority), ..self }
     }
 
     /// Is not sent again where its token was refused: what it makes could be there twice.
@@ -62,7 +68,7 @@ impl GitHubRequest {
 
     pub(super) fn name(&self) -> String {
         let path = self.route.split('?').next().unwrap_or_default();
-        format!("{} {path}", self.verb.word())
+        format!("{} {path}", self.method)
     }
 }
 
@@ -92,24 +98,24 @@ impl GitHubResponse {
 /// Sends a request once. Nothing is repeated here: whoever calls knows whether that is harmless.
 pub(super) async fn send(
     connection: &dyn GitHubConnection,
-    by: (GitHubApi, RequestSender),
+    sender: RequestSender,
     request: &GitHubRequest,
     name: RequestAuth,
 ) -> Result<GitHubResponse> {
-    send_within(WHOLE_TIMEOUT, connection, by, request, name).await
+    send_within(WHOLE_TIMEOUT, connection, sender, request, name).await
 }
 
 async fn send_within(
     whole: Duration,
     connection: &dyn GitHubConnection,
-    (api, sender): (GitHubApi, RequestSender),
+    sender: RequestSender,
     request: &GitHubRequest,
     name: RequestAuth,
 ) -> Result<GitHubResponse> {
     let exchange = connection.exchange(OutgoingRequest {
         sender,
-        api,
-        verb: request.verb,
+        api: request.api,
+        method: request.method.clone(),
         route: &request.route,
         body: request.body.as_ref(),
         name: request.name(),
@@ -242,7 +248,7 @@ mod tests {
             outgoing: Default::default(),
         };
         let silent = NetworkConnection::new(&settings, &Endpoints::of(&settings.api_url).unwrap()).unwrap();
-        let (by, request) = ((GitHubApi::Rest, RequestSender::App), GitHubRequest::get("/x"));
+        let (by, request) = (RequestSender::App, GitHubRequest::get("/x"));
         let error = send_within(Duration::from_millis(50), &silent, by, &request, RequestAuth::App).await;
         let error = error.err().unwrap();
         assert_eq!(error.kind, ErrorKind::Unavailable { retry_after: None });

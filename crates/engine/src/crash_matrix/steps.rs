@@ -372,7 +372,7 @@ fn point_of(request: &OutgoingRequest<'_>) -> String {
         .filter(|word| !word.bytes().any(|byte| byte.is_ascii_digit()))
         .take(3)
         .collect();
-    format!("GitHub: {} {}", request.verb.word(), words.join("/"))
+    format!("GitHub: {} {}", request.method.as_str(), words.join("/"))
 }
 
 #[async_trait]
@@ -400,7 +400,7 @@ impl GitHubConnection for DirectConnection {
         let body = request.body.map(|body| body.to_string().into_bytes()).unwrap_or_default();
         journeyman_emulator::set_time(steps.now());
         let path = format!("{base}{}", request.route);
-        let answered = self.emulator.exchange(caller, request.verb.word(), &path, body).await;
+        let answered = self.emulator.exchange(caller, request.method.as_str(), &path, body).await;
         steps.passed(&mut directive).await;
         let answered = answered.ok_or_else(cut)?;
         let mut answer =

@@ -1,10 +1,10 @@
 //! What we say to people where they said something: in their threads, with a reaction, by asking them to look again.
 
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::endpoints::InstalledRepository;
-use crate::error::{ErrorKind, GitHubError, Result};
+use crate::error::{ErrorKind, GitHubError, Result, found};
 use crate::gate::WritePriority;
 use crate::permissions::TokenPermissions;
 use crate::service::GitHub;
@@ -109,34 +109,28 @@ impl GitHub {
         let thread = answer.reply.thread.as_str();
         let _turn = self.turn(&format!("{at:?} {thread}")).await;
         let marker = answer.marker();
-        let Some(found) = self.thread_answer_state(at, pull, thread, &marker).await? else {
+        let Some(state) = self.thread_answer_state(at, pull, thread, &marker).await? else {
             tracing::info!(%pull, thread, "a thread that was to be answered is gone");
             return Ok(());
         };
-        if !found.answered {
+        if !state.answered {
             let body = fit(&format!("{marker}\n{}", answer.body), LONGEST_BODY);
             let route = at.route(&format!("/pulls/{pull}/comments/{}/replies", found.first));
             let request = GitHubRequest::post(route, json!({"body": body}));
             let look = || async {
-                let found = self.thread_answer_state(at, pull, thread, &marker).await?;
-                Ok(found.filter(|found| found.answered).map(drop))
+                let state = self.thread_answer_state(at, pull, thread, &marker).await?;
+                Ok(state.filter(|state| state.answered).map(drop))
             };
-            match self.create_once(at, TokenPermissions::WritePulls, request, |_| Ok(()), look).await {
-                Ok(()) => {}
-                Err(error) if error.kind == ErrorKind::NotFound => {
-                    tracing::info!(%pull, thread, %error, "a thread that was to be answered is gone");
-                    return Ok(());
-                }
-                Err(error) => return Err(error),
+            let said = self.create_once(at, TokenPermissions::WritePulls, request, |_| Ok(()), look).await;
+            if found(said)?.is_none() {
+                tracing::info!(%pull, thread, "a thread that was to be answered is gone");
+                return Ok(());
             }
         }
-        match answer.reply.done {
-            PointResolution::In(_) if !found.resolved => self.resolve(at, pull, thread, &marker).await,
-            PointResolution::In(_)
-            | PointResolution::Unsaid(_)
-            | PointResolution::Nothing
-            | PointResolution::InVain => Ok(()),
+        if !state.resolved && matches!(answer.reply.done, PointResolution::In(_)) {
+            return self.resolve(at, pull, thread, &marker).await;
         }
+        Ok(())
     }
 
     async fn resolve(
@@ -146,12 +140,11 @@ impl GitHub {
         thread: &str,
         marker: &str,
     ) -> Result<()> {
-        let variables = (json!({"id": thread}), WritePriority::Important);
-        let told =
-            self.mutate(at, TokenPermissions::ReadyPulls, "settle the thread", RESOLVE, variables).await;
-        match told {
-            Ok(()) => Ok(()),
-            Err(error) if error.kind == ErrorKind::NotFound => Ok(()),
+        let request =
+            GitHubRequest::graphql(RESOLVE, json!({"id": thread})).yielding(WritePriority::Important);
+        let what = "settle the thread";
+        match found(self.graphql::<Value>(at, TokenPermissions::ReadyPulls, what, &request).await) {
+            Ok(_) => Ok(()),
             Err(error) if error.leaves_doubt() => {
                 self.pause().await;
                 match self.thread_answer_state(at, pull, thread, marker).await {
@@ -172,14 +165,9 @@ impl GitHub {
         thread: &str,
         marker: &str,
     ) -> Result<Option<ThreadAnswerState>> {
-        let what = "tell the review thread";
-        let looked = self.query(at, TokenPermissions::ReadPulls, what, LOOK, json!({"id": thread})).await;
-        let node = match looked {
-            Ok(AnswerThreadData { node }) => node,
-            Err(error) if error.kind == ErrorKind::NotFound => None,
-            Err(error) => return Err(error),
-        };
-        let Some(wire) = node else { return Ok(None) };
+        let request = GitHubRequest::graphql(LOOK, json!({"id": thread}));
+        let looked = self.graphql(at, TokenPermissions::ReadPulls, "tell the review thread", &request).await;
+        let Some(AnswerThreadData { node: Some(wire) }) = found(looked)? else { return Ok(None) };
         let is_here = wire.pull_request.is_some_and(|found| found.number == pull);
         let first = wire.first.into_iter().flat_map(|list| list.nodes).flatten().next();
         let first = first.and_then(|comment| comment.full_database_id);
@@ -211,14 +199,10 @@ impl GitHub {
             Reaction::Confused => "confused",
         };
         let request = GitHubRequest::post(at.route(&route), json!({"content": content}));
-        match self.call(at, permissions, &request).await {
-            Ok(_) => Ok(()),
-            Err(error) if error.kind == ErrorKind::NotFound => {
-                tracing::info!(?comment, "a comment that was to be reacted to is gone");
-                Ok(())
-            }
-            Err(error) => Err(error),
+        if found(self.call(at, permissions, &request).await)?.is_none() {
+            tracing::info!(?comment, "a comment that was to be reacted to is gone");
         }
+        Ok(())
     }
 
     /// Asks people for their review, again or for the first time. Who cannot review here is passed over: the rest is

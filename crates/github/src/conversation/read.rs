@@ -23,12 +23,12 @@ pub struct PullConversation {
     /// Open, closed or merged.
     pub state: PullSnapshotState,
     pub mergeable: Mergeability,
-    /// Threads that are not settled, the oldest first: at most a hundred, of each the first ten comments and the last
-    /// ten.
+    /// Threads that are not settled, the oldest first: [`MOST_LISTED`] at most, of each the first ten comments and the
+    /// last ten.
     pub threads: Vec<PullReviewThread>,
-    /// The last hundred texts outside of threads that may ask for something, the oldest first: of reviews, those that
-    /// have a text or ask for changes, without approvals that do not name us; of comments, those that name us and are
-    /// no command. None of ours.
+    /// The last texts outside of threads that may ask for something, [`MOST_LISTED`] at most, the oldest first: of
+    /// reviews, those that have a text or ask for changes, without approvals that do not name us; of comments, those
+    /// that name us and are no command. None of ours.
     pub remarks: Vec<PullRemark>,
 }
 
@@ -134,7 +134,7 @@ impl GitHub {
             if wire.state() != PullSnapshotState::Open || wire.mergeable() != Mergeability::Unknown {
                 break;
             }
-            self.part_of_a_pause(part).await;
+            tokio::time::sleep(self.0.backoff.first / part).await;
             wire = ask().await?;
         }
         Ok(wire)

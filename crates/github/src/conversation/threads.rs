@@ -9,6 +9,7 @@ use crate::endpoints::InstalledRepository;
 use crate::error::Result;
 use crate::permissions::TokenPermissions;
 use crate::service::{GitHub, MOST_PAGES};
+use crate::transport::GitHubRequest;
 use journeyman_order::PullNumber;
 use journeyman_order::bounds::MOST_LISTED;
 use journeyman_order::conversation::{PullReviewThread, PullReviewThreadComment};
@@ -128,9 +129,9 @@ impl GitHub {
                 "owner": at.repository.owner(), "name": at.repository.name(), "number": pull, "page": PAGE,
                 "after": after,
             });
-            let what = "tell the review threads";
+            let (what, request) = ("tell the review threads", GitHubRequest::graphql(DOCUMENT, variables));
             let data: ReviewThreadsData =
-                self.query(at, TokenPermissions::ReadPulls, what, DOCUMENT, variables).await?;
+                self.graphql(at, TokenPermissions::ReadPulls, what, &request).await?;
             let Some(pull) = data.repository.and_then(|found| found.pull_request) else { break };
             let ReviewThreadPage { page_info, nodes } = pull.review_threads;
             open.extend(nodes.into_iter().flatten().filter(|thread| !thread.is_resolved));

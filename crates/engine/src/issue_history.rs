@@ -7,7 +7,8 @@ use std::mem::discriminant;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::Engine;
-use journeyman_github::{GitHubError, InstalledRepository, PullRequestState};
+use journeyman_github::{GitHubError, InstalledRepository};
+use journeyman_order::conversation::PullSnapshotState;
 use journeyman_order::journal::EarlierPull;
 use journeyman_order::{
     AnsweredSignal, EffectOutcome, IssueNumber, Journal, JournalEvent, OrderId, PullNumber, RepositoryId,
@@ -180,16 +181,16 @@ impl Engine {
                 Some(Settlement::Merged { .. }) => true,
                 Some(Settlement::Closed { .. }) => false,
                 Some(_) | None => match self.parts.github.pull(at, pull).await.map(|pull| pull.state) {
-                    Ok(PullRequestState::Open) if journal.is_none() => {
+                    Ok(PullSnapshotState::Open) if journal.is_none() => {
                         is_open = true;
                         false
                     }
-                    Ok(PullRequestState::Open) => {
+                    Ok(PullSnapshotState::Open) => {
                         history.open = history.open.or(Some((order.id, pull)));
                         continue;
                     }
-                    Ok(PullRequestState::Closed) => false,
-                    Ok(PullRequestState::Merged) => true,
+                    Ok(PullSnapshotState::Closed) => false,
+                    Ok(PullSnapshotState::Merged) => true,
                     Err(error) => return Ok(Err(error)),
                 },
             };

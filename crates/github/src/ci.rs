@@ -12,14 +12,13 @@ use super::error::{ErrorKind, GitHubError, Result};
 use super::gate::WritePriority;
 use super::permissions::TokenPermissions;
 use super::queries::percent_encoded;
-use super::service::GitHub;
+use super::service::{GitHub, PAGE, pages};
 use super::transport::GitHubRequest;
 use journeyman_order::bounds::{LONGEST_LINE, LONGEST_MESSAGE};
 use journeyman_order::length::shorten;
 
-/// A page of a list is this long, and no list is followed further than so many pages.
-const PAGE: usize = 100;
-const MOST_PAGES: usize = 10;
+/// No list is followed further than so many pages.
+const MOST_PAGES: u32 = 10;
 
 /// A check of others: a check run, or a commit status.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -192,17 +191,9 @@ impl GitHub {
         route: &str,
         field: &str,
     ) -> Result<Vec<T>> {
-        let mut all = Vec::new();
-        for page in 1..=MOST_PAGES {
+        let all = pages(MOST_PAGES, |page| async move {
             let request = GitHubRequest::get(at.route(&format!("{route}per_page={PAGE}&page={page}")));
-            let answer = match self.call(at, permissions, &request).await {
-                Ok(answer) => answer,
-                Err(error) if error.is_forbidden() => {
-                    tracing::info!(repository = %at.repository, %error, "not read");
-                    return Ok(Vec::new());
-                }
-                Err(error) => return Err(error),
-            };
+            let answer = self.call(at, permissions, &request).await?;
             let mut object: serde_json::Map<String, serde_json::Value> = answer.json()?;
             let list = object.remove(field).unwrap_or_default();
             let list: Vec<T> = serde_json::from_value(list).map_err(|error| {
@@ -210,13 +201,15 @@ impl GitHub {
                     "GitHub's list of {field} is not what is documented ({error})"
                 ))
             })?;
-            let is_last = !answer.has_next.unwrap_or(list.len() >= PAGE);
-            all.extend(list);
-            if is_last {
-                break;
+            Ok((list, answer.has_next))
+        });
+        match all.await {
+            Err(error) if error.is_forbidden() => {
+                tracing::info!(repository = %at.repository, %error, "not read");
+                Ok(Vec::new())
             }
+            read => Ok(read?.0),
         }
-        Ok(all)
     }
 
     /// What a check run says of lines, as `path:line: message`; the first so many.

@@ -14,12 +14,10 @@ use super::connection::RequestSender;
 use super::endpoints::InstalledRepository;
 use super::error::{GitHubError, Result};
 use super::permissions::{RequestAuth, TokenPermissions};
-use super::service::{GitHub, MOST_PAGES};
+use super::queries::LabelWire;
+use super::service::{GitHub, MOST_PAGES, PAGE, pages};
 use super::transport::GitHubRequest;
 use journeyman_order::{InstallationId, IssueNumber, PullNumber, RepositoryId, RepositoryName};
-
-/// The largest page that GitHub gives.
-const PAGE: usize = 100;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AppInstallation {
@@ -86,12 +84,12 @@ impl GitHub {
             id: InstallationId,
             suspended_at: Option<Value>,
         }
-        let all: Vec<Wire> = all_pages("installations", |page| async move {
+        let all = pages(MOST_PAGES, |page| async move {
             let request = GitHubRequest::get(format!("/app/installations?per_page={PAGE}&page={page}"));
             let answer = self.ask_as_app(&request).await?;
             Ok((answer.json()?, answer.has_next))
-        })
-        .await?;
+        });
+        let all: Vec<Wire> = known_of(all.await?, "installations");
         let installed = all.into_iter();
         Ok(installed
             .map(|one| AppInstallation { id: one.id, suspended: one.suspended_at.is_some() })
@@ -115,7 +113,7 @@ impl GitHub {
         let body = json!({"permissions": metadata.wire()});
         let Token { token } = self.ask_as_app(&GitHubRequest::post(route, body)).await?.json()?;
         let token = &token;
-        let all = all_pages("repositories of an installation", |page| async move {
+        let all = pages(MOST_PAGES, |page| async move {
             let request =
                 GitHubRequest::get(format!("/installation/repositories?per_page={PAGE}&page={page}"));
             let name = RequestAuth::Installation(metadata);
@@ -124,7 +122,8 @@ impl GitHub {
             let Wire { repositories } = answer.json()?;
             Ok((repositories, answer.has_next))
         });
-        all.await?.into_iter().map(|facts| listed(installation, facts)).collect()
+        let all = known_of(all.await?, "repositories of an installation");
+        all.into_iter().map(|facts| listed(installation, facts)).collect()
     }
 
     /// The issues and pull requests in which something changed since then, the longest ago first.
@@ -139,7 +138,7 @@ impl GitHub {
             state: String,
             pull_request: Option<WirePull>,
             #[serde(default)]
-            labels: Vec<WireLabel>,
+            labels: Vec<LabelWire>,
         }
         #[derive(Deserialize)]
         struct WirePull {
@@ -171,7 +170,7 @@ impl GitHub {
             event: String,
             actor: Option<Value>,
             created_at: DateTime<Utc>,
-            label: Option<WireLabel>,
+            label: Option<LabelWire>,
         }
         let route = at.route(&format!("/issues/{thread}/events"));
         let all: Vec<Wire> = self.list(at, TokenPermissions::ReadThreads, &route).await?;
@@ -272,28 +271,12 @@ impl GitHub {
     }
 }
 
-/// What all pages of a list have. One that is longer than it is followed is no reason to have nothing of it.
-/// A page that is not full need not be the last: what may not be seen is taken out of it.
-async fn all_pages<T, F: Future<Output = Result<(Vec<T>, Option<bool>)>>>(
-    what: &str,
-    page_of: impl Fn(u32) -> F,
-) -> Result<Vec<T>> {
-    let mut all = Vec::new();
-    for page in 1..=MOST_PAGES {
-        let (list, has_next) = page_of(page).await?;
-        let is_last = !has_next.unwrap_or(list.len() >= PAGE);
-        all.extend(list);
-        if is_last {
-            return Ok(all);
-        }
+/// A list that is longer than it is followed is no reason to have nothing of it.
+fn known_of<T>((all, is_whole): (Vec<T>, bool), what: &str) -> Vec<T> {
+    if !is_whole {
+        tracing::warn!(known = all.len(), "there are more {what} than are looked at");
     }
-    tracing::warn!(known = all.len(), "there are more {what} than are looked at");
-    Ok(all)
-}
-
-#[derive(Deserialize)]
-struct WireLabel {
-    name: String,
+    all
 }
 
 fn read<T: DeserializeOwned>(facts: &Value) -> Result<T> {

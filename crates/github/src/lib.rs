@@ -59,7 +59,7 @@ pub use issue_comments::IssueComment;
 pub use journeyman_order::WriteLimits;
 pub use labels::OrderLabel;
 pub use permissions::GitAccess;
-pub use pulls::{NewPullRequest, PullRequest, PullRequestState};
+pub use pulls::{NewPullRequest, PullRequest};
 pub use queries::{IssueFacts, IssueKind, IssueState, RepositoryFacts};
 pub use repo_rules::{BranchRestriction, InstallationGrants, ReadOnlyReason};
 pub use service::{GitHub, Identity};

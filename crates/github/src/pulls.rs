@@ -8,9 +8,10 @@ use super::error::{ErrorKind, GitHubError, Result};
 use super::gate::WritePriority;
 use super::identity::Writer;
 use super::permissions::TokenPermissions;
-use super::queries::percent_encoded;
+use super::queries::{IssueState, percent_encoded};
 use super::service::GitHub;
 use super::transport::GitHubRequest;
+use journeyman_order::conversation::PullSnapshotState;
 use journeyman_order::length::{LONGEST_BODY, fit};
 use journeyman_order::{BranchName, CommitSha, PullNumber};
 
@@ -34,16 +35,7 @@ pub struct PullRequest {
     /// The commit at the head of its branch.
     pub head_sha: CommitSha,
     pub draft: bool,
-    pub state: PullRequestState,
-}
-
-/// Whether a pull request is still open.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PullRequestState {
-    Open,
-    /// It was turned down.
-    Closed,
-    Merged,
+    pub state: PullSnapshotState,
 }
 
 #[derive(Deserialize)]
@@ -57,7 +49,7 @@ struct PullRequestWire {
     base: PullRequestBaseWire,
     #[serde(default)]
     draft: bool,
-    state: super::IssueState,
+    state: IssueState,
     merged_at: Option<String>,
     #[serde(flatten)]
     writer: Writer,
@@ -83,19 +75,22 @@ struct PullRequestRepoWire {
 
 impl From<PullRequestWire> for PullRequest {
     fn from(wire: PullRequestWire) -> Self {
-        let state = match (wire.state, wire.merged_at) {
-            (super::IssueState::Open, _) => PullRequestState::Open,
-            (super::IssueState::Closed, None) => PullRequestState::Closed,
-            (super::IssueState::Closed, Some(_)) => PullRequestState::Merged,
-        };
         Self {
+            state: state_of(wire.state, wire.merged_at.is_some()),
             number: wire.number,
             url: wire.html_url,
             node_id: wire.node_id,
             head_sha: wire.head.sha,
             draft: wire.draft,
-            state,
         }
+    }
+}
+
+pub(super) fn state_of(state: IssueState, is_merged: bool) -> PullSnapshotState {
+    match state {
+        IssueState::Open => PullSnapshotState::Open,
+        IssueState::Closed if is_merged => PullSnapshotState::Merged,
+        IssueState::Closed => PullSnapshotState::Closed,
     }
 }
 
@@ -247,14 +242,11 @@ impl GitHub {
         if !now.draft {
             return Ok(());
         }
-        match now.state {
-            PullRequestState::Open => {}
-            PullRequestState::Closed | PullRequestState::Merged => {
-                return Err(GitHubError::new(
-                    ErrorKind::Invalid,
-                    format!("pull request #{} is closed and stays a draft; reopen it first", pull.number),
-                ));
-            }
+        if now.state != PullSnapshotState::Open {
+            return Err(GitHubError::new(
+                ErrorKind::Invalid,
+                format!("pull request #{} is closed and stays a draft; reopen it first", pull.number),
+            ));
         }
         let query = "mutation($id: ID!) { markPullRequestReadyForReview(input: {pullRequestId: $id}) \
                      { pullRequest { id isDraft } } }";

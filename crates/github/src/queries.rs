@@ -55,19 +55,14 @@ impl GitHub {
     /// # Errors
     /// [`ErrorKind::NotFound`] when the App is not installed there.
     pub async fn installation(&self, repository: &RepositoryName) -> Result<InstallationId> {
-        #[derive(Deserialize)]
-        struct Wire {
-            id: InstallationId,
-        }
-        let route = format!("/repos/{}/{}/installation", repository.owner(), repository.name());
-        match self.ask_as_app(&GitHubRequest::get(route)).await {
+        match self.grants(repository).await {
             Err(error) if error.kind == ErrorKind::NotFound => Err(GitHubError::new(
                 error.kind,
                 format!(
                     "the App is not installed on {repository}, or there is no such repository; install it there"
                 ),
             )),
-            answer => Ok(answer?.json::<Wire>()?.id),
+            granted => Ok(granted?.id),
         }
     }
 

@@ -13,11 +13,12 @@ use super::permissions::TokenPermissions;
 use super::queries::percent_encoded;
 use super::service::GitHub;
 use super::transport::GitHubRequest;
-use journeyman_order::RepositoryName;
 use journeyman_order::bounds::LONGEST_LINE;
+use journeyman_order::{InstallationId, RepositoryName};
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct InstallationGrants {
+    pub(super) id: InstallationId,
     /// By GitHub's name of each permission, `read` or `write`.
     #[serde(default)]
     permissions: BTreeMap<String, String>,

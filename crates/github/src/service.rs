@@ -18,7 +18,7 @@ use super::transport::{GitHubRequest, GitHubResponse, send};
 use journeyman_order::{Backoff, OutgoingNetwork, RepositoryName, WriteLimits};
 
 /// The largest page that GitHub gives.
-const PAGE: usize = 100;
+pub(super) const PAGE: usize = 100;
 /// No list is followed further: ten thousand comments are more than an issue has.
 pub(super) const MOST_PAGES: u32 = 100;
 
@@ -297,19 +297,34 @@ impl GitHub {
         permissions: TokenPermissions,
         route: &str,
     ) -> Result<Vec<T>> {
-        let mut all = Vec::new();
         let join = if route.contains('?') { '&' } else { '?' };
-        for page in 1..=MOST_PAGES {
+        let all = pages(MOST_PAGES, |page| async move {
             let request = GitHubRequest::get(format!("{route}{join}per_page={PAGE}&page={page}"));
             let answer = self.call(at, permissions, &request).await?;
-            let mut items: Vec<T> = answer.json()?;
-            let full = items.len() >= PAGE;
-            let empty = items.is_empty();
-            all.append(&mut items);
-            if empty || !answer.has_next.unwrap_or(full) {
-                return Ok(all);
-            }
+            Ok((answer.json()?, answer.has_next))
+        });
+        let (all, is_whole) = all.await?;
+        if is_whole {
+            return Ok(all);
         }
         Err(GitHubError::unexpected(format!("{route} has more than {} entries", MOST_PAGES as usize * PAGE)))
     }
+}
+
+/// What the first pages of a list have, and whether there are no more. A page that is not full need not be the last: what
+/// may not be seen is taken out of it.
+pub(super) async fn pages<T, F: Future<Output = Result<(Vec<T>, Option<bool>)>>>(
+    most: u32,
+    page_of: impl Fn(u32) -> F,
+) -> Result<(Vec<T>, bool)> {
+    let mut all = Vec::new();
+    for page in 1..=most {
+        let (list, has_next) = page_of(page).await?;
+        let is_last = !has_next.unwrap_or(list.len() >= PAGE);
+        all.extend(list);
+        if is_last {
+            return Ok((all, true));
+        }
+    }
+    Ok((all, false))
 }

@@ -14,14 +14,12 @@ use url::Url;
 use super::endpoints::Endpoints;
 use super::error::{ErrorKind, GitHubError, Result};
 use super::logs::{API_VERSION, body_of, client, refused, unreachable};
-use super::service::MOST_PAGES;
+use super::service::{MOST_PAGES, PAGE};
 use journeyman_order::bounds::LARGEST_DOCUMENT;
 use journeyman_order::{OutgoingNetwork, Person, RepositoryId};
 
 /// What errors are about.
 const WHAT: &str = "signing in";
-/// Entries of a page.
-const PAGE: usize = 100;
 
 /// Whose sign-in GitHub vouches for: the App, by its client ID.
 pub struct SignInClient {

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::wire::{NodeList, NumberedWire};
 use crate::endpoints::InstalledRepository;
 use crate::error::{ErrorKind, GitHubError, Result, found};
 use crate::gate::WritePriority;
@@ -63,24 +64,13 @@ struct AnswerThreadWire {
     #[serde(default)]
     is_resolved: bool,
     pull_request: Option<AnswerPullWire>,
-    first: Option<AnswerCommentNodes<FirstCommentWire>>,
-    last: Option<AnswerCommentNodes<LastCommentWire>>,
+    first: Option<NodeList<NumberedWire>>,
+    last: Option<NodeList<LastCommentWire>>,
 }
 
 #[derive(Deserialize)]
 struct AnswerPullWire {
     number: PullNumber,
-}
-
-#[derive(Deserialize)]
-struct AnswerCommentNodes<T> {
-    nodes: Vec<Option<T>>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct FirstCommentWire {
-    full_database_id: Option<String>,
 }
 
 #[derive(Deserialize)]

@@ -7,6 +7,7 @@ use super::wire::{MentionMatcher, UserWire, by_rest};
 use crate::endpoints::InstalledRepository;
 use crate::error::Result;
 use crate::permissions::TokenPermissions;
+use crate::pulls::state_of;
 use crate::queries::IssueState;
 use crate::service::GitHub;
 use crate::transport::GitHubRequest;
@@ -66,11 +67,7 @@ struct ConversationCommentWire {
 
 impl ConversationPullWire {
     fn state(&self) -> PullSnapshotState {
-        match (self.state, &self.merged_at) {
-            (IssueState::Open, _) => PullSnapshotState::Open,
-            (IssueState::Closed, None) => PullSnapshotState::Closed,
-            (IssueState::Closed, Some(_)) => PullSnapshotState::Merged,
-        }
+        state_of(self.state, self.merged_at.is_some())
     }
 
     fn mergeable(&self) -> Mergeability {

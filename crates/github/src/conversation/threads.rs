@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::limits::TextBudget;
-use super::wire::{ActorWire, MentionMatcher, by_graphql};
+use super::wire::{ActorWire, MentionMatcher, NodeList, NumberedWire, by_graphql};
 use crate::endpoints::InstalledRepository;
 use crate::error::Result;
 use crate::permissions::TokenPermissions;
@@ -12,7 +12,7 @@ use crate::service::{GitHub, MOST_PAGES};
 use crate::transport::GitHubRequest;
 use journeyman_order::PullNumber;
 use journeyman_order::bounds::MOST_LISTED;
-use journeyman_order::conversation::{PullReviewThread, PullReviewThreadComment};
+use journeyman_order::conversation::{CommentAuthor, PullReviewThread, PullReviewThreadComment};
 
 /// Threads on a page: each may have twenty comments, and each of those the length of a body.
 const PAGE: u32 = 20;
@@ -80,14 +80,9 @@ struct ReviewThreadWire {
     line: Option<u64>,
     original_line: Option<u64>,
     diff_side: String,
-    begun: ThreadCommentNodes<ThreadStartWire>,
-    first: ThreadCommentNodes<ThreadCommentWire>,
-    last: ThreadCommentNodes<ThreadCommentWire>,
-}
-
-#[derive(Deserialize)]
-struct ThreadCommentNodes<T> {
-    nodes: Vec<Option<T>>,
+    begun: NodeList<ThreadStartWire>,
+    first: NodeList<ThreadCommentWire>,
+    last: NodeList<ThreadCommentWire>,
 }
 
 #[derive(Deserialize)]
@@ -104,13 +99,7 @@ struct ThreadCommentWire {
     body: String,
     viewer_did_author: bool,
     author: Option<ActorWire>,
-    pull_request_review: Option<ThreadReviewWire>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ThreadReviewWire {
-    full_database_id: Option<String>,
+    pull_request_review: Option<NumberedWire>,
 }
 
 impl GitHub {
@@ -173,11 +162,7 @@ impl ReviewThreadWire {
 
 impl ThreadCommentWire {
     fn read(self, id: u64, us: &MentionMatcher<'_>, room: &mut TextBudget) -> PullReviewThreadComment {
-        let by = if self.viewer_did_author {
-            journeyman_order::conversation::CommentAuthor::Us
-        } else {
-            by_graphql(self.author, us)
-        };
+        let by = if self.viewer_did_author { CommentAuthor::Us } else { by_graphql(self.author, us) };
         let review = self.pull_request_review.and_then(|review| review.full_database_id);
         PullReviewThreadComment {
             id,

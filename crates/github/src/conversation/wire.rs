@@ -29,6 +29,19 @@ impl MentionMatcher<'_> {
     }
 }
 
+/// A list of GraphQL's; null in place of what may not be seen.
+#[derive(Deserialize)]
+pub(super) struct NodeList<T> {
+    pub(super) nodes: Vec<Option<T>>,
+}
+
+/// What is only known by its number. Numbers of this size come as text.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct NumberedWire {
+    pub(super) full_database_id: Option<String>,
+}
+
 #[derive(Debug, Deserialize)]
 pub(super) struct UserWire {
     login: String,

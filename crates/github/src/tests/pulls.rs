@@ -3,7 +3,8 @@ use std::sync::Mutex;
 use serde_json::{Value, json};
 
 use super::scripted::{ScriptedReply, ScriptedServer, not_found, ok, refused};
-use crate::{ErrorKind, NewPullRequest, PullRequestState};
+use crate::{ErrorKind, NewPullRequest};
+use journeyman_order::conversation::PullSnapshotState;
 use journeyman_order::{BranchName, IssueNumber, PullNumber};
 
 const SHA: &str = "0123456789012345678901234567890123456789";
@@ -35,7 +36,7 @@ async fn it_is_opened_as_a_draft_from_our_branch() {
     })
     .await;
     let pull = server.github.open_pull(&server.at, new(&branch())).await.unwrap();
-    assert_eq!((pull.number, pull.draft, pull.state), (PullNumber(12), true, PullRequestState::Open));
+    assert_eq!((pull.number, pull.draft, pull.state), (PullNumber(12), true, PullSnapshotState::Open));
     assert_eq!(pull.head_sha.as_str(), SHA);
     let seen = server.requests();
     let posted = seen.iter().find(|seen| seen.call == "POST /repos/octo/hello/pulls").unwrap();
@@ -189,8 +190,11 @@ async fn merged_and_closed_are_told_apart() {
         ok(pull)
     })
     .await;
-    assert_eq!(server.github.pull(&server.at, PullNumber(12)).await.unwrap().state, PullRequestState::Merged);
+    assert_eq!(
+        server.github.pull(&server.at, PullNumber(12)).await.unwrap().state,
+        PullSnapshotState::Merged
+    );
     let closed = server.github.pull(&server.at, PullNumber(13)).await.unwrap();
-    assert_eq!(closed.state, PullRequestState::Closed);
+    assert_eq!(closed.state, PullSnapshotState::Closed);
     assert_eq!(server.github.mark_ready(&server.at, &closed).await.unwrap_err().kind, ErrorKind::Invalid);
 }

@@ -10,12 +10,10 @@
 
 mod app_manifest;
 mod attachments;
-mod branches;
 mod checks;
 mod ci;
 mod comments;
 mod connection;
-mod contents;
 mod conversation;
 mod deliveries;
 mod endpoints;
@@ -24,7 +22,6 @@ mod gate;
 mod graphql;
 mod identity;
 mod installations;
-mod issue_comments;
 mod labels;
 mod logs;
 mod permissions;
@@ -34,7 +31,6 @@ mod refusal;
 mod repo_rules;
 mod service;
 mod sign_in;
-mod token_cache;
 mod tokens;
 mod transport;
 
@@ -43,7 +39,6 @@ mod tests;
 
 pub use app_manifest::{ConvertedApp, convert_manifest, web_address};
 pub use attachments::{AttachmentLink, AttachmentSource, FetchedAttachment};
-pub use branches::BranchDeletion;
 pub use checks::{CHECK_NAME, CheckButton, OrderCheckRun};
 pub use ci::{ExternalCheck, ExternalCheckState};
 pub use connection::{
@@ -55,12 +50,11 @@ pub use endpoints::InstalledRepository;
 pub use error::{ErrorKind, GitHubError, Result};
 pub use identity::AppRegistration;
 pub use installations::{AppInstallation, ChangedThread, ListedRepository, ThreadEvent, ThreadRemark};
-pub use issue_comments::IssueComment;
 pub use journeyman_order::WriteLimits;
 pub use labels::OrderLabel;
 pub use permissions::GitAccess;
-pub use pulls::{NewPullRequest, PullRequest};
-pub use queries::{IssueFacts, IssueKind, IssueState, RepositoryFacts};
+pub use pulls::{BranchDeletion, NewPullRequest, PullRequest};
+pub use queries::{IssueComment, IssueFacts, IssueKind, IssueState, RepositoryFacts};
 pub use repo_rules::{BranchRestriction, InstallationGrants, ReadOnlyReason};
 pub use service::{GitHub, Identity};
 pub use sign_in::{PersonToken, ReadableRepositories, ReadableRepository, SignInClient};

@@ -1,10 +1,11 @@
-//! Pull requests: opened once, found again by their branch, edited, taken out of draft.
+//! Pull requests: opened once, found again by their branch, edited, taken out of draft; and their branches, which are
+//! deleted when they are no longer needed.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::endpoints::InstalledRepository;
-use super::error::{ErrorKind, GitHubError, Result};
+use super::error::{ErrorKind, GitHubError, Result, found};
 use super::gate::WritePriority;
 use super::identity::Writer;
 use super::permissions::TokenPermissions;
@@ -92,6 +93,15 @@ pub(super) fn state_of(state: IssueState, is_merged: bool) -> PullSnapshotState 
         IssueState::Closed if is_merged => PullSnapshotState::Merged,
         IssueState::Closed => PullSnapshotState::Closed,
     }
+}
+
+/// What became of a branch that was to be deleted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BranchDeletion {
+    /// It is gone, now or before.
+    Gone,
+    /// It stays: somebody's commit is on it, or it is protected.
+    Kept { because: String },
 }
 
 /// GitHub's words for a second one from the same branch.
@@ -265,6 +275,46 @@ impl GitHub {
                 ))
             })),
             Err(error) => Err(told.err().unwrap_or(error)),
+        }
+    }
+
+    /// Takes a branch away if it is at this commit. Between the look and the deletion lies a moment in which somebody
+    /// could push; the pull request keeps what they pushed, and offers to restore the branch.
+    pub async fn delete_branch(
+        &self,
+        at: &InstalledRepository,
+        branch: &BranchName,
+        commit: &CommitSha,
+    ) -> Result<BranchDeletion> {
+        #[derive(Deserialize)]
+        struct Wire {
+            object: ObjectWire,
+        }
+        #[derive(Deserialize)]
+        struct ObjectWire {
+            sha: CommitSha,
+        }
+        let name = branch.as_str().split('/').map(percent_encoded).collect::<Vec<_>>().join("/");
+        let look = GitHubRequest::get(at.route(&format!("/git/ref/heads/{name}")));
+        let Some(there) = found(self.call(at, TokenPermissions::ReadContents, &look).await)? else {
+            return Ok(BranchDeletion::Gone);
+        };
+        let there: Wire = there.json()?;
+        if there.object.sha != *commit {
+            let because = format!("it is at {}, and not at {}", there.object.sha.short(), commit.short());
+            return Ok(BranchDeletion::Kept { because });
+        }
+        let delete = GitHubRequest::delete(at.route(&format!("/git/refs/heads/{name}")))
+            .yielding(WritePriority::Ordinary);
+        match found(self.call(at, TokenPermissions::WriteContents, &delete).await) {
+            Ok(_) => Ok(BranchDeletion::Gone),
+            // "Reference does not exist", or a rule that forbids it: whichever it is, nothing more is to be done.
+            Err(error)
+                if error.is_forbidden() || matches!(error.kind, ErrorKind::Invalid | ErrorKind::Conflict) =>
+            {
+                Ok(BranchDeletion::Kept { because: error.message })
+            }
+            Err(error) => Err(error),
         }
     }
 }

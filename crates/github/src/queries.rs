@@ -1,13 +1,20 @@
-//! What we ask GitHub about repositories, issues and people.
+//! What we ask GitHub about repositories and their files, issues and people.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use chrono::{DateTime, Utc};
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::endpoints::InstalledRepository;
 use super::error::{ErrorKind, GitHubError, Result, found};
+use super::identity::Writer;
 use super::permissions::TokenPermissions;
 use super::service::GitHub;
 use super::transport::GitHubRequest;
-use journeyman_order::{InstallationId, IssueNumber, IssueText, Person, RepositoryId, RepositoryName};
+use journeyman_order::{
+    CommentCommand, InstallationId, IssueNumber, IssueText, Person, RepositoryId, RepositoryName,
+};
 
 /// A repository, as GitHub has it now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +54,26 @@ pub enum IssueKind {
 #[derive(Deserialize)]
 pub(super) struct LabelWire {
     pub(super) name: String,
+}
+
+/// A comment on an issue. Its text is foreign.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IssueComment {
+    pub id: u64,
+    pub login: String,
+    /// The person who wrote it; none where it was a bot, or the account is gone.
+    pub person: Option<Person>,
+    pub at: DateTime<Utc>,
+    pub body: String,
+}
+
+#[derive(Deserialize)]
+struct CommentWire {
+    id: u64,
+    body: Option<String>,
+    created_at: DateTime<Utc>,
+    #[serde(flatten)]
+    writer: Writer,
 }
 
 impl GitHub {
@@ -92,7 +119,7 @@ impl GitHub {
             html_url: String,
             user: Option<Person>,
             state: IssueState,
-            pull_request: Option<serde_json::Value>,
+            pull_request: Option<Value>,
             #[serde(default)]
             labels: Vec<LabelWire>,
         }
@@ -112,6 +139,27 @@ impl GitHub {
             kind: if wire.pull_request.is_some() { IssueKind::PullRequest } else { IssueKind::Issue },
             labels,
         })
+    }
+
+    /// The comments on an issue that say something, the oldest first: none of ours, no commands, nothing empty.
+    pub async fn issue_comments(
+        &self,
+        at: &InstalledRepository,
+        issue: IssueNumber,
+    ) -> Result<Vec<IssueComment>> {
+        let route = at.route(&format!("/issues/{issue}/comments"));
+        let all: Vec<CommentWire> = self.list(at, TokenPermissions::ReadIssues, &route).await?;
+        let mut comments = Vec::new();
+        for CommentWire { id, body, created_at, writer } in all {
+            let body = body.unwrap_or_default();
+            let says_nothing = body.trim().is_empty() || CommentCommand::of(&body) != CommentCommand::None;
+            if says_nothing || self.wrote(&writer).await? {
+                continue;
+            }
+            let (login, person) = (writer.login().to_owned(), writer.person());
+            comments.push(IssueComment { id, login, person, at: created_at, body });
+        }
+        Ok(comments)
     }
 
     /// Whether a person may write to the repository now. Asked by login and compared by id: a login that somebody
@@ -136,6 +184,43 @@ impl GitHub {
             )));
         };
         Ok(user.id == person.id && matches!(wire.permission.as_str(), "admin" | "write"))
+    }
+
+    /// A file at a commit, a branch or a tag; none when there is no such file, or when it is a directory or a
+    /// submodule.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] for a path that leaves the repository, or a file over 1 MB, which GitHub does not
+    /// give this way.
+    pub async fn file(&self, at: &InstalledRepository, path: &str, git_ref: &str) -> Result<Option<Vec<u8>>> {
+        if path.split('/').any(|part| matches!(part, "" | "." | "..")) {
+            return Err(GitHubError::new(
+                ErrorKind::Invalid,
+                format!("{path:?} is not a path in a repository"),
+            ));
+        }
+        let route: Vec<String> = path.split('/').map(percent_encoded).collect();
+        let route = format!("/contents/{}?ref={}", route.join("/"), percent_encoded(git_ref));
+        let request = GitHubRequest::get(at.route(&route));
+        let answer = found(self.call(at, TokenPermissions::ReadContents, &request).await)?;
+        let Some(answer) = answer else { return Ok(None) };
+        let entry: Value = answer.json()?;
+        let field = |key: &str| entry.get(key).and_then(Value::as_str);
+        // A directory is a list and has no type.
+        if field("type") != Some("file") {
+            return Ok(None);
+        }
+        let (Some("base64"), Some(content)) = (field("encoding"), field("content")) else {
+            return Err(GitHubError::new(
+                ErrorKind::Invalid,
+                format!("{path} in {} is over 1 MB; make it smaller", at.repository),
+            ));
+        };
+        let packed: String = content.split_ascii_whitespace().collect();
+        let bytes = STANDARD
+            .decode(packed)
+            .map_err(|error| GitHubError::unexpected(format!("GitHub's encoding of {path}: {error}")))?;
+        Ok(Some(bytes))
     }
 }
 

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::endpoints::InstalledRepository;
-use super::error::{ErrorKind, GitHubError, Result, found};
+use super::error::{Result, found};
 use super::gate::WritePriority;
 use super::identity::Writer;
 use super::permissions::TokenPermissions;
@@ -30,25 +30,10 @@ struct CommentMarker {
 }
 
 impl CommentMarker {
-    fn new(
-        at: &InstalledRepository,
-        issue: IssueNumber,
-        name: &str,
-        permissions: TokenPermissions,
-    ) -> Result<Self> {
-        let fits = (1..=200).contains(&name.len())
-            && !name.contains("--")
-            && name
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b':' | b'/' | b'-' | b'_' | b'.'));
-        if !fits {
-            return Err(GitHubError::new(
-                ErrorKind::Invalid,
-                format!("{name:?} cannot mark a comment: letters, digits and : / - _ . only, without --"),
-            ));
-        }
+    /// `name` is ours: letters, digits and `: / - _ .`, without `--`, which would end the hidden text.
+    fn new(at: &InstalledRepository, issue: IssueNumber, name: &str, permissions: TokenPermissions) -> Self {
         let about = format!("{} {issue} {name}", at.repository);
-        Ok(Self { line: format!("<!-- journeyman:{name} -->"), about, permissions })
+        Self { line: format!("<!-- journeyman:{name} -->"), about, permissions }
     }
 
     fn body(&self, text: &str) -> String {
@@ -80,8 +65,7 @@ impl GitHub {
         known: Option<u64>,
         text: impl Fn() -> F,
     ) -> Result<u64> {
-        let marker =
-            CommentMarker::new(at, issue, &format!("status:{order}"), TokenPermissions::WriteIssues)?;
+        let marker = CommentMarker::new(at, issue, &format!("status:{order}"), TokenPermissions::WriteIssues);
         if known.is_some() && self.cached_comment_id(&marker.about).is_none() {
             self.cache_comment_id(&marker.about, known);
         }
@@ -124,7 +108,7 @@ impl GitHub {
         body: &str,
     ) -> Result<()> {
         let thread = IssueNumber(pull.0);
-        let marker = CommentMarker::new(at, thread, name, TokenPermissions::Converse)?;
+        let marker = CommentMarker::new(at, thread, name, TokenPermissions::Converse);
         let text = || std::future::ready(body.to_owned());
         self.set(at, thread, &marker, WritePriority::Ordinary, text).await.map(drop)
     }
@@ -153,9 +137,6 @@ impl GitHub {
 
     /// Says something on an issue or a pull request, once for a marker: when there is a comment of ours with it,
     /// nothing is written.
-    ///
-    /// # Errors
-    /// As for every call; [`ErrorKind::Invalid`] for a marker that cannot be hidden.
     pub async fn comment(
         &self,
         at: &InstalledRepository,
@@ -163,7 +144,7 @@ impl GitHub {
         marker: &str,
         body: &str,
     ) -> Result<()> {
-        let marker = CommentMarker::new(at, issue, marker, TokenPermissions::Converse)?;
+        let marker = CommentMarker::new(at, issue, marker, TokenPermissions::Converse);
         let body = marker.body(body);
         let _turn = self.turn(&marker.about).await;
         match self.look_for(at, issue, &marker).await? {

@@ -182,10 +182,6 @@ async fn a_comment_is_made_once_for_its_marker() {
         thread.bodies(),
         ["<!-- journeyman:review:1 -->\nfirst", "<!-- journeyman:review:2 -->\nsecond"]
     );
-    for bad in ["", "a b", "a--b", "x -->", "é"] {
-        let error = server.github.comment(&server.at, ISSUE, bad, "x").await.unwrap_err();
-        assert_eq!(error.kind, ErrorKind::Invalid, "{bad:?}");
-    }
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! Answers: pages with what a browser is held to, and the few files they need.
 
+use actix_web::error::InternalError;
 use actix_web::http::{StatusCode, header};
 use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder};
 use askama::Template;
@@ -95,35 +96,60 @@ pub(crate) fn broken(text: &str) -> HttpResponse {
     trouble(StatusCode::INTERNAL_SERVER_ERROR, "Something is wrong here", text)
 }
 
-/// Seconds after which whoever was turned away comes again.
-pub(crate) const AGAIN_AFTER: &str = "10";
-
+/// Whoever is turned away is to come again.
 pub(crate) fn busy(text: &str) -> HttpResponse {
     let mut answer = trouble(StatusCode::SERVICE_UNAVAILABLE, "Not right now", text);
-    answer.headers_mut().insert(header::RETRY_AFTER, header::HeaderValue::from_static(AGAIN_AFTER));
+    answer.headers_mut().insert(header::RETRY_AFTER, header::HeaderValue::from_static("10"));
     answer
 }
 
+/// What is answered in place of the page that was asked for.
+#[derive(Debug)]
+pub(crate) struct EarlyAnswer(Box<HttpResponse>);
+
+pub(crate) type PageResult = Result<HttpResponse, EarlyAnswer>;
+
+impl From<HttpResponse> for EarlyAnswer {
+    fn from(answer: HttpResponse) -> Self {
+        Self(Box::new(answer))
+    }
+}
+
+impl From<EarlyAnswer> for actix_web::Error {
+    fn from(EarlyAnswer(answer): EarlyAnswer) -> Self {
+        InternalError::from_response("another answer than was asked for", *answer).into()
+    }
+}
+
+impl From<askama::Error> for EarlyAnswer {
+    fn from(error: askama::Error) -> Self {
+        broken(&error.to_string()).into()
+    }
+}
+
 /// What the database said is for the log.
-pub(crate) fn of_store(error: &StoreError) -> HttpResponse {
-    match error {
-        StoreError::NotFound { what } => nothing(&format!("There is no {what}.")),
-        StoreError::Refused { .. } => refused(&error.to_string()),
-        StoreError::Unavailable { .. } => {
-            tracing::error!(%error, "the store is unavailable");
-            let text = "The database cannot be used right now. Reload the page in a moment.";
-            trouble(StatusCode::SERVICE_UNAVAILABLE, "Not right now", text)
-        }
-        StoreError::UnreadableJournal { order, .. } => {
-            tracing::warn!("{error}");
-            broken(&format!(
-                "This version of Journeyman cannot read the journal of order {order}; the log says why."
-            ))
-        }
-        StoreError::Broken { .. } => {
-            tracing::error!(%error, "the store is broken");
-            broken("Something in the database cannot be read; the log and `journeyman doctor` say what.")
-        }
+impl From<StoreError> for EarlyAnswer {
+    fn from(error: StoreError) -> Self {
+        let answer = match &error {
+            StoreError::NotFound { what } => nothing(&format!("There is no {what}.")),
+            StoreError::Refused { .. } => refused(&error.to_string()),
+            StoreError::Unavailable { .. } => {
+                tracing::error!(%error, "the store is unavailable");
+                let text = "The database cannot be used right now. Reload the page in a moment.";
+                trouble(StatusCode::SERVICE_UNAVAILABLE, "Not right now", text)
+            }
+            StoreError::UnreadableJournal { order, .. } => {
+                tracing::warn!("{error}");
+                broken(&format!(
+                    "This version of Journeyman cannot read the journal of order {order}; the log says why."
+                ))
+            }
+            StoreError::Broken { .. } => {
+                tracing::error!(%error, "the store is broken");
+                broken("Something in the database cannot be read; the log and `journeyman doctor` say what.")
+            }
+        };
+        answer.into()
     }
 }
 

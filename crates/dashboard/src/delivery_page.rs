@@ -1,15 +1,15 @@
 //! `/deliveries`: what GitHub has sent, what became of it, and one that was refused taken in again.
 
+use actix_web::HttpRequest;
 use actix_web::web::{Data, Form, Query};
-use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;
 use serde::Deserialize;
 
 use journeyman_order::DeliveryGuid;
-use journeyman_store::DeliveryRow;
+use journeyman_store::{DeliveryConclusion, DeliveryRow};
 
 use super::DashboardState;
-use super::answer::{DashboardFrame, conflict, misread, nothing, of_store, shown, to};
+use super::answer::{DashboardFrame, PageResult, conflict, misread, nothing, shown, to};
 use super::session::{may_change_by_token, signed_in_by_token};
 use super::text::{MomentView, line};
 
@@ -50,21 +50,15 @@ pub(crate) async fn show(
     request: HttpRequest,
     query: Result<Query<DeliveriesQuery>, actix_web::Error>,
     state: Data<DashboardState>,
-) -> HttpResponse {
-    let session = match signed_in_by_token(&request, &state).await {
-        Ok(session) => session,
-        Err(refused) => return *refused,
-    };
-    let Ok(query) = query else { return misread("The page of deliveries that was asked for is none.") };
-    let mut rows = match state.store.deliveries(query.before.unwrap_or(i64::MAX), PAGE + 1).await {
-        Ok(rows) => rows,
-        Err(error) => return of_store(&error),
-    };
+) -> PageResult {
+    let session = signed_in_by_token(&request, &state).await?;
+    let query = query.map_err(|_| misread("The page of deliveries that was asked for is none."))?;
+    let mut rows = state.store.deliveries(query.before.unwrap_or(i64::MAX), PAGE + 1).await?;
     let has_more = rows.len() > PAGE as usize;
     rows.truncate(PAGE as usize);
     let older = rows.last().map(|row| row.id).filter(|_| has_more);
     let deliveries = rows.into_iter().map(delivery_line).collect();
-    shown(&DeliveriesPage { deliveries, older, frame: session.frame("deliveries") })
+    Ok(shown(&DeliveriesPage { deliveries, older, frame: session.frame("deliveries") }))
 }
 
 fn delivery_line(row: DeliveryRow) -> DeliveryLine {
@@ -90,27 +84,15 @@ pub(crate) async fn take_in_again(
     request: HttpRequest,
     form: Form<AgainForm>,
     state: Data<DashboardState>,
-) -> HttpResponse {
-    if let Err(refused) = may_change_by_token(&request, &state, &form.word).await {
-        return *refused;
-    }
-    let Ok(guid) = form.guid.parse::<DeliveryGuid>() else { return nothing("There is no such delivery.") };
-    let refused = match state.store.conclusion(&guid).await {
-        Ok(Some(journeyman_store::DeliveryConclusion::Refused { .. })) => state.store.delivery(&guid).await,
-        Ok(_) => {
-            return conflict("Only what was refused can be taken in again: all else has had its effect.");
-        }
-        Err(error) => return of_store(&error),
+) -> PageResult {
+    may_change_by_token(&request, &state, &form.word).await?;
+    let guid: DeliveryGuid = form.guid.parse().map_err(|_| nothing("There is no such delivery."))?;
+    let Some(DeliveryConclusion::Refused { .. }) = state.store.conclusion(&guid).await? else {
+        let text = "Only what was refused can be taken in again: all else has had its effect.";
+        return Ok(conflict(text));
     };
-    let saved = match refused {
-        Ok(delivery) => state.store.save_delivery(delivery).await,
-        Err(error) => return of_store(&error),
-    };
-    match saved {
-        Ok(_) => {
-            state.orders.delivery_arrived();
-            to("/deliveries")
-        }
-        Err(error) => of_store(&error),
-    }
+    let delivery = state.store.delivery(&guid).await?;
+    state.store.save_delivery(delivery).await?;
+    state.orders.delivery_arrived();
+    Ok(to("/deliveries"))
 }

@@ -20,7 +20,7 @@ use tokio::time::{Instant, sleep_until};
 use journeyman_order::{Journal, JournalEntry, Move, MoveKey, OrderId, RepositoryId};
 use journeyman_store::{JournalStore as _, StoreError};
 
-use super::answer::{busy, of_store};
+use super::answer::{PageResult, busy};
 use super::order_page::row;
 use super::parts::{PagePart, parts, projection, runs_under_way};
 use super::session::{cookie, signed_in, still_reads};
@@ -65,23 +65,17 @@ pub(crate) async fn follow(
     path: Path<String>,
     query: Query<EventsQuery>,
     state: Data<DashboardState>,
-) -> HttpResponse {
+) -> PageResult {
     let Ok(session) = signed_in(&request, &state).await else {
-        return HttpResponse::Unauthorized().finish();
+        return Ok(HttpResponse::Unauthorized().finish());
     };
-    let row = match row(&state, &session, &path).await {
-        Ok(row) => row,
-        Err(nothing) => return *nothing,
-    };
+    let row = row(&state, &session, &path).await?;
     let Some(place) = state.shared.places.take() else {
-        return busy("Too many pages follow the work at once. This one shows it when it is reloaded.");
+        return Ok(busy("Too many pages follow the work at once. This one shows it when it is reloaded."));
     };
     // Before the journal is read, so that no entry falls in between.
     let entries = state.live.entries();
-    let journal = match state.store.journal(row.id).await {
-        Ok(journal) => Arc::new(journal),
-        Err(error) => return of_store(&error),
-    };
+    let journal = Arc::new(state.store.journal(row.id).await?);
     let now = Instant::now();
     let follower = OrderFollower {
         state: state.get_ref().clone(),
@@ -106,13 +100,13 @@ pub(crate) async fn follow(
         let event = follower.next().await?;
         Some((Ok::<Bytes, actix_web::Error>(event), follower))
     });
-    HttpResponse::Ok()
+    Ok(HttpResponse::Ok()
         .insert_header((header::CONTENT_TYPE, "text/event-stream"))
         .insert_header((header::CACHE_CONTROL, "no-store"))
         .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
         // A proxy that gathers what it passes on would hold up every event.
         .insert_header(("x-accel-buffering", "no"))
-        .streaming(Box::pin(stream))
+        .streaming(Box::pin(stream)))
 }
 
 fn event(name: &str, data: &Value) -> Bytes {

@@ -6,12 +6,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_web::HttpResponse;
 use actix_web::rt::task::spawn_blocking;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-use super::answer::{broken, busy};
+use super::answer::{EarlyAnswer, broken, busy};
 
 /// So much of one kind at once.
 const AT_ONCE: usize = 2;
@@ -39,10 +38,9 @@ impl HeavyWork {
         WorkTurn { turn: Arc::clone(&self.turns).acquire_owned().await.ok() }
     }
 
-    pub(crate) async fn turn(&self) -> Result<WorkTurn, Box<HttpResponse>> {
-        timeout(PATIENCE, self.wait()).await.map_err(|_| {
-            Box::new(busy("Many pages that take long are asked for at once. Reload this one in a moment."))
-        })
+    pub(crate) async fn turn(&self) -> Result<WorkTurn, EarlyAnswer> {
+        let text = "Many pages that take long are asked for at once. Reload this one in a moment.";
+        timeout(PATIENCE, self.wait()).await.map_err(|_| busy(text).into())
     }
 }
 
@@ -51,7 +49,7 @@ impl WorkTurn {
     pub(crate) async fn take<T: Send + 'static>(
         self,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Box<HttpResponse>> {
+    ) -> Result<T, EarlyAnswer> {
         let turn = self.turn;
         let done = spawn_blocking(move || {
             let done = work();
@@ -60,7 +58,7 @@ impl WorkTurn {
         });
         done.await.map_err(|error| {
             tracing::error!(%error, "a page could not be made");
-            Box::new(broken("The page could not be made; see the server's log."))
+            broken("The page could not be made; see the server's log.").into()
         })
     }
 }

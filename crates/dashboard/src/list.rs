@@ -1,7 +1,7 @@
 //! The list of orders: what is at work, what waits for whom, what ended how. Its filters are in the address.
 
+use actix_web::HttpRequest;
 use actix_web::web::{Data, Query};
-use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;
 use chrono::Utc;
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use journeyman_order::{OrderId, OrderWait, RepositoryName, projection};
 use journeyman_store::{JournalStore as _, OrderFilter, OrderRow, OrderTally, StoreError};
 
 use super::DashboardState;
-use super::answer::{DashboardFrame, of_store, shown};
+use super::answer::{DashboardFrame, PageResult, shown};
 use super::session::{DashboardSession, signed_in};
 use super::text::{MomentView, ago, dollars, line, query};
 
@@ -112,28 +112,17 @@ pub(crate) async fn show(
     request: HttpRequest,
     asked: Result<Query<ListQuery>, actix_web::Error>,
     state: Data<DashboardState>,
-) -> HttpResponse {
-    let session = match signed_in(&request, &state).await {
-        Ok(session) => session,
-        Err(refused) => return *refused,
-    };
+) -> PageResult {
+    let session = signed_in(&request, &state).await?;
     let (asked, mut problem) = match asked {
         Ok(Query(asked)) => (asked, None),
         Err(_) => {
             (ListQuery::default(), Some("The address could not be read; this is the whole list.".to_owned()))
         }
     };
-    let filter = match filter(&asked) {
-        Ok(filter) => Some(filter),
-        Err(because) => {
-            problem = Some(because);
-            None
-        }
-    };
-    match page(&state, asked, filter, &session).await {
-        Ok(page) => shown(&OrdersPage { problem, ..page }),
-        Err(error) => of_store(&error),
-    }
+    let filter = filter(&asked).map_err(|because| problem = Some(because)).ok();
+    let page = page(&state, asked, filter, &session).await?;
+    Ok(shown(&OrdersPage { problem, ..page }))
 }
 
 fn filter(asked: &ListQuery) -> Result<OrderFilter, String> {
@@ -241,7 +230,8 @@ async fn waits(state: &DashboardState, row: &OrderRow) -> Result<Option<String>,
     match state.store.journal(row.id).await {
         Ok(journal) => {
             let projection = projection(journal.pipeline(), &journal, Utc::now());
-            let waits: Vec<String> = OrderWait::of(&journal, &projection).iter().map(said).collect();
+            let waits = OrderWait::of(&journal, &projection);
+            let waits: Vec<String> = waits.iter().map(said).collect();
             Ok((!waits.is_empty()).then(|| line(&waits.join(" · "), 300)))
         }
         Err(StoreError::UnreadableJournal { .. } | StoreError::NotFound { .. }) => {

@@ -1,7 +1,7 @@
 //! `/orders/{id}`: one order, from its journal. What is new comes to the page by itself.
 
+use actix_web::HttpRequest;
 use actix_web::web::{Data, Path};
-use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;
 use tokio::runtime::Handle;
 
@@ -9,7 +9,7 @@ use journeyman_order::{Journal, OrderId};
 use journeyman_store::{AfterMergeFact, AfterMergeKind, JournalStore as _, OrderRow, StoreError};
 
 use super::DashboardState;
-use super::answer::{DashboardFrame, broken, nothing, of_store, shown};
+use super::answer::{DashboardFrame, EarlyAnswer, PageResult, nothing, shown};
 use super::parts::{PagePart, parts, projection, summary};
 use super::session::{DashboardSession, signed_in};
 use super::text::{MomentView, line};
@@ -47,15 +47,11 @@ fn after_merge_view(fact: &AfterMergeFact) -> AfterMergeView {
     AfterMergeView { text, at: MomentView::of(fact.at) }
 }
 
-fn order_id(text: &str) -> Result<OrderId, Box<HttpResponse>> {
-    text.parse().map_err(|_| Box::new(nothing("That is not the id of an order.")))
-}
-
 pub(crate) async fn asks_for(
     request: &HttpRequest,
     state: &DashboardState,
     order: &str,
-) -> Result<(DashboardSession, OrderRow), Box<HttpResponse>> {
+) -> Result<(DashboardSession, OrderRow), EarlyAnswer> {
     let session = signed_in(request, state).await?;
     let row = row(state, &session, order).await?;
     Ok((session, row))
@@ -66,13 +62,12 @@ pub(crate) async fn row(
     state: &DashboardState,
     session: &DashboardSession,
     order: &str,
-) -> Result<OrderRow, Box<HttpResponse>> {
-    let order = order_id(order)?;
-    let none = || StoreError::NotFound { what: format!("order {order}") };
-    let row = state.store.order(order).await.map_err(|error| Box::new(of_store(&error)))?;
+) -> Result<OrderRow, EarlyAnswer> {
+    let order: OrderId = order.parse().map_err(|_| nothing("That is not the id of an order."))?;
+    let row = state.store.order(order).await?;
     match session.may_read(row.repository_id) {
         true => Ok(row),
-        false => Err(Box::new(of_store(&none()))),
+        false => Err(StoreError::NotFound { what: format!("order {order}") }.into()),
     }
 }
 
@@ -80,36 +75,18 @@ pub(crate) async fn show(
     request: HttpRequest,
     path: Path<String>,
     state: Data<DashboardState>,
-) -> HttpResponse {
-    page(&request, &path, &state).await.unwrap_or_else(|refused| *refused)
-}
-
-async fn page(
-    request: &HttpRequest,
-    path: &str,
-    state: &Data<DashboardState>,
-) -> Result<HttpResponse, Box<HttpResponse>> {
-    let (session, row) = asks_for(request, state, path).await?;
+) -> PageResult {
+    let (session, row) = asks_for(&request, &state, &path).await?;
     let turn = state.shared.renderings.turn().await?;
     let (shared, here) = (state.get_ref().clone(), Handle::current());
-    let after = state.store.after_merge(row.id).await.map_err(|error| Box::new(of_store(&error)))?;
+    let after = state.store.after_merge(row.id).await?;
     let made = turn.take(move || {
         // A long journal takes its time to be read, too.
-        let journal = here.block_on(shared.store.journal(row.id)).map_err(PageFault::Store)?;
-        let page = OrderPage::of(&journal, &shared, &session);
-        let after_merge = after.iter().map(after_merge_view).collect();
-        page.map(|page| OrderPage { after_merge, ..page }).map_err(PageFault::Template)
+        let journal = here.block_on(shared.store.journal(row.id))?;
+        Ok::<_, StoreError>(OrderPage::of(&journal, &shared, &session, &after))
     });
-    match made.await? {
-        Ok(page) => Ok(shown(&page)),
-        Err(PageFault::Store(error)) => Err(Box::new(of_store(&error))),
-        Err(PageFault::Template(error)) => Err(Box::new(broken(&error.to_string()))),
-    }
-}
-
-enum PageFault {
-    Store(StoreError),
-    Template(askama::Error),
+    let page = made.await??;
+    Ok(shown(&page?))
 }
 
 impl OrderPage {
@@ -117,6 +94,7 @@ impl OrderPage {
         journal: &Journal,
         state: &DashboardState,
         session: &DashboardSession,
+        after: &[AfterMergeFact],
     ) -> Result<Self, askama::Error> {
         let projection = projection(journal);
         let may_act = session.may_write(journal.opened().repository_id);
@@ -130,7 +108,7 @@ impl OrderPage {
             ),
             summary: summary(&projection),
             order: journal.opened().order.to_string(),
-            after_merge: Vec::new(),
+            after_merge: after.iter().map(after_merge_view).collect(),
             top: of("top"),
             steps: of("steps"),
             rest: of("rest"),

@@ -9,7 +9,7 @@ use askama::Template;
 use journeyman_store::{ArtifactEnd, StoreError};
 
 use super::DashboardState;
-use super::answer::{DashboardFrame, of_store, shown};
+use super::answer::{DashboardFrame, PageResult, shown};
 use super::order_page::asks_for;
 use super::text::{line, size};
 use super::transcript::{MOST_ITEMS, html, read};
@@ -62,21 +62,14 @@ pub(crate) async fn show(
     request: HttpRequest,
     path: Path<(String, String)>,
     state: Data<DashboardState>,
-) -> HttpResponse {
-    answer(&request, path.into_inner(), &state).await.unwrap_or_else(|refused| *refused)
-}
-
-async fn answer(
-    request: &HttpRequest,
-    (order, run): (String, String),
-    state: &DashboardState,
-) -> Result<HttpResponse, Box<HttpResponse>> {
-    let (session, row) = asks_for(request, state, &order).await?;
+) -> PageResult {
+    let (order, run) = path.into_inner();
+    let (session, row) = asks_for(&request, &state, &order).await?;
     let turn = state.shared.transcripts.turn().await?;
     let transcript = match state.store.artifact_end(row.id, &format!("{run}.jsonl"), MOST_READ).await {
         Ok(end) => Some(turn.take(move || TranscriptView::of(&end)).await?),
         Err(StoreError::NotFound { .. }) => None,
-        Err(error) => return Err(Box::new(of_store(&error))),
+        Err(error) => return Err(error.into()),
     };
     let (run, order) = (line(&run, 200), row.id.to_string());
     Ok(shown(&RunPage { run, order, transcript, frame: session.frame("") }))
@@ -86,23 +79,17 @@ pub(crate) async fn download(
     request: HttpRequest,
     path: Path<(String, String)>,
     state: Data<DashboardState>,
-) -> HttpResponse {
+) -> PageResult {
     let (order, name) = path.into_inner();
-    let order = match asks_for(&request, &state, &order).await {
-        Ok((_, row)) => row.id,
-        Err(refused) => return *refused,
-    };
-    let artifact = match state.store.artifact(order, &name).await {
-        Ok(artifact) => artifact,
-        Err(error) => return of_store(&error),
-    };
+    let (_, row) = asks_for(&request, &state, &order).await?;
+    let artifact = state.store.artifact(row.id, &name).await?;
     // An agent wrote it: a browser is to save it, and never to run it.
     let disposition = format!("attachment; filename=\"{}\"", artifact.info.name);
-    HttpResponse::Ok()
+    Ok(HttpResponse::Ok()
         .insert_header((header::CONTENT_TYPE, "application/octet-stream"))
         .insert_header((header::CACHE_CONTROL, "no-store"))
         .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
         .insert_header((header::CONTENT_SECURITY_POLICY, "sandbox; default-src 'none'"))
         .insert_header((header::CONTENT_DISPOSITION, disposition))
-        .body(artifact.content)
+        .body(artifact.content))
 }

@@ -15,50 +15,40 @@ use serde::Deserialize;
 use journeyman_order::{Person, RepositoryId, Requester};
 
 use super::DashboardState;
-use super::answer::{DashboardFrame, nothing, shown, shown_as, to};
+use super::answer::{DashboardFrame, EarlyAnswer, PageResult, broken, nothing, refused, shown, shown_as, to};
 use super::people::RepositoryRights;
 
 const COOKIE: &str = "journeyman_session";
 
 pub(crate) struct DashboardSession {
     pub(crate) form_word: String,
-    holder: SessionHolder,
+    /// None for whoever holds the API's token, who may see and do all.
+    holder: Option<SessionHolder>,
 }
 
-enum SessionHolder {
-    Token,
-    Person { person: Person, rights: RepositoryRights, trouble: Option<String> },
+struct SessionHolder {
+    person: Person,
+    rights: RepositoryRights,
+    trouble: Option<String>,
 }
 
 impl DashboardSession {
     pub(crate) fn may_read(&self, repository: RepositoryId) -> bool {
-        match &self.holder {
-            SessionHolder::Token => true,
-            SessionHolder::Person { rights, .. } => rights.contains_key(&repository),
-        }
+        self.holder.as_ref().is_none_or(|holder| holder.rights.contains_key(&repository))
     }
 
     pub(crate) fn may_write(&self, repository: RepositoryId) -> bool {
-        match &self.holder {
-            SessionHolder::Token => true,
-            SessionHolder::Person { rights, .. } => rights.get(&repository) == Some(&true),
-        }
+        self.holder.as_ref().is_none_or(|holder| holder.rights.get(&repository) == Some(&true))
     }
 
     /// The repositories whose orders are shown; none: all.
     pub(crate) fn among(&self) -> Option<Vec<RepositoryId>> {
-        match &self.holder {
-            SessionHolder::Token => None,
-            SessionHolder::Person { rights, .. } => Some(rights.keys().copied().collect()),
-        }
+        self.holder.as_ref().map(|holder| holder.rights.keys().copied().collect())
     }
 
     /// `None` for whoever holds the API's token.
     pub(crate) fn person(&self) -> Option<&Person> {
-        match &self.holder {
-            SessionHolder::Token => None,
-            SessionHolder::Person { person, .. } => Some(person),
-        }
+        self.holder.as_ref().map(|holder| &holder.person)
     }
 
     pub(crate) fn requester(&self) -> Requester {
@@ -66,10 +56,8 @@ impl DashboardSession {
     }
 
     pub(crate) fn frame(&self, here: &'static str) -> DashboardFrame {
-        let (login, trouble) = match &self.holder {
-            SessionHolder::Token => (None, None),
-            SessionHolder::Person { person, trouble, .. } => (Some(person.login.clone()), trouble.clone()),
-        };
+        let login = self.person().map(|person| person.login.clone());
+        let trouble = self.holder.as_ref().and_then(|holder| holder.trouble.clone());
         DashboardFrame { form_word: self.form_word.clone(), here, login, trouble }
     }
 }
@@ -117,15 +105,15 @@ async fn session_of(state: &DashboardState, cookie: &str) -> Option<DashboardSes
     let session = state.people.session(cookie)?;
     let form_word = session.form_word.clone();
     let Some(known) = &session.person else {
-        return Some(DashboardSession { form_word, holder: SessionHolder::Token });
+        return Some(DashboardSession { form_word, holder: None });
     };
     let Some((rights, trouble)) = known.rights(state.door.as_deref()?).await else {
         tracing::info!(login = known.person.login, "GitHub takes the token of a session no more: it is over");
         state.people.end(cookie);
         return None;
     };
-    let holder = SessionHolder::Person { person: known.person.clone(), rights, trouble };
-    Some(DashboardSession { form_word, holder })
+    let holder = SessionHolder { person: known.person.clone(), rights, trouble };
+    Some(DashboardSession { form_word, holder: Some(holder) })
 }
 
 /// Whether the session of a cookie still reaches a repository.
@@ -146,7 +134,7 @@ pub(crate) fn cookie(request: &HttpRequest, state: &DashboardState) -> String {
 pub(crate) async fn signed_in(
     request: &HttpRequest,
     state: &DashboardState,
-) -> Result<DashboardSession, Box<HttpResponse>> {
+) -> Result<DashboardSession, EarlyAnswer> {
     let cookie = cookie(request, state);
     if let Some(session) = session_of(state, &cookie).await {
         return Ok(session);
@@ -155,23 +143,23 @@ pub(crate) async fn signed_in(
     let site = request.headers().get("sec-fetch-site").and_then(|value| value.to_str().ok());
     // A link on GitHub leads here without our cookie, which is for ourselves alone. Asked from here, it comes along.
     if site == Some("cross-site") && cookie.is_empty() && is_local(here) {
-        return Err(Box::new(passed_on(here)));
+        return Err(passed_on(here).into());
     }
-    Err(Box::new(to(&format!("/sign-in?{}", next_query(here)))))
+    Err(to(&format!("/sign-in?{}", next_query(here))).into())
 }
 
 /// Who asks for what is of no one repository: it is for whoever has the API's token.
 pub(crate) async fn signed_in_by_token(
     request: &HttpRequest,
     state: &DashboardState,
-) -> Result<DashboardSession, Box<HttpResponse>> {
+) -> Result<DashboardSession, EarlyAnswer> {
     by_token(signed_in(request, state).await?)
 }
 
-fn by_token(session: DashboardSession) -> Result<DashboardSession, Box<HttpResponse>> {
+fn by_token(session: DashboardSession) -> Result<DashboardSession, EarlyAnswer> {
     match session.holder {
-        SessionHolder::Token => Ok(session),
-        SessionHolder::Person { .. } => Err(Box::new(nothing("There is no such page."))),
+        None => Ok(session),
+        Some(_) => Err(nothing("There is no such page.").into()),
     }
 }
 
@@ -192,7 +180,7 @@ pub(crate) async fn may_change(
     request: &HttpRequest,
     state: &DashboardState,
     word: &str,
-) -> Result<DashboardSession, Box<HttpResponse>> {
+) -> Result<DashboardSession, EarlyAnswer> {
     let session = signed_in(request, state).await?;
     let is_ours = is_from_here(request)
         && aws_lc_rs::constant_time::verify_slices_are_equal(word.as_bytes(), session.form_word.as_bytes())
@@ -200,9 +188,7 @@ pub(crate) async fn may_change(
     if is_ours {
         return Ok(session);
     }
-    Err(Box::new(super::answer::refused(
-        "This form is not of this session. Go back, reload the page, and try again.",
-    )))
+    Err(refused("This form is not of this session. Go back, reload the page, and try again.").into())
 }
 
 /// Who asks for a change of what is of no one repository.
@@ -210,7 +196,7 @@ pub(crate) async fn may_change_by_token(
     request: &HttpRequest,
     state: &DashboardState,
     word: &str,
-) -> Result<DashboardSession, Box<HttpResponse>> {
+) -> Result<DashboardSession, EarlyAnswer> {
     by_token(may_change(request, state, word).await?)
 }
 
@@ -288,41 +274,37 @@ pub(crate) async fn sign_in(
     request: HttpRequest,
     form: Form<SignInForm>,
     state: Data<DashboardState>,
-) -> HttpResponse {
+) -> PageResult {
     if !is_from_here(&request) {
         let because = "This form was sent from another site. Sign in here.";
-        return refused_sign_in(&state, StatusCode::FORBIDDEN, because, "");
+        return Ok(refused_sign_in(&state, StatusCode::FORBIDDEN, because, ""));
     }
     let is_right = |token: &&SecretString| journeyman_http::is_same_secret(form.token.trim(), token);
     let begun = token(&state).filter(is_right).and_then(|_| state.people.begin_by_token());
     let Some((word, lasts)) = begun else {
         tracing::warn!("somebody could not sign in to the dashboard");
         let because = "That is not the token of server.api_token.";
-        return refused_sign_in(&state, StatusCode::FORBIDDEN, because, &form.next);
+        return Ok(refused_sign_in(&state, StatusCode::FORBIDDEN, because, &form.next));
     };
     let mut answer = to(landing(&form.next));
     let cookie = session_cookie(&state, word, lasts);
-    match answer.add_cookie(&cookie) {
-        Ok(()) => answer,
-        Err(error) => super::answer::broken(&error.to_string()),
-    }
+    answer.add_cookie(&cookie).map_err(|error| broken(&error.to_string()))?;
+    Ok(answer)
 }
 
 pub(crate) async fn sign_out(
     request: HttpRequest,
     form: Form<SignOutForm>,
     state: Data<DashboardState>,
-) -> HttpResponse {
-    if let Err(refused) = may_change(&request, &state, &form.word).await {
-        return *refused;
-    }
+) -> PageResult {
+    may_change(&request, &state, &form.word).await?;
     state.people.end(&cookie(&request, &state));
     // Pages of it that are open are told nothing more.
     state.shared.sessions.tell();
     let mut answer = to("/sign-in");
     let gone = Cookie::build(cookie_name(&state, COOKIE), "").path("/").secure(is_secure(&state));
     let _ = answer.add_removal_cookie(&gone.finish());
-    answer
+    Ok(answer)
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! `/settings`: what holds, with where each setting comes from.
 
+use actix_web::HttpRequest;
 use actix_web::web::Data;
-use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;
 
 use journeyman_config::EffectiveSetting;
 
 use super::DashboardState;
-use super::answer::{DashboardFrame, shown};
+use super::answer::{DashboardFrame, PageResult, shown};
 use super::session::signed_in_by_token;
 
 #[derive(Template)]
@@ -17,9 +17,7 @@ struct SettingsPage<'a> {
     frame: DashboardFrame,
 }
 
-pub(crate) async fn show(request: HttpRequest, state: Data<DashboardState>) -> HttpResponse {
-    match signed_in_by_token(&request, &state).await {
-        Ok(session) => shown(&SettingsPage { settings: &state.settings, frame: session.frame("settings") }),
-        Err(refused) => *refused,
-    }
+pub(crate) async fn show(request: HttpRequest, state: Data<DashboardState>) -> PageResult {
+    let session = signed_in_by_token(&request, &state).await?;
+    Ok(shown(&SettingsPage { settings: &state.settings, frame: session.frame("settings") }))
 }

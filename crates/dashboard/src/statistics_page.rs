@@ -1,16 +1,16 @@
 //! `/statistics`: what orders came to over time. Drawn, with the table beside it.
 
+use actix_web::HttpRequest;
 use actix_web::web::Data;
-use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;
 use chrono::{DateTime, Datelike as _, NaiveTime, TimeDelta, Utc};
 
-use journeyman_store::{ModelLine, StatementLine, StatisticsGrouping, StatisticsLine, StoreError};
+use journeyman_store::{ModelLine, StatementLine, StatisticsGrouping, StatisticsLine};
 
 use super::DashboardState;
-use super::answer::{DashboardFrame, of_store, shown};
+use super::answer::{DashboardFrame, PageResult, shown};
 use super::day_view::{DayView, day_view};
-use super::session::{DashboardSession, signed_in};
+use super::session::signed_in;
 use super::text::{dollars, duration, line};
 
 const WEEKS: i64 = 26;
@@ -80,18 +80,8 @@ struct StatisticsPage {
     frame: DashboardFrame,
 }
 
-pub(crate) async fn show(request: HttpRequest, state: Data<DashboardState>) -> HttpResponse {
-    let session = match signed_in(&request, &state).await {
-        Ok(session) => session,
-        Err(refused) => return *refused,
-    };
-    match page(&state, &session).await {
-        Ok(page) => shown(&page),
-        Err(error) => of_store(&error),
-    }
-}
-
-async fn page(state: &DashboardState, session: &DashboardSession) -> Result<StatisticsPage, StoreError> {
+pub(crate) async fn show(request: HttpRequest, state: Data<DashboardState>) -> PageResult {
+    let session = signed_in(&request, &state).await?;
     let now = Utc::now();
     let since = first_monday(now);
     let among = session.among();
@@ -109,21 +99,21 @@ async fn page(state: &DashboardState, session: &DashboardSession) -> Result<Stat
     let figures = |lines: &[StatisticsLine]| lines.iter().map(figure_line).collect::<Vec<_>>();
     let by_week =
         weeks.iter().map(|week| FigureLine { name: begins(&week.group), ..figure_line(week) }).collect();
-    Ok(StatisticsPage {
+    Ok(shown(&StatisticsPage {
         width: STRIDE * u64::try_from(bars.len()).unwrap_or(0),
         is_empty: weeks.is_empty(),
         bars,
         most,
         models: models.iter().map(model_figures).collect(),
         statements: statements.iter().map(statement_figures).collect(),
-        day: day_view(state, session, now).await?,
+        day: day_view(&state, &session, now).await?,
         tables: vec![
             ("Week of opening", "by-week", by_week),
             ("Repository", "by-repository", figures(&repositories)),
             ("Agent", "by-agent", figures(&agents)),
         ],
         frame: session.frame("statistics"),
-    })
+    }))
 }
 
 /// When the first of the weeks began that are shown, this one included.

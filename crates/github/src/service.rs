@@ -13,7 +13,7 @@ use super::endpoints::{Endpoints, InstalledRepository};
 use super::error::{ErrorKind, GitHubError, Result};
 use super::gate::{WriteGate, WritePermit, WritePriority};
 use super::permissions::{RequestAuth, TokenPermissions};
-use super::tokens::{InstallationToken, TokenCache};
+use super::token_cache::{InstallationToken, TokenCache};
 use super::transport::{GitHubRequest, GitHubResponse, send};
 use journeyman_order::{Backoff, OutgoingNetwork, RepositoryName, WriteLimits};
 

@@ -1,78 +1,19 @@
-//! Installation tokens are made for one repository and the permissions of a call, and kept while they last.
+//! Installation tokens are made for one repository and the permissions of a call.
 
-use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::json;
-use tokio::time::Instant;
 
 use super::connection::RequestSender;
 use super::endpoints::InstalledRepository;
 use super::error::{ErrorKind, GitHubError, Result};
 use super::permissions::{GitAccess, RequestAuth, TokenPermissions};
 use super::service::GitHub;
+use super::token_cache::InstallationToken;
 use super::transport::GitHubRequest;
-
-/// A token is not used when less than this is left of it: no call may find it expired on the way.
-const MARGIN: Duration = Duration::from_secs(300);
-/// For so long a token counts as fresh, and a refusal of it as possibly not meant.
-const FRESH: Duration = Duration::from_secs(10);
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct TokenKey {
-    at: InstalledRepository,
-    permissions: TokenPermissions,
-}
-
-#[derive(Clone)]
-pub(super) struct InstallationToken {
-    secret: SecretString,
-    lasts: Duration,
-    made: Instant,
-}
-
-impl InstallationToken {
-    fn new(secret: SecretString, expires: DateTime<Utc>) -> Self {
-        let lasts = (expires - Utc::now()).to_std().unwrap_or_default();
-        Self { secret, lasts, made: Instant::now() }
-    }
-
-    fn is(&self, other: &Self) -> bool {
-        self.secret.expose_secret() == other.secret.expose_secret()
-    }
-
-    pub(super) fn secret(&self) -> SecretString {
-        self.secret.clone()
-    }
-
-    pub(super) fn is_fresh(&self) -> bool {
-        self.made.elapsed() < FRESH
-    }
-
-    fn is_usable(&self) -> bool {
-        self.made.elapsed() + MARGIN < self.lasts
-    }
-}
-
-type TokenSlot = Arc<tokio::sync::Mutex<Option<InstallationToken>>>;
-
-/// The tokens that are kept, each with a lock of its own: calls that need the same one wait for one request.
-#[derive(Default)]
-pub(super) struct TokenCache(Mutex<HashMap<TokenKey, TokenSlot>>);
-
-impl TokenCache {
-    fn slot(&self, at: &InstalledRepository, permissions: TokenPermissions) -> TokenSlot {
-        let key = TokenKey { at: at.clone(), permissions };
-        // A poisoned map is whole all the same: nothing in here can end halfway.
-        let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(slots.entry(key).or_default())
-    }
-}
 
 impl GitHub {
     /// A token for these permissions, kept or fresh. `refused` is one that GitHub has just refused: if it still

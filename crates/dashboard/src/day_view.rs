@@ -18,19 +18,41 @@ pub(crate) struct DayView {
 /// Of all, of a repository, or of a person.
 pub(crate) struct DayFigures {
     pub(crate) name: String,
-    pub(crate) figures: [(&'static str, DayFigure); 3],
+    pub(crate) figures: [MeterView; 3],
 }
 
 /// One number, and the limit that it is held against, if there is one.
-pub(crate) struct DayFigure {
+pub(crate) struct MeterView {
+    pub(crate) name: &'static str,
     pub(crate) text: String,
-    pub(crate) meter: Option<DayMeter>,
+    /// None where nothing limits it.
+    pub(crate) scale: Option<MeterScale>,
 }
 
-pub(crate) struct DayMeter {
+pub(crate) struct MeterScale {
     pub(crate) spent: f64,
     pub(crate) limit: f64,
     pub(crate) high: f64,
+}
+
+impl MeterView {
+    pub(crate) fn of(
+        name: &'static str,
+        spent: f64,
+        limit: Option<f64>,
+        said: impl Fn(f64) -> String,
+    ) -> Self {
+        Self {
+            name,
+            text: limit.map_or_else(|| said(spent), |limit| format!("{} of {}", said(spent), said(limit))),
+            scale: limit.map(|limit| MeterScale { spent: spent.min(limit), limit, high: limit * 0.8 }),
+        }
+    }
+}
+
+/// A number without what is behind its point.
+pub(crate) fn whole(number: f64) -> String {
+    format!("{number:.0}")
 }
 
 pub(crate) async fn day_view(
@@ -84,23 +106,13 @@ async fn sender(state: &DashboardState, of: &DayLine) -> Result<String, StoreErr
 fn figures(name: String, spent: &DayLine, limits: &BudgetLimits) -> DayFigures {
     // A limit is not reached a moment before it is.
     let minutes = |minutes: f64| format!("{}", (minutes * 10.0).floor() / 10.0);
-    let runs = |runs: f64| format!("{runs:.0}");
+    let limit_minutes = limits.minutes.map(|limit| limit as f64);
     DayFigures {
         name,
         figures: [
-            ("Dollars", figure(spent.usd, limits.usd, dollars)),
-            (
-                "Minutes of agents at work",
-                figure(spent.minutes, limits.minutes.map(|limit| limit as f64), minutes),
-            ),
-            ("Runs of agents", figure(spent.runs as f64, limits.runs.map(f64::from), runs)),
+            MeterView::of("Dollars", spent.usd, limits.usd, dollars),
+            MeterView::of("Minutes of agents at work", spent.minutes, limit_minutes, minutes),
+            MeterView::of("Runs of agents", spent.runs as f64, limits.runs.map(f64::from), whole),
         ],
-    }
-}
-
-fn figure(spent: f64, limit: Option<f64>, said: impl Fn(f64) -> String) -> DayFigure {
-    DayFigure {
-        text: limit.map_or_else(|| said(spent), |limit| format!("{} of {}", said(spent), said(limit))),
-        meter: limit.map(|limit| DayMeter { spent: spent.min(limit), limit, high: limit * 0.8 }),
     }
 }

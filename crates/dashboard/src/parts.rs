@@ -4,6 +4,7 @@ use askama::Template;
 use chrono::Utc;
 use url::Url;
 
+use super::day_view::{MeterView, whole};
 use super::list::{StateBadge, said};
 use super::receipt_view::{ReceiptView, receipt_view};
 use super::step_view::{StepView, step_views};
@@ -53,19 +54,6 @@ pub(crate) struct ButtonView {
 #[template(path = "dashboard/part_budget.html")]
 struct BudgetPart {
     meters: Vec<MeterView>,
-}
-
-struct MeterView {
-    name: &'static str,
-    text: String,
-    /// None where nothing limits it.
-    scale: Option<MeterScale>,
-}
-
-struct MeterScale {
-    spent: f64,
-    limit: f64,
-    high: f64,
 }
 
 #[derive(Template)]
@@ -185,32 +173,19 @@ pub(crate) fn buttons(projection: &OrderProjection) -> Vec<ButtonView> {
 
 fn budget(projection: &OrderProjection) -> BudgetPart {
     let budget = &projection.budget;
-    let meter = |name, spent: f64, limit: f64, text| MeterView {
-        name,
-        text,
-        scale: Some(MeterScale { spent: spent.min(limit), limit, high: limit * 0.8 }),
+    let (minutes, most) = (budget.minutes_spent as f64, budget.minutes_limit as f64);
+    let runs = match budget.runs_limit {
+        // What stands there where the settings say nothing.
+        u32::MAX => {
+            MeterView { name: "Agent runs", text: format!("{}, no limit", budget.runs_spent), scale: None }
+        }
+        most => MeterView::of("Agent runs", f64::from(budget.runs_spent), Some(f64::from(most)), whole),
     };
-    let (minutes, most) = (budget.minutes_spent, budget.minutes_limit);
-    let (runs, most_runs) = (budget.runs_spent, budget.runs_limit);
     BudgetPart {
         meters: vec![
-            meter(
-                "Dollars",
-                budget.usd_spent,
-                budget.usd_limit,
-                format!("{} of {}", dollars(budget.usd_spent), dollars(budget.usd_limit)),
-            ),
-            meter("Minutes", minutes as f64, most as f64, format!("{minutes} of {most}")),
-            match most_runs {
-                // What stands there where the settings say nothing.
-                u32::MAX => MeterView { name: "Agent runs", text: format!("{runs}, no limit"), scale: None },
-                _ => meter(
-                    "Agent runs",
-                    f64::from(runs),
-                    f64::from(most_runs),
-                    format!("{runs} of {most_runs}"),
-                ),
-            },
+            MeterView::of("Dollars", budget.usd_spent, Some(budget.usd_limit), dollars),
+            MeterView::of("Minutes", minutes, Some(most), whole),
+            runs,
         ],
     }
 }

@@ -2,15 +2,15 @@
 //! the end of the server ends all sessions, and people's tokens are written nowhere.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use aws_lc_rs::digest::{SHA256, digest};
 use aws_lc_rs::rand;
 use secrecy::SecretString;
 
 use journeyman_order::{Person, RepositoryId};
 
-use super::memory::{SecretHash, hashed, locked, make_room};
 use super::{EnteredPerson, GitHubDoor, GitHubDoorError};
 
 /// A person's session ends after this time, or with its token.
@@ -56,6 +56,20 @@ struct KnownRights {
     until: Instant,
 }
 
+/// What is kept in place of a secret that a browser shows.
+type SecretHash = [u8; 32];
+
+fn hashed(secret: &str) -> SecretHash {
+    let mut hash = SecretHash::default();
+    hash.copy_from_slice(digest(&SHA256, secret.as_bytes()).as_ref());
+    hash
+}
+
+/// Whoever panicked with it left it whole: nothing is changed in steps.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Unguessable.
 pub(crate) fn random_word() -> Option<String> {
     let mut bytes = [0; 32];
@@ -92,7 +106,12 @@ impl SignedInPeople {
         for (key, _) in theirs.iter().take((theirs.len() + 1).saturating_sub(MOST_OF_ONE)) {
             sessions.remove(key);
         }
-        make_room(&mut sessions, MOST, now, |one| one.until);
+        sessions.retain(|_, one| one.until > now);
+        while sessions.len() >= MOST {
+            let first = sessions.iter().min_by_key(|(_, one)| one.until).map(|(key, _)| *key);
+            let Some(first) = first else { break };
+            sessions.remove(&first);
+        }
         sessions.insert(hashed(&word), Arc::new(session));
         Some((word, lasts))
     }

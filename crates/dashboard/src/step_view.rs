@@ -142,23 +142,9 @@ fn step_view(
         Some(false) => ("bad", "✗"),
     };
     // A round is told with what it pushed and how that was tested.
-    let is_whole_round = match step.kind {
-        StepKind::Agent => step.key.0.ends_with("/agent"),
-        StepKind::Import | StepKind::Commit | StepKind::Tests | StepKind::WriteArtifact => true,
-        StepKind::Prepare
-        | StepKind::Review
-        | StepKind::Diagnosis
-        | StepKind::FindFiles
-        | StepKind::Archive
-        | StepKind::Push
-        | StepKind::OpenPull
-        | StepKind::FinishPull
-        | StepKind::Preflight
-        | StepKind::PrepareEnvironment
-        | StepKind::ReadPull
-        | StepKind::TakeIn
-        | StepKind::UpdateBranch => false,
-    };
+    let kinds_of_rounds = [StepKind::Import, StepKind::Commit, StepKind::Tests, StepKind::WriteArtifact];
+    let is_whole_round = kinds_of_rounds.contains(&step.kind)
+        || (step.kind == StepKind::Agent && step.key.0.ends_with("/agent"));
     let of_round = Some(step.key.round()).filter(|_| is_whole_round);
     let patch = of_round.and_then(|round| material.patches.get(round));
     let patch = patch.or_else(|| material.patches.get(step.key.0.as_str()));

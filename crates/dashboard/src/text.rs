@@ -1,7 +1,5 @@
 //! Foreign text, and numbers, as people read them. What is safe in HTML is the templates' to see to: they escape everything.
 
-use std::fmt::Write as _;
-
 use chrono::{DateTime, SecondsFormat, Utc};
 use journeyman_order::commit_message::is_hidden;
 
@@ -40,8 +38,7 @@ fn skip_sequence(characters: &mut std::iter::Peekable<std::str::Chars<'_>>) {
                 }
             }
         }
-        Some('\n') | None => {}
-        Some(_) => {}
+        Some(_) | None => {}
     }
 }
 
@@ -128,11 +125,7 @@ pub(crate) fn query(pairs: &[(&str, Option<&str>)]) -> String {
 
 /// `1 thing`, `2 things`.
 pub(crate) fn count(number: u64, thing: &str) -> String {
-    let mut text = format!("{number} {thing}");
-    if number != 1 {
-        let _ = write!(text, "s");
-    }
-    text
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

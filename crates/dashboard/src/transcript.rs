@@ -154,17 +154,8 @@ fn tool(block: &Value) -> TranscriptItem {
         .find(|text| !text.is_empty())
         .unwrap_or_default();
     let diff = edit(input);
-    let shown = match input {
-        Value::Object(fields) if fields.len() == 1 && diff.is_none() => {
-            fields.values().next().and_then(Value::as_str).map(str::to_owned)
-        }
-        Value::Object(_)
-        | Value::Null
-        | Value::Bool(_)
-        | Value::Number(_)
-        | Value::String(_)
-        | Value::Array(_) => None,
-    };
+    let only = input.as_object().filter(|fields| fields.len() == 1 && diff.is_none());
+    let shown = only.and_then(|fields| fields.values().next()?.as_str()).map(str::to_owned);
     let shown = shown.unwrap_or_else(|| serde_json::to_string_pretty(input).unwrap_or_default());
     let (shown, left_out) = beginning(&shown, LONGEST_OUTPUT);
     TranscriptItem::Tool {

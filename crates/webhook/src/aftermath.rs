@@ -10,7 +10,7 @@ use journeyman_order::bounds::MOST_LISTED;
 use journeyman_order::{CommitSha, PullNumber, RepositoryId};
 
 use super::events::OUR_CHECK;
-use super::payload::{WebhookCheckEvent, WebhookPayload, shorten};
+use super::payload::{WebhookPayload, shorten};
 
 /// Hexadecimal digits that name a commit at the least.
 const SHORTEST_SHA: usize = 7;
@@ -50,9 +50,9 @@ pub fn merge_news(event: &str, body: &[u8]) -> Option<MergeNews> {
     let read = match event {
         "push" => pushed,
         "pull_request" => merged,
-        "check_suite" => |payload: &WebhookPayload| checked(payload, WebhookCheckEvent::Suite),
-        "check_run" => |payload: &WebhookPayload| checked(payload, WebhookCheckEvent::Run),
-        "workflow_run" => |payload: &WebhookPayload| checked(payload, WebhookCheckEvent::Workflow),
+        "check_suite" => |payload: &WebhookPayload| checked(payload, "check_suite"),
+        "check_run" => |payload: &WebhookPayload| checked(payload, "check_run"),
+        "workflow_run" => |payload: &WebhookPayload| checked(payload, "workflow_run"),
         "status" => reported,
         _ => return None,
     };
@@ -92,12 +92,15 @@ fn merged(payload: &WebhookPayload) -> Vec<MergeFact> {
         return Vec::new();
     }
     let Ok(pull) = payload.pull() else { return Vec::new() };
-    let (commit, head) = (payload.merge_commit(), payload.pull_head().ok());
+    // What it became on its base.
+    let commit = payload.sha("/pull_request/merge_commit_sha");
+    let head = payload.sha("/pull_request/head/sha");
     let mut facts = vec![MergeFact::Merged { pull, commit, head }];
-    if let (Some(base), Ok((name, _))) = (payload.pull_base(), payload.repository())
+    if let (Some(base), Ok((name, _))) = (payload.text("/pull_request/base/ref"), payload.repository())
         && payload.default_branch().as_deref() == Some(base)
     {
-        let named = payload.pull_text().lines().filter_map(|line| reverted_pull(line, &name.to_string()));
+        let text = payload.text("/pull_request/body").unwrap_or_default();
+        let named = text.lines().filter_map(|line| reverted_pull(line, &name.to_string()));
         facts.extend(
             named.map(|reverted| MergeFact::PullReverted { by: pull, pull: reverted }).take(MOST_LISTED),
         );
@@ -114,16 +117,16 @@ fn reverted_pull(line: &str, repository: &str) -> Option<PullNumber> {
     is_here.then_some(PullNumber(number))
 }
 
-fn checked(payload: &WebhookPayload, event: WebhookCheckEvent) -> Vec<MergeFact> {
-    let failed = ["failure", "timed_out", "startup_failure"];
+fn checked(payload: &WebhookPayload, event: &str) -> Vec<MergeFact> {
+    let conclusion = payload.text(&format!("/{event}/conclusion"));
     let is_failure = payload.action() == Some("completed")
-        && payload.check_conclusion(event).is_some_and(|conclusion| failed.contains(&conclusion));
+        && matches!(conclusion, Some("failure" | "timed_out" | "startup_failure"));
     let default = payload.default_branch();
     if !is_failure || default.is_none() || payload.check_branch(event) != default.as_deref() {
         return Vec::new();
     }
     let Ok(check) = payload.check(event) else { return Vec::new() };
-    if event == WebhookCheckEvent::Run && check.name == OUR_CHECK {
+    if event == "check_run" && check.name == OUR_CHECK {
         return Vec::new();
     }
     let name = if check.name.is_empty() { "its checks" } else { check.name };
@@ -131,16 +134,13 @@ fn checked(payload: &WebhookPayload, event: WebhookCheckEvent) -> Vec<MergeFact>
 }
 
 fn reported(payload: &WebhookPayload) -> Vec<MergeFact> {
-    let is_failure = payload.status_state().is_ok_and(|state| matches!(state, "failure" | "error"));
+    let is_failure = matches!(payload.text("/state"), Some("failure" | "error"));
     let is_default = payload
         .default_branch()
         .is_some_and(|default| payload.status_branches().any(|branch| branch == default));
-    match payload.status_commit() {
-        Ok(commit) if is_failure && is_default => {
-            vec![MergeFact::CheckFailed { commit, check: shorten(payload.status_context()) }]
-        }
-        Ok(_) | Err(_) => Vec::new(),
-    }
+    let Some(commit) = payload.sha("/sha").filter(|_| is_failure && is_default) else { return Vec::new() };
+    let check = shorten(payload.text("/context").unwrap_or_default());
+    vec![MergeFact::CheckFailed { commit, check }]
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::meaning::{SignalCondition, SignalSubject};
 use super::mentions::mentions;
-use super::payload::{MissingField, WebhookCheckEvent, WebhookIssueKind, WebhookPayload, shorten};
+use super::payload::{NoSignal, WebhookIssueKind, WebhookPayload, shorten};
 use journeyman_order::{
     BranchName, CommentCommand, CommitSha, OrderRequest, PullNumber, SignalKind, SlashCommand, UserId,
 };
@@ -14,9 +14,9 @@ pub(super) const READERS: [(&str, WebhookEventReader); 10] = [
     ("pull_request", pull_request),
     ("pull_request_review", review),
     ("pull_request_review_comment", review_comment),
-    ("check_suite", check_suite),
+    ("check_suite", |payload| finished(payload, "check_suite")),
     ("check_run", check_run),
-    ("workflow_run", workflow_run),
+    ("workflow_run", |payload| finished(payload, "workflow_run")),
     ("status", status),
     ("push", push),
 ];
@@ -33,17 +33,6 @@ pub(super) struct UnroutedSignal {
     pub(super) otherwise: Option<SignalKind>,
 }
 
-pub(super) enum NoSignal {
-    Ignored(String),
-    Missing(MissingField),
-}
-
-impl From<MissingField> for NoSignal {
-    fn from(missing: MissingField) -> Self {
-        Self::Missing(missing)
-    }
-}
-
 pub(super) type WebhookEventResult = Result<UnroutedSignal, NoSignal>;
 type WebhookEventReader = fn(&WebhookPayload) -> WebhookEventResult;
 
@@ -55,9 +44,12 @@ fn issues(payload: &WebhookPayload) -> WebhookEventResult {
     let kind = match payload.action() {
         Some("labeled") if issue == WebhookIssueKind::Closed => return ignore("the issue is closed"),
         Some("labeled") => {
-            SignalKind::Labeled { label: payload.label()?, pull: None, at: payload.issue_changed_at() }
+            let label = payload.required_text("/label/name")?.to_owned();
+            SignalKind::Labeled { label, pull: None, at: payload.issue_changed_at() }
         }
-        Some("unlabeled") => SignalKind::Unlabeled { label: payload.label()? },
+        Some("unlabeled") => {
+            SignalKind::Unlabeled { label: payload.required_text("/label/name")?.to_owned() }
+        }
         Some("edited") if !payload.changed_its_words() => {
             return ignore("neither the issue's title nor its text was changed");
         }
@@ -77,7 +69,7 @@ fn issue_comment(payload: &WebhookPayload) -> WebhookEventResult {
         Some("created") => {}
         other => return other_action("issue_comment", other),
     }
-    if !is_the_senders_own(payload, payload.comment_author()) {
+    if !is_the_senders_own(payload, "/comment/user/id") {
         return ignore("the comment is not the sender's own");
     }
     let issue = payload.issue()?;
@@ -86,7 +78,7 @@ fn issue_comment(payload: &WebhookPayload) -> WebhookEventResult {
         WebhookIssueKind::Open | WebhookIssueKind::Closed => None,
     };
     let subject = pull.map_or(SignalSubject::Issue(issue), SignalSubject::Pull);
-    let text = payload.comment()?;
+    let text = payload.required_text("/comment/body")?;
     let is_closed = payload.issue_kind() == WebhookIssueKind::Closed;
     match (CommentCommand::of(text), pull) {
         (CommentCommand::Command(SlashCommand::Start { .. }), None) if is_closed => {
@@ -109,8 +101,8 @@ fn issue_comment(payload: &WebhookPayload) -> WebhookEventResult {
         }
         (CommentCommand::None, None) => {
             let comment = payload.comment_id()?;
-            let by_author =
-                payload.sender().is_ok_and(|sender| Some(sender.person.id) == payload.issue_author());
+            let author = payload.number("/issue/user/id").map(UserId);
+            let by_author = payload.sender().is_ok_and(|sender| Some(sender.person.id) == author);
             let news = SignalKind::IssueCommented { comment, by_author };
             let names = mentions(text);
             if names.is_empty() {
@@ -133,7 +125,10 @@ fn pull_request(payload: &WebhookPayload) -> WebhookEventResult {
     let kind = match payload.action() {
         Some("closed") => SignalKind::PullClosed { pull: payload.pull()?, merged: payload.merged() },
         Some("reopened") => SignalKind::PullReopened { pull: payload.pull()? },
-        Some("synchronize") => SignalKind::PullPushed { pull: payload.pull()?, head: payload.pull_head()? },
+        Some("synchronize") => {
+            let head = payload.required_sha("/pull_request/head/sha");
+            SignalKind::PullPushed { pull: payload.pull()?, head: head? }
+        }
         other => return other_action("pull_request", other),
     };
     always(SignalSubject::Pull(payload.pull()?), kind)
@@ -144,14 +139,15 @@ fn review(payload: &WebhookPayload) -> WebhookEventResult {
         Some("submitted") => {}
         other => return other_action("pull_request_review", other),
     }
-    if !is_the_senders_own(payload, payload.review_author()) {
+    if !is_the_senders_own(payload, "/review/user/id") {
         return ignore("the review is not the sender's own");
     }
     let Some(verdict) = payload.review_verdict()? else {
         return ignore("the review came to nothing");
     };
     let pull = payload.pull()?;
-    always(SignalSubject::Pull(pull), SignalKind::Reviewed { pull, review: payload.review()?, verdict })
+    let review = payload.required_number("/review/id")?;
+    always(SignalSubject::Pull(pull), SignalKind::Reviewed { pull, review, verdict })
 }
 
 fn review_comment(payload: &WebhookPayload) -> WebhookEventResult {
@@ -159,41 +155,29 @@ fn review_comment(payload: &WebhookPayload) -> WebhookEventResult {
         Some("created") => {}
         other => return other_action("pull_request_review_comment", other),
     }
-    if !is_the_senders_own(payload, payload.comment_author()) {
+    if !is_the_senders_own(payload, "/comment/user/id") {
         return ignore("the comment is not the sender's own");
     }
     let pull = payload.pull()?;
     always(SignalSubject::Pull(pull), SignalKind::Remarked { pull, comment: payload.comment_id()? })
 }
 
-fn check_suite(payload: &WebhookPayload) -> WebhookEventResult {
-    match payload.action() {
-        Some("completed") => finished(payload, WebhookCheckEvent::Suite),
-        other => other_action("check_suite", other),
-    }
-}
-
 fn check_run(payload: &WebhookPayload) -> WebhookEventResult {
     match payload.action() {
-        Some("completed") => finished(payload, WebhookCheckEvent::Run),
         Some("requested_action") => button(payload),
         Some("rerequested") => rerun(payload),
-        other => other_action("check_run", other),
+        _ => finished(payload, "check_run"),
     }
 }
 
-fn workflow_run(payload: &WebhookPayload) -> WebhookEventResult {
-    match payload.action() {
-        Some("completed") => finished(payload, WebhookCheckEvent::Workflow),
-        other => other_action("workflow_run", other),
+fn finished(payload: &WebhookPayload, event: &str) -> WebhookEventResult {
+    if payload.action() != Some("completed") {
+        return other_action(event, payload.action());
     }
-}
-
-fn finished(payload: &WebhookPayload, event: WebhookCheckEvent) -> WebhookEventResult {
     let check = payload.check(event)?;
     let provided = match check.app {
         Some(app) => SignalCondition::NotOf(app),
-        None if event == WebhookCheckEvent::Run && check.name == OUR_CHECK => {
+        None if event == "check_run" && check.name == OUR_CHECK => {
             return ignore("the check is our own");
         }
         None => SignalCondition::Nothing,
@@ -202,7 +186,7 @@ fn finished(payload: &WebhookPayload, event: WebhookCheckEvent) -> WebhookEventR
 }
 
 fn button(payload: &WebhookPayload) -> WebhookEventResult {
-    on_our_check(payload, || match payload.requested_action()? {
+    on_our_check(payload, || match payload.required_text("/requested_action/identifier")? {
         "retry" => Ok(SlashCommand::Retry { guidance: None }),
         "approve" => Ok(SlashCommand::Approve),
         other => Err(NoSignal::Ignored(format!("there is no button {:?}", shorten(other)))),
@@ -218,7 +202,7 @@ fn on_our_check(
     payload: &WebhookPayload,
     command: impl FnOnce() -> Result<SlashCommand, NoSignal>,
 ) -> WebhookEventResult {
-    let check = payload.check(WebhookCheckEvent::Run)?;
+    let check = payload.check("check_run")?;
     if check.name != OUR_CHECK {
         return ignore("it was asked of another check than ours");
     }
@@ -235,11 +219,11 @@ fn on_our_check(
 }
 
 fn status(payload: &WebhookPayload) -> WebhookEventResult {
-    match payload.status_state()? {
+    match payload.required_text("/state")? {
         "success" | "failure" | "error" => {}
         other => return ignore(&format!("the status is {}: it is not finished", shorten(other))),
     }
-    let commit = payload.status_commit()?;
+    let commit = payload.required_sha("/sha")?;
     on_our_branches(payload.branches_at(&commit), commit, SignalCondition::Nothing)
 }
 
@@ -250,7 +234,8 @@ fn push(payload: &WebhookPayload) -> WebhookEventResult {
     let Some(head) = payload.pushed_head()? else {
         return ignore("the push deleted the branch");
     };
-    let default = payload.default_branch().ok_or(MissingField("repository.default_branch"))?;
+    let default = payload.default_branch();
+    let default = default.ok_or_else(|| NoSignal::missing("/repository/default_branch"))?;
     if branch != default {
         return ignore("the push was not to the default branch");
     }
@@ -276,7 +261,8 @@ fn on_our_branches(
 }
 
 /// Whoever is named as the sender has to be whoever wrote it: it is the sender whose rights are asked for.
-fn is_the_senders_own(payload: &WebhookPayload, author: Option<UserId>) -> bool {
+fn is_the_senders_own(payload: &WebhookPayload, author: &str) -> bool {
+    let author = payload.number(author).map(UserId);
     author.is_none_or(|author| payload.sender().is_ok_and(|sender| sender.person.id == author))
 }
 

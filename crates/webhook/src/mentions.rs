@@ -1,7 +1,6 @@
 //! Whom a comment calls by name.
 
 use std::collections::BTreeSet;
-
 use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, TextMergeWithOffset};
@@ -39,6 +38,7 @@ pub(super) fn after_mention<'c>(comment: &'c str, name: &str) -> &'c str {
 }
 
 /// The prose of a comment, and where it stands.
+#[expect(clippy::wildcard_enum_match_arm, reason = "nothing else is prose or keeps it out")]
 fn prose(comment: &str) -> Vec<(String, Range<usize>)> {
     let mut found = Vec::new();
     if !comment.contains('@') {
@@ -55,19 +55,7 @@ fn prose(comment: &str) -> Vec<(String, Range<usize>)> {
                 not_prose = not_prose.saturating_sub(1);
             }
             Event::Text(text) if not_prose == 0 => found.push((text.into_string(), place)),
-            Event::Start(_)
-            | Event::End(_)
-            | Event::Text(_)
-            | Event::Code(_)
-            | Event::InlineMath(_)
-            | Event::DisplayMath(_)
-            | Event::Html(_)
-            | Event::InlineHtml(_)
-            | Event::FootnoteReference(_)
-            | Event::SoftBreak
-            | Event::HardBreak
-            | Event::Rule
-            | Event::TaskListMarker(_) => {}
+            _ => {}
         }
     }
     found

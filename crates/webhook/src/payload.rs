@@ -6,26 +6,30 @@ use serde_json::Value;
 
 use journeyman_order::bounds::MOST_LISTED;
 use journeyman_order::{
-    BranchName, CommitSha, InstallationId, IssueNumber, IssueText, Person, PullNumber, RepositoryId,
-    RepositoryName, ReviewVerdict, UserId,
+    BranchName, CommitSha, IssueNumber, IssueText, Person, PullNumber, RepositoryId, RepositoryName,
+    ReviewVerdict, UserId,
 };
 
 /// A parsed body. Of keys that are twice there the last counts.
 pub(super) struct WebhookPayload(Value);
 
-/// What a payload cannot do without, and does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct MissingField(pub(super) &'static str);
+/// Why a delivery is no signal.
+pub(super) enum NoSignal {
+    Ignored(String),
+    /// It lacks this field, which it cannot do without, or has something else there.
+    Missing(String),
+}
+
+impl NoSignal {
+    /// `/issue/number` is the field `issue.number`.
+    pub(super) fn missing(pointer: &str) -> Self {
+        Self::Missing(pointer.trim_start_matches('/').replace('/', "."))
+    }
+}
 
 pub(super) struct WebhookSender {
     pub(super) person: Person,
-    pub(super) kind: WebhookSenderKind,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum WebhookSenderKind {
-    Human,
-    Bot,
+    pub(super) is_bot: bool,
 }
 
 /// What an issue says of itself beside its text.
@@ -47,24 +51,6 @@ pub(super) struct WebhookCheckPayload<'a> {
     pub(super) name: &'a str,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum WebhookCheckEvent {
-    Suite,
-    Run,
-    Workflow,
-}
-
-impl WebhookCheckEvent {
-    /// The event, and the key of its payload.
-    pub(super) fn key(self) -> &'static str {
-        match self {
-            Self::Suite => "check_suite",
-            Self::Run => "check_run",
-            Self::Workflow => "workflow_run",
-        }
-    }
-}
-
 impl WebhookPayload {
     /// # Errors
     /// When it is not a JSON object; deeper than 128 levels counts as that.
@@ -83,13 +69,10 @@ impl WebhookPayload {
         self.text("/action")
     }
 
-    pub(super) fn repository(&self) -> Result<(RepositoryName, RepositoryId), MissingField> {
+    pub(super) fn repository(&self) -> Result<(RepositoryName, RepositoryId), NoSignal> {
         let name = self.text("/repository/full_name").and_then(|name| name.parse().ok());
-        let id = self.number("/repository/id");
-        Ok((
-            name.ok_or(MissingField("repository.full_name"))?,
-            RepositoryId(id.ok_or(MissingField("repository.id"))?),
-        ))
+        let name = name.ok_or_else(|| NoSignal::missing("/repository/full_name"))?;
+        Ok((name, RepositoryId(self.required_number("/repository/id")?)))
     }
 
     pub(super) fn default_branch(&self) -> Option<String> {
@@ -100,35 +83,23 @@ impl WebhookPayload {
         fits.then(|| branch.to_owned())
     }
 
-    pub(super) fn installation(&self) -> Option<InstallationId> {
-        self.number("/installation/id").map(InstallationId)
-    }
-
-    pub(super) fn sender(&self) -> Result<WebhookSender, MissingField> {
-        let login = self.text("/sender/login").ok_or(MissingField("sender.login"))?;
-        let id = self.number("/sender/id").ok_or(MissingField("sender.id"))?;
+    pub(super) fn sender(&self) -> Result<WebhookSender, NoSignal> {
+        let login = self.required_text("/sender/login")?;
+        let id = self.required_number("/sender/id")?;
         let is_bot = self.text("/sender/type") == Some("Bot") || login.ends_with("[bot]");
-        Ok(WebhookSender {
-            person: Person { login: login.to_owned(), id: UserId(id) },
-            kind: if is_bot { WebhookSenderKind::Bot } else { WebhookSenderKind::Human },
-        })
+        Ok(WebhookSender { person: Person { login: login.to_owned(), id: UserId(id) }, is_bot })
     }
 
-    pub(super) fn issue(&self) -> Result<IssueText, MissingField> {
+    pub(super) fn issue(&self) -> Result<IssueText, NoSignal> {
         let owned = |pointer| self.text(pointer).unwrap_or_default().to_owned();
+        let labels = self.list("/issue/labels").filter_map(|label| label.get("name")?.as_str());
         Ok(IssueText {
-            number: IssueNumber(self.number("/issue/number").ok_or(MissingField("issue.number"))?),
+            number: IssueNumber(self.required_number("/issue/number")?),
             title: owned("/issue/title"),
             body: owned("/issue/body"),
             url: owned("/issue/html_url"),
-            labels: self.issue_labels(),
+            labels: labels.take(MOST_LISTED).map(str::to_owned).collect(),
         })
-    }
-
-    fn issue_labels(&self) -> Vec<String> {
-        let labels = self.0.pointer("/issue/labels").and_then(serde_json::Value::as_array);
-        let names = labels.into_iter().flatten().filter_map(|label| label.get("name")?.as_str());
-        names.take(MOST_LISTED).map(str::to_owned).collect()
     }
 
     pub(super) fn issue_kind(&self) -> WebhookIssueKind {
@@ -146,10 +117,6 @@ impl WebhookPayload {
         self.text("/issue/updated_at")?.parse().ok()
     }
 
-    pub(super) fn label(&self) -> Result<String, MissingField> {
-        self.text("/label/name").map(str::to_owned).ok_or(MissingField("label.name"))
-    }
-
     /// Whether an edit changed what an issue says, and not only something that we do not read: GitHub names what was
     /// there before.
     pub(super) fn changed_its_words(&self) -> bool {
@@ -162,35 +129,14 @@ impl WebhookPayload {
         })
     }
 
-    pub(super) fn comment(&self) -> Result<&str, MissingField> {
-        self.text("/comment/body").ok_or(MissingField("comment.body"))
-    }
-
-    pub(super) fn comment_id(&self) -> Result<u64, MissingField> {
-        self.number("/comment/id").ok_or(MissingField("comment.id"))
-    }
-
-    pub(super) fn issue_author(&self) -> Option<UserId> {
-        self.number("/issue/user/id").map(UserId)
-    }
-
-    pub(super) fn comment_author(&self) -> Option<UserId> {
-        self.number("/comment/user/id").map(UserId)
-    }
-
-    pub(super) fn review(&self) -> Result<u64, MissingField> {
-        self.number("/review/id").ok_or(MissingField("review.id"))
-    }
-
-    pub(super) fn review_author(&self) -> Option<UserId> {
-        self.number("/review/user/id").map(UserId)
+    pub(super) fn comment_id(&self) -> Result<u64, NoSignal> {
+        self.required_number("/comment/id")
     }
 
     /// None where the review is in a state that came to nothing, such as dismissed. Deliveries write it in small
     /// letters, the REST API in capitals.
-    pub(super) fn review_verdict(&self) -> Result<Option<ReviewVerdict>, MissingField> {
-        let state = self.text("/review/state").ok_or(MissingField("review.state"))?;
-        Ok(match state.to_ascii_lowercase().as_str() {
+    pub(super) fn review_verdict(&self) -> Result<Option<ReviewVerdict>, NoSignal> {
+        Ok(match self.required_text("/review/state")?.to_ascii_lowercase().as_str() {
             "approved" => Some(ReviewVerdict::Approved),
             "changes_requested" => Some(ReviewVerdict::ChangesRequested),
             "commented" => Some(ReviewVerdict::Commented),
@@ -198,147 +144,125 @@ impl WebhookPayload {
         })
     }
 
-    pub(super) fn pull(&self) -> Result<PullNumber, MissingField> {
-        let number = self.number("/pull_request/number").or_else(|| self.number("/number"));
-        number.map(PullNumber).ok_or(MissingField("pull_request.number"))
+    pub(super) fn pull(&self) -> Result<PullNumber, NoSignal> {
+        let number = self.required_number("/pull_request/number");
+        number.or_else(|missing| self.number("/number").ok_or(missing)).map(PullNumber)
     }
 
     pub(super) fn merged(&self) -> bool {
         self.0.pointer("/pull_request/merged").and_then(Value::as_bool).unwrap_or(false)
     }
 
-    pub(super) fn pull_head(&self) -> Result<CommitSha, MissingField> {
-        self.sha("/pull_request/head/sha").ok_or(MissingField("pull_request.head.sha"))
-    }
-
-    /// The commit that a merged pull request became on its base.
-    pub(super) fn merge_commit(&self) -> Option<CommitSha> {
-        self.sha("/pull_request/merge_commit_sha")
-    }
-
-    pub(super) fn pull_base(&self) -> Option<&str> {
-        self.text("/pull_request/base/ref")
-    }
-
-    pub(super) fn pull_text(&self) -> &str {
-        self.text("/pull_request/body").unwrap_or_default()
-    }
-
     /// What `check_suite`, `check_run` or `workflow_run` is about.
-    pub(super) fn check(&self, event: WebhookCheckEvent) -> Result<WebhookCheckPayload<'_>, MissingField> {
-        let check =
-            self.0.get(event.key()).filter(|check| check.is_object()).ok_or(MissingField(event.key()))?;
+    pub(super) fn check(&self, event: &str) -> Result<WebhookCheckPayload<'_>, NoSignal> {
+        let check = self.0.get(event).filter(|check| check.is_object());
+        let check = check.ok_or_else(|| NoSignal::missing(event))?;
         let head = check.get("head_sha").and_then(Value::as_str).and_then(|sha| sha.parse().ok());
-        let app = check.pointer("/app/id").and_then(as_number);
         let name = check.get("name").and_then(Value::as_str);
         Ok(WebhookCheckPayload {
-            head: head.ok_or(MissingField("head_sha"))?,
+            head: head.ok_or_else(|| NoSignal::missing("head_sha"))?,
             branches: self.branches_of(check),
-            app,
+            app: check.pointer("/app/id").and_then(as_number),
             name: name.unwrap_or_default(),
         })
     }
 
-    /// What a check came to, in GitHub's word.
-    pub(super) fn check_conclusion(&self, event: WebhookCheckEvent) -> Option<&str> {
-        self.0.get(event.key())?.get("conclusion")?.as_str()
-    }
-
     /// The branch that a check is on, whosever it is; none where it is another repository's.
-    pub(super) fn check_branch(&self, event: WebhookCheckEvent) -> Option<&str> {
-        let check = self.0.get(event.key())?;
-        let elsewhere = check.pointer("/head_repository/id").and_then(as_number);
-        if elsewhere.is_some_and(|id| Some(id) != self.number("/repository/id")) {
-            return None;
-        }
-        check.get("head_branch").or_else(|| check.pointer("/check_suite/head_branch"))?.as_str()
+    pub(super) fn check_branch(&self, event: &str) -> Option<&str> {
+        let check = self.0.get(event)?;
+        if self.is_elsewhere(check) { None } else { branch_named(check) }
     }
 
-    /// Our branches that a check is on. A fork can have a branch of any name: it is not that which counts.
+    /// A fork can have a branch of any name: it is not that which counts.
+    fn is_elsewhere(&self, check: &Value) -> bool {
+        let head = check.pointer("/head_repository/id").and_then(as_number);
+        head.is_some_and(|id| Some(id) != self.number("/repository/id"))
+    }
+
+    /// Our branches that a check is on.
     fn branches_of(&self, check: &Value) -> Vec<BranchName> {
-        let here = self.number("/repository/id");
-        let elsewhere =
-            check.pointer("/head_repository/id").and_then(as_number).is_some_and(|id| Some(id) != here);
-        if elsewhere {
+        if self.is_elsewhere(check) {
             return Vec::new();
         }
-        let named = check.get("head_branch").or_else(|| check.pointer("/check_suite/head_branch"));
-        if let Some(named) = named.and_then(Value::as_str) {
+        if let Some(named) = branch_named(check) {
             return named.parse().into_iter().collect();
         }
+        let here = self.number("/repository/id");
         let pulls = check.get("pull_requests").and_then(Value::as_array).into_iter().flatten();
         let of_here = pulls.filter(|pull| pull.pointer("/head/repo/id").and_then(as_number) == here);
         unique(of_here.filter_map(|pull| pull.pointer("/head/ref")?.as_str()?.parse().ok()))
     }
 
-    pub(super) fn requested_action(&self) -> Result<&str, MissingField> {
-        self.text("/requested_action/identifier").ok_or(MissingField("requested_action.identifier"))
-    }
-
-    pub(super) fn status_state(&self) -> Result<&str, MissingField> {
-        self.text("/state").ok_or(MissingField("state"))
-    }
-
-    pub(super) fn status_commit(&self) -> Result<CommitSha, MissingField> {
-        self.sha("/sha").ok_or(MissingField("sha"))
-    }
-
-    /// The name under which a service reports; empty where it has none.
-    pub(super) fn status_context(&self) -> &str {
-        self.text("/context").unwrap_or_default()
-    }
-
     /// Branches that a commit is on of which a service reports, up to ten.
     pub(super) fn status_branches(&self) -> impl Iterator<Item = &str> {
-        let branches = self.0.get("branches").and_then(Value::as_array).into_iter().flatten();
-        branches.filter_map(|branch| branch.get("name")?.as_str())
+        self.list("/branches").filter_map(|branch| branch.get("name")?.as_str())
     }
 
     /// Our branches whose head is this commit. GitHub names up to ten branches that contain it, and a commit of the
     /// base is contained in all that began from there.
     pub(super) fn branches_at(&self, commit: &CommitSha) -> Vec<BranchName> {
-        let branches = self.0.get("branches").and_then(Value::as_array).into_iter().flatten();
         let at =
             |branch: &&Value| branch.pointer("/commit/sha").and_then(Value::as_str) == Some(commit.as_str());
-        unique(branches.filter(at).filter_map(|branch| branch.get("name")?.as_str()?.parse().ok()))
+        let branches = self.list("/branches").filter(at);
+        unique(branches.filter_map(|branch| branch.get("name")?.as_str()?.parse().ok()))
     }
 
     /// The branch that a push was to; none where it was to something else, a tag.
-    pub(super) fn pushed_branch(&self) -> Result<Option<&str>, MissingField> {
-        Ok(self.text("/ref").ok_or(MissingField("ref"))?.strip_prefix("refs/heads/"))
+    pub(super) fn pushed_branch(&self) -> Result<Option<&str>, NoSignal> {
+        Ok(self.required_text("/ref")?.strip_prefix("refs/heads/"))
     }
 
     /// Where a push left its branch; none where it deleted it.
-    pub(super) fn pushed_head(&self) -> Result<Option<CommitSha>, MissingField> {
+    pub(super) fn pushed_head(&self) -> Result<Option<CommitSha>, NoSignal> {
         let deleted = self.0.get("deleted").and_then(Value::as_bool).unwrap_or(false);
-        let after = self.text("/after").ok_or(MissingField("after"))?;
+        let after = self.required_text("/after")?;
         if deleted || after.bytes().all(|byte| byte == b'0') {
             return Ok(None);
         }
-        after.parse().map(Some).map_err(|_| MissingField("after"))
+        self.required_sha("/after").map(Some)
     }
 
     /// The commits that a push brought, each with its message.
     pub(super) fn pushed_commits(&self) -> impl Iterator<Item = (CommitSha, &str)> {
-        let commits = self.0.get("commits").and_then(Value::as_array).into_iter().flatten();
-        commits.filter_map(|commit| {
+        self.list("/commits").filter_map(|commit| {
             let sha = commit.get("id")?.as_str()?.parse().ok()?;
             Some((sha, commit.get("message")?.as_str()?))
         })
     }
 
-    fn sha(&self, pointer: &str) -> Option<CommitSha> {
+    /// The entries of a list; none where there is no list.
+    fn list(&self, pointer: &'static str) -> impl Iterator<Item = &Value> {
+        self.0.pointer(pointer).and_then(Value::as_array).into_iter().flatten()
+    }
+
+    pub(super) fn sha(&self, pointer: &str) -> Option<CommitSha> {
         self.text(pointer)?.parse().ok()
     }
 
-    fn text(&self, pointer: &str) -> Option<&str> {
+    pub(super) fn text(&self, pointer: &str) -> Option<&str> {
         self.0.pointer(pointer)?.as_str()
     }
 
     /// Numbers beyond 2^63 are none of GitHub's, and none that a database keeps.
-    fn number(&self, pointer: &str) -> Option<u64> {
+    pub(super) fn number(&self, pointer: &str) -> Option<u64> {
         self.0.pointer(pointer).and_then(as_number)
     }
+
+    pub(super) fn required_sha(&self, pointer: &str) -> Result<CommitSha, NoSignal> {
+        self.sha(pointer).ok_or_else(|| NoSignal::missing(pointer))
+    }
+
+    pub(super) fn required_text(&self, pointer: &str) -> Result<&str, NoSignal> {
+        self.text(pointer).ok_or_else(|| NoSignal::missing(pointer))
+    }
+
+    pub(super) fn required_number(&self, pointer: &str) -> Result<u64, NoSignal> {
+        self.number(pointer).ok_or_else(|| NoSignal::missing(pointer))
+    }
+}
+
+fn branch_named(check: &Value) -> Option<&str> {
+    check.get("head_branch").or_else(|| check.pointer("/check_suite/head_branch"))?.as_str()
 }
 
 fn as_number(value: &Value) -> Option<u64> {

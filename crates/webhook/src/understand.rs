@@ -1,9 +1,9 @@
 //! What a delivery means to us. Most mean nothing.
 
-use super::events::{NoSignal, READERS, UnroutedSignal};
+use super::events::{READERS, UnroutedSignal};
 use super::meaning::{DeliveryMeaning, RoutedSignal, SignalCondition};
-use super::payload::{MissingField, WebhookPayload, WebhookSender, WebhookSenderKind, shorten};
-use journeyman_order::{Requester, Signal, SignalKind};
+use super::payload::{NoSignal, WebhookPayload, WebhookSender, shorten};
+use journeyman_order::{InstallationId, Requester, Signal, SignalKind};
 
 /// The events that a delivery can be of and mean something. An App that does not subscribe to one of them is deaf there.
 pub fn events() -> impl Iterator<Item = &'static str> {
@@ -26,7 +26,7 @@ pub fn understand(event: &str, body: &[u8]) -> DeliveryMeaning {
     match read(&payload).and_then(|meaning| place(meaning, &payload)) {
         Ok(incoming) => DeliveryMeaning::Signal(Box::new(incoming)),
         Err(NoSignal::Ignored(because)) => ignored(because),
-        Err(NoSignal::Missing(MissingField(field))) => {
+        Err(NoSignal::Missing(field)) => {
             DeliveryMeaning::Malformed { because: format!("{field} is missing, or is not what it should be") }
         }
     }
@@ -36,14 +36,11 @@ fn place(meaning: UnroutedSignal, payload: &WebhookPayload) -> Result<RoutedSign
     let UnroutedSignal { subject, condition: provided, kind, otherwise } = meaning;
     let (repository, repository_id) = payload.repository()?;
     let sender = payload.sender()?;
-    let provided = match sender.kind {
-        WebhookSenderKind::Human => provided,
-        WebhookSenderKind::Bot => of_a_bot(&kind, provided, &sender)?,
-    };
+    let provided = if sender.is_bot { of_a_bot(&kind, provided, &sender)? } else { provided };
     Ok(RoutedSignal {
         repository,
         repository_id,
-        installation: payload.installation(),
+        installation: payload.number("/installation/id").map(InstallationId),
         default_branch: payload.default_branch(),
         subject,
         condition: provided,

@@ -10,8 +10,8 @@ use super::HttpState;
 use super::auth::require_token;
 use super::body::BodyBudget;
 use super::problem::ProblemDetails;
-use super::told::told;
-use super::views::{OrderView, order_url};
+use super::views::{OrderView, SignalView, order_url};
+use journeyman_attest::{ENVELOPE_TYPE, SigningError};
 use journeyman_order::bounds::{LARGEST_SETTINGS, MOST_LISTED};
 use journeyman_order::next::OrderProjection;
 use journeyman_order::order_api::OpenOrderResult;
@@ -130,13 +130,11 @@ pub(super) async fn show(request: HttpRequest, order: Path<String>, state: Data<
     let order = order_id(&order)?;
     let row = state.store.order(order).await?;
     let artifacts = state.store.artifacts(order).await?;
-    let view = OrderView::new(row).with_artifacts(artifacts);
-    let view = match readable(&state, order).await? {
-        Some((journal, projection)) => {
-            view.with_projection(&journal, &projection).with_budget(projection.budget)
-        }
-        None => view,
-    };
+    let mut view = OrderView::new(row).with_artifacts(artifacts);
+    if let Some((journal, projection)) = readable(&state, order).await? {
+        view = view.with_projection(&journal, &projection);
+        view.budget = Some(projection.budget);
+    }
     Ok(HttpResponse::Ok().json(view))
 }
 
@@ -169,10 +167,28 @@ pub(super) async fn show_receipt(
     Ok(HttpResponse::Ok().json(Receipt::of(&journal, &projection)))
 }
 
-pub(super) async fn projected(
-    state: &HttpState,
-    order: OrderId,
-) -> Result<(Journal, OrderProjection), StoreError> {
+/// Signed when it is asked for, from the journal: there is nothing to keep, and nothing that could be out of date.
+pub(super) async fn show_attestation(
+    request: HttpRequest,
+    order: Path<String>,
+    state: Data<HttpState>,
+) -> ApiResult {
+    require_token(&request, &state)?;
+    let order = order_id(&order)?;
+    let (journal, projection) = projected(&state, order).await?;
+    let envelope = state.signer.attest(&journal, &projection).await.map_err(|nothing| match nothing {
+        SigningError::AtWork | SigningError::NoCommit => {
+            ProblemDetails::conflict(format!("order {order} has no signed receipt: {nothing}"))
+        }
+        SigningError::Key(_) | SigningError::Unwritable(_) => {
+            tracing::error!(%order, %nothing, "a receipt cannot be signed");
+            ProblemDetails::broken("the receipt cannot be signed; the log says why")
+        }
+    })?;
+    Ok(HttpResponse::Ok().insert_header((header::CONTENT_TYPE, ENVELOPE_TYPE)).body(envelope.to_json()))
+}
+
+async fn projected(state: &HttpState, order: OrderId) -> Result<(Journal, OrderProjection), StoreError> {
     let journal = state.store.journal(order).await?;
     let projection = projection(journal.pipeline(), &journal, chrono::Utc::now());
     Ok((journal, projection))
@@ -233,4 +249,13 @@ pub(super) async fn download(
 pub(super) fn order_id(text: &str) -> Result<OrderId, ProblemDetails> {
     text.parse()
         .map_err(|error: journeyman_order::ids::InvalidId| ProblemDetails::not_found(error.to_string()))
+}
+
+/// The order, and what became of what it was told with this entry, as far as its journal tells.
+pub(super) async fn told(order: OrderId, entry: u64, state: &HttpState) -> ApiResult {
+    let (_, projection) = projected(state, order).await?;
+    let answer = projection.answers.iter().find(|answered| answered.signal == entry);
+    let mut view = OrderView::new(state.store.order(order).await?);
+    view.signal = Some(SignalView::new(entry, answer.map(|answered| &answered.answer)));
+    Ok(HttpResponse::Accepted().insert_header((header::LOCATION, order_url(order))).json(view))
 }

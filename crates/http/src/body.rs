@@ -34,14 +34,6 @@ impl BodyBudget {
     }
 
     /// Reads a body of at most `most` bytes.
-    pub(super) async fn read(
-        &self,
-        request: &HttpRequest,
-        body: Payload,
-    ) -> Result<BoundedBody, ProblemDetails> {
-        self.read_up_to(self.limits.bytes, request, body).await
-    }
-
     pub(super) async fn read_up_to(
         &self,
         most: usize,

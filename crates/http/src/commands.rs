@@ -5,11 +5,10 @@ use actix_web::web::{Data, Path, Payload};
 use serde::Deserialize;
 
 use super::HttpState;
-use super::api::{ApiResult, order_id};
+use super::api::{ApiResult, order_id, told};
 use super::auth::require_token;
 use super::body::BodyBudget;
 use super::problem::ProblemDetails;
-use super::told::told;
 use journeyman_order::bounds::LARGEST_SETTINGS;
 use journeyman_order::{OrderId, Requester, SlashCommand};
 

@@ -46,7 +46,7 @@ async fn take(
         // Nobody's body is read without even a claim to be GitHub.
         return Err(refuse(SignatureError::Missing));
     }
-    let body = room.read(request, body).await?;
+    let body = room.read_up_to(state.limits.bytes, request, body).await?;
     verify(&state.webhook_secrets, signature, &body.bytes).map_err(refuse)?;
 
     let guid: DeliveryGuid =

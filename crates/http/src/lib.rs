@@ -5,19 +5,16 @@
 //! order is wished for and what it is told, through [`WorkOrders`].
 
 mod api;
-mod attestations;
 mod auth;
 mod body;
 mod commands;
 mod deliveries;
-mod descriptions;
 mod metrics;
 mod pages;
 mod problem;
 mod server;
 #[cfg(test)]
 mod tests;
-mod told;
 mod views;
 
 use std::sync::Arc;

@@ -1,15 +1,18 @@
-//! What anybody may ask: is it alive, can it work.
+//! What anybody may ask: is it alive, can it work, what the API and the files look like as this version has them.
 
 use actix_web::body::MessageBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::header;
 use actix_web::middleware::Next;
-use actix_web::web::Data;
+use actix_web::web::{Data, Path};
 use actix_web::{HttpRequest, HttpResponse, ResponseError as _};
 use chrono::Utc;
 use serde_json::json;
 
 use super::problem::ProblemDetails;
 use super::{HttpState, Readiness};
+
+const API: &str = include_str!("../../../docs/openapi.json");
 
 pub(super) async fn health() -> HttpResponse {
     HttpResponse::Ok().json(json!({"status": "alive", "version": env!("CARGO_PKG_VERSION")}))
@@ -55,4 +58,29 @@ pub(super) async fn refuse_nul(
         );
     }
     next.call(request).await
+}
+
+pub(super) async fn api() -> HttpResponse {
+    HttpResponse::Ok().content_type("application/json").body(API)
+}
+
+pub(super) async fn schema(
+    name: Path<String>,
+    state: Data<HttpState>,
+) -> Result<HttpResponse, ProblemDetails> {
+    match state.schemas.iter().find(|(known, _)| *known == name.as_str()) {
+        Some((_, schema)) => Ok(HttpResponse::Ok().content_type("application/schema+json").json(schema)),
+        None => {
+            let known: Vec<&str> = state.schemas.iter().map(|(known, _)| *known).collect();
+            Err(ProblemDetails::not_found(format!("there are the schemas {}", known.join(", "))))
+        }
+    }
+}
+
+/// For everybody: it opens nothing, and who verifies a receipt needs no token.
+pub(super) async fn show_key(state: Data<HttpState>) -> HttpResponse {
+    HttpResponse::Ok()
+        .insert_header((header::CONTENT_TYPE, "application/x-pem-file"))
+        .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .body(state.signer.public_key().to_pem())
 }

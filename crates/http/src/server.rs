@@ -12,7 +12,7 @@ use actix_web::{App, HttpServer, Resource, Route, guard};
 
 use super::body::BodyBudget;
 use super::problem::ProblemDetails;
-use super::{HttpState, api, attestations, commands, deliveries, descriptions, metrics, pages};
+use super::{HttpState, api, commands, deliveries, metrics, pages};
 
 const WORKERS: usize = 2;
 const HEADERS: Duration = Duration::from_secs(10);
@@ -68,11 +68,12 @@ fn routes(config: &mut ServiceConfig) {
         .service(resource("/api/v1/work-orders/{id}/steps", "GET, HEAD").route(get().to(api::show_steps)))
         .service(resource("/api/v1/work-orders/{id}/receipt", "GET, HEAD").route(get().to(api::show_receipt)))
         .service(
-            resource("/api/v1/work-orders/{id}/attestation", "GET, HEAD").route(get().to(attestations::show)),
+            resource("/api/v1/work-orders/{id}/attestation", "GET, HEAD")
+                .route(get().to(api::show_attestation)),
         )
-        .service(resource("/api/v1/openapi.json", "GET, HEAD").route(get().to(descriptions::api)))
-        .service(resource("/schemas/{name}", "GET, HEAD").route(get().to(descriptions::schema)))
-        .service(resource("/api/v1/receipt-key", "GET, HEAD").route(get().to(attestations::show_key)))
+        .service(resource("/api/v1/openapi.json", "GET, HEAD").route(get().to(pages::api)))
+        .service(resource("/schemas/{name}", "GET, HEAD").route(get().to(pages::schema)))
+        .service(resource("/api/v1/receipt-key", "GET, HEAD").route(get().to(pages::show_key)))
         .service(resource("/api/v1/work-orders/{id}/journal", "GET, HEAD").route(get().to(api::show_journal)))
         .service(resource("/api/v1/work-orders/{id}/retry", "POST").route(web::post().to(commands::retry)))
         .service(resource("/api/v1/work-orders/{id}/plan", "POST").route(web::post().to(commands::plan)))

@@ -38,11 +38,11 @@ pub(super) struct OrderView {
     waits_for: Option<Vec<OrderWait>>,
     /// What it may cost and has cost; when one order is shown.
     #[serde(skip_serializing_if = "Option::is_none")]
-    budget: Option<OrderBudget>,
+    pub(super) budget: Option<OrderBudget>,
     #[serde(skip_serializing_if = "Option::is_none")]
     artifacts: Option<Vec<ArtifactView>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    signal: Option<SignalView>,
+    pub(super) signal: Option<SignalView>,
 }
 
 /// What became of what an order was told.
@@ -110,11 +110,6 @@ impl OrderView {
         }
     }
 
-    pub(super) fn with_signal(mut self, signal: SignalView) -> Self {
-        self.signal = Some(signal);
-        self
-    }
-
     /// With what its journal tells: what it waits for, why, and what a person can do.
     pub(super) fn with_projection(mut self, journal: &Journal, projection: &OrderProjection) -> Self {
         let waits = OrderWait::of(journal, projection);
@@ -127,11 +122,6 @@ impl OrderView {
             Some(projection.next_commands().into_iter().map(|command| format!("/{command}")).collect());
         self.pull_request_url = projection.trace.pull.as_ref().map(|pull| pull.url.clone());
         self.waits_for = Some(waits);
-        self
-    }
-
-    pub(super) fn with_budget(mut self, budget: OrderBudget) -> Self {
-        self.budget = Some(budget);
         self
     }
 

@@ -72,8 +72,7 @@ impl GitHubDoor for AppDoor {
 
     async fn rights(&self, token: &SecretString) -> Result<GrantedRights, GitHubDoorError> {
         let readable = self.client.readable(token).await.map_err(of_token)?;
-        let repositories = readable.repositories.iter().map(|one| (one.id, one.can_write)).collect();
-        Ok(GrantedRights { repositories, requests: readable.requests })
+        Ok(GrantedRights { repositories: readable.repositories, requests: readable.requests })
     }
 }
 

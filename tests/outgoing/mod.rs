@@ -96,7 +96,7 @@ async fn github_is_reached_through_the_proxy_with_the_companys_authority() {
         GitHub::new(credentials, WriteLimits::NONE)?.identity().await
     };
     let identity = ask(network.outgoing()).await.expect("it is reached");
-    assert_eq!(identity.app, 7);
+    assert_eq!(identity.id, 7);
     assert_eq!(targets(&network), ["github.corp.example:443"]);
     let error =
         ask(network.without_certificates()).await.expect_err("nobody knows the authority").to_string();

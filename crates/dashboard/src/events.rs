@@ -14,6 +14,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use futures_util::stream::unfold;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast, watch};
 use tokio::time::{Instant, sleep_until};
 
@@ -203,35 +204,19 @@ impl OrderFollower {
         Some(())
     }
 
-    async fn take(&mut self, entry: Result<(OrderId, JournalEntry), broadcast::error::RecvError>) -> bool {
-        let mut is_news = match entry {
+    /// Whether the journal has grown. An entry that is told of is read there, with all that were forgotten.
+    async fn take(&mut self, entry: Result<(OrderId, JournalEntry), RecvError>) -> bool {
+        match entry {
             Ok((order, _)) if order != self.order => return false,
-            Ok((_, entry)) => self.push(entry).await,
-            Err(broadcast::error::RecvError::Lagged(_)) => self.catch_up().await,
-            Err(broadcast::error::RecvError::Closed) => {
+            Ok(_) | Err(RecvError::Lagged(_)) => {}
+            Err(RecvError::Closed) => {
                 tokio::time::sleep(LOOK).await;
-                false
+                return false;
             }
-        };
+        }
         // What came at once is shown at once.
-        loop {
-            is_news |= match self.entries.try_recv() {
-                Ok((order, _)) if order != self.order => false,
-                Ok((_, entry)) => self.push(entry).await,
-                // It is told once that some were forgotten.
-                Err(broadcast::error::TryRecvError::Lagged(_)) => self.catch_up().await,
-                Err(broadcast::error::TryRecvError::Empty | broadcast::error::TryRecvError::Closed) => break,
-            };
-        }
-        is_news
-    }
-
-    /// Whether the journal has grown: by this entry, or where some before it are missing, by all there are.
-    async fn push(&mut self, entry: JournalEntry) -> bool {
-        if entry.seq <= self.journal.last_seq() {
-            return false;
-        }
-        Arc::make_mut(&mut self.journal).push(entry).is_ok() || self.catch_up().await
+        while let Ok(_) | Err(TryRecvError::Lagged(_)) = self.entries.try_recv() {}
+        self.catch_up().await
     }
 
     async fn catch_up(&mut self) -> bool {

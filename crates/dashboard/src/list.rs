@@ -11,7 +11,7 @@ use journeyman_store::{JournalStore as _, OrderFilter, OrderRow, OrderTally, Sto
 
 use super::DashboardState;
 use super::answer::{DashboardFrame, PageResult, shown};
-use super::session::{DashboardSession, signed_in};
+use super::session::signed_in;
 use super::text::{MomentView, ago, dollars, line, query};
 
 const PAGE: u32 = 30;
@@ -121,8 +121,48 @@ pub(crate) async fn show(
         }
     };
     let filter = filter(&asked).map_err(|because| problem = Some(because)).ok();
-    let page = page(&state, asked, filter, &session).await?;
-    Ok(shown(&OrdersPage { problem, ..page }))
+    let among = session.among();
+    let mut rows = match filter {
+        Some(filter) => state.store.orders(&OrderFilter { among: among.clone(), ..filter }).await?,
+        None => Vec::new(),
+    };
+    let has_more = rows.len() > PAGE as usize;
+    rows.truncate(PAGE as usize);
+    let address = |before: Option<&str>| {
+        query(&[
+            ("state", Some(&asked.state)),
+            ("repository", Some(&asked.repository)),
+            ("agent", Some(&asked.agent)),
+            ("text", Some(&asked.text)),
+            ("before", before),
+        ])
+    };
+    let last = rows.last().map(|row| row.id.to_string());
+    let older = last.filter(|_| has_more).map(|last| address(Some(&last)));
+    let mut orders = Vec::with_capacity(rows.len());
+    for row in rows {
+        let waits = if row.active { waits(&state, &row).await? } else { None };
+        orders.push(order_line(row, waits));
+    }
+    let choice = |(value, name): &(&'static str, &'static str)| StateChoice {
+        value,
+        name,
+        is_chosen: asked.state == *value,
+    };
+    Ok(shown(&OrdersPage {
+        states: STATES.iter().map(choice).collect(),
+        is_filtered: [&asked.state, &asked.repository, &asked.agent, &asked.text]
+            .iter()
+            .any(|text| !text.is_empty()),
+        problem,
+        tally: state.store.tally(among.as_deref()).await?,
+        orders,
+        is_later_page: !asked.before.is_empty(),
+        first: address(None),
+        older,
+        frame: session.frame("orders"),
+        query: asked,
+    }))
 }
 
 fn filter(asked: &ListQuery) -> Result<OrderFilter, String> {
@@ -154,56 +194,6 @@ fn filter(asked: &ListQuery) -> Result<OrderFilter, String> {
         before: before.transpose()?,
         // One more tells whether there is another page.
         limit: PAGE + 1,
-    })
-}
-
-async fn page(
-    state: &DashboardState,
-    asked: ListQuery,
-    filter: Option<OrderFilter>,
-    session: &DashboardSession,
-) -> Result<OrdersPage, StoreError> {
-    let among = session.among();
-    let mut rows = match filter {
-        Some(filter) => state.store.orders(&OrderFilter { among: among.clone(), ..filter }).await?,
-        None => Vec::new(),
-    };
-    let has_more = rows.len() > PAGE as usize;
-    rows.truncate(PAGE as usize);
-    let address = |before: Option<&str>| {
-        query(&[
-            ("state", Some(&asked.state)),
-            ("repository", Some(&asked.repository)),
-            ("agent", Some(&asked.agent)),
-            ("text", Some(&asked.text)),
-            ("before", before),
-        ])
-    };
-    let last = rows.last().map(|row| row.id.to_string());
-    let older = last.filter(|_| has_more).map(|last| address(Some(&last)));
-    let mut orders = Vec::with_capacity(rows.len());
-    for row in rows {
-        let waits = if row.active { waits(state, &row).await? } else { None };
-        orders.push(order_line(row, waits));
-    }
-    let choice = |(value, name): &(&'static str, &'static str)| StateChoice {
-        value,
-        name,
-        is_chosen: asked.state == *value,
-    };
-    Ok(OrdersPage {
-        states: STATES.iter().map(choice).collect(),
-        is_filtered: [&asked.state, &asked.repository, &asked.agent, &asked.text]
-            .iter()
-            .any(|text| !text.is_empty()),
-        problem: None,
-        tally: state.store.tally(among.as_deref()).await?,
-        orders,
-        is_later_page: !asked.before.is_empty(),
-        first: address(None),
-        older,
-        frame: session.frame("orders"),
-        query: asked,
     })
 }
 

@@ -92,10 +92,8 @@ pub(crate) async fn show(request: HttpRequest, state: Data<DashboardState>) -> P
     let models = state.store.model_statistics(since, among).await?;
     let statements = state.store.statement_statistics(since, among).await?;
     let most = weeks.iter().map(|week| week.ended).max().unwrap_or(0);
-    let mut bars: Vec<WeekBar> = Vec::with_capacity(weeks.len());
-    for (place, week) in (0_u64..).zip(weeks.iter().rev()) {
-        bars.push(bar(place, week, most.max(1)));
-    }
+    let bars = (0_u64..).zip(weeks.iter().rev()).map(|(place, week)| bar(place, week, most.max(1)));
+    let bars: Vec<WeekBar> = bars.collect();
     let figures = |lines: &[StatisticsLine]| lines.iter().map(figure_line).collect::<Vec<_>>();
     let by_week =
         weeks.iter().map(|week| FigureLine { name: begins(&week.group), ..figure_line(week) }).collect();

@@ -333,7 +333,7 @@ impl Engine {
         }
         let ask = || async {
             let identity = self.parts.github.identity().await?;
-            Ok::<AppIdentity, GitHubError>(AppIdentity { app: identity.app, slug: identity.slug })
+            Ok::<AppIdentity, GitHubError>(AppIdentity { app: identity.id, slug: identity.slug })
         };
         let us = self.cache.identity.get_or_try_init(ask).await?;
         Ok(match incoming.condition.unmet_by(us) {

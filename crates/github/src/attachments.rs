@@ -243,7 +243,7 @@ fn link_of(address: &str, web: &Url) -> Option<AttachmentLink> {
             _ => None,
         };
     }
-    if !is_picture_host(&url, web) {
+    if !is_one_of(&url, web, &PICTURE_HOSTS) {
         return None;
     }
     let file = segments.last().copied()?;
@@ -287,13 +287,9 @@ fn is_one_of(url: &Url, web: &Url, hosts: &[&str]) -> bool {
         && url.host_str().is_some_and(|host| hosts.contains(&host))
 }
 
-fn is_picture_host(url: &Url, web: &Url) -> bool {
-    is_one_of(url, web, &PICTURE_HOSTS)
-}
-
 /// Whether bytes of attachments may come from there.
 fn is_github(url: &Url, web: &Url) -> bool {
-    is_at(url, web) || is_picture_host(url, web) || is_one_of(url, web, &STORAGE_HOSTS)
+    is_at(url, web) || is_one_of(url, web, &PICTURE_HOSTS) || is_one_of(url, web, &STORAGE_HOSTS)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use super::comments::same;
 use super::endpoints::InstalledRepository;
 use super::error::{Result, found};
 use super::gate::WritePriority;
+use super::identity::AppWire;
 use super::permissions::TokenPermissions;
 use super::service::GitHub;
 use super::transport::{GitHubRequest, GitHubResponse};
@@ -64,12 +65,7 @@ struct CheckRunWire {
     external_id: Option<String>,
     details_url: Option<String>,
     output: CheckOutputWire,
-    app: Option<CheckAppWire>,
-}
-
-#[derive(Deserialize)]
-struct CheckAppWire {
-    id: u64,
+    app: Option<AppWire>,
 }
 
 #[derive(Deserialize)]

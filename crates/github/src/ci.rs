@@ -10,6 +10,7 @@ use serde_json::json;
 use super::endpoints::InstalledRepository;
 use super::error::{ErrorKind, GitHubError, Result};
 use super::gate::WritePriority;
+use super::identity::AppWire;
 use super::permissions::TokenPermissions;
 use super::queries::percent_encoded;
 use super::service::{GitHub, PAGE, pages};
@@ -54,13 +55,7 @@ struct ExternalCheckRunWire {
     details_url: Option<String>,
     html_url: Option<String>,
     output: Option<ExternalCheckOutputWire>,
-    app: Option<ExternalCheckAppWire>,
-}
-
-#[derive(Deserialize)]
-struct ExternalCheckAppWire {
-    id: u64,
-    slug: Option<String>,
+    app: Option<AppWire>,
 }
 
 #[derive(Deserialize)]

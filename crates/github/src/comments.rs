@@ -72,43 +72,16 @@ impl GitHub {
         self.set(at, issue, &marker, WritePriority::Status, text).await
     }
 
-    /// Makes the comment of a round of review on a pull request say this, as the status comment does: there is one for
-    /// an order, a stage and a round.
-    pub async fn set_review_comment(
+    /// Makes the comment of a pull request with this marker say this, as the status comment does.
+    pub async fn set_pull_comment(
         &self,
         at: &InstalledRepository,
         pull: PullNumber,
-        order: OrderId,
-        (stage, round): (&str, u32),
-        body: &str,
-    ) -> Result<()> {
-        // A stage's name may have two hyphens, and no full stop.
-        let name = format!("review:{order}:{}:{round}", stage.replace('-', "."));
-        self.set_round_comment(at, pull, &name, body).await
-    }
-
-    /// Makes the comment of an answer to people on a pull request say this, as the status comment does: there is one
-    /// for an order and an answer.
-    pub async fn set_answer_comment(
-        &self,
-        at: &InstalledRepository,
-        pull: PullNumber,
-        order: OrderId,
-        answer: u32,
-        body: &str,
-    ) -> Result<()> {
-        self.set_round_comment(at, pull, &format!("answer:{order}:{answer}"), body).await
-    }
-
-    async fn set_round_comment(
-        &self,
-        at: &InstalledRepository,
-        pull: PullNumber,
-        name: &str,
+        marker: &str,
         body: &str,
     ) -> Result<()> {
         let thread = IssueNumber(pull.0);
-        let marker = CommentMarker::new(at, thread, name, TokenPermissions::Converse);
+        let marker = CommentMarker::new(at, thread, marker, TokenPermissions::Converse);
         let text = || std::future::ready(body.to_owned());
         self.set(at, thread, &marker, WritePriority::Ordinary, text).await.map(drop)
     }

@@ -1,7 +1,7 @@
 //! What GitHub delivered, or tried to: the App's own list, which GitHub keeps for days.
 
 use chrono::{DateTime, Utc};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::error::{GitHubError, Result, found};
@@ -11,7 +11,7 @@ use journeyman_order::DeliveryGuid;
 use journeyman_order::bounds::MOST_ITEMS;
 
 /// One attempt to deliver an event. Of several with the same GUID each has the same payload.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct HookDelivery {
     /// The attempt's.
     pub id: u64,
@@ -20,45 +20,27 @@ pub struct HookDelivery {
     pub event: String,
     pub action: Option<String>,
     pub delivered_at: DateTime<Utc>,
+    #[serde(default, rename = "status_code", deserialize_with = "is_success")]
     pub was_taken_in: bool,
 }
 
-#[derive(Deserialize)]
-struct HookDeliveryWire {
-    id: u64,
-    guid: String,
-    event: String,
-    action: Option<String>,
-    delivered_at: DateTime<Utc>,
-    status_code: Option<i64>,
+fn is_success<'de, D: Deserializer<'de>>(code: D) -> std::result::Result<bool, D::Error> {
+    Ok(Option::<i64>::deserialize(code)?.is_some_and(|code| (200..300).contains(&code)))
 }
 
-impl HookDeliveryWire {
-    /// Those of a page that can be read: one that cannot hides no other. If none can, that is an error.
-    fn page(answer: &GitHubResponse) -> Result<Vec<Self>> {
-        let page: Vec<Value> = answer.json()?;
-        let is_empty = page.is_empty();
-        let read = page.into_iter().filter_map(|one| {
-            let read = serde_json::from_value(one);
-            read.inspect_err(|error| tracing::warn!("one of GitHub's deliveries cannot be read: {error}"))
-                .ok()
-        });
-        let read: Vec<Self> = read.collect();
-        if read.is_empty() && !is_empty {
-            return Err(GitHubError::unexpected(
-                "the list of the App's deliveries has none that can be read",
-            ));
-        }
-        Ok(read)
+/// Those of a page that can be read: one that cannot hides no other. If none can, that is an error.
+fn readable(answer: &GitHubResponse) -> Result<Vec<HookDelivery>> {
+    let page: Vec<Value> = answer.json()?;
+    let is_empty = page.is_empty();
+    let read = page.into_iter().filter_map(|one| {
+        let read = serde_json::from_value(one);
+        read.inspect_err(|error| tracing::warn!("one of GitHub's deliveries cannot be read: {error}")).ok()
+    });
+    let read: Vec<HookDelivery> = read.collect();
+    if read.is_empty() && !is_empty {
+        return Err(GitHubError::unexpected("the list of the App's deliveries has none that can be read"));
     }
-
-    /// None where its GUID is none.
-    fn read(self) -> Option<HookDelivery> {
-        let Self { id, guid, event, action, delivered_at, status_code } = self;
-        let guid = guid.parse().ok()?;
-        let was_taken_in = status_code.is_some_and(|code| (200..300).contains(&code));
-        Some(HookDelivery { id, guid, event, action, delivered_at, was_taken_in })
-    }
+    Ok(read)
 }
 
 /// How GitHub delivers, as it says itself.
@@ -85,9 +67,7 @@ impl GitHub {
         };
         let request = GitHubRequest::get("/app/hook/deliveries?per_page=100");
         let answer = self.ask_as_app(&request).await?;
-        let newest = HookDeliveryWire::page(&answer)?;
-        let newest = newest.into_iter().filter_map(HookDeliveryWire::read).collect();
-        Ok(HookReport { url, newest, answered_at: answer.answered_at })
+        Ok(HookReport { url, newest: readable(&answer)?, answered_at: answer.answered_at })
     }
 
     /// What was delivered, or was to be, since then; the newest first. All of it: whoever asks moves on from the newest.
@@ -97,10 +77,9 @@ impl GitHub {
         for _ in 0..MOST_ITEMS {
             let request = GitHubRequest::get(route.as_str());
             let answer = self.ask_as_app(&request).await?;
-            let page = HookDeliveryWire::page(&answer)?;
+            let page = readable(&answer)?;
             let is_last = page.iter().any(|one| one.delivered_at < since);
-            let page = page.into_iter().filter(|one| one.delivered_at >= since);
-            all.extend(page.filter_map(HookDeliveryWire::read));
+            all.extend(page.into_iter().filter(|one| one.delivered_at >= since));
             let cursor = answer.next_cursor.filter(|cursor| !is_last && is_plain(cursor));
             let Some(cursor) = cursor else { return Ok(all) };
             let next = format!("/app/hook/deliveries?per_page=100&cursor={cursor}");

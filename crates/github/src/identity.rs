@@ -1,26 +1,11 @@
 //! Who we are on GitHub.
 
-use std::collections::BTreeMap;
-
 use serde::Deserialize;
 
 use super::error::Result;
-use super::service::{GitHub, Identity};
+use super::service::{AppRegistration, GitHub};
 use super::transport::GitHubRequest;
 use journeyman_order::{Person, UserId};
-
-/// How an App is registered: what it may do where it is installed, and what it hears.
-#[derive(Debug, Clone, Deserialize)]
-pub struct AppRegistration {
-    pub id: u64,
-    pub slug: String,
-    /// Names of permissions, each with `read`, `write` or `admin`.
-    #[serde(default)]
-    pub permissions: BTreeMap<String, String>,
-    #[serde(default)]
-    pub events: Vec<String>,
-    pub html_url: Option<String>,
-}
 
 /// Who wrote a comment, as REST tells it. Some servers and proxies leave out the App.
 #[derive(Deserialize)]
@@ -51,9 +36,11 @@ impl Writer {
     }
 }
 
+/// An App, as far as it is told with what it made.
 #[derive(Deserialize)]
-struct AppWire {
-    id: u64,
+pub(super) struct AppWire {
+    pub(super) id: u64,
+    pub(super) slug: Option<String>,
 }
 
 impl GitHub {
@@ -73,13 +60,8 @@ impl GitHub {
     ///
     /// # Errors
     /// As for every call; [`ErrorKind::Unauthorized`](super::ErrorKind::Unauthorized) when the key is not the App's.
-    pub async fn identity(&self) -> Result<Identity> {
-        self.0.identity.get_or_try_init(|| self.ask_identity()).await.cloned()
-    }
-
-    async fn ask_identity(&self) -> Result<Identity> {
-        let asked = self.registration().await?;
-        Ok(Identity { app: asked.id, slug: asked.slug })
+    pub async fn identity(&self) -> Result<AppRegistration> {
+        self.0.identity.get_or_try_init(|| self.registration()).await.cloned()
     }
 
     /// How the App is registered, asked now.

@@ -45,11 +45,10 @@ pub use ci::{ExternalCheck, ExternalCheckState};
 pub use connection::{
     AppCredentials, GitHubApi, GitHubConnection, IncomingAnswer, OutgoingRequest, RequestSender,
 };
-pub use conversation::{MentionMatcher, PullConversation, ThreadAnswer};
+pub use conversation::{MentionMatcher, ThreadAnswer};
 pub use deliveries::{HookDelivery, HookReport};
 pub use endpoints::InstalledRepository;
 pub use error::{ErrorKind, GitHubError, Result};
-pub use identity::AppRegistration;
 pub use installations::{AppInstallation, ChangedThread, ListedRepository, ThreadEvent, ThreadRemark};
 pub use journeyman_order::WriteLimits;
 pub use labels::OrderLabel;
@@ -57,6 +56,6 @@ pub use permissions::GitAccess;
 pub use pulls::{BranchDeletion, NewPullRequest, PullRequest};
 pub use queries::{IssueComment, IssueFacts, IssueKind, IssueState, RepositoryFacts};
 pub use repo_rules::{BranchRestriction, InstallationGrants, ReadOnlyReason};
-pub use service::{GitHub, Identity};
-pub use sign_in::{PersonToken, ReadableRepositories, ReadableRepository, SignInClient};
+pub use service::{AppRegistration, GitHub};
+pub use sign_in::{PersonToken, ReadableRepositories, SignInClient};
 pub use tokens::GitToken;

@@ -121,16 +121,14 @@ impl GitHub {
         if let Some(open) = self.open_from(at, new.head, new.base).await? {
             return Ok(open.into());
         }
-        let error = match self.post_pull(at, new, new.draft).await {
+        let knows_no_drafts =
+            |error: &GitHubError| error.kind == ErrorKind::Invalid && error.message.contains("Draft pull");
+        let mut opened = self.post_pull(at, new, new.draft).await;
+        if new.draft && opened.as_ref().is_err_and(knows_no_drafts) {
+            opened = self.post_pull(at, new, false).await;
+        }
+        let error = match opened {
             Ok(opened) => return Ok(opened.into()),
-            Err(error)
-                if error.kind == ErrorKind::Invalid && new.draft && error.message.contains("Draft pull") =>
-            {
-                match self.post_pull(at, new, false).await {
-                    Ok(opened) => return Ok(opened.into()),
-                    Err(error) => error,
-                }
-            }
             Err(error) => error,
         };
         // It exists already, or it was opened and the answer lost. GitHub's lists know it a little later.

@@ -1,9 +1,10 @@
 //! The handle on one GitHub, and how its calls are authorized and repeated.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::OnceCell;
 use url::Url;
@@ -22,11 +23,18 @@ pub(super) const PAGE: usize = 100;
 /// No list is followed further: ten thousand comments are more than an issue has.
 pub(super) const MOST_PAGES: u32 = 100;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Identity {
-    pub app: u64,
+/// How an App is registered: what it may do where it is installed, and what it hears.
+#[derive(Debug, Clone, Deserialize)]
+pub struct AppRegistration {
+    pub id: u64,
     /// The App's name in addresses: `slug[bot]` is our login, `@slug` calls us.
     pub slug: String,
+    /// Names of permissions, each with `read`, `write` or `admin`.
+    #[serde(default)]
+    pub permissions: BTreeMap<String, String>,
+    #[serde(default)]
+    pub events: Vec<String>,
+    pub html_url: Option<String>,
 }
 
 /// One GitHub, as the App sees it. Cheap to clone; all clones share connections and tokens.
@@ -44,7 +52,7 @@ pub(super) struct GitHubInner {
     comments: Mutex<HashMap<String, u64>>,
     /// Made at the first log that is read: it reads the machine's certificates.
     pub(super) logs: OnceLock<Result<reqwest::Client>>,
-    pub(super) identity: OnceCell<Identity>,
+    pub(super) identity: OnceCell<AppRegistration>,
     pub(super) backoff: Backoff,
 }
 

@@ -3,6 +3,7 @@
 //!
 //! The token is theirs and not ours: it is sent to GitHub alone, and never kept here.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use reqwest::{Client, Response};
@@ -36,17 +37,11 @@ pub struct PersonToken {
     pub lasts: Option<Duration>,
 }
 
-/// A repository that the App and a person both may read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReadableRepository {
-    pub id: RepositoryId,
-    pub can_write: bool,
-}
-
-/// What a person may read, and how often GitHub had to be asked for it.
+/// What the App and a person both may read, and how often GitHub had to be asked for it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReadableRepositories {
-    pub repositories: Vec<ReadableRepository>,
+    /// Each with whether the person may write.
+    pub repositories: BTreeMap<RepositoryId, bool>,
     pub requests: u32,
 }
 
@@ -58,18 +53,14 @@ struct TokenWire {
 }
 
 #[derive(Deserialize)]
-struct InstallationsWire {
-    installations: Vec<InstallationWire>,
+struct PageWire<T> {
+    #[serde(alias = "installations", alias = "repositories")]
+    entries: Vec<T>,
 }
 
 #[derive(Deserialize)]
 struct InstallationWire {
     id: u64,
-}
-
-#[derive(Deserialize)]
-struct RepositoriesWire {
-    repositories: Vec<RepositoryWire>,
 }
 
 #[derive(Deserialize)]
@@ -157,58 +148,48 @@ impl SignInClient {
     /// [`ErrorKind::Unauthorized`] when the token holds no more.
     pub async fn readable(&self, token: &SecretString) -> Result<ReadableRepositories> {
         let mut readable = ReadableRepositories::default();
-        let mut installations = Vec::new();
-        for page in 1.. {
-            let route = format!("/user/installations?per_page={PAGE}&page={page}");
-            let found: InstallationsWire = self.ask_page(token, &route, &mut readable.requests).await?;
-            let is_last = found.installations.len() < PAGE;
-            installations.extend(found.installations);
-            if is_last {
-                break;
-            }
-        }
+        let installations: Vec<InstallationWire> =
+            self.all(token, "/user/installations", &mut readable.requests).await?;
         for installation in installations {
-            for page in 1.. {
-                let route = format!(
-                    "/user/installations/{}/repositories?per_page={PAGE}&page={page}",
-                    installation.id
-                );
-                let found = self.ask_page(token, &route, &mut readable.requests).await;
-                let found: RepositoriesWire = match found {
-                    Ok(found) => found,
-                    // Taken away meanwhile, suspended, or not for this person: the others are none of its affair.
-                    Err(error) if matches!(error.kind, ErrorKind::Forbidden | ErrorKind::NotFound) => break,
-                    Err(error) => return Err(error),
-                };
-                let is_last = found.repositories.len() < PAGE;
-                // What GitHub does not say, nobody may.
-                let rights =
-                    found.repositories.into_iter().map(|one| (one.id, one.permissions.unwrap_or_default()));
-                let repositories = rights.filter(|(_, rights)| rights.pull || rights.push);
-                let repositories =
-                    repositories.map(|(id, rights)| ReadableRepository { id, can_write: rights.push });
-                readable.repositories.extend(repositories);
-                if is_last {
-                    break;
-                }
-            }
+            let route = format!("/user/installations/{}/repositories", installation.id);
+            let found: Vec<RepositoryWire> = match self.all(token, &route, &mut readable.requests).await {
+                Ok(found) => found,
+                // Taken away meanwhile, suspended, or not for this person: the others are none of its affair.
+                Err(error) if matches!(error.kind, ErrorKind::Forbidden | ErrorKind::NotFound) => continue,
+                Err(error) => return Err(error),
+            };
+            // What GitHub does not say, nobody may.
+            let rights = found.into_iter().map(|one| (one.id, one.permissions.unwrap_or_default()));
+            let rights = rights.filter(|(_, rights)| rights.pull || rights.push);
+            readable.repositories.extend(rights.map(|(id, rights)| (id, rights.push)));
         }
         Ok(readable)
     }
 
-    async fn ask_page<T: DeserializeOwned>(
+    /// What all pages of a list have.
+    async fn all<T: DeserializeOwned>(
         &self,
         token: &SecretString,
         route: &str,
         requests: &mut u32,
-    ) -> Result<T> {
-        *requests += 1;
-        if *requests > MOST_PAGES {
-            return Err(GitHubError::unexpected(format!(
-                "GitHub names more installations and repositories for one person than fit into {MOST_PAGES} answers"
-            )));
+    ) -> Result<Vec<T>> {
+        let mut all = Vec::new();
+        for page in 1.. {
+            *requests += 1;
+            if *requests > MOST_PAGES {
+                return Err(GitHubError::unexpected(format!(
+                    "GitHub names more installations and repositories for one person than fit into {MOST_PAGES} answers"
+                )));
+            }
+            let route = format!("{route}?per_page={PAGE}&page={page}");
+            let PageWire { entries } = self.ask(token, &route).await?;
+            let is_last = entries.len() < PAGE;
+            all.extend(entries);
+            if is_last {
+                break;
+            }
         }
-        self.ask(token, route).await
+        Ok(all)
     }
 
     async fn ask<T: DeserializeOwned>(&self, token: &SecretString, route: &str) -> Result<T> {

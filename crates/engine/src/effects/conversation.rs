@@ -21,14 +21,8 @@ impl EffectContext {
         let named = |text: &str| webhook::names(text, &us.slug);
         let us = MentionMatcher { slug: &us.slug, mentions: &named };
         let talk = self.parts.github.pull_conversation(&at, pull, &us).await?;
-        Ok(EffectOutcome::PullRead(Box::new(PullSnapshot {
-            head: talk.head,
-            state: talk.state,
-            mergeable: talk.mergeable,
-            threads: talk.threads,
-            remarks: talk.remarks,
-            checks: self.read_checks(&at, head).await?,
-        })))
+        let checks = self.read_checks(&at, head).await?;
+        Ok(EffectOutcome::PullRead(Box::new(PullSnapshot { checks, ..talk })))
     }
 
     /// Every thread is answered, also when one of them cannot be.
@@ -79,7 +73,8 @@ impl EffectContext {
     pub(super) async fn show_answer(&self, note: &AnswerNote) -> EffectResult {
         let at = self.at().await?;
         let body = render::answer(&self.journal, note);
-        self.parts.github.set_answer_comment(&at, note.pull, self.order, note.answer, &body).await?;
+        let marker = format!("answer:{}:{}", self.order, note.answer);
+        self.parts.github.set_pull_comment(&at, note.pull, &marker, &body).await?;
         Ok(EffectOutcome::Done)
     }
 

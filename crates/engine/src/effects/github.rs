@@ -78,8 +78,9 @@ impl EffectContext {
         let before = render::earlier_review(&self.journal, note);
         for note in [Some(note), before].into_iter().flatten() {
             let body = render::review(&self.journal, note);
-            let round = (note.stage.as_str(), note.round);
-            self.parts.github.set_review_comment(&at, note.pull, self.order, round, &body).await?;
+            // A stage's name may have two hyphens, and no full stop.
+            let marker = format!("review:{}:{}:{}", self.order, note.stage.replace('-', "."), note.round);
+            self.parts.github.set_pull_comment(&at, note.pull, &marker, &body).await?;
         }
         Ok(EffectOutcome::ReviewShown)
     }

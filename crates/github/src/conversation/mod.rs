@@ -12,5 +12,4 @@ mod wire;
 mod tests;
 
 pub use people::ThreadAnswer;
-pub use read::PullConversation;
 pub use wire::MentionMatcher;

@@ -13,25 +13,10 @@ use crate::service::GitHub;
 use crate::transport::GitHubRequest;
 use journeyman_order::bounds::MOST_LISTED;
 use journeyman_order::conversation::{
-    CommentAuthor, Mergeability, PullRemark, PullRemarkSource, PullReviewThread, PullSnapshotState,
+    ChecksSnapshot, CommentAuthor, Mergeability, PullRemark, PullRemarkSource, PullSnapshot,
+    PullSnapshotState,
 };
 use journeyman_order::{CommentCommand, CommitSha, PullNumber};
-
-/// What stands on a pull request. Texts are foreign; their sizes are limited.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PullConversation {
-    pub head: CommitSha,
-    /// Open, closed or merged.
-    pub state: PullSnapshotState,
-    pub mergeable: Mergeability,
-    /// Threads that are not settled, the oldest first: [`MOST_LISTED`] at most, of each the first ten comments and the
-    /// last ten.
-    pub threads: Vec<PullReviewThread>,
-    /// The last texts outside of threads that may ask for something, [`MOST_LISTED`] at most, the oldest first: of
-    /// reviews, those that have a text or ask for changes, without approvals that do not name us; of comments, those
-    /// that name us and are no command. None of ours.
-    pub remarks: Vec<PullRemark>,
-}
 
 #[derive(Deserialize)]
 struct ConversationPullWire {
@@ -82,7 +67,13 @@ impl ConversationPullWire {
 }
 
 impl GitHub {
-    /// Reads everything that may be asked for on a pull request.
+    /// Reads everything that may be asked for on a pull request; how checks stand is not looked at. Texts are foreign;
+    /// their sizes are limited.
+    ///
+    /// Of threads that are not settled there are [`MOST_LISTED`] at most, of each the first ten comments and the last ten.
+    /// Remarks are the last texts outside of threads that may ask for something, [`MOST_LISTED`] at most: of reviews, those
+    /// that have a text or ask for changes, without approvals that do not name us; of comments, those that name us and are
+    /// no command. None of ours.
     ///
     /// # Errors
     /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) when there is none.
@@ -91,18 +82,19 @@ impl GitHub {
         at: &InstalledRepository,
         pull: PullNumber,
         us: &MentionMatcher<'_>,
-    ) -> Result<PullConversation> {
+    ) -> Result<PullSnapshot> {
         let mut room = TextBudget::default();
         let threads = self.review_threads(at, pull, us, &mut room).await?;
         let remarks = self.remarks(at, pull, us, &mut room).await?;
         // Last: whatever was pushed while the rest was read shows in the head.
         let wire = self.weighed(at, pull).await?;
-        Ok(PullConversation {
+        Ok(PullSnapshot {
             state: wire.state(),
             mergeable: wire.mergeable(),
             head: wire.head.sha,
             threads,
             remarks,
+            checks: ChecksSnapshot::default(),
         })
     }
 

@@ -198,13 +198,14 @@ async fn each_round_of_review_has_one_comment_of_its_own() {
     let (server, thread) = thread(Vec::new()).await;
     let pull = journeyman_order::PullNumber(7);
     let set = async |stage: &str, round: u32, text: &str| {
-        server.github.set_review_comment(&server.at, pull, order(), (stage, round), text).await.unwrap();
+        let marker = format!("review:{}:{stage}:{round}", order());
+        server.github.set_pull_comment(&server.at, pull, &marker, text).await.unwrap();
     };
     set("review", 1, "first").await;
     thread.next(WriteResponse::Lost);
     set("review", 2, "second").await;
     set("review", 2, "second, judged anew").await;
-    set("a--b", 1, "a stage of another name").await;
+    set("a..b", 1, "a stage of another name").await;
     let marked = |name: &str, text: &str| format!("<!-- journeyman:review:{}:{name} -->\n{text}", order());
     assert_eq!(
         thread.bodies(),

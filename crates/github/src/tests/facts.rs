@@ -26,7 +26,7 @@ async fn who_we_are_is_asked_in_the_apps_name() {
     })
     .await;
     let identity = server.github.identity().await.unwrap();
-    assert_eq!((identity.app, identity.slug.as_str()), (15, "journeyman-of-acme"));
+    assert_eq!((identity.id, identity.slug.as_str()), (15, "journeyman-of-acme"));
 }
 
 #[tokio::test]

@@ -81,14 +81,6 @@ struct CheckRunListWire {
     check_runs: Vec<CheckRunWire>,
 }
 
-/// A check run that was to be created.
-enum CreatedCheckRun {
-    /// It was, as asked for.
-    Now(CheckRunWire),
-    /// It is there, and nobody has said what became of the request.
-    Before(CheckRunWire),
-}
-
 /// An annotation as GitHub has it, so far as it tells one from another.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 struct CheckAnnotationWire {
@@ -188,18 +180,17 @@ impl GitHub {
         run: &OrderCheckRun<'_>,
     ) -> Result<Option<CheckRunWire>> {
         let (head, app) = (run.head, self.0.app_id);
-        let route = at.route(&format!(
+        let route = format!(
             "/commits/{head}/check-runs?check_name={CHECK_NAME}&app_id={app}&filter=all&per_page=100"
-        ));
-        let answer = self.call(at, TokenPermissions::ReadChecks, &GitHubRequest::get(route)).await?;
+        );
+        let list: CheckRunListWire = self.read(at, TokenPermissions::ReadChecks, &route).await?;
         let order = run.order.to_string();
         // A filter that GitHub does not understand is ignored by it.
         let ours = |wire: &CheckRunWire| {
             wire.external_id.as_deref() == Some(order.as_str())
                 && wire.app.as_ref().is_none_or(|one| one.id == app)
         };
-        let runs = answer.json::<CheckRunListWire>()?.check_runs;
-        Ok(runs.into_iter().filter(ours).max_by_key(|wire| wire.id))
+        Ok(list.check_runs.into_iter().filter(ours).max_by_key(|wire| wire.id))
     }
 
     async fn create_check(
@@ -213,17 +204,18 @@ impl GitHub {
         let mut body = run.body(first);
         body["head_sha"] = json!(run.head.as_str());
         let request = GitHubRequest::post(at.route("/check-runs"), body).yielding(run.priority());
-        let made = |answer: GitHubResponse| Ok(CreatedCheckRun::Now(answer.json()?));
+        // With whether it is known to be as asked for.
+        let made = |answer: GitHubResponse| Ok((answer.json::<CheckRunWire>()?, true));
         let look = || async {
             let there = self.our_check(at, run).await?;
             // One that was over before is not the one that begins.
             let there = there.filter(|wire| !(again && wire.status == "completed"));
-            Ok(there.map(CreatedCheckRun::Before))
+            Ok(there.map(|wire| (wire, false)))
         };
         match self.create_once(at, TokenPermissions::WriteChecks, request, made, look).await? {
-            CreatedCheckRun::Now(_) if rest.is_empty() => Ok(()),
-            CreatedCheckRun::Now(wire) => self.send_changes(at, run, wire.id, rest).await,
-            CreatedCheckRun::Before(wire) => self.change_check(at, run, &wire).await,
+            (_, true) if rest.is_empty() => Ok(()),
+            (wire, true) => self.send_changes(at, run, wire.id, rest).await,
+            (wire, false) => self.change_check(at, run, &wire).await,
         }
     }
 

@@ -215,9 +215,8 @@ impl GitHub {
         most: usize,
     ) -> Result<Vec<String>> {
         let most = most.min(PAGE);
-        let route = at.route(&format!("/check-runs/{check_run}/annotations?per_page={most}"));
-        let answer = self.call(at, TokenPermissions::ReadChecks, &GitHubRequest::get(route)).await?;
-        let list: Vec<ExternalAnnotationWire> = answer.json()?;
+        let route = format!("/check-runs/{check_run}/annotations?per_page={most}");
+        let list: Vec<ExternalAnnotationWire> = self.read(at, TokenPermissions::ReadChecks, &route).await?;
         let told = |one: ExternalAnnotationWire| {
             let (path, message) = (one.path.unwrap_or_default(), one.message.unwrap_or_default());
             let place = one.start_line.map_or(path.clone(), |line| format!("{path}:{line}"));
@@ -267,8 +266,8 @@ impl GitHub {
         at: &InstalledRepository,
         route: &str,
     ) -> Result<Option<T>> {
-        match self.call(at, TokenPermissions::ReadActions, &GitHubRequest::get(at.route(route))).await {
-            Ok(answer) => answer.json().map(Some),
+        match self.read(at, TokenPermissions::ReadActions, route).await {
+            Ok(read) => Ok(Some(read)),
             Err(error) if is_left(&error) => {
                 tracing::warn!(repository = %at.repository, %error, "not known, and not run once more");
                 Ok(None)

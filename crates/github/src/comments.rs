@@ -133,12 +133,12 @@ impl GitHub {
         marker: &CommentMarker,
     ) -> Result<Option<IssueCommentWire>> {
         let Some(id) = self.cached_comment_id(&marker.about) else { return Ok(None) };
-        let request = GitHubRequest::get(at.route(&format!("/issues/comments/{id}")));
-        let Some(answer) = found(self.call(at, marker.permissions, &request).await)? else {
+        let route = format!("/issues/comments/{id}");
+        let there: Option<IssueCommentWire> = found(self.read(at, marker.permissions, &route).await)?;
+        if there.is_none() {
             self.cache_comment_id(&marker.about, None);
-            return Ok(None);
-        };
-        Ok(Some(answer.json()?).filter(|comment| marker.begins(comment)))
+        }
+        Ok(there.filter(|comment| marker.begins(comment)))
     }
 
     /// The oldest comment of ours with this marker. Should there be more, because a creation that we had given up

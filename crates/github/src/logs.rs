@@ -50,30 +50,21 @@ impl GitHub {
         let request = self.plain_client()?.get(url).bearer_auth(token.secret().expose_secret());
         let request =
             request.header(ACCEPT, "application/vnd.github+json").header("x-github-api-version", API_VERSION);
-        let answer = request.send().await;
-        let answer = answer.map_err(|error| unreachable(WHAT, &error))?;
-        match answer.status().as_u16() {
-            200 => Ok(Some(end_of(answer).await?)),
-            301 | 302 | 303 | 307 | 308 => {
-                let elsewhere = answer.headers().get(LOCATION).and_then(|value| value.to_str().ok());
-                self.signed_log(elsewhere).await
-            }
-            404 | 410 => Ok(None),
-            status => Err(refused(WHAT, status)),
+        let mut answer = request.send().await.map_err(|error| unreachable(WHAT, &error))?;
+        if matches!(answer.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
+            let usable = |url: &Url| {
+                let is_here = || url.host().is_some_and(|host| journeyman_order::is_loopback(&host));
+                url.scheme() == "https" || (url.scheme() == "http" && is_here())
+            };
+            let location = answer.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+            let Some(url) = location.and_then(|text| Url::parse(text).ok()).filter(usable) else {
+                let because = "GitHub names no address of the job's log that can be used";
+                return Err(GitHubError::unexpected(because));
+            };
+            // Without our token: the address is all that is wanted there.
+            let signed = self.plain_client()?.get(url).send().await;
+            answer = signed.map_err(|error| unreachable(WHAT, &error))?;
         }
-    }
-
-    /// Without our token: the address is all that is wanted there.
-    async fn signed_log(&self, location: Option<&str>) -> Result<Option<String>> {
-        let usable = |url: &Url| {
-            url.scheme() == "https"
-                || (url.scheme() == "http"
-                    && url.host().is_some_and(|host| journeyman_order::is_loopback(&host)))
-        };
-        let Some(url) = location.and_then(|text| Url::parse(text).ok()).filter(usable) else {
-            return Err(GitHubError::unexpected("GitHub names no address of the job's log that can be used"));
-        };
-        let answer = self.plain_client()?.get(url).send().await.map_err(|error| unreachable(WHAT, &error))?;
         match answer.status().as_u16() {
             200 => Ok(Some(end_of(answer).await?)),
             404 | 410 => Ok(None),

@@ -85,12 +85,3 @@ pub(super) enum RequestAuth {
     App,
     Installation(TokenPermissions),
 }
-
-impl From<GitAccess> for TokenPermissions {
-    fn from(access: GitAccess) -> Self {
-        match access {
-            GitAccess::Read => Self::ReadContents,
-            GitAccess::Push => Self::WriteContents,
-        }
-    }
-}

@@ -197,8 +197,7 @@ impl GitHub {
     }
 
     async fn pull_wire(&self, at: &InstalledRepository, pull: PullNumber) -> Result<PullRequestWire> {
-        let request = GitHubRequest::get(at.route(&format!("/pulls/{pull}")));
-        self.call(at, TokenPermissions::ReadPulls, &request).await?.json()
+        self.read(at, TokenPermissions::ReadPulls, &format!("/pulls/{pull}")).await
     }
 
     /// A pull request as it is now.
@@ -293,11 +292,9 @@ impl GitHub {
             sha: CommitSha,
         }
         let name = branch.as_str().split('/').map(percent_encoded).collect::<Vec<_>>().join("/");
-        let look = GitHubRequest::get(at.route(&format!("/git/ref/heads/{name}")));
-        let Some(there) = found(self.call(at, TokenPermissions::ReadContents, &look).await)? else {
-            return Ok(BranchDeletion::Gone);
-        };
-        let there: Wire = there.json()?;
+        let route = format!("/git/ref/heads/{name}");
+        let there: Option<Wire> = found(self.read(at, TokenPermissions::ReadContents, &route).await)?;
+        let Some(there) = there else { return Ok(BranchDeletion::Gone) };
         if there.object.sha != *commit {
             let because = format!("it is at {}, and not at {}", there.object.sha.short(), commit.short());
             return Ok(BranchDeletion::Kept { because });

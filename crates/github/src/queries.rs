@@ -11,7 +11,6 @@ use super::error::{ErrorKind, GitHubError, Result, found};
 use super::identity::Writer;
 use super::permissions::TokenPermissions;
 use super::service::GitHub;
-use super::transport::GitHubRequest;
 use journeyman_order::{
     CommentCommand, InstallationId, IssueNumber, IssueText, Person, RepositoryId, RepositoryName,
 };
@@ -101,8 +100,7 @@ impl GitHub {
             full_name: RepositoryName,
             default_branch: String,
         }
-        let request = GitHubRequest::get(at.route(""));
-        let wire: Wire = self.call(at, TokenPermissions::ReadMetadata, &request).await?.json()?;
+        let wire: Wire = self.read(at, TokenPermissions::ReadMetadata, "").await?;
         Ok(RepositoryFacts { id: wire.id, name: wire.full_name, default_branch: wire.default_branch })
     }
 
@@ -123,8 +121,7 @@ impl GitHub {
             #[serde(default)]
             labels: Vec<LabelWire>,
         }
-        let request = GitHubRequest::get(at.route(&format!("/issues/{issue}")));
-        let wire: Wire = self.call(at, TokenPermissions::ReadIssues, &request).await?.json()?;
+        let wire: Wire = self.read(at, TokenPermissions::ReadIssues, &format!("/issues/{issue}")).await?;
         let labels: Vec<String> = wire.labels.into_iter().map(|label| label.name).collect();
         Ok(IssueFacts {
             text: IssueText {
@@ -172,11 +169,9 @@ impl GitHub {
             user: Option<Person>,
         }
         let login = percent_encoded(&person.login);
-        let request = GitHubRequest::get(at.route(&format!("/collaborators/{login}/permission")));
-        let Some(answer) = found(self.call(at, TokenPermissions::ReadMetadata, &request).await)? else {
-            return Ok(false);
-        };
-        let wire: Wire = answer.json()?;
+        let route = format!("/collaborators/{login}/permission");
+        let wire: Option<Wire> = found(self.read(at, TokenPermissions::ReadMetadata, &route).await)?;
+        let Some(wire) = wire else { return Ok(false) };
         let Some(user) = wire.user else {
             return Err(GitHubError::unexpected(format!(
                 "GitHub did not say whose rights it told when asked about {:?}; nothing is allowed on that",
@@ -201,10 +196,8 @@ impl GitHub {
         }
         let route: Vec<String> = path.split('/').map(percent_encoded).collect();
         let route = format!("/contents/{}?ref={}", route.join("/"), percent_encoded(git_ref));
-        let request = GitHubRequest::get(at.route(&route));
-        let answer = found(self.call(at, TokenPermissions::ReadContents, &request).await)?;
-        let Some(answer) = answer else { return Ok(None) };
-        let entry: Value = answer.json()?;
+        let entry: Option<Value> = found(self.read(at, TokenPermissions::ReadContents, &route).await)?;
+        let Some(entry) = entry else { return Ok(None) };
         let field = |key: &str| entry.get(key).and_then(Value::as_str);
         // A directory is a list and has no type.
         if field("type") != Some("file") {

@@ -94,8 +94,7 @@ impl GitHub {
             disabled: bool,
             mirror_url: Option<String>,
         }
-        let wire: Wire =
-            self.call(at, TokenPermissions::ReadMetadata, &GitHubRequest::get(at.route(""))).await?.json()?;
+        let wire: Wire = self.read(at, TokenPermissions::ReadMetadata, "").await?;
         Ok(match wire {
             Wire { archived: true, .. } => Some(ReadOnlyReason::Archived),
             Wire { disabled: true, .. } => Some(ReadOnlyReason::Disabled),
@@ -141,12 +140,9 @@ impl GitHub {
         struct Wire {
             current_user_can_bypass: Option<String>,
         }
-        let route = at.route(&format!("/rulesets/{ruleset}?includes_parents=true"));
-        match self.call(at, TokenPermissions::ReadMetadata, &GitHubRequest::get(route)).await {
-            Ok(answer) => {
-                let wire: Wire = answer.json()?;
-                Ok(matches!(wire.current_user_can_bypass.as_deref(), Some("always" | "exempt")))
-            }
+        let route = format!("/rulesets/{ruleset}?includes_parents=true");
+        match self.read::<Wire>(at, TokenPermissions::ReadMetadata, &route).await {
+            Ok(wire) => Ok(matches!(wire.current_user_can_bypass.as_deref(), Some("always" | "exempt"))),
             Err(error) if matches!(error.kind, ErrorKind::NotFound | ErrorKind::Forbidden) => Ok(false),
             Err(error) => Err(error),
         }

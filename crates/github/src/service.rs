@@ -75,9 +75,6 @@ impl GitHub {
         limits: WriteLimits,
         backoff: Backoff,
     ) -> Result<Self> {
-        if tokio::runtime::Handle::try_current().is_err() {
-            return Err(GitHubError::unexpected("GitHub::new has to be called within a Tokio runtime"));
-        }
         let connection = NetworkConnection::new(&settings, &Endpoints::of(&settings.api_url)?)?;
         Self::over(Arc::new(connection), settings, limits, backoff)
     }
@@ -196,6 +193,16 @@ impl GitHub {
                 self.authorized(at, permissions, request, Some(permit)).await
             }
         }
+    }
+
+    /// What is at a route of the repository.
+    pub(super) async fn read<T: DeserializeOwned>(
+        &self,
+        at: &InstalledRepository,
+        permissions: TokenPermissions,
+        route: &str,
+    ) -> Result<T> {
+        self.call(at, permissions, &GitHubRequest::get(at.route(route))).await?.json()
     }
 
     /// The first half of a write: waits for its turn. What is to be said can be made after it, with

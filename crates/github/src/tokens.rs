@@ -60,7 +60,11 @@ impl GitHub {
     /// # Errors
     /// As for every call; [`ErrorKind::Forbidden`] when the installation has not granted the access.
     pub async fn git_token(&self, at: &InstalledRepository, access: GitAccess) -> Result<GitToken> {
-        let kept = self.make_token(at, access.into()).await?;
+        let permissions = match access {
+            GitAccess::Read => TokenPermissions::ReadContents,
+            GitAccess::Push => TokenPermissions::WriteContents,
+        };
+        let kept = self.make_token(at, permissions).await?;
         Ok(GitToken { secret: kept.secret(), github: self.clone() })
     }
 }

@@ -10,7 +10,6 @@ use crate::permissions::TokenPermissions;
 use crate::pulls::state_of;
 use crate::queries::IssueState;
 use crate::service::GitHub;
-use crate::transport::GitHubRequest;
 use journeyman_order::bounds::MOST_LISTED;
 use journeyman_order::conversation::{
     ChecksSnapshot, CommentAuthor, Mergeability, PullRemark, PullRemarkSource, PullSnapshot,
@@ -114,10 +113,8 @@ impl GitHub {
     /// The pull request, asked about again for a while as long as GitHub has not found out whether it merges: the
     /// first question after a push is what makes it look.
     async fn weighed(&self, at: &InstalledRepository, pull: PullNumber) -> Result<ConversationPullWire> {
-        let request = GitHubRequest::get(at.route(&format!("/pulls/{pull}")));
-        let ask = async || {
-            self.call(at, TokenPermissions::ReadPulls, &request).await?.json::<ConversationPullWire>()
-        };
+        let route = format!("/pulls/{pull}");
+        let ask = || self.read::<ConversationPullWire>(at, TokenPermissions::ReadPulls, &route);
         let mut wire = ask().await?;
         for part in [4, 2, 1, 1] {
             if wire.state() != PullSnapshotState::Open || wire.mergeable() != Mergeability::Unknown {

@@ -1,7 +1,5 @@
 //! Who wrote something, as REST and as GraphQL tell it, and whether that is us.
 
-use std::fmt;
-
 use serde::Deserialize;
 
 use journeyman_order::conversation::CommentAuthor;
@@ -11,12 +9,6 @@ use journeyman_order::{Person, UserId};
 pub struct MentionMatcher<'a> {
     pub slug: &'a str,
     pub mentions: &'a (dyn Fn(&str) -> bool + Send + Sync),
-}
-
-impl fmt::Debug for MentionMatcher<'_> {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "Addressed({})", self.slug)
-    }
 }
 
 impl MentionMatcher<'_> {

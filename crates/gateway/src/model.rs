@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use http::header::{ACCEPT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::ExposeSecret;
 use url::Url;
 
 use super::meter::{GatewayBudget, Meter, PriceLookup};

@@ -266,7 +266,7 @@ impl GitHub {
             Err(error) => error,
         };
         let (is_fresh, is_refused) = (token.is_fresh(), error.kind == ErrorKind::Unauthorized);
-        if !is_refused && !(is_fresh && error.kind == ErrorKind::Forbidden) {
+        if !(is_refused || is_fresh && error.kind == ErrorKind::Forbidden) {
             return Err(error);
         }
         if is_fresh {

@@ -58,6 +58,7 @@ async fn whoever_asks_for_one_transcript_too_many_is_asked_to_come_again() {
     tokio::time::pause();
 
     let answer = turns.turn().await.err().expect("too many");
+    let answer = actix_web::Error::from(answer).error_response();
 
     assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(answer.headers().get(header::RETRY_AFTER).unwrap(), "10");

@@ -105,7 +105,7 @@ impl GitHub {
         };
         if !state.answered {
             let body = fit(&format!("{marker}\n{}", answer.body), LONGEST_BODY);
-            let route = at.route(&format!("/pulls/{pull}/comments/{}/replies", found.first));
+            let route = at.route(&format!("/pulls/{pull}/comments/{}/replies", state.first));
             let request = GitHubRequest::post(route, json!({"body": body}));
             let look = || async {
                 let state = self.thread_answer_state(at, pull, thread, &marker).await?;

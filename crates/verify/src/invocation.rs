@@ -164,11 +164,7 @@ pub fn reports_together<'a>(reports: impl IntoIterator<Item = (&'a str, TestRepo
     let (mut names, mut named_by, mut are_named) = (BTreeMap::new(), None, true);
     for (folder, one) in reports {
         let one = named(folder, one);
-        all.counts = all.counts.zip(one.counts).map(|(all, one)| TestCounts {
-            passed: all.passed.saturating_add(one.passed),
-            failed: all.failed.saturating_add(one.failed),
-            skipped: all.skipped.saturating_add(one.skipped),
-        });
+        all.counts = all.counts.zip(one.counts).map(|(all, one)| counts::counted_together(all, one));
         all.failing.extend(one.failing);
         all.unloaded.extend(one.unloaded);
         let Some(TestCases { named_by: by, tests }) = one.cases else {

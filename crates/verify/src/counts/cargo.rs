@@ -1,7 +1,7 @@
 //! `cargo test` (libtest) and cargo-nextest.
 
-use super::cases::CaseList;
-use super::{RunnerSummary, number, numbers};
+use super::cases::{CaseList, count};
+use super::{RunnerSummary, counted_together, last_of, number, numbers, summary};
 use journeyman_order::comparison::TestRunnerName;
 use journeyman_order::{TestCaseStatus, TestCounts};
 
@@ -59,21 +59,12 @@ pub(super) fn libtest(lines: &[&str]) -> Option<RunnerSummary> {
     let mut failing = Vec::new();
     let mut last_line = None;
     for (counts, at) in binaries.iter().filter_map(|binary| binary.found) {
-        total.passed = total.passed.saturating_add(counts.passed);
-        total.failed = total.failed.saturating_add(counts.failed);
-        total.skipped = total.skipped.saturating_add(counts.skipped);
+        total = counted_together(total, counts);
         failing.extend(failing_above(lines, counts, at));
         last_line = Some(at);
     }
     let cases = named(lines, &binaries).believed_if(is_whole(lines, &binaries));
-    last_line.map(|line| RunnerSummary {
-        counts: Some(total),
-        failing,
-        line,
-        runner: TestRunnerName::Libtest,
-        cases,
-        is_whole: true,
-    })
+    Some(RunnerSummary { failing, cases, ..summary(TestRunnerName::Libtest, total, last_line?) })
 }
 
 /// The list of names stands right above the summary, whatever the tests printed before.
@@ -90,15 +81,9 @@ fn failing_above(lines: &[&str], counts: TestCounts, at: usize) -> impl Iterator
 /// Whether every binary named as many tests as it counted, and no binary was left out because another failed.
 fn is_whole(lines: &[&str], binaries: &[CargoTestBinary<'_>]) -> bool {
     let is_named = |binary: &CargoTestBinary<'_>| {
-        let of = |wanted: TestCaseStatus| {
-            let count = binary.cases.iter().filter(|(_, status)| *status == wanted).count();
-            u64::try_from(count).unwrap_or(u64::MAX)
-        };
-        binary.found.is_some_and(|(counts, _)| {
-            counts.passed == of(TestCaseStatus::Passed)
-                && counts.failed == of(TestCaseStatus::Failed)
-                && counts.skipped == of(TestCaseStatus::Skipped)
-        })
+        let mut named = TestCounts::default();
+        binary.cases.iter().for_each(|(_, status)| count(&mut named, *status));
+        binary.found.is_some_and(|(counts, _)| counts == named)
     };
     // Cargo sums up at its end, but only where it went on after a failure.
     let stopped = lines.iter().rposition(|line| line.starts_with("error: test failed, to rerun pass "));
@@ -122,14 +107,13 @@ fn named(lines: &[&str], binaries: &[CargoTestBinary<'_>]) -> CaseList {
     let mut docs = Vec::new();
     for (at, line) in lines.iter().enumerate() {
         if let Some(captures) = unit.captures(line) {
-            let path = captures.get(2).map_or("", |found| found.as_str());
-            let program = captures.get(3).map_or("", |found| found.as_str());
+            let (path, program) = (&captures[2], &captures[3]);
             let program = program.rsplit(['/', '\\']).next().unwrap_or_default();
             let of = program.rsplit_once('-').map_or(program, |(of, _)| of);
             let name = if captures.get(1).is_some() { format!("{of} > {path}") } else { path.to_owned() };
             units.push((at, name));
         } else if let Some(captures) = doc.captures(line) {
-            docs.push((at, format!("doc > {}", captures.get(1).map_or("", |found| found.as_str()))));
+            docs.push((at, format!("doc > {}", &captures[1])));
         }
     }
     let line_of = pattern!(r"^(.*) \(line (\d+)\)$");
@@ -162,12 +146,11 @@ fn named(lines: &[&str], binaries: &[CargoTestBinary<'_>]) -> CaseList {
 
 /// Nextest's summary, and the list of what failed below it.
 pub(super) fn nextest(lines: &[&str]) -> Option<RunnerSummary> {
-    let summary = pattern!(r"^ {2,}Summary \[ *[\d.]+s\] +(?:(\d+)/)?(\d+) tests? run: (.*)$")?;
+    let last = pattern!(r"^ {2,}Summary \[ *[\d.]+s\] +(?:(\d+)/)?(\d+) tests? run: (.*)$")?;
     let ended = pattern!(
         r"^ *(?:TRY \d+ )?(?:(PASS|LEAK|SLOW|FLAKY \d+/\d+|PASS \+ LEAK)|FAIL|TIMEOUT|ABORT|LEAK-FAIL|FAIL \+ LEAK|XFAIL|SIG[A-Z]+) +\[ *>? *[\d.]+s\] +(?:\( *\d+/\d+\) +)?(\S.*)$",
     )?;
-    let (line, captures) =
-        lines.iter().enumerate().rev().find_map(|(at, line)| Some((at, summary.captures(line)?)))?;
+    let (line, captures) = last_of(lines, |line| last.captures(line))?;
     let mut counts = TestCounts::default();
     // "3 passed (1 slow, 1 flaky), 2 failed": what stands in parentheses is counted already.
     let outside = pattern!(r"\([^)]*\)")?.replace_all(captures.get(3)?.as_str(), "").into_owned();
@@ -206,12 +189,5 @@ pub(super) fn nextest(lines: &[&str]) -> Option<RunnerSummary> {
     let is_whole = captures.get(1).is_none();
     let ran = TestCounts { skipped: 0, ..counts };
     let cases = cases.adding_up_to(&ran).filter(|_| is_whole);
-    Some(RunnerSummary {
-        counts: Some(counts),
-        failing,
-        line,
-        runner: TestRunnerName::Nextest,
-        cases,
-        is_whole,
-    })
+    Some(RunnerSummary { failing, cases, is_whole, ..summary(TestRunnerName::Nextest, counts, line) })
 }

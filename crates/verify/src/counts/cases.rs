@@ -18,6 +18,24 @@ pub(super) fn count(counts: &mut TestCounts, status: TestCaseStatus) {
     } += 1;
 }
 
+/// The tests of two runs, counted together.
+pub(crate) fn counted_together(one: TestCounts, other: TestCounts) -> TestCounts {
+    TestCounts {
+        passed: one.passed.saturating_add(other.passed),
+        failed: one.failed.saturating_add(other.failed),
+        skipped: one.skipped.saturating_add(other.skipped),
+    }
+}
+
+/// How a test ended, by the groups of a pattern that say that it passed or failed; where neither was found, it was skipped.
+pub(super) fn ended(found: &regex::Captures<'_>, passed: usize, failed: usize) -> TestCaseStatus {
+    match (found.get(passed), found.get(failed)) {
+        (Some(_), _) => TestCaseStatus::Passed,
+        (None, Some(_)) => TestCaseStatus::Failed,
+        (None, None) => TestCaseStatus::Skipped,
+    }
+}
+
 /// Tests in the order in which they were read.
 #[derive(Debug, Default)]
 pub(super) struct CaseList {

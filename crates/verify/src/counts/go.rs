@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use super::RunnerSummary;
 use super::cases::CaseList;
+use super::{RunnerSummary, summary};
 use journeyman_order::comparison::TestRunnerName;
 use journeyman_order::{TestCaseStatus, TestCounts};
 
@@ -70,14 +70,7 @@ pub(super) fn json(lines: &[&str]) -> Option<RunnerSummary> {
         .collect();
     failing.extend(failed_packages.into_iter().filter(|package| !explained.contains(package.as_str())));
     let cases = cases.believed_if(is_whole);
-    Some(RunnerSummary {
-        counts: Some(counts),
-        failing,
-        line: line?,
-        runner: TestRunnerName::Go,
-        cases,
-        is_whole,
-    })
+    Some(RunnerSummary { failing, cases, is_whole, ..summary(TestRunnerName::Go, counts, line?) })
 }
 
 /// Without `-v` only failures are named and nothing is counted, so the counts stay open: except that none ran

@@ -1,7 +1,7 @@
 //! vitest, jest and mocha.
 
-use super::cases::CaseList;
-use super::{RunnerSummary, number, numbers};
+use super::cases::{CaseList, ended};
+use super::{RunnerSummary, last_of, number, numbers, summary};
 use journeyman_order::comparison::TestRunnerName;
 use journeyman_order::{TestCaseStatus, TestCounts};
 
@@ -27,14 +27,7 @@ pub(super) fn vitest(lines: &[&str]) -> Option<RunnerSummary> {
         // A file that could not be loaded is named twice: `a.test.ts [ a.test.ts ]`.
         .map(|name| name.split_once(" [ ").map_or(name, |(file, _)| file).to_owned())
         .collect();
-    Some(RunnerSummary {
-        counts: Some(counts),
-        failing,
-        line,
-        runner: TestRunnerName::Vitest,
-        cases,
-        is_whole: true,
-    })
+    Some(RunnerSummary { failing, cases, ..summary(TestRunnerName::Vitest, counts, line) })
 }
 
 /// With the reporter `verbose` every test has a line, with its file before it.
@@ -75,14 +68,7 @@ pub(super) fn jest(lines: &[&str]) -> Option<RunnerSummary> {
     }
     let (counts, _) = totals(words);
     let cases = jest_cases(lines.get(..line)?)?.adding_up_to(&counts);
-    Some(RunnerSummary {
-        counts: Some(counts),
-        failing,
-        line,
-        runner: TestRunnerName::Jest,
-        cases,
-        is_whole: true,
-    })
+    Some(RunnerSummary { failing, cases, ..summary(TestRunnerName::Jest, counts, line) })
 }
 
 /// A verbose run lists each file's tests below it, up to the first failure that it explains.
@@ -129,16 +115,12 @@ fn jest_cases(lines: &[&str]) -> Option<CaseList> {
 pub(super) fn mocha(lines: &[&str]) -> Option<RunnerSummary> {
     let passing = pattern!(r"^  (\d+) passing \([\d.]+(?:ms|s|m|h|d)\)$")?;
     let more = pattern!(r"^  (\d+) (pending|failing)$")?;
-    let (line, passed) = lines
-        .iter()
-        .enumerate()
-        .rev()
-        .find_map(|(at, line)| Some((at, number(&passing.captures(line)?, 1))))?;
+    let (line, passed) = last_of(lines, |line| Some(number(&passing.captures(line)?, 1)))?;
     let mut counts = TestCounts { passed, ..TestCounts::default() };
     let below = lines.get(line + 1..).unwrap_or_default();
     for captures in below.iter().map_while(|line| more.captures(line)) {
-        match captures.get(2).map(|found| found.as_str()) {
-            Some("failing") => counts.failed = number(&captures, 1),
+        match &captures[2] {
+            "failing" => counts.failed = number(&captures, 1),
             _ => counts.skipped = number(&captures, 1),
         }
     }
@@ -148,7 +130,7 @@ pub(super) fn mocha(lines: &[&str]) -> Option<RunnerSummary> {
     let mut rest = below.iter();
     while let Some(line) = rest.next() {
         let Some(captures) = first.captures(line) else { continue };
-        let mut name = captures.get(1).map_or("", |found| found.as_str()).to_owned();
+        let mut name = captures[1].to_owned();
         while !name.ends_with(':') {
             let Some(deeper) = rest.next().map(|line| line.trim()).filter(|line| !line.is_empty()) else {
                 break;
@@ -158,14 +140,7 @@ pub(super) fn mocha(lines: &[&str]) -> Option<RunnerSummary> {
         failing.push(name.trim_end_matches(':').to_owned());
     }
     let cases = mocha_cases(lines.get(..line)?)?.adding_up_to(&counts);
-    Some(RunnerSummary {
-        counts: Some(counts),
-        failing,
-        line,
-        runner: TestRunnerName::Mocha,
-        cases,
-        is_whole: true,
-    })
+    Some(RunnerSummary { failing, cases, ..summary(TestRunnerName::Mocha, counts, line) })
 }
 
 /// The reporter `spec`, which is the one that is used where none is asked for: suites, and deeper their tests.
@@ -187,13 +162,8 @@ fn mocha_cases(lines: &[&str]) -> Option<CaseList> {
             around.push((depth.len(), line.trim()));
             continue;
         };
-        let status = match (found.get(2), found.get(3)) {
-            (Some(_), _) => TestCaseStatus::Passed,
-            (None, Some(_)) => TestCaseStatus::Failed,
-            (None, None) => TestCaseStatus::Skipped,
-        };
         let suites: String = around.iter().map(|(_, name)| format!("{name} > ")).collect();
-        cases.add(&format!("{suites}{}", found.get(4)?.as_str()), status);
+        cases.add(&format!("{suites}{}", found.get(4)?.as_str()), ended(&found, 2, 3));
     }
     Some(cases)
 }

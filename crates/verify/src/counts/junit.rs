@@ -6,7 +6,7 @@ use junit_parser::{TestCase, TestStatus, TestSuite};
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
-use super::cases::CaseList;
+use super::cases::{CaseList, count};
 use journeyman_order::bounds::{DEEPEST, LARGEST_FILE, MOST_LISTED};
 use journeyman_order::{TestCaseStatus, TestCounts, byte_order_mark};
 
@@ -47,26 +47,18 @@ pub(super) fn read(xml: &[u8]) -> Option<JunitReport> {
         waiting.extend(suite.suites.iter().rev());
         for case in &suite.cases {
             let name = name(case);
-            match &case.status {
-                TestStatus::Success => {
-                    counts.passed += 1;
-                    cases.add(&name, TestCaseStatus::Passed);
-                }
-                TestStatus::Skipped(_) => {
-                    counts.skipped += 1;
-                    cases.add(&name, TestCaseStatus::Skipped);
-                }
-                TestStatus::Error(_) | TestStatus::Failure(_) => {
-                    counts.failed += 1;
-                    cases.add(&name, TestCaseStatus::Failed);
-                    // In pytest's words, a file that it could not collect tests from.
-                    if matches!(&case.status, TestStatus::Error(error) if error.message == "collection failure")
-                    {
-                        unloaded.push(name.clone());
-                    }
-                    failing.push(name);
-                }
+            let status = match &case.status {
+                TestStatus::Success => TestCaseStatus::Passed,
+                TestStatus::Skipped(_) => TestCaseStatus::Skipped,
+                TestStatus::Error(_) | TestStatus::Failure(_) => TestCaseStatus::Failed,
+            };
+            count(&mut counts, status);
+            cases.add(&name, status);
+            // In pytest's words, a file that it could not collect tests from.
+            if matches!(&case.status, TestStatus::Error(error) if error.message == "collection failure") {
+                unloaded.push(name.clone());
             }
+            failing.extend((status == TestCaseStatus::Failed).then_some(name));
         }
     }
     let cases = cases.adding_up_to(&counts);

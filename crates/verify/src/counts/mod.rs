@@ -19,6 +19,7 @@ mod unloaded;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub(crate) use cases::counted_together;
 pub use junit::reports_as_one;
 
 use super::text::plain;
@@ -39,6 +40,16 @@ struct RunnerSummary {
     cases: Option<BTreeMap<String, TestCaseStatus>>,
     /// Whether it ran all tests: some runners stop at a failure.
     is_whole: bool,
+}
+
+/// A run of all tests, none of which is named so far.
+fn summary(runner: TestRunnerName, counts: TestCounts, line: usize) -> RunnerSummary {
+    RunnerSummary { counts: Some(counts), failing: Vec::new(), line, runner, cases: None, is_whole: true }
+}
+
+/// The last line in which something is found, with that.
+fn last_of<'l, T>(lines: &[&'l str], find: impl Fn(&'l str) -> Option<T>) -> Option<(usize, T)> {
+    lines.iter().enumerate().rev().find_map(|(at, line)| Some((at, find(line)?)))
 }
 
 impl RunnerSummary {
@@ -127,24 +138,17 @@ fn read_part(output: &str, junit: Option<&[u8]>, is_cut: bool, runs: &[TestRunne
     }
     // Of several runs, a report is the last one's.
     let from_report = from_report.filter(|_| !are_several);
-    let cases = match (&from_report, &from_output) {
-        (Some(report), Some(output)) => {
-            let is_believed =
-                output.is_whole && output.counts.is_none_or(|counts| report.claims_no_more(&counts));
-            report
-                .cases
-                .clone()
-                .filter(|_| is_believed)
-                .map(|tests| TestCases { named_by: TestRunnerName::Junit, tests })
+    let named = match (&from_report, &from_output) {
+        (Some(report), output) => {
+            let is_believed = output.as_ref().is_none_or(|output| {
+                output.is_whole && output.counts.is_none_or(|counts| report.claims_no_more(&counts))
+            });
+            report.cases.clone().filter(|_| is_believed).map(|tests| (TestRunnerName::Junit, tests))
         }
-        (Some(report), None) => {
-            report.cases.clone().map(|tests| TestCases { named_by: TestRunnerName::Junit, tests })
-        }
-        (None, Some(output)) => {
-            output.cases.clone().map(|tests| TestCases { named_by: output.runner, tests })
-        }
+        (None, Some(output)) => output.cases.clone().map(|tests| (output.runner, tests)),
         (None, None) => None,
     };
+    let cases = named.map(|(named_by, tests)| TestCases { named_by, tests });
     let (counts, failing) = match (from_report, from_output) {
         (Some(report), Some(output)) if report.failing.is_empty() => (Some(report.counts), output.failing),
         (Some(report), _) => (Some(report.counts), report.failing),

@@ -1,13 +1,14 @@
 //! CTest, Meson, Bun and AVA: how many there are. Of CTest and Meson a test is a program, which is named. AVA's tests are
 //! named where there are several files: of one alone its names do not say which it is.
 
-use super::RunnerSummary;
-use super::cases::CaseList;
+use super::cases::{CaseList, ended};
+use super::{RunnerSummary, last_of, summary};
 use journeyman_order::comparison::TestRunnerName;
 use journeyman_order::{TestCaseStatus, TestCounts};
 
-fn summary(runner: TestRunnerName, counts: TestCounts, line: usize) -> RunnerSummary {
-    RunnerSummary { counts: Some(counts), failing: Vec::new(), line, runner, cases: None, is_whole: false }
+/// One that may have stopped at a failure, as far as can be seen.
+fn in_part(runner: TestRunnerName, counts: TestCounts, line: usize) -> RunnerSummary {
+    RunnerSummary { is_whole: false, ..summary(runner, counts, line) }
 }
 
 /// Where each test is a program that is named, if its lines add up.
@@ -15,7 +16,7 @@ fn of_programs(runner: TestRunnerName, counts: TestCounts, line: usize, cases: C
     let cases = cases.adding_up_to(&counts);
     let is_failed = |(_, status): &(&String, &TestCaseStatus)| **status == TestCaseStatus::Failed;
     let failing = cases.iter().flatten().filter(is_failed).map(|(name, _)| name.clone()).collect();
-    RunnerSummary { cases, failing, is_whole: true, ..summary(runner, counts, line) }
+    RunnerSummary { cases, failing, ..summary(runner, counts, line) }
 }
 
 /// `95% tests passed, 1 tests failed out of 20`, where none failed also `100% tests passed out of 20`; what was not run stands in lines of its own.
@@ -23,9 +24,8 @@ pub(super) fn ctest(lines: &[&str]) -> Option<RunnerSummary> {
     let total = pattern!(r"^\d+% tests passed(?:, (\d+) tests? failed)? out of (\d+)$")?;
     let skipped = pattern!(r"^ *\d+/\d+ Test +#\d+: .*\*\*\*(?:Skipped|Not Run (\(Disabled\)))")?;
     let none = lines.iter().rposition(|line| *line == "No tests were found!!!");
-    let told = lines.iter().enumerate().rev().find_map(|(at, line)| Some((at, total.captures(line)?)));
-    let Some((line, told)) = told else {
-        return none.map(|line| summary(TestRunnerName::Ctest, TestCounts::default(), line));
+    let Some((line, told)) = last_of(lines, |line| total.captures(line)) else {
+        return none.map(|line| in_part(TestRunnerName::Ctest, TestCounts::default(), line));
     };
     let (failed, of) = (super::number(&told, 1), super::number(&told, 2));
     let begun = lines.get(..line)?.iter().rposition(|line| line.starts_with("Test project ")).unwrap_or(0);
@@ -98,7 +98,7 @@ pub(super) fn uvu(lines: &[&str]) -> Option<RunnerSummary> {
         let failed = total.checked_sub(*passed)?;
         (counts, last) = (TestCounts { passed: *passed, failed, skipped: *skipped }, Some(at + 2));
     }
-    Some(summary(TestRunnerName::Uvu, counts, last?))
+    Some(in_part(TestRunnerName::Uvu, counts, last?))
 }
 
 /// `  2 tests failed`, `  3 tests passed`, `  1 test skipped` at the end. Where some fail, those that pass are not counted
@@ -127,28 +127,16 @@ pub(super) fn ava(lines: &[&str]) -> Option<RunnerSummary> {
         true => counts.passed.saturating_add(known),
         false => own.iter().filter(|line| passes.is_match(line)).count() as u64,
     };
-    let failing = own.iter().filter_map(|line| Some(fails.captures(line)?.get(1)?.as_str().to_owned()));
-    let case =
-        pattern!(r"^  (?:([✔√]) |[✘✖×] (\[fail\]: )|- (?:\[(?:skip|todo)\] ))(.+?)(?: \([\dhms. ]+\))?$")?;
+    let failing = own.iter().filter_map(|line| Some(fails.captures(line)?[1].to_owned())).collect();
     let mut cases = CaseList::default();
     let mut are_of_files = true;
     for found in own.iter().filter_map(|line| case.captures(line)) {
-        let status = match (found.get(1), found.get(2)) {
-            (Some(_), _) => TestCaseStatus::Passed,
-            (None, Some(_)) => TestCaseStatus::Failed,
-            (None, None) => TestCaseStatus::Skipped,
-        };
         are_of_files &= found[3].contains(" › ");
-        cases.add(&found[3], status);
+        cases.add(&found[3], ended(&found, 1, 2));
     }
     let cases = cases.adding_up_to(&counts).filter(|_| are_of_files);
     let is_whole = cases.is_some();
-    Some(RunnerSummary {
-        failing: failing.collect(),
-        cases,
-        is_whole,
-        ..summary(TestRunnerName::Ava, counts, last)
-    })
+    Some(RunnerSummary { failing, cases, is_whole, ..summary(TestRunnerName::Ava, counts, last) })
 }
 
 /// The table at the end: `Ok:  12` and so on.
@@ -157,7 +145,7 @@ pub(super) fn meson(lines: &[&str]) -> Option<RunnerSummary> {
     let none = lines.iter().rposition(|line| *line == "No tests defined.");
     let Some(first) = lines.iter().rposition(|line| row.captures(line).is_some_and(|row| &row[1] == "Ok"))
     else {
-        return none.map(|line| summary(TestRunnerName::Meson, TestCounts::default(), line));
+        return none.map(|line| in_part(TestRunnerName::Meson, TestCounts::default(), line));
     };
     let mut counts = TestCounts::default();
     let mut last = first;
@@ -199,8 +187,7 @@ fn meson_cases(lines: &[&str]) -> Option<CaseList> {
 pub(super) fn bun(lines: &[&str]) -> Option<RunnerSummary> {
     let ran = pattern!(r"^Ran (\d+) tests? across \d+ files?\.")?;
     let row = pattern!(r"^ *(\d+) (pass|fail|skip|todo)$")?;
-    let (line, told) =
-        lines.iter().enumerate().rev().find_map(|(at, line)| Some((at, ran.captures(line)?)))?;
+    let (line, told) = last_of(lines, |line| ran.captures(line))?;
     let mut counts = TestCounts::default();
     for text in lines.get(line.saturating_sub(8)..line)? {
         let Some(found) = row.captures(text) else { continue };
@@ -212,7 +199,7 @@ pub(super) fn bun(lines: &[&str]) -> Option<RunnerSummary> {
         }
     }
     let adds_up = counts.ran().saturating_add(counts.skipped) == super::number(&told, 1);
-    adds_up.then(|| summary(TestRunnerName::Bun, counts, line))
+    adds_up.then(|| in_part(TestRunnerName::Bun, counts, line))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::cases::CaseList;
-use super::{RunnerSummary, number};
+use super::{RunnerSummary, number, summary};
 use journeyman_order::comparison::TestRunnerName;
 use journeyman_order::{TestCaseStatus, TestCounts};
 
@@ -15,10 +15,7 @@ pub(super) fn node(lines: &[&str]) -> Option<RunnerSummary> {
         Some((found.get(1)?.as_str().to_owned(), number(&found, 2)))
     };
     // Found from the end: the last line of the last block, then all of it.
-    let end = lines.iter().enumerate().rev().find_map(|(at, line)| {
-        let (name, _) = read(line)?;
-        (name == "todo").then_some(at)
-    })?;
+    let end = lines.iter().rposition(|line| read(line).is_some_and(|(name, _)| name == "todo"))?;
     let block: Vec<(String, u64)> =
         lines.get(..=end)?.iter().rev().map_while(|line| read(line)).take(7).collect();
     if !["tests", "pass", "fail"].iter().all(|name| block.iter().any(|(found, _)| found == name)) {
@@ -49,14 +46,7 @@ pub(super) fn node(lines: &[&str]) -> Option<RunnerSummary> {
     let is_spec = lines.get(end).is_some_and(|line| line.starts_with('ℹ'));
     let tree = if is_spec { spec(above)? } else { tap(above)? };
     let cases = tree.cases(&counts, all);
-    Some(RunnerSummary {
-        counts: Some(counts),
-        failing,
-        line: end,
-        runner: TestRunnerName::Node,
-        cases,
-        is_whole: true,
-    })
+    Some(RunnerSummary { failing, cases, ..summary(TestRunnerName::Node, counts, end) })
 }
 
 /// Tests within tests and suites, as their ends are read.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::cases::CaseList;
-use super::{RunnerSummary, number, numbers};
+use super::cases::{CaseList, ended};
+use super::{RunnerSummary, last_of, number, numbers, summary};
 use journeyman_order::comparison::TestRunnerName;
 use journeyman_order::{TestCaseStatus, TestCounts};
 
@@ -12,11 +12,7 @@ pub(super) fn pytest(lines: &[&str]) -> Option<RunnerSummary> {
     let last = pattern!(
         r"^(?:=+ )?(\d+ [a-z].*|no tests ran|no tests collected.*) in [\d.]+s(?: \([\d:, a-z]+\))?(?: =+)?$",
     )?;
-    let (line, words) = lines
-        .iter()
-        .enumerate()
-        .rev()
-        .find_map(|(at, line)| Some((at, last.captures(line)?.get(1)?.as_str())))?;
+    let (line, words) = last_of(lines, |line| Some(last.captures(line)?.get(1)?.as_str()))?;
     let mut counts = TestCounts::default();
     let mut is_known = words.starts_with("no tests");
     for (count, word) in numbers(words) {
@@ -47,14 +43,8 @@ pub(super) fn pytest(lines: &[&str]) -> Option<RunnerSummary> {
     // Above its last line it says where it did not go on.
     let is_whole = !above.iter().rev().take(10).any(|line| line.starts_with("!!!") && line.ends_with("!!!"));
     let cases = pytest_cases(above)?.adding_up_to(&counts).filter(|_| is_whole);
-    is_known.then_some(RunnerSummary {
-        counts: Some(counts),
-        failing,
-        line,
-        runner: TestRunnerName::Pytest,
-        cases,
-        is_whole,
-    })
+    let summary = summary(TestRunnerName::Pytest, counts, line);
+    is_known.then_some(RunnerSummary { failing, cases, is_whole, ..summary })
 }
 
 /// A verbose run names every test.
@@ -126,14 +116,7 @@ pub(super) fn unittest(lines: &[&str]) -> Option<RunnerSummary> {
         && named.failed <= counts.failed
         && (named.failed > 0) == (counts.failed > 0);
     let cases = cases.believed_if(adds_up);
-    Some(RunnerSummary {
-        counts: Some(counts),
-        failing,
-        line,
-        runner: TestRunnerName::Unittest,
-        cases,
-        is_whole: true,
-    })
+    Some(RunnerSummary { failing, cases, ..summary(TestRunnerName::Unittest, counts, line) })
 }
 
 /// Python before 3.11 names the class only.
@@ -165,14 +148,9 @@ fn unittest_cases(lines: &[&str], failing: &[String]) -> Option<CaseList> {
         }
         let Some((name, has_ended)) = &mut open else { continue };
         let Some(found) = ends.captures(said).filter(|_| !*has_ended) else { continue };
-        let status = match (found.get(1), found.get(2)) {
-            (Some(_), _) => TestCaseStatus::Passed,
-            (None, Some(_)) => TestCaseStatus::Failed,
-            (None, None) => TestCaseStatus::Skipped,
-        };
         *has_ended = true;
         if !name.contains(".setUp") && !name.contains(".tearDown") {
-            cases.add(name, status);
+            cases.add(name, ended(&found, 1, 2));
         }
     }
     close(&mut cases, open, &failing);

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{RunnerSummary, javascript, native, node, python};
+use super::{RunnerSummary, counted_together, javascript, native, node, python};
 use journeyman_order::comparison::TestRunnerName;
 use journeyman_order::{TestCaseStatus, TestCounts};
 
@@ -55,14 +55,8 @@ pub(super) fn together(lines: &[&str], last: RunnerSummary, expected: usize) -> 
     let runs: Option<Vec<RunnerSummary>> = (0..ends.len()).map(segment).collect();
     let Some(runs) = runs else { return (RunnerSummary { cases: None, ..last }, false) };
     let are_several = runs.len() > 1;
-    let counts = runs.iter().try_fold(TestCounts::default(), |all, run| {
-        let run = run.counts?;
-        Some(TestCounts {
-            passed: all.passed.saturating_add(run.passed),
-            failed: all.failed.saturating_add(run.failed),
-            skipped: all.skipped.saturating_add(run.skipped),
-        })
-    });
+    let counts =
+        runs.iter().try_fold(TestCounts::default(), |all, run| Some(counted_together(all, run.counts?)));
     let cases = runs.iter().try_fold(BTreeMap::new(), |all, run| joined(all, run.cases.as_ref()?));
     let summary = RunnerSummary {
         counts,

@@ -1,7 +1,7 @@
 //! The Test Anything Protocol.
 
-use super::RunnerSummary;
 use super::cases::{CaseList, count};
+use super::{RunnerSummary, summary};
 use journeyman_order::comparison::TestRunnerName;
 use journeyman_order::{TestCaseStatus, TestCounts};
 
@@ -71,8 +71,7 @@ pub(super) fn tap(lines: &[&str]) -> Option<RunnerSummary> {
     // One that bailed out failed without a name, and points may have none.
     let cases = cases.adding_up_to(&counts);
     let is_whole = cases.is_some();
-    let (runner, counts) = (TestRunnerName::Tap, Some(counts));
-    Some(RunnerSummary { counts, failing, line, runner, cases, is_whole })
+    Some(RunnerSummary { failing, cases, is_whole, ..summary(TestRunnerName::Tap, counts, line) })
 }
 
 /// Where each point of the outermost level is a file, as node-tap has it, the tests are those one level below. None where it is
@@ -115,28 +114,18 @@ fn of_files(lines: &[&str]) -> Option<Vec<(String, TestCaseStatus)>> {
 }
 
 pub(super) fn failing(lines: &[&str], depth: TapDepth) -> Vec<String> {
-    let (Some(point), Some(directive)) =
-        (pattern!(r"^( *)not ok\b(?: +\d+)?(?: +- +| +|$)(.*)$"), pattern!(r"(?i)(?:^| )# *(?:skip|todo)\b"))
-    else {
-        return Vec::new();
-    };
-    let mut names = Vec::new();
-    for (at, line) in lines.iter().enumerate() {
-        let Some(found) = point.captures(line) else { continue };
-        let indent = found.get(1).map_or(0, |found| found.len());
-        let name = found.get(2).map_or("", |found| found.as_str());
-        if directive.is_match(name) || (depth == TapDepth::Top && indent > 0) {
-            continue;
-        }
+    let points = lines.iter().enumerate().filter_map(|(at, line)| Some((at, TapPoint::read(line)?)));
+    let is_one = |(at, point): &(usize, TapPoint<'_>)| {
         // Node explains each point in a block of YAML below it.
         let block = lines.get(at + 1..).unwrap_or_default().iter().take(40);
         let mut block = block.take_while(|line| line.trim() != "...");
-        if depth == TapDepth::Any && block.any(|line| line.contains("failureType: 'subtestsFailed'")) {
-            continue;
-        }
-        names.push(without_time(name).to_owned());
-    }
-    names
+        point.status == TestCaseStatus::Failed
+            && match depth {
+                TapDepth::Top => point.indent == 0,
+                TapDepth::Any => !block.any(|line| line.contains("failureType: 'subtestsFailed'")),
+            }
+    };
+    points.filter(is_one).map(|(_, point)| point.name.to_owned()).collect()
 }
 
 /// A point's description without how long it took, which node-tap puts behind it.

@@ -46,6 +46,16 @@ pub use mutants::{Mutant, changed_lines, mutants};
 pub use overlay::{Overlay, OverlayAction};
 pub use text::{TAIL_CHARACTERS, tail};
 
+/// A file that differs, with its bytes on both sides as far as they were read.
+#[derive(Debug, Clone, Copy)]
+pub struct ChangedPath<'a> {
+    pub path: &'a str,
+    /// In the base; none where it is not there.
+    pub before: Option<&'a [u8]>,
+    /// After the change; none where it is gone.
+    pub after: Option<&'a [u8]>,
+}
+
 /// Pytest, and unittest of newer Pythons, end with this when they found no test.
 const PYTHON_NO_TESTS: i32 = 5;
 /// Nextest ends with this when there was none to run.

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use journeyman::verify::experiment::{TestTexts, lies_in};
-use journeyman::verify::tamper::{FileVersions, GraftedFile, graft, weakenings};
-use journeyman::verify::{changed_lines, mutants};
+use journeyman::verify::tamper::{GraftedFile, graft, weakenings};
+use journeyman::verify::{ChangedPath, changed_lines, mutants};
 
 use super::parts;
 
@@ -112,13 +112,12 @@ pub fn changes(bytes: &[u8]) {
     assert_eq!(weakenings(&still), [], "nothing was changed");
 }
 
-fn together<'a>(before: &Side<'a>, after: &Side<'a>) -> Vec<FileVersions<'a>> {
-    let side = |side: &Side<'a>, path: &'a str| side.get(path).map(|content| (path, *content));
+fn together<'a>(before: &Side<'a>, after: &Side<'a>) -> Vec<ChangedPath<'a>> {
     let mut paths: Vec<&str> = before.keys().chain(after.keys()).copied().collect();
     paths.sort_unstable();
     paths.dedup();
     paths
         .into_iter()
-        .map(|path| FileVersions { before: side(before, path), after: side(after, path) })
+        .map(|path| ChangedPath { path, before: before.get(path).copied(), after: after.get(path).copied() })
         .collect()
 }

@@ -7,11 +7,12 @@ use super::{CommitTester, TestRunRequest, VerdictBasis};
 use journeyman_order::bounds::{LARGEST_DOCUMENT, LARGEST_FILE};
 use journeyman_order::{CommitSha, EffectError, Weakening, WeakeningKind};
 use journeyman_verify::experiment::{
-    ChangeSplit, ChangedPath, EditedTest, defined_in, edited_tests, holds_examples, holds_tests, is_of_tests,
-    is_source, may_hold_tests, split_change, words_in,
+    ChangeSplit, EditedTest, defined_in, edited_tests, holds_examples, holds_tests, is_of_tests, is_source,
+    may_hold_tests, split_change, words_in,
 };
 use journeyman_verify::{
-    Mutant, Overlay, OverlayAction, changed_lines, mutants, new_dependencies, tamper, unread_dependencies,
+    ChangedPath, Mutant, Overlay, OverlayAction, changed_lines, mutants, new_dependencies, tamper,
+    unread_dependencies,
 };
 use journeyman_workspace::{ChangedContent, ChangedFile, TreeLinks};
 
@@ -91,20 +92,13 @@ fn of(
         .collect();
     let mut sides = split_change(&changed, command, &readers.names, readers.base, readers.after);
     put_back_unread(&mut sides, changes);
-    let files: Vec<tamper::FileVersions<'_>> = changed
-        .iter()
-        .map(|file| tamper::FileVersions {
-            before: file.before.map(|bytes| (file.path, bytes)),
-            after: file.after.map(|bytes| (file.path, bytes)),
-        })
-        // What did not change is what helpers and expected values are recognised by.
-        .chain(same.iter().map(|(path, bytes)| {
-            let file = Some((path.as_str(), bytes.as_slice()));
-            tamper::FileVersions { before: file, after: file }
-        }))
-        .collect();
+    // What did not change is what helpers and expected values are recognised by.
+    let same_files = same.iter().map(|(path, bytes)| {
+        let bytes = Some(bytes.as_slice());
+        ChangedPath { path, before: bytes, after: bytes }
+    });
+    let files: Vec<ChangedPath<'_>> = changed.iter().copied().chain(same_files).collect();
     let is_code = |file: &&ChangedPath<'_>| !is_of_tests(file.path);
-    let dependencies: Vec<_> = changed.iter().map(|file| (file.path, file.before, file.after)).collect();
     let remarks = tamper::weakenings(&files);
     let overgrown = overgrown(changes, &changed, &remarks);
     let (mut all_mutants, mut mutated) = (Vec::new(), BTreeMap::new());
@@ -168,7 +162,7 @@ fn of(
         overgrown,
         untried,
         remarks,
-        dependencies: unread_lists.chain(new_dependencies(&dependencies)).collect(),
+        dependencies: unread_lists.chain(new_dependencies(&changed)).collect(),
         new_words,
         mutants: in_turn(all_mutants, MOST_MUTANTS),
         after: mutated,
@@ -190,8 +184,7 @@ fn overgrown(
         .map(|remark| remark.path.as_str())
         .collect();
     let was_read = |file: &ChangedPath<'_>| {
-        let before = file.before.map(|bytes| (file.path, bytes));
-        let found = tamper::weakenings(&[tamper::FileVersions { before: None, after: before }]);
+        let found = tamper::weakenings(&[ChangedPath { before: None, after: file.before, ..*file }]);
         found.iter().all(|remark| remark.kind != WeakeningKind::NotRead)
     };
     let is_overgrown = |(file, read): &(&ChangedFile, &ChangedPath<'_>)| {

@@ -11,6 +11,7 @@ mod manifests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::ChangedPath;
 use journeyman_order::bounds::{LONGEST_NAME, MOST_NAMED};
 use journeyman_order::byte_order_mark;
 
@@ -34,17 +35,14 @@ const LOCKFILES: [&str; 9] = [
     "go.sum",
 ];
 
-/// A path, and its bytes before and after a change.
-pub type ChangedPair<'a> = (&'a str, Option<&'a [u8]>, Option<&'a [u8]>);
-
 /// What a manifest names: under each name the versions, and with each where it is from, if it says so.
 type DependencyVersions = BTreeMap<String, BTreeMap<String, String>>;
 
 /// What a change brings, each in a short sentence: at most some, and then how many more. Names in it are the change's, and as
 /// hostile as that.
-pub fn new_dependencies(changes: &[ChangedPair<'_>]) -> Vec<String> {
+pub fn new_dependencies(changes: &[ChangedPath<'_>]) -> Vec<String> {
     let mut found = Vec::new();
-    for (path, before, after) in changes {
+    for ChangedPath { path, before, after } in changes {
         let Some(after) = after.filter(|after| Some(*after) != *before) else { continue };
         if let Some(folder) = vendored(path) {
             found.push(format!("{} holds what others wrote, and is changed", quoted(folder)));

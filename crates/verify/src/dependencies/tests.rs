@@ -5,8 +5,8 @@ use super::*;
 /// The sentences for one file.
 fn of(path: &str, before: &str, after: &str) -> Vec<String> {
     let before = Some(before).filter(|before| !before.is_empty());
-    let changes = [(path, before.map(str::as_bytes), Some(after.as_bytes()))];
-    new_dependencies(&changes)
+    let before = before.map(str::as_bytes);
+    new_dependencies(&[ChangedPath { path, before, after: Some(after.as_bytes()) }])
 }
 
 #[track_caller]
@@ -18,7 +18,7 @@ fn brings(path: &str, before: &str, after: &str, expected: &[&str]) {
 #[test]
 fn packages_and_programs_in_the_repository_are_named() {
     let new: Option<&[u8]> = Some(b"x");
-    let changes: Vec<ChangedPair<'_>> = vec![
+    let changes: [(&str, Option<&[u8]>, Option<&[u8]>); 9] = [
         ("lib/x-1.0.whl", None, new),
         ("bin/tool", None, Some(b"\x7fELF\x02")),
         ("node_modules/left-pad/index.js", None, new),
@@ -29,7 +29,7 @@ fn packages_and_programs_in_the_repository_are_named() {
         ("src/vendor.rs", None, new),
         ("a/go.sum", None, new),
     ];
-    let found = new_dependencies(&changes);
+    let found = new_dependencies(&changes.map(|(path, before, after)| ChangedPath { path, before, after }));
     assert_eq!(
         found,
         [
@@ -161,7 +161,7 @@ proptest! {
         after in "([a@/:\"' \n=\\[\\]{}<>.-]|version|packages:|resolution:|<dependency>|require){0,80}",
     ) {
         let before = before.as_deref().map(str::as_bytes);
-        let found = new_dependencies(&[(path, before, Some(after.as_bytes()))]);
+        let found = new_dependencies(&[ChangedPath { path, before, after: Some(after.as_bytes()) }]);
         prop_assert!(found.len() <= 31 && found.iter().all(|one| one.len() < 1_500));
     }
 }

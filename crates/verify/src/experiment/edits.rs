@@ -5,8 +5,8 @@ use journeyman_order::scrutiny::{ChangedTest, TestChange};
 use std::collections::BTreeSet;
 
 use super::names::{has_word, is_of};
-use super::sides::ChangedPath;
 use super::titles::{TestTitle, titles};
+use crate::ChangedPath;
 
 /// Lines of a test that are shown on each side.
 const MOST_LINES: usize = 3;

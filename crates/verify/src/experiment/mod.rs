@@ -34,4 +34,4 @@ pub use lies::TestTexts;
 pub(crate) use names::has_word;
 pub use names::is_of;
 pub(crate) use select::select;
-pub use sides::{ChangeSplit, ChangedPath, is_of_tests, is_source, may_hold_tests, split_change};
+pub use sides::{ChangeSplit, is_of_tests, is_source, may_hold_tests, split_change};

@@ -2,21 +2,12 @@
 //! one side and the code of the other.
 
 use super::family::LanguageFamily;
+use crate::ChangedPath;
 use crate::configuration::{old_configuration, registers_new_tests};
 use crate::overlay::{Overlay, OverlayAction};
 use crate::tamper::{GraftedFile, graft};
 
 pub use journeyman_order::test_path::is_of_tests;
-
-/// A file that differs, with its bytes on both sides as far as they were read.
-#[derive(Debug, Clone, Copy)]
-pub struct ChangedPath<'a> {
-    pub path: &'a str,
-    /// In the base; none where it is not there.
-    pub before: Option<&'a [u8]>,
-    /// After the change; none where it is gone.
-    pub after: Option<&'a [u8]>,
-}
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChangeSplit {

@@ -8,7 +8,6 @@
 //! the same change always has the same findings. Tests that the change itself adds may be anything.
 
 mod chain;
-mod change;
 mod code;
 mod doc_examples;
 mod graft;
@@ -18,33 +17,52 @@ pub(super) mod syntax;
 
 use std::collections::BTreeSet;
 
-use change::ParsedChange;
+use crate::ChangedPath;
 use journeyman_order::bounds::MOST_LISTED;
 use journeyman_order::{Weakening, WeakeningKind};
 
 pub use graft::{GraftedFile, code_tokens, graft};
 pub use language::{is_compiled_path, is_source_path, is_test_path};
+use read::ParsedFile;
+use syntax::SyntaxTooLarge;
 
-/// One file on both sides of a change. Added: it has no `before`; deleted: no `after`.
-///
-/// Files of tests that did not change may be handed over as well, the same on both sides: they are what expected
-/// values in the code are recognised by.
-#[derive(Debug, Clone, Copy)]
-pub struct FileVersions<'a> {
-    /// Path and content in the base commit.
-    pub before: Option<(&'a str, &'a [u8])>,
-    /// Path and content after the change.
-    pub after: Option<(&'a str, &'a [u8])>,
+/// Both sides of a change, read.
+#[derive(Debug)]
+struct ParsedChange<'a> {
+    before: Vec<ParsedFile<'a>>,
+    after: Vec<ParsedFile<'a>>,
+    /// Files of which a side could not be read.
+    unread: BTreeSet<String>,
+    changed: BTreeSet<&'a str>,
 }
 
-impl FileVersions<'_> {
-    fn is_changed(&self) -> bool {
-        self.before != self.after
+impl<'a> ParsedChange<'a> {
+    fn read(files: &'a [ChangedPath<'a>]) -> Self {
+        let mut unread = BTreeSet::new();
+        let mut side = |pick: fn(&ChangedPath<'a>) -> Option<&'a [u8]>| {
+            let read = |file: &ChangedPath<'a>| match ParsedFile::read(file.path, pick(file)?)? {
+                Ok(read) => Some(read),
+                Err(SyntaxTooLarge) => {
+                    unread.insert(file.path.to_owned());
+                    None
+                }
+            };
+            files.iter().filter_map(read).collect::<Vec<_>>()
+        };
+        let (before, after) = (side(|file| file.before), side(|file| file.after));
+        let changed = files.iter().filter(|file| file.before != file.after).map(|file| file.path).collect();
+        Self { before, after, unread, changed }
+    }
+
+    fn is_changed(&self, path: &str) -> bool {
+        self.changed.contains(path)
     }
 }
 
 /// Every such place; the grave ones first.
-pub fn weakenings(files: &[FileVersions<'_>]) -> Vec<Weakening> {
+///
+/// Files that did not change may be handed over as well, the same on both sides: what is expected is recognised by them.
+pub fn weakenings(files: &[ChangedPath<'_>]) -> Vec<Weakening> {
     let change = ParsedChange::read(files);
     let mut found = Vec::new();
     code::code(&change, &mut found);
@@ -65,7 +83,7 @@ pub fn weakenings(files: &[FileVersions<'_>]) -> Vec<Weakening> {
 
 fn unread(change: &ParsedChange<'_>, found: &mut Vec<Weakening>) {
     let sides = [&change.before, &change.after];
-    let exhausted = sides.into_iter().flat_map(|side| &side.files).filter(|file| file.syntax.is_exhausted());
+    let exhausted = sides.into_iter().flatten().filter(|file| file.syntax.is_exhausted());
     let unread: BTreeSet<&String> = change.unread.iter().chain(exhausted.map(|file| &file.path)).collect();
     for path in unread {
         found.push(Weakening {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::expectations::{ExpectedCall, expectations, literal};
-use crate::tamper::change::ParsedChange;
+use crate::tamper::ParsedChange;
 use crate::tamper::read::{ParsedFile, ParsedFunction, clipped};
 use crate::tamper::syntax::{NodeId, Syntax};
 use journeyman_order::{Weakening, WeakeningKind};
@@ -12,22 +12,16 @@ use journeyman_order::{Weakening, WeakeningKind};
 const MOST_PAIRS: usize = 5_000;
 
 /// What tests give and what they expect: by the answer, every question.
-type ExpectedAnswers = BTreeMap<String, Vec<TestInput>>;
-
-struct TestInput {
-    inputs: BTreeSet<String>,
-    /// The code that is asked.
-    subject: String,
-}
+type ExpectedAnswers = BTreeMap<String, Vec<ExpectedCall>>;
 
 /// Branches and tables that are new and answer what tests ask.
 pub(in crate::tamper) fn hard_coded(change: &ParsedChange<'_>, found: &mut Vec<Weakening>) {
     let mut asked = ExpectedAnswers::new();
-    for file in change.before.files.iter().chain(&change.after.files) {
-        for ExpectedCall { expected, subject, inputs } in expectations(file) {
-            let questions = asked.entry(expected).or_default();
+    for file in change.before.iter().chain(&change.after) {
+        for call in expectations(file) {
+            let questions = asked.entry(call.expected.clone()).or_default();
             if questions.len() < 200 {
-                questions.push(TestInput { inputs, subject });
+                questions.push(call);
             }
         }
         if asked.len() > MOST_PAIRS {
@@ -39,10 +33,10 @@ pub(in crate::tamper) fn hard_coded(change: &ParsedChange<'_>, found: &mut Vec<W
     }
     constants(change, &asked, found);
     let mut known: BTreeSet<String> = BTreeSet::new();
-    for file in change.before.files.iter().filter(|file| change.is_changed(&file.path)) {
+    for file in change.before.iter().filter(|file| change.is_changed(&file.path)) {
         known.extend(answers(file).into_iter().map(|answer| answer.key));
     }
-    for file in change.after.files.iter().filter(|file| change.is_changed(&file.path)) {
+    for file in change.after.iter().filter(|file| change.is_changed(&file.path)) {
         for answer in answers(file).into_iter().filter(|answer| !known.contains(&answer.key)) {
             let hits =
                 answer.pairs.iter().filter(|(inputs, output)| is_asked(&asked, inputs, output)).count();
@@ -64,8 +58,8 @@ pub(in crate::tamper) fn hard_coded(change: &ParsedChange<'_>, found: &mut Vec<W
 
 /// Functions that had something to do and now answer all with what a test expects.
 fn constants(change: &ParsedChange<'_>, asked: &ExpectedAnswers, found: &mut Vec<Weakening>) {
-    for file in change.after.files.iter().filter(|file| change.is_changed(&file.path)) {
-        let Some(before) = change.before.file(&file.path) else { continue };
+    for file in change.after.iter().filter(|file| change.is_changed(&file.path)) {
+        let Some(before) = change.before.iter().find(|before| before.path == file.path) else { continue };
         let constant = |file: &ParsedFile<'_>, function: &ParsedFunction| {
             file.syntax.field(function.node, "body").and_then(|body| answer(&file.syntax, body))
         };

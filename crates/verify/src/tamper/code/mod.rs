@@ -6,7 +6,7 @@ pub(super) mod hard_coded;
 
 use std::collections::BTreeMap;
 
-use super::change::ParsedChange;
+use super::ParsedChange;
 use super::read::{ParsedFile, clipped};
 use journeyman_order::bounds::MOST_LOOKED_AT;
 use journeyman_order::{Weakening, WeakeningKind};
@@ -32,10 +32,10 @@ fn signs(file: &ParsedFile<'_>) -> Vec<CodeSign> {
 
 pub(super) fn code(change: &ParsedChange<'_>, found: &mut Vec<Weakening>) {
     let mut before: BTreeMap<String, usize> = BTreeMap::new();
-    for sign in change.before.files.iter().filter(|file| change.is_changed(&file.path)).flat_map(signs) {
+    for sign in change.before.iter().filter(|file| change.is_changed(&file.path)).flat_map(signs) {
         *before.entry(sign.key).or_default() += 1;
     }
-    for file in change.after.files.iter().filter(|file| change.is_changed(&file.path)) {
+    for file in change.after.iter().filter(|file| change.is_changed(&file.path)) {
         for sign in signs(file) {
             match before.get_mut(&sign.key) {
                 Some(left) if *left > 0 => *left -= 1,

@@ -35,12 +35,12 @@ fn found_in(kind: &str) -> BTreeMap<String, (Vec<Weakening>, toml::Table)> {
         let change = laid_out(&path);
         let (before, after) = (files(&change.path().join("before")), files(&change.path().join("after")));
         let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
-        let side = |files: &'_ BTreeMap<String, Vec<u8>>, name: &str| files.contains_key(name);
-        let changed: Vec<FileVersions<'_>> = names
+        let changed: Vec<ChangedPath<'_>> = names
             .into_iter()
-            .map(|name| FileVersions {
-                before: side(&before, name).then(|| (name.as_str(), before[name].as_slice())),
-                after: side(&after, name).then(|| (name.as_str(), after[name].as_slice())),
+            .map(|name| ChangedPath {
+                path: name,
+                before: before.get(name).map(Vec::as_slice),
+                after: after.get(name).map(Vec::as_slice),
             })
             .collect();
         let expect = toml::from_str(&fs::read_to_string(path.join("expect.toml")).unwrap()).unwrap();

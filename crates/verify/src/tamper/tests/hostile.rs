@@ -90,8 +90,8 @@ proptest! {
     #[test]
     fn nonsense_is_read_without_harm(before in source(), after in source()) {
         for path in PATHS {
-            let change = |before, after| [FileVersions { before, after }];
-            let (old, new) = (Some((*path, before.as_slice())), Some((*path, after.as_slice())));
+            let change = |before, after| [ChangedPath { path, before, after }];
+            let (old, new) = (Some(before.as_slice()), Some(after.as_slice()));
             let found = weakenings(&change(old, new));
             prop_assert!(found.len() <= MOST_LISTED);
             prop_assert_eq!(&found, &weakenings(&change(old, new)));
@@ -168,7 +168,7 @@ fn a_special_case_for_a_test_is_found_in_two_mebibytes_of_code() {
     assert_eq!(told, [(WeakeningKind::ExpectedValueHardCoded, true)], "{found:?}");
 }
 
-fn within(limit: Duration, what: &str, files: &[FileVersions<'_>]) -> Vec<Weakening> {
+fn within(limit: Duration, what: &str, files: &[ChangedPath<'_>]) -> Vec<Weakening> {
     let start = Instant::now();
     let found = weakenings(files);
     assert!(start.elapsed() < limit, "{what}: {:?}", start.elapsed());

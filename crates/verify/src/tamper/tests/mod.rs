@@ -8,8 +8,8 @@ mod reading;
 use super::*;
 
 /// One file before and after a change.
-fn edited<'a>(path: &'a str, before: &'a str, after: &'a str) -> FileVersions<'a> {
-    FileVersions { before: Some((path, before.as_bytes())), after: Some((path, after.as_bytes())) }
+fn edited<'a>(path: &'a str, before: &'a str, after: &'a str) -> ChangedPath<'a> {
+    ChangedPath { path, before: Some(before.as_bytes()), after: Some(after.as_bytes()) }
 }
 
 /// What the tests of a file expect, and for what.

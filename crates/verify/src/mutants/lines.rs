@@ -1,4 +1,4 @@
-//! The lines that a change brings, and asking whether a line is one of them.
+//! The lines that a change brings.
 
 use std::ops::RangeInclusive;
 
@@ -50,30 +50,4 @@ fn between(before: &[u8], after: &[u8]) -> Option<RangeInclusive<u32>> {
     let last = old.iter().rev().zip(new.iter().rev()).take(left).take_while(|(old, new)| old == new).count();
     let lines = u32::try_from(first + 1).ok()?..=u32::try_from(new.len() - last).ok()?;
     (!lines.is_empty()).then_some(lines)
-}
-
-/// Lines to ask about: ordered, and none twice.
-#[derive(Debug)]
-pub(super) struct LineRanges(Vec<RangeInclusive<u32>>);
-
-impl LineRanges {
-    pub(super) fn of(lines: &[RangeInclusive<u32>]) -> Self {
-        let mut ordered: Vec<_> = lines.iter().filter(|range| !range.is_empty()).cloned().collect();
-        ordered.sort_by_key(|range| (*range.start(), *range.end()));
-        let mut merged: Vec<RangeInclusive<u32>> = Vec::new();
-        for range in ordered {
-            match merged.last_mut() {
-                Some(last) if range.start() <= last.end() => {
-                    *last = *last.start()..=*last.end().max(range.end());
-                }
-                Some(_) | None => merged.push(range),
-            }
-        }
-        Self(merged)
-    }
-
-    pub(super) fn has(&self, line: u32) -> bool {
-        let past = self.0.partition_point(|range| *range.start() <= line);
-        past.checked_sub(1).and_then(|at| self.0.get(at)).is_some_and(|range| range.contains(&line))
-    }
 }

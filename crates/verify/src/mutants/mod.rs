@@ -22,7 +22,6 @@ use std::ops::{Range, RangeInclusive};
 use super::tamper::language::{Language, file_name};
 use super::tamper::syntax::{NodeId, Syntax};
 use journeyman_order::bounds::LONGEST_TEXT;
-use lines::LineRanges;
 
 pub use lines::changed_lines;
 
@@ -43,6 +42,7 @@ pub struct Mutant {
     pub at: Range<usize>,
     /// What stands there instead.
     pub text: String,
+    rank: MutantRank,
 }
 
 impl Mutant {
@@ -68,19 +68,12 @@ enum MutantRank {
     Last,
 }
 
-#[derive(Debug)]
-struct MutantCandidate {
-    line: u32,
-    rank: MutantRank,
-    at: Range<usize>,
-    text: String,
-    what: String,
-}
-
 struct MutantCollector<'f, 'a> {
+    path: &'f str,
     syntax: &'f Syntax<'a>,
     names: names::NameTable<'f>,
-    lines: LineRanges,
+    /// Those that are asked about, in order and apart.
+    lines: &'f [RangeInclusive<u32>],
     /// Mistakes that people make, and all others.
     candidates: [CandidateList; 2],
 }
@@ -88,7 +81,7 @@ struct MutantCollector<'f, 'a> {
 /// Mutants that may be taken, of all lines alike.
 #[derive(Debug)]
 struct CandidateList {
-    kept: Vec<MutantCandidate>,
+    kept: Vec<Mutant>,
     /// How many were met, and that one of so many is kept.
     met: usize,
     one_of: usize,
@@ -97,7 +90,7 @@ struct CandidateList {
 impl CandidateList {
     const NONE: Self = Self { kept: Vec::new(), met: 0, one_of: 1 };
 
-    fn meet(&mut self, candidate: impl FnOnce() -> MutantCandidate) {
+    fn meet(&mut self, candidate: impl FnOnce() -> Mutant) {
         self.met += 1;
         if !self.met.is_multiple_of(self.one_of) {
             return;
@@ -134,12 +127,19 @@ impl MutantCollector<'_, '_> {
         let line = self.syntax.line(node);
         let old = self.syntax.source().get(at.clone()).and_then(|old| std::str::from_utf8(old).ok());
         let Some(old) = old.filter(|old| !old.is_empty() && **old != text) else { return };
-        if self.lines.has(line) && text.len() <= LONGEST_TEXT {
-            let what = || what(&quoted(old), &quoted(&text));
+        if self.has(line) && text.len() <= LONGEST_TEXT {
             let [first, others] = &mut self.candidates;
             let list = if rank == MutantRank::First { first } else { others };
-            list.meet(|| MutantCandidate { line, rank, at, what: what(), text: text.clone() });
+            list.meet(|| {
+                let what = what(&quoted(old), &quoted(&text));
+                Mutant { path: self.path.to_owned(), line, what, at, text, rank }
+            });
         }
+    }
+
+    fn has(&self, line: u32) -> bool {
+        let past = self.lines.partition_point(|range| *range.start() <= line);
+        past.checked_sub(1).and_then(|at| self.lines.get(at)).is_some_and(|range| range.contains(&line))
     }
 }
 
@@ -165,8 +165,9 @@ fn quoted(code: &str) -> String {
     format!("`{words}`")
 }
 
-/// Mutants of some lines of a file that holds code, at most so many; none where it is too large or too tangled to be read.
-/// Those of different lines come first, so that who stops early has seen something of each.
+/// Mutants of some lines of a file that holds code, at most so many; none where it is too large or too tangled to be read. The
+/// lines are in order and apart, as of [`changed_lines`]. Those of different lines come first, so that who stops early has
+/// seen something of each.
 pub fn mutants(path: &str, after: &[u8], lines: &[RangeInclusive<u32>], most: usize) -> Option<Vec<Mutant>> {
     let name = file_name(path);
     // Files of types run nothing.
@@ -176,9 +177,10 @@ pub fn mutants(path: &str, after: &[u8], lines: &[RangeInclusive<u32>], most: us
     };
     let syntax = Syntax::read(language, after).ok()?;
     let mut found = MutantCollector {
+        path,
         syntax: &syntax,
         names: names::NameTable::of(&syntax),
-        lines: LineRanges::of(lines),
+        lines,
         candidates: [CandidateList::NONE; 2],
     };
     let mut at = Syntax::ROOT;
@@ -197,27 +199,19 @@ pub fn mutants(path: &str, after: &[u8], lines: &[RangeInclusive<u32>], most: us
     if syntax.is_exhausted() {
         return None;
     }
-    let taken = spread(found.candidates.into_iter().flat_map(|list| list.kept).collect(), most);
-    let named = |one: MutantCandidate| Mutant {
-        path: path.to_owned(),
-        line: one.line,
-        what: one.what,
-        at: one.at,
-        text: one.text,
-    };
-    Some(taken.into_iter().map(named).collect())
+    Some(spread(found.candidates.into_iter().flat_map(|list| list.kept).collect(), most))
 }
 
 /// The best of each line, then the next best; of more lines than are wanted some, evenly over the file, those first in which
 /// people make mistakes: a table of data has more lines than the code that reads it.
-fn spread(mut candidates: Vec<MutantCandidate>, most: usize) -> Vec<MutantCandidate> {
+fn spread(mut candidates: Vec<Mutant>, most: usize) -> Vec<Mutant> {
     candidates.sort_by(|one, other| {
-        let key = |one: &MutantCandidate| (one.rank, one.at.start, one.at.end);
+        let key = |one: &Mutant| (one.rank, one.at.start, one.at.end);
         key(one).cmp(&key(other)).then_with(|| one.text.cmp(&other.text))
     });
     let mut seen = BTreeSet::new();
     let mut of_line: BTreeMap<u32, usize> = BTreeMap::new();
-    let mut rounds: BTreeMap<usize, Vec<MutantCandidate>> = BTreeMap::new();
+    let mut rounds: BTreeMap<usize, Vec<Mutant>> = BTreeMap::new();
     for one in candidates {
         if seen.insert((one.at.start, one.at.end, one.text.clone())) {
             let round = of_line.entry(one.line).or_default();
@@ -225,10 +219,10 @@ fn spread(mut candidates: Vec<MutantCandidate>, most: usize) -> Vec<MutantCandid
             *round += 1;
         }
     }
-    let mut taken: Vec<MutantCandidate> = Vec::new();
-    let by_rank = |round: Vec<MutantCandidate>| {
+    let mut taken: Vec<Mutant> = Vec::new();
+    let by_rank = |round: Vec<Mutant>| {
         let (first, others) = round.into_iter().partition(|one| one.rank == MutantRank::First);
-        <[Vec<MutantCandidate>; 2]>::from((first, others))
+        <[Vec<Mutant>; 2]>::from((first, others))
     };
     for mut round in rounds.into_values().flat_map(by_rank) {
         let left = most - taken.len();

@@ -22,23 +22,13 @@ pub(super) struct NameTable<'s> {
 impl<'s> NameTable<'s> {
     pub(super) fn of(syntax: &'s Syntax<'_>) -> Self {
         let mut names = Self::default();
-        match syntax.language {
-            Language::Go => {
-                for node in syntax.everything() {
-                    names.go(syntax, node);
-                }
+        for node in syntax.everything() {
+            match syntax.language {
+                Language::Go => names.go(syntax, node),
+                Language::Java => names.java(syntax, node),
+                Language::Rust => names.rust(syntax, node),
+                Language::Python | Language::JavaScript | Language::TypeScript | Language::Tsx => break,
             }
-            Language::Java => {
-                for node in syntax.everything() {
-                    names.java(syntax, node);
-                }
-            }
-            Language::Rust => {
-                for node in syntax.everything() {
-                    names.rust(syntax, node);
-                }
-            }
-            Language::Python | Language::JavaScript | Language::TypeScript | Language::Tsx => {}
         }
         names
     }

@@ -13,13 +13,6 @@ fn only_lines_that_are_new_or_edited_are_changed() {
 }
 
 #[test]
-fn a_line_is_found_in_ranges_of_any_order() {
-    let lines = LineRanges::of(&[9..=12, 1..=2, 2..=4, 11..=20, RangeInclusive::new(7, 6)]);
-    let has: Vec<u32> = (0..=22).filter(|line| lines.has(*line)).collect();
-    assert_eq!(has, [1, 2, 3, 4, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20]);
-}
-
-#[test]
 fn of_a_large_file_all_is_changed_between_the_first_and_the_last_line_that_is() {
     let row = "a row of a table\n";
     let large = |inner: &str| format!("{}{inner}{}", row.repeat(40_000), row.repeat(40_000)).into_bytes();

@@ -2,13 +2,13 @@
 
 use super::checkout_run::{CheckoutRunSpec, RunPlace};
 use super::experiment::ExperimentContext;
-use super::{EffectError, TestRunRequest, VerdictBasis};
+use super::{EffectError, TestRunRequest};
 use journeyman_environment::PlannedTest;
 use journeyman_order::CommitSha;
 use journeyman_order::bounds::LARGEST_FILE;
 use journeyman_order::scrutiny::ExampleRun;
 use journeyman_verify::examples::{
-    BaseDefinitions, ExampleProgram, IssueExample, answers, examples, judge_examples, program,
+    ExampleProgram, IssueExample, answers, examples, judge_examples, programs,
 };
 
 fn is_wanted(path: &str) -> bool {
@@ -24,12 +24,12 @@ impl ExperimentContext<'_> {
         }
         // What one run learns of its mark is nothing in the other.
         let marks = [(); 2].map(|()| uuid::Uuid::new_v4().simple().to_string());
-        let [after, before] = self.programs(&shown, &marks).await?;
+        let [before, after] = self.programs(&shown, &marks).await?;
         let answered = |ran: Option<String>, mark: &str| match ran {
             Some(output) => answers(&output, mark, shown.len()),
             None => vec![Vec::new(); shown.len()],
         };
-        let [of_after, of_before] = &marks;
+        let [of_before, of_after] = &marks;
         let after = answered(self.output("-examples", after, &self.ask.commit).await?, of_after);
         let before = answered(self.output("-examples-base", before, &self.ask.base).await?, of_before);
         let sides = shown.iter().zip(before.iter().zip(&after));
@@ -38,23 +38,21 @@ impl ExperimentContext<'_> {
         Ok((judge_examples(&shown, &before, &after), unanswered))
     }
 
-    /// What evaluates them, on the code of the change and on that of the base.
+    /// What evaluates them, on the code of the base and on that of the change.
     async fn programs(
         &self,
         shown: &[IssueExample],
         marks: &[String; 2],
     ) -> Result<[Option<ExampleProgram>; 2], EffectError> {
         let TestRunRequest { repository, base, commit, issue, .. } = self.ask.clone();
-        let (shown, [of_after, of_before]) = (shown.to_vec(), marks.clone());
+        let (shown, marks) = (shown.to_vec(), marks.clone());
         self.testing
             .git(move |workspaces| {
                 let files = |at| workspaces.some_files(&repository, at, LARGEST_FILE, &is_wanted);
                 let (before, after) = (files(&base)?, files(&commit)?);
                 let changes = workspaces.changes(&repository, &base, &commit)?;
                 let changed = changes.into_iter().map(|file| file.path).collect();
-                let on_base = BaseDefinitions::new(&shown, &issue, &before, &changed);
-                let of = |files: &[_], mark: &str| program(&shown, files, &on_base, mark);
-                Ok([of(&after, &of_after), of(&before, &of_before)])
+                Ok(programs(&shown, &issue, [&before, &after], &changed, &marks))
             })
             .await
     }
@@ -66,20 +64,14 @@ impl ExperimentContext<'_> {
         commit: &CommitSha,
     ) -> Result<Option<String>, EffectError> {
         let Some(written) = written else { return Ok(None) };
-        let VerdictBasis { plan, .. } = self.basis;
-        let mut plan = plan.clone();
+        let mut plan = self.basis.plan.clone();
         plan.test = Some(PlannedTest::new(written.command, "the examples of the issue"));
         plan.report = None;
-        // As somebody would run it, and not a machine that tests.
-        let at = RunPlace::Elsewhere;
         let spec = CheckoutRunSpec {
-            what,
-            commit,
             overlays: written.overlays,
-            plan: &plan,
-            only: None,
-            at,
-            time: None,
+            // As somebody would run it, and not a machine that tests.
+            at: RunPlace::Elsewhere,
+            ..CheckoutRunSpec::all(what, commit, &plan)
         };
         let ran = self.testing.run_in_checkout(self.ask, self.basis, spec).await?;
         Ok(Some(ran.last_output().to_owned()))

@@ -18,35 +18,33 @@ pub fn judge_examples(
     before: &[Vec<String>],
     after: &[Vec<String>],
 ) -> Vec<ExampleRun> {
-    let sides = before.iter().zip(after);
-    let mut runs = Vec::new();
-    let mut is_explicit = Vec::new();
-    let is_one =
-        |(_, (before, after)): &(_, (&Vec<String>, &Vec<String>))| !before.is_empty() || !after.is_empty();
-    for (example, (before, after)) in examples.iter().zip(sides).filter(is_one) {
-        // What is said of it alone comes first.
+    // What is judged by what is said of it alone, which comes first, is marked.
+    let mut runs: Vec<(ExampleRun, bool)> = Vec::new();
+    for (example, (before, after)) in examples.iter().zip(before.iter().zip(after)) {
+        if before.is_empty() && after.is_empty() {
+            continue;
+        }
         let of_own = said((&example.own_text, true), before, after);
         let is_own = of_own != ExampleVerdict::Open;
         let said = if is_own { of_own } else { said((&example.text, example.is_in_sentence), before, after) };
-        is_explicit.push(is_own);
-        let (before, after) = (before.clone(), after.clone());
-        runs.push(ExampleRun { code: example.code.clone(), before, after, said });
+        let (code, before, after) = (example.code.clone(), before.clone(), after.clone());
+        runs.push((ExampleRun { code, before, after, said }, is_own));
     }
     // Where one gives something else now, another that is as it was may be one that was right.
-    let is_other = |run: &ExampleRun| {
+    let is_other = |(run, _): &(ExampleRun, bool)| {
         matches!(run.said, ExampleVerdict::Mended | ExampleVerdict::Open)
             && !run.before.is_empty()
             && !run.after.is_empty()
             && run.before != run.after
     };
     if runs.iter().any(is_other) {
-        let is_open =
-            |(run, is_own): &(&mut ExampleRun, bool)| !is_own && run.said == ExampleVerdict::AsBefore;
-        for (run, _) in runs.iter_mut().zip(is_explicit).filter(is_open) {
-            run.said = ExampleVerdict::Open;
+        for (run, is_own) in &mut runs {
+            if !*is_own && run.said == ExampleVerdict::AsBefore {
+                run.said = ExampleVerdict::Open;
+            }
         }
     }
-    runs
+    runs.into_iter().map(|(run, _)| run).collect()
 }
 
 /// What a text, and whether it is a sentence, says of these answers.

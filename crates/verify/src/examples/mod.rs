@@ -11,7 +11,7 @@ mod judge;
 mod program;
 
 pub use judge::judge_examples;
-pub use program::{BaseDefinitions, ExampleProgram, answers, program};
+pub use program::{ExampleProgram, answers, programs};
 
 const MOST: usize = 6;
 
@@ -41,15 +41,9 @@ impl IssueExample {
 pub fn examples(issue: &str) -> Vec<IssueExample> {
     let issue: String = issue.replace("\r\n", "\n").chars().take(LONGEST_DOCUMENT).collect();
     let (prose, blocks) = parted(&issue);
-    let mut found: Vec<IssueExample> = Vec::new();
-    for paragraph in prose.split("\n\n") {
-        found.extend(in_paragraph(paragraph));
-    }
-    for block in &blocks {
-        found.extend(of_block(block, &issue));
-    }
+    let in_prose = prose.split("\n\n").flat_map(in_paragraph);
     let mut kept: Vec<IssueExample> = Vec::new();
-    for example in found {
+    for example in in_prose.chain(blocks.iter().flat_map(|block| of_block(block, &issue))) {
         if kept.len() < MOST && kept.iter().all(|known| known.code != example.code) {
             kept.push(example);
         }
@@ -89,23 +83,16 @@ const MARK: &str = "`…`";
 fn in_paragraph(paragraph: &str) -> Vec<IssueExample> {
     // Between two ticks each, in their order, from the tick before to the tick behind.
     let ticks: Vec<usize> = paragraph.match_indices('`').map(|(at, _)| at).collect();
-    let all: Vec<(std::ops::Range<usize>, String)> = ticks
-        .chunks_exact(2)
-        .filter_map(|pair| {
-            let [open, close] = pair else { return None };
-            Some((*open..close + 1, call(paragraph.get(open + 1..*close)?)?))
-        })
-        .collect();
-    let of = |(span, code): &(std::ops::Range<usize>, String)| {
-        let (before, after) = (paragraph.get(..span.start)?, paragraph.get(span.end..)?);
-        let text = format!("{before}{MARK}{after}");
-        let own_text = match row(paragraph, span.start) {
-            Some((head, row)) => format!("{head} {}", row.replace(paragraph.get(span.clone())?, MARK)),
-            None => String::new(),
-        };
-        Some(IssueExample { code: code.clone(), setup: Vec::new(), own_text, text, is_in_sentence: true })
+    let of = |pair: &[usize]| {
+        let &[open, close] = pair else { return None };
+        let code = call(paragraph.get(open + 1..close)?)?;
+        let (before, span) = (paragraph.get(..open)?, paragraph.get(open..=close)?);
+        let text = format!("{before}{MARK}{}", paragraph.get(close + 1..)?);
+        let own_text = row(paragraph, open)
+            .map_or_else(String::new, |(head, row)| format!("{head} {}", row.replace(span, MARK)));
+        Some(IssueExample { code, setup: Vec::new(), own_text, text, is_in_sentence: true })
     };
-    all.iter().filter_map(of).collect()
+    ticks.chunks_exact(2).filter_map(of).collect()
 }
 
 /// The row of a table in which a place lies, with the head of the table; or the item of a list.
@@ -133,24 +120,16 @@ fn of_block(lines: &[String], issue: &str) -> Vec<IssueExample> {
             },
             None => line.as_str(),
         };
-        let asserted = asserted(line);
-        let code = asserted.as_ref().map(|(code, _)| code.clone()).or_else(|| call(&shown(line)));
+        let (code, said) = match asserted(line) {
+            Some((code, value)) => (Some(code), Some(format!("should be {value}"))),
+            None => (call(shown(line)), remark(line).map(str::to_owned)),
+        };
         match code {
             Some(code) => {
                 let text = issue.replace(&code, " ");
-                let asserted = asserted.map(|(_, value)| format!("should be {value}"));
-                let own_text = asserted
-                    .as_deref()
-                    .or_else(|| remark(line))
-                    .map(|remark| format!("{MARK} {remark}"))
-                    .unwrap_or_default();
-                found.push(IssueExample {
-                    code,
-                    setup: setup.clone(),
-                    own_text,
-                    text,
-                    is_in_sentence: false,
-                });
+                let own_text = said.map_or_else(String::new, |said| format!("{MARK} {said}"));
+                let setup = setup.clone();
+                found.push(IssueExample { code, setup, own_text, text, is_in_sentence: false });
             }
             // What goes on in another line is none that can be told apart.
             None if line.starts_with(char::is_whitespace) || line.trim_end().ends_with([':', '{', '(']) => {
@@ -170,9 +149,7 @@ fn asserted(line: &str) -> Option<(String, String)> {
         pattern!(r"^assert\.(?:equal|strictEqual|deepEqual|deepStrictEqual)\((.+\)),\s*([^,]+)\)$")?,
         pattern!(r"^self\.assertEqual\((.+\)),\s*([^,]+)\)$")?,
     ];
-    let line =
-        REMARKS.iter().fold(line.trim(), |line, sign| line.split_once(sign).map_or(line, |(code, _)| code));
-    let line = line.trim().trim_end_matches(';');
+    let line = without_remark(line);
     let found = forms.iter().find_map(|form| form.captures(line))?;
     Some((call(found.get(1)?.as_str())?, found.get(2)?.as_str().trim().to_owned()))
 }
@@ -180,21 +157,22 @@ fn asserted(line: &str) -> Option<(String, String)> {
 const REMARKS: [&str; 4] = ["  #", " # ", " //", "\t#"];
 
 fn remark(line: &str) -> Option<&str> {
-    REMARKS.iter().filter_map(|sign| line.split_once(sign)).map(|(_, remark)| remark.trim()).next()
+    REMARKS.iter().find_map(|sign| Some(line.split_once(sign)?.1.trim()))
 }
 
-/// A line's expression: without what prints it, and without a remark.
-fn shown(line: &str) -> String {
+fn without_remark(line: &str) -> &str {
     let mut line = line.trim().trim_end_matches(';');
     for sign in REMARKS {
         line = line.split_once(sign).map_or(line, |(code, _)| code).trim().trim_end_matches(';');
     }
-    for print in ["print(", "console.log("] {
-        if let Some(inner) = line.strip_prefix(print).and_then(|rest| rest.strip_suffix(')')) {
-            line = inner;
-        }
-    }
-    line.to_owned()
+    line
+}
+
+/// A line's expression: without what prints it, and without a remark.
+fn shown(line: &str) -> &str {
+    ["print(", "console.log("].iter().fold(without_remark(line), |line, print| {
+        line.strip_prefix(print).and_then(|rest| rest.strip_suffix(')')).unwrap_or(line)
+    })
 }
 
 /// A text that is one call, and nothing that is defined, assigned or chained to it by a statement.

@@ -29,66 +29,71 @@ enum ExampleLanguage {
     JavaScript,
 }
 
-struct CodeFiles<'a> {
-    files: &'a [(String, Vec<u8>)],
-}
+type CodeFile = (String, Vec<u8>);
 
-/// Where the base defines what the examples call: an issue speaks of that, and of nothing that a change adds beside it.
-#[derive(Debug, Clone, Default)]
-pub struct BaseDefinitions {
-    of_each: Vec<Option<(ExampleLanguage, Vec<String>)>>,
-}
+/// The language of what an example calls, and the files that define it, the likeliest first.
+type ExampleDefinition<'f> = (ExampleLanguage, Vec<&'f str>);
 
-impl BaseDefinitions {
-    /// `files` are those of the base. Where several of them define one name, in several languages even, those come first that
-    /// the issue names, and then those that the change touches: it may have mended a twin of what the issue is about.
-    pub fn new(
-        examples: &[IssueExample],
-        issue: &str,
-        files: &[(String, Vec<u8>)],
-        changed: &BTreeSet<String>,
-    ) -> Self {
-        let files = CodeFiles { files };
-        let named = |part: Option<&str>| part.is_some_and(|part| has_word(issue, part));
-        let rank = |path: &str| {
-            let (file, project) = (path.rsplit('/').next(), path.split('/').next());
-            (has_word(issue, path), named(file), named(project), changed.contains(path))
-        };
-        let one = |example: &IssueExample| {
-            let best = |paths: &[&str]| paths.iter().map(|path| rank(path)).max();
-            let found = files.all_defining(example).into_iter();
-            let (language, mut paths) = found.max_by_key(|(_, paths)| (best(paths), paths.len()))?;
-            paths.sort_by_key(|path| (Reverse(rank(path)), path.len(), *path));
-            Some((language, paths.into_iter().map(str::to_owned).collect()))
-        };
-        Self { of_each: examples.iter().map(one).collect() }
-    }
-}
-
-/// The program for one side; none where nothing that the examples call is defined in these files. `mark` is what no output has
-/// by itself.
-pub fn program(
+/// The programs for the base and for the change; none where nothing that the examples call is defined in its files. A mark is
+/// what no output of that side has by itself.
+pub fn programs(
     examples: &[IssueExample],
-    files: &[(String, Vec<u8>)],
-    base: &BaseDefinitions,
+    issue: &str,
+    [before, after]: [&[CodeFile]; 2],
+    changed: &BTreeSet<String>,
+    marks: &[String; 2],
+) -> [Option<ExampleProgram>; 2] {
+    let on_base = |example| defining_on_base(example, issue, before, changed);
+    let on_base: Vec<_> = examples.iter().map(on_base).collect();
+    let [of_before, of_after] = marks;
+    [program(examples, before, &on_base, of_before), program(examples, after, &on_base, of_after)]
+}
+
+fn program(
+    examples: &[IssueExample],
+    files: &[CodeFile],
+    on_base: &[Option<ExampleDefinition<'_>>],
     mark: &str,
 ) -> Option<ExampleProgram> {
-    let files = CodeFiles { files };
-    let mut all = ExampleProgram { overlays: Vec::new(), command: String::new() };
-    for (number, example) in examples.iter().enumerate() {
-        let on_base = base.of_each.get(number).and_then(Option::as_ref);
-        let Some((language, paths)) = files.defining(example, on_base) else { continue };
-        let (overlays, plain, elsewhere) = match language {
-            ExampleLanguage::Python => python(example, &files, &paths, number),
-            ExampleLanguage::JavaScript => javascript(example, &paths, number),
+    let file = |name: &str, text: String| Overlay {
+        path: format!("{FOLDER}/{name}"),
+        action: OverlayAction::Write(text.into_bytes()),
+    };
+    let mut all =
+        ExampleProgram { overlays: Vec::new(), command: format!("export JOURNEYMAN_MARK={mark}\n") };
+    for (number, (example, on_base)) in examples.iter().zip(on_base).enumerate() {
+        let Some((language, paths)) = defining(example, files, on_base.as_ref()) else { continue };
+        let (script, text, modules, commands) = match language {
+            ExampleLanguage::Python => {
+                let (places, modules): (Vec<String>, Vec<String>) =
+                    paths.iter().map(|path| python_module(path, files)).unzip();
+                let places: Vec<_> = places.iter().map(|place| shell_words::quote(place)).collect();
+                let run = |option: &str| {
+                    let arguments =
+                        format!("{option} {FOLDER}/evaluate.py {FOLDER}/{number}.json {}", places.join(" "));
+                    format!(
+                        "if command -v python >/dev/null; then timeout 20 python {arguments}; else timeout 20 python3 {arguments}; fi"
+                    )
+                };
+                ("evaluate.py", include_str!("evaluate.py"), modules, [run(""), run("-O")])
+            }
+            ExampleLanguage::JavaScript => {
+                let modules = paths.into_iter().map(str::to_owned).collect();
+                let run = |place: &str| {
+                    format!("timeout 20 node {FOLDER}/evaluate.mjs {FOLDER}/{number}.json {place}")
+                };
+                ("evaluate.mjs", include_str!("evaluate.mjs"), modules, [run("here"), run("elsewhere")])
+            }
         };
-        all.overlays.extend(overlays);
-        if all.command.is_empty() {
+        let told = serde_json::json!({
+            "number": number, "code": example.code, "setup": example.setup.join("\n"), "modules": modules,
+        });
+        all.overlays.push(file(script, text.to_owned()));
+        all.overlays.push(file(&format!("{number}.json"), told.to_string()));
+        for command in commands {
             // Output that a program left half a line of does not swallow an answer.
-            all.command.push_str(&format!("export JOURNEYMAN_MARK={mark}\n"));
+            all.command.push_str(&format!("( {command} ) </dev/null 2>&1; echo\n"));
         }
-        all.command
-            .push_str(&format!("( {plain} ) </dev/null 2>&1; echo\n( {elsewhere} ) </dev/null 2>&1; echo\n"));
     }
     all.command.push_str("true\n");
     (!all.overlays.is_empty()).then_some(all)
@@ -98,16 +103,14 @@ pub fn program(
 pub fn answers(output: &str, mark: &str, examples: usize) -> Vec<Vec<String>> {
     let mut answers: Vec<Vec<String>> = vec![Vec::new(); examples];
     for line in output.lines() {
-        let mut words = line.split(' ');
-        let (Some(own), Some(number), Some(kind)) = (words.next(), words.next(), words.next()) else {
-            continue;
+        let words: Vec<&str> = line.splitn(5, ' ').collect();
+        let (number, kind, text) = match words[..] {
+            [own, number, kind] if own == mark => (number, kind, ""),
+            [own, number, kind, text] if own == mark => (number, kind, text),
+            _ => continue,
         };
-        if own != mark || words.clone().count() > 1 {
-            continue;
-        }
         let known = number.parse::<usize>().ok().and_then(|number| answers.get_mut(number));
-        let bytes = hex_bytes(words.next().unwrap_or_default());
-        let (Some(known), Some(bytes)) = (known, bytes) else { continue };
+        let (Some(known), Ok(bytes)) = (known, hex::decode(text)) else { continue };
         let text: String = String::from_utf8_lossy(&bytes).chars().take(LONGEST_LINE).collect();
         let answer = if kind == "!" { format!("! {text}") } else { text };
         let answer = without_addresses(&answer);
@@ -126,68 +129,71 @@ fn without_addresses(answer: &str) -> String {
     }
 }
 
-fn hex_bytes(text: &str) -> Option<Vec<u8>> {
-    let digits: Vec<u32> = text.chars().map(|c| c.to_digit(16)).collect::<Option<_>>()?;
-    let pair = |pair: &[u32]| match pair {
-        [high, low] => u8::try_from(high * 16 + low).ok(),
-        _ => None,
+/// Where the base defines what an example calls: an issue speaks of that, and of nothing that a change adds beside it. Where
+/// several files define one name, in several languages even, those come first that the issue names, and then those that the
+/// change touches: it may have mended a twin of what the issue is about.
+fn defining_on_base<'f>(
+    example: &IssueExample,
+    issue: &str,
+    files: &'f [CodeFile],
+    changed: &BTreeSet<String>,
+) -> Option<ExampleDefinition<'f>> {
+    let named = |part: Option<&str>| part.is_some_and(|part| has_word(issue, part));
+    let rank = |path: &str| {
+        let (file, project) = (path.rsplit('/').next(), path.split('/').next());
+        (has_word(issue, path), named(file), named(project), changed.contains(path))
     };
-    digits.chunks(2).map(pair).collect()
+    let best = |paths: &[&str]| paths.iter().map(|path| rank(path)).max();
+    let found = all_defining(example, files).into_iter();
+    let (language, mut paths) = found.max_by_key(|(_, paths)| (best(paths), paths.len()))?;
+    paths.sort_by_key(|path| (Reverse(rank(path)), path.len(), *path));
+    Some((language, paths))
 }
 
-impl CodeFiles<'_> {
-    /// The language of what an example calls, and the files that define it: first those that do so on the base, then the
-    /// shortest path.
-    fn defining(
-        &self,
-        example: &IssueExample,
-        on_base: Option<&(ExampleLanguage, Vec<String>)>,
-    ) -> Option<(ExampleLanguage, Vec<&str>)> {
-        let mut found = self.all_defining(example);
-        let known = on_base.map(|(_, paths)| paths.as_slice()).unwrap_or_default();
-        let (language, mut paths) = match on_base {
-            Some((language, _)) => {
-                let mut paths = found.remove(language).unwrap_or_default();
-                // However it is written there now: nothing hides it by that.
-                let is_hidden = |path: &&str| known.iter().any(|one| one == path) && !paths.contains(path);
-                let all = self.files.iter().map(|(path, _)| path.as_str());
-                let hidden: Vec<&str> = all.filter(is_hidden).collect();
-                paths.extend(hidden);
-                (*language, paths)
-            }
-            None => found.into_iter().max_by_key(|(_, paths)| paths.len())?,
-        };
-        if paths.is_empty() {
-            return None;
-        }
-        let rank = |path: &str| known.iter().position(|one| one == path).unwrap_or(known.len());
-        paths.sort_by_key(|path| (rank(path), path.len(), *path));
-        paths.truncate(MOST_MODULES);
-        Some((language, paths))
-    }
-
-    /// The files without tests that define what an example calls, by language.
-    fn all_defining(&self, example: &IssueExample) -> BTreeMap<ExampleLanguage, Vec<&str>> {
-        let mut names = vec![example.root()];
-        names.extend(own_name(&example.code).filter(|name| *name != example.root()));
-        let mut found: BTreeMap<ExampleLanguage, Vec<&str>> = BTreeMap::new();
-        for name in names {
-            for (path, bytes) in self.files.iter().filter(|(path, _)| !is_of_tests(path)) {
-                let Some(language) = language(path) else { continue };
-                if defines(language, name, &String::from_utf8_lossy(bytes)) {
-                    found.entry(language).or_default().push(path);
-                }
-            }
-            if !found.is_empty() {
-                break;
-            }
-        }
-        found
-    }
+/// The same of any side: first the files that define it on the base, then the shortest path.
+fn defining<'f>(
+    example: &IssueExample,
+    files: &'f [CodeFile],
+    on_base: Option<&ExampleDefinition<'_>>,
+) -> Option<ExampleDefinition<'f>> {
+    let mut found = all_defining(example, files);
+    let language = match on_base {
+        Some((language, _)) => *language,
+        None => *found.iter().max_by_key(|(_, paths)| paths.len())?.0,
+    };
+    let mut paths = found.remove(&language).unwrap_or_default();
+    let known = on_base.map(|(_, paths)| paths.as_slice()).unwrap_or_default();
+    // However it is written there now: nothing hides it by that.
+    let is_hidden = |path: &&str| known.contains(path) && !paths.contains(path);
+    let hidden: Vec<&str> = files.iter().map(|(path, _)| path.as_str()).filter(is_hidden).collect();
+    paths.extend(hidden);
+    let rank = |path: &str| known.iter().position(|one| *one == path).unwrap_or(known.len());
+    paths.sort_by_key(|path| (rank(path), path.len(), *path));
+    paths.truncate(MOST_MODULES);
+    (!paths.is_empty()).then_some((language, paths))
 }
 
-fn folder_of(path: &str) -> &str {
-    path.rsplit_once('/').map_or("", |(folder, _)| folder)
+/// The files without tests that define what an example calls, by language: its first name, or else the one that is called last
+/// before the arguments.
+fn all_defining<'f>(
+    example: &IssueExample,
+    files: &'f [CodeFile],
+) -> BTreeMap<ExampleLanguage, Vec<&'f str>> {
+    let called = example.code.split('(').next().unwrap_or_default();
+    let own = called.rsplit(['.', ':']).next().filter(|name| !name.is_empty() && *name != example.root());
+    let mut found: BTreeMap<ExampleLanguage, Vec<&str>> = BTreeMap::new();
+    for name in [Some(example.root()), own].into_iter().flatten() {
+        for (path, bytes) in files.iter().filter(|(path, _)| !is_of_tests(path)) {
+            let Some(language) = language(path) else { continue };
+            if defines(language, name, &String::from_utf8_lossy(bytes)) {
+                found.entry(language).or_default().push(path);
+            }
+        }
+        if !found.is_empty() {
+            break;
+        }
+    }
+    found
 }
 
 fn language(path: &str) -> Option<ExampleLanguage> {
@@ -197,12 +203,6 @@ fn language(path: &str) -> Option<ExampleLanguage> {
         "js" | "mjs" | "cjs" => ExampleLanguage::JavaScript,
         _ => return None,
     })
-}
-
-/// What is called last before the arguments: of `a.b(c)`, `b`.
-fn own_name(code: &str) -> Option<&str> {
-    let (called, _) = code.split_once('(')?;
-    called.rsplit(['.', ':']).next().filter(|name| !name.is_empty())
 }
 
 fn defines(language: ExampleLanguage, name: &str, text: &str) -> bool {
@@ -216,60 +216,20 @@ fn defines(language: ExampleLanguage, name: &str, text: &str) -> bool {
     regex::Regex::new(&pattern).is_ok_and(|pattern| pattern.is_match(text))
 }
 
-/// Files, a command, and the command as it may be run elsewhere.
-type OwnProgram = (Vec<Overlay>, String, String);
-
-fn file(path: String, text: String) -> Overlay {
-    Overlay { path, action: OverlayAction::Write(text.into_bytes()) }
-}
-
-/// What one example is told: what it is, and where its names are.
-fn told(example: &IssueExample, modules: &[String], number: usize) -> Overlay {
-    let told = serde_json::json!({
-        "number": number, "code": example.code, "setup": example.setup.join("\n"), "modules": modules,
-    });
-    file(format!("{FOLDER}/{number}.json"), told.to_string())
-}
-
-fn python(example: &IssueExample, files: &CodeFiles<'_>, paths: &[&str], number: usize) -> OwnProgram {
-    // A module is called as from the outermost folder that is no package.
-    let module = |path: &&str| {
-        let mut folder = folder_of(path);
-        let mut parts = vec![path.rsplit('/').next().unwrap_or(path).trim_end_matches(".py")];
-        while files
-            .files
-            .iter()
-            .any(|(known, _)| !folder.is_empty() && *known == format!("{folder}/__init__.py"))
-        {
-            parts.push(folder.rsplit('/').next().unwrap_or(folder));
-            folder = folder_of(folder);
-        }
-        parts.reverse();
-        let name = parts.join(".");
-        (folder.to_owned(), name.trim_end_matches(".__init__").to_owned())
+/// A module is called as from the outermost folder that is no package: that folder, and the module's name.
+fn python_module(path: &str, files: &[CodeFile]) -> (String, String) {
+    let folder_of = |path: &str| path.rfind('/').unwrap_or(0);
+    let mut end = folder_of(path);
+    let is_package = |end: usize| {
+        let init = format!("{}/__init__.py", &path[..end]);
+        end > 0 && files.iter().any(|(known, _)| *known == init)
     };
-    let (places, modules): (Vec<String>, Vec<String>) = paths.iter().map(module).unzip();
-    let script = include_str!("evaluate.py");
-    let run = |option: &str| {
-        let folders: Vec<String> =
-            places.iter().map(|place| shell_words::quote(place).into_owned()).collect();
-        let arguments = format!("{option} {FOLDER}/evaluate.py {FOLDER}/{number}.json {}", folders.join(" "));
-        format!(
-            "if command -v python >/dev/null; then timeout 20 python {arguments}; else timeout 20 python3 {arguments}; fi"
-        )
-    };
-    let overlays =
-        vec![file(format!("{FOLDER}/evaluate.py"), script.to_owned()), told(example, &modules, number)];
-    (overlays, run(""), run("-O"))
-}
-
-fn javascript(example: &IssueExample, paths: &[&str], number: usize) -> OwnProgram {
-    let modules: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
-    let script = include_str!("evaluate.mjs");
-    let run = |place: &str| format!("timeout 20 node {FOLDER}/evaluate.mjs {FOLDER}/{number}.json {place}");
-    let overlays =
-        vec![file(format!("{FOLDER}/evaluate.mjs"), script.to_owned()), told(example, &modules, number)];
-    (overlays, run("here"), run("elsewhere"))
+    while is_package(end) {
+        end = folder_of(&path[..end]);
+    }
+    let folder = &path[..end];
+    let name = path.strip_prefix(folder).unwrap_or(path).trim_start_matches('/').trim_end_matches(".py");
+    (folder.to_owned(), name.replace('/', ".").trim_end_matches(".__init__").to_owned())
 }
 
 #[cfg(test)]
@@ -289,10 +249,9 @@ mod tests {
         let shown = examples(issue);
         let changed =
             after.iter().filter(|file| !base.contains(file)).map(|(path, _)| (*path).to_owned()).collect();
-        let on_base = BaseDefinitions::new(&shown, issue, &files(base), &changed);
-        let after = files(after);
-        let code = CodeFiles { files: &after };
-        let (language, paths) = code.defining(&shown[0], on_base.of_each[0].as_ref()).unwrap();
+        let (base, after) = (files(base), files(after));
+        let on_base = defining_on_base(&shown[0], issue, &base, &changed);
+        let (language, paths) = defining(&shown[0], &after, on_base.as_ref()).unwrap();
         (language, paths.into_iter().map(str::to_owned).collect())
     }
 

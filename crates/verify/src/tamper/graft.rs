@@ -2,6 +2,7 @@
 
 use super::doc_examples::with_examples_of;
 use super::language::Language;
+use super::read::is_within;
 use super::read::rust::{attributes, is_for_tests};
 use super::syntax::{NodeId, Syntax};
 
@@ -17,11 +18,8 @@ pub enum GraftedFile {
 
 /// The code of one version of a file with the tests of another, and with the examples in its documentation.
 pub fn graft(path: &str, code: &[u8], tests: &[u8]) -> GraftedFile {
-    let language = match Language::of(path) {
-        Some(language @ (Language::Rust | Language::Python)) => language,
-        Some(Language::JavaScript | Language::TypeScript | Language::Tsx | Language::Go | Language::Java)
-        | None => return GraftedFile::AsItIs,
-    };
+    let is_one = |language: &Language| matches!(language, Language::Rust | Language::Python);
+    let Some(language) = Language::of(path).filter(is_one) else { return GraftedFile::AsItIs };
     let has_examples = |bytes: &[u8]| bytes.windows(4).any(|window| window == b">>> ");
     if language == Language::Python && !has_examples(code) && !has_examples(tests) {
         return GraftedFile::AsItIs;
@@ -70,19 +68,9 @@ fn with_tests_of(source: &Syntax<'_>, of_tests: &Syntax<'_>) -> Option<Vec<u8>> 
 pub fn code_tokens(path: &str, bytes: &[u8]) -> Option<Vec<String>> {
     let language = Language::of(path)?;
     let syntax = Syntax::read(language, bytes).ok()?;
-    let tests: Vec<_> = match language {
-        Language::Rust => items(&syntax).into_iter().map(|item| whole(&syntax, item)).collect(),
-        Language::Python
-        | Language::JavaScript
-        | Language::TypeScript
-        | Language::Tsx
-        | Language::Go
-        | Language::Java => Vec::new(),
-    };
-    // They stand one after the other.
-    let is_of_tests = |at: usize| {
-        let next = tests.partition_point(|test| test.start <= at);
-        next.checked_sub(1).and_then(|last| tests.get(last)).is_some_and(|test| test.contains(&at))
+    let tests: Vec<_> = match language == Language::Rust {
+        true => items(&syntax).into_iter().map(|item| whole(&syntax, item)).collect(),
+        false => Vec::new(),
     };
     let mut tokens = Vec::new();
     let mut past = Syntax::ROOT;
@@ -98,7 +86,7 @@ pub fn code_tokens(path: &str, bytes: &[u8]) -> Option<Vec<String>> {
             || syntax
                 .ancestors(node)
                 .any(|up| super::syntax::is_comment(syntax.kind(up)) || is_docstring(&syntax, up));
-        if is_leaf && !is_comment && !is_docstring(&syntax, node) && !is_of_tests(at.start) {
+        if is_leaf && !is_comment && !is_docstring(&syntax, node) && !is_within(&tests, at.start) {
             if language == Language::Python {
                 tokens.extend(indentation(bytes, at.start));
             }

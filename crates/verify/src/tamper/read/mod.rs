@@ -18,27 +18,10 @@ pub(super) struct ParsedFunction {
     pub(super) parameters: usize,
 }
 
-/// Places of a file that do not overlap, in order.
-#[derive(Debug)]
-struct ByteRanges(Vec<Range<usize>>);
-
-impl ByteRanges {
-    fn of(mut places: Vec<Range<usize>>) -> Self {
-        places.sort_by_key(|place| place.start);
-        let mut apart: Vec<Range<usize>> = Vec::new();
-        for place in places {
-            match apart.last_mut() {
-                Some(last) if place.start < last.end => last.end = last.end.max(place.end),
-                Some(_) | None => apart.push(place),
-            }
-        }
-        Self(apart)
-    }
-
-    fn contain(&self, at: usize) -> bool {
-        let next = self.0.partition_point(|place| place.start <= at);
-        next.checked_sub(1).and_then(|last| self.0.get(last)).is_some_and(|place| place.contains(&at))
-    }
+/// Whether one of these places of a file, which are in order and apart, holds a byte.
+pub(super) fn is_within(places: &[Range<usize>], at: usize) -> bool {
+    let next = places.partition_point(|place| place.start <= at);
+    next.checked_sub(1).and_then(|last| places.get(last)).is_some_and(|place| place.contains(&at))
 }
 
 #[derive(Debug)]
@@ -46,8 +29,8 @@ pub(super) struct ParsedFile<'a> {
     pub(super) path: String,
     pub(super) syntax: Syntax<'a>,
     pub(super) functions: Vec<ParsedFunction>,
-    /// Where in the file tests and what they need are.
-    test_places: ByteRanges,
+    /// Where in the file tests and what they need are, in order and apart.
+    test_places: Vec<Range<usize>>,
 }
 
 impl<'a> ParsedFile<'a> {
@@ -58,27 +41,27 @@ impl<'a> ParsedFile<'a> {
     }
 
     fn of(path: &str, syntax: Syntax<'a>) -> Self {
-        let test_places = ByteRanges::of(if is_test_path(path) {
+        let test_places = if is_test_path(path) {
             std::iter::once(0..usize::MAX).collect()
         } else if syntax.language == Language::Rust {
             rust::places(&syntax)
         } else {
             Vec::new()
-        });
+        };
         let functions = functions(&syntax, &test_places);
         Self { path: path.to_owned(), syntax, functions, test_places }
     }
 
     /// Whether a node belongs to tests.
     pub(super) fn is_in_tests(&self, node: NodeId) -> bool {
-        self.test_places.contain(self.syntax.bytes(node).start)
+        is_within(&self.test_places, self.syntax.bytes(node).start)
     }
 }
 
 /// Named functions, those among tests left out.
-fn functions(syntax: &Syntax<'_>, test_places: &ByteRanges) -> Vec<ParsedFunction> {
+fn functions(syntax: &Syntax<'_>, test_places: &[Range<usize>]) -> Vec<ParsedFunction> {
     let is_one =
-        |node: &NodeId| is_function(syntax.kind(*node)) && !test_places.contain(syntax.bytes(*node).start);
+        |node: &NodeId| is_function(syntax.kind(*node)) && !is_within(test_places, syntax.bytes(*node).start);
     let function = |node: NodeId| {
         Some(ParsedFunction {
             name: function_name(syntax, node)?.to_owned(),

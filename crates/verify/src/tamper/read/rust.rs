@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use crate::tamper::syntax::{NodeId, Syntax};
 
-/// Where functions are that a runner runs, and modules that are compiled for tests only.
+/// Where functions are that a runner runs, and modules that are compiled for tests only: in order, and those within others
+/// left out.
 pub(super) fn places(syntax: &Syntax<'_>) -> Vec<Range<usize>> {
     let has = |item: NodeId, is_one: fn(&Syntax<'_>, NodeId) -> bool| {
         attributes(syntax, item).into_iter().any(|attribute| is_one(syntax, attribute))
@@ -14,7 +15,13 @@ pub(super) fn places(syntax: &Syntax<'_>) -> Vec<Range<usize>> {
         "mod_item" => syntax.field(*node, "body").is_some() && has(*node, is_for_tests),
         _ => false,
     };
-    syntax.everything().filter(is_place).map(|node| syntax.bytes(node)).collect()
+    let mut places: Vec<Range<usize>> = Vec::new();
+    for place in syntax.everything().filter(is_place).map(|node| syntax.bytes(node)) {
+        if places.last().is_none_or(|last| last.end <= place.start) {
+            places.push(place);
+        }
+    }
+    places
 }
 
 pub(in crate::tamper) fn attributes(syntax: &Syntax<'_>, item: NodeId) -> Vec<NodeId> {

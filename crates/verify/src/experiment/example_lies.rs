@@ -31,24 +31,12 @@ pub(super) fn all_lies_in(path: &str, bytes: &[u8]) -> Vec<Lie> {
     lies
 }
 
-/// The lies that can be told in the examples of a file's documentation.
+/// The lies that can be told in the examples of a file's documentation, where it holds some.
 fn lies_in_examples(path: &str, text: &str) -> Vec<Lie> {
-    match LanguageFamily::of(path) {
-        Some(LanguageFamily::Python) if text.contains(">>> ") => lies_in_sessions(path, text),
-        Some(LanguageFamily::Rust) if text.contains("```") => {
-            let code = code_of_examples(text);
-            lies_of(path, text, &SourceScan::of(&code, LanguageFamily::Rust))
-        }
-        Some(
-            LanguageFamily::Python
-            | LanguageFamily::Rust
-            | LanguageFamily::JavaScript
-            | LanguageFamily::Go
-            | LanguageFamily::C
-            | LanguageFamily::Shell,
-        )
-        | None => Vec::new(),
+    if path.ends_with(".py") {
+        return lies_in_sessions(path, text);
     }
+    lies_of(path, text, &SourceScan::of(&code_of_examples(text), LanguageFamily::Rust))
 }
 
 /// Whether a lie is told in what a session of Python shows.

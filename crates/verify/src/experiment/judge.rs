@@ -487,18 +487,10 @@ pub fn how_edited(edited: &EditedTest, matrix: &ExperimentMatrix<'_>) -> TestCha
 /// The tests that a pass rests on: those that were fixed, and else those that prove the change.
 pub fn evidence_of(judgement: &ExperimentResult) -> (Vec<String>, Vec<String>) {
     let fixed = judgement.comparison.fixed.names.clone();
-    let red = match &judgement.proof {
-        Some(Proof::Proven { by: ProofGrade::Test | ProofGrade::Case, red }) => red.clone(),
-        Some(
-            Proof::Proven { by: ProofGrade::File, .. }
-            | Proof::NamesWhatIsNew { .. }
-            | Proof::NotProven { .. }
-            | Proof::CannotTell { .. }
-            | Proof::NoTestsChanged,
-        )
-        | None => Vec::new(),
-    };
-    (fixed, red)
+    match &judgement.proof {
+        Some(Proof::Proven { by, red }) if *by != ProofGrade::File => (fixed, red.clone()),
+        _ => (fixed, Vec::new()),
+    }
 }
 
 /// Whether a run with a lie in it shows that the lie was noticed; none where it says nothing, since nothing was loaded.
@@ -512,8 +504,7 @@ pub fn lie_told(cell: &ExperimentCell<'_>, test: Option<&str>) -> Option<bool> {
         (Some(_), None) | (None, _) if !not_loaded(cell).is_empty() => None,
         (Some(_), None) | (None, _) => match cell.exit? {
             Exit::Code(0) => Some(false),
-            Exit::Code(_) => Some(true),
-            Exit::Signal(_) => Some(true),
+            Exit::Code(_) | Exit::Signal(_) => Some(true),
             Exit::TimedOut => None,
         },
     }

@@ -17,24 +17,37 @@ pub struct TestTexts<'a> {
     pub files: &'a [(String, Vec<u8>)],
 }
 
-impl TestTexts<'_> {
+/// One of them, with the tests in it and what can be told there.
+struct ReadFile<'a> {
+    path: &'a str,
+    text: &'a str,
+    titles: Vec<TestTitle>,
+    lies: Vec<Lie>,
+}
+
+impl<'a> TestTexts<'a> {
+    fn read(&self) -> Vec<ReadFile<'a>> {
+        let read = |(path, bytes): &'a (String, Vec<u8>)| {
+            let text = std::str::from_utf8(bytes).ok()?;
+            Some(ReadFile { path, text, titles: titles(path, text), lies: all_lies_in(path, bytes) })
+        };
+        self.files.iter().filter_map(read).collect()
+    }
+
+    fn text_of(&self, path: &str) -> Option<&'a str> {
+        let (_, bytes) = self.files.iter().find(|(known, _)| known == path)?;
+        std::str::from_utf8(bytes).ok()
+    }
+
     /// For each of these tests, by its runner's name, the lies that can be told in it: what `hints` speaks of first,
     /// such as what failed on the base.
     pub fn of_tests(&self, names: &[String], hints: &str) -> Vec<(String, Vec<Lie>)> {
-        let read: Vec<(&str, Vec<TestTitle>, Vec<Lie>)> = self
-            .files
-            .iter()
-            .filter_map(|(path, bytes)| {
-                let text = std::str::from_utf8(bytes).ok()?;
-                let lies = all_lies_in(path, bytes);
-                Some((path.as_str(), titles(path, text), lies))
-            })
-            .collect();
+        let read = self.read();
         let of = |name: &String| {
             let mut lies: Vec<Lie> = read
                 .iter()
-                .filter(|(path, ..)| super::names::is_of(name, path) != Some(false))
-                .flat_map(|(_, titles, lies)| {
+                .filter(|file| super::names::is_of(name, file.path) != Some(false))
+                .flat_map(|ReadFile { titles, lies, .. }| {
                     meant_by(name, titles).into_iter().flat_map(move |title| {
                         lies.iter().filter(move |lie| title.holds(lie.at.start, titles)).cloned()
                     })
@@ -69,8 +82,7 @@ impl TestTexts<'_> {
 
     /// A lie that is nearer to the truth than another value: the sign of a number, a blank at the end of a text.
     pub fn slight_lie(&self, lie: &Lie) -> Option<Lie> {
-        let (_, bytes) = self.files.iter().find(|(path, _)| *path == lie.path)?;
-        let text = std::str::from_utf8(bytes).ok()?;
+        let text = self.text_of(&lie.path)?;
         if lie.was.bytes().all(|byte| byte.is_ascii_digit()) && lie.was.bytes().any(|byte| byte != b'0') {
             let is_negative = text.get(..lie.at.start)?.ends_with('-');
             let at = lie.at.start - usize::from(is_negative)..lie.at.end;
@@ -114,11 +126,7 @@ impl TestTexts<'_> {
     /// Whoever tells the truth does not notice.
     pub fn reworded(&self, lies: &[&Lie]) -> Vec<Overlay> {
         // What a session shows is compared letter by letter.
-        let text = |lie: &Lie| {
-            let file = self.files.iter().find(|(path, _)| *path == lie.path);
-            file.and_then(|(_, bytes)| std::str::from_utf8(bytes).ok()).unwrap_or_default()
-        };
-        let is_code = |lie: &&&Lie| !is_shown_in_a_session(lie, text(lie));
+        let is_code = |lie: &&&Lie| !is_shown_in_a_session(lie, self.text_of(&lie.path).unwrap_or_default());
         let spelled = lies.iter().filter(is_code);
         let spelled: Vec<Lie> =
             spelled.filter_map(|lie| Some(Lie { now: other_spelling(lie)?, ..(*lie).clone() })).collect();
@@ -133,23 +141,13 @@ impl TestTexts<'_> {
             }
         }
         for overlay in &mut laid {
-            let comment = match LanguageFamily::of(&overlay.path) {
-                Some(LanguageFamily::Python | LanguageFamily::Shell) => "# A remark.\n",
-                Some(
-                    LanguageFamily::Rust
-                    | LanguageFamily::JavaScript
-                    | LanguageFamily::Go
-                    | LanguageFamily::C,
-                ) => "// A remark.\n",
-                None => continue,
-            };
+            let Some(family) = LanguageFamily::of(&overlay.path) else { continue };
+            let comment = if family.has_hash_comments() { "# A remark.\n" } else { "// A remark.\n" };
             if let OverlayAction::Write(bytes) = &mut overlay.action {
                 // What stands on the first line may have to stay there.
                 let is_first = bytes.starts_with(b"#!/") || bytes.starts_with(b"# -*-");
-                let at = match bytes.iter().position(|byte| *byte == b'\n').filter(|_| is_first) {
-                    Some(end) => end + 1,
-                    None => 0,
-                };
+                let line_end = bytes.iter().position(|byte| *byte == b'\n').filter(|_| is_first);
+                let at = line_end.map_or(0, |end| end + 1);
                 bytes.splice(at..at, comment.bytes());
             }
         }
@@ -159,21 +157,13 @@ impl TestTexts<'_> {
     /// Those of the tests in which a lie can be told and that speak most of these words: the nearest to what a change
     /// touches.
     pub fn nearest(&self, names: &[String], words: &BTreeSet<String>, most: usize) -> Vec<String> {
-        let read: Vec<(&str, &str, Vec<TestTitle>, Vec<Lie>)> = self
-            .files
-            .iter()
-            .filter_map(|(path, bytes)| {
-                let text = std::str::from_utf8(bytes).ok()?;
-                let lies = all_lies_in(path, bytes);
-                Some((path.as_str(), text, titles(path, text), lies))
-            })
-            .collect();
+        let read = self.read();
         // Of each test once: how many of the words its text speaks; none where no lie can be told in it.
         let mut known: HashMap<*const TestTitle, Option<usize>> = HashMap::new();
-        let mut spoken = |text: &str, titles: &[TestTitle], lies: &[Lie], title: &TestTitle| {
+        let mut spoken = |file: &ReadFile<'_>, title: &TestTitle| {
             *known.entry(std::ptr::from_ref(title)).or_insert_with(|| {
-                let has_lies = lies.iter().any(|lie| title.holds(lie.at.start, titles));
-                let own: BTreeSet<&str> = super::names::words_of(title.own_text(text)).collect();
+                let has_lies = file.lies.iter().any(|lie| title.holds(lie.at.start, &file.titles));
+                let own: BTreeSet<&str> = super::names::words_of(title.own_text(file.text)).collect();
                 has_lies.then(|| own.into_iter().filter(|word| words.contains(*word)).count())
             })
         };
@@ -183,13 +173,11 @@ impl TestTexts<'_> {
         let mut ranked: Vec<(usize, usize, &String)> = names
             .enumerate()
             .filter_map(|(at, name)| {
-                let own = read.iter().filter(|(path, ..)| super::names::is_of(name, path) != Some(false));
-                let meant = own.flat_map(|(_, text, titles, lies)| {
-                    meant_by(name, titles).into_iter().map(move |title| (text, titles, lies, title))
+                let own = read.iter().filter(|file| super::names::is_of(name, file.path) != Some(false));
+                let meant = own.flat_map(|file| {
+                    meant_by(name, &file.titles).into_iter().map(move |title| (file, title))
                 });
-                let most = meant
-                    .filter_map(|(text, titles, lies, title)| spoken(text, titles, lies, title))
-                    .max()?;
+                let most = meant.filter_map(|(file, title)| spoken(file, title)).max()?;
                 Some((most, at, name))
             })
             .collect();

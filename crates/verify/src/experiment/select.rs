@@ -22,7 +22,7 @@ pub(crate) fn select(
         return None;
     }
     let command = &asked.command;
-    let is_one = is_one_command(command);
+    let is_one = !command.contains(['&', '|', ';', '\n', '>', '<']);
     let words: Vec<&str> = command.split_whitespace().collect();
     let mut selected = asked.clone();
     match named_by? {
@@ -44,22 +44,19 @@ pub(crate) fn select(
         TestRunnerName::Libtest if is_one && command.contains("cargo") && !words.contains(&"--") => {
             selected.command.push_str(&format!(" -- {}", identifiers(names)?.join(" ")));
         }
-        // Its options stand before the files.
-        TestRunnerName::Node if is_one && words.first() == Some(&"node") && words.contains(&"--test") => {
-            let pattern = format!("node --test-name-pattern={}", quoted(&format!("^({})$", titles(names)?)));
-            selected.command = command.trim_start().replacen("node", &pattern, 1);
-        }
         TestRunnerName::Node => {
-            let pattern = quoted(&format!("^({})$", titles(names)?));
-            selected.command = with_option(asked, &format!("--test-name-pattern={pattern}"))?;
+            let option = format!("--test-name-pattern='^({})$'", titles(names)?);
+            // Its options stand before the files.
+            selected.command = match is_one && words.first() == Some(&"node") && words.contains(&"--test") {
+                true => command.trim_start().replacen("node", &format!("node {option}"), 1),
+                false => with_option(asked, &option)?,
+            };
         }
         TestRunnerName::Jest | TestRunnerName::Vitest => {
-            selected.command =
-                with_option(asked, &format!("-t {}", quoted(&format!("({})$", titles(names)?))))?;
+            selected.command = with_option(asked, &format!("-t '({})$'", titles(names)?))?;
         }
         TestRunnerName::Mocha => {
-            selected.command =
-                with_option(asked, &format!("-g {}", quoted(&format!("({})$", titles(names)?))))?;
+            selected.command = with_option(asked, &format!("-g '({})$'", titles(names)?))?;
         }
         TestRunnerName::Libtest
         | TestRunnerName::Unittest
@@ -118,14 +115,6 @@ fn titles(names: &[String]) -> Option<String> {
     let own: Vec<String> = own.map(regex::escape).collect();
     let is_plain = |title: &String| !title.is_empty() && !title.contains(['\'', '\n', '\0']);
     (own.len() <= MOST_NAMED && own.iter().all(is_plain)).then(|| own.join("|"))
-}
-
-fn quoted(word: &str) -> String {
-    format!("'{word}'")
-}
-
-fn is_one_command(command: &str) -> bool {
-    !command.contains(['&', '|', ';', '\n', '>', '<'])
 }
 
 /// The last part of a name, without its parameters.

@@ -83,34 +83,28 @@ pub fn split_change(
         ..ChangeSplit::default()
     };
     // What the base has and nobody can read stays where it is: without it, tests would fail there for that alone.
-    sides.new_tests.retain(|overlay| match overlay.action {
-        OverlayAction::Write(_) | OverlayAction::OfBase | OverlayAction::OfChange => true,
-        OverlayAction::Remove => read_base(&overlay.path).is_some(),
-    });
+    let is_there = |path: &str| read_base(path).is_some();
+    sides.new_tests.retain(|overlay| overlay.action != OverlayAction::Remove || is_there(&overlay.path));
     // A script of checks is run by the test command, and is a test all the same.
     let is_a_test = |path: &str| is_of_tests(path) && LanguageFamily::of(path) == Some(LanguageFamily::Shell);
     sides.test_paths = sides.old_tests.iter().map(|overlay| overlay.path.clone()).collect();
     sides.configuration = sides.test_paths.iter().filter(|path| !is_a_test(path)).cloned().collect();
     for file in changed {
-        let is_configured = sides.test_paths.iter().any(|path| path == file.path);
-        if is_configured {
+        let write = |bytes: &[u8]| OverlayAction::Write(bytes.to_vec());
+        let lay = |action: OverlayAction| Overlay { path: file.path.to_owned(), action };
+        if sides.test_paths.iter().any(|path| path == file.path) {
             // Of a file that says more than how tests are run, the rest is code.
             sides.code_differs |= rest_differs(file, &sides.old_tests);
             continue;
         }
         if is_of_tests(file.path) {
             sides.test_paths.push(file.path.to_owned());
-            let lay = |bytes: Option<&[u8]>| {
-                bytes.map_or(OverlayAction::Remove, |bytes| OverlayAction::Write(bytes.to_vec()))
-            };
-            sides.old_tests.push(Overlay { path: file.path.to_owned(), action: lay(file.before) });
-            sides.new_tests.push(Overlay { path: file.path.to_owned(), action: lay(file.after) });
+            sides.old_tests.push(lay(file.before.map_or(OverlayAction::Remove, write)));
+            sides.new_tests.push(lay(file.after.map_or(OverlayAction::Remove, write)));
             continue;
         }
         if let Some(before) = file.before.filter(|_| is_data(file.path)) {
-            sides
-                .old_data
-                .push(Overlay { path: file.path.to_owned(), action: OverlayAction::Write(before.to_vec()) });
+            sides.old_data.push(lay(write(before)));
         }
         let differs = self::code_differs(file);
         sides.code_differs |= differs;
@@ -133,14 +127,11 @@ pub fn split_change(
         if old.is_some() || new.is_some() {
             sides.test_paths.push(file.path.to_owned());
         }
-        let laid =
-            |bytes: Vec<u8>| Overlay { path: file.path.to_owned(), action: OverlayAction::Write(bytes) };
-        sides.old_tests.extend(old.map(laid));
-        sides.new_tests.extend(new.map(laid));
+        sides.old_tests.extend(old.map(|bytes| lay(OverlayAction::Write(bytes))));
+        sides.new_tests.extend(new.map(|bytes| lay(OverlayAction::Write(bytes))));
     }
     with_new_registrations(&mut sides, changed);
-    let is_added = |path: &&String| read_base(path).is_none();
-    sides.added = sides.test_paths.iter().filter(is_added).cloned().collect();
+    sides.added = sides.test_paths.iter().filter(|path| !is_there(path)).cloned().collect();
     sides
 }
 
@@ -182,11 +173,8 @@ fn code_differs(file: &ChangedPath<'_>) -> bool {
 }
 
 fn rest_differs(file: &ChangedPath<'_>, old: &[Overlay]) -> bool {
-    let laid = old.iter().find(|overlay| overlay.path == file.path);
-    match laid.map(|overlay| &overlay.action) {
-        Some(OverlayAction::Write(bytes)) => Some(bytes.as_slice()) != file.before,
-        Some(OverlayAction::Remove | OverlayAction::OfBase | OverlayAction::OfChange) | None => false,
-    }
+    let laid = old.iter().find(|overlay| overlay.path == file.path).map(|overlay| &overlay.action);
+    matches!(laid, Some(OverlayAction::Write(bytes)) if Some(bytes.as_slice()) != file.before)
 }
 
 #[cfg(test)]

@@ -92,6 +92,12 @@ impl<'a> SourceScan<'a> {
         self.text.get(range.clone()).unwrap_or_default()
     }
 
+    fn trimmed(&self, range: &Range<usize>) -> Range<usize> {
+        let text = self.part(range);
+        let start = range.start + text.len() - text.trim_start().len();
+        start..start + text.trim().len()
+    }
+
     /// Every place where something is asserted, as far as that is seen.
     pub(super) fn assertions(&self) -> Vec<AssertionSite> {
         let mut spots = Vec::new();
@@ -449,24 +455,13 @@ impl AssertionSite {
                 return Some((side.clone(), now, false));
             }
         }
-        match (self.kind, self.sides.as_slice()) {
-            (AssertionKind::Error, [side]) => {
-                let text = scan.part(side);
-                let start = side.start + text.len() - text.trim_start().len();
-                let at = start..start + text.trim().len();
-                let is_error = text.trim().ends_with(|c: char| c.is_alphanumeric() || c == ')');
-                return (is_error && !at.is_empty()).then(|| (at, ANOTHER_ERROR.to_owned(), true));
-            }
-            (AssertionKind::Words, [side]) => {
-                return scan.literals(side).into_iter().next_back().map(|(at, now)| (at, now, true));
-            }
-            (
-                AssertionKind::Error
-                | AssertionKind::Words
-                | AssertionKind::Equality
-                | AssertionKind::Something,
-                _,
-            ) => {}
+        if let (AssertionKind::Error, [side]) = (self.kind, self.sides.as_slice()) {
+            let at = scan.trimmed(side);
+            let is_error = scan.part(&at).ends_with(|c: char| c.is_alphanumeric() || c == ')');
+            return (is_error && !at.is_empty()).then(|| (at, ANOTHER_ERROR.to_owned(), true));
+        }
+        if let (AssertionKind::Words, [side]) = (self.kind, self.sides.as_slice()) {
+            return scan.literals(side).into_iter().next_back().map(|(at, now)| (at, now, true));
         }
         if self.kind == AssertionKind::Equality {
             // The expected value stands last in most languages, and first in some.
@@ -487,9 +482,8 @@ impl AssertionSite {
 
 /// Where any value can be compared with any other: what is expected, within a list that it is not.
 fn wrapped(scan: &SourceScan<'_>, side: &Range<usize>) -> Option<(Range<usize>, String, bool)> {
-    let text = scan.part(side);
-    let start = side.start + text.len() - text.trim_start().len();
-    let inner = text.trim();
+    let at = scan.trimmed(side);
+    let inner = scan.part(&at);
     let is_one = !inner.is_empty()
         && !inner.starts_with(['*', '.', '='])
         && !inner.contains('\n')
@@ -502,5 +496,5 @@ fn wrapped(scan: &SourceScan<'_>, side: &Range<usize>) -> Option<(Range<usize>, 
         LanguageFamily::JavaScript => format!("[\"q\", {inner}]"),
         LanguageFamily::Rust | LanguageFamily::Go | LanguageFamily::C | LanguageFamily::Shell => return None,
     };
-    (is_one && !is_keyword).then(|| (start..start + inner.len(), now, true))
+    (is_one && !is_keyword).then(|| (at, now, true))
 }

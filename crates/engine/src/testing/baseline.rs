@@ -58,33 +58,16 @@ impl CachedBaseline {
 impl CommitTester {
     pub(super) async fn baseline(
         &self,
-        ask: &TestRunRequest,
-        basis: &VerdictBasis,
-    ) -> Result<CachedBaseline, EffectError> {
-        match read(&self.file_of(ask, basis)) {
-            Some(known) => Ok(known),
-            None => self.baseline_anew(ask, basis).await,
-        }
-    }
-
-    pub(super) async fn baseline_from(
-        &self,
         source: BaselineSource,
         ask: &TestRunRequest,
         basis: &VerdictBasis,
     ) -> Result<CachedBaseline, EffectError> {
-        match source {
-            BaselineSource::KnownOrRun => self.baseline(ask, basis).await,
-            BaselineSource::Run => self.baseline_anew(ask, basis).await,
-        }
-    }
-
-    async fn baseline_anew(
-        &self,
-        ask: &TestRunRequest,
-        basis: &VerdictBasis,
-    ) -> Result<CachedBaseline, EffectError> {
         let file = self.file_of(ask, basis);
+        if source == BaselineSource::KnownOrRun
+            && let Some(known) = read(&file)
+        {
+            return Ok(known);
+        }
         let run = CheckoutRunSpec::all("-base", &ask.base, &basis.before);
         let ran = self.run_in_checkout(ask, basis, run).await?;
         let outputs = ran.outputs().collect();

@@ -108,8 +108,7 @@ fn of(
         .collect();
     for (file, of) in changed.iter().zip(changes).filter(|(file, _)| is_code(file)) {
         let Some(bytes) = file.after else {
-            let is_unread = of.after == Some(ChangedContent::NotRead) && !of.is_moved;
-            if is_unread && tamper::is_source_path(file.path) {
+            if brings_unread(of) && tamper::is_source_path(file.path) {
                 untried.insert(file.path.to_owned(), format!("its lines, since {}", unread_because(of)));
             }
             continue;
@@ -127,19 +126,13 @@ fn of(
         }
         all_mutants.push(own.into_iter());
     }
-    let is_unread_list = |file: &&ChangedFile| file.after == Some(ChangedContent::NotRead) && !file.is_moved;
-    let unread_lists =
-        changes.iter().filter(is_unread_list).filter_map(|file| unread_dependencies(&file.path));
-    let mut old_words = BTreeSet::new();
-    for bytes in
-        changed.iter().filter_map(|file| file.before).chain(same.iter().map(|(_, bytes)| bytes.as_slice()))
-    {
-        old_words.extend(words_in(bytes));
-    }
+    let unread_lists = changes.iter().filter(|file| brings_unread(file));
+    let unread_lists = unread_lists.filter_map(|file| unread_dependencies(&file.path));
+    let old_words: BTreeSet<String> =
+        files.iter().filter_map(|file| file.before).flat_map(words_in).collect();
     let after = || changed.iter().filter(is_code).filter_map(|file| Some((file.path, file.after?)));
     let new_words: BTreeSet<String> =
         after().flat_map(|(_, bytes)| words_in(bytes)).filter(|word| !old_words.contains(word)).collect();
-    let is_unread_now = |file: &ChangedFile| file.after == Some(ChangedContent::NotRead);
     // In Rust tests of the base may stand in a file of code.
     let had_tests = |file: &ChangedFile| {
         let before = file.before.as_ref().and_then(ChangedContent::bytes).unwrap_or_default();
@@ -149,12 +142,12 @@ fn of(
     let is_program = |path: &str| is_source(path) && (is_of_tests(path) || path.ends_with(".rs"));
     let is_unread = |file: &&ChangedFile| {
         let was_unread = file.before == Some(ChangedContent::NotRead) && !file.is_moved;
-        was_unread && is_program(&file.path) || is_unread_now(file) && had_tests(file)
+        let is_unread = file.after == Some(ChangedContent::NotRead);
+        was_unread && is_program(&file.path) || is_unread && had_tests(file)
     };
     let unread = changes.iter().filter(is_unread).map(|file| file.path.clone());
     let is_compiled = |file: &&ChangedFile| {
-        let is_one = tamper::is_compiled_path(&file.path) && !is_of_tests(&file.path);
-        is_one && !file.is_moved
+        tamper::is_compiled_path(&file.path) && !is_of_tests(&file.path) && !file.is_moved
     };
     ChangeAnalysis {
         compiled: changes.iter().filter(is_compiled).map(|file| file.path.clone()).collect(),
@@ -189,14 +182,17 @@ fn overgrown(
     };
     let is_overgrown = |(file, read): &(&ChangedFile, &ChangedPath<'_>)| {
         let is_code = tamper::is_source_path(&file.path) && !is_of_tests(&file.path);
-        let is_unread_now = file.after == Some(ChangedContent::NotRead);
-        let is_new = is_unread_now && file.before != Some(ChangedContent::NotRead) && !file.is_moved;
+        let is_new = brings_unread(file) && file.before != Some(ChangedContent::NotRead);
         let is_tangled = || not_read.contains(file.path.as_str()) && read.after.is_some() && was_read(read);
         // What is past the total is unread because of the change, whatever it is and on whichever side.
         file.is_past_total || is_code && (is_new || is_tangled())
     };
     let files = changes.iter().zip(changed).filter(is_overgrown);
     files.map(|(file, _)| (file.path.clone(), unread_because(file))).collect()
+}
+
+fn brings_unread(file: &ChangedFile) -> bool {
+    file.after == Some(ChangedContent::NotRead) && !file.is_moved
 }
 
 fn unread_because(file: &ChangedFile) -> String {

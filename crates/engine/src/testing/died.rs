@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::checkout_run::{CheckoutRun, CheckoutRunSpec, RunPlace};
+use super::checkout_run::{CheckoutRun, CheckoutRunSpec};
 use super::experiment::{ExperimentContext, OldCodeDeath, OldTestsRun, time_on_old_code};
 use super::{CommandOutput, EffectError};
 use journeyman_order::scrutiny::DiedTest;
@@ -92,13 +92,10 @@ impl ExperimentContext<'_> {
         time: Duration,
     ) -> Result<CheckoutRun, EffectError> {
         let run = CheckoutRunSpec {
-            what,
-            commit,
             overlays: overlays.to_vec(),
-            plan: &self.basis.plan,
             only: Some((std::slice::from_ref(name), self.named_by())),
-            at: RunPlace::Here,
             time: Some(time),
+            ..CheckoutRunSpec::all(what, commit, &self.basis.plan)
         };
         self.testing.run_in_checkout(self.ask, self.basis, run).await
     }

@@ -305,7 +305,7 @@ impl<'a> ExperimentContext<'a> {
         // What never ends on the code of the base is not waited for as long as it may be.
         let took = self.took.filter(|_| *commit == self.ask.base);
         let time = took.map(|took| time_on_old_code(took, self.testing.settings.test_time));
-        let all = CheckoutRunSpec { what, commit, overlays, plan, only: None, at, time };
+        let all = CheckoutRunSpec { overlays, at, time, ..CheckoutRunSpec::all(what, commit, plan) };
         let some = CheckoutRunSpec { only, ..all.clone() };
         let ran = self.testing.run_in_checkout(self.ask, self.basis, some).await?;
         // Jest is silent on files in which nothing was asked for, and counts their tests: its exit would speak for tests

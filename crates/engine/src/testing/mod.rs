@@ -158,7 +158,7 @@ impl CommitTester {
         // Where the basis rests on a run, that was made already.
         let is_made = basis.is_by_tests_alone || basis.before.tests_alone().is_some();
         let source = if is_made { BaselineSource::KnownOrRun } else { enough };
-        let ran = Box::pin(self.baseline_from(source, ask, &basis)).await;
+        let ran = Box::pin(self.baseline(source, ask, &basis)).await;
         remove(&ask.folder).await?;
         let CachedBaseline { test, reading, tail, kept, .. } = ran?;
         let kept = kept && enough == BaselineSource::KnownOrRun;
@@ -198,7 +198,7 @@ impl CommitTester {
             if !is_compared {
                 return Ok(None);
             }
-            let baseline = self.baseline(ask, &basis).await?;
+            let baseline = self.baseline(BaselineSource::KnownOrRun, ask, &basis).await?;
             let change = read_change(self, ask, &basis).await?;
             let context = ExperimentContext::new(self, ask, &basis, change, baseline);
             let early = if basis.is_set_up_anew() { None } else { context.old_tests_early().await? };
@@ -338,7 +338,7 @@ impl CommitTester {
         enough: BaselineSource,
     ) -> Result<VerdictBasis, EffectError> {
         let Some(other) = basis.before.tests_alone() else { return Ok(basis) };
-        let whole = self.baseline_from(enough, ask, &basis).await?;
+        let whole = self.baseline(enough, ask, &basis).await?;
         // A test that fails in the whole may be the one that the issue is about. What does not build is none.
         let is_red =
             whole.reading.counts.is_some_and(|counts| counts.failed > whole.reading.unloaded.len() as u64);
@@ -348,7 +348,7 @@ impl CommitTester {
         let mut by_other = VerdictBasis { is_by_tests_alone: true, ..basis.clone() };
         (by_other.plan.test, by_other.plan.folders) = (other.test.clone(), other.folders.clone());
         by_other.before = other;
-        let ran = self.baseline_from(enough, ask, &by_other).await?;
+        let ran = self.baseline(enough, ask, &by_other).await?;
         let runs_more = ran_any(&ran.reading) && !ran_any(&whole.reading);
         if runs_more || ran.is_passed() == Some(true) {
             return Ok(by_other);

@@ -12,7 +12,6 @@ use crate::effect_error::soon;
 use journeyman_order::bounds::MOST_NAMED;
 use journeyman_order::scrutiny::MutantTally;
 use journeyman_order::{Exit, TestCaseStatus};
-use journeyman_verify::Mutant;
 use journeyman_verify::experiment::{ExperimentCell, ExperimentResult, died, evidence_of, not_loaded};
 
 /// A mutant that runs this many times as long as the tests did, does not end.
@@ -60,6 +59,18 @@ impl ExperimentContext<'_> {
         let place = self.basis.checkouts.acquire(self.testing, self.ask).await?;
         let (_, prepared) = Box::pin(self.testing.prepare(self.ask, self.basis, run, &place)).await?;
         if let Some(mut ready) = prepared {
+            let most = AT_LEAST.max(Duration::from_secs_f64(took * TIMES_AS_LONG));
+            let timeout = most.min(self.testing.settings.test_time);
+            let access = self.testing.for_tests(self.ask)?;
+            let mut environment = ready.environment.clone();
+            // Two mutants of one length within a second are one file to Python's cache.
+            environment.insert("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned());
+            let how = move || CommandOptions {
+                name: String::new(),
+                access: access.clone(),
+                timeout,
+                environment: environment.clone(),
+            };
             for mutant in &self.change.mutants {
                 let left = limit.saturating_sub(begun.elapsed());
                 if left < AT_LEAST.min(Duration::from_secs_f64(took.max(0.5))) {
@@ -68,27 +79,7 @@ impl ExperimentContext<'_> {
                 }
                 let Some(bytes) = self.change.after.get(&mutant.path) else { continue };
                 lay_one(&mut ready, &mutant.path, mutant.apply(bytes)).await?;
-                let how = CommandOptions {
-                    name: String::new(),
-                    access: self.testing.for_tests(self.ask)?,
-                    timeout: AT_LEAST
-                        .max(Duration::from_secs_f64(took * TIMES_AS_LONG))
-                        .min(self.testing.settings.test_time),
-                    // Two mutants of one length within a second are one file to Python's cache.
-                    environment: ready
-                        .environment
-                        .clone()
-                        .into_iter()
-                        .chain([("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned())])
-                        .collect(),
-                };
-                let again = CommandOptions {
-                    environment: how.environment.clone(),
-                    access: self.testing.for_tests(self.ask)?,
-                    name: String::new(),
-                    ..how
-                };
-                let mut ran = self.testing.test((&ready, plan), only, how, RunPlace::Here).await?;
+                let mut ran = self.testing.test((&ready, plan), only, how(), RunPlace::Here).await?;
                 // What the tests that prove the change do not catch, others may.
                 let is_missed = |ran: &TestCommandResult| ran.ended.run.exit == Exit::Code(0) && took < SHORT;
                 let ran_none =
@@ -96,24 +87,25 @@ impl ExperimentContext<'_> {
                 let is_open =
                     |ran: &TestCommandResult| ran.reading.cases.is_none() || is_missed(ran) || ran_none(ran);
                 if ran.as_ref().is_some_and(|ran| ran.is_selected && is_open(ran)) {
-                    ran = self.testing.test((&ready, plan), None, again, RunPlace::Here).await?;
+                    ran = self.testing.test((&ready, plan), None, how(), RunPlace::Here).await?;
                 }
                 lay_one(&mut ready, &mutant.path, bytes.clone()).await?;
                 let Some(TestCommandResult { ended, reading, .. }) = ran else { break };
                 let cell =
                     ExperimentCell { exit: Some(ended.run.exit), reading: &reading, output: ended.printed() };
-                // One that does not build was caught by nobody.
-                if !not_loaded(&cell).is_empty() && reading.counts.is_none_or(|counts| counts.ran() == 0) {
-                    continue;
-                }
-                // Neither was one against which no test ran.
-                if cell.is_green() && reading.counts.is_some_and(|counts| counts.ran() == 0) {
+                // One that does not build was caught by nobody, and neither was one against which no test ran.
+                let is_unbuilt = !not_loaded(&cell).is_empty();
+                if is_unbuilt && reading.counts.is_none_or(|counts| counts.ran() == 0)
+                    || cell.is_green() && reading.counts.is_some_and(|counts| counts.ran() == 0)
+                {
                     continue;
                 }
                 tally.tried += 1;
                 match is_caught(&with_the_change.cell(), &cell) {
                     true => tally.caught += 1,
-                    false => tally.survivors.push(mutant_line(mutant)),
+                    false => {
+                        tally.survivors.push(format!("{}:{}: {}", mutant.path, mutant.line, mutant.what))
+                    }
                 }
             }
         }
@@ -135,10 +127,6 @@ fn is_caught(without: &ExperimentCell<'_>, with: &ExperimentCell<'_>) -> bool {
     let passing = without.reading.cases.iter().flat_map(|cases| &cases.tests);
     let mut passing = passing.filter(|(_, status)| **status == TestCaseStatus::Passed);
     died(with).is_some() || passing.any(|(name, _)| with.status(name) == Some(TestCaseStatus::Failed))
-}
-
-fn mutant_line(mutant: &Mutant) -> String {
-    format!("{}:{}: {}", mutant.path, mutant.line, mutant.what)
 }
 
 async fn lay_one(ready: &mut PreparedCheckout, path: &str, bytes: Vec<u8>) -> Result<(), EffectError> {

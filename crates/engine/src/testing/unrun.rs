@@ -22,7 +22,7 @@ impl CommitTester {
         if folders.is_empty() {
             return Ok(true);
         }
-        let known = self.baseline_from(enough, ask, basis).await?;
+        let known = self.baseline(enough, ask, basis).await?;
         let runs = |folder: &String| match known.is_passed() {
             Some(true) => !known.without_tests.contains(folder),
             Some(false) => names_tests_of(&known, folder),

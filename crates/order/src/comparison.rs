@@ -108,13 +108,14 @@ impl TestList {
 }
 
 /// By what two runs were compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ComparedBy {
     Test,
     /// By how many there are: at least one of the runs does not name its tests.
     Counts,
     /// By how the command ended alone.
+    #[default]
     ExitCode,
 }
 
@@ -130,7 +131,7 @@ impl std::fmt::Display for ComparedBy {
 
 /// The tests of a change beside those of its base commit. Each test is in exactly one of the lists; all lists are
 /// empty when it is not by test.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
     pub by: ComparedBy,
     /// Counted on the base.

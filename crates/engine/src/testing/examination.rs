@@ -44,9 +44,7 @@ impl ExperimentContext<'_> {
             self.run_programs("-statements", &self.ask.commit, &after),
             self.run_test_files(statements),
         )?;
-        let mut outputs: Vec<CommandOutput> = Vec::new();
-        let (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());
-        outputs.extend(before.1.into_iter().chain(after.1));
+        let mut outputs = [before.1, after.1].concat();
         let mut runs = before.0.into_iter().zip(after.0);
         let statements = (1..).zip(statements).map(|(number, statement)| {
             let own: Vec<(Vec<ProgramOutput>, Vec<ProgramOutput>)> =
@@ -55,11 +53,8 @@ impl ExperimentContext<'_> {
             let by_runner = by_runner.iter().flat_map(|runs| {
                 statement.test_files().map(|file| self.said_by_tests(statement, file, runs))
             });
-            if own.is_empty() {
-                judged.said = together(by_runner);
-            } else {
-                judged.said = together(std::iter::once(judged.said).chain(by_runner));
-            }
+            let by_programs = (!own.is_empty()).then_some(judged.said);
+            judged.said = together(by_programs.into_iter().chain(by_runner));
             judged
         });
         let run = ExaminationRun { statements: statements.collect() };
@@ -83,9 +78,9 @@ impl ExperimentContext<'_> {
         what: &str,
         commit: &CommitSha,
         batch: &ProgramBatch<'_>,
-    ) -> Result<Option<(Vec<Vec<ProgramOutput>>, Vec<CommandOutput>)>, EffectError> {
+    ) -> Result<(Vec<Vec<ProgramOutput>>, Vec<CommandOutput>), EffectError> {
         if batch.is_empty() {
-            return Ok(None);
+            return Ok(Default::default());
         }
         let mut plan = self.basis.plan.clone();
         plan.test = Some(PlannedTest::new(batch.command(), "the statements of the examiner"));
@@ -97,7 +92,7 @@ impl ExperimentContext<'_> {
             ..CheckoutRunSpec::all(what, commit, &plan)
         };
         let ran = self.testing.run_in_checkout(self.ask, self.basis, spec).await?;
-        Ok(Some((batch.outputs(ran.last_output()), ran.outputs().collect())))
+        Ok((batch.outputs(ran.last_output()), ran.outputs().collect()))
     }
 
     /// The tests of the base, with the test files of the examiner beside them; nothing where it wrote none.
@@ -142,12 +137,7 @@ impl ExperimentContext<'_> {
             Some(is_of) => is_of,
             None => runs.files == 1 && !known.tests.contains_key(*name),
         };
-        let own: Vec<(&String, TestCaseStatus)> = cases
-            .tests
-            .iter()
-            .filter(|(name, _)| is_own(name))
-            .map(|(name, status)| (name, *status))
-            .collect();
+        let own: Vec<_> = cases.tests.iter().filter(|(name, _)| is_own(name)).collect();
         let is_unloaded = || {
             let known = not_loaded(&self.baseline.cell());
             not_loaded(&runs.before.cell()).iter().any(|what| !known.contains(what))
@@ -158,10 +148,10 @@ impl ExperimentContext<'_> {
             }
             StatementKind::Changes => own
                 .iter()
-                .filter(|(_, status)| *status == TestCaseStatus::Failed)
+                .filter(|(_, status)| **status == TestCaseStatus::Failed)
                 .map(|(name, _)| *name)
                 .collect(),
-            StatementKind::Stays if own.iter().any(|(_, status)| *status != TestCaseStatus::Passed) => {
+            StatementKind::Stays if own.iter().any(|(_, status)| **status != TestCaseStatus::Passed) => {
                 return open("its tests do not pass on the base");
             }
             StatementKind::Stays => own.iter().map(|(name, _)| *name).collect(),

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use crate::verdict;
 use journeyman_order::comparison::ComparedExits;
 use journeyman_order::{
-    ComparedBy, Comparison, ComparisonVerdict, Exit, TestCaseStatus, TestCases, TestCounts, TestList,
-    TestReport, TestVerdict,
+    ComparedBy, Comparison, ComparisonVerdict, Exit, TestCaseStatus, TestCases, TestCounts, TestReport,
+    TestVerdict,
 };
 
 /// Compares test by test where both runs name theirs, and else says by what it could.
@@ -15,22 +15,10 @@ use journeyman_order::{
 /// broken nor fixed. A test under another name is one gone and one new.
 pub(super) fn compare(base: &TestReport, after: &TestReport, reruns: &[TestReport]) -> Comparison {
     let mut comparison = Comparison {
-        by: ComparedBy::ExitCode,
         base: base.counts,
         after: after.counts,
-        still_green: 0,
-        still_skipped: 0,
-        fixed: TestList::default(),
-        by_data: TestList::default(),
-        newly_broken: TestList::default(),
-        already_red: TestList::default(),
-        flaky: TestList::default(),
-        gone: TestList::default(),
-        new: TestList::default(),
-        new_failing: TestList::default(),
-        skipped: TestList::default(),
-        unnamed: false,
         unloaded: after.unloaded.iter().filter(|name| !base.unloaded.contains(name)).cloned().collect(),
+        ..Comparison::default()
     };
     if base.counts.is_some() && after.counts.is_some() {
         comparison.by = ComparedBy::Counts;
@@ -122,7 +110,7 @@ pub(super) fn judged(exits: &ComparedExits, own: &Comparison, old: &Comparison) 
     // not believed.
     let passed_at_last = || is_by_test && has_no_red(own) && exits.reruns.contains(&Exit::Code(0));
     let is_good = verdict(&exits.after, own.after.as_ref()) == TestVerdict::Passed;
-    let fallen_short = if is_good || passed_at_last() {
+    let alone = if is_good || passed_at_last() {
         ComparisonVerdict::Passed
     } else if is_by_test
         && own.newly_broken.is_empty()
@@ -133,16 +121,7 @@ pub(super) fn judged(exits: &ComparedExits, own: &Comparison, old: &Comparison) 
     } else {
         ComparisonVerdict::Failed
     };
-    match fallen_short {
-        ComparisonVerdict::Passed | ComparisonVerdict::PassedBesideRed if is_less(old) => {
-            ComparisonVerdict::TestsMissing
-        }
-        ComparisonVerdict::Passed
-        | ComparisonVerdict::PassedBesideRed
-        | ComparisonVerdict::Failed
-        | ComparisonVerdict::TestsMissing
-        | ComparisonVerdict::NoTests => fallen_short,
-    }
+    if alone.is_pass() && is_less(old) { ComparisonVerdict::TestsMissing } else { alone }
 }
 
 /// Whether no test failed in all runs on the commit.

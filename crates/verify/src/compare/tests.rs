@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::read;
+use journeyman_order::TestList;
 use journeyman_order::bounds::MOST_LISTED;
 use journeyman_order::comparison::TestRunnerName;
 use proptest::prelude::*;

@@ -155,19 +155,17 @@ pub fn missing_for_tests(
             return None;
         }
     }
-    let found = text.lines().map(str::trim).find(|line| {
-        MISSING_PATTERNS.iter().any(|pattern| {
-            let captures = pattern.captures(line);
-            captures
-                .is_some_and(|captures| captures.name("module").is_none_or(|module| !is_own(module.as_str())))
-        })
-    });
+    let is_missing =
+        |found: regex::Captures<'_>| found.name("module").is_none_or(|module| !is_own(module.as_str()));
+    let found = text
+        .lines()
+        .map(str::trim)
+        .find(|line| MISSING_PATTERNS.iter().any(|pattern| pattern.captures(line).is_some_and(is_missing)));
     let line = found.map(str::to_owned).or_else(|| not_started_by_make(&text));
-    let line = match exit {
-        Exit::Code(code) if NOT_STARTED.contains(&code) => line.or_else(|| telling_line(output)),
-        Exit::Code(_) if not_started_inside(&text).is_some() => line.or_else(|| not_started_inside(&text)),
-        Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut => line,
-    };
+    let line = line.or_else(|| match NOT_STARTED.map(Exit::Code).contains(&exit) {
+        true => telling_line(output),
+        false => not_started_inside(&text),
+    });
     line.map(|line| line.chars().take(LONGEST_LINE).collect())
 }
 
@@ -261,11 +259,8 @@ pub fn missing_program(exit: Exit, output: &str) -> Option<String> {
 }
 
 fn end_of(output: &str) -> String {
-    plain(
-        output
-            .get(output.floor_char_boundary(output.len().saturating_sub(LARGEST_SOURCE))..)
-            .unwrap_or_default(),
-    )
+    let start = output.floor_char_boundary(output.len().saturating_sub(LARGEST_SOURCE));
+    plain(output.get(start..).unwrap_or_default())
 }
 
 #[cfg(test)]

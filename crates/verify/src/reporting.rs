@@ -65,12 +65,6 @@ struct ReportingRequest {
     before_options: Option<&'static str>,
 }
 
-impl ReportingRequest {
-    fn taking_options(self, before: &'static str) -> Self {
-        Self { before_options: Some(before), ..self }
-    }
-}
-
 /// The words of a command that means the same to any shell; none where it is more than one command.
 pub(super) fn plain_words(command: &str) -> Option<Vec<&str>> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || " \t-_=./:@+,%^[]".contains(c);
@@ -81,18 +75,14 @@ fn more_words(words: &[&str], read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Option<
     let start = program_at(words);
     let rest = words.get(start..)?;
     let has = |option: &str| rest.contains(&option);
-    let joined = |words: &[&str]| words.join(" ");
     let with = |at: usize, more: &[&str]| {
         let (before, after) = words.split_at(at.min(words.len()));
-        [joined(before), joined(more), joined(after)]
-            .into_iter()
-            .filter(|part| !part.is_empty())
-            .collect::<Vec<_>>()
-            .join(" ")
+        let all = before.iter().chain(more).chain(after).copied();
+        all.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
     };
     let known = |runs: KnownRunner| Some(ReportingRequest { runs, command: None, before_options: None });
-    let printing = |command: Option<String>| {
-        known(KnownRunner::Printing).map(|asked| ReportingRequest { command, ..asked })
+    let printing = |command: Option<String>, before_options: Option<&'static str>| {
+        Some(ReportingRequest { runs: KnownRunner::Printing, command, before_options })
     };
     match rest {
         // Without this, binaries after one that fails are left out, and their tests would seem to be gone.
@@ -104,26 +94,26 @@ fn more_words(words: &[&str], read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Option<
                 return None;
             }
             let is_said = has("--no-fail-fast") || has("--fail-fast") || has("--no-run");
-            printing((!is_said).then(|| with(position, &["--no-fail-fast"])))
+            printing((!is_said).then(|| with(position, &["--no-fail-fast"])), None)
         }
         [python, "-m", "unittest", ..] if is_python(python) => {
             // What stands last counts, and being quiet is no wish to be compared by numbers only.
             let is_said = ["-v", "--verbose"].into_iter().any(has);
-            printing((!is_said).then(|| with(words.len(), &["-v"])))
+            printing((!is_said).then(|| with(words.len(), &["-v"])), None)
         }
         ["pytest" | "py.test", ..] => known(KnownRunner::Pytest),
         [python, "-m", "pytest", ..] if is_python(python) => known(KnownRunner::Pytest),
         // What the command sets itself comes before what is in the environment.
         ["go", "test", ..] if words.iter().take(start).any(|word| word.starts_with("GOFLAGS=")) => {
-            known(KnownRunner::Go)
-                .map(|asked| ReportingRequest { command: Some(with(start + 2, &["-v"])), ..asked })
+            let command = Some(with(start + 2, &["-v"]));
+            Some(ReportingRequest { runs: KnownRunner::Go, command, before_options: None })
         }
         ["go", "test", ..] => known(KnownRunner::Go),
-        ["node", ..] if has("--test") => printing(None),
-        ["mocha", ..] => printing(None).map(|asked| asked.taking_options("")),
+        ["node", ..] if has("--test") => printing(None, None),
+        ["mocha", ..] => printing(None, Some("")),
         [program @ ("jest" | "vitest" | "react-scripts"), ..] => {
             let more = javascript_words(program, rest);
-            printing(more.map(|more| with(words.len(), &[more]))).map(|asked| asked.taking_options(""))
+            printing(more.map(|more| with(words.len(), &[more])), Some(""))
         }
         // pnpm keeps options of its own for itself, unless it is told to run a script.
         ["pnpm", name, more @ ..] if !matches!(*name, "run" | "exec" | "dlx") => {
@@ -132,7 +122,7 @@ fn more_words(words: &[&str], read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Option<
             let whole = [before, &["pnpm", "run", name], more].concat();
             let asked = more_words(&whole, read)?;
             let is_asked = asked.command.is_some() || asked.before_options.is_some();
-            let command = asked.command.or_else(|| is_asked.then(|| joined(&whole)));
+            let command = asked.command.or_else(|| is_asked.then(|| whole.join(" ")));
             Some(ReportingRequest { command, ..asked })
         }
         [manager @ ("npm" | "pnpm" | "yarn" | "bun"), script @ ..] => {
@@ -153,16 +143,15 @@ fn more_words(words: &[&str], read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Option<
                 [program @ ("jest" | "vitest" | "react-scripts"), ..] => {
                     let more = javascript_words(program, inner);
                     let before = if more.is_some() { "" } else { between };
-                    printing(more.map(|more| with(words.len(), &[between, more]).replace("  ", " ")))
-                        .map(|asked| asked.taking_options(before))
+                    let more = more.map(|more| with(words.len(), &[between, more]));
+                    printing(more, Some(before))
                 }
                 ["node", more @ ..] if more.contains(&"--test") => {
                     // What stands after a file is a file to node.
                     let are_options = more.iter().all(|word| word.starts_with('-')) && !has("--");
-                    let asked = printing(None)?;
-                    Some(if are_options { asked.taking_options(between) } else { asked })
+                    printing(None, are_options.then_some(between))
                 }
-                ["mocha", ..] => printing(None).map(|asked| asked.taking_options(between)),
+                ["mocha", ..] => printing(None, Some(between)),
                 _ => None,
             }
         }

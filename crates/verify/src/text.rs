@@ -66,11 +66,7 @@ pub(super) fn toml_table(text: &str) -> Option<toml::Table> {
 
 /// Leaves a newline where it is: a sequence that never ends must not swallow the rest of the output.
 fn skip_until(characters: &mut std::iter::Peekable<std::str::Chars<'_>>, is_last: impl Fn(char) -> bool) {
-    while let Some(character) = characters.peek().copied() {
-        if character == '\n' {
-            return;
-        }
-        characters.next();
+    while let Some(character) = characters.next_if(|character| *character != '\n') {
         if is_last(character) {
             return;
         }

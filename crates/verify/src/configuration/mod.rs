@@ -161,11 +161,11 @@ pub fn old_configuration(
         names_of.entry(path).or_default().push(name);
     }
     for path in changed {
-        let shadow = || shadows::shadows(path, &started.folders, read_base, read_after);
-        let shadow = || shadow().then_some(ConfigurationKind::Whole);
+        let shadows = || shadows::shadows(path, &started.folders, read_base, read_after);
         let by_a_link =
             || names_of.get(path.as_str()).into_iter().flatten().find_map(|name| kind(name, &started));
-        let Some(kind) = kind(path, &started).or_else(by_a_link).or_else(shadow) else { continue };
+        let kind = kind(path, &started).or_else(by_a_link);
+        let Some(kind) = kind.or_else(|| shadows().then_some(ConfigurationKind::Whole)) else { continue };
         let (base, after) = (read_base(path), read_after(path));
         // What cannot be read on either side differs all the same: a link, or more than is read.
         if base.is_some() && base == after {
@@ -178,17 +178,13 @@ pub fn old_configuration(
             (_, None) => Some(whole()),
             (ConfigurationKind::Package, Some(after)) => old_package(base.as_deref(), after, &whole),
             (ConfigurationKind::Toml(keys), Some(after)) => old_toml(keys, base.as_deref(), after, &whole),
-            (ConfigurationKind::Setup, Some(after)) => {
-                old_text(base.as_deref(), after, |text| parts_of(text, setup_section))
-            }
+            (ConfigurationKind::Setup, Some(after)) => old_text(base.as_deref(), after, setup_section),
             (ConfigurationKind::Build(file), Some(after)) => base.as_deref().and_then(|base| {
                 let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
                 let old = with_old_registrations(file, &text(base), &text(after))?;
                 Some(OverlayAction::Write(old.into_bytes()))
             }),
-            (ConfigurationKind::GoMod, Some(after)) => {
-                old_text(base.as_deref(), after, |text| parts_of(text, go_directive))
-            }
+            (ConfigurationKind::GoMod, Some(after)) => old_text(base.as_deref(), after, go_directive),
         };
         overlays.extend(lay.map(|lay| Overlay { path: path.clone(), action: lay }));
     }
@@ -241,36 +237,36 @@ fn kind(path: &str, started: &StartedPrograms) -> Option<ConfigurationKind> {
     let lower = path.to_ascii_lowercase();
     let (folder, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
     let is_in = |wanted: &str| folder == wanted || folder.ends_with(&format!("/{wanted}"));
-    match name {
-        "package.json" => Some(ConfigurationKind::Package),
-        "pyproject.toml" => Some(ConfigurationKind::Toml(&PYPROJECT)),
-        "cargo.toml" => Some(ConfigurationKind::Toml(&CARGO)),
-        "setup.cfg" => Some(ConfigurationKind::Setup),
-        "go.mod" => Some(ConfigurationKind::GoMod),
-        "cmakelists.txt" => Some(ConfigurationKind::Build(BuildFile::Cmake)),
-        "meson.build" => Some(ConfigurationKind::Build(BuildFile::Meson)),
-        "config" | "config.toml" if is_in(".cargo") => Some(ConfigurationKind::Whole),
-        "nextest.toml" if is_in(".config") => Some(ConfigurationKind::Whole),
-        ".env" => Some(ConfigurationKind::Whole),
+    Some(match name {
+        "package.json" => ConfigurationKind::Package,
+        "pyproject.toml" => ConfigurationKind::Toml(&PYPROJECT),
+        "cargo.toml" => ConfigurationKind::Toml(&CARGO),
+        "setup.cfg" => ConfigurationKind::Setup,
+        "go.mod" => ConfigurationKind::GoMod,
+        "cmakelists.txt" => ConfigurationKind::Build(BuildFile::Cmake),
+        "meson.build" => ConfigurationKind::Build(BuildFile::Meson),
+        "config" | "config.toml" if is_in(".cargo") => ConfigurationKind::Whole,
+        "nextest.toml" if is_in(".config") => ConfigurationKind::Whole,
+        ".env" => ConfigurationKind::Whole,
         // As the runner of that name, which is not of the standard library.
         "pytest.py" if folder.is_empty() || started.folders.iter().any(|at| at == folder) => {
-            Some(ConfigurationKind::Whole)
+            ConfigurationKind::Whole
         }
         // Runners load what such a folder says is a plugin of theirs.
-        _ if lower.split('/').any(|part| part.ends_with(".egg-info") || part.ends_with(".dist-info")) => {
-            Some(ConfigurationKind::Whole)
+        _ if lower.split('/').any(|part| part.ends_with(".egg-info") || part.ends_with(".dist-info"))
+            // Programs of these folders come before those of the machine.
+            || ["node_modules/.bin", ".venv/bin", "venv/bin", "vendor/bin"].into_iter().any(is_in)
+            || is_in(".mvn")
+            || is_in("gradle/wrapper")
+            || name.ends_with(".mk")
+            || name.ends_with(".pth")
+            || WHOLE.contains(&name)
+            || BEGINNINGS.iter().any(|start| name.starts_with(start)) =>
+        {
+            ConfigurationKind::Whole
         }
-        // Programs of these folders come before those of the machine.
-        _ if ["node_modules/.bin", ".venv/bin", "venv/bin", "vendor/bin"].into_iter().any(is_in) => {
-            Some(ConfigurationKind::Whole)
-        }
-        _ if is_in(".mvn") || is_in("gradle/wrapper") => Some(ConfigurationKind::Whole),
-        _ if name.ends_with(".mk") || name.ends_with(".pth") => Some(ConfigurationKind::Whole),
-        _ if WHOLE.contains(&name) || BEGINNINGS.iter().any(|start| name.starts_with(start)) => {
-            Some(ConfigurationKind::Whole)
-        }
-        _ => None,
-    }
+        _ => return None,
+    })
 }
 
 /// Files that the command names, and those that the scripts and rules name which it may run.
@@ -395,35 +391,26 @@ fn set(table: &mut toml::Table, key: &[&str], value: Option<toml::Value>) {
     }
 }
 
-/// The lines of a text that say how tests run, and all others.
-struct ConfigurationParts {
-    of_tests: String,
-    others: String,
-}
-
-/// The others as they are now, and what was said of tests before.
+/// The lines that say how tests run as they were, and all others as they are now. A line may open a part: `Some(true)` one that
+/// says how tests run, `Some(false)` another, and none goes on.
 fn old_text(
     base: Option<&[u8]>,
     after: &[u8],
-    parts: impl Fn(&str) -> ConfigurationParts,
+    opens: impl Fn(&str) -> Option<bool>,
 ) -> Option<OverlayAction> {
-    let read = |bytes: &[u8]| parts(&String::from_utf8_lossy(bytes));
-    let (before, now) = (base.map(&read), read(after));
-    let old = before.map_or_else(String::new, |before| before.of_tests);
-    (old != now.of_tests).then(|| OverlayAction::Write(format!("{}{old}", now.others).into_bytes()))
-}
-
-/// Splits by what a line opens: `Some(true)` a part that says how tests run, `Some(false)` another, none goes on.
-fn parts_of(text: &str, opens: impl Fn(&str) -> Option<bool>) -> ConfigurationParts {
-    let mut parts = ConfigurationParts { of_tests: String::new(), others: String::new() };
-    let mut is_of_tests = false;
-    for line in text.lines() {
-        is_of_tests = opens(line).unwrap_or(is_of_tests);
-        let part = if is_of_tests { &mut parts.of_tests } else { &mut parts.others };
-        part.push_str(line);
-        part.push('\n');
-    }
-    parts
+    let parted = |bytes: &[u8]| {
+        let (mut of_tests, mut others, mut is_of_tests) = (String::new(), String::new(), false);
+        for line in String::from_utf8_lossy(bytes).lines() {
+            is_of_tests = opens(line).unwrap_or(is_of_tests);
+            let part = if is_of_tests { &mut of_tests } else { &mut others };
+            part.push_str(line);
+            part.push('\n');
+        }
+        (of_tests, others)
+    };
+    let (old, _) = base.map(&parted).unwrap_or_default();
+    let (now, others) = parted(after);
+    (old != now).then(|| OverlayAction::Write(format!("{others}{old}").into_bytes()))
 }
 
 fn setup_section(line: &str) -> Option<bool> {

@@ -3,11 +3,7 @@
 //! A test may print the same words. They only take away: whoever asks looks at the exit as well.
 
 /// Crates, packages and files, as compilers and runners call them.
-pub(super) fn read(lines: &[&str]) -> Vec<String> {
-    patterns(lines).unwrap_or_default()
-}
-
-fn patterns(lines: &[&str]) -> Option<Vec<String>> {
+pub(super) fn read(lines: &[&str]) -> Option<Vec<String>> {
     let named = [
         pattern!(r"^error: could not compile `([^`]+)`")?,
         pattern!(r"^_+ ERROR collecting (\S.*) _+$")?,

@@ -81,6 +81,11 @@ pub fn weakenings(files: &[ChangedPath<'_>]) -> Vec<Weakening> {
     found
 }
 
+/// A sign of a cheat in a file.
+fn cheat(kind: WeakeningKind, path: &str, line: u32, what: String) -> Weakening {
+    Weakening { kind, path: path.to_owned(), line: Some(line), test: None, what, severe: true }
+}
+
 fn unread(change: &ParsedChange<'_>, found: &mut Vec<Weakening>) {
     let sides = [&change.before, &change.after];
     let exhausted = sides.into_iter().flatten().filter(|file| file.syntax.is_exhausted());

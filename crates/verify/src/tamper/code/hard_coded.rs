@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::expectations::{ExpectedCall, expectations, literal};
-use crate::tamper::ParsedChange;
 use crate::tamper::read::{ParsedFile, ParsedFunction, clipped};
 use crate::tamper::syntax::{NodeId, Syntax};
+use crate::tamper::{ParsedChange, cheat};
 use journeyman_order::{Weakening, WeakeningKind};
 
 /// Inputs and expectations of tests that are kept.
@@ -44,14 +44,8 @@ pub(in crate::tamper) fn hard_coded(change: &ParsedChange<'_>, found: &mut Vec<W
             if hits == 0 || hits * 5 < answer.pairs.len() * 4 {
                 continue;
             }
-            found.push(Weakening {
-                kind: WeakeningKind::ExpectedValueHardCoded,
-                path: file.path.clone(),
-                line: Some(answer.line),
-                test: None,
-                what: format!("answers the input of a test with what the test expects: `{}`", answer.said),
-                severe: true,
-            });
+            let what = format!("answers the input of a test with what the test expects: `{}`", answer.said);
+            found.push(cheat(WeakeningKind::ExpectedValueHardCoded, &file.path, answer.line, what));
         }
     }
 }
@@ -71,17 +65,9 @@ fn constants(change: &ParsedChange<'_>, asked: &ExpectedAnswers, found: &mut Vec
                 questions.iter().any(|one| one.subject.split(' ').any(|word| word == function.name))
             });
             if had_work && is_asked {
-                found.push(Weakening {
-                    kind: WeakeningKind::ExpectedValueHardCoded,
-                    path: file.path.clone(),
-                    line: Some(function.line),
-                    test: None,
-                    what: format!(
-                        "`{}` answers everything with what a test expects: {output}",
-                        function.name
-                    ),
-                    severe: true,
-                });
+                let what =
+                    format!("`{}` answers everything with what a test expects: {output}", function.name);
+                found.push(cheat(WeakeningKind::ExpectedValueHardCoded, &file.path, function.line, what));
             }
         }
     }

@@ -6,8 +6,8 @@ pub(super) mod hard_coded;
 
 use std::collections::BTreeMap;
 
-use super::ParsedChange;
 use super::read::{ParsedFile, clipped};
+use super::{ParsedChange, cheat};
 use journeyman_order::bounds::MOST_LOOKED_AT;
 use journeyman_order::{Weakening, WeakeningKind};
 
@@ -39,14 +39,10 @@ pub(super) fn code(change: &ParsedChange<'_>, found: &mut Vec<Weakening>) {
         for sign in signs(file) {
             match before.get_mut(&sign.key) {
                 Some(left) if *left > 0 => *left -= 1,
-                Some(_) | None => found.push(Weakening {
-                    kind: WeakeningKind::TestEnvironmentSpecialCased,
-                    path: file.path.clone(),
-                    line: Some(sign.line),
-                    test: None,
-                    what: clipped(&sign.what, 300),
-                    severe: true,
-                }),
+                Some(_) | None => {
+                    let (kind, what) = (WeakeningKind::TestEnvironmentSpecialCased, clipped(&sign.what, 300));
+                    found.push(cheat(kind, &file.path, sign.line, what));
+                }
             }
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::change::texts_of;
 use super::checkout_run::{CheckoutRun, RunPlace};
-use super::experiment::{ExperimentContext, OldTestsRun};
+use super::experiment::{ExperimentContext, OldTestsRun, wanted};
 use super::{CommandOutput, EffectError};
 use journeyman_order::scrutiny::{FalsifiedExpectation, LieDetector, LieVerdict};
 use journeyman_order::test_run::CommandRun;
@@ -97,19 +97,15 @@ impl ExperimentContext<'_> {
             let lies = self.sure_ones(&change.texts, &red);
             let told = self.tell_tests(&change, &red, said, MOST_EACH);
             // What fails alone on the old code has to pass alone on the new.
-            let reworded = async {
-                match is_alone || !lies.is_empty() {
-                    true => self.reworded(&change, &lies, Some(&red)).await,
-                    false => Ok(RewordingResult::default()),
-                }
-            };
-            tokio::try_join!(told, reworded).map(Some)
+            let reworded = self.reworded(&change, &lies, Some(&red));
+            tokio::try_join!(told, wanted(is_alone || !lies.is_empty(), reworded)).map(Some)
         };
         let (of_base, of_change) = tokio::try_join!(self.of_base(&base, &fixed), of_change)?;
         let (mut said, mut session) = of_base;
         if let (Some((told, reworded)), true) = (of_change, said != LieVerdict::Unnoticed) {
             let before = session.lies.len();
             session.join(told);
+            let reworded = reworded.unwrap_or_default();
             let failing = reworded.red.clone();
             said = reworded.after(said, &mut session);
             let own = session.lies.get(before..).unwrap_or_default();
@@ -176,18 +172,13 @@ impl ExperimentContext<'_> {
             Some(_) => {
                 let lies = self.sure_ones(texts, fixed);
                 let told = self.tell_tests(suite, fixed, &self.baseline.tail, MOST_EACH);
-                let reworded = async {
-                    match lies.is_empty() {
-                        true => Ok(RewordingResult::default()),
-                        false => self.reworded(suite, &lies, Some(fixed)).await,
-                    }
-                };
+                let reworded = wanted(!lies.is_empty(), self.reworded(suite, &lies, Some(fixed)));
                 let (told, reworded) = tokio::try_join!(told, reworded)?;
                 session.join(told);
                 match self.of_named(texts, true, &mut session).await? {
                     LieVerdict::Unnoticed => LieVerdict::Unnoticed,
                     said @ (LieVerdict::Noticed | LieVerdict::NotTold { .. }) => {
-                        reworded.after(said, &mut session)
+                        reworded.unwrap_or_default().after(said, &mut session)
                     }
                 }
             }
@@ -284,17 +275,16 @@ impl ExperimentContext<'_> {
     ) -> Result<LieVerdict, EffectError> {
         let unnoticed: Vec<Lie> =
             session.lies.iter().filter(|(_, noticed)| !noticed).map(|(lie, _)| lie.clone()).collect();
-        let has_noticed = |session: &LieSession, test: &Option<String>| {
-            session.lies.iter().any(|(lie, noticed)| *noticed && lie.test == *test)
-        };
         if are_fixed {
-            if unnoticed.iter().any(|lie| lie.is_sure || !has_noticed(session, &lie.test)) {
+            let is_noticed = |test: &Option<String>| {
+                session.lies.iter().any(|(lie, noticed)| *noticed && lie.test == *test)
+            };
+            if unnoticed.iter().any(|lie| lie.is_sure || !is_noticed(&lie.test)) {
                 return Ok(LieVerdict::Unnoticed);
             }
         } else if !unnoticed.is_empty() {
             // Only files that are the base's own can be told the same on the base.
-            let noticed = self.noticed_on_the_base(texts, &unnoticed, session).await?;
-            if !noticed.is_empty() {
+            if self.is_noticed_on_the_base(texts, &unnoticed, session).await? {
                 return Ok(LieVerdict::Unnoticed);
             }
             session.lies.retain(|(_, noticed)| *noticed);
@@ -305,12 +295,12 @@ impl ExperimentContext<'_> {
         })
     }
 
-    async fn noticed_on_the_base(
+    async fn is_noticed_on_the_base(
         &self,
         texts: &TestTexts<'_>,
         lies: &[Lie],
         session: &mut LieSession,
-    ) -> Result<Vec<Lie>, EffectError> {
+    ) -> Result<bool, EffectError> {
         let base = texts_of(self.testing, self.ask, &self.ask.base, &[]).await?;
         let is_same = |lie: &&Lie| {
             let file = |files: &[(String, Vec<u8>)]| {
@@ -320,7 +310,7 @@ impl ExperimentContext<'_> {
         };
         let own: Vec<&Lie> = lies.iter().filter(is_same).collect();
         if own.is_empty() {
-            return Ok(Vec::new());
+            return Ok(false);
         }
         // Of one test one at a time: the first of each.
         let mut first: Vec<&Lie> = Vec::new();
@@ -333,8 +323,7 @@ impl ExperimentContext<'_> {
         let only = (!names.is_empty()).then_some(names.as_slice());
         let ran = self.run("-lie-base", &self.ask.base, over(&[], texts.overlays_of(&first)), only).await?;
         session.record(&ran);
-        let told = first.into_iter().filter(|lie| lie_told(&ran.cell(), lie.test.as_deref()) == Some(true));
-        Ok(told.cloned().collect())
+        Ok(first.into_iter().any(|lie| lie_told(&ran.cell(), lie.test.as_deref()) == Some(true)))
     }
 
     /// Lies where the runner names no tests: one at a time, and all tests are run.
@@ -360,22 +349,16 @@ impl ExperimentContext<'_> {
         // What was mended is told nearer to the truth as well, and in other words; what is red anyway shows nothing.
         let is_mended = !was_green && suite.ran.cell().exit == Some(Exit::Code(0)) && !lies.is_empty();
         let slight = lies.iter().filter(|lie| lie.is_sure && is_mended).find_map(|lie| texts.slight_lie(lie));
-        let reworded = async {
-            match is_mended {
-                true => self.reworded(suite, &lies, None).await,
-                false => Ok(RewordingResult::default()),
-            }
-        };
         let (told, slight, reworded) = tokio::try_join!(
             self.tell_unnamed(suite, "-any", lies.clone()),
             self.tell_unnamed(suite, "-slight", slight.into_iter().collect()),
-            reworded
+            wanted(is_mended, self.reworded(suite, &lies, None)),
         )?;
         session.join(told.1);
         session.join(slight.1);
         match (told.0, slight.0) {
             (LieVerdict::Unnoticed, _) | (_, LieVerdict::Unnoticed) => Ok(LieVerdict::Unnoticed),
-            (said, _) => Ok(reworded.after(said, session)),
+            (said, _) => Ok(reworded.unwrap_or_default().after(said, session)),
         }
     }
 
@@ -400,7 +383,7 @@ impl ExperimentContext<'_> {
             let is_bent = match was_green {
                 true => {
                     let lie = std::slice::from_ref(&lie);
-                    !self.noticed_on_the_base(&suite.texts, lie, &mut session).await?.is_empty()
+                    self.is_noticed_on_the_base(&suite.texts, lie, &mut session).await?
                 }
                 false => lie.is_sure,
             };

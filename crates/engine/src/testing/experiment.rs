@@ -489,7 +489,7 @@ pub(super) fn time_on_old_code(took: f64, most: Duration) -> Duration {
     AT_LEAST.max(Duration::from_secs_f64(took * TIMES_AS_LONG)).min(most)
 }
 
-async fn wanted<T>(
+pub(super) async fn wanted<T>(
     is_wanted: bool,
     run: impl Future<Output = Result<T, EffectError>>,
 ) -> Result<Option<T>, EffectError> {

@@ -260,18 +260,18 @@ impl CommitTester {
             let compiled = &context.change.compiled;
             if !compiled.is_empty() {
                 let named = compiled.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
-                let doubt = || format!("compiled code came with the change, which nobody can read: {named}");
-                run.doubt = run.doubt.or_else(|| Some(doubt()));
+                run.doubt.get_or_insert_with(|| {
+                    format!("compiled code came with the change, which nobody can read: {named}")
+                });
             }
             // Code that nobody can read may answer the tests' own questions.
             if let Some((path, because)) = context.change.overgrown.first_key_value() {
-                let doubt = || {
+                run.doubt.get_or_insert_with(|| {
                     format!(
                         "nobody can read what comes with {path}, since {because}: make it smaller, keep data in a file that is \
                          no program, or decide yourself"
                     )
-                };
-                run.doubt = run.doubt.or_else(|| Some(doubt()));
+                });
             }
             if scrutiny.judged == ComparisonVerdict::PassedBesideRed {
                 run.doubt = run.doubt.or_else(|| scrutiny.unshown_beside_red());

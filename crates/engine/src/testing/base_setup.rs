@@ -6,13 +6,14 @@ use std::collections::BTreeSet;
 
 use super::checkout_run::CheckoutRun;
 use super::{CommitTester, TestRunRequest, VerdictBasis, remove};
+use crate::command::FinishedCommand;
 use crate::environment::{EnvironmentOwner, EnvironmentRequest, Preparation};
-use journeyman_environment::SetupNetwork;
+use journeyman_environment::{EnvironmentPlan, SetupNetwork};
 use journeyman_order::bounds::MOST_IN_A_SENTENCE;
 use journeyman_order::network::NetworkRecord;
-use journeyman_order::{EffectError, Exit};
+use journeyman_order::{CommitSha, EffectError, Exit};
 use journeyman_verify::{Overlay, OverlayAction};
-use journeyman_workspace::ChangedContent;
+use journeyman_workspace::{ChangedContent, SourceTree};
 
 pub(super) enum BaseSetup {
     PutBack(Box<VerdictBasis>),
@@ -101,19 +102,8 @@ impl CommitTester {
         if !own.is_offline_failure() {
             return Ok(false);
         }
-        let place = basis.checkouts.acquire(self, ask).await?;
-        let of_base = EnvironmentRequest::of_base(
-            &self.settings,
-            (ask.repository.clone(), ask.base.clone()),
-            basis.base.clone(),
-            basis.before.clone(),
-            EnvironmentOwner::Folder(place.folder.join("offline")),
-            place.inside.clone(),
-        );
-        let offline = EnvironmentRequest { network: own.setup_network.clone(), ..of_base };
-        let made = Box::pin(self.environments.prepare(&offline)).await;
-        remove(&place.folder).await?;
-        Ok(matches!(made?, Preparation::Failed(_)))
+        let of_base = (ask.base.clone(), basis.base.clone(), basis.before.clone());
+        Ok(self.failed_setup(ask, basis, of_base, own.setup_network.clone()).await?.is_some())
     }
 
     /// The hosts that the setup of a change asked for in vain. One that had no network runs again to see.
@@ -126,21 +116,34 @@ impl CommitTester {
         let mut record = own.setup.as_ref().and_then(|setup| setup.network.clone());
         if own.is_offline_failure() {
             let TestRunRequest { repository, commit, .. } = ask.clone();
-            let of = (repository.clone(), commit.clone());
             let source = self.git(move |workspaces| workspaces.source_tree(&repository, &commit)).await?;
-            let place = basis.checkouts.acquire(self, ask).await?;
-            let owner = EnvironmentOwner::Folder(place.folder.join("asks"));
-            let plan = basis.plan.clone();
-            let request =
-                EnvironmentRequest::of_base(&self.settings, of, source, plan, owner, place.inside.clone());
-            let request = EnvironmentRequest { network: SetupNetwork::Nowhere, ..request };
-            let made = Box::pin(self.environments.prepare(&request)).await;
-            remove(&place.folder).await?;
-            if let Preparation::Failed(failed) = made? {
+            let of_change = (ask.commit.clone(), source, basis.plan.clone());
+            if let Some(failed) = self.failed_setup(ask, basis, of_change, SetupNetwork::Nowhere).await? {
                 record = failed.network;
             }
         }
         Ok(record.filter(|record| !record.refused.is_empty()))
+    }
+
+    /// How the setup of a commit fails with this network; none where it does not.
+    async fn failed_setup(
+        &self,
+        ask: &TestRunRequest,
+        basis: &VerdictBasis,
+        (commit, source, plan): (CommitSha, SourceTree, EnvironmentPlan),
+        network: SetupNetwork,
+    ) -> Result<Option<Box<FinishedCommand>>, EffectError> {
+        let place = basis.checkouts.acquire(self, ask).await?;
+        let (of, inside) = ((ask.repository.clone(), commit), place.inside.clone());
+        let owner = EnvironmentOwner::Folder(place.folder.join("setup"));
+        let request = EnvironmentRequest::of_base(&self.settings, of, source, plan, owner, inside);
+        let request = EnvironmentRequest { network, ..request };
+        let made = Box::pin(self.environments.prepare(&request)).await;
+        remove(&place.folder).await?;
+        match made? {
+            Preparation::Failed(failed) => Ok(Some(failed)),
+            Preparation::Ready(_) => Ok(None),
+        }
     }
 }
 

@@ -260,9 +260,18 @@ impl CommitTester {
         let services = &plan.services;
         let overlays = basis.laid_over(*commit == ask.base, overlays);
         let (source, laid) = self.source(ask, commit, overlays).await?;
-        let of_plan = (commit, plan, basis);
-        let own = self.own_environment(ask, of_plan, (source.clone(), laid.clone()), place).await?;
-        let version = own.version_tag.clone();
+        let version = version_tag(plan, &source);
+        let own = EnvironmentRequest {
+            version_tag: version.clone(),
+            repository: ask.repository.clone(),
+            plan: plan.clone(),
+            commit: commit.clone(),
+            network: self.setup_network((ask, commit, plan), &source, basis).await?,
+            source: source.clone(),
+            laid: laid.clone(),
+            owner: EnvironmentOwner::Folder(ask.environments.clone()),
+            inside: place.inside.clone(),
+        };
         let mut ran = CheckoutRun {
             setup: None,
             setup_network: own.network.clone(),
@@ -357,26 +366,6 @@ impl CommitTester {
             Ok((source, laid))
         })
         .await
-    }
-
-    async fn own_environment(
-        &self,
-        ask: &TestRunRequest,
-        (commit, plan, basis): (&CommitSha, &EnvironmentPlan, &VerdictBasis),
-        (source, laid): (SourceTree, Vec<PathBuf>),
-        place: &CheckoutPlace,
-    ) -> Result<EnvironmentRequest, EffectError> {
-        Ok(EnvironmentRequest {
-            version_tag: version_tag(plan, &source),
-            repository: ask.repository.clone(),
-            plan: plan.clone(),
-            commit: commit.clone(),
-            network: self.setup_network((ask, commit, plan), &source, basis).await?,
-            source,
-            laid,
-            owner: EnvironmentOwner::Folder(ask.environments.clone()),
-            inside: place.inside.clone(),
-        })
     }
 
     /// The base's environment if the change asks for the same. Only the base's own plan makes what orders share.

@@ -413,23 +413,19 @@ impl<'a> ExperimentContext<'a> {
                 |path: &str| mentions(output, path) || silent.iter().any(|name| mentions(name, path));
             let is_configuration =
                 |path: &str| self.change.sides.configuration.iter().any(|known| known == path);
-            let mut left_out: BTreeSet<String> = overlays
-                .iter()
-                .map(|overlay| overlay.path.clone())
-                .filter(|path| speaks_of(path) && !is_configuration(path))
-                .collect();
+            let those = |is_one: &dyn Fn(&str) -> bool| -> BTreeSet<String> {
+                let paths = overlays.iter().map(|overlay| overlay.path.clone());
+                paths.filter(|path| is_one(path)).collect()
+            };
+            let mut left_out = those(&|path| speaks_of(path) && !is_configuration(path));
             if left_out.is_empty() {
-                left_out = overlays
-                    .iter()
-                    .map(|overlay| overlay.path.clone())
-                    .filter(|path| is_configuration(path))
-                    .collect();
+                left_out = those(&is_configuration);
             }
             if left_out.is_empty() && what.starts_with("-old-code") {
                 return Ok(OldTestsRun { ran, overlays, unloaded });
             }
             if left_out.is_empty() {
-                left_out = overlays.iter().map(|overlay| overlay.path.clone()).collect();
+                left_out = those(&|_| true);
             }
             overlays.retain(|overlay| !left_out.contains(&overlay.path));
             unloaded.extend(left_out.into_iter().filter(|path| !is_configuration(path)));

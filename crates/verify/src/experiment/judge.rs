@@ -134,18 +134,15 @@ fn of_old_tests(
     changed: &mut Vec<ChangedTest>,
     against: &mut Vec<String>,
 ) {
-    match old.exit {
-        Some(Exit::Code(_)) => {}
-        None => {
-            against.push(
-                "what the tests of the base need could not be installed for the code of the change"
-                    .to_owned(),
-            );
-        }
-        Some(exit @ (Exit::Signal(_) | Exit::TimedOut)) => {
-            against.push(format!("the run of the base's tests on the code of the change {}", ended(exit)));
-        }
-    }
+    let run = "the run of the base's tests on the code of the change";
+    against.extend(match old.exit {
+        Some(Exit::Code(_)) => None,
+        None => Some(
+            "what the tests of the base need could not be installed for the code of the change".to_owned(),
+        ),
+        Some(Exit::Signal(signal)) => Some(format!("{run} was ended by signal {signal}")),
+        Some(Exit::TimedOut) => Some(format!("{run} did not end in its time")),
+    });
     if comparison.by != ComparedBy::Test {
         let loads = matrix.unloaded.is_empty();
         match (matrix.baseline.is_green(), old.is_green()) {
@@ -268,14 +265,6 @@ fn with_old_configuration(matrix: &ExperimentMatrix<'_>, what: &str) -> String {
         "with the configuration of the base commit the tests do not pass: {what} fails; the change touches {}",
         matrix.configuration.join(", ")
     )
-}
-
-fn ended(exit: Exit) -> String {
-    match exit {
-        Exit::Code(code) => format!("ended with exit code {code}"),
-        Exit::Signal(signal) => format!("was ended by signal {signal}"),
-        Exit::TimedOut => "did not end in its time".to_owned(),
-    }
 }
 
 /// What the tests of the change show on the code of the base.

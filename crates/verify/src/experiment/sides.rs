@@ -5,7 +5,7 @@ use super::family::LanguageFamily;
 use crate::ChangedPath;
 use crate::configuration::{old_configuration, registers_new_tests};
 use crate::overlay::{Overlay, OverlayAction};
-use crate::tamper::{GraftedFile, graft};
+use crate::tamper::graft;
 
 pub use journeyman_order::test_path::is_of_tests;
 
@@ -112,13 +112,10 @@ pub fn split_change(
         // In some languages tests stand beside the code they test.
         let (before, after) = (file.before.unwrap_or_default(), file.after.unwrap_or_default());
         let mut is_unread = false;
-        let mut mixed = |code: Option<&[u8]>, tests: &[u8]| match graft(file.path, code?, tests) {
-            GraftedFile::AsItIs => None,
-            GraftedFile::Mixed(mixed) => Some(mixed).filter(|mixed| Some(mixed.as_slice()) != code),
-            GraftedFile::Unread => {
-                is_unread = true;
-                None
-            }
+        let mut mixed = |code: Option<&[u8]>, tests: &[u8]| {
+            let mixed = graft(file.path, code?, tests);
+            is_unread |= mixed.is_err();
+            mixed.ok().flatten().filter(|mixed| Some(mixed.as_slice()) != code)
         };
         let (old, new) = (mixed(file.after, before), mixed(file.before, after));
         if is_unread && may_hold_tests(before) {

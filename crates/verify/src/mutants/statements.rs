@@ -52,15 +52,8 @@ fn condition(found: &mut MutantCollector<'_, '_>, condition: NodeId) {
     if text.is_empty() || makes_names || matches!(text, "true" | "false" | "True" | "False") {
         return;
     }
-    let (not, yes, no) = match syntax.language {
-        Language::Python => ("not ", "True", "False"),
-        Language::Rust
-        | Language::JavaScript
-        | Language::TypeScript
-        | Language::Tsx
-        | Language::Go
-        | Language::Java => ("!", "true", "false"),
-    };
+    let is_python = syntax.language == Language::Python;
+    let (not, yes, no) = if is_python { ("not ", "True", "False") } else { ("!", "true", "false") };
     let has_opposite =
         is_comparison(syntax, inner) || is_connective(syntax, inner) || is_negation(syntax, inner);
     if !has_opposite {

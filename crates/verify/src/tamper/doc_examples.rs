@@ -26,13 +26,7 @@ pub(super) fn with_examples_of(code: &Syntax<'_>, tests: &Syntax<'_>) -> Option<
         let Some(other) = others.get(name).and_then(|other| other.doc.as_ref()) else { continue };
         let wanted = text(tests, other);
         let has = item.doc.as_ref().map(|doc| text(code, doc));
-        let is_example = |doc: &str| match code.language {
-            Language::Python => doc.contains(">>> "),
-            Language::Rust => doc.contains("```"),
-            Language::JavaScript | Language::TypeScript | Language::Tsx | Language::Go | Language::Java => {
-                false
-            }
-        };
+        let is_example = |doc: &str| doc.contains(if is_python(code) { ">>> " } else { "```" });
         if has.as_deref() == Some(&wanted) || !(is_example(&wanted) || has.as_deref().is_some_and(is_example))
         {
             continue;
@@ -55,17 +49,16 @@ pub(super) fn with_examples_of(code: &Syntax<'_>, tests: &Syntax<'_>) -> Option<
     Some(grafted)
 }
 
+/// Else it is in Rust: no other language has such examples.
+fn is_python(syntax: &Syntax<'_>) -> bool {
+    syntax.language == Language::Python
+}
+
 /// What can be documented, by its name within all that it stands in. Of several of one name, the first.
 fn items(syntax: &Syntax<'_>) -> BTreeMap<String, DocumentedItem> {
     let mut items = BTreeMap::new();
     for node in syntax.everything() {
-        let item = match syntax.language {
-            Language::Python => python_item(syntax, node),
-            Language::Rust => rust_item(syntax, node),
-            Language::JavaScript | Language::TypeScript | Language::Tsx | Language::Go | Language::Java => {
-                None
-            }
-        };
+        let item = if is_python(syntax) { python_item(syntax, node) } else { rust_item(syntax, node) };
         if let Some(item) = item {
             items.entry(path_of(syntax, node)).or_insert(item);
         }

@@ -4,39 +4,28 @@ use super::doc_examples::with_examples_of;
 use super::language::Language;
 use super::read::is_within;
 use super::read::rust::{attributes, is_for_tests};
-use super::syntax::{NodeId, Syntax};
+use super::syntax::{NodeId, Syntax, SyntaxTooLarge};
 
-/// A file with the tests of another version of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum GraftedFile {
-    /// Both have the same tests, or the language keeps them in files of their own.
-    AsItIs,
-    Mixed(Vec<u8>),
-    /// One of the two cannot be read.
-    Unread,
-}
-
-/// The code of one version of a file with the tests of another, and with the examples in its documentation.
-pub fn graft(path: &str, code: &[u8], tests: &[u8]) -> GraftedFile {
+/// The code of one version of a file with the tests of another, and with the examples in its documentation. None where both
+/// have the same, or the language keeps them in files of their own.
+pub fn graft(path: &str, code: &[u8], tests: &[u8]) -> Result<Option<Vec<u8>>, SyntaxTooLarge> {
     let is_one = |language: &Language| matches!(language, Language::Rust | Language::Python);
-    let Some(language) = Language::of(path).filter(is_one) else { return GraftedFile::AsItIs };
+    let Some(language) = Language::of(path).filter(is_one) else { return Ok(None) };
     let has_examples = |bytes: &[u8]| bytes.windows(4).any(|window| window == b">>> ");
     if language == Language::Python && !has_examples(code) && !has_examples(tests) {
-        return GraftedFile::AsItIs;
+        return Ok(None);
     }
-    let Ok(of_tests) = Syntax::read(language, tests) else { return GraftedFile::Unread };
-    let (mut mixed_code, mut is_exhausted) = (None, of_tests.is_exhausted());
+    let of_tests = Syntax::read(language, tests)?;
+    let mut mixed_code: Option<Vec<u8>> = None;
     for mix in [with_tests_of, with_examples_of] {
-        let code = mixed_code.as_deref().unwrap_or(code);
-        let Ok(source) = Syntax::read(language, code) else { return GraftedFile::Unread };
+        let source = Syntax::read(language, mixed_code.as_deref().unwrap_or(code))?;
         let mixed = mix(&source, &of_tests);
-        is_exhausted |= source.is_exhausted();
+        if source.is_exhausted() || of_tests.is_exhausted() {
+            return Err(SyntaxTooLarge);
+        }
         mixed_code = mixed.or(mixed_code);
     }
-    match is_exhausted || of_tests.is_exhausted() {
-        true => GraftedFile::Unread,
-        false => mixed_code.map_or(GraftedFile::AsItIs, GraftedFile::Mixed),
-    }
+    Ok(mixed_code)
 }
 
 fn with_tests_of(source: &Syntax<'_>, of_tests: &Syntax<'_>) -> Option<Vec<u8>> {

@@ -21,10 +21,10 @@ use crate::ChangedPath;
 use journeyman_order::bounds::MOST_LISTED;
 use journeyman_order::{Weakening, WeakeningKind};
 
-pub use graft::{GraftedFile, code_tokens, graft};
+pub use graft::{code_tokens, graft};
 pub use language::{is_compiled_path, is_source_path, is_test_path};
 use read::ParsedFile;
-use syntax::SyntaxTooLarge;
+pub use syntax::SyntaxTooLarge;
 
 /// Both sides of a change, read.
 #[derive(Debug)]

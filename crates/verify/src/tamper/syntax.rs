@@ -47,7 +47,7 @@ pub(crate) struct Syntax<'a> {
 
 /// The file is too large, too deep or too tangled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct SyntaxTooLarge;
+pub struct SyntaxTooLarge;
 
 impl<'a> Syntax<'a> {
     /// Reads a file, within limits. Errors of its syntax are none here: what can be read around them is.

@@ -13,8 +13,8 @@ use journeyman_order::bounds::{MOST_IN_A_SENTENCE, MOST_LISTED, MOST_LOOKED_AT};
 use journeyman_order::comparison::ComparedExits;
 use journeyman_order::scrutiny::{ChangedTest, TestChange};
 use journeyman_order::{
-    ComparedBy, Comparison, ComparisonVerdict, Exit, Proof, ProofGrade, TestCaseStatus, TestCases, TestList,
-    TestReport, TestVerdict,
+    ComparedBy, Comparison, ComparisonVerdict, Exit, Proof, ProofGrade, TestCaseStatus, TestCases,
+    TestCounts, TestList, TestReport, TestVerdict,
 };
 
 pub struct ExperimentMatrix<'a> {
@@ -291,24 +291,17 @@ fn proof(matrix: &ExperimentMatrix<'_>, comparison: &Comparison) -> Proof {
     let printed = PrintedFailures::of(old.output, &all_failing, &looked_at, matrix.new_words);
     let known_cases = known_cases(matrix);
     for name in looked_at {
-        let before = matrix.baseline.status(name);
-        if printed.names_what_is_new(name) {
-            of_new_names.push(name.to_owned());
-        } else {
-            match before {
-                None if is_case(&known_cases, name) => by_case.push(name.to_owned()),
-                None => by_test.push(name.to_owned()),
-                Some(TestCaseStatus::Passed)
-                    if matrix
-                        .old_tests
-                        .is_some_and(|old| old.status(name) == Some(TestCaseStatus::Passed)) =>
-                {
-                    by_case.push(name.to_owned());
-                }
-                // It said nothing before: one that was a known bug, and is a test like any other now.
-                Some(TestCaseStatus::Skipped) => by_test.push(name.to_owned()),
-                Some(TestCaseStatus::Passed | TestCaseStatus::Failed) => is_changed_only = true,
+        let as_it_was = matrix.old_tests.and_then(|old| old.status(name));
+        match matrix.baseline.status(name) {
+            _ if printed.names_what_is_new(name) => of_new_names.push(name.to_owned()),
+            None if is_case(&known_cases, name) => by_case.push(name.to_owned()),
+            None => by_test.push(name.to_owned()),
+            Some(TestCaseStatus::Passed) if as_it_was == Some(TestCaseStatus::Passed) => {
+                by_case.push(name.to_owned());
             }
+            // It said nothing before: one that was a known bug, and is a test like any other now.
+            Some(TestCaseStatus::Skipped) => by_test.push(name.to_owned()),
+            Some(TestCaseStatus::Passed | TestCaseStatus::Failed) => is_changed_only = true,
         }
     }
     for (by, mut red) in [(ProofGrade::Test, by_test), (ProofGrade::Case, by_case)] {
@@ -361,9 +354,9 @@ fn of_tests_that_pass(matrix: &ExperimentMatrix<'_>, after: &TestCases, before: 
         own.take(MOST_IN_A_SENTENCE).map(String::as_str).collect::<Vec<_>>().join(", ")
     };
     if own.is_empty() {
+        let paths = paths();
         return not_proven(format!(
-            "the test command runs no test of what the change adds or edits: {}",
-            paths()
+            "the test command runs no test of what the change adds or edits: {paths}"
         ));
     }
     let ran: Vec<&String> =
@@ -429,26 +422,20 @@ fn is_case(known: &BTreeSet<&str>, name: &str) -> bool {
 }
 
 fn failing(reading: &TestReport) -> Vec<&str> {
+    let is_red = |(_, status): &(&String, &TestCaseStatus)| **status == TestCaseStatus::Failed;
     let names: Vec<&str> = match &reading.cases {
-        Some(cases) => cases
-            .tests
-            .iter()
-            .filter(|(_, status)| **status == TestCaseStatus::Failed)
-            .map(|(name, _)| name.as_str())
-            .collect(),
+        Some(cases) => cases.tests.iter().filter(is_red).map(|(name, _)| name.as_str()).collect(),
         None => reading.failing.iter().map(String::as_str).collect(),
     };
     names.into_iter().filter(|name| !reading.unloaded.iter().any(|unloaded| unloaded == name)).collect()
 }
 
 fn passes(change: &ExperimentCell<'_>, name: &str) -> bool {
+    let is_green = |counts: TestCounts| counts.passed > 0 && counts.failed == 0 && counts.skipped == 0;
     match &change.reading.cases {
         Some(cases) => cases.tests.get(name) == Some(&TestCaseStatus::Passed),
         // Where nothing failed and nothing was skipped, it has passed.
-        None => change
-            .reading
-            .counts
-            .is_some_and(|counts| counts.passed > 0 && counts.failed == 0 && counts.skipped == 0),
+        None => change.reading.counts.is_some_and(is_green),
     }
 }
 

@@ -79,18 +79,16 @@ pub fn telling_line(output: &str) -> Option<String> {
     let last_try = text.rmatch_indices("A complete log of this run can be found in").nth(1);
     let text = last_try.and_then(|(at, _)| text.get(at..)).unwrap_or(&text);
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty() && !points_elsewhere(line));
-    let errors = regex::Regex::new(
+    let errors = pattern!(
         r"(?i)\b(?:error|err!|fatal|failed|failure|denied|refused|cannot|could not|couldn't|unable to|not found|no such|no module|no matching|no solution|invalid|forbidden|unsupported|requires|conflict)\b",
     );
     let harmless =
         pattern!(r"(?i)\b(?:warn|warning|notice|info|debug|deprecated)\b|^(?:checking |looking |-- )");
-    let is_harmless = |line: &str| harmless.is_some_and(|harmless| harmless.is_match(line));
-    let is_error =
-        |line: &&str| errors.as_ref().is_ok_and(|errors| errors.is_match(line)) && !is_harmless(line);
+    let is_error = |line: &&str| errors.is_match(line) && !harmless.is_match(line);
     let form = pattern!(
         r"^(?:\S+:\d+(?::\d+)?: |[\w.+-]+: |\[\w+\] ?)?(?:(?i:fatal|error|err!|npm err!|npm error|cmake error)\b(?:[:\]\[ ]|$)|(?:\w+\.)*\w*(?:Error|Exception): )|^ERR_\w+ |^make(?:\[\d+\])?: \*\*\* |^[\w./+-]+: .*(?:not found|No such file or directory|Permission denied)$"
     );
-    let has_form = |line: &&str| form.is_some_and(|form| form.is_match(line));
+    let has_form = |line: &&str| form.is_match(line);
     let line = lines().find(has_form).or_else(|| lines().find(is_error)).or_else(|| lines().next_back())?;
     Some(line.chars().take(LONGEST_LINE).collect())
 }
@@ -100,7 +98,7 @@ pub fn points_elsewhere(line: &str) -> bool {
     pattern!(
         r"(?i)^(?:\[\w+\] *)*(?:\[help \d+\]|re-run |to see the full |for more information |hint: |npm (?:err!|error) (?:a complete log|code |errno )|a complete log |caused by:$|failure: build failed |.*YN0000: .*failed with errors|\* what went wrong:$|execution failed for task |\[error\] *$|note: this error originates|error: subprocess-exited-with-error|error: (?:metadata-generation-failed|legacy-install-failure)|npm (?:err!|error) \d+ in most cases|(?:\[elifecycle\]|.*elifecycle) |make(?:\[\d+\])?: (?:\*\*\* \[.*\] error \d+|entering directory |leaving directory )|aborting\.$|(?:npm (?:err!|error) )?\w*Error:$|and the repository exists\.$|(?:npm|error) (?:err!|error) (?:git|path|command) |npm (?:err!|error) (?:[\w-]+ )?(?:info|http|verb|sill|warn) )"
     )
-    .is_some_and(|pattern| pattern.is_match(line))
+    .is_match(line)
 }
 
 /// Whether a registry or server wants to know who asks.
@@ -108,15 +106,14 @@ pub fn wants_credentials(output: &str) -> bool {
     let pattern = pattern!(
         r"(?i)\bE?401\b|\bunauthori[sz]ed\b|invalid authentication|authentication (?:failed|required)|could not read username"
     );
-    let line = telling_line(output);
-    pattern.zip(line).is_some_and(|(pattern, line)| pattern.is_match(&line))
+    telling_line(output).is_some_and(|line| pattern.is_match(&line))
 }
 
 /// The variable that a package manager's settings name and that is not set, as Yarn and npm say.
 pub fn unset_variable(output: &str) -> Option<String> {
     let pattern = pattern!(
         r"Environment variable not found \((\w{1,100})\)|Failed to replace env in config: \$\{(\w{1,100})\}"
-    )?;
+    );
     let text = end_of(output);
     let found = pattern.captures(&text)?;
     Some(found.get(1).or(found.get(2))?.as_str().to_owned())
@@ -130,7 +127,7 @@ pub fn untrusted_certificate(output: &str) -> Option<String> {
 fn certificate_line(text: &str) -> Option<String> {
     let pattern = pattern!(
         r"(?i)certificate[ _]verify[ _]failed|unknownissuer|self[-_ ]signed[-_ ]cert|unable to get (?:local )?issuer certificate|unable_to_(?:get_issuer_cert|verify_leaf_signature)|certificate signed by unknown authority|pkix path building failed|ssl certificate problem"
-    )?;
+    );
     let line = text.lines().map(str::trim).find(|line| pattern.is_match(line))?;
     Some(line.chars().take(LONGEST_LINE).collect())
 }
@@ -151,7 +148,7 @@ pub fn missing_for_tests(
     // A program of the repository's own was started, and ended as one does that is not there.
     if exit == Exit::Code(127) || not_started_inside(&text).is_some() {
         let own = pattern!(r"symbol lookup error: |error while loading shared libraries: ");
-        if own.is_some_and(|own| own.is_match(&text)) {
+        if own.is_match(&text) {
             return None;
         }
     }
@@ -183,7 +180,7 @@ pub fn not_loaded(exit: Exit, reading: &TestReport, output: &str) -> Option<Stri
     // The summaries of runners that nobody counts here.
     let summary = pattern!(
         r"(?i)\b[1-9]\d* (?:tests?|examples?|specs?|runs?|assertions?|checks?|skipped|passed|passing|successes)\b|\b(?:tests?(?: run)?|passed|checks|total|examples?)[:=] *[1-9]"
-    )?;
+    );
     if reading.unloaded.is_empty() && summary.is_match(&text) {
         return None;
     }
@@ -202,7 +199,7 @@ pub fn not_loaded(exit: Exit, reading: &TestReport, output: &str) -> Option<Stri
             | (?:PHP\ )?(?:Fatal|Parse)\ error:
             | \*\*\ \((?:Compile|Syntax|TokenMissing)Error\)\     # Elixir
         )"
-    )?;
+    );
     // Unittest's own words come before the reason.
     let says_why = |line: &&str| pattern.is_match(line) && !line.contains("Failed to import test module");
     // Node's own runner has a mark before what a file printed.
@@ -223,7 +220,7 @@ fn last_lines(text: &str) -> Vec<&str> {
 fn not_started_by_make(text: &str) -> Option<String> {
     not_started_inside(text)?;
     let pattern =
-        pattern!(r"^make(?:\[\d+\])?: (?:[^\s/]+: No such file or directory|\S+: Permission denied)$")?;
+        pattern!(r"^make(?:\[\d+\])?: (?:[^\s/]+: No such file or directory|\S+: Permission denied)$");
     last_lines(text).into_iter().find(|line| pattern.is_match(line)).map(str::to_owned)
 }
 
@@ -232,8 +229,8 @@ fn not_started_by_make(text: &str) -> Option<String> {
 fn not_started_inside(text: &str) -> Option<String> {
     let pattern = pattern!(
         r"(?i)^make(?:\[\d+\])?: \*\*\* .* Error 12[67]$|^error: recipe .* failed on line \d+ with exit code 12[67]$|^task: Failed to run task .*: exit status 12[67]$"
-    )?;
-    let own = pattern!(r"^make(?:\[\d+\])?: \S*/\S*: No such file or directory$")?;
+    );
+    let own = pattern!(r"^make(?:\[\d+\])?: \S*/\S*: No such file or directory$");
     let last = last_lines(text);
     let brought = last.iter().any(|line| own.is_match(line));
     last.into_iter().find(|line| !brought && pattern.is_match(line)).map(str::to_owned)
@@ -251,7 +248,7 @@ pub fn missing_program(exit: Exit, output: &str) -> Option<String> {
     };
     let pattern = pattern!(
         r"^(?:.*(?:sh|bash|env): (?:\d+: |line \d+: )?[^\s/]+: (?:command )?not found|make(?:\[\d+\])?: [^\s/]+: No such file or directory)$"
-    )?;
+    );
     let has_no_version = |line: &str| NO_VERSION_PATTERNS.iter().any(|pattern| pattern.is_match(line));
     let is_red = matches!(exit, Exit::Code(code) if code != 0);
     let line = last.iter().rfind(|line| is_so && pattern.is_match(line) || is_red && has_no_version(line))?;

@@ -69,8 +69,7 @@ fn registrations(kind: BuildFile, text: &str) -> Option<Vec<Registration<'_>>> {
         ),
         BuildFile::Meson => pattern!(r"(?m)^[ \t]*(test)[ \t]*\("),
     };
-    let found = begins.iter().flat_map(|begins| begins.captures_iter(text));
-    let calls = found.filter_map(|found| {
+    let calls = begins.captures_iter(text).filter_map(|found| {
         let (whole, name) = (found.get(0)?, found.get(1)?);
         let bytes = name.start()..closing(text, whole.end(), &mut left)?;
         let arguments = text.get(whole.end()..bytes.end - 1)?;

@@ -21,13 +21,13 @@ struct CargoTestBinary<'a> {
 /// All binaries of a `cargo test`, summed. Each says first how many tests it has, and its summary has to add up
 /// to that: one printed by a test mostly does not.
 pub(super) fn libtest(lines: &[&str]) -> Option<RunnerSummary> {
-    let running = pattern!(r"^running (\d+) tests?$")?;
+    let running = pattern!(r"^running (\d+) tests?$");
     let result = pattern!(
         r"^test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored; (\d+) measured; \d+ filtered out",
-    )?;
+    );
     let case = pattern!(
         r"^test (.+?)(?: - should panic| - compile fail| - compile)? \.\.\. (?:(ok)|(FAILED)|(ignored)(?:, .*)?|(bench): .*)$"
-    )?;
+    );
     let mut binaries: Vec<CargoTestBinary<'_>> = Vec::new();
     for (at, line) in lines.iter().enumerate() {
         if let Some(captures) = running.captures(line) {
@@ -87,8 +87,8 @@ fn is_whole(lines: &[&str], binaries: &[CargoTestBinary<'_>]) -> bool {
     };
     // Cargo sums up at its end, but only where it went on after a failure.
     let stopped = lines.iter().rposition(|line| line.starts_with("error: test failed, to rerun pass "));
-    let summed = pattern!(r"^error: \d+ targets? failed:$")
-        .and_then(|summed| lines.iter().rposition(|line| summed.is_match(line)));
+    let last = pattern!(r"^error: \d+ targets? failed:$");
+    let summed = lines.iter().rposition(|line| last.is_match(line));
     let went_on = stopped.is_none() || summed > stopped;
     went_on && binaries.iter().all(is_named)
 }
@@ -98,11 +98,8 @@ fn is_whole(lines: &[&str], binaries: &[CargoTestBinary<'_>]) -> bool {
 /// each can.
 fn named(lines: &[&str], binaries: &[CargoTestBinary<'_>]) -> CaseList {
     let mut list = CaseList::default();
-    let Some((unit, doc)) =
-        pattern!(r"^ +Running (unittests )?(\S.*) \((\S.*)\)$").zip(pattern!(r"^ +Doc-tests (\S+)$"))
-    else {
-        return list;
-    };
+    let unit = pattern!(r"^ +Running (unittests )?(\S.*) \((\S.*)\)$");
+    let doc = pattern!(r"^ +Doc-tests (\S+)$");
     let mut units = Vec::new();
     let mut docs = Vec::new();
     for (at, line) in lines.iter().enumerate() {
@@ -130,11 +127,10 @@ fn named(lines: &[&str], binaries: &[CargoTestBinary<'_>]) -> CaseList {
         // Lines of documentation tests move with every edit above them; several of one item keep their order.
         let mut cases: Vec<(u64, &str, TestCaseStatus)> = Vec::new();
         for (test, status) in &binary.cases {
-            let of_line = line_of.filter(|_| of_docs.is_some()).and_then(|line_of| line_of.captures(test));
-            match of_line.as_ref().and_then(|found| Some((number(found, 2), found.get(1)?.as_str()))) {
-                Some((line, test)) => cases.push((line, test, *status)),
-                None => cases.push((0, test, *status)),
-            }
+            let of_line = of_docs.and_then(|_| line_of.captures(test));
+            let of_line = of_line.and_then(|found| Some((number(&found, 2), found.get(1)?.as_str())));
+            let (line, test) = of_line.unwrap_or((0, test));
+            cases.push((line, test, *status));
         }
         cases.sort_by_key(|(line, _, _)| *line);
         for (_, test, status) in cases {
@@ -146,14 +142,14 @@ fn named(lines: &[&str], binaries: &[CargoTestBinary<'_>]) -> CaseList {
 
 /// Nextest's summary, and the list of what failed below it.
 pub(super) fn nextest(lines: &[&str]) -> Option<RunnerSummary> {
-    let last = pattern!(r"^ {2,}Summary \[ *[\d.]+s\] +(?:(\d+)/)?(\d+) tests? run: (.*)$")?;
+    let last = pattern!(r"^ {2,}Summary \[ *[\d.]+s\] +(?:(\d+)/)?(\d+) tests? run: (.*)$");
     let ended = pattern!(
         r"^ *(?:TRY \d+ )?(?:(PASS|LEAK|SLOW|FLAKY \d+/\d+|PASS \+ LEAK)|FAIL|TIMEOUT|ABORT|LEAK-FAIL|FAIL \+ LEAK|XFAIL|SIG[A-Z]+) +\[ *>? *[\d.]+s\] +(?:\( *\d+/\d+\) +)?(\S.*)$",
-    )?;
+    );
     let (line, captures) = last_of(lines, |line| last.captures(line))?;
     let mut counts = TestCounts::default();
     // "3 passed (1 slow, 1 flaky), 2 failed": what stands in parentheses is counted already.
-    let outside = pattern!(r"\([^)]*\)")?.replace_all(captures.get(3)?.as_str(), "").into_owned();
+    let outside = pattern!(r"\([^)]*\)").replace_all(captures.get(3)?.as_str(), "").into_owned();
     for (count, word) in numbers(&outside) {
         match word {
             "passed" => counts.passed = count,

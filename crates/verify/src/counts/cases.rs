@@ -79,10 +79,7 @@ impl CaseList {
     fn counted(&mut self, name: &str, status: TestCaseStatus) -> Option<String> {
         let name = name.trim();
         // Where an object lies in memory says nothing of the test, and is another each time.
-        let name = match pattern!(r"\b0x[0-9a-fA-F]{6,16}\b").filter(|_| name.contains("0x")) {
-            Some(addresses) => addresses.replace_all(name, "0x…"),
-            None => name.into(),
-        };
+        let name = pattern!(r"\b0x[0-9a-fA-F]{6,16}\b").replace_all(name, "0x…");
         let name: String = name.chars().take(LONGEST_NAME).collect();
         if name.is_empty() || self.tests.len() >= MOST_ITEMS {
             self.is_broken = true;

@@ -77,9 +77,9 @@ pub(super) fn json(lines: &[&str]) -> Option<RunnerSummary> {
 /// when no package has tests.
 pub(super) fn plain(lines: &[&str]) -> Option<RunnerSummary> {
     // What is printed without a newline stands before what the runner says next.
-    let test = pattern!(r"^(.*)--- (PASS|FAIL|SKIP): (\S+) \([\d.]+s\)$")?;
-    let package = pattern!(r"^(ok|FAIL|\?|---)? *\t(\S+)(?:\t| )(.*)$")?;
-    let package_at_end = pattern!(r"(ok  |FAIL)\t(\S+)\t((?:[\d.]+s|\(cached\))(?:\t.*)?)$")?;
+    let test = pattern!(r"^(.*)--- (PASS|FAIL|SKIP): (\S+) \([\d.]+s\)$");
+    let package = pattern!(r"^(ok|FAIL|\?|---)? *\t(\S+)(?:\t| )(.*)$");
+    let package_at_end = pattern!(r"(ok  |FAIL)\t(\S+)\t((?:[\d.]+s|\(cached\))(?:\t.*)?)$");
     let mut ends = GoTestResults::new();
     let mut waiting: Vec<(String, TestCaseStatus)> = Vec::new();
     let mut broken = Vec::new();

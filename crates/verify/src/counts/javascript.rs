@@ -7,7 +7,7 @@ use journeyman_order::{TestCaseStatus, TestCounts};
 
 /// Vitest: the line `Tests` right below `Test Files`.
 pub(super) fn vitest(lines: &[&str]) -> Option<RunnerSummary> {
-    let tests = pattern!(r"^ +Tests  (?:no tests|(.+) \(\d+\))$")?;
+    let tests = pattern!(r"^ +Tests  (?:no tests|(.+) \(\d+\))$");
     let line = lines.iter().enumerate().skip(1).rev().find_map(|(at, line)| {
         let is_below = lines.get(at - 1)?.trim_start().starts_with("Test Files ");
         (is_below && tests.is_match(line)).then_some(at)
@@ -19,7 +19,7 @@ pub(super) fn vitest(lines: &[&str]) -> Option<RunnerSummary> {
     let named = TestCounts { passed: counts.passed.saturating_add(expected), ..counts };
     let cases = cases.adding_up_to(&named);
     let counts = TestCounts { skipped: counts.skipped.saturating_add(expected), ..counts };
-    let failed = pattern!(r"^ FAIL +(?:\|[^|]+\| )?(.+)$")?;
+    let failed = pattern!(r"^ FAIL +(?:\|[^|]+\| )?(.+)$");
     let failing = lines
         .get(..line)?
         .iter()
@@ -32,7 +32,7 @@ pub(super) fn vitest(lines: &[&str]) -> Option<RunnerSummary> {
 
 /// With the reporter `verbose` every test has a line, with its file before it.
 fn vitest_cases(lines: &[&str]) -> Option<CaseList> {
-    let case = pattern!(r"^ +([✓×↓□]) (?:\|[^|]+\| )?(\S.* > .+?)(?: \d+ms)?(?: \[skipped\])?$")?;
+    let case = pattern!(r"^ +([✓×↓□]) (?:\|[^|]+\| )?(\S.* > .+?)(?: \d+ms)?(?: \[skipped\])?$");
     let mut cases = CaseList::default();
     for line in lines {
         let Some(found) = case.captures(line) else { continue };
@@ -48,7 +48,7 @@ fn vitest_cases(lines: &[&str]) -> Option<CaseList> {
 
 /// Jest: the line `Tests:` right below `Test Suites:`.
 pub(super) fn jest(lines: &[&str]) -> Option<RunnerSummary> {
-    let tests = pattern!(r"^Tests: +(.+), \d+ total$|^Tests: +0 total$")?;
+    let tests = pattern!(r"^Tests: +(.+), \d+ total$|^Tests: +0 total$");
     let line = lines.iter().enumerate().skip(1).rev().find_map(|(at, line)| {
         (lines.get(at - 1)?.starts_with("Test Suites: ") && tests.is_match(line)).then_some(at)
     })?;
@@ -73,9 +73,9 @@ pub(super) fn jest(lines: &[&str]) -> Option<RunnerSummary> {
 
 /// A verbose run lists each file's tests below it, up to the first failure that it explains.
 fn jest_cases(lines: &[&str]) -> Option<CaseList> {
-    let file_of = pattern!(r"^(?:PASS|FAIL) (.+?)(?: \([\d.]+ m?s\))?$")?;
-    let case = pattern!(r"^( +)([✓✕○✎√×]) (?:(?:skipped|todo) )?(.+?)(?: \([\d.]+ m?s\))?$")?;
-    let suite = pattern!(r"^( +)(\S.*)$")?;
+    let file_of = pattern!(r"^(?:PASS|FAIL) (.+?)(?: \([\d.]+ m?s\))?$");
+    let case = pattern!(r"^( +)([✓✕○✎√×]) (?:(?:skipped|todo) )?(.+?)(?: \([\d.]+ m?s\))?$");
+    let suite = pattern!(r"^( +)(\S.*)$");
     let mut cases = CaseList::default();
     let mut file = None;
     let mut around: Vec<(usize, &str)> = Vec::new();
@@ -113,8 +113,8 @@ fn jest_cases(lines: &[&str]) -> Option<CaseList> {
 
 /// Mocha: `N passing (…)`, with pending and failing below it.
 pub(super) fn mocha(lines: &[&str]) -> Option<RunnerSummary> {
-    let passing = pattern!(r"^  (\d+) passing \([\d.]+(?:ms|s|m|h|d)\)$")?;
-    let more = pattern!(r"^  (\d+) (pending|failing)$")?;
+    let passing = pattern!(r"^  (\d+) passing \([\d.]+(?:ms|s|m|h|d)\)$");
+    let more = pattern!(r"^  (\d+) (pending|failing)$");
     let (line, passed) = last_of(lines, |line| Some(number(&passing.captures(line)?, 1)))?;
     let mut counts = TestCounts { passed, ..TestCounts::default() };
     let below = lines.get(line + 1..).unwrap_or_default();
@@ -125,7 +125,7 @@ pub(super) fn mocha(lines: &[&str]) -> Option<RunnerSummary> {
         }
     }
     // Each failure: its suites, one a line and each deeper, then the test's own name and a colon.
-    let first = pattern!(r"^  \d+\) (.+)$")?;
+    let first = pattern!(r"^  \d+\) (.+)$");
     let mut failing = Vec::new();
     let mut rest = below.iter();
     while let Some(line) = rest.next() {
@@ -145,8 +145,8 @@ pub(super) fn mocha(lines: &[&str]) -> Option<RunnerSummary> {
 
 /// The reporter `spec`, which is the one that is used where none is asked for: suites, and deeper their tests.
 fn mocha_cases(lines: &[&str]) -> Option<CaseList> {
-    let case = pattern!(r"^( +)(?:([✔✓√])|(\d+\))|-) (.+?)(?: \(\d+ms\))?$")?;
-    let suite = pattern!(r"^((?:  )+)(\S.*)$")?;
+    let case = pattern!(r"^( +)(?:([✔✓√])|(\d+\))|-) (.+?)(?: \(\d+ms\))?$");
+    let suite = pattern!(r"^((?:  )+)(\S.*)$");
     let mut cases = CaseList::default();
     let mut around: Vec<(usize, &str)> = Vec::new();
     for line in lines {

@@ -132,7 +132,7 @@ fn read_part(output: &str, junit: Option<&[u8]>, is_cut: bool, runs: &[TestRunne
     let (from_output, are_several) =
         from_output.map_or((None, false), |(summary, are_several)| (Some(summary), are_several));
     let from_report = junit.and_then(junit::read);
-    let mut unloaded = unloaded::read(lines).unwrap_or_default();
+    let mut unloaded = unloaded::read(lines);
     if let Some(report) = &from_report {
         unloaded.extend(report.unloaded.iter().cloned());
     }

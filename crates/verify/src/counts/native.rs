@@ -21,8 +21,8 @@ fn of_programs(runner: TestRunnerName, counts: TestCounts, line: usize, cases: C
 
 /// `95% tests passed, 1 tests failed out of 20`, where none failed also `100% tests passed out of 20`; what was not run stands in lines of its own.
 pub(super) fn ctest(lines: &[&str]) -> Option<RunnerSummary> {
-    let total = pattern!(r"^\d+% tests passed(?:, (\d+) tests? failed)? out of (\d+)$")?;
-    let skipped = pattern!(r"^ *\d+/\d+ Test +#\d+: .*\*\*\*(?:Skipped|Not Run (\(Disabled\)))")?;
+    let total = pattern!(r"^\d+% tests passed(?:, (\d+) tests? failed)? out of (\d+)$");
+    let skipped = pattern!(r"^ *\d+/\d+ Test +#\d+: .*\*\*\*(?:Skipped|Not Run (\(Disabled\)))");
     let none = lines.iter().rposition(|line| *line == "No tests were found!!!");
     let Some((line, told)) = last_of(lines, |line| total.captures(line)) else {
         return none.map(|line| in_part(TestRunnerName::Ctest, TestCounts::default(), line));
@@ -36,7 +36,7 @@ pub(super) fn ctest(lines: &[&str]) -> Option<RunnerSummary> {
     let passed = of.checked_sub(failed)?.checked_sub(rest.len() as u64)?;
     let are_skipped = (are_disabled.len() + rest.len()) as u64;
     let counts = TestCounts { passed, failed, skipped: are_skipped };
-    let case = pattern!(r"^ *\d+/\d+ Test +#\d+: (\S.*?) \.{2,} *(Passed|\*\*\*)")?;
+    let case = pattern!(r"^ *\d+/\d+ Test +#\d+: (\S.*?) \.{2,} *(Passed|\*\*\*)");
     let mut cases = CaseList::default();
     for line in own {
         let Some(found) = case.captures(line) else { continue };
@@ -52,8 +52,8 @@ pub(super) fn ctest(lines: &[&str]) -> Option<RunnerSummary> {
 
 /// Automake's summary: `# TOTAL: 43`, `# PASS:  42` and so on, of each folder one.
 pub(super) fn automake(lines: &[&str]) -> Option<RunnerSummary> {
-    let row = pattern!(r"^# (TOTAL|PASS|SKIP|XFAIL|FAIL|XPASS|ERROR): +(\d+)$")?;
-    let case = pattern!(r"^(PASS|SKIP|XFAIL|FAIL|XPASS|ERROR): (\S.*)$")?;
+    let row = pattern!(r"^# (TOTAL|PASS|SKIP|XFAIL|FAIL|XPASS|ERROR): +(\d+)$");
+    let case = pattern!(r"^(PASS|SKIP|XFAIL|FAIL|XPASS|ERROR): (\S.*)$");
     let (mut counts, mut total, mut last) = (TestCounts::default(), 0_u64, None);
     let mut cases = CaseList::default();
     for (at, line) in lines.iter().enumerate() {
@@ -84,7 +84,7 @@ pub(super) fn automake(lines: &[&str]) -> Option<RunnerSummary> {
 
 /// uvu: `  Total:     804`, `  Passed:    804`, `  Skipped:   0`.
 pub(super) fn uvu(lines: &[&str]) -> Option<RunnerSummary> {
-    let row = pattern!(r"^ *(Total|Passed|Skipped): +(\d+)$")?;
+    let row = pattern!(r"^ *(Total|Passed|Skipped): +(\d+)$");
     let (mut counts, mut last) = (TestCounts::default(), None);
     for (at, three) in lines.windows(3).enumerate() {
         let told: Option<Vec<(String, u64)>> = three
@@ -104,10 +104,10 @@ pub(super) fn uvu(lines: &[&str]) -> Option<RunnerSummary> {
 /// `  2 tests failed`, `  3 tests passed`, `  1 test skipped` at the end. Where some fail, those that pass are not counted
 /// there, but have each a line before.
 pub(super) fn ava(lines: &[&str]) -> Option<RunnerSummary> {
-    let row = pattern!(r"^  (\d+) (?:tests?|known failures?|hooks?) ?(passed|failed|skipped|todo)?$")?;
-    let (passes, fails) = (pattern!(r"^  [✔√] \S")?, pattern!(r"^  [✘✖×] \[fail\]: (.+)$")?);
+    let row = pattern!(r"^  (\d+) (?:tests?|known failures?|hooks?) ?(passed|failed|skipped|todo)?$");
+    let (passes, fails) = (pattern!(r"^  [✔√] \S"), pattern!(r"^  [✘✖×] \[fail\]: (.+)$"));
     let case =
-        pattern!(r"^  (?:([✔√]) |[✘✖×] (\[fail\]: )|- (?:\[(?:skip|todo)\] ))(.+?)(?: \([\dhms. ]+\))?$")?;
+        pattern!(r"^  (?:([✔√]) |[✘✖×] (\[fail\]: )|- (?:\[(?:skip|todo)\] ))(.+?)(?: \([\dhms. ]+\))?$");
     let last = lines.iter().rposition(|line| row.is_match(line))?;
     let begun = lines.iter().position(|line| case.is_match(line))?;
     let (mut counts, mut is_counted, mut known) = (TestCounts::default(), false, 0);
@@ -141,7 +141,7 @@ pub(super) fn ava(lines: &[&str]) -> Option<RunnerSummary> {
 
 /// The table at the end: `Ok:  12` and so on.
 pub(super) fn meson(lines: &[&str]) -> Option<RunnerSummary> {
-    let row = pattern!(r"^(Ok|Expected Fail|Fail|Unexpected Pass|Skipped|Timeout|Ignored): +(\d+) *$")?;
+    let row = pattern!(r"^(Ok|Expected Fail|Fail|Unexpected Pass|Skipped|Timeout|Ignored): +(\d+) *$");
     let none = lines.iter().rposition(|line| *line == "No tests defined.");
     let Some(first) = lines.iter().rposition(|line| row.captures(line).is_some_and(|row| &row[1] == "Ok"))
     else {
@@ -161,15 +161,15 @@ pub(super) fn meson(lines: &[&str]) -> Option<RunnerSummary> {
     }
     let own = lines.get(..first)?;
     let begun = own.iter().rposition(|line| *line == "Summary of Failures:").unwrap_or(own.len());
-    let cases = meson_cases(own.get(..begun)?)?;
+    let cases = meson_cases(own.get(..begun)?);
     Some(of_programs(TestRunnerName::Meson, counts, last, cases))
 }
 
 /// `2/5 project:suite / name   FAIL   0.05s   exit status 1`
-fn meson_cases(lines: &[&str]) -> Option<CaseList> {
+fn meson_cases(lines: &[&str]) -> CaseList {
     let case = pattern!(
         r"^ *\d+/\d+ (\S.*?) +(OK|EXPECTEDFAIL|FAIL|UNEXPECTEDPASS|SKIP|IGNORED|TIMEOUT|ERROR|INTERRUPT) +[\d.]+s(?: .*)?$"
-    )?;
+    );
     let mut cases = CaseList::default();
     for line in lines {
         let Some(found) = case.captures(line) else { continue };
@@ -180,13 +180,13 @@ fn meson_cases(lines: &[&str]) -> Option<CaseList> {
         };
         cases.add(&found[1], status);
     }
-    Some(cases)
+    cases
 }
 
 /// ` 12 pass`, ` 1 skip`, ` 0 fail`, and then `Ran 13 tests across 2 files.`
 pub(super) fn bun(lines: &[&str]) -> Option<RunnerSummary> {
-    let ran = pattern!(r"^Ran (\d+) tests? across \d+ files?\.")?;
-    let row = pattern!(r"^ *(\d+) (pass|fail|skip|todo)$")?;
+    let ran = pattern!(r"^Ran (\d+) tests? across \d+ files?\.");
+    let row = pattern!(r"^ *(\d+) (pass|fail|skip|todo)$");
     let (line, told) = last_of(lines, |line| ran.captures(line))?;
     let mut counts = TestCounts::default();
     for text in lines.get(line.saturating_sub(8)..line)? {

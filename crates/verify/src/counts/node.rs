@@ -9,7 +9,7 @@ use journeyman_order::{TestCaseStatus, TestCounts};
 
 /// Seven lines of totals, one after the other.
 pub(super) fn node(lines: &[&str]) -> Option<RunnerSummary> {
-    let total = pattern!(r"^[ℹ#] (tests|suites|pass|fail|cancelled|skipped|todo) (\d+)$")?;
+    let total = pattern!(r"^[ℹ#] (tests|suites|pass|fail|cancelled|skipped|todo) (\d+)$");
     let read = |line: &str| {
         let found = total.captures(line)?;
         Some((found.get(1)?.as_str().to_owned(), number(&found, 2)))
@@ -33,7 +33,7 @@ pub(super) fn node(lines: &[&str]) -> Option<RunnerSummary> {
             _ => {}
         }
     }
-    let failed = pattern!(r"^✖ (.+) \([\d.]+m?s\)$")?;
+    let failed = pattern!(r"^✖ (.+) \([\d.]+m?s\)$");
     let mut failing: Vec<String> = lines
         .iter()
         .skip_while(|line| **line != "✖ failing tests:")
@@ -110,15 +110,15 @@ pub(super) fn file_name(name: &str) -> &str {
 
 /// The word after `#` says that it does not count.
 fn without_directive(text: &str) -> (&str, bool) {
-    match pattern!(r"(?i) # *(?:skip|todo)\b.*$").and_then(|directive| directive.find(text)) {
+    match pattern!(r"(?i) # *(?:skip|todo)\b.*$").find(text) {
         Some(found) => (text.get(..found.start()).unwrap_or(text), true),
         None => (text, false),
     }
 }
 
 fn spec(lines: &[&str]) -> Option<NodeTestTree> {
-    let line_of = pattern!(r"^( *)([✔✖﹣▶⚠]) (.+)$")?;
-    let took = pattern!(r"^(.+) \([\d.]+ms\)$")?;
+    let line_of = pattern!(r"^( *)([✔✖﹣▶⚠]) (.+)$");
+    let took = pattern!(r"^(.+) \([\d.]+ms\)$");
     let mut tree = NodeTestTree::default();
     for line in lines {
         let Some(found) = line_of.captures(line) else { continue };
@@ -144,8 +144,8 @@ fn spec(lines: &[&str]) -> Option<NodeTestTree> {
 }
 
 fn tap(lines: &[&str]) -> Option<NodeTestTree> {
-    let begins = pattern!(r"^( *)# Subtest: (.+)$")?;
-    let ends = pattern!(r"^( *)(not )?ok \d+ - (.+)$")?;
+    let begins = pattern!(r"^( *)# Subtest: (.+)$");
+    let ends = pattern!(r"^( *)(not )?ok \d+ - (.+)$");
     let plain = |name: &str| name.replace("\\#", "#").replace("\\\\", "\\");
     let mut tree = NodeTestTree::default();
     for line in lines {

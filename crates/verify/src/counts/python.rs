@@ -11,7 +11,7 @@ use journeyman_order::{TestCaseStatus, TestCounts};
 pub(super) fn pytest(lines: &[&str]) -> Option<RunnerSummary> {
     let last = pattern!(
         r"^(?:=+ )?(\d+ [a-z].*|no tests ran|no tests collected.*) in [\d.]+s(?: \([\d:, a-z]+\))?(?: =+)?$",
-    )?;
+    );
     let (line, words) = last_of(lines, |line| Some(last.captures(line)?.get(1)?.as_str()))?;
     let mut counts = TestCounts::default();
     let mut is_known = words.starts_with("no tests");
@@ -50,10 +50,10 @@ pub(super) fn pytest(lines: &[&str]) -> Option<RunnerSummary> {
 /// A verbose run names every test.
 fn pytest_cases(lines: &[&str]) -> Option<CaseList> {
     let alone =
-        pattern!(r"^(\S.*?::.+) (PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)(?: \(.*\))? *(?:\[ *\d+%\])?$")?;
+        pattern!(r"^(\S.*?::.+) (PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)(?: \(.*\))? *(?:\[ *\d+%\])?$");
     let of_many =
-        pattern!(r"^\[gw\d+\] \[ *\d+%\] (PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS) (\S.*?::.+?) *$")?;
-    let uncollected = pattern!(r"^_+ ERROR collecting (\S.*) _+$")?;
+        pattern!(r"^\[gw\d+\] \[ *\d+%\] (PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS) (\S.*?::.+?) *$");
+    let uncollected = pattern!(r"^_+ ERROR collecting (\S.*) _+$");
     let mut cases = CaseList::default();
     for line in lines {
         let (name, word) = if let Some(found) = alone.captures(line) {
@@ -78,9 +78,9 @@ fn pytest_cases(lines: &[&str]) -> Option<CaseList> {
 
 /// Unittest's `Ran N tests` and the verdict after it.
 pub(super) fn unittest(lines: &[&str]) -> Option<RunnerSummary> {
-    let ran = pattern!(r"^Ran (\d+) tests? in [\d.]+s$")?;
-    let verdict = pattern!(r"^(?:OK|FAILED|NO TESTS RAN)(?: \((.*)\))?$")?;
-    let failure = pattern!(r"^(?:FAIL|ERROR): (\S+) \(([^)]*)\)")?;
+    let ran = pattern!(r"^Ran (\d+) tests? in [\d.]+s$");
+    let verdict = pattern!(r"^(?:OK|FAILED|NO TESTS RAN)(?: \((.*)\))?$");
+    let failure = pattern!(r"^(?:FAIL|ERROR): (\S+) \(([^)]*)\)");
     let (line, total, details) = lines.iter().enumerate().rev().find_map(|(at, line)| {
         let total = number(&ran.captures(line)?, 1);
         let after = lines.get(at + 1..)?.iter().find(|line| !line.trim().is_empty())?;
@@ -126,9 +126,9 @@ fn unittest_name(test: &str, of: &str) -> String {
 
 /// A verbose run names every test, and then what came of it: after whatever the test printed, at the end of a line.
 fn unittest_cases(lines: &[&str], failing: &[String]) -> Option<CaseList> {
-    let begins = pattern!(r"^(\w+) \(([\w.<>]+)\)(?: \.\.\. ?(.*))?$")?;
-    let described = pattern!(r"^\S.* \.\.\. ?(.*)$")?;
-    let ends = pattern!(r"^(?:(ok)|(FAIL|ERROR|unexpected success)|(?:expected failure|skipped .*))$")?;
+    let begins = pattern!(r"^(\w+) \(([\w.<>]+)\)(?: \.\.\. ?(.*))?$");
+    let described = pattern!(r"^\S.* \.\.\. ?(.*)$");
+    let ends = pattern!(r"^(?:(ok)|(FAIL|ERROR|unexpected success)|(?:expected failure|skipped .*))$");
     let failing: BTreeSet<&str> = failing.iter().map(String::as_str).collect();
     let mut cases = CaseList::default();
     let mut open: Option<(String, bool)> = None;

@@ -3,23 +3,23 @@
 //! A test may print the same words. They only take away: whoever asks looks at the exit as well.
 
 /// Crates, packages and files, as compilers and runners call them.
-pub(super) fn read(lines: &[&str]) -> Option<Vec<String>> {
+pub(super) fn read(lines: &[&str]) -> Vec<String> {
     let named = [
-        pattern!(r"^error: could not compile `([^`]+)`")?,
-        pattern!(r"^_+ ERROR collecting (\S.*) _+$")?,
-        pattern!(r"^ERROR: \S+ \((unittest\.loader\._FailedTest[^)]*)\)")?,
-        pattern!(r"^FAIL\t(\S+) \[(?:build|setup) failed\]$")?,
+        pattern!(r"^error: could not compile `([^`]+)`"),
+        pattern!(r"^_+ ERROR collecting (\S.*) _+$"),
+        pattern!(r"^ERROR: \S+ \((unittest\.loader\._FailedTest[^)]*)\)"),
+        pattern!(r"^FAIL\t(\S+) \[(?:build|setup) failed\]$"),
         // Vitest says it twice where a file did not load: `a.test.ts [ a.test.ts ]`.
-        pattern!(r"^ FAIL +(?:\|[^|]+\| )?(\S+) \[ \S+ \]$")?,
-        pattern!(r"^(\S[^(]*\.[cm]?tsx?)\(\d+,\d+\): error TS\d+: ")?,
-        pattern!(r"^(\S[^:]*\.[cm]?tsx?):\d+:\d+ - error TS\d+: ")?,
+        pattern!(r"^ FAIL +(?:\|[^|]+\| )?(\S+) \[ \S+ \]$"),
+        pattern!(r"^(\S[^(]*\.[cm]?tsx?)\(\d+,\d+\): error TS\d+: "),
+        pattern!(r"^(\S[^:]*\.[cm]?tsx?):\d+:\d+ - error TS\d+: "),
     ];
-    let jest_file = pattern!(r"^FAIL (\S+)")?;
+    let jest_file = pattern!(r"^FAIL (\S+)");
     // A file that fails as a whole may be a test without a runner; these words say that it did not load.
-    let node_file = pattern!(r"^(?:✖|not ok \d+ -) (/\S.*\.[cm]?[jt]sx?)(?: \([\d.]+ms\))?$")?;
+    let node_file = pattern!(r"^(?:✖|not ok \d+ -) (/\S.*\.[cm]?[jt]sx?)(?: \([\d.]+ms\))?$");
     let no_module = pattern!(
         r"^(?:#? *)(?:Error: Cannot find module |Error \[ERR_[A-Z_]*(?:NOT_FOUND|NOT_EXPORTED|UNSUPPORTED_DIR_IMPORT)\]|SyntaxError: )"
-    )?;
+    );
     let node_found_none = lines.iter().any(|line| no_module.is_match(line));
     let mut jest = None;
     let mut unloaded = Vec::new();
@@ -43,5 +43,5 @@ pub(super) fn read(lines: &[&str]) -> Option<Vec<String>> {
             unloaded.push(super::node::file_name(file.as_str()).to_owned());
         }
     }
-    Some(unloaded)
+    unloaded
 }

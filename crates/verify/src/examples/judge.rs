@@ -86,11 +86,9 @@ fn said((text, is_sentence): (&str, bool), before: &[String], after: &[String]) 
 /// nothing says that another is wanted.
 fn wanted((text, is_sentence): (&str, bool), was: &str) -> Vec<String> {
     const AFTER: usize = 60;
-    let Some(words) = pattern!(
+    let words = pattern!(
         r"(?i)\b(?:should|shall|must|expect(?:ed|s)?|ought|supposed|want(?:ed)?|instead|rather|correct(?:ly)?|wrong(?:ly)?|not|but)\b"
-    ) else {
-        return Vec::new();
-    };
+    );
     let mut named = match is_sentence {
         true if words.is_match(text) && !is_conditional(text) => values(text),
         true => Vec::new(),
@@ -118,25 +116,22 @@ fn is_conditional(text: &str) -> bool {
         r"(?i)\b(?:with|after|before|when|whenever|if|once|unless|given|having|under|while|during|on|in|since|where|assuming)\b"
     );
     let stays = pattern!(r"(?i)\b(?:stays?|remain|keep|unchanged|not change|correctly|already|fine|right)\b");
-    conditions.is_some_and(|conditions| conditions.is_match(sentence))
-        || stays.is_some_and(|stays| stays.is_match(rest))
+    conditions.is_match(sentence) || stays.is_match(rest)
 }
 
 /// Whether a text says what should be, and not only what is.
 fn asks_for(text: &str) -> bool {
-    pattern!(r"(?i)\b(?:should|shall|must|expect(?:ed|s)?|ought|supposed|wanted|instead)\b")
-        .is_some_and(|asks| asks.is_match(text))
+    pattern!(r"(?i)\b(?:should|shall|must|expect(?:ed|s)?|ought|supposed|wanted|instead)\b").is_match(text)
 }
 
 /// The values that a text names in code spans, each once, and numbers where it has no spans.
 fn values(text: &str) -> Vec<String> {
     let spans = text.split('`').skip(1).step_by(2).map(str::trim).filter(|span| is_value(span));
     let mut named: Vec<String> = spans.map(str::to_owned).collect();
-    if named.is_empty()
-        && let Some(numbers) = pattern!(
+    if named.is_empty() {
+        let numbers = pattern!(
             r#"(?:^|[\s:=(])(-?\d+(?:\.\d+)?|"[^"\n]*"|'[^'\n]*'|None|null|True|False|true|false)(?:$|[\s,;.)])"#
-        )
-    {
+        );
         named.extend(numbers.captures_iter(text).filter_map(|found| Some(found.get(1)?.as_str().to_owned())));
     }
     named.sort();
@@ -149,7 +144,7 @@ fn is_value(span: &str) -> bool {
     let is_literal = pattern!(
         r#"^(?:-?\d[\d_]*(?:\.\d+)?(?:e[+-]?\d+)?|"[^"]*"|'[^']*'|\[.*\]|\{.*\}|\(.*,.*\)|None|null|undefined|NaN|nil|True|False|true|false|(?:Some|Ok|Err)\(.*\)|[A-Z]\w*(?:Error|Exception))$"#
     );
-    is_literal.is_some_and(|literal| literal.is_match(span))
+    is_literal.is_match(span)
 }
 
 fn kind(value: &str) -> ValueKind {

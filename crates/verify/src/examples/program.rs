@@ -113,20 +113,13 @@ pub fn answers(output: &str, mark: &str, examples: usize) -> Vec<Vec<String>> {
         let (Some(known), Ok(bytes)) = (known, hex::decode(text)) else { continue };
         let text: String = String::from_utf8_lossy(&bytes).chars().take(LONGEST_LINE).collect();
         let answer = if kind == "!" { format!("! {text}") } else { text };
-        let answer = without_addresses(&answer);
+        // Where something lies in memory is another place each time.
+        let answer = pattern!(r"0x[0-9a-fA-F]{6,}").replace_all(&answer, "0x…").into_owned();
         if known.len() < MOST_ANSWERS && !known.contains(&answer) {
             known.push(answer);
         }
     }
     answers
-}
-
-/// Where something lies in memory is another place each time.
-fn without_addresses(answer: &str) -> String {
-    match pattern!(r"0x[0-9a-fA-F]{6,}") {
-        Some(address) => address.replace_all(answer, "0x…").into_owned(),
-        None => answer.to_owned(),
-    }
 }
 
 /// Where the base defines what an example calls: an issue speaks of that, and of nothing that a change adds beside it. Where

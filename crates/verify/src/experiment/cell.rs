@@ -37,12 +37,11 @@ pub fn not_loaded(cell: &ExperimentCell<'_>) -> Vec<String> {
     let failed = pattern!(r"^\s*error: (?:(?:doc)?test failed, to rerun pass |\d+ targets? failed:)");
     let is_of_a_test = |at: usize| {
         let rest = cell.output.get(at..).unwrap_or_default();
-        failed.is_some_and(|failed| failed.is_match(rest))
+        failed.is_match(rest)
     };
     if unloaded.is_empty()
         && cell.reading.cases.is_none()
-        && let Some(found) = compilers
-            .and_then(|compilers| compilers.find_iter(cell.output).find(|found| !is_of_a_test(found.start())))
+        && let Some(found) = compilers.find_iter(cell.output).find(|found| !is_of_a_test(found.start()))
     {
         unloaded.push(found.as_str().trim().chars().take(200).collect());
     }

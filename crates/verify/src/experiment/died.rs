@@ -36,7 +36,7 @@ fn died_below(cell: &ExperimentCell<'_>, code: i32) -> Option<Exit> {
         named.map_or(Exit::Code(code), |(_, signal)| Exit::Signal(*signal))
     };
     // Node names the file whose process it was.
-    let of_node = pattern!(r"(?m)^\s*signal: '(SIG[A-Z]+)'")?;
+    let of_node = pattern!(r"(?m)^\s*signal: '(SIG[A-Z]+)'");
     if let Some(name) = of_node.captures(cell.output).and_then(|found| found.get(1)) {
         return Some(signal(name.as_str()));
     }
@@ -45,7 +45,7 @@ fn died_below(cell: &ExperimentCell<'_>, code: i32) -> Option<Exit> {
         return None;
     }
     let of_cargo =
-        pattern!(r"(?m)^\s*process didn't exit successfully: .* \((?:signal: (\d+)|exit status: (\d+))\b")?;
+        pattern!(r"(?m)^\s*process didn't exit successfully: .* \((?:signal: (\d+)|exit status: (\d+))\b");
     for found in of_cargo.captures_iter(cell.output) {
         let number = |at: usize| found.get(at).and_then(|number| number.as_str().parse().ok());
         if let Some(signal) = number(1) {
@@ -55,12 +55,12 @@ fn died_below(cell: &ExperimentCell<'_>, code: i32) -> Option<Exit> {
             return Some(Exit::Code(status));
         }
     }
-    let of_others = pattern!(r"\b(SIG(?:ILL|TRAP|ABRT|BUS|FPE|KILL|SEGV))\b")?;
+    let of_others = pattern!(r"\b(SIG(?:ILL|TRAP|ABRT|BUS|FPE|KILL|SEGV))\b");
     if let Some(name) = of_others.captures(cell.output).and_then(|found| found.get(1)) {
         return Some(signal(name.as_str()));
     }
     let in_words = pattern!(
         r"(?m)^(?:signal: (?:segmentation fault|aborted|killed|bus error)|fatal error: |unexpected fault address)|\b(?:Segmentation fault|Bus error|core dumped)\b"
-    )?;
+    );
     in_words.is_match(cell.output).then_some(Exit::Code(code))
 }

@@ -139,8 +139,7 @@ pub fn defined_in(path: &str, bytes: &[u8]) -> Vec<String> {
         r"(?m)(?:\b(?:def|fn|function|func|class|const|struct|enum|trait|interface|sub|proc)\s+(\w{2,})|^\s*(?:[\w*]+\s+)+\**(\w{2,})\s*\([^;\n]*\)\s*\{)"
     );
     let mut words: Vec<String> = defined
-        .iter()
-        .flat_map(|defined| defined.captures_iter(&text))
+        .captures_iter(&text)
         .filter_map(|found| Some(found.get(1).or(found.get(2))?.as_str().to_owned()))
         .take(500)
         .collect();

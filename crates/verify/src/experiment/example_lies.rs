@@ -63,7 +63,7 @@ fn lies_in_sessions(path: &str, text: &str) -> Vec<Lie> {
             && !own.starts_with("Traceback");
         is_answer = false;
         if is_one && lies.len() < MOST_LOOKED_AT {
-            let digits = pattern!(r"\d{1,9}").and_then(|digits| digits.find(own));
+            let digits = pattern!(r"\d{1,9}").find(own);
             let (at, now) =
                 match digits.and_then(|found| Some((found, super::text::other_number(found.as_str())?))) {
                     Some((found, now)) => (start + found.start()..start + found.end(), now),

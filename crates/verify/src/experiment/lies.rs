@@ -105,7 +105,7 @@ impl<'a> TestTexts<'a> {
                 continue;
             };
             let numbers = pattern!(r"\b[0-9]{2,9}\b");
-            let Some(found) = numbers.and_then(|numbers| numbers.find_iter(text).last()) else { continue };
+            let Some(found) = numbers.find_iter(text).last() else { continue };
             let Some(now) = super::text::other_number(found.as_str()) else { continue };
             let line = text.get(..found.start()).unwrap_or_default().matches('\n').count() + 1;
             lies.push(Lie {
@@ -267,12 +267,9 @@ fn old_answer(said: &str, test: &str, lie: &Lie) -> Option<String> {
     // Rust tells both sides on lines of their own.
     let joined = said.replace("\n right: ", ", right: ").replace("\n  right: ", ", right: ");
     // So do Perl and others that speak TAP.
-    let joined = match pattern!(
-        r"(?m)((?:got|actual|wanted|expected):[ \t]*\S+)[ \t]*\n[# \t]*((?:got|actual|expected):)"
-    ) {
-        Some(two_lines) => two_lines.replace_all(&joined, "$1 $2").into_owned(),
-        None => joined,
-    };
+    let two_lines =
+        pattern!(r"(?m)((?:got|actual|wanted|expected):[ \t]*\S+)[ \t]*\n[# \t]*((?:got|actual|expected):)");
+    let joined = two_lines.replace_all(&joined, "$1 $2");
     for (at, line) in joined.lines().enumerate() {
         if !test.is_empty() && super::names::has_word(line, test) || !test.is_empty() && line.contains(test) {
             until = at + AFTER;
@@ -305,7 +302,7 @@ fn beside(line: &str, expected: &str, lie: &Lie) -> Option<String> {
             (bare(last), bare(first))
         }
         None => {
-            let found = told?.captures(line)?;
+            let found = told.captures(line)?;
             (bare(found.get(1)?.as_str()), bare(found.get(2)?.as_str()))
         }
     };

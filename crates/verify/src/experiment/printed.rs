@@ -34,11 +34,9 @@ impl<'o> PrintedFailures<'o> {
         let missing = pattern!(
             r"(?:AttributeError|ImportError|NameError|ModuleNotFoundError|TypeError|ReferenceError|SyntaxError|NoMethodError|FileNotFoundError|is not a function|is not defined|does not provide|Cannot find|cannot find|undefined|No such file or directory|not implemented|no attribute|Cannot read properties)"
         );
-        let is_missing = |text: &str| missing.is_some_and(|missing| missing.is_match(text));
         // What an assertion compares is no error of its own.
         let compared =
             pattern!(r"^\s*(?:E\s+)?(?:AssertionError|assert\b|[-+?] )|\bAssertionError\b|\bERR_ASSERTION\b");
-        let is_compared = |line: &str| compared.is_some_and(|compared| compared.is_match(line));
         let names: BTreeSet<&str> = failing.iter().map(|name| printed_name(name)).collect();
         // Those that are more than a word are looked for one by one.
         let is_word = |name: &str| name.chars().all(|c| c.is_alphanumeric() || c == '_');
@@ -52,8 +50,9 @@ impl<'o> PrintedFailures<'o> {
         let line = |text: &'o str| {
             let words = words_of(text).filter_map(|word| names.get(word).copied());
             let of_words = words.chain(others.iter().copied().filter(|name| has_word(text, name))).collect();
-            let is_new = |word: &str| word.len() > 1 && new_words.contains(word) && !is_missing(word);
-            let is_of_something_new = is_missing(text) && !is_compared(text) && words_of(text).any(is_new);
+            let is_new = |word: &str| word.len() > 1 && new_words.contains(word) && !missing.is_match(word);
+            let is_of_something_new =
+                missing.is_match(text) && !compared.is_match(text) && words_of(text).any(is_new);
             PrintedLine { text, names: of_words, is_of_something_new }
         };
         Self(output.lines().map(line).collect())

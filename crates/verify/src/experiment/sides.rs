@@ -154,7 +154,7 @@ fn with_new_registrations(sides: &mut ChangeSplit, changed: &[ChangedPath<'_>]) 
     for overlay in sides.old_tests.iter_mut().filter(is_removed) {
         let file = changed.iter().find(|file| file.path == overlay.path);
         let text = String::from_utf8_lossy(file.and_then(|file| file.after).unwrap_or_default());
-        let has_main = pattern!(r"\bmain\s*\(").is_some_and(|main| main.is_match(&text));
+        let has_main = pattern!(r"\bmain\s*\(").is_match(&text);
         overlay.action = OverlayAction::Write(if has_main { PROGRAM } else { PART }.to_vec());
     }
 }

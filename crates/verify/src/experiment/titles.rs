@@ -68,10 +68,10 @@ fn groups(path: &str, text: &str) -> Vec<(usize, usize, String)> {
             pattern!(r#"(?m)^([ \t]*)(?:describe|suite|context)(?:\.\w+)*\s*\(\s*["'`]([^"'`\n]+)"#)
         }
         Some(LanguageFamily::C) => pattern!(r"(?m)^([ \t]*)(?:\w+[ \t]+)*class[ \t]+(\w+)"),
-        Some(LanguageFamily::Go | LanguageFamily::Shell) | None => None,
+        Some(LanguageFamily::Go | LanguageFamily::Shell) | None => return Vec::new(),
     };
-    let found = head.iter().flat_map(|head| head.captures_iter(text)).take(MOST_ITEMS);
-    found
+    head.captures_iter(text)
+        .take(MOST_ITEMS)
         .filter_map(|found| {
             let (whole, depth, name) = (found.get(0)?, found.get(1)?, found.get(2)?);
             Some((whole.start(), depth.len(), name.as_str().to_owned()))
@@ -92,9 +92,8 @@ pub(super) fn titles(path: &str, text: &str) -> Vec<TestTitle> {
         Some(LanguageFamily::C) => pattern!(
             r#"(?m)^([ \t]*)(?:\w*(?:TEST_CASE|SCENARIO)\w*[ \t]*\((?:[^"\n]*,)?[ \t]*"([^"\n]+)"|\w*TEST\w*[ \t]*\((?:[^"\n,]*,)?[ \t]*(\w+)[ \t]*\)\s*\{|(?:(?:public|private|protected|static|final|async|void|int|long|bool|@\w+)[ \t]+)*(\w+)[ \t]*\([^;\n]*\)[^;\n]*\{)"#
         ),
-        Some(LanguageFamily::Shell) | None => None,
+        Some(LanguageFamily::Shell) | None => return Vec::new(),
     };
-    let Some(head) = head else { return Vec::new() };
     let heads: Vec<(usize, usize, String)> = head
         .captures_iter(text)
         .take(MOST_ITEMS)

@@ -102,7 +102,7 @@ impl<'a> SourceScan<'a> {
     pub(super) fn assertions(&self) -> Vec<AssertionSite> {
         let mut spots = Vec::new();
         let calls = pattern!(r"([A-Za-z_][\w.]*)(!?)[ \t]*\(");
-        for found in calls.iter().flat_map(|calls| calls.captures_iter(self.text)) {
+        for found in calls.captures_iter(self.text) {
             let (Some(name), Some(whole)) = (found.get(1), found.get(0)) else { continue };
             if !self.is_code(name.start()) || self.is_definition(name.start()) {
                 continue;
@@ -112,7 +112,7 @@ impl<'a> SourceScan<'a> {
         }
         if self.family == LanguageFamily::Python {
             let statements = pattern!(r"(?m)^[ \t]*assert[ \t(]");
-            for found in statements.iter().flat_map(|statements| statements.find_iter(self.text)) {
+            for found in statements.find_iter(self.text) {
                 let word = found.start() + found.as_str().find("assert").unwrap_or(0);
                 if self.is_code(word) {
                     let claim = self.to_the_end_of_the_statement(word + 6);
@@ -122,7 +122,7 @@ impl<'a> SourceScan<'a> {
         }
         if self.family == LanguageFamily::Go {
             let failing = pattern!(r"(?m)^[ \t]*if[ \t](.*)\{[ \t]*$");
-            for found in failing.iter().flat_map(|failing| failing.captures_iter(self.text)) {
+            for found in failing.captures_iter(self.text) {
                 let (Some(whole), Some(condition)) = (found.get(0), found.get(1)) else { continue };
                 let after = self.text.get(whole.end()..).unwrap_or_default();
                 let body: String = after.lines().take(4).collect();
@@ -151,13 +151,13 @@ impl<'a> SourceScan<'a> {
     /// Calls of macros of this file that make tests, such as `t!(adds: "1+1" => "2");`.
     fn macros_of_tests(&self) -> Vec<AssertionSite> {
         let definitions = pattern!(r"(?s)macro_rules![ \t]*(\w+)[ \t]*\{(.{0,2000}?)\n[ \t]*\}\n");
-        let makers = definitions.iter().flat_map(|definitions| definitions.captures_iter(self.text));
+        let makers = definitions.captures_iter(self.text);
         let makers: Vec<&str> = makers
             .filter(|found| found.get(2).is_some_and(|body| body.as_str().contains("#[test]")))
             .filter_map(|found| found.get(1).map(|name| name.as_str()))
             .collect();
         let calls = pattern!(r"(?m)^[ \t]*(\w+)![ \t]*[(\[{]");
-        let found = calls.iter().flat_map(|calls| calls.captures_iter(self.text));
+        let found = calls.captures_iter(self.text);
         found
             .filter_map(|found| {
                 let (whole, name) = (found.get(0)?, found.get(1)?);
@@ -174,7 +174,7 @@ impl<'a> SourceScan<'a> {
         let brackets = pattern!(
             r#"(?:\[\[?|\btest)[ \t]+(.+?)[ \t]+(?:==?|-eq|eq)[ \t]+("[^"\n]*"|'[^'\n]*'|[^\s\];]+)"#
         );
-        for found in brackets.iter().flat_map(|brackets| brackets.captures_iter(self.text)) {
+        for found in brackets.captures_iter(self.text) {
             if let (Some(whole), Some(value)) = (found.get(0), found.get(2))
                 && self.is.get(whole.start()) == Some(&ByteKind::Code)
                 && !value.as_str().contains('$')
@@ -185,7 +185,7 @@ impl<'a> SourceScan<'a> {
         let helpers = pattern!(
             r"(?m)^[ \t]*(?:assert\w*|check\w*|expect\w*|is|is_deeply|ok|eq|equals?|should\w*|verify\w*|t|run_case)[ \t]+(\S.*)$"
         );
-        for found in helpers.iter().flat_map(|helpers| helpers.captures_iter(self.text)) {
+        for found in helpers.captures_iter(self.text) {
             let (Some(whole), Some(rest)) = (found.get(0), found.get(1)) else { continue };
             let first = whole.start() + whole.as_str().len() - whole.as_str().trim_start().len();
             let is_definition = rest.as_str().starts_with("()") || rest.as_str().starts_with('=');

@@ -11,7 +11,7 @@ impl SourceScan<'_> {
     pub(super) fn literals(&self, part: &Range<usize>) -> Vec<(Range<usize>, String)> {
         let mut found = Vec::new();
         let numbers = pattern!(r"\b\d[\d_]*");
-        for number in numbers.iter().flat_map(|numbers| numbers.find_iter(self.part(part))) {
+        for number in numbers.find_iter(self.part(part)) {
             let at = part.start + number.start()..part.start + number.end();
             let is_alone = !self.text.get(..at.start).is_some_and(|before| {
                 before.ends_with('.') && before.trim_end_matches('.').ends_with(|c: char| c.is_ascii_digit())
@@ -49,7 +49,7 @@ impl SourceScan<'_> {
             }
         }
         let words = pattern!(r"\b(?:true|false|True|False)\b");
-        for word in words.iter().flat_map(|words| words.find_iter(self.part(part))) {
+        for word in words.find_iter(self.part(part)) {
             let at = part.start + word.start()..part.start + word.end();
             let now = match word.as_str() {
                 "true" => "false",
@@ -105,7 +105,7 @@ impl SourceScan<'_> {
         ];
         let names = pattern!(r"[A-Za-z_]\w*");
         let mut is_value = true;
-        for name in names.iter().flat_map(|names| names.find_iter(self.part(side))) {
+        for name in names.find_iter(self.part(side)) {
             let at = side.start + name.start();
             let is_in_number = self
                 .text

@@ -82,7 +82,7 @@ fn asserted(syntax: &Syntax<'_>, call: NodeId) -> Option<Vec<NodeId>> {
     let name: String = last.name.chars().filter(|c| *c != '_').flat_map(char::to_lowercase).collect();
     let says_same = pattern!(
         r"^(?:assert)?(?:(?:strict|deep|deepstrict|list|dict|tuple|set|count|multiline|sequence|almost|approx|to|tostrict|isdeepstrict|array|iterable)?equals?|almostequals|isequalto|equalvalues|eql?|is|same|tobe|issameas|linesmatch|jsoneq|exactly|elementsmatch|containsexactly|tobecloseto|(?:is)?closeto|approximately|indelta|inepsilon|allclose|isclose)f?$"
-    )?;
+    );
     if !says_same.is_match(&name) || links.iter().any(|link| matches!(link.name, "not" | "never")) {
         return None;
     }

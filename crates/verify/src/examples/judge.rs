@@ -1,5 +1,7 @@
 //! What the answers of both codes to an issue's examples come to.
 
+use std::collections::BTreeSet;
+
 use super::IssueExample;
 use journeyman_order::scrutiny::{ExampleRun, ExampleVerdict};
 
@@ -59,6 +61,7 @@ fn said((text, is_sentence): (&str, bool), before: &[String], after: &[String]) 
         };
     };
     // One number, written otherwise.
+    let number = |value: &String| core(value).parse::<f64>().ok();
     if was != is && number(was).is_some() && number(was) == number(is) {
         return ExampleVerdict::Open;
     }
@@ -69,16 +72,14 @@ fn said((text, is_sentence): (&str, bool), before: &[String], after: &[String]) 
         true => !others.is_empty(),
         false => matches!(&others[..], [one] if is_like(one) && asks_for(text)),
     };
+    let is_an_error = |value: &String| value.ends_with("Error") || value.ends_with("Exception");
+    let fits = |one: &String| kind(one) == kind(core(is)) || is_error(is) || is_an_error(one);
     match is == was {
         true if is_asked => ExampleVerdict::AsBefore,
         true => ExampleVerdict::Open,
         false if is_named(is, text) => ExampleVerdict::Mended,
-        false => match &others[..] {
-            [one] if is_asked && (kind(one) == kind(core(is)) || is_error(is) || is_an_error(one)) => {
-                ExampleVerdict::OtherThanNamed
-            }
-            _ => ExampleVerdict::Open,
-        },
+        false if is_asked && matches!(&others[..], [one] if fits(one)) => ExampleVerdict::OtherThanNamed,
+        false => ExampleVerdict::Open,
     }
 }
 
@@ -91,7 +92,7 @@ fn wanted((text, is_sentence): (&str, bool), was: &str) -> Vec<String> {
     );
     let mut named = match is_sentence {
         true if words.is_match(text) && !is_conditional(text) => values(text),
-        true => Vec::new(),
+        true => BTreeSet::new(),
         false => {
             let after = |found: regex::Match<'_>| {
                 text.get(found.end()..).unwrap_or_default().chars().take(AFTER).collect::<String>()
@@ -101,9 +102,7 @@ fn wanted((text, is_sentence): (&str, bool), was: &str) -> Vec<String> {
         }
     };
     named.retain(|value| core(value) != core(was));
-    named.sort();
-    named.dedup();
-    named
+    named.into_iter().collect()
 }
 
 /// Whether what is said of an example holds under a condition that we do not make, or is said to be right.
@@ -125,17 +124,15 @@ fn asks_for(text: &str) -> bool {
 }
 
 /// The values that a text names in code spans, each once, and numbers where it has no spans.
-fn values(text: &str) -> Vec<String> {
+fn values(text: &str) -> BTreeSet<String> {
     let spans = text.split('`').skip(1).step_by(2).map(str::trim).filter(|span| is_value(span));
-    let mut named: Vec<String> = spans.map(str::to_owned).collect();
+    let mut named: BTreeSet<String> = spans.map(str::to_owned).collect();
     if named.is_empty() {
         let numbers = pattern!(
             r#"(?:^|[\s:=(])(-?\d+(?:\.\d+)?|"[^"\n]*"|'[^'\n]*'|None|null|True|False|true|false)(?:$|[\s,;.)])"#
         );
         named.extend(numbers.captures_iter(text).filter_map(|found| Some(found.get(1)?.as_str().to_owned())));
     }
-    named.sort();
-    named.dedup();
     named
 }
 
@@ -148,22 +145,11 @@ fn is_value(span: &str) -> bool {
 }
 
 fn kind(value: &str) -> ValueKind {
-    let first = value.trim_start_matches('-').chars().next();
-    let is_word = ["None", "null", "undefined", "nil", "True", "False", "true", "false"].contains(&value);
-    match first {
-        Some(first) if first.is_ascii_digit() => ValueKind::Number,
-        Some(_) | None if is_word => ValueKind::Word,
-        Some(_) | None => ValueKind::Text,
+    match value {
+        "None" | "null" | "undefined" | "nil" | "True" | "False" | "true" | "false" => ValueKind::Word,
+        _ if value.trim_start_matches('-').starts_with(|c: char| c.is_ascii_digit()) => ValueKind::Number,
+        _ => ValueKind::Text,
     }
-}
-
-fn is_an_error(text: &str) -> bool {
-    text.ends_with("Error") || text.ends_with("Exception")
-}
-
-/// A value as a number, whatever wraps it.
-fn number(value: &str) -> Option<f64> {
-    core(value).parse().ok()
 }
 
 fn is_error(answer: &str) -> bool {

@@ -94,28 +94,23 @@ fn vendored(path: &str) -> Option<&str> {
 /// What a manifest names now and did not before.
 fn compare(path: &str, before: Option<&[u8]>, after: &[u8], found: &mut Vec<String>) {
     let Some(read) = reader(path) else { return };
-    let mut add = |what: String| found.push(what);
     let file = shown(path);
     let text = |bytes| std::str::from_utf8(bytes).ok().map(byte_order_mark::strip);
     let Some(now) = text(after).and_then(read) else {
-        add(format!("{file} names dependencies, and cannot be read"));
-        return;
+        return found.push(format!("{file} names dependencies, and cannot be read"));
     };
     let then = before.and_then(text).and_then(read).unwrap_or_default();
     for (name, versions) in &now {
-        let known = then.get(name);
         for (version, source) in versions {
             let one = if version.is_empty() {
                 quoted(name)
             } else {
                 format!("{} {}", quoted(name), plain(version))
             };
-            match known.map(|known| (known.get(version), known)) {
-                None => add(format!("{one} is new in {file}")),
-                Some((Some(old), _)) if old != source => {
-                    add(format!("{one} is from elsewhere now in {file}"))
-                }
-                Some((Some(_), _)) => {}
+            let said = match then.get(name).map(|known| (known.get(version), known)) {
+                None => format!("is new in {file}"),
+                Some((Some(old), _)) if old == source => continue,
+                Some((Some(_), _)) => format!("is from elsewhere now in {file}"),
                 Some((None, known)) => {
                     let gone: Vec<String> = known
                         .keys()
@@ -123,13 +118,13 @@ fn compare(path: &str, before: Option<&[u8]>, after: &[u8], found: &mut Vec<Stri
                         .take(3)
                         .map(|old| if old.is_empty() { "any".to_owned() } else { plain(old) })
                         .collect();
-                    if gone.is_empty() {
-                        add(format!("{one} is new in {file}, beside another version"));
-                    } else {
-                        add(format!("{one} is in {file} instead of {}", gone.join(", ")));
+                    match gone.is_empty() {
+                        true => format!("is new in {file}, beside another version"),
+                        false => format!("is in {file} instead of {}", gone.join(", ")),
                     }
                 }
-            }
+            };
+            found.push(format!("{one} {said}"));
         }
     }
 }

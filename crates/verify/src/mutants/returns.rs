@@ -7,25 +7,17 @@ use crate::tamper::syntax::{NodeId, Syntax, is_function};
 
 pub(super) fn look(found: &mut MutantCollector<'_, '_>, node: NodeId) {
     let syntax = found.syntax;
-    match syntax.kind(node) {
-        "return_statement" | "return_expression" => {
-            if let (Some(value), Some(function)) = (syntax.part(node, 0), function_around(syntax, node)) {
-                returned(found, value, function);
-            }
-        }
-        "function_item" => {
-            if let Some(value) = syntax.field(node, "body").and_then(|body| tail(syntax, body)) {
-                returned(found, value, node);
-            }
-        }
+    let body = || syntax.field(node, "body");
+    let (value, function) = match syntax.kind(node) {
+        "return_statement" | "return_expression" => (syntax.part(node, 0), function_around(syntax, node)),
+        "function_item" => (body().and_then(|body| tail(syntax, body)), Some(node)),
         "arrow_function" | "lambda" => {
-            if let Some(body) =
-                syntax.field(node, "body").filter(|body| syntax.kind(*body) != "statement_block")
-            {
-                returned(found, body, node);
-            }
+            (body().filter(|body| syntax.kind(*body) != "statement_block"), Some(node))
         }
-        _ => {}
+        _ => return,
+    };
+    if let (Some(value), Some(function)) = (value, function) {
+        returned(found, value, function);
     }
 }
 

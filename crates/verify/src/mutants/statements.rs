@@ -11,21 +11,18 @@ const ENDS: &[&str] =
 
 pub(super) fn look(found: &mut MutantCollector<'_, '_>, node: NodeId) {
     let syntax = found.syntax;
-    match syntax.kind(node) {
+    let condition = match syntax.kind(node) {
         "if_statement" | "elif_clause" | "if_expression" | "ternary_expression" | "match_pattern" => {
-            if let Some(condition) = syntax.field(node, "condition") {
-                self::condition(found, condition);
-            }
+            syntax.field(node, "condition")
         }
-        "conditional_expression" => {
-            if let Some(condition) = syntax.part(node, 1) {
-                self::condition(found, condition);
-            }
-        }
-        "expression_statement" => call(found, node),
-        "break_statement" | "break_expression" => leave(found, node, "break", "continue"),
-        "continue_statement" | "continue_expression" => leave(found, node, "continue", "break"),
-        _ => {}
+        "conditional_expression" => syntax.part(node, 1),
+        "expression_statement" => return call(found, node),
+        "break_statement" | "break_expression" => return leave(found, node, "break", "continue"),
+        "continue_statement" | "continue_expression" => return leave(found, node, "continue", "break"),
+        _ => None,
+    };
+    if let Some(condition) = condition {
+        self::condition(found, condition);
     }
 }
 

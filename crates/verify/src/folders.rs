@@ -43,12 +43,7 @@ fn groups(text: &str) -> Option<Vec<&str>> {
     let (mut groups, mut rest) = (Vec::new(), text);
     loop {
         let inner = rest.strip_prefix('(')?;
-        // Parentheses in quotes could be anything.
-        let end = inner.find([')', '(', '\'', '"', '`', '\\', '#'])?;
-        let end = match inner.get(end..)?.starts_with(')') {
-            true => end,
-            false => quoted_end(inner)?,
-        };
+        let end = group_end(inner)?;
         groups.push(inner.get(..end)?.trim());
         rest = inner.get(end + 1..)?.trim_start();
         if rest.is_empty() {
@@ -58,8 +53,8 @@ fn groups(text: &str) -> Option<Vec<&str>> {
     }
 }
 
-/// Where a group ends that has quotes or parentheses in it.
-fn quoted_end(inner: &str) -> Option<usize> {
+/// Where a group ends, which may have quotes and parentheses in it: those in quotes could be anything.
+fn group_end(inner: &str) -> Option<usize> {
     let (mut depth, mut quote) = (0_usize, None);
     for (at, c) in inner.char_indices() {
         match (quote, c) {

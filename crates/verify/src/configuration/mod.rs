@@ -326,12 +326,8 @@ fn old_package(
     after: &[u8],
     whole: &dyn Fn() -> OverlayAction,
 ) -> Option<OverlayAction> {
-    let parse = |bytes: &[u8]| json(bytes);
-    let before = base.map(parse);
-    let (Some(Value::Object(mut now)), Some(before)) = (parse(after), before.unwrap_or(Some(Value::Null)))
-    else {
-        return Some(whole());
-    };
+    let before = base.map_or(Some(Value::Null), json);
+    let (Some(Value::Object(mut now)), Some(before)) = (json(after), before) else { return Some(whole()) };
     let mut is_touched = false;
     for key in PACKAGE {
         let old = before.get(key);

@@ -205,10 +205,7 @@ pub fn mutants(path: &str, after: &[u8], lines: &[RangeInclusive<u32>], most: us
 /// The best of each line, then the next best; of more lines than are wanted some, evenly over the file, those first in which
 /// people make mistakes: a table of data has more lines than the code that reads it.
 fn spread(mut candidates: Vec<Mutant>, most: usize) -> Vec<Mutant> {
-    candidates.sort_by(|one, other| {
-        let key = |one: &Mutant| (one.rank, one.at.start, one.at.end);
-        key(one).cmp(&key(other)).then_with(|| one.text.cmp(&other.text))
-    });
+    candidates.sort_by_cached_key(|one| (one.rank, one.at.start, one.at.end, one.text.clone()));
     let mut seen = BTreeSet::new();
     let mut of_line: BTreeMap<u32, usize> = BTreeMap::new();
     let mut rounds: BTreeMap<usize, Vec<Mutant>> = BTreeMap::new();

@@ -68,13 +68,10 @@ pub fn weakenings(files: &[ChangedPath<'_>]) -> Vec<Weakening> {
     code::code(&change, &mut found);
     code::hard_coded::hard_coded(&change, &mut found);
     unread(&change, &mut found);
-    found.sort_by(|one, other| {
+    found.sort_by_cached_key(|one| {
         // What could not be read is not pushed out by what could.
-        let is_read = |one: &Weakening| one.kind != WeakeningKind::NotRead;
-        let key = |one: &Weakening| {
-            (!one.severe, is_read(one), one.path.clone(), one.line, one.kind, one.what.clone())
-        };
-        key(one).cmp(&key(other))
+        let is_read = one.kind != WeakeningKind::NotRead;
+        (!one.severe, is_read, one.path.clone(), one.line, one.kind, one.what.clone())
     });
     found.dedup();
     found.truncate(MOST_LISTED);

@@ -201,7 +201,7 @@ fn as_json(
     same: bool,
 ) -> serde_json::Value {
     let signature = match signer {
-        Some(key) => json!({"is": "good", "key": key.as_str()}),
+        Some(key) => json!({"is": "good", "key": key.to_string()}),
         None => json!({"is": "not checked", "because": "no key given"}),
     };
     json!({

@@ -496,5 +496,5 @@ fn wrapped(scan: &SourceScan<'_>, side: &Range<usize>) -> Option<(Range<usize>, 
         LanguageFamily::JavaScript => format!("[\"q\", {inner}]"),
         LanguageFamily::Rust | LanguageFamily::Go | LanguageFamily::C | LanguageFamily::Shell => return None,
     };
-    (is_one && !is_keyword).then(|| (at, now, true))
+    (is_one && !is_keyword).then_some((at, now, true))
 }

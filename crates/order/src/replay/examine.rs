@@ -1,11 +1,10 @@
 //! The examiner: what it says of the issue before there is a change, and the second reading of what a change does not do.
 
-use super::graph::StageResult;
-use super::judge::{FailedRound, RoundCheck, RoundOutcome};
-use super::plan::QUESTIONS;
+use super::graph::{StageFields, StageResult};
+use super::judge::{RoundCheck, RoundEnd};
+use super::plan::{QUESTIONS, a_person_says};
 use super::rounds::WorkerOutcome;
 use super::signal_log::PlanDecision;
-use super::work::not_verified;
 use super::worker::Worker;
 use super::{Replay, Suspension};
 use crate::agent_run::AgentRun;
@@ -65,8 +64,8 @@ impl Replay<'_> {
         let rounds = self.rounds(&worker, |replay, round, run| {
             match IssueExamination::parse(run.map(AgentRun::complete_answer).unwrap_or_default()) {
                 Ok(examination) => replay.ask_about_contradictions(&worker, round, examination),
-                Err(feedback) if round < MOST_QUESTIONS => Ok(RoundOutcome::invalid_output(feedback)),
-                Err(feedback) => Ok(RoundOutcome::Passed(Err(feedback.summary))),
+                Err(feedback) if round < MOST_QUESTIONS => Err(RoundEnd::invalid_output(feedback)),
+                Err(feedback) => Ok(Err(feedback.summary)),
             }
         });
         let because = match rounds {
@@ -91,24 +90,19 @@ impl Replay<'_> {
         worker: &Worker,
         round: u32,
         examination: IssueExamination,
-    ) -> Result<RoundOutcome<Result<IssueExamination, String>>, Suspension> {
+    ) -> Result<Result<IssueExamination, String>, RoundEnd> {
         let against = examination.contradictions.iter().filter(|found| found.tests_against_issue);
         let asked: Vec<String> =
             against.map(|found| format!("{}. Which of them is right?", found.sentence())).collect();
         let Some(saying) = self.questions(worker, round, PlanQuestions::blocked_by(asked)) else {
-            return Ok(RoundOutcome::Passed(Ok(examination)));
+            return Ok(Ok(examination));
         };
-        Ok(match self.put_to_people(&worker.key(round, QUESTIONS), saying, PendingApproval::Answers)? {
-            PlanDecision::Approved => RoundOutcome::Passed(Ok(examination)),
+        match self.put_to_people(&worker.key(round, QUESTIONS), saying, PendingApproval::Answers)? {
+            PlanDecision::Approved => Ok(Ok(examination)),
             PlanDecision::Again { guidance } => {
-                let said = guidance.as_deref().unwrap_or("examine it again");
-                let feedback = Feedback::failed(
-                    Category::InvalidOutput,
-                    format!("a person was asked, and says: {said}"),
-                );
-                RoundOutcome::failed(RoundCheck::Person, feedback)
+                Err(a_person_says(guidance.as_deref().unwrap_or("examine it again")))
             }
-        })
+        }
     }
 
     /// The examiner's agent: as the settings say, and else another than the one whose change is judged, if one is known.
@@ -141,9 +135,9 @@ impl Replay<'_> {
         round: u32,
         work: CandidateWork,
         tests: &mut TestRun,
-    ) -> Result<RoundOutcome<CandidateWork>, Suspension> {
+    ) -> Result<CandidateWork, RoundEnd> {
         let examined = tests.scrutiny.as_mut().and_then(|scrutiny| scrutiny.examination.as_mut());
-        let Some(examination) = examined else { return Ok(RoundOutcome::Passed(work)) };
+        let Some(examination) = examined else { return Ok(work) };
         if examination.failing().next().is_some() {
             match self.read_again(worker, round, examination)? {
                 Ok(readings) => examination.dispute(&readings),
@@ -154,21 +148,13 @@ impl Replay<'_> {
                 }
             }
         }
-        let Some(mut feedback) = statements_feedback(examination) else {
-            return Ok(RoundOutcome::Passed(work));
-        };
+        let Some(mut feedback) = statements_feedback(examination) else { return Ok(work) };
         let is_red = !tests.verdict.is_pass();
         if is_red {
             feedback.issues.extend(checks::of_tests(tests).feedback.issues);
         }
-        let candidate = CandidateWork { tests: Some(tests.clone()), ..not_verified(work, &feedback.summary) };
-        Ok(RoundOutcome::Failed(Box::new(FailedRound {
-            by: RoundCheck::Statements,
-            tests: is_red.then(|| Box::new(tests.clone())),
-            tree: Some(candidate.tree.clone()),
-            candidate: Some(candidate),
-            feedback,
-        })))
+        let work = CandidateWork { tests: Some(tests.clone()), ..work };
+        Err(RoundEnd::sent_back(RoundCheck::Statements, work, feedback, is_red.then(|| tests.clone())))
     }
 
     /// The work, where people have dropped since all statements that fail on it; what else its tests say counts on.
@@ -243,7 +229,7 @@ impl Replay<'_> {
 }
 
 /// What a stage gives to those after it: no statement, and where issue, documentation and tests contradict one another.
-fn contradictions_field(examination: &IssueExamination) -> Vec<(String, String)> {
+fn contradictions_field(examination: &IssueExamination) -> StageFields {
     let lines: Vec<String> =
         examination.contradictions.iter().map(|found| format!("- {}", found.sentence())).collect();
     vec![("contradictions".to_owned(), lines.join("\n"))]

@@ -16,14 +16,20 @@ use crate::settlement::Settlement;
 use crate::trace::{Acceptance, CandidateWork, StageChecksOutcome, StageState};
 use crate::verdict::Verdict;
 
+/// What `{{stage.field}}` stands for, by the field's name.
+pub(crate) type StageFields = Vec<(String, String)>;
+
+pub(crate) fn named<const N: usize>(fields: [(&str, String); N]) -> StageFields {
+    fields.map(|(field, value)| (field.to_owned(), value)).to_vec()
+}
+
 pub(crate) struct StageResult {
     pub(crate) state: StageState,
     /// The last entry that its end rests on.
     pub(crate) position: u64,
     /// The last agent's run among them.
     pub(crate) last_run: u64,
-    /// What `{{stage.field}}` stands for.
-    pub(crate) fields: Vec<(String, String)>,
+    pub(crate) fields: StageFields,
     /// The commit as it is after this stage, where the stage had to do with it.
     pub(crate) work: Option<CandidateWork>,
     /// Why the order cannot end well any more.
@@ -31,7 +37,7 @@ pub(crate) struct StageResult {
 }
 
 impl StageResult {
-    pub(crate) fn passed(fields: Vec<(String, String)>, work: Option<CandidateWork>) -> Self {
+    pub(crate) fn passed(fields: StageFields, work: Option<CandidateWork>) -> Self {
         Self { state: StageState::Passed, position: 0, last_run: 0, fields, work, because: None }
     }
 

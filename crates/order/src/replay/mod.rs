@@ -7,16 +7,6 @@
 //!
 //! May know: the vocabulary beside it. Must never know: how a move is made, and what time it is but by being told.
 
-/// How a set of judges is asked one after the other: what is not a pass ends the round.
-macro_rules! passed {
-    ($judged:expr) => {
-        match $judged.into_result() {
-            Ok(value) => value,
-            Err(ended) => return Ok(ended),
-        }
-    };
-}
-
 pub(crate) mod best;
 pub(crate) mod budget;
 mod conversation;
@@ -83,6 +73,12 @@ pub(crate) enum Suspension {
     },
     /// Before a person's approval of the plan.
     PlanReview,
+}
+
+impl Suspension {
+    pub(crate) fn failed(because: impl Into<String>) -> Self {
+        Self::Settled(Settlement::Failed { because: because.into() })
+    }
 }
 
 #[derive(Debug, Default)]

@@ -1,6 +1,7 @@
 //! What a worker answered, held against the form that its stage asks for.
 
-use super::judge::RoundOutcome;
+use super::graph::{StageFields, named};
+use super::judge::RoundEnd;
 use super::rounds::WorkerOutcome;
 use super::worker::Worker;
 use super::{Replay, Suspension};
@@ -8,7 +9,6 @@ use crate::agent_run::AgentRun;
 use crate::answer;
 use crate::artifact::{self, ArtifactRules, CodeArtifact, CodeFileType};
 use crate::bounds::{LARGEST_SOURCE, LONGEST_DOCUMENT};
-use crate::feedback::{Category, Feedback};
 use crate::moves::{AgentAnswerFormat, AgentTask, EffectOutcome, Move, MoveKey};
 use crate::pipeline::{Check, Stage, StageOutput};
 
@@ -21,8 +21,8 @@ impl Replay<'_> {
         worker: &Worker,
         round: u32,
         run: &AgentRun,
-    ) -> Result<RoundOutcome<Vec<(String, String)>>, Suspension> {
-        let fields = |value: String| RoundOutcome::Passed(vec![("result".to_owned(), value)]);
+    ) -> Result<StageFields, RoundEnd> {
+        let fields = |value: &str| Ok(vec![("result".to_owned(), value.to_owned())]);
         let result = run.result.as_deref().unwrap_or_default().trim();
         let required = stage.agent.as_deref().and_then(|role| self.journal.role(role));
         let required = required.map(|role| role.required_fields.clone()).unwrap_or_default();
@@ -30,19 +30,16 @@ impl Replay<'_> {
         // Everything that a stage answers stands in the prompts of those after it.
         if result.len() > LARGEST_SOURCE && output != StageOutput::CodeArtifact {
             let said = format!("the answer has {} bytes, at most {LARGEST_SOURCE} are read", result.len());
-            return Ok(RoundOutcome::invalid_output(Feedback::failed(Category::InvalidOutput, said)));
+            return Err(RoundEnd::invalid(said));
         }
         match &output {
             // What was pushed counts, not what is said about it.
-            StageOutput::Text if stage.checks.contains(&Check::PushedCommit) => Ok(fields(result.to_owned())),
-            StageOutput::Text if result.is_empty() => Ok(RoundOutcome::invalid_output(no_result(run))),
-            StageOutput::Text => Ok(fields(result.to_owned())),
+            StageOutput::Text if stage.checks.contains(&Check::PushedCommit) => fields(result),
+            StageOutput::Text if result.is_empty() => Err(no_result(run)),
+            StageOutput::Text => fields(result),
             // A choice is a word or two; a book is read again at every step of the order.
             StageOutput::OneOf(_) if result.len() > LONGEST_DOCUMENT => {
-                Ok(RoundOutcome::invalid_output(Feedback::failed(
-                    Category::InvalidOutput,
-                    "the answer is far too long for one word of a list",
-                )))
+                Err(RoundEnd::invalid("the answer is far too long for one word of a list"))
             }
             StageOutput::OneOf(choices)
                 if says_none(result)
@@ -53,30 +50,27 @@ impl Replay<'_> {
             }
             StageOutput::OneOf(choices) => {
                 let mut named = choices.iter().filter(|choice| mentions(result, choice));
-                Ok(match (named.next(), named.next()) {
-                    (Some(choice), None) => fields(choice.clone()),
-                    (None, _) if result.is_empty() => RoundOutcome::invalid_output(no_result(run)),
-                    (Some(_), Some(_)) | (None, _) => RoundOutcome::invalid_output(
-                        Feedback::failed(
-                            Category::InvalidOutput,
-                            format!("the answer is not exactly one of {}", choices.join(", ")),
-                        )
-                        .suggest(format!("Answer with one of {} and nothing else.", choices.join(", "))),
-                    ),
-                })
+                match (named.next(), named.next()) {
+                    (Some(choice), None) => fields(choice),
+                    (None, _) if result.is_empty() => Err(no_result(run)),
+                    (Some(_), Some(_)) | (None, _) => Err(RoundEnd::advised(
+                        format!("the answer is not exactly one of {}", choices.join(", ")),
+                        format!("Answer with one of {} and nothing else.", choices.join(", ")),
+                    )),
+                }
             }
             StageOutput::File(glob) => self.judge_file(glob, worker, round),
-            StageOutput::JsonSchema(schema) => Ok(match answer::fitting(result, schema, &required) {
-                Ok(value) => RoundOutcome::Passed(json_fields(&value)),
-                Err(feedback) => RoundOutcome::invalid_output(feedback),
-            }),
-            StageOutput::CodeArtifact => Ok(match CodeArtifact::parse(result) {
-                Ok(artifact) => match self.artifact_rules(worker, round).fault(&artifact) {
-                    None => RoundOutcome::Passed(artifact_fields(&artifact)),
-                    Some(feedback) => RoundOutcome::invalid_output(feedback),
-                },
-                Err(feedback) => RoundOutcome::invalid_output(feedback),
-            }),
+            StageOutput::JsonSchema(schema) => {
+                let value = answer::fitting(result, schema, &required).map_err(RoundEnd::invalid_output)?;
+                Ok(json_fields(&value))
+            }
+            StageOutput::CodeArtifact => {
+                let artifact = CodeArtifact::parse(result).map_err(RoundEnd::invalid_output)?;
+                match self.artifact_rules(worker, round).fault(&artifact) {
+                    None => Ok(artifact_fields(&artifact)),
+                    Some(feedback) => Err(RoundEnd::invalid_output(feedback)),
+                }
+            }
         }
     }
 
@@ -109,24 +103,19 @@ impl Replay<'_> {
     }
 
     /// The one file that the worker wrote. When there are several, the agent is asked which.
-    fn judge_file(
-        &mut self,
-        glob: &str,
-        worker: &Worker,
-        round: u32,
-    ) -> Result<RoundOutcome<Vec<(String, String)>>, Suspension> {
+    fn judge_file(&mut self, glob: &str, worker: &Worker, round: u32) -> Result<StageFields, RoundEnd> {
         let found = |file: &str, content: String| {
-            let fields = [("result", content.clone()), ("file", file.to_owned()), ("content", content)];
-            RoundOutcome::Passed(fields.map(|(field, value)| (field.to_owned(), value)).to_vec())
+            Ok(named([("result", content.clone()), ("file", file.to_owned()), ("content", content)]))
         };
         let (files, content) = self.find_files(&worker.key(round, "files"), glob)?;
         if let (Some(file), Some(content), 1) = (files.first(), content, files.len()) {
-            return Ok(found(file, content));
+            return found(file, content);
         }
         if files.is_empty() {
-            let feedback = Feedback::failed(Category::InvalidOutput, format!("no file {glob} was written"))
-                .suggest(format!("Write the file so that its path matches {glob}."));
-            return Ok(RoundOutcome::invalid_output(feedback));
+            return Err(RoundEnd::advised(
+                format!("no file {glob} was written"),
+                format!("Write the file so that its path matches {glob}."),
+            ));
         }
         let asked = worker.asks(
             "find_plan_file",
@@ -137,13 +126,13 @@ impl Replay<'_> {
         let chosen = self.rounds(&asked, |_, _, run| {
             let answer = run.and_then(|run| run.result.as_deref()).unwrap_or_default();
             let mut named = files.iter().filter(|file| mentions(answer, file));
-            Ok(match (named.next(), named.next()) {
-                (Some(file), None) => RoundOutcome::Passed(file.clone()),
-                (Some(_) | None, _) => RoundOutcome::invalid_output(
-                    Feedback::failed(Category::InvalidOutput, "the answer is not exactly one of the files")
-                        .suggest("Answer with one path of the list and nothing else."),
-                ),
-            })
+            match (named.next(), named.next()) {
+                (Some(file), None) => Ok(file.clone()),
+                (Some(_) | None, _) => Err(RoundEnd::advised(
+                    "the answer is not exactly one of the files",
+                    "Answer with one path of the list and nothing else.",
+                )),
+            }
         })?;
         match chosen {
             WorkerOutcome::Passed(file) => {
@@ -152,16 +141,12 @@ impl Replay<'_> {
                     c => glob + &c.to_string(),
                 });
                 let (_, content) = self.find_files(&worker.key(round, "read"), &exact)?;
-                let content = content.unwrap_or_default();
-                Ok(found(&file, content))
+                found(&file, content.unwrap_or_default())
             }
-            WorkerOutcome::Decided { .. } => Ok(RoundOutcome::invalid_output(Feedback::failed(
-                Category::InvalidOutput,
-                "several files were written, and none was chosen",
-            ))),
-            WorkerOutcome::GivenUp(given_up) => {
-                Ok(RoundOutcome::invalid_output(Feedback::failed(Category::InvalidOutput, given_up.because)))
+            WorkerOutcome::Decided { .. } => {
+                Err(RoundEnd::invalid("several files were written, and none was chosen"))
             }
+            WorkerOutcome::GivenUp(given_up) => Err(RoundEnd::invalid(given_up.because)),
         }
     }
 
@@ -175,7 +160,7 @@ impl Replay<'_> {
 }
 
 /// The whole object, and each of its top-level fields: texts as they are, all else as JSON.
-fn json_fields(value: &serde_json::Value) -> Vec<(String, String)> {
+fn json_fields(value: &serde_json::Value) -> StageFields {
     let mut fields = vec![("result".to_owned(), value.to_string())];
     for (name, value) in value.as_object().into_iter().flatten() {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -185,17 +170,15 @@ fn json_fields(value: &serde_json::Value) -> Vec<(String, String)> {
 }
 
 /// What we say of an artifact: what the model says of its own tests or attempts is not looked at.
-fn artifact_fields(artifact: &CodeArtifact) -> Vec<(String, String)> {
+fn artifact_fields(artifact: &CodeArtifact) -> StageFields {
     let covered: Vec<&str> = artifact.stories_covered().into_iter().collect();
-    [
+    named([
         ("result", artifact.artifact_id.clone()),
         ("artifact_id", artifact.artifact_id.clone()),
         ("implementation_files", artifact.paths(CodeFileType::Implementation).join("\n")),
         ("test_files", artifact.paths(CodeFileType::Test).join("\n")),
         ("stories_covered", covered.join("\n")),
-    ]
-    .map(|(field, value)| (field.to_owned(), value))
-    .to_vec()
+    ])
 }
 
 /// Whether the answer names this choice as a word of its own.
@@ -211,7 +194,7 @@ fn says_none(answer: &str) -> bool {
     words.next().is_some_and(|word| matches!(word.to_lowercase().as_str(), "none" | "neither" | "0"))
 }
 
-fn no_result(run: &AgentRun) -> Feedback {
+fn no_result(run: &AgentRun) -> RoundEnd {
     let because = run.failure.as_ref().map_or("the answer is empty", |failure| failure.message.as_str());
-    Feedback::failed(Category::InvalidOutput, format!("the agent gave no answer: {because}"))
+    RoundEnd::invalid(format!("the agent gave no answer: {because}"))
 }

@@ -1,6 +1,7 @@
 //! The plan, where a person is to approve it, or to answer what it leaves open, before money goes into code.
 
-use super::judge::{RoundCheck, RoundOutcome};
+use super::graph::StageFields;
+use super::judge::{RoundCheck, RoundEnd, UnmadeCheck};
 use super::signal_log::PlanDecision;
 use super::worker::Worker;
 use super::{Replay, Suspension};
@@ -20,22 +21,23 @@ pub(super) const QUESTIONS: &str = "ask";
 /// That a person wants another plan than the one of this round.
 pub(crate) struct OtherPlan<'a> {
     pub(crate) said: u64,
-    guidance: Option<&'a str>,
+    pub(crate) guidance: Option<&'a str>,
     /// Whether the plan was there before they said so.
     pub(crate) was_made: bool,
 }
 
-impl OtherPlan<'_> {
-    pub(crate) fn outcome<T>(&self) -> RoundOutcome<T> {
-        another_plan(self.guidance)
-    }
-}
-
-fn another_plan<T>(guidance: Option<&str>) -> RoundOutcome<T> {
+/// The end of a round whose plan is not the one that is wanted.
+pub(crate) fn another_plan(guidance: Option<&str>) -> RoundEnd {
     let wanted = guidance.unwrap_or("They do not say what should be different.");
     let feedback = Feedback::failed(Category::Architecture, format!("a person wants another plan: {wanted}"))
         .suggest("Write the plan anew, in the same file, so that it does what they ask for.");
-    RoundOutcome::failed(RoundCheck::Person, feedback)
+    RoundEnd::failed(RoundCheck::Person, feedback)
+}
+
+/// The end of a round in which a person was asked.
+pub(super) fn a_person_says(wanted: &str) -> RoundEnd {
+    let said = format!("a person was asked, and says: {wanted}");
+    RoundEnd::failed(RoundCheck::Person, Feedback::failed(Category::InvalidOutput, said))
 }
 
 impl<'a> Replay<'a> {
@@ -66,8 +68,8 @@ impl<'a> Replay<'a> {
         stage: &Stage,
         worker: &Worker,
         round: u32,
-        fields: Vec<(String, String)>,
-    ) -> Result<RoundOutcome<Vec<(String, String)>>, Suspension> {
+        fields: StageFields,
+    ) -> Result<StageFields, RoundEnd> {
         let field =
             |name: &str| fields.iter().find(|(field, _)| field == name).map(|(_, text)| text.as_str());
         let output = self.output(stage);
@@ -80,7 +82,7 @@ impl<'a> Replay<'a> {
             StageOutput::JsonSchema(_)
             | StageOutput::Text
             | StageOutput::OneOf(_)
-            | StageOutput::CodeArtifact => return Ok(RoundOutcome::Passed(fields)),
+            | StageOutput::CodeArtifact => return Ok(fields),
         };
         let (key, saying, asks) = match (self.settings.plan, &output) {
             (PlanApproval::Approve, StageOutput::File(_)) => {
@@ -89,15 +91,15 @@ impl<'a> Replay<'a> {
             }
             (PlanApproval::Approve | PlanApproval::Auto | PlanApproval::Ask, _) => {
                 let Some(questions) = self.questions(worker, round, found) else {
-                    return Ok(RoundOutcome::Passed(fields));
+                    return Ok(fields);
                 };
                 (worker.key(round, QUESTIONS), questions, PendingApproval::Answers)
             }
         };
-        Ok(match self.put_to_people(&key, saying, asks)? {
-            PlanDecision::Approved => RoundOutcome::Passed(fields),
-            PlanDecision::Again { guidance } => another_plan(guidance.as_deref()),
-        })
+        match self.put_to_people(&key, saying, asks)? {
+            PlanDecision::Approved => Ok(fields),
+            PlanDecision::Again { guidance } => Err(another_plan(guidance.as_deref())),
+        }
     }
 
     /// Says something on the issue, and waits for what a person decides.
@@ -153,16 +155,16 @@ impl<'a> Replay<'a> {
     }
 
     /// No choice fits: a person is asked which it is, before another agent is paid to choose.
-    pub(crate) fn ask_which<T>(
+    pub(crate) fn ask_which(
         &mut self,
         worker: &Worker,
         round: u32,
         choices: &[String],
-    ) -> Result<RoundOutcome<T>, Suspension> {
+    ) -> Result<StageFields, RoundEnd> {
         let choices = choices.join(", ");
         if self.times_asked(worker, round) >= MOST_ASKED {
             let because = format!("the answer is again that none of {choices} fits");
-            return Ok(RoundOutcome::NotMade { because, candidate: None });
+            return Err(RoundEnd::NotMade(UnmadeCheck::Nonsense(because), None));
         }
         let questions = vec![format!("Which of {choices} is this issue? The agent says: none of them.")];
         let saying = NoticeComment::Questions { questions, more: 0, blocking: true };
@@ -171,17 +173,14 @@ impl<'a> Replay<'a> {
         self.observe(&key, |_| Move::Say { on, saying })?;
         let Some((said, decision)) = self.signals.plan_decision_after(self.position) else {
             self.trace.asks = Some(PendingApproval::Answers);
-            return Err(Suspension::PlanReview);
+            return Err(Suspension::PlanReview.into());
         };
         self.position = self.position.max(*said);
         let wanted = match decision {
             PlanDecision::Again { guidance } => guidance.as_deref(),
             PlanDecision::Approved => None,
         };
-        let wanted = wanted.unwrap_or("choose what comes closest");
-        let feedback =
-            Feedback::failed(Category::InvalidOutput, format!("a person was asked, and says: {wanted}"));
-        Ok(RoundOutcome::failed(RoundCheck::Person, feedback))
+        Err(a_person_says(wanted.unwrap_or("choose what comes closest")))
     }
 
     /// In how many rounds before this one people were asked something.

@@ -1,10 +1,9 @@
 //! The stages around the work: a name for the branch, the push, the pull request, the end of its draft. And handing
 //! the best round over, when the work was given up.
 
-use super::graph::StageResult;
-use super::judge::{FailedRound, RoundCheck, RoundOutcome};
+use super::graph::{StageResult, named};
+use super::judge::{RoundCheck, RoundEnd};
 use super::rounds::WorkerOutcome;
-use super::work::not_verified;
 use super::{Replay, Suspension};
 use crate::effect_name::{EffectScope, ReservedWord};
 use crate::feedback::{Category, Feedback};
@@ -45,15 +44,13 @@ impl<'a> Replay<'a> {
         let named = self.rounds(&worker, |replay, _, run| {
             let line = run.and_then(|run| run.result.as_deref()).unwrap_or_default().trim();
             let words = line.split_whitespace().count();
-            Ok(if words == 1 && line.len() <= 120 && line.chars().any(|c| c.is_ascii_alphanumeric()) {
-                RoundOutcome::Passed(replay.new_branch(line))
-            } else {
-                RoundOutcome::invalid_output(
-                    Feedback::failed(Category::InvalidOutput, "the answer is no name for a branch").suggest(
-                        "Answer with three to six lower-case words joined by hyphens and nothing else.",
-                    ),
-                )
-            })
+            if words == 1 && line.len() <= 120 && line.chars().any(|c| c.is_ascii_alphanumeric()) {
+                return Ok(replay.new_branch(line));
+            }
+            Err(RoundEnd::advised(
+                "the answer is no name for a branch",
+                "Answer with three to six lower-case words joined by hyphens and nothing else.",
+            ))
         })?;
         let branch = match named {
             WorkerOutcome::Passed(branch) => branch,
@@ -65,7 +62,7 @@ impl<'a> Replay<'a> {
         };
         let name = branch.to_string();
         self.trace.branch = Some(branch);
-        Ok(StageResult::passed(vec![("name".to_owned(), name.clone()), ("result".to_owned(), name)], None))
+        Ok(StageResult::passed(named([("name", name.clone()), ("result", name)]), None))
     }
 
     /// A name that no pull request of the issue had before, whether its branch is still there or not.
@@ -89,8 +86,7 @@ impl<'a> Replay<'a> {
             },
         };
         let (number, url) = self.publish(stage, &work, branch)?;
-        let fields = vec![("url".to_owned(), url), ("number".to_owned(), number)];
-        Ok(StageResult::passed(fields, Some(work)))
+        Ok(StageResult::passed(named([("url", url), ("number", number)]), Some(work)))
     }
 
     fn publish(
@@ -252,21 +248,18 @@ impl<'a> Replay<'a> {
                 template.map_or_else(|| summary.to_owned(), |_| pull_template::without_comments(summary));
             let summary = summary.trim();
             let is_text = (5..=200).contains(&title.chars().count()) && !summary.is_empty();
-            let invalid = |what: String, how: &str| {
-                RoundOutcome::invalid_output(Feedback::failed(Category::InvalidOutput, what).suggest(how))
-            };
-            Ok(match habit.fits(title) {
-                _ if !is_text => invalid(
-                    "the answer is no title and text of a pull request".to_owned(),
+            match habit.fits(title) {
+                _ if !is_text => Err(RoundEnd::advised(
+                    "the answer is no title and text of a pull request",
                     "Answer with the title on the first line, an empty line, then the text.",
-                ),
+                )),
                 // Worth asking for once.
-                Err(expected) if round == 1 => invalid(
+                Err(expected) if round == 1 => Err(RoundEnd::advised(
                     format!("the title is not written as titles are here: {expected}"),
                     "Change the title.",
-                ),
-                Ok(()) | Err(_) => RoundOutcome::Passed((title.to_owned(), summary.to_owned())),
-            })
+                )),
+                Ok(()) | Err(_) => Ok((title.to_owned(), summary.to_owned())),
+            }
         })?;
         Ok(match written {
             WorkerOutcome::Passed(text) => text,
@@ -386,15 +379,8 @@ pub(super) fn declined(because: &str) -> Feedback {
 }
 
 /// A round whose commit the server does not take.
-pub(super) fn push_declined<T>(work: CandidateWork, feedback: Feedback) -> RoundOutcome<T> {
-    RoundOutcome::Failed(Box::new(FailedRound {
-        by: RoundCheck::Push,
-        tests: None,
-        // The message may have to change, and the files stay as they are.
-        tree: None,
-        candidate: Some(not_verified(work, &feedback.summary)),
-        feedback,
-    }))
+pub(super) fn push_declined(work: CandidateWork, feedback: Feedback) -> RoundEnd {
+    RoundEnd::sent_back(RoundCheck::Push, work, feedback, None)
 }
 
 /// What hands a draft over where the pipeline publishes nothing: no agent is asked for words.

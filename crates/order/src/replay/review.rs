@@ -1,7 +1,8 @@
 //! The check `verifier`: a second agent, on a checkout of its own, judges the commit.
 
 use super::escalation::sent_back;
-use super::judge::{FailedRound, RoundCheck, RoundOutcome};
+use super::graph::StageFields;
+use super::judge::{RoundCheck, RoundEnd, UnmadeCheck};
 use super::work::not_verified;
 use super::worker::Worker;
 use super::{Replay, Suspension};
@@ -14,15 +15,6 @@ use crate::trace::{CandidateWork, RoleReview};
 
 /// The template of a verifier whose role names none.
 const REVIEW: &str = "review";
-
-/// Why a verifier said nothing that counts. The first weighs more, where several are asked.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum ReviewFailure {
-    /// There is no money to ask it.
-    NotPaid(String),
-    /// What it answered is no feedback.
-    Nonsense(String),
-}
 
 /// What is judged.
 #[derive(Clone, Copy)]
@@ -46,28 +38,34 @@ impl Replay<'_> {
         worker: &Worker,
         round: u32,
         work: CandidateWork,
-    ) -> Result<RoundOutcome<CandidateWork>, Suspension> {
+    ) -> Result<CandidateWork, RoundEnd> {
         if asked_roles(stage).is_empty() {
-            return Ok(RoundOutcome::Passed(work));
+            return Ok(work);
         }
-        match self.verify_all(stage, worker, round, ReviewSubject::Work(&work))? {
-            Ok(reviews) => {
-                let feedback = merged(&reviews);
-                self.show_review(stage, round, &work, Some(&feedback))?;
-                if let Some(seen) = self.trace.round(&stage.name, round) {
-                    seen.reviews = reviews;
+        let reviews = match self.verify_all(stage, worker, round, ReviewSubject::Work(&work))? {
+            Ok(reviews) => reviews,
+            Err(unmade) => {
+                if let UnmadeCheck::Nonsense(_) = &unmade {
+                    let position = self.position;
+                    self.show_review(stage, round, &work, None)?;
+                    self.position = position;
                 }
-                Ok(self.reviewed(stage, round, work, feedback))
+                let (UnmadeCheck::NotPaid(because) | UnmadeCheck::Nonsense(because)) = &unmade;
+                let candidate = Box::new(not_verified(work, because));
+                return Err(RoundEnd::NotMade(unmade, Some(candidate)));
             }
-            Err(ReviewFailure::NotPaid(because)) => {
-                Ok(RoundOutcome::NotPaid { candidate: Some(not_verified(work, &because)), because })
-            }
-            Err(ReviewFailure::Nonsense(because)) => {
-                let position = self.position;
-                self.show_review(stage, round, &work, None)?;
-                self.position = position;
-                Ok(RoundOutcome::NotMade { candidate: Some(not_verified(work, &because)), because })
-            }
+        };
+        let feedback = merged(&reviews);
+        self.show_review(stage, round, &work, Some(&feedback))?;
+        if let Some(seen) = self.trace.round(&stage.name, round) {
+            seen.reviews = reviews;
+            seen.review = Some(feedback.clone());
+            seen.commit = Some(work.commit.clone());
+        }
+        let work = CandidateWork { review: Some(feedback.clone()), ..work };
+        match feedback.passed {
+            true => Ok(work),
+            false => Err(RoundEnd::sent_back(RoundCheck::Verifier, work, feedback, None)),
         }
     }
 
@@ -77,26 +75,22 @@ impl Replay<'_> {
         stage: &Stage,
         worker: &Worker,
         round: u32,
-        fields: Vec<(String, String)>,
-    ) -> Result<RoundOutcome<Vec<(String, String)>>, Suspension> {
+        fields: StageFields,
+    ) -> Result<StageFields, RoundEnd> {
         if asked_roles(stage).is_empty() {
-            return Ok(RoundOutcome::Passed(fields));
+            return Ok(fields);
         }
-        let answer = fields.first().map(|(_, text)| text.clone()).unwrap_or_default();
-        match self.verify_all(stage, worker, round, ReviewSubject::Answer(&answer))? {
-            Ok(reviews) => {
-                let feedback = merged(&reviews);
-                if let Some(seen) = self.trace.round(&stage.name, round) {
-                    seen.review = Some(feedback.clone());
-                    seen.reviews = reviews;
-                }
-                Ok(match feedback.passed {
-                    true => RoundOutcome::Passed(fields),
-                    false => RoundOutcome::failed(RoundCheck::Verifier, feedback),
-                })
-            }
-            Err(ReviewFailure::NotPaid(because)) => Ok(RoundOutcome::NotPaid { candidate: None, because }),
-            Err(ReviewFailure::Nonsense(because)) => Ok(RoundOutcome::NotMade { candidate: None, because }),
+        let answer = fields.first().map_or("", |(_, text)| text.as_str());
+        let reviews = self.verify_all(stage, worker, round, ReviewSubject::Answer(answer))?;
+        let reviews = reviews.map_err(|unmade| RoundEnd::NotMade(unmade, None))?;
+        let feedback = merged(&reviews);
+        if let Some(seen) = self.trace.round(&stage.name, round) {
+            seen.review = Some(feedback.clone());
+            seen.reviews = reviews;
+        }
+        match feedback.passed {
+            true => Ok(fields),
+            false => Err(RoundEnd::failed(RoundCheck::Verifier, feedback)),
         }
     }
 
@@ -108,7 +102,7 @@ impl Replay<'_> {
         worker: &Worker,
         round: u32,
         subject: ReviewSubject<'_>,
-    ) -> Result<Result<Vec<RoleReview>, ReviewFailure>, Suspension> {
+    ) -> Result<Result<Vec<RoleReview>, UnmadeCheck>, Suspension> {
         let roles = asked_roles(stage);
         let begun = self.position;
         let mut position = begun;
@@ -121,10 +115,10 @@ impl Replay<'_> {
             let name = if roles.len() == 1 { "verify".to_owned() } else { format!("verify-{role}") };
             match self.verify(&asked, worker, round, &name) {
                 Ok(Ok(feedback)) => reviews.push(RoleReview { role: role.clone(), feedback }),
-                Ok(Err(ReviewFailure::Nonsense(said))) => failures.push(ReviewFailure::Nonsense(format!(
+                Ok(Err(UnmadeCheck::Nonsense(said))) => failures.push(UnmadeCheck::Nonsense(format!(
                     "the review by {role} could not be completed: {said}"
                 ))),
-                Ok(Err(not_paid @ ReviewFailure::NotPaid(_))) => failures.push(not_paid),
+                Ok(Err(not_paid @ UnmadeCheck::NotPaid(_))) => failures.push(not_paid),
                 Err(Suspension::Settled(settlement)) => drop(settled.get_or_insert(settlement)),
                 Err(suspension) => under_way.push(suspension),
             }
@@ -148,7 +142,7 @@ impl Replay<'_> {
         worker: &Worker,
         round: u32,
         name: &str,
-    ) -> Result<Result<Feedback, ReviewFailure>, Suspension> {
+    ) -> Result<Result<Feedback, UnmadeCheck>, Suspension> {
         let mut fault: Option<Feedback> = None;
         let mut in_vain = 0;
         for question in 1.. {
@@ -159,7 +153,7 @@ impl Replay<'_> {
             let task = AgentTask { round, rework: sent_back(fault.take()), ..asked.task() };
             let run = match self.run_agent(&key, task, asked) {
                 Ok((run, _)) => run,
-                Err(Suspension::OverBudget { because }) => return Ok(Err(ReviewFailure::NotPaid(because))),
+                Err(Suspension::OverBudget { because }) => return Ok(Err(UnmadeCheck::NotPaid(because))),
                 Err(suspension) => return Err(suspension),
             };
             // What it was asked then, and not what it would be asked today.
@@ -177,12 +171,12 @@ impl Replay<'_> {
                     if in_vain >= MOST_QUESTIONS && self.signals.retried_after(self.position) {
                         in_vain = 0;
                     } else if in_vain >= MOST_QUESTIONS {
-                        return Ok(Err(ReviewFailure::Nonsense(said)));
+                        return Ok(Err(UnmadeCheck::Nonsense(said)));
                     }
                 }
             }
         }
-        Ok(Err(ReviewFailure::Nonsense("it was asked too often".to_owned())))
+        Ok(Err(UnmadeCheck::Nonsense("it was asked too often".to_owned())))
     }
 
     /// Whether this judge was asked about another commit, which a `/retry` has replaced since.
@@ -252,30 +246,6 @@ impl Replay<'_> {
             }
         }
         text
-    }
-
-    fn reviewed(
-        &mut self,
-        stage: &Stage,
-        round: u32,
-        mut work: CandidateWork,
-        feedback: Feedback,
-    ) -> RoundOutcome<CandidateWork> {
-        if let Some(seen) = self.trace.round(&stage.name, round) {
-            seen.review = Some(feedback.clone());
-            seen.commit = Some(work.commit.clone());
-        }
-        work.review = Some(feedback.clone());
-        if feedback.passed {
-            return RoundOutcome::Passed(work);
-        }
-        RoundOutcome::Failed(Box::new(FailedRound {
-            by: RoundCheck::Verifier,
-            tests: None,
-            tree: Some(work.tree.clone()),
-            candidate: Some(not_verified(work, &feedback.summary)),
-            feedback,
-        }))
     }
 
     /// A comment on the pull request, once there is one. Where it cannot be put, the work goes on.

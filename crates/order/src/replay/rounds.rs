@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::escalation::{CheckExhaustion, EscalationOutcome};
 use super::fingerprint::FailureFingerprint;
-use super::judge::{FailedRound, RoundCheck, RoundOutcome};
+use super::judge::{FailedRound, RoundCheck, RoundEnd, UnmadeCheck};
+use super::plan::another_plan;
 use super::text_updates::{RoundTask, outdated};
 use super::worker::Worker;
 use super::{Replay, Suspension};
@@ -60,7 +61,7 @@ impl Replay<'_> {
     pub(crate) fn rounds<T>(
         &mut self,
         worker: &Worker,
-        mut judge: impl FnMut(&mut Self, u32, Option<&AgentRun>) -> Result<RoundOutcome<T>, Suspension>,
+        mut judge: impl FnMut(&mut Self, u32, Option<&AgentRun>) -> Result<T, RoundEnd>,
     ) -> Result<WorkerOutcome<T>, Suspension> {
         let mut counters = Counters::default();
         let mut history: Vec<Feedback> = Vec::new();
@@ -81,7 +82,7 @@ impl Replay<'_> {
                 let other = self.other_plan(worker, round, &key);
                 let judged = if other.as_ref().is_some_and(|other| !other.was_made) {
                     // It was stopped: nobody waits for it.
-                    Ok(RoundOutcome::NotMade { because: String::new(), candidate: None })
+                    Err(RoundEnd::NotMade(UnmadeCheck::Nonsense(String::new()), None))
                 } else {
                     let rework = self.with_advice(worker, (round, &key), rework.take());
                     let rework = rework.map(|rework| counters.numbered(rework));
@@ -113,35 +114,39 @@ impl Replay<'_> {
                             }
                             if self.is_outdated(worker, round) {
                                 let why = self.answered(worker, round).unwrap_or_else(outdated);
-                                Ok(RoundOutcome::failed(RoundCheck::Person, why))
+                                Err(RoundEnd::failed(RoundCheck::Person, why))
                             } else {
                                 judge(self, round, Some(run))
                             }
                         }
-                        Err(suspension) => Err(suspension),
+                        Err(suspension) => Err(suspension.into()),
                     }
                 };
                 match other {
                     Some(other) if !other.was_made || self.position < other.said => {
                         self.position = self.position.max(other.said);
-                        Ok(other.outcome())
+                        Err(another_plan(other.guidance))
                     }
                     Some(_) | None => judged,
                 }
             };
             let exhausted = match judged {
-                Ok(RoundOutcome::Passed(value)) => return Ok(WorkerOutcome::Passed(value)),
-                Ok(RoundOutcome::NotMade { because, candidate }) => {
-                    let feedback = self.not_judged(worker, round, &because);
+                Ok(value) => return Ok(WorkerOutcome::Passed(value)),
+                Err(RoundEnd::NotMade(unmade, candidate)) => {
+                    let (UnmadeCheck::NotPaid(because) | UnmadeCheck::Nonsense(because)) = &unmade;
+                    let feedback = Feedback::failed(Category::InvalidOutput, because.as_str());
+                    // It is told in the round that it was to judge.
+                    if let Some(seen) = self.trace.round(&worker.name, round) {
+                        seen.feedback = Some(feedback.clone());
+                    }
+                    let candidate = candidate.map(|work| *work);
                     self.keep_better(&mut best, with_findings(candidate, reviewed, &feedback));
-                    Some(CheckExhaustion::not_made(because))
+                    match unmade {
+                        UnmadeCheck::NotPaid(because) => return Ok(self.out_of_budget(because, best)),
+                        UnmadeCheck::Nonsense(because) => Some(CheckExhaustion::not_made(because)),
+                    }
                 }
-                Ok(RoundOutcome::NotPaid { because, candidate }) => {
-                    let feedback = self.not_judged(worker, round, &because);
-                    self.keep_better(&mut best, with_findings(candidate, reviewed, &feedback));
-                    return Ok(self.out_of_budget(because, best));
-                }
-                Ok(RoundOutcome::Failed(failed)) => {
+                Err(RoundEnd::Failed(failed)) => {
                     if let Some(seen) = self.trace.round(&worker.name, round) {
                         seen.feedback = Some(failed.feedback.clone());
                     }
@@ -158,8 +163,10 @@ impl Replay<'_> {
                     rework = Some(Rework { feedback: history.clone(), mode: worker.mode, ..next });
                     exhausted
                 }
-                Err(Suspension::OverBudget { because }) => return Ok(self.out_of_budget(because, best)),
-                Err(suspension) => return Err(suspension),
+                Err(RoundEnd::Suspended(Suspension::OverBudget { because })) => {
+                    return Ok(self.out_of_budget(because, best));
+                }
+                Err(RoundEnd::Suspended(suspension)) => return Err(suspension),
             };
             let Some(exhausted) = exhausted else { continue };
             match self.escalate(worker, round, &exhausted, best.as_ref(), guided) {
@@ -195,15 +202,6 @@ impl Replay<'_> {
             }
         }
         Ok(given_up("there are no more rounds".to_owned(), best, EscalationTarget::Person))
-    }
-
-    /// A check that could not be made is told in the round that it was to judge.
-    fn not_judged(&mut self, worker: &Worker, round: u32, because: &str) -> Feedback {
-        let feedback = Feedback::failed(Category::InvalidOutput, because);
-        if let Some(seen) = self.trace.round(&worker.name, round) {
-            seen.feedback = Some(feedback.clone());
-        }
-        feedback
     }
 
     /// What a person advised with a `/retry` that nothing was done about yet, or when they asked for the order.
@@ -273,7 +271,7 @@ impl Counters {
         let print = FailureFingerprint::of(
             failed.by,
             &failed.feedback,
-            failed.tests.as_deref(),
+            failed.tests.as_ref(),
             failed.tree.as_ref(),
             answer.as_deref(),
         );

@@ -1,7 +1,7 @@
 //! What each kind of stage does, from its beginning to its end.
 
-use super::graph::StageResult;
-use super::judge::{RoundCheck, RoundOutcome};
+use super::graph::{StageFields, StageResult, named};
+use super::judge::{RoundCheck, RoundEnd};
 use super::publish::push_declined;
 use super::rounds::{AbandonedRounds, EscalationTarget, WorkerOutcome};
 use super::work::CommitParents;
@@ -60,11 +60,11 @@ impl Replay<'_> {
         let rounds = self.rounds(&worker, |replay, round, run| {
             let (fields, made) = match run {
                 Some(run) => {
-                    let fields = passed!(replay.judge_output(stage, &worker, round, run)?);
+                    let fields = replay.judge_output(stage, &worker, round, run)?;
                     let made = match replay.base.clone() {
                         Some(base) if stage.checks.contains(&Check::PushedCommit) => {
                             let onto = CommitParents { start: base.clone(), parent: base, merges: None };
-                            passed!(replay.judge_import(stage, &worker, round, run, onto)?)
+                            Some(replay.judge_import(stage, &worker, round, run, onto)?)
                         }
                         Some(_) | None => None,
                     };
@@ -75,19 +75,19 @@ impl Replay<'_> {
             let is_new = made.is_some();
             let there = || head.clone().filter(|_| run.is_none() || judges_what_is_there);
             let Some(work) = made.or_else(|| there().map(|work| CandidateWork { round, ..work })) else {
-                let fields = passed!(replay.judge_answer(stage, &worker, round, fields)?);
-                let fields = passed!(replay.judge_plan(stage, &worker, round, fields)?);
-                return Ok(RoundOutcome::Passed((fields, None)));
+                let fields = replay.judge_answer(stage, &worker, round, fields)?;
+                let fields = replay.judge_plan(stage, &worker, round, fields)?;
+                return Ok((fields, None));
             };
-            let work = passed!(replay.judge_tests(stage, &worker, round, work)?);
+            let work = replay.judge_tests(stage, &worker, round, work)?;
             if is_new
                 && replay.pull_before(stage).is_some()
                 && let Err(declined) = replay.try_push(&work, None)?
             {
-                return Ok(push_declined(work, declined));
+                return Err(push_declined(work, declined));
             }
-            let work = passed!(replay.judge_review(stage, &worker, round, work)?);
-            Ok(RoundOutcome::Passed((fields, Some(work))))
+            let work = replay.judge_review(stage, &worker, round, work)?;
+            Ok((fields, Some(work)))
         })?;
         let mut concluded = match rounds {
             WorkerOutcome::Passed((mut fields, work)) => {
@@ -144,20 +144,19 @@ impl Replay<'_> {
         worker.session = work.session.clone().filter(|_| work.agent == worker.agent);
         worker.previous = Some(work.answer.clone());
         let rounds = self.rounds(&worker, |replay, round, run| {
-            let Some(run) = run else { return Ok(push_declined(work.clone(), declined.clone())) };
-            passed!(replay.judge_output(&asked, &worker, round, run)?);
+            let Some(run) = run else { return Err(push_declined(work.clone(), declined.clone())) };
+            replay.judge_output(&asked, &worker, round, run)?;
             let onto = CommitParents { start: base.clone(), parent: base.clone(), merges: None };
-            let made = replay.judge_import(&asked, &worker, round, run, onto)?;
-            let is_new =
-                !matches!(&made, RoundOutcome::Failed(failed) if failed.by == RoundCheck::PushedCommit);
-            let made = if is_new { passed!(made) } else { None };
-            let made = made.unwrap_or_else(|| work.clone());
-            let made = passed!(replay.judge_tests(&asked, &worker, round, made)?);
-            let made = passed!(replay.judge_review(&asked, &worker, round, made)?);
-            Ok(match replay.try_push(&made, (!is_new).then_some(round))? {
-                Ok(branch) => RoundOutcome::Passed((branch, made)),
-                Err(declined) => push_declined(made, declined),
-            })
+            let (made, again) = match replay.judge_import(&asked, &worker, round, run, onto) {
+                Err(end) if end.is_by(RoundCheck::PushedCommit) => (work.clone(), Some(round)),
+                made => (made?, None),
+            };
+            let made = replay.judge_tests(&asked, &worker, round, made)?;
+            let made = replay.judge_review(&asked, &worker, round, made)?;
+            match replay.try_push(&made, again)? {
+                Ok(branch) => Ok((branch, made)),
+                Err(declined) => Err(push_declined(made, declined)),
+            }
         })?;
         Ok(match rounds {
             WorkerOutcome::Passed(taken) => Ok(taken),
@@ -245,7 +244,7 @@ impl Replay<'_> {
         if stage.agent.is_some() {
             let written = self.rounds(&worker, |replay, round, run| match run {
                 Some(run) => replay.judge_output(stage, &worker, round, run),
-                None => Ok(RoundOutcome::invalid_output(Feedback::passed("nothing was written"))),
+                None => Err(RoundEnd::invalid_output(Feedback::passed("nothing was written"))),
             })?;
             match written {
                 WorkerOutcome::Passed(fields) => {
@@ -264,7 +263,7 @@ impl Replay<'_> {
         if !matches!(seen.outcome, EffectOutcome::Archived { .. }) {
             return Err(self.mismatch(&key));
         }
-        Ok(StageResult::passed(vec![("result".to_owned(), summary)], None))
+        Ok(StageResult::passed(named([("result", summary)]), None))
     }
 }
 
@@ -296,7 +295,7 @@ fn hand_on(stage: &Stage, given_up: AbandonedRounds) -> StageResult {
 }
 
 /// What a stage with work gives to those after it, besides its answer.
-fn work_fields(work: &CandidateWork) -> Vec<(String, String)> {
+fn work_fields(work: &CandidateWork) -> StageFields {
     let tests = work.tests.as_ref().map(|tests| {
         let summary = checks::of_tests(tests).feedback.summary;
         let failing: String = tests.failing.iter().map(|name| format!("\nfails: {name}")).collect();
@@ -305,7 +304,7 @@ fn work_fields(work: &CandidateWork) -> Vec<(String, String)> {
     let review = work.review.as_ref().map(|review| review.summary.clone());
     let test_files: Vec<&str> =
         work.changed.iter().map(String::as_str).filter(|path| is_of_tests(path)).collect();
-    [
+    named([
         ("changed", work.changed.join("\n")),
         ("test_files", test_files.join("\n")),
         ("commit", work.commit.to_string()),
@@ -313,9 +312,7 @@ fn work_fields(work: &CandidateWork) -> Vec<(String, String)> {
         ("final_code", work.patch.clone()),
         ("test_results", tests.unwrap_or_default()),
         ("verdict", review.unwrap_or_default()),
-    ]
-    .map(|(field, value)| (field.to_owned(), value))
-    .to_vec()
+    ])
 }
 
 /// The best round is not always the last: what is wrong with the one that is handed over comes first.

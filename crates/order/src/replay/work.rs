@@ -1,6 +1,6 @@
 //! What a worker pushed: imported, made into the commit to publish, tested.
 
-use super::judge::{FailedRound, RoundCheck, RoundOutcome};
+use super::judge::{RoundCheck, RoundEnd};
 use super::rounds::WorkerOutcome;
 use super::worker::Worker;
 use super::{Replay, Suspension};
@@ -21,7 +21,6 @@ use crate::pipeline::{Check, Stage, StageOutput};
 use crate::proof::Proof;
 use crate::scrutiny::ProofTarget;
 use crate::settings::ProofRequirement;
-use crate::settlement::Settlement;
 use crate::test_run::{TestRun, TestVerdict, UnrunProject};
 use crate::trace::{CandidateWork, OpenFindings, StageChecksOutcome};
 
@@ -49,11 +48,9 @@ impl Replay<'_> {
         round: u32,
         run: &AgentRun,
         onto: CommitParents,
-    ) -> Result<RoundOutcome<Option<CandidateWork>>, Suspension> {
+    ) -> Result<CandidateWork, RoundEnd> {
         let Some(branch) = worker.branch.clone() else {
-            return Err(Suspension::Settled(Settlement::Failed {
-                because: "there is no branch to work on".to_owned(),
-            }));
+            return Err(Suspension::failed("there is no branch to work on").into());
         };
         let CommitParents { start, parent, merges } = onto;
         if self.output(stage) == StageOutput::CodeArtifact {
@@ -62,8 +59,7 @@ impl Replay<'_> {
         let key = worker.key(round, "import");
         let seen = self.observe(&key, |_| Move::Import { branch: branch.clone(), base: start })?;
         let at = seen.at;
-        let missing =
-            |because: &str| RoundOutcome::failed(RoundCheck::PushedCommit, nothing_pushed(because, &branch));
+        let missing = |because: &str| Err(nothing_pushed(because, &branch));
         let (pushed, tree, message, changed) = match seen.outcome {
             EffectOutcome::Imported { pushed, tree, message, changed, warnings } => {
                 for warning in warnings.iter().take(MOST_IN_A_SENTENCE) {
@@ -71,11 +67,11 @@ impl Replay<'_> {
                 }
                 (pushed, tree, message, changed)
             }
-            EffectOutcome::NothingPushed { because } => return Ok(missing(because)),
+            EffectOutcome::NothingPushed { because } => return missing(because),
             EffectOutcome::ImportRefused(feedback) => {
-                return Ok(RoundOutcome::failed(RoundCheck::Policy, feedback.clone()));
+                return Err(RoundEnd::failed(RoundCheck::Policy, feedback.clone()));
             }
-            _ => return Err(self.mismatch(&key)),
+            _ => return Err(self.mismatch(&key).into()),
         };
         if self.imported.replace(pushed.clone()).as_ref() == Some(pushed) {
             // Nothing was wanted but a test.
@@ -83,11 +79,11 @@ impl Replay<'_> {
                 && (&unproven.pushed, unproven.round + 1) == (pushed, round)
             {
                 let checks = StageChecksOutcome::Lacking(Inconclusive::NotTested);
-                return Ok(RoundOutcome::Passed(Some(CandidateWork { round, checks, ..unproven.clone() })));
+                return Ok(CandidateWork { round, checks, ..unproven.clone() });
             }
             let because =
                 format!("the branch is still at {}, the commit that was there before", pushed.short());
-            return Ok(missing(&because));
+            return missing(&because);
         }
         let message = match message {
             Some(message) => message.clone(),
@@ -98,13 +94,13 @@ impl Replay<'_> {
             self.observe(&key, |_| Move::Commit { tree: tree.clone(), parent, merges, message, date: at })?;
         let (commit, patch) = match seen.outcome {
             EffectOutcome::Committed { commit, patch } => (commit, patch),
-            EffectOutcome::NothingPushed { because } => return Ok(missing(because)),
-            _ => return Err(self.mismatch(&key)),
+            EffectOutcome::NothingPushed { because } => return missing(because),
+            _ => return Err(self.mismatch(&key).into()),
         };
         if let Some(seen) = self.trace.round(&stage.name, round) {
             seen.commit = Some(commit.clone());
         }
-        Ok(RoundOutcome::Passed(Some(CandidateWork {
+        Ok(CandidateWork {
             round,
             pushed: pushed.clone(),
             agent: worker.agent.clone(),
@@ -120,7 +116,7 @@ impl Replay<'_> {
             tested_at: 0,
             checks: StageChecksOutcome::Lacking(Inconclusive::NotTested),
             accepted: None,
-        })))
+        })
     }
 
     /// The files of an artifact become a commit in the agent's origin, as if the agent had pushed it.
@@ -152,9 +148,9 @@ impl Replay<'_> {
         worker: &Worker,
         round: u32,
         work: CandidateWork,
-    ) -> Result<RoundOutcome<CandidateWork>, Suspension> {
+    ) -> Result<CandidateWork, RoundEnd> {
         if !stage.checks.contains(&Check::Tests) {
-            return Ok(RoundOutcome::Passed(work));
+            return Ok(work);
         }
         let (at, mut tests) = match &work.tests {
             Some(tests) => (work.tested_at, tests.clone()),
@@ -164,39 +160,29 @@ impl Replay<'_> {
                 let tests = match (seen.outcome, &worker.branch) {
                     (EffectOutcome::Tested(tests), _) => tests,
                     (EffectOutcome::NothingPushed { because }, Some(branch)) => {
-                        let feedback = nothing_pushed(because, branch);
-                        return Ok(RoundOutcome::failed(RoundCheck::PushedCommit, feedback));
+                        return Err(nothing_pushed(because, branch));
                     }
-                    _ => return Err(self.mismatch(&key)),
+                    _ => return Err(self.mismatch(&key).into()),
                 };
                 (seen.seq, (**tests).clone())
             }
         };
         let work = CandidateWork { tested_at: at, ..work };
-        let judged = self.judge_statements(worker, round, work, &mut tests)?;
+        let judged = self.judge_statements(worker, round, work, &mut tests);
+        if matches!(judged, Err(RoundEnd::Suspended(_))) {
+            return judged;
+        }
         if let Some(seen) = self.trace.round(&stage.name, round) {
             seen.tests = Some(tests.clone());
         }
-        let mut work = match judged.into_result() {
-            Ok(work) => work,
-            Err(ended) => return Ok(ended),
-        };
+        let mut work = judged?;
         // What an earlier stage took as it is, is not asked about again.
         let was_taken = work.checks.is_unproven();
         self.tested(&mut work, &tests, at);
-        let sent_back = |by, work: CandidateWork, feedback: Feedback| {
-            Ok(RoundOutcome::Failed(Box::new(FailedRound {
-                by,
-                tests: None,
-                tree: None,
-                candidate: Some(not_verified(work, &feedback.summary)),
-                feedback,
-            })))
-        };
         if let StageChecksOutcome::Lacking(lacks @ Inconclusive::Unproven { because }) = &work.checks {
             let is_retried = self.signals.retried_after(self.position);
             if was_taken && !is_retried {
-                return Ok(RoundOutcome::Passed(work));
+                return Ok(work);
             }
             let no_test = self.said_of_no_test(stage, round);
             let was_asked = self.asked_for_proof.contains_key(&stage.name);
@@ -204,20 +190,17 @@ impl Replay<'_> {
                 let feedback =
                     Feedback::failed(Category::TestFailure, lacks.sentence()).suggest(HOW_TO_PROVE);
                 self.asked_for_proof.insert(stage.name.clone(), work.clone());
-                return sent_back(
-                    if is_retried { RoundCheck::Person } else { RoundCheck::Proof },
-                    work,
-                    feedback,
-                );
+                let by = if is_retried { RoundCheck::Person } else { RoundCheck::Proof };
+                return Err(RoundEnd::sent_back(by, work, feedback, None));
             }
             if let Some(words) = no_test {
                 let because = format!("{because}; the agent says of a test: “{words}”");
                 work.checks = StageChecksOutcome::Lacking(Inconclusive::Unproven { because });
             }
-            return Ok(RoundOutcome::Passed(work));
+            return Ok(work);
         }
         match tests.verdict {
-            TestVerdict::Passed if tests.doubt.is_none() => Ok(RoundOutcome::Passed(work)),
+            TestVerdict::Passed if tests.doubt.is_none() => Ok(work),
             // Nothing is wrong with it, but a person was not content.
             TestVerdict::Passed | TestVerdict::NoTests if self.signals.retried_after(self.position) => {
                 let feedback = Feedback::failed(
@@ -225,9 +208,9 @@ impl Replay<'_> {
                     format!("nothing could be verified: {}", unverified(&tests)),
                 )
                 .suggest("A person asked for another attempt; see what they advise.");
-                sent_back(RoundCheck::Person, work, feedback)
+                Err(RoundEnd::sent_back(RoundCheck::Person, work, feedback, None))
             }
-            TestVerdict::Passed | TestVerdict::NoTests => Ok(RoundOutcome::Passed(work)),
+            TestVerdict::Passed | TestVerdict::NoTests => Ok(work),
             TestVerdict::Weakened
             | TestVerdict::Unmended
             | TestVerdict::Failed
@@ -235,13 +218,7 @@ impl Replay<'_> {
                 let feedback = checks::of_tests(&tests).feedback;
                 let is_bent = tests.verdict == TestVerdict::Weakened;
                 let by = if is_bent { RoundCheck::Tampering } else { RoundCheck::Tests };
-                Ok(RoundOutcome::Failed(Box::new(FailedRound {
-                    by,
-                    tests: Some(Box::new(tests)),
-                    tree: Some(work.tree.clone()),
-                    candidate: Some(not_verified(work, &feedback.summary)),
-                    feedback,
-                })))
+                Err(RoundEnd::sent_back(by, work, feedback, Some(tests)))
             }
         }
     }
@@ -345,12 +322,11 @@ impl Replay<'_> {
             vec![title.clone(), changed.join("\n")],
         );
         let message = self.rounds(&asked, |_, _, run| {
-            Ok(match run.and_then(|run| run.result.as_deref()).and_then(commit_message::clean) {
-                Some(message) => RoundOutcome::Passed(message),
-                None => RoundOutcome::invalid_output(
-                    Feedback::failed(Category::InvalidOutput, "the answer is no usable commit message")
-                        .suggest("Answer with a subject of two words or more, at most 100 characters, and nothing else."),
-                ),
+            run.and_then(|run| run.result.as_deref()).and_then(commit_message::clean).ok_or_else(|| {
+                RoundEnd::advised(
+                    "the answer is no usable commit message",
+                    "Answer with a subject of two words or more, at most 100 characters, and nothing else.",
+                )
             })
         })?;
         Ok(match message {
@@ -369,9 +345,10 @@ pub(crate) fn not_verified(work: CandidateWork, because: &str) -> CandidateWork 
     CandidateWork { checks: StageChecksOutcome::Failed { because: because.to_owned() }, ..work }
 }
 
-fn nothing_pushed(because: &str, branch: &BranchName) -> Feedback {
-    Feedback::failed(Category::MissingCommit, format!("nothing was pushed: {because}"))
-        .suggest(format!("Commit the change and run `git push origin HEAD:{branch}`."))
+fn nothing_pushed(because: &str, branch: &BranchName) -> RoundEnd {
+    let feedback = Feedback::failed(Category::MissingCommit, format!("nothing was pushed: {because}"))
+        .suggest(format!("Commit the change and run `git push origin HEAD:{branch}`."));
+    RoundEnd::failed(RoundCheck::PushedCommit, feedback)
 }
 
 /// Why a run that did not fail verifies nothing.

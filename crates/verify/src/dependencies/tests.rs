@@ -18,7 +18,8 @@ fn brings(path: &str, before: &str, after: &str, expected: &[&str]) {
 #[test]
 fn packages_and_programs_in_the_repository_are_named() {
     let new: Option<&[u8]> = Some(b"x");
-    let changes: [(&str, Option<&[u8]>, Option<&[u8]>); 9] = [
+    type Case<'a> = (&'a str, Option<&'a [u8]>, Option<&'a [u8]>);
+    let changes: [Case<'_>; 9] = [
         ("lib/x-1.0.whl", None, new),
         ("bin/tool", None, Some(b"\x7fELF\x02")),
         ("node_modules/left-pad/index.js", None, new),

@@ -16,7 +16,7 @@ use crate::feedback::{Category, Feedback};
 use crate::ids::{CommitSha, PullNumber};
 use crate::moves::AgentTask;
 use crate::pipeline::{Check, Escalation, Stage, StageKind, StageOutput, StageStart};
-use crate::replay::judge::{RoundCheck, RoundOutcome};
+use crate::replay::judge::{RoundCheck, RoundEnd};
 use crate::replay::publish::push_declined;
 use crate::replay::rounds::{AbandonedRounds, WorkerOutcome};
 use crate::replay::work::CommitParents;
@@ -157,9 +157,9 @@ impl Replay<'_> {
         self.asked_for_proof.remove(ReservedWord::Answer.word());
         let mut is_overtaken = false;
         let rounds = self.rounds(&worker, |replay, round, run| {
-            let Some(run) = run else { return Ok(RoundOutcome::invalid_output(Feedback::passed(""))) };
+            let Some(run) = run else { return Err(RoundEnd::invalid_output(Feedback::passed(""))) };
             let said = if by_deed {
-                passed!(replay.judge_output(&stage, &worker, round, run)?);
+                replay.judge_output(&stage, &worker, round, run)?;
                 Ok(points.iter().map(PointAnswer::by_deed).collect())
             } else {
                 answers(run, points)
@@ -169,40 +169,36 @@ impl Replay<'_> {
                 && !by_deed
                 && said.iter().all(|answer| !answer.done)
             {
-                return Ok(RoundOutcome::Passed((said.clone(), None)));
+                return Ok((said.clone(), None));
             }
-            let made = replay.judge_import(&stage, &worker, round, run, onto.clone())?;
-            if let RoundOutcome::Failed(failed) = &made
-                && failed.by == RoundCheck::PushedCommit
-            {
-                let may_be_words = !by_deed && points.iter().all(|point| !point.needs_a_commit());
-                match said {
-                    Err(fault) => return Ok(RoundOutcome::invalid_output(fault)),
-                    Ok(said) if may_be_words && replay.was_told_of_a_missing_commit(round) => {
-                        return Ok(RoundOutcome::Passed((said, None)));
-                    }
-                    Ok(_) => {}
+            let mut work = match (replay.judge_import(&stage, &worker, round, run, onto.clone()), &said) {
+                (Err(end), Err(fault)) if end.is_by(RoundCheck::PushedCommit) => {
+                    return Err(RoundEnd::invalid_output(fault.clone()));
                 }
-            }
-            let made = passed!(made);
+                (Err(end), Ok(said))
+                    if end.is_by(RoundCheck::PushedCommit)
+                        && !by_deed
+                        && points.iter().all(|point| !point.needs_a_commit())
+                        && replay.was_told_of_a_missing_commit(round) =>
+                {
+                    return Ok((said.clone(), None));
+                }
+                (made, _) => made?,
+            };
             let answers = match said {
                 Ok(said) => said,
                 // What was pushed is not thrown away for the words around it.
-                Err(fault) if made.is_some() => {
-                    replay.words_on(&worker, round, run.session_id.clone(), fault, points)?
-                }
-                Err(fault) => return Ok(RoundOutcome::invalid_output(fault)),
+                Err(fault) => replay.words_on(&worker, round, run.session_id.clone(), fault, points)?,
             };
-            let Some(mut work) = made else { return Ok(RoundOutcome::Passed((answers, None))) };
             work.changed = union(&before.changed, &work.changed);
-            let work = passed!(replay.judge_tests(&stage, &worker, round, work)?);
-            let work = passed!(replay.judge_review(&stage, &worker, round, work)?);
+            let work = replay.judge_tests(&stage, &worker, round, work)?;
+            let work = replay.judge_review(&stage, &worker, round, work)?;
             match replay.push_over(answer, &work, &head)? {
                 BranchPushOutcome::Yes => {}
                 BranchPushOutcome::Overtaken => is_overtaken = true,
-                BranchPushOutcome::Declined(declined) => return Ok(push_declined(work, declined)),
+                BranchPushOutcome::Declined(declined) => return Err(push_declined(work, declined)),
             }
-            Ok(RoundOutcome::Passed((answers, Some(work))))
+            Ok((answers, Some(work)))
         });
         let rounds = match rounds {
             Ok(rounds) => rounds,

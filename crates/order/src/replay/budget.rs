@@ -64,7 +64,7 @@ impl Replay<'_> {
     }
 
     /// The time that is left for a run, or which limit is reached and what it would cost to go on.
-    pub(crate) fn remaining(&self, worker: &Worker, key: &MoveKey) -> Result<TimeDelta, String> {
+    pub(crate) fn remaining(&self, worker: &Worker<'_>, key: &MoveKey) -> Result<TimeDelta, String> {
         let limits = self.limits();
         self.left(&limits, worker, key).map_err(|reached| {
             let further = self.what_a_round_costs(key).map(|cost| format!("; {cost}")).unwrap_or_default();
@@ -72,17 +72,18 @@ impl Replay<'_> {
         })
     }
 
-    fn left(&self, limits: &OrderLimits, worker: &Worker, key: &MoveKey) -> Result<TimeDelta, String> {
+    fn left(&self, limits: &OrderLimits, worker: &Worker<'_>, key: &MoveKey) -> Result<TimeDelta, String> {
         let seq = self.counted_from();
         let spent = usage_after(self.prefix, seq, None).usd;
         if spent >= limits.usd {
             return Err(format!("the budget of ${:.2} is spent (${spent:.2})", limits.usd));
         }
-        if let Some((stage, usd)) = &worker.budget {
+        if let Some(usd) = worker.stage.budget {
+            let stage = &worker.stage.name;
             // Of judges that are asked at the same time, none is left out since another was quicker.
             let of_stage = |known: &MoveKey| known.stage() == stage && !known.is_beside(key);
             let spent = usage_of(self.prefix, seq, of_stage).usd;
-            if spent >= *usd {
+            if spent >= usd {
                 return Err(format!("the budget of ${usd:.2} for stage {stage} is spent (${spent:.2})"));
             }
         }

@@ -63,7 +63,7 @@ impl Replay<'_> {
     /// Who is asked, and what they say.
     pub(crate) fn escalate(
         &mut self,
-        worker: &Worker,
+        worker: &Worker<'_>,
         round: u32,
         exhausted: &CheckExhaustion,
         best: Option<&CandidateWork>,
@@ -108,7 +108,7 @@ impl Replay<'_> {
     /// use.
     fn diagnose(
         &mut self,
-        worker: &Worker,
+        worker: &Worker<'_>,
         role: &str,
         round: u32,
         best: Option<&CandidateWork>,
@@ -116,11 +116,11 @@ impl Replay<'_> {
         let commit = best.map(|work| work.commit.clone()).or_else(|| self.base.clone());
         let place =
             commit.map_or(AgentTaskWorkspace::Workspace, |commit| AgentTaskWorkspace::Checkout { commit });
-        let seen = self.trace.stages.iter().rfind(|known| known.name == worker.name);
+        let seen = self.trace.stages.iter().rfind(|known| known.name == worker.task.stage);
         let rounds = seen.map(|stage| stage.rounds.clone()).unwrap_or_default();
         let output = rounds.iter().rev().find_map(|round| round.tests.as_ref()).map(|run| run.tail.clone());
         let arguments = vec![
-            worker.name.clone(),
+            worker.task.stage.clone(),
             history(&rounds, best),
             best.map(|work| work.patch.clone()).unwrap_or_default(),
             output.unwrap_or_default(),
@@ -134,13 +134,11 @@ impl Replay<'_> {
         let mut fault = None;
         for question in 1..=MOST_QUESTIONS {
             let key = worker.key(round, &format!("diagnosis-{question}"));
-            let task = AgentTask { round: question, rework: sent_back(fault.take()), ..asked.task() };
+            let task = AgentTask { round: question, rework: sent_back(fault.take()), ..asked.task.clone() };
             let (run, _) = self.run_agent(&key, task, &asked)?;
             match judge_answer::diagnosis(run.complete_answer()) {
                 Ok(diagnosis) => {
-                    if let Some(seen) = self.trace.round(&worker.name, round) {
-                        seen.diagnosis = Some(diagnosis.clone());
-                    }
+                    self.in_round(worker, round, |seen| seen.diagnosis = Some(diagnosis.clone()));
                     return Ok(Ok(diagnosis));
                 }
                 Err(feedback) => fault = Some(feedback),

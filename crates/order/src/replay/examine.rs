@@ -53,11 +53,11 @@ impl Replay<'_> {
         };
         let mut worker = self.worker(stage, &stage.name)?;
         if stage.command.is_none() {
-            EXAMINE.clone_into(&mut worker.command);
+            EXAMINE.clone_into(&mut worker.task.command);
         }
-        worker.agent = self.examiner_agent(&worker.role);
-        worker.place = AgentTaskWorkspace::Checkout { commit: base };
-        worker.schema = Some(schema());
+        worker.task.agent = self.examiner_agent(&worker.task.role);
+        worker.task.place = AgentTaskWorkspace::Checkout { commit: base };
+        worker.task.schema = Some(schema());
         worker.most_runs = MOST_QUESTIONS;
         worker.escalation = Escalation::None;
         let begun = self.position;
@@ -87,7 +87,7 @@ impl Replay<'_> {
     /// Where tests of the base demand the opposite of what the issue says, a person decides before anything is written.
     fn ask_about_contradictions(
         &mut self,
-        worker: &Worker,
+        worker: &Worker<'_>,
         round: u32,
         examination: IssueExamination,
     ) -> Result<Result<IssueExamination, String>, RoundEnd> {
@@ -131,7 +131,7 @@ impl Replay<'_> {
     /// second reading can be had, the first one counts.
     pub(crate) fn judge_statements(
         &mut self,
-        worker: &Worker,
+        worker: &Worker<'_>,
         round: u32,
         work: CandidateWork,
         tests: &mut TestRun,
@@ -180,7 +180,7 @@ impl Replay<'_> {
     /// The second reading of what fails, or why it could not be had.
     fn read_again(
         &mut self,
-        worker: &Worker,
+        worker: &Worker<'_>,
         round: u32,
         run: &ExaminationRun,
     ) -> Result<Result<Vec<SecondReading>, String>, Suspension> {
@@ -202,14 +202,14 @@ impl Replay<'_> {
             (AgentTaskWorkspace::Checkout { commit: base }, reading_schema()),
         );
         // Nothing of the plan: whoever reads again knows the issue and the base.
-        asked.inputs.clear();
+        asked.task.inputs.clear();
         let mut fault = None;
         for question in 1..=MOST_QUESTIONS {
             let key = worker.key(round, &format!("reading-{question}"));
             let task = AgentTask {
                 round: question,
                 rework: super::escalation::sent_back(fault.take()),
-                ..asked.task()
+                ..asked.task.clone()
             };
             let run = match self.run_agent(&key, task, &asked) {
                 Ok((run, _)) => run,

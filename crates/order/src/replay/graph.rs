@@ -181,16 +181,7 @@ impl<'a> Replay<'a> {
         match condition.holds(|text| self.fill(stage, text, &visible)) {
             Ok(true) => StageReadiness::Runs,
             Ok(false) => StageReadiness::Ended(Box::new(StageResult::without_result(StageState::Skipped))),
-            Err(Suspension::Settled(settlement)) => {
-                StageReadiness::Ended(Box::new(StageResult::failed(settlement)))
-            }
-            Err(
-                Suspension::PendingMove(..)
-                | Suspension::Timer(_)
-                | Suspension::SideBySide(_)
-                | Suspension::OverBudget { .. }
-                | Suspension::PlanReview,
-            ) => StageReadiness::Waits,
+            Err(settlement) => StageReadiness::Ended(Box::new(StageResult::failed(settlement))),
         }
     }
 

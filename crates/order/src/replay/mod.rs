@@ -54,7 +54,7 @@ use super::settings::RepositorySettings;
 use super::settlement::Settlement;
 use super::signal::{Requester, SignalKind, SlashCommand};
 use super::task::TaskText;
-use super::trace::{CandidateWork, EffectBackoff, OrderTrace};
+use super::trace::{CandidateWork, EffectBackoff, OrderTrace, RoundTrace};
 
 /// How many pauses that GitHub asks for are kept before they count as attempts.
 const MOST_WAITS: u32 = 24;
@@ -73,6 +73,12 @@ pub(crate) enum Suspension {
     },
     /// Before a person's approval of the plan.
     PlanReview,
+}
+
+impl From<Settlement> for Suspension {
+    fn from(settlement: Settlement) -> Self {
+        Self::Settled(settlement)
+    }
 }
 
 impl Suspension {
@@ -452,10 +458,10 @@ impl<'a> Replay<'a> {
         &mut self,
         key: &MoveKey,
         mut task: AgentTask,
-        worker: &Worker,
+        worker: &Worker<'_>,
     ) -> Result<(&'a AgentRun, u64), Suspension> {
-        let backoff = Backoff { retries: Some(worker.retry_count), ..Backoff::EFFECT };
-        let patience = EffectRetryPolicy { backoff, policy: worker.retry_policy };
+        let backoff = Backoff { retries: Some(worker.stage.retry_count), ..Backoff::EFFECT };
+        let patience = EffectRetryPolicy { backoff, policy: worker.stage.retry_policy };
         let seen = self.observe_with_retries(key, patience, |session| {
             if session == SessionAvailability::No {
                 task.session = None;
@@ -472,7 +478,7 @@ impl<'a> Replay<'a> {
 
     /// What is left of the order's limits is looked up for a run that is to be made, which takes a replay of the whole
     /// journal, and not for each that was made.
-    fn in_time(&self, worker: &Worker, key: MoveKey, mut r#move: Box<Move>) -> Suspension {
+    fn in_time(&self, worker: &Worker<'_>, key: MoveKey, mut r#move: Box<Move>) -> Suspension {
         let remaining = self.remaining(worker, &key);
         match &remaining {
             // One that is under way has its own time limit; cut off, it would be paid for and not counted.
@@ -483,9 +489,16 @@ impl<'a> Replay<'a> {
         }
         let left = remaining.map_or(0, |time| time.num_seconds().max(0).unsigned_abs());
         if let Move::RunAgent(task) = &mut *r#move {
-            task.timeout_seconds = worker.timeout.map_or(left, |limit| left.min(limit.0));
+            task.timeout_seconds = worker.stage.timeout.map_or(left, |limit| left.min(limit.0));
         }
         Suspension::PendingMove(key, r#move)
+    }
+
+    /// Writes down what came of a worker's round.
+    pub(crate) fn in_round(&mut self, worker: &Worker<'_>, round: u32, write: impl FnOnce(&mut RoundTrace)) {
+        if let Some(seen) = self.trace.round(&worker.task.stage, round) {
+            write(seen);
+        }
     }
 
     /// A journal that holds another kind of outcome than its move's was not written by us.

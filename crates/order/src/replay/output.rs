@@ -10,18 +10,18 @@ use crate::answer;
 use crate::artifact::{self, ArtifactRules, CodeArtifact, CodeFileType};
 use crate::bounds::{LARGEST_SOURCE, LONGEST_DOCUMENT};
 use crate::moves::{AgentAnswerFormat, AgentTask, EffectOutcome, Move, MoveKey};
-use crate::pipeline::{Check, Stage, StageOutput};
+use crate::pipeline::{Check, StageOutput};
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "only runs of agents are looked at")]
 impl Replay<'_> {
     /// The result held against the form that the stage asks for.
     pub(crate) fn judge_output(
         &mut self,
-        stage: &Stage,
-        worker: &Worker,
+        worker: &Worker<'_>,
         round: u32,
         run: &AgentRun,
     ) -> Result<StageFields, RoundEnd> {
+        let stage = worker.stage;
         let fields = |value: &str| Ok(vec![("result".to_owned(), value.to_owned())]);
         let result = run.result.as_deref().unwrap_or_default().trim();
         let required = stage.agent.as_deref().and_then(|role| self.journal.role(role));
@@ -75,13 +75,13 @@ impl Replay<'_> {
     }
 
     /// What the artifact of a round is held to, as its task was told.
-    fn artifact_rules(&self, worker: &Worker, round: u32) -> ArtifactRules {
+    fn artifact_rules(&self, worker: &Worker<'_>, round: u32) -> ArtifactRules {
         let key = worker.key(round, "agent");
         let written = self.prefix.intended(&key).find_map(|(_, intended)| match intended {
             Move::RunAgent(task) => task.artifact.as_deref().cloned(),
             _ => None,
         });
-        written.unwrap_or_else(|| ArtifactRules::unwritten(&worker.inputs))
+        written.unwrap_or_else(|| ArtifactRules::unwritten(&worker.task.inputs))
     }
 
     /// Writes into a task what its artifact is held to. The id of the first that could be read stays.
@@ -103,7 +103,7 @@ impl Replay<'_> {
     }
 
     /// The one file that the worker wrote. When there are several, the agent is asked which.
-    fn judge_file(&mut self, glob: &str, worker: &Worker, round: u32) -> Result<StageFields, RoundEnd> {
+    fn judge_file(&mut self, glob: &str, worker: &Worker<'_>, round: u32) -> Result<StageFields, RoundEnd> {
         let found = |file: &str, content: String| {
             Ok(named([("result", content.clone()), ("file", file.to_owned()), ("content", content)]))
         };

@@ -8,7 +8,7 @@ use super::{Replay, Suspension};
 use crate::conversation::{CommentTarget, NoticeComment};
 use crate::feedback::{Category, Feedback};
 use crate::moves::{EffectOutcome, Move, MoveKey};
-use crate::pipeline::{Stage, StageOutput};
+use crate::pipeline::StageOutput;
 use crate::plan_questions::PlanQuestions;
 use crate::settings::PlanApproval;
 use crate::trace::PendingApproval;
@@ -42,7 +42,7 @@ pub(super) fn a_person_says(wanted: &str) -> RoundEnd {
 
 impl<'a> Replay<'a> {
     /// Whether another plan is wanted than the one of this round, whether it was made or is being made.
-    pub(crate) fn other_plan(&self, worker: &Worker, round: u32, key: &MoveKey) -> Option<OtherPlan<'a>> {
+    pub(crate) fn other_plan(&self, worker: &Worker<'_>, round: u32, key: &MoveKey) -> Option<OtherPlan<'a>> {
         let begun = self.begun(key).filter(|_| worker.plans)?;
         let next = self.begun(&worker.key(round + 1, "agent")).unwrap_or(u64::MAX);
         let (said, guidance) = self.signals.other_plan_within(begun + 1..next)?;
@@ -51,7 +51,7 @@ impl<'a> Replay<'a> {
     }
 
     /// What was advised before the plan was begun.
-    pub(crate) fn advice_for_the_plan(&self, worker: &Worker, key: &MoveKey) -> Option<&'a str> {
+    pub(crate) fn advice_for_the_plan(&self, worker: &Worker<'_>, key: &MoveKey) -> Option<&'a str> {
         let begun = self.begun(key).unwrap_or(u64::MAX);
         self.signals.other_plan_within(0..begun).filter(|_| worker.plans).and_then(|(_, guidance)| guidance)
     }
@@ -65,14 +65,13 @@ impl<'a> Replay<'a> {
     /// The plan is shown, or what it leaves open is asked, and a person says how to go on.
     pub(crate) fn judge_plan(
         &mut self,
-        stage: &Stage,
-        worker: &Worker,
+        worker: &Worker<'_>,
         round: u32,
         fields: StageFields,
     ) -> Result<StageFields, RoundEnd> {
         let field =
             |name: &str| fields.iter().find(|(field, _)| field == name).map(|(_, text)| text.as_str());
-        let output = self.output(stage);
+        let output = self.output(worker.stage);
         let found = match &output {
             StageOutput::File(_) => PlanQuestions::of(field("content").unwrap_or_default()),
             // An analysis asks as a plan does.
@@ -130,7 +129,7 @@ impl<'a> Replay<'a> {
     /// What people are asked before this plan is carried out; nothing where they were asked often enough.
     pub(super) fn questions(
         &mut self,
-        worker: &Worker,
+        worker: &Worker<'_>,
         round: u32,
         found: PlanQuestions,
     ) -> Option<NoticeComment> {
@@ -147,7 +146,7 @@ impl<'a> Replay<'a> {
         if self.times_asked(worker, round) >= MOST_ASKED {
             self.trace.note(format!(
                 "Stage {} still leaves questions open. The work goes on without.",
-                worker.name
+                worker.task.stage
             ));
             return None;
         }
@@ -157,7 +156,7 @@ impl<'a> Replay<'a> {
     /// No choice fits: a person is asked which it is, before another agent is paid to choose.
     pub(crate) fn ask_which(
         &mut self,
-        worker: &Worker,
+        worker: &Worker<'_>,
         round: u32,
         choices: &[String],
     ) -> Result<StageFields, RoundEnd> {
@@ -184,12 +183,12 @@ impl<'a> Replay<'a> {
     }
 
     /// In how many rounds before this one people were asked something.
-    fn times_asked(&self, worker: &Worker, round: u32) -> usize {
+    fn times_asked(&self, worker: &Worker<'_>, round: u32) -> usize {
         (1..round).filter(|before| self.begun(&worker.key(*before, QUESTIONS)).is_some()).count()
     }
 
     /// That people wrote on the issue after a plan had asked something.
-    pub(crate) fn answered(&self, worker: &Worker, round: u32) -> Option<Feedback> {
+    pub(crate) fn answered(&self, worker: &Worker<'_>, round: u32) -> Option<Feedback> {
         let key = worker.key(round, QUESTIONS);
         let questions = self.prefix.intended(&key).find_map(|(_, intended)| intended.questions())?;
         let asked = questions.join("\n- ");

@@ -39,8 +39,8 @@ impl<'a> Replay<'a> {
         let title = self.journal.opened().issue.title.clone();
         let mut worker = self.worker(stage, &stage.name)?;
         // A name needs no more than the issue.
-        worker.comments = TaskComments::default();
-        worker.attachments = Vec::new();
+        worker.task.comments = TaskComments::default();
+        worker.task.attachments = Vec::new();
         let named = self.rounds(&worker, |replay, _, run| {
             let line = run.and_then(|run| run.result.as_deref()).unwrap_or_default().trim();
             let words = line.split_whitespace().count();
@@ -237,7 +237,7 @@ impl<'a> Replay<'a> {
         let mut worker = self.worker(stage, &format!("{}/{}/text", stage.name, work.commit.short()))?;
         let template = self.journal.prepared().and_then(|prepared| prepared.template);
         if let Some(template) = template {
-            worker.inputs.insert("pull request template to fill in".to_owned(), template.to_owned());
+            worker.task.inputs.insert("pull request template to fill in".to_owned(), template.to_owned());
         }
         let written = self.rounds(&worker, |_, round, run| {
             let text = run.and_then(|run| run.result.as_deref()).unwrap_or_default().trim();

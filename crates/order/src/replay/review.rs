@@ -34,20 +34,19 @@ impl Replay<'_> {
     /// What the verifiers say of the work. A check that could not be made is never a pass.
     pub(crate) fn judge_review(
         &mut self,
-        stage: &Stage,
-        worker: &Worker,
+        worker: &Worker<'_>,
         round: u32,
         work: CandidateWork,
     ) -> Result<CandidateWork, RoundEnd> {
-        if asked_roles(stage).is_empty() {
+        if asked_roles(worker.stage).is_empty() {
             return Ok(work);
         }
-        let reviews = match self.verify_all(stage, worker, round, ReviewSubject::Work(&work))? {
+        let reviews = match self.verify_all(worker, round, ReviewSubject::Work(&work))? {
             Ok(reviews) => reviews,
             Err(unmade) => {
                 if let UnmadeCheck::Nonsense(_) = &unmade {
                     let position = self.position;
-                    self.show_review(stage, round, &work, None)?;
+                    self.show_review(worker, round, &work, None)?;
                     self.position = position;
                 }
                 let (UnmadeCheck::NotPaid(because) | UnmadeCheck::Nonsense(because)) = &unmade;
@@ -56,12 +55,12 @@ impl Replay<'_> {
             }
         };
         let feedback = merged(&reviews);
-        self.show_review(stage, round, &work, Some(&feedback))?;
-        if let Some(seen) = self.trace.round(&stage.name, round) {
+        self.show_review(worker, round, &work, Some(&feedback))?;
+        self.in_round(worker, round, |seen| {
             seen.reviews = reviews;
             seen.review = Some(feedback.clone());
             seen.commit = Some(work.commit.clone());
-        }
+        });
         let work = CandidateWork { review: Some(feedback.clone()), ..work };
         match feedback.passed {
             true => Ok(work),
@@ -72,22 +71,21 @@ impl Replay<'_> {
     /// The same for a stage whose result is its answer: a plan, an analysis.
     pub(crate) fn judge_answer(
         &mut self,
-        stage: &Stage,
-        worker: &Worker,
+        worker: &Worker<'_>,
         round: u32,
         fields: StageFields,
     ) -> Result<StageFields, RoundEnd> {
-        if asked_roles(stage).is_empty() {
+        if asked_roles(worker.stage).is_empty() {
             return Ok(fields);
         }
         let answer = fields.first().map_or("", |(_, text)| text.as_str());
-        let reviews = self.verify_all(stage, worker, round, ReviewSubject::Answer(answer))?;
+        let reviews = self.verify_all(worker, round, ReviewSubject::Answer(answer))?;
         let reviews = reviews.map_err(|unmade| RoundEnd::NotMade(unmade, None))?;
         let feedback = merged(&reviews);
-        if let Some(seen) = self.trace.round(&stage.name, round) {
+        self.in_round(worker, round, |seen| {
             seen.review = Some(feedback.clone());
             seen.reviews = reviews;
-        }
+        });
         match feedback.passed {
             true => Ok(fields),
             false => Err(RoundEnd::failed(RoundCheck::Verifier, feedback)),
@@ -98,12 +96,11 @@ impl Replay<'_> {
     /// to its end: so it makes no difference who is quicker, and nobody's answer is paid for in vain.
     fn verify_all(
         &mut self,
-        stage: &Stage,
-        worker: &Worker,
+        worker: &Worker<'_>,
         round: u32,
         subject: ReviewSubject<'_>,
     ) -> Result<Result<Vec<RoleReview>, UnmadeCheck>, Suspension> {
-        let roles = asked_roles(stage);
+        let roles = asked_roles(worker.stage);
         let begun = self.position;
         let mut position = begun;
         let (mut reviews, mut failures, mut under_way) = (Vec::new(), Vec::new(), Vec::new());
@@ -111,9 +108,9 @@ impl Replay<'_> {
         for role in roles {
             // What the others have said is nothing that this one rests on.
             self.position = begun;
-            let asked = self.verifier(stage, worker, role, subject);
+            let asked = self.verifier(worker, role, subject);
             let name = if roles.len() == 1 { "verify".to_owned() } else { format!("verify-{role}") };
-            match self.verify(&asked, worker, round, &name) {
+            match self.verify(&asked, round, &name) {
                 Ok(Ok(feedback)) => reviews.push(RoleReview { role: role.clone(), feedback }),
                 Ok(Err(UnmadeCheck::Nonsense(said))) => failures.push(UnmadeCheck::Nonsense(format!(
                     "the review by {role} could not be completed: {said}"
@@ -138,19 +135,18 @@ impl Replay<'_> {
     /// that it could not be paid for.
     fn verify(
         &mut self,
-        asked: &Worker,
-        worker: &Worker,
+        asked: &Worker<'_>,
         round: u32,
         name: &str,
     ) -> Result<Result<Feedback, UnmadeCheck>, Suspension> {
         let mut fault: Option<Feedback> = None;
         let mut in_vain = 0;
         for question in 1.. {
-            let key = worker.key(round, &format!("{name}-{question}"));
-            if self.was_asked_of_another(&key, &asked.place) {
+            let key = asked.key(round, &format!("{name}-{question}"));
+            if self.was_asked_of_another(&key, &asked.task.place) {
                 continue;
             }
-            let task = AgentTask { round, rework: sent_back(fault.take()), ..asked.task() };
+            let task = AgentTask { round, rework: sent_back(fault.take()), ..asked.task.clone() };
             let run = match self.run_agent(&key, task, asked) {
                 Ok((run, _)) => run,
                 Err(Suspension::OverBudget { because }) => return Ok(Err(UnmadeCheck::NotPaid(because))),
@@ -204,8 +200,8 @@ impl Replay<'_> {
         key
     }
 
-    fn verifier(&self, stage: &Stage, worker: &Worker, role: &str, subject: ReviewSubject<'_>) -> Worker {
-        let task = &self.task;
+    fn verifier<'s>(&self, worker: &Worker<'s>, role: &str, subject: ReviewSubject<'_>) -> Worker<'s> {
+        let (task, stage) = (&self.task, worker.stage);
         let command = self.journal.role(role).and_then(|role| role.review_command.clone());
         let (judged, tests, commit) = match subject {
             ReviewSubject::Work(work) => (&*work.patch, work.tests.as_ref(), Some(work.commit.clone())),
@@ -251,11 +247,12 @@ impl Replay<'_> {
     /// A comment on the pull request, once there is one. Where it cannot be put, the work goes on.
     fn show_review(
         &mut self,
-        stage: &Stage,
+        worker: &Worker<'_>,
         round: u32,
         work: &CandidateWork,
         feedback: Option<&Feedback>,
     ) -> Result<(), Suspension> {
+        let stage = worker.stage;
         let Some(pull) = self.pull_before(stage) else { return Ok(()) };
         let note = ReviewNote {
             pull,

@@ -6,7 +6,7 @@ use super::escalation::{CheckExhaustion, EscalationOutcome};
 use super::fingerprint::FailureFingerprint;
 use super::judge::{FailedRound, RoundCheck, RoundEnd, UnmadeCheck};
 use super::plan::another_plan;
-use super::text_updates::{RoundTask, outdated};
+use super::text_updates::outdated;
 use super::worker::Worker;
 use super::{Replay, Suspension};
 use crate::agent_run::AgentRun;
@@ -60,7 +60,7 @@ impl Replay<'_> {
     /// checks; what fails is told to the next run.
     pub(crate) fn rounds<T>(
         &mut self,
-        worker: &Worker,
+        worker: &Worker<'_>,
         mut judge: impl FnMut(&mut Self, u32, Option<&AgentRun>) -> Result<T, RoundEnd>,
     ) -> Result<WorkerOutcome<T>, Suspension> {
         let mut counters = Counters::default();
@@ -68,8 +68,8 @@ impl Replay<'_> {
         let mut best: Option<CandidateWork> = None;
         let mut reviewed: Option<OpenFindings> = None;
         let mut rework: Option<Rework> = None;
-        let mut session = worker.session.clone();
-        let mut previous = worker.previous.clone();
+        // It goes on with the session and from the answer of the run before.
+        let mut continued = worker.task.clone();
         let mut guided = false;
         let mut artifact_id: Option<String> = None;
         for round in 1.. {
@@ -86,32 +86,26 @@ impl Replay<'_> {
                 } else {
                     let rework = self.with_advice(worker, (round, &key), rework.take());
                     let rework = rework.map(|rework| counters.numbered(rework));
-                    let mut given = RoundTask { rework, session: session.clone() };
-                    self.with_new_text(&key, &mut given)?;
-                    let RoundTask { rework, session: resumed } = given;
-                    let mut task = AgentTask {
-                        round,
-                        rework,
-                        session: resumed,
-                        previous: previous.clone(),
-                        ..worker.task()
-                    };
+                    let mut task = AgentTask { round, rework, ..continued.clone() };
+                    self.with_new_text(&key, &mut task)?;
                     self.hold_artifact(&mut task, &mut artifact_id);
                     match self.run_agent(&key, task, worker) {
                         Ok((run, seq)) => {
                             self.last_run = self.last_run.max(seq);
                             counters.runs += 1;
-                            session = run.session_id.clone().or(session);
+                            if run.session_id.is_some() {
+                                continued.session.clone_from(&run.session_id);
+                            }
                             said.clone_from(&run.result);
                             // One that was cut off before it answered leaves the one before to go on from.
                             if run.result.is_some() {
-                                previous = Some(key);
+                                continued.previous = Some(key);
                             }
-                            if let Some(seen) = self.trace.round(&worker.name, round) {
-                                seen.agent = Some(worker.agent.clone());
+                            self.in_round(worker, round, |seen| {
+                                seen.agent = Some(worker.task.agent.clone());
                                 seen.result.clone_from(&run.result);
                                 seen.warnings.clone_from(&run.warnings);
-                            }
+                            });
                             if self.is_outdated(worker, round) {
                                 let why = self.answered(worker, round).unwrap_or_else(outdated);
                                 Err(RoundEnd::failed(RoundCheck::Person, why))
@@ -136,9 +130,7 @@ impl Replay<'_> {
                     let (UnmadeCheck::NotPaid(because) | UnmadeCheck::Nonsense(because)) = &unmade;
                     let feedback = Feedback::failed(Category::InvalidOutput, because.as_str());
                     // It is told in the round that it was to judge.
-                    if let Some(seen) = self.trace.round(&worker.name, round) {
-                        seen.feedback = Some(feedback.clone());
-                    }
+                    self.in_round(worker, round, |seen| seen.feedback = Some(feedback.clone()));
                     let candidate = candidate.map(|work| *work);
                     self.keep_better(&mut best, with_findings(candidate, reviewed, &feedback));
                     match unmade {
@@ -147,9 +139,7 @@ impl Replay<'_> {
                     }
                 }
                 Err(RoundEnd::Failed(failed)) => {
-                    if let Some(seen) = self.trace.round(&worker.name, round) {
-                        seen.feedback = Some(failed.feedback.clone());
-                    }
+                    self.in_round(worker, round, |seen| seen.feedback = Some(failed.feedback.clone()));
                     if failed.by == RoundCheck::Verifier {
                         reviewed = Some(OpenFindings::of(&failed.feedback));
                     }
@@ -160,7 +150,8 @@ impl Replay<'_> {
                     history.insert(0, failed.feedback.clone());
                     history.truncate(MOST_FEEDBACK);
                     let (next, exhausted) = counters.count(worker, round, &failed, said);
-                    rework = Some(Rework { feedback: history.clone(), mode: worker.mode, ..next });
+                    rework =
+                        Some(Rework { feedback: history.clone(), mode: worker.stage.feedback_mode, ..next });
                     exhausted
                 }
                 Err(RoundEnd::Suspended(Suspension::OverBudget { because })) => {
@@ -207,7 +198,7 @@ impl Replay<'_> {
     /// What a person advised with a `/retry` that nothing was done about yet, or when they asked for the order.
     fn with_advice(
         &self,
-        worker: &Worker,
+        worker: &Worker<'_>,
         (round, key): (u32, &MoveKey),
         rework: Option<Rework>,
     ) -> Option<Rework> {
@@ -217,7 +208,7 @@ impl Replay<'_> {
         };
         let asked = || if round == 1 { asked() } else { None };
         let Some(advice) = self.signals.guidance_after(self.last_run).or_else(asked) else { return rework };
-        let none = || Rework { of: MOST_RUNS, mode: worker.mode, ..Rework::default() };
+        let none = || Rework { of: MOST_RUNS, mode: worker.stage.feedback_mode, ..Rework::default() };
         Some(Rework { guidance: Some(advice.to_owned()), ..rework.unwrap_or_else(none) })
     }
 
@@ -252,7 +243,7 @@ impl Counters {
     /// Counts a failure: what the worker is told of its next attempt, and whether there is to be none.
     fn count(
         &mut self,
-        worker: &Worker,
+        worker: &Worker<'_>,
         round: u32,
         failed: &FailedRound,
         answer: Option<String>,
@@ -314,7 +305,7 @@ impl Counters {
 
 /// The first attempt of a new set: what was wrong is still told.
 fn anew(
-    worker: &Worker,
+    worker: &Worker<'_>,
     exhausted: &CheckExhaustion,
     history: &[Feedback],
     last: Option<Rework>,
@@ -322,7 +313,7 @@ fn anew(
 ) -> Rework {
     let last = last.unwrap_or_default();
     let of = exhausted.by.map_or(MOST_RUNS, |judge| worker.limit(judge)).min(worker.most_runs);
-    Rework { of, feedback: history.to_vec(), mode: worker.mode, diagnosis, ..last }
+    Rework { of, feedback: history.to_vec(), mode: worker.stage.feedback_mode, diagnosis, ..last }
 }
 
 fn given_up<T>(because: String, best: Option<CandidateWork>, to: EscalationTarget) -> WorkerOutcome<T> {

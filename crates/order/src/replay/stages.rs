@@ -43,8 +43,8 @@ impl Replay<'_> {
         let head = self.work_before(stage);
         if let (StageStart::Checks, Some(work)) = (stage.begins_with, &head) {
             // Another agent knows nothing of it.
-            worker.session = work.session.clone().filter(|_| work.agent == worker.agent);
-            worker.previous = Some(work.answer.clone());
+            worker.task.session = work.session.clone().filter(|_| work.agent == worker.task.agent);
+            worker.task.previous = Some(work.answer.clone());
         }
         // Words do not answer an objection to a commit: without a new one, what is there is judged again.
         let judges_what_is_there = stage.begins_with == StageStart::Checks
@@ -55,16 +55,16 @@ impl Replay<'_> {
             return Err(Suspension::Settled(Settlement::Failed { because }));
         }
         if stage.checks.contains(&Check::PushedCommit) {
-            worker.branch = Some(self.branch_or_default());
+            worker.task.branch = Some(self.branch_or_default());
         }
         let rounds = self.rounds(&worker, |replay, round, run| {
             let (fields, made) = match run {
                 Some(run) => {
-                    let fields = replay.judge_output(stage, &worker, round, run)?;
+                    let fields = replay.judge_output(&worker, round, run)?;
                     let made = match replay.base.clone() {
                         Some(base) if stage.checks.contains(&Check::PushedCommit) => {
                             let onto = CommitParents { start: base.clone(), parent: base, merges: None };
-                            Some(replay.judge_import(stage, &worker, round, run, onto)?)
+                            Some(replay.judge_import(&worker, round, run, onto)?)
                         }
                         Some(_) | None => None,
                     };
@@ -75,18 +75,18 @@ impl Replay<'_> {
             let is_new = made.is_some();
             let there = || head.clone().filter(|_| run.is_none() || judges_what_is_there);
             let Some(work) = made.or_else(|| there().map(|work| CandidateWork { round, ..work })) else {
-                let fields = replay.judge_answer(stage, &worker, round, fields)?;
-                let fields = replay.judge_plan(stage, &worker, round, fields)?;
+                let fields = replay.judge_answer(&worker, round, fields)?;
+                let fields = replay.judge_plan(&worker, round, fields)?;
                 return Ok((fields, None));
             };
-            let work = replay.judge_tests(stage, &worker, round, work)?;
+            let work = replay.judge_tests(&worker, round, work)?;
             if is_new
                 && replay.pull_before(stage).is_some()
                 && let Err(declined) = replay.try_push(&work, None)?
             {
                 return Err(push_declined(work, declined));
             }
-            let work = replay.judge_review(stage, &worker, round, work)?;
+            let work = replay.judge_review(&worker, round, work)?;
             Ok((fields, Some(work)))
         })?;
         let mut concluded = match rounds {
@@ -140,19 +140,19 @@ impl Replay<'_> {
             ..maker.clone()
         };
         let mut worker = self.worker(&asked, &asked.name)?;
-        worker.branch = Some(self.branch_or_default());
-        worker.session = work.session.clone().filter(|_| work.agent == worker.agent);
-        worker.previous = Some(work.answer.clone());
+        worker.task.branch = Some(self.branch_or_default());
+        worker.task.session = work.session.clone().filter(|_| work.agent == worker.task.agent);
+        worker.task.previous = Some(work.answer.clone());
         let rounds = self.rounds(&worker, |replay, round, run| {
             let Some(run) = run else { return Err(push_declined(work.clone(), declined.clone())) };
-            replay.judge_output(&asked, &worker, round, run)?;
+            replay.judge_output(&worker, round, run)?;
             let onto = CommitParents { start: base.clone(), parent: base.clone(), merges: None };
-            let (made, again) = match replay.judge_import(&asked, &worker, round, run, onto) {
+            let (made, again) = match replay.judge_import(&worker, round, run, onto) {
                 Err(end) if end.is_by(RoundCheck::PushedCommit) => (work.clone(), Some(round)),
                 made => (made?, None),
             };
-            let made = replay.judge_tests(&asked, &worker, round, made)?;
-            let made = replay.judge_review(&asked, &worker, round, made)?;
+            let made = replay.judge_tests(&worker, round, made)?;
+            let made = replay.judge_review(&worker, round, made)?;
             match replay.try_push(&made, again)? {
                 Ok(branch) => Ok((branch, made)),
                 Err(declined) => Err(push_declined(made, declined)),
@@ -239,11 +239,11 @@ impl Replay<'_> {
     fn archive_stage(&mut self, stage: &Stage) -> Result<StageResult, Suspension> {
         let worker = self.worker(stage, &stage.name)?;
         let mut parts: Vec<(String, String)> =
-            worker.inputs.iter().map(|(name, text)| (name.clone(), text.clone())).collect();
+            worker.task.inputs.iter().map(|(name, text)| (name.clone(), text.clone())).collect();
         let mut summary = String::new();
         if stage.agent.is_some() {
             let written = self.rounds(&worker, |replay, round, run| match run {
-                Some(run) => replay.judge_output(stage, &worker, round, run),
+                Some(run) => replay.judge_output(&worker, round, run),
                 None => Err(RoundEnd::invalid_output(Feedback::passed("nothing was written"))),
             })?;
             match written {

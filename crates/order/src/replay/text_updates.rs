@@ -10,19 +10,13 @@ use crate::effect_name::ReservedWord;
 use crate::feedback::{Category, Feedback};
 use crate::journal::{Journal, JournalEntry, JournalEvent};
 use crate::journal_index::EntryKind;
-use crate::moves::{EffectOutcome, Move, MoveKey, Rework};
+use crate::moves::{AgentTask, EffectOutcome, Move, MoveKey};
 use crate::pipeline::{Check, Pipeline, Stage, StageKind, StageOutput};
 use crate::signal::Requester;
 
 /// What whoever answers people is asked for, where `/retry` says no more.
 const READ_AGAIN: &str = "The issue was changed after the work began: its title, its text or its comments. Read it as you are \
                           given it now, and change what does not fit it.";
-
-/// What a run is given beside what its worker is.
-pub(crate) struct RoundTask {
-    pub(crate) rework: Option<Rework>,
-    pub(crate) session: Option<String>,
-}
 
 impl SignalLog {
     /// What becomes of a change of the issue.
@@ -108,7 +102,7 @@ impl SignalLog {
 
 impl Replay<'_> {
     /// Before a new run, what changed in the issue is read. Whoever worked with an older text begins anew with this one.
-    pub(super) fn with_new_text(&mut self, key: &MoveKey, task: &mut RoundTask) -> Result<(), Suspension> {
+    pub(super) fn with_new_text(&mut self, key: &MoveKey, task: &mut AgentTask) -> Result<(), Suspension> {
         let begun = self.begun(key);
         if let (None, Some(update)) = (begun, self.signals.log.text_updates.last()) {
             let key = MoveKey::beside(ReservedWord::IssueText, update.seq);
@@ -133,7 +127,7 @@ impl Replay<'_> {
     }
 
     /// Whether a change of the issue makes a round worthless: it was begun with the text before, and nothing was since.
-    pub(super) fn is_outdated(&self, worker: &Worker, round: u32) -> bool {
+    pub(super) fn is_outdated(&self, worker: &Worker<'_>, round: u32) -> bool {
         let Some(begun) = self.begun(&worker.key(round, "agent")) else { return false };
         let next = self.begun(&worker.key(round + 1, "agent")).unwrap_or(u64::MAX);
         self.signals.log.text_updates.iter().any(|update| {

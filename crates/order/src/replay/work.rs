@@ -43,17 +43,16 @@ impl Replay<'_> {
     #[expect(clippy::wildcard_enum_match_arm, reason = "any other outcome is of another move")]
     pub(crate) fn judge_import(
         &mut self,
-        stage: &Stage,
-        worker: &Worker,
+        worker: &Worker<'_>,
         round: u32,
         run: &AgentRun,
         onto: CommitParents,
     ) -> Result<CandidateWork, RoundEnd> {
-        let Some(branch) = worker.branch.clone() else {
+        let Some(branch) = worker.task.branch.clone() else {
             return Err(Suspension::failed("there is no branch to work on").into());
         };
         let CommitParents { start, parent, merges } = onto;
-        if self.output(stage) == StageOutput::CodeArtifact {
+        if self.output(worker.stage) == StageOutput::CodeArtifact {
             self.write_artifact(worker, round, run, &branch)?;
         }
         let key = worker.key(round, "import");
@@ -75,7 +74,7 @@ impl Replay<'_> {
         };
         if self.imported.replace(pushed.clone()).as_ref() == Some(pushed) {
             // Nothing was wanted but a test.
-            if let Some(unproven) = self.asked_for_proof.get(&stage.name)
+            if let Some(unproven) = self.asked_for_proof.get(&worker.stage.name)
                 && (&unproven.pushed, unproven.round + 1) == (pushed, round)
             {
                 let checks = StageChecksOutcome::Lacking(Inconclusive::NotTested);
@@ -97,13 +96,11 @@ impl Replay<'_> {
             EffectOutcome::NothingPushed { because } => return missing(because),
             _ => return Err(self.mismatch(&key).into()),
         };
-        if let Some(seen) = self.trace.round(&stage.name, round) {
-            seen.commit = Some(commit.clone());
-        }
+        self.in_round(worker, round, |seen| seen.commit = Some(commit.clone()));
         Ok(CandidateWork {
             round,
             pushed: pushed.clone(),
-            agent: worker.agent.clone(),
+            agent: worker.task.agent.clone(),
             session: run.session_id.clone(),
             answer: worker.key(round, "agent"),
             patch: patch.clone(),
@@ -122,7 +119,7 @@ impl Replay<'_> {
     /// The files of an artifact become a commit in the agent's origin, as if the agent had pushed it.
     fn write_artifact(
         &mut self,
-        worker: &Worker,
+        worker: &Worker<'_>,
         round: u32,
         run: &AgentRun,
         branch: &BranchName,
@@ -144,11 +141,11 @@ impl Replay<'_> {
     /// The check `tests`, where the stage has it and they were not run on this commit yet.
     pub(crate) fn judge_tests(
         &mut self,
-        stage: &Stage,
-        worker: &Worker,
+        worker: &Worker<'_>,
         round: u32,
         work: CandidateWork,
     ) -> Result<CandidateWork, RoundEnd> {
+        let stage = worker.stage;
         if !stage.checks.contains(&Check::Tests) {
             return Ok(work);
         }
@@ -157,7 +154,7 @@ impl Replay<'_> {
             None => {
                 let key = worker.key(round, "tests");
                 let seen = self.observe(&key, |_| Move::RunTests { commit: work.commit.clone() })?;
-                let tests = match (seen.outcome, &worker.branch) {
+                let tests = match (seen.outcome, &worker.task.branch) {
                     (EffectOutcome::Tested(tests), _) => tests,
                     (EffectOutcome::NothingPushed { because }, Some(branch)) => {
                         return Err(nothing_pushed(because, branch));
@@ -172,9 +169,7 @@ impl Replay<'_> {
         if matches!(judged, Err(RoundEnd::Suspended(_))) {
             return judged;
         }
-        if let Some(seen) = self.trace.round(&stage.name, round) {
-            seen.tests = Some(tests.clone());
-        }
+        self.in_round(worker, round, |seen| seen.tests = Some(tests.clone()));
         let mut work = judged?;
         // What an earlier stage took as it is, is not asked about again.
         let was_taken = work.checks.is_unproven();
@@ -310,7 +305,7 @@ impl Replay<'_> {
     /// A message where the agent's own is unusable: asked for, and made from the issue when that fails too.
     fn commit_message(
         &mut self,
-        worker: &Worker,
+        worker: &Worker<'_>,
         round: u32,
         changed: &[String],
     ) -> Result<String, Suspension> {

@@ -135,7 +135,7 @@ impl Replay<'_> {
         let by_deed = conflict.is_some() || stage.output == Some(StageOutput::CodeArtifact);
         let asked = match conflict {
             Some(paths) => {
-                worker.command = RESOLVE.to_owned();
+                worker.task.command = RESOLVE.to_owned();
                 vec![paths]
             }
             None => vec![
@@ -144,13 +144,13 @@ impl Replay<'_> {
                 prompt_text(points, |source| *source == PointSource::Asked),
             ],
         };
-        worker.arguments = known.into_iter().chain(asked).collect();
-        worker.branch = Some(branch);
-        worker.start = Some(onto.start.clone());
-        worker.session = before.session.clone().filter(|_| before.agent == worker.agent);
-        worker.previous = Some(before.answer.clone());
+        worker.task.arguments = known.into_iter().chain(asked).collect();
+        worker.task.branch = Some(branch);
+        worker.task.start = Some(onto.start.clone());
+        worker.task.session = before.session.clone().filter(|_| before.agent == worker.task.agent);
+        worker.task.previous = Some(before.answer.clone());
         if !by_deed {
-            worker.schema = Some(schema());
+            worker.task.schema = Some(schema());
         }
         self.trace.begin(ReservedWord::Answer.word());
         // Another request may want a proof of its own.
@@ -159,7 +159,7 @@ impl Replay<'_> {
         let rounds = self.rounds(&worker, |replay, round, run| {
             let Some(run) = run else { return Err(RoundEnd::invalid_output(Feedback::passed(""))) };
             let said = if by_deed {
-                replay.judge_output(&stage, &worker, round, run)?;
+                replay.judge_output(&worker, round, run)?;
                 Ok(points.iter().map(PointAnswer::by_deed).collect())
             } else {
                 answers(run, points)
@@ -171,7 +171,7 @@ impl Replay<'_> {
             {
                 return Ok((said.clone(), None));
             }
-            let mut work = match (replay.judge_import(&stage, &worker, round, run, onto.clone()), &said) {
+            let mut work = match (replay.judge_import(&worker, round, run, onto.clone()), &said) {
                 (Err(end), Err(fault)) if end.is_by(RoundCheck::PushedCommit) => {
                     return Err(RoundEnd::invalid_output(fault.clone()));
                 }
@@ -191,8 +191,8 @@ impl Replay<'_> {
                 Err(fault) => replay.words_on(&worker, round, run.session_id.clone(), fault, points)?,
             };
             work.changed = union(&before.changed, &work.changed);
-            let work = replay.judge_tests(&stage, &worker, round, work)?;
-            let work = replay.judge_review(&stage, &worker, round, work)?;
+            let work = replay.judge_tests(&worker, round, work)?;
+            let work = replay.judge_review(&worker, round, work)?;
             match replay.push_over(answer, &work, &head)? {
                 BranchPushOutcome::Yes => {}
                 BranchPushOutcome::Overtaken => is_overtaken = true,
@@ -278,7 +278,7 @@ impl Replay<'_> {
     /// The words to a commit that was pushed, asked for once, in the session that made it. Where there are none, we say so.
     fn words_on(
         &mut self,
-        worker: &Worker,
+        worker: &Worker<'_>,
         round: u32,
         session: Option<String>,
         fault: Feedback,
@@ -286,9 +286,9 @@ impl Replay<'_> {
     ) -> Result<Vec<PointAnswer>, Suspension> {
         let key = worker.key(round, "words");
         let asked_for = vec![prompt_text(points, |_| true), fault.summary];
-        let mut asked = worker.asks(&worker.name, worker.prefix.clone(), WORDS, asked_for);
-        asked.schema = Some(schema());
-        let task = AgentTask { round, session, ..asked.task() };
+        let mut asked = worker.asks(&worker.task.stage, worker.prefix.clone(), WORDS, asked_for);
+        asked.task.schema = Some(schema());
+        let task = AgentTask { round, session, ..asked.task.clone() };
         let said = match self.run_agent(&key, task, &asked) {
             Ok((run, _)) => answers(run, points),
             Err(Suspension::OverBudget { .. } | Suspension::Settled(_)) => Err(Feedback::passed("")),

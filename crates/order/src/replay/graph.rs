@@ -268,7 +268,7 @@ impl<'a> Replay<'a> {
         let times = self.signals.log.commands.len();
         let key = MoveKey::beside(ReservedWord::Say, format_args!("results-{times}"));
         let on = CommentTarget::Issue(self.journal.opened().issue.number);
-        match self.observe(&key, |_| Move::Say { on, saying: NoticeComment::Results }) {
+        match self.observe(&key, Move::Say { on, saying: NoticeComment::Results }) {
             Ok(_) => Ok(()),
             Err(Suspension::Settled(settled)) => {
                 let why = settled.because().unwrap_or_default();

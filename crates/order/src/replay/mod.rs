@@ -265,7 +265,7 @@ impl<'a> Replay<'a> {
             1 => MoveKey::only(ReservedWord::Prepare),
             again => MoveKey::beside(ReservedWord::Prepare, again),
         };
-        let seen = self.observe(&key, |_| Move::Prepare)?;
+        let seen = self.observe(&key, Move::Prepare)?;
         if let EffectOutcome::Prepared { base, settings, .. } = seen.outcome {
             self.base = Some(base.clone());
             self.trace.base = Some(base.clone());
@@ -290,7 +290,7 @@ impl<'a> Replay<'a> {
         if self.is_past(&key) {
             return Ok(None);
         }
-        let seen = self.observe(&key, |_| Move::Preflight)?;
+        let seen = self.observe(&key, Move::Preflight)?;
         let EffectOutcome::Preflighted { problems, warnings } = seen.outcome else {
             return Err(self.mismatch(&key));
         };
@@ -312,7 +312,7 @@ impl<'a> Replay<'a> {
         if self.is_past(&key) {
             return Ok(None);
         }
-        let seen = self.observe(&key, |_| Move::PrepareEnvironment)?;
+        let seen = self.observe(&key, Move::PrepareEnvironment)?;
         let EffectOutcome::EnvironmentPrepared(report) = seen.outcome else {
             return Err(self.mismatch(&key));
         };
@@ -349,7 +349,7 @@ impl<'a> Replay<'a> {
                 continue;
             }
             let key = MoveKey::beside(ReservedWord::Authorize, seq);
-            let seen = self.observe(&key, |_| Move::Authorize { person: person.clone() })?;
+            let seen = self.observe(&key, Move::Authorize { person: person.clone() })?;
             if matches!(seen.outcome, EffectOutcome::Authorized { allowed: true }) {
                 self.trace.authorized_by = Some(person.clone());
                 // What an outsider asked for is not done for the one who took their place.
@@ -362,33 +362,29 @@ impl<'a> Replay<'a> {
         Err(Suspension::Settled(Settlement::Refused { because }))
     }
 
-    /// What was observed of an effect. Not yet: a suspension that names it, with whether the session to resume was
-    /// unknown before. In trouble: a pause, or the end when it was tried often enough.
-    pub(crate) fn observe(
-        &mut self,
-        key: &MoveKey,
-        make: impl FnOnce(SessionAvailability) -> Move,
-    ) -> Result<Observation<'a>, Suspension> {
-        self.observe_with_retries(key, EffectRetryPolicy::default(), make)
+    /// What was observed of an effect. Not yet: a suspension that names it. In trouble: a pause, or the end when it was
+    /// tried often enough.
+    pub(crate) fn observe(&mut self, key: &MoveKey, r#move: Move) -> Result<Observation<'a>, Suspension> {
+        self.observe_with_retries(key, (Backoff::EFFECT, RetryPolicy::InfrastructureOnly), r#move)
     }
 
     #[expect(clippy::wildcard_enum_match_arm, reason = "only a spent budget keeps the work")]
     /// The same, tried again as often and as patiently as a stage asks for.
-    pub(crate) fn observe_with_retries(
+    fn observe_with_retries(
         &mut self,
         key: &MoveKey,
-        patience: EffectRetryPolicy,
-        make: impl FnOnce(SessionAvailability) -> Move,
+        (backoff, policy): (Backoff, RetryPolicy),
+        mut r#move: Move,
     ) -> Result<Observation<'a>, Suspension> {
         let (mut attempts, mut waits, mut outages): (u32, u32, u32) = (0, 0, 0);
-        let mut session = SessionAvailability::Yes;
+        let mut is_session_known = true;
         let mut due: Option<(DateTime<Utc>, &str)> = None;
         for seen in self.prefix.observed(key) {
-            let Some(hitch) = failed_attempt(seen.outcome, patience.policy) else {
+            let Some((message, retry)) = failed_attempt(seen.outcome, policy) else {
                 self.position = self.position.max(seen.seq);
                 return Ok(seen);
             };
-            let is_outage = matches!(hitch.retry, NextAttempt::Again(Retry::Outage));
+            let is_outage = retry == Some(Retry::Outage);
             outages = if is_outage { outages + 1 } else { 0 };
             // A wait that GitHub asks for is none of the effect's failures: a full hour is simply over some time.
             let is_asked_for = matches!(
@@ -400,47 +396,49 @@ impl<'a> Replay<'a> {
             } else if !is_outage {
                 attempts += 1;
             }
-            let asked = match hitch.retry {
-                NextAttempt::WithoutSession => {
-                    session = SessionAvailability::No;
-                    Some(Duration::ZERO)
-                }
-                NextAttempt::Again(Retry::Soon) if patience.policy == RetryPolicy::Blind => {
-                    Some(Duration::ZERO)
-                }
-                NextAttempt::Again(Retry::Soon | Retry::Outage | Retry::Never) => None,
-                NextAttempt::Again(Retry::After { seconds }) => Some(Duration::from_secs(seconds)),
+            is_session_known &= retry.is_some();
+            let asked = match retry {
+                None => Some(Duration::ZERO),
+                Some(Retry::Soon) if policy == RetryPolicy::Blind => Some(Duration::ZERO),
+                Some(Retry::Soon | Retry::Outage | Retry::Never) => None,
+                Some(Retry::After { seconds }) => Some(Duration::from_secs(seconds)),
             };
-            let is_final = matches!(hitch.retry, NextAttempt::Again(Retry::Never));
             let pause = if is_outage {
                 Backoff::OUTAGE.pause(outages, None)
             } else {
-                patience.backoff.pause(attempts, asked).filter(|_| !is_final)
+                backoff.pause(attempts, asked).filter(|_| retry != Some(Retry::Never))
             };
             let Some(pause) = pause else {
                 // A run that ended by itself is a round like any other, once it was tried often enough.
-                if hitch.is_a_result {
+                if let EffectOutcome::AgentRan(run) = seen.outcome
+                    && let Some(AgentFailure { kind: AgentFailureKind::Ended, .. }) = &run.failure
+                {
                     self.position = self.position.max(seen.seq);
                     return Ok(seen);
                 }
                 if !self.signals.has_retry_after(seen.seq) {
-                    let because = hitch.message.to_owned();
+                    let because = message.to_owned();
                     self.position = self.position.max(seen.seq);
                     return Err(match seen.outcome {
                         EffectOutcome::BudgetSpent { .. } => Suspension::OverBudget { because },
-                        _ => Suspension::Settled(Settlement::Failed { because }),
+                        _ => Suspension::failed(because),
                     });
                 }
                 (attempts, due, outages) = (0, None, 0);
                 continue;
             };
-            due = Some((seen.at + pause, hitch.message));
+            due = Some((seen.at + pause, message));
         }
         if let Some((until, message)) = due.filter(|(until, _)| self.now < *until) {
             self.trace.waiting = Some(EffectBackoff { message: message.to_owned(), until });
             return Err(Suspension::Timer(until));
         }
-        Err(Suspension::PendingMove(key.clone(), Box::new(make(session))))
+        if let Move::RunAgent(task) = &mut r#move
+            && !is_session_known
+        {
+            task.session = None;
+        }
+        Err(Suspension::PendingMove(key.clone(), Box::new(r#move)))
     }
 
     /// Where an effect was intended first.
@@ -457,18 +455,12 @@ impl<'a> Replay<'a> {
     pub(crate) fn run_agent(
         &mut self,
         key: &MoveKey,
-        mut task: AgentTask,
+        task: AgentTask,
         worker: &Worker<'_>,
     ) -> Result<(&'a AgentRun, u64), Suspension> {
         let backoff = Backoff { retries: Some(worker.stage.retry_count), ..Backoff::EFFECT };
-        let patience = EffectRetryPolicy { backoff, policy: worker.stage.retry_policy };
-        let seen = self.observe_with_retries(key, patience, |session| {
-            if session == SessionAvailability::No {
-                task.session = None;
-            }
-            Move::RunAgent(task)
-        });
-        match seen {
+        let patience = (backoff, worker.stage.retry_policy);
+        match self.observe_with_retries(key, patience, Move::RunAgent(task)) {
             Ok(Observation { outcome: EffectOutcome::AgentRan(run), seq, .. }) => Ok((run, seq)),
             Ok(_) => Err(self.mismatch(key)),
             Err(Suspension::PendingMove(key, r#move)) => Err(self.in_time(worker, key, r#move)),
@@ -479,15 +471,12 @@ impl<'a> Replay<'a> {
     /// What is left of the order's limits is looked up for a run that is to be made, which takes a replay of the whole
     /// journal, and not for each that was made.
     fn in_time(&self, worker: &Worker<'_>, key: MoveKey, mut r#move: Box<Move>) -> Suspension {
-        let remaining = self.remaining(worker, &key);
-        match &remaining {
+        let left = match self.remaining(worker, &key) {
+            Ok(time) => time.num_seconds().max(0).unsigned_abs(),
             // One that is under way has its own time limit; cut off, it would be paid for and not counted.
-            Err(because) if !self.prefix.is_under_way(&key) => {
-                return Suspension::OverBudget { because: because.clone() };
-            }
-            Ok(_) | Err(_) => {}
-        }
-        let left = remaining.map_or(0, |time| time.num_seconds().max(0).unsigned_abs());
+            Err(_) if self.prefix.is_under_way(&key) => 0,
+            Err(because) => return Suspension::OverBudget { because },
+        };
         if let Move::RunAgent(task) = &mut *r#move {
             task.timeout_seconds = worker.stage.timeout.map_or(left, |limit| left.min(limit.0));
         }
@@ -508,64 +497,30 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// How often and after what an effect is tried again.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct EffectRetryPolicy {
-    backoff: Backoff,
-    policy: RetryPolicy,
-}
-
-impl Default for EffectRetryPolicy {
-    fn default() -> Self {
-        Self { backoff: Backoff::EFFECT, policy: RetryPolicy::InfrastructureOnly }
-    }
-}
-
-/// Whether the runtime knows the session that it is to resume.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SessionAvailability {
-    Yes,
-    No,
-}
-
-struct FailedAttempt<'a> {
-    message: &'a str,
-    retry: NextAttempt,
-    /// Whether it counts as a run when it is tried no more.
-    is_a_result: bool,
-}
-
-enum NextAttempt {
-    Again(Retry),
-    WithoutSession,
-}
-
 #[expect(clippy::wildcard_enum_match_arm, reason = "any other outcome is what was to be observed")]
-/// Why an observation is none: the effect could not be made, or a runtime was not able to run at all.
-fn failed_attempt(outcome: &EffectOutcome, policy: RetryPolicy) -> Option<FailedAttempt<'_>> {
-    let around = |message, retry| Some(FailedAttempt { message, retry, is_a_result: false });
+/// Why an observation is none: the effect could not be made, or a runtime was not able to run at all. And when it is tried
+/// again; none: at once, without the session that the runtime does not know.
+fn failed_attempt(outcome: &EffectOutcome, policy: RetryPolicy) -> Option<(&str, Option<Retry>)> {
     match outcome {
-        EffectOutcome::Trouble(EffectError { message, retry }) => {
-            around(message.as_str(), NextAttempt::Again(*retry))
-        }
-        EffectOutcome::BudgetSpent { because } => around(because.as_str(), NextAttempt::Again(Retry::Never)),
-        EffectOutcome::AgentRan(run) => match &run.failure {
-            Some(AgentFailure { kind, message, retry_after_seconds }) => match kind {
+        EffectOutcome::Trouble(EffectError { message, retry }) => Some((message.as_str(), Some(*retry))),
+        EffectOutcome::BudgetSpent { because } => Some((because.as_str(), Some(Retry::Never))),
+        EffectOutcome::AgentRan(run) => {
+            let AgentFailure { kind, message, retry_after_seconds } = run.failure.as_ref()?;
+            let retry = match kind {
                 AgentFailureKind::Unavailable => {
-                    let told = retry_after_seconds.map(|seconds| Retry::After { seconds });
-                    around(message.as_str(), NextAttempt::Again(told.unwrap_or(Retry::Soon)))
+                    Some(retry_after_seconds.map_or(Retry::Soon, |seconds| Retry::After { seconds }))
                 }
-                AgentFailureKind::Misconfigured => around(message.as_str(), NextAttempt::Again(Retry::Never)),
-                AgentFailureKind::UnknownSession => around(message.as_str(), NextAttempt::WithoutSession),
+                AgentFailureKind::Misconfigured => Some(Retry::Never),
+                AgentFailureKind::UnknownSession => None,
                 AgentFailureKind::Ended
                     if run.result.is_none() && policy != RetryPolicy::InfrastructureOnly =>
                 {
-                    Some(FailedAttempt { message, retry: NextAttempt::Again(Retry::Soon), is_a_result: true })
+                    Some(Retry::Soon)
                 }
-                AgentFailureKind::LimitReached | AgentFailureKind::Ended => None,
-            },
-            None => None,
-        },
+                AgentFailureKind::LimitReached | AgentFailureKind::Ended => return None,
+            };
+            Some((message.as_str(), retry))
+        }
         _ => None,
     }
 }

@@ -151,7 +151,7 @@ impl Replay<'_> {
     }
 
     fn find_files(&mut self, key: &MoveKey, glob: &str) -> Result<(Vec<String>, Option<String>), Suspension> {
-        let seen = self.observe(key, |_| Move::FindFiles { glob: glob.to_owned() })?;
+        let seen = self.observe(key, Move::FindFiles { glob: glob.to_owned() })?;
         let EffectOutcome::FilesFound { files, content } = seen.outcome else {
             return Err(self.mismatch(key));
         };

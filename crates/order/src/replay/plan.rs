@@ -109,7 +109,7 @@ impl<'a> Replay<'a> {
         asks: PendingApproval,
     ) -> Result<&'a PlanDecision, Suspension> {
         let on = CommentTarget::Issue(self.journal.opened().issue.number);
-        let seen = self.observe(key, |_| Move::Say { on, saying })?;
+        let seen = self.observe(key, Move::Say { on, saying })?;
         if !matches!(seen.outcome, EffectOutcome::Done) {
             return Err(self.mismatch(key));
         }
@@ -169,7 +169,7 @@ impl<'a> Replay<'a> {
         let saying = NoticeComment::Questions { questions, more: 0, blocking: true };
         let on = CommentTarget::Issue(self.journal.opened().issue.number);
         let key = worker.key(round, QUESTIONS);
-        self.observe(&key, |_| Move::Say { on, saying })?;
+        self.observe(&key, Move::Say { on, saying })?;
         let Some((said, decision)) = self.signals.plan_decision_after(self.position) else {
             self.trace.asks = Some(PendingApproval::Answers);
             return Err(Suspension::PlanReview.into());

@@ -98,7 +98,7 @@ impl<'a> Replay<'a> {
         let (title, summary) = self.pull_text(stage, work)?;
         let key = MoveKey::within(&stage.name, "pull");
         let open = Move::OpenPull { branch, title: title.clone(), summary: summary.clone() };
-        let seen = self.observe(&key, |_| open)?;
+        let seen = self.observe(&key, open)?;
         let EffectOutcome::PullOpened { number, url } = seen.outcome else { return Err(self.mismatch(&key)) };
         self.trace.pull = Some(PullTrace { number: *number, url: url.clone(), summary, title, ready: false });
         Ok((number.to_string(), url.clone()))
@@ -168,7 +168,7 @@ impl<'a> Replay<'a> {
                 ),
             };
             let push = Move::Push { branch: branch.clone(), commit: work.commit.clone(), lease };
-            match self.observe(&key, |_| push)?.outcome {
+            match self.observe(&key, push)?.outcome {
                 EffectOutcome::Pushed => {
                     self.trace.branch = Some(branch.clone());
                     self.trace.pushed = Some(work.commit.clone());
@@ -314,7 +314,7 @@ impl<'a> Replay<'a> {
             summary: pull.summary.clone(),
             ready,
         };
-        let seen = self.observe(&key, |_| finish)?;
+        let seen = self.observe(&key, finish)?;
         if !matches!(seen.outcome, EffectOutcome::PullFinished) {
             return Err(self.mismatch(&key));
         }

@@ -263,7 +263,7 @@ impl Replay<'_> {
             feedback: feedback.cloned(),
         };
         let key = self.comment_key(&note);
-        match self.observe(&key, |_| Move::ShowReview(note)) {
+        match self.observe(&key, Move::ShowReview(note)) {
             Ok(seen) if matches!(seen.outcome, EffectOutcome::ReviewShown) => Ok(()),
             Ok(_) => Err(self.mismatch(&key)),
             Err(Suspension::Settled(_)) => {

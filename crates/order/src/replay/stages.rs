@@ -187,7 +187,7 @@ impl Replay<'_> {
         };
         for again in 1.. {
             let key = MoveKey::within(&stage.name, format_args!("{again}/tests"));
-            let seen = self.observe(&key, |_| Move::RunTests { commit: work.commit.clone() })?;
+            let seen = self.observe(&key, Move::RunTests { commit: work.commit.clone() })?;
             let EffectOutcome::Tested(tests) = seen.outcome else { return Err(self.mismatch(&key)) };
             let feedback = checks::of_tests(tests).feedback;
             if let Some(seen) = self.trace.round(&stage.name, again) {
@@ -259,7 +259,7 @@ impl Replay<'_> {
         }
         let key = MoveKey::within(&stage.name, "archive");
         let archive = Move::Archive { stage: stage.name.clone(), parts };
-        let seen = self.observe(&key, |_| archive)?;
+        let seen = self.observe(&key, archive)?;
         if !matches!(seen.outcome, EffectOutcome::Archived { .. }) {
             return Err(self.mismatch(&key));
         }

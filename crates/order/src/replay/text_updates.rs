@@ -106,7 +106,7 @@ impl Replay<'_> {
         let begun = self.begun(key);
         if let (None, Some(update)) = (begun, self.signals.log.text_updates.last()) {
             let key = MoveKey::beside(ReservedWord::IssueText, update.seq);
-            let seen = self.observe(&key, |_| Move::ReadIssue)?;
+            let seen = self.observe(&key, Move::ReadIssue)?;
             if !matches!(seen.outcome, EffectOutcome::IssueRead { .. }) {
                 return Err(self.mismatch(&key));
             }

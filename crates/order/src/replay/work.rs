@@ -56,7 +56,7 @@ impl Replay<'_> {
             self.write_artifact(worker, round, run, &branch)?;
         }
         let key = worker.key(round, "import");
-        let seen = self.observe(&key, |_| Move::Import { branch: branch.clone(), base: start })?;
+        let seen = self.observe(&key, Move::Import { branch: branch.clone(), base: start })?;
         let at = seen.at;
         let missing = |because: &str| Err(nothing_pushed(because, &branch));
         let (pushed, tree, message, changed) = match seen.outcome {
@@ -90,7 +90,7 @@ impl Replay<'_> {
         };
         let key = worker.key(round, "commit");
         let seen =
-            self.observe(&key, |_| Move::Commit { tree: tree.clone(), parent, merges, message, date: at })?;
+            self.observe(&key, Move::Commit { tree: tree.clone(), parent, merges, message, date: at })?;
         let (commit, patch) = match seen.outcome {
             EffectOutcome::Committed { commit, patch } => (commit, patch),
             EffectOutcome::NothingPushed { because } => return missing(because),
@@ -134,7 +134,7 @@ impl Replay<'_> {
             branch: branch.clone(),
             artifact: artifact.artifact_id,
         };
-        let seen = self.observe(&key, |_| write)?;
+        let seen = self.observe(&key, write)?;
         if matches!(seen.outcome, EffectOutcome::ArtifactWritten) { Ok(()) } else { Err(self.mismatch(&key)) }
     }
 
@@ -153,7 +153,7 @@ impl Replay<'_> {
             Some(tests) => (work.tested_at, tests.clone()),
             None => {
                 let key = worker.key(round, "tests");
-                let seen = self.observe(&key, |_| Move::RunTests { commit: work.commit.clone() })?;
+                let seen = self.observe(&key, Move::RunTests { commit: work.commit.clone() })?;
                 let tests = match (seen.outcome, &worker.task.branch) {
                     (EffectOutcome::Tested(tests), _) => tests,
                     (EffectOutcome::NothingPushed { because }, Some(branch)) => {

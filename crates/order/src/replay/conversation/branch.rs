@@ -56,7 +56,7 @@ impl Replay<'_> {
     pub(super) fn take_in(&mut self, answer: u32, head: &CommitSha) -> Result<(), Suspension> {
         let branch = self.branch_or_default();
         let key = MoveKey::beside(ReservedWord::Answer, format_args!("{answer}/take-in"));
-        let seen = self.observe(&key, |_| Move::TakeIn { branch, head: head.clone() })?;
+        let seen = self.observe(&key, Move::TakeIn { branch, head: head.clone() })?;
         let EffectOutcome::TakenIn { commit, tree, changed, patch } = seen.outcome else {
             return Err(self.mismatch(&key));
         };
@@ -99,7 +99,7 @@ impl Replay<'_> {
         if !self.runs_tests() {
             return Ok(work);
         }
-        let seen = self.observe(&key, |_| Move::RunTests { commit: work.commit.clone() })?;
+        let seen = self.observe(&key, Move::RunTests { commit: work.commit.clone() })?;
         let EffectOutcome::Tested(tests) = seen.outcome else { return Err(self.mismatch(&key)) };
         self.tested(&mut work, tests, seen.seq);
         Ok(work)
@@ -120,7 +120,7 @@ impl Replay<'_> {
         let how = if talk.has_theirs { BranchUpdateMethod::Merge } else { how };
         let date = self.date_of(answer);
         let key = MoveKey::beside(ReservedWord::Answer, format_args!("{answer}/update"));
-        let seen = self.observe(&key, |_| Move::UpdateBranch { head: head.clone(), how, date })?;
+        let seen = self.observe(&key, Move::UpdateBranch { head: head.clone(), how, date })?;
         let made = match seen.outcome {
             EffectOutcome::BranchUpdated { commit, tree, changed, patch, .. } => {
                 self.another(commit, tree, changed, patch)
@@ -175,7 +175,7 @@ impl Replay<'_> {
         let key =
             MoveKey::beside(ReservedWord::Answer, format_args!("{answer}/push/{}", work.commit.short()));
         let push = Move::Push { branch, commit: work.commit.clone(), lease: Some(head.clone()) };
-        let seen = self.observe(&key, |_| push)?;
+        let seen = self.observe(&key, push)?;
         match seen.outcome {
             EffectOutcome::Pushed => {
                 self.trace.pushed = Some(work.commit.clone());

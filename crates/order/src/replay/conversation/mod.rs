@@ -200,7 +200,7 @@ impl<'a> Replay<'a> {
             return Ok(AnswerOutcome::Settled(self.as_it_stands(pull)));
         };
         let key = MoveKey::beside(ReservedWord::Answer, format_args!("{answer}/read"));
-        let seen = self.observe(&key, |_| Move::ReadPull { pull, head: head.clone() })?;
+        let seen = self.observe(&key, Move::ReadPull { pull, head: head.clone() })?;
         let EffectOutcome::PullRead(reading) = seen.outcome else { return Err(self.mismatch(&key)) };
         if reading.state != PullSnapshotState::Open {
             return Ok(AnswerOutcome::Settled(self.as_it_stands(pull)));
@@ -296,7 +296,7 @@ impl<'a> Replay<'a> {
 
     /// Tells GitHub something. Where that cannot be done, the work goes on and the status says so.
     fn tell(&mut self, key: &MoveKey, r#move: Move) -> Result<(), Suspension> {
-        match self.observe(key, |_| r#move) {
+        match self.observe(key, r#move) {
             Ok(seen) if matches!(seen.outcome, EffectOutcome::Done | EffectOutcome::PullFinished) => Ok(()),
             Ok(_) => Err(self.mismatch(key)),
             Err(Suspension::Settled(settlement)) => {

@@ -48,12 +48,12 @@ pub(crate) enum EscalationOutcome {
     Guided(Diagnosis),
     /// A person said `/retry`.
     Retried,
-    /// A person said `/approve`.
-    Approved {
-        by: String,
+    /// A person said `/approve` to the best round, or, where nobody did, people dropped the statements that stood against
+    /// it.
+    Decided {
+        work: Box<CandidateWork>,
+        approved_by: Option<String>,
     },
-    /// People dropped the statements that stood against the best round.
-    Released(Box<CandidateWork>),
     GivenUp {
         because: String,
     },
@@ -88,20 +88,18 @@ impl Replay<'_> {
             Escalation::Agent(_) | Escalation::HumanApproval | Escalation::None => {}
         }
         if let Some(released) = best.and_then(|work| self.without_dropped(work)) {
-            return Ok(EscalationOutcome::Released(Box::new(released)));
+            return Ok(EscalationOutcome::Decided { work: Box::new(released), approved_by: None });
         }
         // Where there is nothing to approve, the word was for another stage.
-        let mut words = self.signals.commands_after(self.position);
-        let counts = |word: &&ResumeCommand| match word {
-            ResumeCommand::Retried | ResumeCommand::Advised { .. } => true,
-            ResumeCommand::Approved { .. } => best.is_some(),
-            ResumeCommand::StatementDropped { .. } => false,
-        };
-        Ok(match words.find(counts) {
-            Some(ResumeCommand::Retried | ResumeCommand::Advised { .. }) => EscalationOutcome::Retried,
-            Some(ResumeCommand::Approved { by }) => EscalationOutcome::Approved { by: by.clone() },
-            Some(ResumeCommand::StatementDropped { .. }) | None => EscalationOutcome::GivenUp { because },
-        })
+        let said = self.signals.commands_after(self.position).find_map(|word| match word {
+            ResumeCommand::Retried { .. } => Some(EscalationOutcome::Retried),
+            ResumeCommand::Approved { by } => best.map(|work| EscalationOutcome::Decided {
+                work: Box::new(work.clone()),
+                approved_by: Some(by.clone()),
+            }),
+            ResumeCommand::StatementDropped { .. } => None,
+        });
+        Ok(said.unwrap_or(EscalationOutcome::GivenUp { because }))
     }
 
     /// The escalation's agent looks at the history and at the best round. The error says why its answers are of no

@@ -172,14 +172,8 @@ impl Replay<'_> {
                     counters = Counters::default();
                     rework = Some(anew(worker, &exhausted, &history, rework.take(), None));
                 }
-                Ok(EscalationOutcome::Approved { by }) => match best {
-                    Some(work) => {
-                        return Ok(WorkerOutcome::Decided { work: Box::new(work), approved_by: Some(by) });
-                    }
-                    None => return Ok(given_up(exhausted.because, None, EscalationTarget::Person)),
-                },
-                Ok(EscalationOutcome::Released(work)) => {
-                    return Ok(WorkerOutcome::Decided { work, approved_by: None });
+                Ok(EscalationOutcome::Decided { work, approved_by }) => {
+                    return Ok(WorkerOutcome::Decided { work, approved_by });
                 }
                 Ok(EscalationOutcome::GivenUp { because }) => {
                     let to = match worker.escalation {

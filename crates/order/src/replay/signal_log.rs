@@ -70,8 +70,7 @@ pub(crate) struct AppliedCommand {
 /// What opens an order again.
 #[derive(Debug)]
 pub(crate) enum ResumeCommand {
-    Retried,
-    Advised { guidance: String },
+    Retried { guidance: Option<String> },
     Approved { by: String },
     StatementDropped { number: u32, by: String },
 }
@@ -172,10 +171,11 @@ pub enum SignalAnswer {
 
 impl ResumeCommand {
     pub(crate) fn is_retry(&self) -> bool {
-        match self {
-            Self::Retried | Self::Advised { .. } => true,
-            Self::Approved { .. } | Self::StatementDropped { .. } => false,
-        }
+        matches!(self, Self::Retried { .. })
+    }
+
+    pub(crate) fn approved_by(&self) -> Option<&str> {
+        if let Self::Approved { by } = self { Some(by) } else { None }
     }
 }
 
@@ -203,9 +203,9 @@ impl<'a> SignalLogView<'a> {
 
     /// The statements that people dropped after this entry, with the entries that say so.
     pub(crate) fn dropped_after(self, seq: u64) -> impl Iterator<Item = (u64, u32, &'a str)> {
-        self.commands().filter(move |spoken| spoken.seq > seq).filter_map(|spoken| match &spoken.command {
-            ResumeCommand::StatementDropped { number, by } => Some((spoken.seq, *number, by.as_str())),
-            ResumeCommand::Retried | ResumeCommand::Advised { .. } | ResumeCommand::Approved { .. } => None,
+        self.commands().filter(move |spoken| spoken.seq > seq).filter_map(|spoken| {
+            let ResumeCommand::StatementDropped { number, by } = &spoken.command else { return None };
+            Some((spoken.seq, *number, by.as_str()))
         })
     }
 
@@ -221,34 +221,18 @@ impl<'a> SignalLogView<'a> {
 
     /// Who approved after this entry, whatever else was said: for work that nothing is wrong with.
     pub(crate) fn approved_after(self, seq: u64) -> Option<&'a str> {
-        self.commands_after(seq).find_map(|word| match word {
-            ResumeCommand::Approved { by } => Some(by.as_str()),
-            ResumeCommand::Retried
-            | ResumeCommand::Advised { .. }
-            | ResumeCommand::StatementDropped { .. } => None,
-        })
+        self.commands_after(seq).find_map(ResumeCommand::approved_by)
     }
 
     /// Who approved, when that is the last word after this entry.
     pub(crate) fn approved_last_after(self, seq: u64) -> Option<&'a str> {
-        let last = self.commands().next_back().filter(|spoken| spoken.seq > seq)?;
-        match &last.command {
-            ResumeCommand::Approved { by } => Some(by),
-            ResumeCommand::Retried
-            | ResumeCommand::Advised { .. }
-            | ResumeCommand::StatementDropped { .. } => None,
-        }
+        self.commands().next_back().filter(|spoken| spoken.seq > seq)?.command.approved_by()
     }
 
     /// What the last `/retry` after this entry advises.
     pub(crate) fn guidance_after(self, seq: u64) -> Option<&'a str> {
         let last = self.commands().rfind(|spoken| spoken.command.is_retry() && spoken.seq > seq)?;
-        match &last.command {
-            ResumeCommand::Advised { guidance } => Some(guidance),
-            ResumeCommand::Retried
-            | ResumeCommand::Approved { .. }
-            | ResumeCommand::StatementDropped { .. } => None,
-        }
+        if let ResumeCommand::Retried { guidance } = &last.command { guidance.as_deref() } else { None }
     }
 
     /// The last wish for another plan in a span of entries, and what it advises.

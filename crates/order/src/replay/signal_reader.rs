@@ -44,6 +44,17 @@ struct ResolvedSignal {
 }
 
 pub(super) enum SignalRequest {
+    Command(RequestedCommand),
+    Gone(String),
+    /// It is answered by saying something, and changes nothing.
+    Talk,
+    Closure(PullClosure),
+    Occasion(PullEventKind),
+    Text(TextNews),
+}
+
+/// What counts as the order stands.
+pub(super) enum RequestedCommand {
     Retry {
         guidance: Option<String>,
         by: Requester,
@@ -52,7 +63,6 @@ pub(super) enum SignalRequest {
     /// The label was put on again, while the pull request was open.
     GoOn(Requester),
     Unlabel(String),
-    Gone(String),
     Approve(String),
     /// A statement of the examiner's does not count.
     Drop {
@@ -65,11 +75,6 @@ pub(super) enum SignalRequest {
         guidance: Option<String>,
         until_code: bool,
     },
-    /// It is answered by saying something, and changes nothing.
-    Talk,
-    Closure(PullClosure),
-    Occasion(PullEventKind),
-    Text(TextNews),
 }
 
 pub(super) enum OrderPhase {
@@ -103,15 +108,6 @@ pub(super) enum RetryCommandKind {
         /// Whether nothing is known to be wrong, so that a bare `/retry` asks for nothing.
         is_content: bool,
     },
-}
-
-impl RetryCommandKind {
-    pub(super) fn asks(&self) -> bool {
-        match self {
-            Self::Asks { .. } => true,
-            Self::MoreRounds => false,
-        }
-    }
 }
 
 impl SignalLog {
@@ -150,58 +146,59 @@ impl SignalLog {
                 if may_be_unprepared(journal, seq)
                     && matches!(self.phase_at(pipeline, journal, seq, at), OrderPhase::Unprepared) =>
             {
-                self.commands.push(AppliedCommand { seq, segment: 0, command: ResumeCommand::Retried });
-                SignalAnswer::Taken
+                self.resume(seq, 0, ResumeCommand::Retried { guidance: None })
             }
             SignalRequest::Occasion(what) => {
                 self.pull_events.push(PullEvent { seq, at, kind: what });
                 SignalAnswer::Noted
             }
             SignalRequest::Text(news) => self.text_changed(pipeline, journal, (seq, at), news),
+            SignalRequest::Closure(PullClosure { how: PullClosureKind::Reopened, .. })
+                if self.closed().is_none() =>
+            {
+                ignored("it was not closed")
+            }
             SignalRequest::Closure(closure) => {
-                let reopens = closure.how == PullClosureKind::Reopened;
-                if reopens && self.closed().is_none() {
-                    SignalAnswer::Ignored("it was not closed".to_owned())
-                } else {
-                    self.closures.push(closure);
-                    SignalAnswer::Taken
-                }
+                self.closures.push(closure);
+                SignalAnswer::Taken
             }
             SignalRequest::Gone(because) => {
                 self.cancels.push(Cancellation { seq, because });
                 SignalAnswer::Taken
             }
-            SignalRequest::Plan { guidance, until_code: true } => {
+            SignalRequest::Command(command) => {
                 let stood = self.phase_at(pipeline, journal, seq, at);
                 let plans = |stage: &Stage| matches!(stage.output, Some(StageOutput::File(_)));
-                let planned = match pipeline.stages.iter().any(plans) {
-                    true => self.plan_anew(seq, guidance, stood, has_code(pipeline, journal, seq)),
-                    false => Err("the pipeline makes no plan: comment /retry and what to change"),
-                };
-                planned.map_or_else(
-                    |because| SignalAnswer::Ignored(because.to_owned()),
-                    |()| SignalAnswer::Taken,
-                )
-            }
-            SignalRequest::Retry { guidance, by } if self.text_waits.is_any() => {
-                let stood = self.phase_at(pipeline, journal, seq, at);
-                self.retry_with_new_text((seq, at), (guidance, by), stood)
-                    .map_or_else(SignalAnswer::Ignored, |()| SignalAnswer::Taken)
-            }
-            SignalRequest::Retry { .. }
-            | SignalRequest::GoOn(_)
-            | SignalRequest::Choose
-            | SignalRequest::Cancel(_)
-            | SignalRequest::Unlabel(_)
-            | SignalRequest::Approve(_)
-            | SignalRequest::Drop { .. }
-            | SignalRequest::Plan { until_code: false, .. } => {
-                let stood = self.phase_at(pipeline, journal, seq, at);
-                self.command(seq, at, wish, stood)
-                    .map_or_else(SignalAnswer::Ignored, |()| SignalAnswer::Taken)
+                match command {
+                    RequestedCommand::Plan { guidance, until_code: true } => {
+                        if pipeline.stages.iter().any(plans) {
+                            self.plan_anew(seq, guidance, stood, has_code(pipeline, journal, seq))
+                        } else {
+                            ignored("the pipeline makes no plan: comment /retry and what to change")
+                        }
+                    }
+                    RequestedCommand::Retry { guidance, by } if self.text_waits.is_any() => {
+                        self.retry_with_new_text((seq, at), (guidance, by), stood)
+                    }
+                    RequestedCommand::Retry { .. }
+                    | RequestedCommand::GoOn(_)
+                    | RequestedCommand::Choose
+                    | RequestedCommand::Cancel(_)
+                    | RequestedCommand::Unlabel(_)
+                    | RequestedCommand::Approve(_)
+                    | RequestedCommand::Drop { .. }
+                    | RequestedCommand::Plan { until_code: false, .. } => {
+                        self.command(seq, at, command, stood)
+                    }
+                }
             }
         };
         self.answers.push(AnsweredSignal { signal, answer });
+    }
+
+    fn resume(&mut self, seq: u64, segment: u32, command: ResumeCommand) -> SignalAnswer {
+        self.commands.push(AppliedCommand { seq, segment, command });
+        SignalAnswer::Taken
     }
 
     pub(super) fn phase_at(
@@ -244,26 +241,26 @@ impl SignalLog {
         guidance: Option<String>,
         stood: OrderPhase,
         has_code: bool,
-    ) -> Result<(), &'static str> {
+    ) -> SignalAnswer {
         let resumed = match stood {
             OrderPhase::AtWork { conversing: false, .. } if has_code => {
-                return Err(
+                return ignored(
                     "code is being written already: comment /cancel and start over, or wait and review the pull request",
                 );
             }
-            _ if has_code => return Err("code was written already: comment /retry and what to change"),
+            _ if has_code => return ignored("code was written already: comment /retry and what to change"),
             OrderPhase::PlanWaits | OrderPhase::AtWork { conversing: false, .. } => None,
             OrderPhase::Unprepared => Some(0),
             OrderPhase::Rests { segment, retry: RetryCommandKind::MoreRounds, .. } => Some(segment),
             OrderPhase::AtWork { conversing: true, .. } | OrderPhase::Rests { .. } | OrderPhase::Over => {
-                return Err("it has already ended");
+                return ignored("it has already ended");
             }
         };
         if let Some(segment) = resumed {
-            self.commands.push(AppliedCommand { seq, segment, command: ResumeCommand::Retried });
+            self.resume(seq, segment, ResumeCommand::Retried { guidance: None });
         }
         self.plan_decisions.push((seq, PlanDecision::Again { guidance }));
-        Ok(())
+        SignalAnswer::Taken
     }
 
     /// What a command changes as it stood then; or why nothing.
@@ -271,214 +268,147 @@ impl SignalLog {
         &mut self,
         seq: u64,
         at: DateTime<Utc>,
-        wish: SignalRequest,
+        wish: RequestedCommand,
         stood: OrderPhase,
-    ) -> Result<(), String> {
+    ) -> SignalAnswer {
+        use OrderPhase::{AtWork, Over, PlanWaits, Rests, Unprepared};
+        use RequestedCommand::{Approve, Cancel, Choose, Drop, GoOn, Plan, Retry, Unlabel};
+        use RetryCommandKind::{Asks, MoreRounds};
         let because = match (wish, stood) {
-            (
-                SignalRequest::GoOn(_),
-                OrderPhase::Rests { retry: RetryCommandKind::Asks { is_content: true }, .. },
-            ) => {
+            (GoOn(_), Rests { retry: Asks { is_content: true }, .. }) => {
                 "nothing is known to be wrong with it; review it, comment /retry and what to change, or close it and \
                  add the label again to start over"
             }
-            (SignalRequest::GoOn(by), stood) => {
-                return self.command(seq, at, SignalRequest::Retry { guidance: None, by }, stood);
+            (GoOn(by), stood) => return self.command(seq, at, Retry { guidance: None, by }, stood),
+            (Retry { guidance, .. }, Rests { segment, retry: MoreRounds, .. }) => {
+                return self.resume(seq, segment, ResumeCommand::Retried { guidance });
             }
-            (
-                SignalRequest::Retry { guidance, .. },
-                OrderPhase::Rests { segment, retry: RetryCommandKind::MoreRounds, .. },
-            ) => {
-                let word = match guidance {
-                    Some(guidance) => ResumeCommand::Advised { guidance },
-                    None => ResumeCommand::Retried,
-                };
-                self.commands.push(AppliedCommand { seq, segment, command: word });
-                return Ok(());
-            }
-            (
-                SignalRequest::Retry { guidance: None, .. },
-                OrderPhase::Rests { retry: RetryCommandKind::Asks { is_content: true }, .. },
-            ) => {
+            (Retry { guidance: None, .. }, Rests { retry: Asks { is_content: true }, .. }) => {
                 "the pull request has no known problem: write what to change after the command, or review it"
             }
-            (
-                SignalRequest::Retry { guidance, by },
-                OrderPhase::Rests { retry: RetryCommandKind::Asks { .. }, .. },
-            ) => {
-                self.pull_events.push(PullEvent { seq, at, kind: PullEventKind::Asked { by, guidance } });
-                return Ok(());
-            }
-            (SignalRequest::Retry { .. }, OrderPhase::Unprepared) => {
-                self.commands.push(AppliedCommand { seq, segment: 0, command: ResumeCommand::Retried });
-                return Ok(());
-            }
-            (SignalRequest::Approve(by), OrderPhase::Rests { segment, approvable: true, .. }) => {
-                self.commands.push(AppliedCommand { seq, segment, command: ResumeCommand::Approved { by } });
-                return Ok(());
-            }
-            (SignalRequest::Drop { number, by }, OrderPhase::Rests { segment, approvable: true, .. }) => {
-                let command = ResumeCommand::StatementDropped { number, by };
-                self.commands.push(AppliedCommand { seq, segment, command });
-                return Ok(());
-            }
             // Advice that comes while others are answered is for the next answer.
-            (
-                SignalRequest::Retry { guidance: Some(guidance), by },
-                OrderPhase::AtWork { conversing: true, .. },
-            ) => {
-                let what = PullEventKind::Asked { by, guidance: Some(guidance) };
-                self.pull_events.push(PullEvent { seq, at, kind: what });
-                return Ok(());
+            (Retry { guidance, by }, Rests { retry: Asks { .. }, .. })
+            | (Retry { guidance: guidance @ Some(_), by }, AtWork { conversing: true, .. }) => {
+                self.pull_events.push(PullEvent { seq, at, kind: PullEventKind::Asked { by, guidance } });
+                return SignalAnswer::Taken;
             }
-            (SignalRequest::Approve(_), OrderPhase::PlanWaits) => {
+            (Retry { .. }, Unprepared) => {
+                return self.resume(seq, 0, ResumeCommand::Retried { guidance: None });
+            }
+            (Approve(by), Rests { segment, approvable: true, .. }) => {
+                return self.resume(seq, segment, ResumeCommand::Approved { by });
+            }
+            (Drop { number, by }, Rests { segment, approvable: true, .. }) => {
+                return self.resume(seq, segment, ResumeCommand::StatementDropped { number, by });
+            }
+            (Approve(_), PlanWaits) => {
                 self.plan_decisions.push((seq, PlanDecision::Approved));
-                return Ok(());
+                return SignalAnswer::Taken;
             }
-            (SignalRequest::Plan { guidance, .. }, OrderPhase::PlanWaits) => {
+            (Plan { guidance, .. }, PlanWaits) => {
                 self.plan_decisions.push((seq, PlanDecision::Again { guidance }));
-                return Ok(());
+                return SignalAnswer::Taken;
             }
-            (
-                SignalRequest::Cancel(because) | SignalRequest::Unlabel(because),
-                OrderPhase::PlanWaits | OrderPhase::Unprepared,
-            )
-            | (
-                SignalRequest::Cancel(because),
-                OrderPhase::AtWork { .. } | OrderPhase::Rests { gathers: true, .. },
-            )
-            | (SignalRequest::Unlabel(because), OrderPhase::AtWork { has_pull: false, .. }) => {
+            (Cancel(because) | Unlabel(because), PlanWaits | Unprepared)
+            | (Cancel(because), AtWork { .. } | Rests { gathers: true, .. })
+            | (Unlabel(because), AtWork { has_pull: false, .. }) => {
                 self.cancels.push(Cancellation { seq, because });
-                return Ok(());
+                return SignalAnswer::Taken;
             }
-            (SignalRequest::Unlabel(_), OrderPhase::AtWork { has_pull: true, .. }) => {
+            (Unlabel(_), AtWork { has_pull: true, .. }) => {
                 "the pull request is already open: comment /cancel, or close it"
             }
-            (SignalRequest::Choose, _) => {
+            (Choose, _) => {
                 "the pipeline and the agent are chosen when an order begins, and this one goes on: leave them out to \
                  give advice"
             }
-            (SignalRequest::Approve(_), _) => "nothing is waiting for approval",
-            (SignalRequest::Drop { .. }, _) => "no statement stands in the way",
-            (SignalRequest::Plan { .. }, OrderPhase::AtWork { has_pull: false, conversing: false }) => {
+            (Approve(_), _) => "nothing is waiting for approval",
+            (Drop { .. }, _) => "no statement stands in the way",
+            (Plan { .. }, AtWork { has_pull: false, conversing: false }) => {
                 "the plan is being made or carried out: comment /cancel and start over, or wait and review the pull request"
             }
-            (SignalRequest::Plan { .. }, _) => {
-                "no plan is waiting for approval: comment /retry and what to change"
-            }
-            (SignalRequest::Retry { .. }, OrderPhase::AtWork { .. }) => "the work is already running",
-            (SignalRequest::Retry { .. }, OrderPhase::PlanWaits) => {
+            (Plan { .. }, _) => "no plan is waiting for approval: comment /retry and what to change",
+            (Retry { .. }, AtWork { .. }) => "the work is already running",
+            (Retry { .. }, PlanWaits) => {
                 "the plan is waiting for approval: comment /approve, or /plan and what to change"
             }
-            (SignalRequest::Retry { .. }, OrderPhase::Over) => "it is done; there is nothing to retry",
-            (
-                SignalRequest::Cancel(_) | SignalRequest::Unlabel(_),
-                OrderPhase::Rests { .. } | OrderPhase::Over,
-            ) => "it has already ended",
-            (
-                SignalRequest::Gone(_)
-                | SignalRequest::Talk
-                | SignalRequest::Closure(_)
-                | SignalRequest::Occasion(_)
-                | SignalRequest::Text(_),
-                _,
-            ) => "",
+            (Retry { .. }, Over) => "it is done; there is nothing to retry",
+            (Cancel(_) | Unlabel(_), Rests { .. } | Over) => "it has already ended",
         };
-        Err(because.to_owned())
+        ignored(because)
     }
+}
+
+pub(super) fn ignored(because: &str) -> SignalAnswer {
+    SignalAnswer::Ignored(because.to_owned())
 }
 
 impl SignalReader<'_> {
     fn read(&mut self, entry: &JournalEntry, signal: &Signal) {
         let by = &signal.by;
-        let (seq, at) = (entry.seq, entry.at);
-        match &signal.kind {
-            SignalKind::Labeled { pull: None, .. } => self.ignore(seq, "the work is already running"),
-            SignalKind::Labeled { pull: Some(_), .. } => {
-                self.of_who_may((seq, at), by, || SignalRequest::GoOn(by.clone()));
+        let heard = (entry.seq, entry.at);
+        let wish = match &signal.kind {
+            SignalKind::Labeled { pull: None, .. } => {
+                return self.ignore(entry.seq, "the work is already running");
             }
-            SignalKind::IssueEdited => {
-                self.request(entry, SignalRequest::Text(TextNews { edit: true, comment: false }));
-            }
-            SignalKind::IssueCommented { comment, by_author } => {
-                self.commented(entry, by, *comment, *by_author)
-            }
-            SignalKind::IssueLocked => self.ignore(seq, "those who may command can still write there"),
-            SignalKind::IssueTransferred => {
-                self.request(entry, SignalRequest::Gone(format!("{by} moved the issue away")))
-            }
-            SignalKind::IssueDeleted => {
-                self.request(entry, SignalRequest::Gone(format!("{by} deleted the issue")))
-            }
-            SignalKind::IssueClosed => {
-                self.request(entry, SignalRequest::Cancel(format!("{by} closed the issue")))
-            }
-            SignalKind::PullClosed { pull, merged } => {
-                let how = if *merged { PullClosureKind::Merged } else { PullClosureKind::TurnedDown };
-                self.request(
-                    entry,
-                    SignalRequest::Closure(PullClosure { seq, pull: *pull, by: by.to_string(), how }),
-                );
-            }
-            SignalKind::PullReopened { pull } => {
-                let how = PullClosureKind::Reopened;
-                self.request(
-                    entry,
-                    SignalRequest::Closure(PullClosure { seq, pull: *pull, by: by.to_string(), how }),
-                );
-            }
-            SignalKind::PullPushed { head, .. } => {
-                self.request(entry, SignalRequest::Occasion(PullEventKind::Pushed { head: head.clone() }));
-            }
-            SignalKind::ChecksFinished { head } => {
-                self.request(entry, SignalRequest::Occasion(PullEventKind::Checked { head: head.clone() }));
-            }
-            SignalKind::BaseMoved { .. } => {
-                self.request(entry, SignalRequest::Occasion(PullEventKind::BaseMoved))
+            SignalKind::IssueLocked => {
+                return self.ignore(entry.seq, "those who may command can still write there");
             }
             SignalKind::Reviewed { verdict: ReviewVerdict::Approved, .. } => {
-                self.ignore(seq, "an approval needs no answer");
+                return self.ignore(entry.seq, "an approval needs no answer");
+            }
+            SignalKind::IssueCommented { comment, by_author } => {
+                return self.commented(entry, by, *comment, *by_author);
             }
             SignalKind::Reviewed { review, verdict, .. } => {
                 let is_new = self.reviews.insert(*review);
                 let what = |by| PullEventKind::Reviewed { by, review: *review, verdict: *verdict };
-                self.of_a_reviewer((seq, at), by, is_new, what);
+                return self.of_a_reviewer(heard, by, is_new, what);
             }
             SignalKind::Remarked { comment, .. } => {
                 let is_new = self.comments.insert(*comment);
-                self.of_a_reviewer((seq, at), by, is_new, |by| PullEventKind::Remarked {
-                    by,
-                    comment: *comment,
-                });
+                let what = |by| PullEventKind::Remarked { by, comment: *comment };
+                return self.of_a_reviewer(heard, by, is_new, what);
             }
             SignalKind::Commanded { comment: Some(comment), .. } | SignalKind::Misspoken { comment, .. }
                 if !self.comments.insert(*comment) =>
             {
-                self.ignore(seq, "the comment was already handled");
+                return self.ignore(entry.seq, "the comment was already handled");
             }
-            SignalKind::Misspoken { .. } => self.of_who_may((seq, at), by, || SignalRequest::Talk),
+            SignalKind::Misspoken { .. } => return self.of_who_may(heard, by, SignalRequest::Talk),
+            SignalKind::Labeled { pull: Some(_), .. } => {
+                let goes_on = SignalRequest::Command(RequestedCommand::GoOn(by.clone()));
+                return self.of_who_may(heard, by, goes_on);
+            }
             SignalKind::Unlabeled { .. } => {
-                self.of_who_may((seq, at), by, || SignalRequest::Unlabel(format!("{by} removed the label")));
+                let because = format!("{by} removed the label");
+                let unlabels = SignalRequest::Command(RequestedCommand::Unlabel(because));
+                return self.of_who_may(heard, by, unlabels);
             }
-            SignalKind::Commanded { command, .. } => self.of_who_may((seq, at), by, || match command {
-                SlashCommand::Retry { guidance } => {
-                    SignalRequest::Retry { guidance: guidance.clone(), by: by.clone() }
-                }
-                SlashCommand::Start { request } if !request.options.is_empty() => SignalRequest::Choose,
-                SlashCommand::Start { request } => {
-                    SignalRequest::Retry { guidance: request.advice.clone(), by: by.clone() }
-                }
-                SlashCommand::Approve => SignalRequest::Approve(by.to_string()),
-                SlashCommand::DropStatement { number } => {
-                    SignalRequest::Drop { number: *number, by: by.to_string() }
-                }
-                SlashCommand::Cancel => SignalRequest::Cancel(format!("{by} said /cancel")),
-                SlashCommand::Plan { guidance, until_code } => {
-                    SignalRequest::Plan { guidance: guidance.clone(), until_code: *until_code }
-                }
-                SlashCommand::Status | SlashCommand::Help => SignalRequest::Talk,
-            }),
-        }
+            SignalKind::Commanded { command, .. } => return self.of_who_may(heard, by, wish_of(command, by)),
+            SignalKind::IssueEdited => SignalRequest::Text(TextNews { edit: true, comment: false }),
+            SignalKind::IssueTransferred => SignalRequest::Gone(format!("{by} moved the issue away")),
+            SignalKind::IssueDeleted => SignalRequest::Gone(format!("{by} deleted the issue")),
+            SignalKind::IssueClosed => {
+                SignalRequest::Command(RequestedCommand::Cancel(format!("{by} closed the issue")))
+            }
+            SignalKind::PullClosed { pull, merged } => {
+                let how = if *merged { PullClosureKind::Merged } else { PullClosureKind::TurnedDown };
+                SignalRequest::Closure(PullClosure { seq: entry.seq, pull: *pull, by: by.to_string(), how })
+            }
+            SignalKind::PullReopened { pull } => {
+                let how = PullClosureKind::Reopened;
+                SignalRequest::Closure(PullClosure { seq: entry.seq, pull: *pull, by: by.to_string(), how })
+            }
+            SignalKind::PullPushed { head, .. } => {
+                SignalRequest::Occasion(PullEventKind::Pushed { head: head.clone() })
+            }
+            SignalKind::ChecksFinished { head } => {
+                SignalRequest::Occasion(PullEventKind::Checked { head: head.clone() })
+            }
+            SignalKind::BaseMoved { .. } => SignalRequest::Occasion(PullEventKind::BaseMoved),
+        };
+        self.request(entry, wish);
     }
 
     fn request(&mut self, entry: &JournalEntry, wish: SignalRequest) {
@@ -486,26 +416,18 @@ impl SignalReader<'_> {
     }
 
     /// What counts only when it comes from somebody with write access.
-    fn of_who_may(
-        &mut self,
-        (signal, at): (u64, DateTime<Utc>),
-        by: &Requester,
-        wish: impl FnOnce() -> SignalRequest,
-    ) {
+    fn of_who_may(&mut self, (signal, at): (u64, DateTime<Utc>), by: &Requester, wish: SignalRequest) {
         let permission = self
             .words
             .in_turn(by, |after| self.log.permission(self.journal, (signal, at, after), by, self.now));
-        match permission {
+        let answer = match permission {
             SenderPermission::Known { seq, at } => {
-                self.decided.push(ResolvedSignal { seq, at, signal, request: wish() })
+                return self.decided.push(ResolvedSignal { seq, at, signal, request: wish });
             }
-            SenderPermission::Asking => {
-                self.log.answers.push(AnsweredSignal { signal, answer: SignalAnswer::Asking })
-            }
-            SenderPermission::No(because) => {
-                self.log.answers.push(AnsweredSignal { signal, answer: SignalAnswer::NoRight(because) });
-            }
-        }
+            SenderPermission::Asking => SignalAnswer::Asking,
+            SenderPermission::No(because) => SignalAnswer::NoRight(because),
+        };
+        self.log.answers.push(AnsweredSignal { signal, answer });
     }
 
     /// A comment on the issue is news when it is its author's, or somebody's with write access.
@@ -519,7 +441,7 @@ impl SignalReader<'_> {
                 self.ignore(seq, "its author has no write access");
             }
             Requester::Person(person) => {
-                self.of_who_may((seq, entry.at), by, || news);
+                self.of_who_may((seq, entry.at), by, news);
                 let last = self.log.answers.last().filter(|last| last.signal == seq);
                 if last.is_some_and(|last| matches!(last.answer, SignalAnswer::NoRight(_))) {
                     self.outsiders.insert(person.id);
@@ -540,7 +462,7 @@ impl SignalReader<'_> {
             _ if !is_new => self.ignore(signal, "it was heard already"),
             Requester::ApiToken => self.ignore(signal, "reviews are written on GitHub"),
             Requester::Person(person) => {
-                self.of_who_may((signal, at), by, || SignalRequest::Occasion(what(person.clone())));
+                self.of_who_may((signal, at), by, SignalRequest::Occasion(what(person.clone())));
                 let last = self.log.answers.last();
                 let is_asked =
                     last.is_some_and(|last| last.signal == signal && last.answer == SignalAnswer::Asking);
@@ -550,22 +472,38 @@ impl SignalReader<'_> {
     }
 
     fn ignore(&mut self, signal: u64, because: &str) {
-        let answer = SignalAnswer::Ignored(because.to_owned());
-        self.log.answers.push(AnsweredSignal { signal, answer });
+        self.log.answers.push(AnsweredSignal { signal, answer: ignored(because) });
     }
+}
+
+/// What somebody means by a command.
+fn wish_of(command: &SlashCommand, by: &Requester) -> SignalRequest {
+    SignalRequest::Command(match command {
+        SlashCommand::Retry { guidance } => {
+            RequestedCommand::Retry { guidance: guidance.clone(), by: by.clone() }
+        }
+        SlashCommand::Start { request } if !request.options.is_empty() => RequestedCommand::Choose,
+        SlashCommand::Start { request } => {
+            RequestedCommand::Retry { guidance: request.advice.clone(), by: by.clone() }
+        }
+        SlashCommand::Approve => RequestedCommand::Approve(by.to_string()),
+        SlashCommand::DropStatement { number } => {
+            RequestedCommand::Drop { number: *number, by: by.to_string() }
+        }
+        SlashCommand::Cancel => RequestedCommand::Cancel(format!("{by} said /cancel")),
+        SlashCommand::Plan { guidance, until_code } => {
+            RequestedCommand::Plan { guidance: guidance.clone(), until_code: *until_code }
+        }
+        SlashCommand::Status | SlashCommand::Help => return SignalRequest::Talk,
+    })
 }
 
 /// Whether the last environment that was prepared before this entry could not be. A base moves often, and to replay the
 /// journal for each time would be dear.
-#[expect(clippy::wildcard_enum_match_arm, reason = "no other outcome is of an environment")]
 fn may_be_unprepared(journal: &Journal, seq: u64) -> bool {
     let mut before = journal.whole().before(seq).of_kind(EntryKind::Environment);
-    let problem = |entry: &JournalEntry| match &entry.event {
-        JournalEvent::Observed { outcome, .. } => match &**outcome {
-            EffectOutcome::EnvironmentPrepared(report) => Some(report.problem.is_some()),
-            _ => None,
-        },
-        JournalEvent::Opened(_) | JournalEvent::Intended { .. } | JournalEvent::Signaled { .. } => None,
+    let Some(JournalEvent::Observed { outcome, .. }) = before.next_back().map(|entry| &entry.event) else {
+        return false;
     };
-    before.next_back().and_then(problem).unwrap_or(false)
+    matches!(&**outcome, EffectOutcome::EnvironmentPrepared(report) if report.problem.is_some())
 }

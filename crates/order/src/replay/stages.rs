@@ -215,10 +215,8 @@ impl Replay<'_> {
                     }
                     let because = feedback.summary.clone();
                     work.checks = StageChecksOutcome::Failed { because: because.clone() };
-                    if let Some(super::signal_log::ResumeCommand::Approved { by }) =
-                        self.signals.command_after(self.position)
-                    {
-                        let by = by.clone();
+                    let word = self.signals.command_after(self.position);
+                    if let Some(by) = word.and_then(|word| word.approved_by()).map(str::to_owned) {
                         self.accept(&mut work, by, because);
                         self.push(&work)?;
                         let concluded = StageResult::passed(fields(&work), Some(work));

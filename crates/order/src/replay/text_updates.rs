@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use super::signal_log::{PullEvent, PullEventKind, SignalAnswer, SignalLog, TextNews, TextUpdate, has_code};
-use super::signal_reader::{OrderPhase, SignalRequest};
+use super::signal_reader::{OrderPhase, RequestedCommand, RetryCommandKind, ignored};
 use super::worker::Worker;
 use super::{Replay, Suspension};
 use crate::effect_name::ReservedWord;
@@ -27,7 +27,6 @@ impl SignalLog {
         (seq, at): (u64, DateTime<Utc>),
         news: TextNews,
     ) -> SignalAnswer {
-        let ignored = |because: &str| SignalAnswer::Ignored(because.to_owned());
         let has_code = has_code(pipeline, journal, seq);
         let waits = self.text_waits;
         self.text_waits.edit |= news.edit && has_code;
@@ -45,15 +44,9 @@ impl SignalLog {
             (false, _) => {
                 // A choice is made again only where people were asked for it.
                 let has_asked = |stage: &Stage| {
-                    journal.entries().iter().take_while(|entry| entry.seq < seq).any(|entry| {
-                        match &entry.event {
-                            JournalEvent::Intended { key, r#move } => {
-                                key.stage() == stage.name && r#move.questions().is_some()
-                            }
-                            JournalEvent::Opened(_)
-                            | JournalEvent::Signaled { .. }
-                            | JournalEvent::Observed { .. } => false,
-                        }
+                    journal.whole().before(seq).entries().iter().any(|entry| {
+                        matches!(&entry.event, JournalEvent::Intended { key, r#move }
+                            if key.stage() == stage.name && r#move.questions().is_some())
                     })
                 };
                 let is_thought = |stage: &&Stage| {
@@ -82,21 +75,26 @@ impl SignalLog {
         (seq, at): (u64, DateTime<Utc>),
         (guidance, by): (Option<String>, Requester),
         stood: OrderPhase,
-    ) -> Result<(), String> {
+    ) -> SignalAnswer {
         let asked = |guidance: Option<String>| guidance.unwrap_or_else(|| READ_AGAIN.to_owned());
         if matches!(stood, OrderPhase::AtWork { conversing: false, .. }) {
             // What is being made is answered once it is through.
             let kind = PullEventKind::Asked { by, guidance: Some(asked(guidance)) };
             self.pull_events.push(PullEvent { seq, at, kind });
         } else {
-            let is_asked = matches!(stood, OrderPhase::AtWork { .. })
-                || matches!(&stood, OrderPhase::Rests { retry, .. } if retry.asks());
+            let is_asked = matches!(
+                stood,
+                OrderPhase::AtWork { .. } | OrderPhase::Rests { retry: RetryCommandKind::Asks { .. }, .. }
+            );
             let guidance = if is_asked { Some(asked(guidance)) } else { guidance };
-            self.command(seq, at, SignalRequest::Retry { guidance, by }, stood)?;
+            let answer = self.command(seq, at, RequestedCommand::Retry { guidance, by }, stood);
+            if answer != SignalAnswer::Taken {
+                return answer;
+            }
         }
         self.text_waits = TextNews::default();
         self.text_updates.push(TextUpdate { seq, sends_back: Vec::new() });
-        Ok(())
+        SignalAnswer::Taken
     }
 }
 

@@ -49,7 +49,7 @@ use super::journal::{Journal, JournalEvent, task_after};
 use super::journal_index::{JournalPrefix, Observation};
 use super::moves::{AgentTask, EffectError, EffectOutcome, Move, MoveKey, Retry};
 use super::order_request::OrderRequest;
-use super::pipeline::{Check, Pipeline, RetryPolicy, Stage, StageKind};
+use super::pipeline::{Pipeline, RetryPolicy};
 use super::settings::RepositorySettings;
 use super::settlement::Settlement;
 use super::signal::{Requester, SignalKind, SlashCommand};
@@ -304,8 +304,7 @@ impl<'a> Replay<'a> {
 
     /// What the work happens in: where the tests cannot run, nothing that an agent does can be verified.
     fn environment(&mut self, again: u32) -> Result<Option<Settlement>, Suspension> {
-        let tests = |stage: &Stage| stage.uses == StageKind::Tests || stage.checks.contains(&Check::Tests);
-        if !self.pipeline.stages.iter().any(tests) {
+        if !self.runs_tests() {
             return Ok(None);
         }
         let key = MoveKey::beside(ReservedWord::Environment, again);

@@ -2,17 +2,15 @@
 
 use chrono::{DateTime, Utc};
 
-use super::ConversationState;
+use super::{ConversationState, answer_key};
 use crate::checks;
 use crate::conversation::BranchUpdateMethod;
-use crate::effect_name::ReservedWord;
 use crate::feedback::Feedback;
 use crate::ids::{CommitSha, TreeSha};
 use crate::inconclusive::Inconclusive;
 use crate::moves::{EffectOutcome, Move, MoveKey};
 use crate::replay::publish::declined;
 use crate::replay::{Replay, Suspension};
-use crate::settlement::Settlement;
 use crate::test_run::TestVerdict;
 use crate::trace::{CandidateWork, OpenFindings, StageChecksOutcome};
 
@@ -55,29 +53,29 @@ impl Replay<'_> {
     /// What somebody pushed is the work from now on: what is said of it rests on our own run of the tests.
     pub(super) fn take_in(&mut self, answer: u32, head: &CommitSha) -> Result<(), Suspension> {
         let branch = self.branch_or_default();
-        let key = MoveKey::beside(ReservedWord::Answer, format_args!("{answer}/take-in"));
+        let key = answer_key(answer, "take-in");
         let seen = self.observe(&key, Move::TakeIn { branch, head: head.clone() })?;
         let EffectOutcome::TakenIn { commit, tree, changed, patch } = seen.outcome else {
             return Err(self.mismatch(&key));
         };
-        let work = self.another(commit, tree, changed, patch);
-        let work =
-            self.test(MoveKey::beside(ReservedWord::Answer, format_args!("{answer}/taken-in/tests")), work)?;
+        let work = self.another(&answer_key(answer, "taken-in/tests"), (commit, tree), changed, patch)?;
         self.trace.note(format!("A person pushed commit {}; the work continues from it.", commit.short()));
         self.work_is(work);
         Ok(())
     }
 
-    /// The work as it is on another commit.
+    /// The work as it is on a commit that no worker of ours made, tested where the pipeline runs tests at all.
     fn another(
-        &self,
-        commit: &CommitSha,
-        tree: &TreeSha,
+        &mut self,
+        key: &MoveKey,
+        (commit, tree): (&CommitSha, &TreeSha),
         changed: &[String],
         patch: &str,
-    ) -> Option<CandidateWork> {
-        let before = self.trace.work.clone()?;
-        Some(CandidateWork {
+    ) -> Result<CandidateWork, Suspension> {
+        let Some(before) = self.trace.work.clone() else {
+            return Err(Suspension::failed("there is no work"));
+        };
+        let mut work = CandidateWork {
             commit: commit.clone(),
             tree: tree.clone(),
             changed: changed.to_vec(),
@@ -88,20 +86,12 @@ impl Replay<'_> {
             open: OpenFindings::default(),
             checks: StageChecksOutcome::Lacking(Inconclusive::NotTested),
             ..before
-        })
-    }
-
-    /// The tests on a commit that no worker of ours made, where the pipeline runs tests at all.
-    fn test(&mut self, key: MoveKey, work: Option<CandidateWork>) -> Result<CandidateWork, Suspension> {
-        let Some(mut work) = work else {
-            return Err(Suspension::Settled(Settlement::Failed { because: "there is no work".to_owned() }));
         };
-        if !self.runs_tests() {
-            return Ok(work);
+        if self.runs_tests() {
+            let seen = self.observe(key, Move::RunTests { commit: commit.clone() })?;
+            let EffectOutcome::Tested(tests) = seen.outcome else { return Err(self.mismatch(key)) };
+            self.tested(&mut work, tests, seen.seq);
         }
-        let seen = self.observe(&key, Move::RunTests { commit: work.commit.clone() })?;
-        let EffectOutcome::Tested(tests) = seen.outcome else { return Err(self.mismatch(&key)) };
-        self.tested(&mut work, tests, seen.seq);
         Ok(work)
     }
 
@@ -119,11 +109,11 @@ impl Replay<'_> {
         // What people committed is not rewritten.
         let how = if talk.has_theirs { BranchUpdateMethod::Merge } else { how };
         let date = self.date_of(answer);
-        let key = MoveKey::beside(ReservedWord::Answer, format_args!("{answer}/update"));
+        let key = answer_key(answer, "update");
         let seen = self.observe(&key, Move::UpdateBranch { head: head.clone(), how, date })?;
-        let made = match seen.outcome {
+        let work = match seen.outcome {
             EffectOutcome::BranchUpdated { commit, tree, changed, patch, .. } => {
-                self.another(commit, tree, changed, patch)
+                self.another(&answer_key(answer, "updated/tests"), (commit, tree), changed, patch)?
             }
             EffectOutcome::Conflicted { base, marked, paths } => {
                 return Ok(BaseUpdateOutcome::Conflict {
@@ -135,8 +125,6 @@ impl Replay<'_> {
             EffectOutcome::UpToDate => return Ok(BaseUpdateOutcome::AsItWas),
             _ => return Err(self.mismatch(&key)),
         };
-        let work =
-            self.test(MoveKey::beside(ReservedWord::Answer, format_args!("{answer}/updated/tests")), made)?;
         let red = work.tests.as_ref().filter(|tests| {
             matches!(tests.verdict, TestVerdict::Weakened | TestVerdict::Failed | TestVerdict::SetupFailed)
         });
@@ -159,8 +147,7 @@ impl Replay<'_> {
 
     /// When an answer began: its commits bear this date, whenever they are made.
     pub(super) fn date_of(&self, answer: u32) -> DateTime<Utc> {
-        let key = MoveKey::beside(ReservedWord::Answer, format_args!("{answer}/read"));
-        self.prefix.begun_at(&key).unwrap_or(self.journal.opened_at())
+        self.prefix.begun_at(&answer_key(answer, "read")).unwrap_or(self.journal.opened_at())
     }
 
     /// Pushes with a lease on the head that the work began from.
@@ -172,8 +159,7 @@ impl Replay<'_> {
         head: &CommitSha,
     ) -> Result<BranchPushOutcome, Suspension> {
         let branch = self.branch_or_default();
-        let key =
-            MoveKey::beside(ReservedWord::Answer, format_args!("{answer}/push/{}", work.commit.short()));
+        let key = answer_key(answer, format_args!("push/{}", work.commit.short()));
         let push = Move::Push { branch, commit: work.commit.clone(), lease: Some(head.clone()) };
         let seen = self.observe(&key, push)?;
         match seen.outcome {

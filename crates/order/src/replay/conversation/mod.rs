@@ -12,6 +12,7 @@ mod replies;
 mod round;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 use std::time::Duration;
 
 use super::signal_log::{PullEvent, PullEventKind};
@@ -28,9 +29,8 @@ use crate::trace::{CandidateWork, CiTrace};
 /// How often failing checks of others are answered before a person has to look.
 const MOST_CI_ROUNDS: u32 = 3;
 
-/// The effect that brings the pull request's text up to date after an answer.
-fn text_key(answer: u32, when: &str) -> MoveKey {
-    MoveKey::beside(ReservedWord::Answer, format_args!("{answer}/{when}"))
+fn answer_key(answer: u32, effect: impl Display) -> MoveKey {
+    MoveKey::beside(ReservedWord::Answer, format_args!("{answer}/{effect}"))
 }
 
 /// What is remembered from one answer to the next.
@@ -48,10 +48,8 @@ struct ConversationState {
 }
 
 enum AnswerOutcome {
-    /// As the pull request stands now.
-    Settled(Settlement),
-    /// The rounds ran out. What is on the branch stays.
-    GivenUp(Settlement),
+    /// As the pull request stands now; given up, where the rounds ran out. What is on the branch stays.
+    Settled { settlement: Settlement, given_up: bool },
     /// Somebody pushed meanwhile: the same again, from what is there now.
     Overtaken,
 }
@@ -70,8 +68,7 @@ impl<'a> Replay<'a> {
         let mut carried: Vec<&'a PullEvent> = Vec::new();
         let mut since = 0;
         for answer in 1_u32.. {
-            let key = MoveKey::beside(ReservedWord::Answer, format_args!("{answer}/read"));
-            let begun = self.begun(&key);
+            let begun = self.begun(&answer_key(answer, "read"));
             let batch = self.signals.log.pull_events_within(since, begun);
             let mut batch: Vec<&'a PullEvent> = batch.iter().filter(|event| self.concerns(event)).collect();
             if begun.is_none() && carried.is_empty() && !self.is_due(&batch, ran) {
@@ -86,15 +83,8 @@ impl<'a> Replay<'a> {
                 (self.position, self.last_run) = (begun, begun);
             }
             match self.answer(answer, pull, &batch, &mut talk) {
-                Ok(AnswerOutcome::Settled(settlement)) => {
-                    ran.given_up = false;
-                    if let Err(suspension) = self.accepted_as_it_is(answer, settlement, ran) {
-                        ran.settled = None;
-                        return ran.take(suspension);
-                    }
-                }
-                Ok(AnswerOutcome::GivenUp(settlement)) => {
-                    ran.given_up = true;
+                Ok(AnswerOutcome::Settled { settlement, given_up }) => {
+                    ran.given_up = given_up;
                     if let Err(suspension) = self.accepted_as_it_is(answer, settlement, ran) {
                         ran.settled = None;
                         return ran.take(suspension);
@@ -111,12 +101,7 @@ impl<'a> Replay<'a> {
                     ran.settled = Some(Settlement::Escalated { pull: Some(pull), because });
                     return;
                 }
-                Err(
-                    suspension @ (Suspension::PendingMove(..)
-                    | Suspension::Timer(_)
-                    | Suspension::SideBySide(_)
-                    | Suspension::PlanReview),
-                ) => {
+                Err(suspension) => {
                     ran.settled = None;
                     return ran.take(suspension);
                 }
@@ -148,9 +133,9 @@ impl<'a> Replay<'a> {
         };
         self.accept(&mut work, by, because);
         self.trace.work = Some(work);
-        self.bring_text_up_to_date(&text_key(answer, "approved"))?;
+        self.bring_text_up_to_date(&answer_key(answer, "approved"))?;
         (ran.given_up, ran.approvable) = (false, false);
-        ran.settled = Some(self.as_it_stands(pull));
+        ran.settled = Some(self.settled_as(Some(pull)));
         Ok(())
     }
 
@@ -171,11 +156,9 @@ impl<'a> Replay<'a> {
     /// Whether it is time: what comes together is answered together, so others are waited for a little.
     fn is_due(&self, batch: &[&PullEvent], ran: &mut ReplayResult) -> bool {
         let Some(last) = batch.iter().map(|occasion| occasion.at).max() else { return false };
-        ran.gathers = batch.iter().any(|event| match event.kind {
-            PullEventKind::Asked { .. } | PullEventKind::Reviewed { .. } | PullEventKind::Remarked { .. } => {
-                true
-            }
-            PullEventKind::Checked { .. } | PullEventKind::Pushed { .. } | PullEventKind::BaseMoved => false,
+        ran.gathers = batch.iter().any(|event| {
+            use PullEventKind::{Asked, Remarked, Reviewed};
+            matches!(event.kind, Asked { .. } | Reviewed { .. } | Remarked { .. })
         });
         if self.signals.log.asks_for_reviewers {
             return false;
@@ -196,14 +179,12 @@ impl<'a> Replay<'a> {
         batch: &[&PullEvent],
         talk: &mut ConversationState,
     ) -> Result<AnswerOutcome, Suspension> {
-        let Some(head) = self.trace.pushed.clone() else {
-            return Ok(AnswerOutcome::Settled(self.as_it_stands(pull)));
-        };
-        let key = MoveKey::beside(ReservedWord::Answer, format_args!("{answer}/read"));
+        let Some(head) = self.trace.pushed.clone() else { return Ok(self.as_it_stands(pull)) };
+        let key = answer_key(answer, "read");
         let seen = self.observe(&key, Move::ReadPull { pull, head: head.clone() })?;
         let EffectOutcome::PullRead(reading) = seen.outcome else { return Err(self.mismatch(&key)) };
         if reading.state != PullSnapshotState::Open {
-            return Ok(AnswerOutcome::Settled(self.as_it_stands(pull)));
+            return Ok(self.as_it_stands(pull));
         }
         if reading.head == head {
             self.note_checks(reading, &head);
@@ -221,10 +202,10 @@ impl<'a> Replay<'a> {
         let failing = reading.head == head;
         let points = self.points(reading, batch, talk, &moved, failing.then_some(&head));
         if failing && self.rerun_first(answer, reading, &head, talk)? {
-            return Ok(AnswerOutcome::Settled(self.as_it_stands(pull)));
+            return Ok(self.as_it_stands(pull));
         }
         if points.is_empty() {
-            return self.without_a_round(answer, pull, reading, talk).map(AnswerOutcome::Settled);
+            return self.without_a_round(answer, pull, reading, talk);
         }
         if points.iter().any(|point| point.is_of_ci()) {
             talk.ci_rounds += 1;
@@ -257,8 +238,7 @@ impl<'a> Replay<'a> {
         if !self.settings.ci.rerun || jobs.is_empty() || !talk.rerun.insert(head.clone()) {
             return Ok(false);
         }
-        let key = MoveKey::beside(ReservedWord::Answer, format_args!("{answer}/rerun"));
-        self.tell(&key, Move::RerunJobs { head: head.clone(), jobs })?;
+        self.tell(&answer_key(answer, "rerun"), Move::RerunJobs { head: head.clone(), jobs })?;
         Ok(true)
     }
 
@@ -269,7 +249,7 @@ impl<'a> Replay<'a> {
         pull: PullNumber,
         reading: &PullSnapshot,
         talk: &mut ConversationState,
-    ) -> Result<Settlement, Suspension> {
+    ) -> Result<AnswerOutcome, Suspension> {
         let checks = &reading.checks;
         if checks.failing.is_empty() && checks.pending.is_empty() && checks.passed > 0 {
             talk.ci_rounds = 0;
@@ -277,7 +257,7 @@ impl<'a> Replay<'a> {
         // What is not done yet will be looked at again.
         let has_moved = self.trace.pushed.as_ref() != Some(&reading.head) || talk.has_theirs;
         if has_moved || (checks.pending.is_empty() && checks.passed > 0) {
-            self.bring_text_up_to_date(&text_key(answer, "text"))?;
+            self.bring_text_up_to_date(&answer_key(answer, "text"))?;
         }
         if !checks.failing.is_empty() && checks.pending.is_empty() && talk.ci_rounds >= MOST_CI_ROUNDS {
             let names: Vec<&str> = checks.failing.iter().map(|job| job.name.as_str()).collect();
@@ -285,13 +265,14 @@ impl<'a> Replay<'a> {
                 "the repository's own checks still fail after {MOST_CI_ROUNDS} answers: {}",
                 names.join(", ")
             );
-            return Ok(Settlement::Escalated { pull: Some(pull), because });
+            let settlement = Settlement::Escalated { pull: Some(pull), because };
+            return Ok(AnswerOutcome::Settled { settlement, given_up: false });
         }
         Ok(self.as_it_stands(pull))
     }
 
-    fn as_it_stands(&self, pull: PullNumber) -> Settlement {
-        self.settled_as(Some(pull))
+    fn as_it_stands(&self, pull: PullNumber) -> AnswerOutcome {
+        AnswerOutcome::Settled { settlement: self.settled_as(Some(pull)), given_up: false }
     }
 
     /// Tells GitHub something. Where that cannot be done, the work goes on and the status says so.
@@ -317,20 +298,13 @@ impl<'a> Replay<'a> {
 impl ConversationState {
     fn remember(&mut self, batch: &[&PullEvent]) {
         for occasion in batch {
-            match &occasion.kind {
-                PullEventKind::Reviewed { by, review, verdict } => {
-                    self.reviewers.insert(by.id, by.clone());
-                    if *verdict == ReviewVerdict::ChangesRequested {
-                        self.asking_reviews.insert(*review);
-                    }
-                }
-                PullEventKind::Remarked { by, .. } => {
-                    self.reviewers.insert(by.id, by.clone());
-                }
-                PullEventKind::Asked { .. }
-                | PullEventKind::Checked { .. }
-                | PullEventKind::Pushed { .. }
-                | PullEventKind::BaseMoved => {}
+            if let PullEventKind::Reviewed { by, .. } | PullEventKind::Remarked { by, .. } = &occasion.kind {
+                self.reviewers.insert(by.id, by.clone());
+            }
+            if let PullEventKind::Reviewed { review, verdict: ReviewVerdict::ChangesRequested, .. } =
+                &occasion.kind
+            {
+                self.asking_reviews.insert(*review);
             }
         }
     }

@@ -65,13 +65,9 @@ impl Replay<'_> {
         let mut points = Vec::new();
         points.extend(reading.threads.iter().filter_map(|thread| of_thread(thread, talk)));
         points.extend(reading.remarks.iter().filter_map(|remark| of_remark(remark, batch, talk)));
-        points.extend(batch.iter().filter_map(|occasion| match &occasion.kind {
-            PullEventKind::Asked { by, guidance } => self.of_command(by, guidance.as_deref()),
-            PullEventKind::Reviewed { .. }
-            | PullEventKind::Remarked { .. }
-            | PullEventKind::Checked { .. }
-            | PullEventKind::Pushed { .. }
-            | PullEventKind::BaseMoved => None,
+        points.extend(batch.iter().filter_map(|occasion| {
+            let PullEventKind::Asked { by, guidance } = &occasion.kind else { return None };
+            self.of_command(by, guidance.as_deref())
         }));
         if let Some(head) = ours {
             let is_answered = talk.ci_answered.contains(head) || talk.ci_rounds >= MOST_CI_ROUNDS;
@@ -115,19 +111,15 @@ fn of_thread(thread: &PullReviewThread, talk: &ConversationState) -> Option<Feed
         thread.comments.iter().rposition(|comment| comment.by == CommentAuthor::Us).map_or(0, |at| at + 1);
     let open: Vec<_> = thread.comments.iter().skip(since).filter(|comment| may(&comment.by)).collect();
     let last = open.last()?;
-    let is_asked = since > 0
-        || open.iter().any(|comment| comment.names_us)
-        || open
-            .iter()
-            .any(|comment| comment.review.is_some_and(|review| talk.asking_reviews.contains(&review)));
-    if !is_asked {
+    let is_asked = open.iter().any(|comment| {
+        comment.names_us || comment.review.is_some_and(|review| talk.asking_reviews.contains(&review))
+    });
+    if since == 0 && !is_asked {
         return None;
     }
     let place = match (thread.line, thread.original_line) {
         (Some(line), _) => format!("{}, line {line}", thread.path),
-        (None, Some(line)) => {
-            format!("{}, line {line} of an earlier version", thread.path)
-        }
+        (None, Some(line)) => format!("{}, line {line} of an earlier version", thread.path),
         (None, None) => thread.path.clone(),
     };
     let mut asked = format!("On {place}:\n{}\n", thread.diff_hunk.trim_end());
@@ -153,15 +145,7 @@ fn of_remark(remark: &PullRemark, batch: &[&PullEvent], talk: &ConversationState
         (PullEventKind::Remarked { comment, .. }, PullRemarkSource::Comment { id }) => {
             comment == id && remark.names_us
         }
-        (
-            PullEventKind::Reviewed { .. }
-            | PullEventKind::Remarked { .. }
-            | PullEventKind::Asked { .. }
-            | PullEventKind::Checked { .. }
-            | PullEventKind::Pushed { .. }
-            | PullEventKind::BaseMoved,
-            PullRemarkSource::Review { .. } | PullRemarkSource::Comment { .. },
-        ) => false,
+        _ => false,
     });
     is_asked
         .then(|| point(by.login.clone(), remark.body.trim().to_owned(), &remark.body, PointSource::Remark))

@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 
 use super::points::{FeedbackPoint, PointSource};
 use super::round::PointAnswer;
-use super::{PullEvent, PullEventKind};
+use super::{PullEvent, PullEventKind, answer_key};
 use crate::conversation::{AnswerNote, AnsweredPoint, PointResolution, ThreadReply};
-use crate::effect_name::ReservedWord;
 use crate::ids::{CommitSha, Person, PullNumber, UserId};
 use crate::moves::{Move, MoveKey};
 use crate::replay::{Replay, Suspension};
@@ -27,28 +26,17 @@ impl Replay<'_> {
         let said = |point: &FeedbackPoint| {
             let found = answers.iter().find(|answer| answer.is_for(point));
             let done = found.map_or(PointResolution::Nothing, |answer| answer.outcome(commit));
-            (done, found.map(|answer| answer.text().to_owned()).unwrap_or_default())
+            (done, found.map(|answer| answer.text.clone()).unwrap_or_default())
         };
         self.say_to_each((answer, pull), points, commit, said)?;
         let reviewers = asked_for_changes(batch);
         if !reviewers.is_empty() {
-            let key = MoveKey::beside(ReservedWord::Answer, format_args!("{answer}/request"));
-            self.tell(&key, Move::RequestReview { pull, reviewers })?;
+            self.tell(&answer_key(answer, "request"), Move::RequestReview { pull, reviewers })?;
         }
         Ok(())
     }
 
-    pub(super) fn say_it_was_in_vain(
-        &mut self,
-        answer: u32,
-        pull: PullNumber,
-        points: &[FeedbackPoint],
-        because: &str,
-    ) -> Result<(), Suspension> {
-        self.say_to_each((answer, pull), points, None, |_| (PointResolution::InVain, because.to_owned()))
-    }
-
-    fn say_to_each(
+    pub(super) fn say_to_each(
         &mut self,
         (answer, pull): (u32, PullNumber),
         points: &[FeedbackPoint],
@@ -72,12 +60,12 @@ impl Replay<'_> {
         // What was tried again is answered again.
         let how = commit.map_or("words", CommitSha::short);
         if !replies.is_empty() {
-            let key = MoveKey::beside(ReservedWord::Answer, format_args!("{answer}/threads/{how}"));
+            let key = answer_key(answer, format_args!("threads/{how}"));
             self.tell(&key, Move::AnswerThreads { pull, replies })?;
         }
         if !others.is_empty() {
             let note = AnswerNote { pull, answer, points: others, commit: commit.cloned() };
-            let key = MoveKey::beside(ReservedWord::Answer, format_args!("{answer}/note/{how}"));
+            let key = answer_key(answer, format_args!("note/{how}"));
             self.tell(&key, Move::ShowAnswer(note))?;
         }
         Ok(())

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::branch::{BaseUpdateOutcome, BranchPushOutcome};
 use super::points::{FeedbackPoint, PointSource};
-use super::{AnswerOutcome, PullEvent, text_key};
+use super::{AnswerOutcome, PullEvent, answer_key};
 use crate::agent_run::AgentRun;
 use crate::answer;
 use crate::conversation::PointResolution;
@@ -37,7 +37,7 @@ const RESOLVE: &str = "resolve";
 pub(super) struct PointAnswer {
     point: String,
     done: bool,
-    text: String,
+    pub(super) text: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -70,7 +70,7 @@ fn schema() -> serde_json::Value {
 
 impl Replay<'_> {
     /// Whether the pipeline has tests at all.
-    pub(super) fn runs_tests(&self) -> bool {
+    pub(crate) fn runs_tests(&self) -> bool {
         let tests = |stage: &Stage| stage.uses == StageKind::Tests || stage.checks.contains(&Check::Tests);
         self.pipeline.stages.iter().any(tests)
     }
@@ -120,7 +120,7 @@ impl Replay<'_> {
         let (Some(stage), Some(head), Some(before)) =
             (self.answering_stage(), self.trace.pushed.clone(), self.trace.work.clone())
         else {
-            return Ok(AnswerOutcome::Settled(self.as_it_stands(pull)));
+            return Ok(self.as_it_stands(pull));
         };
         let onto = commit_parents(&moved, &head);
         let mut worker = self.worker(&stage, &format!("{}/{answer}", ReservedWord::Answer.word()))?;
@@ -160,7 +160,7 @@ impl Replay<'_> {
             let Some(run) = run else { return Err(RoundEnd::invalid_output(Feedback::passed(""))) };
             let said = if by_deed {
                 replay.judge_output(&worker, round, run)?;
-                Ok(points.iter().map(PointAnswer::by_deed).collect())
+                Ok(PointAnswer::without_words(points, true))
             } else {
                 answers(run, points)
             };
@@ -200,37 +200,20 @@ impl Replay<'_> {
             }
             Ok((answers, Some(work)))
         });
-        let rounds = match rounds {
-            Ok(rounds) => rounds,
-            Err(suspension) => {
-                if !matches!(
-                    suspension,
-                    Suspension::PendingMove(..) | Suspension::Timer(_) | Suspension::SideBySide(_)
-                ) {
-                    self.trace.conclude(ReservedWord::Answer.word(), StageState::Failed);
-                }
-                return Err(suspension);
+        let rounds = rounds.inspect_err(|suspension| {
+            if !matches!(
+                suspension,
+                Suspension::PendingMove(..) | Suspension::Timer(_) | Suspension::SideBySide(_)
+            ) {
+                self.trace.conclude(ReservedWord::Answer.word(), StageState::Failed);
             }
-        };
-        match rounds {
-            WorkerOutcome::Passed((answers, Some(work))) => {
-                if is_overtaken {
-                    self.trace.conclude(ReservedWord::Answer.word(), StageState::Failed);
-                    return Ok(AnswerOutcome::Overtaken);
-                }
-                let commit = work.commit.clone();
-                self.work_is(work);
-                self.bring_text_up_to_date(&text_key(answer, "text"))?;
-                self.say_what_was_done(answer, pull, batch, points, &answers, Some(&commit))?;
-                self.trace.conclude(ReservedWord::Answer.word(), StageState::Passed);
-                Ok(AnswerOutcome::Settled(self.as_it_stands(pull)))
+        })?;
+        let (answers, work, state) = match rounds {
+            WorkerOutcome::Passed(_) if is_overtaken => {
+                self.trace.conclude(ReservedWord::Answer.word(), StageState::Failed);
+                return Ok(AnswerOutcome::Overtaken);
             }
-            WorkerOutcome::Passed((answers, None)) => {
-                self.bring_text_up_to_date(&text_key(answer, "text"))?;
-                self.say_what_was_done(answer, pull, batch, points, &answers, None)?;
-                self.trace.conclude(ReservedWord::Answer.word(), StageState::Passed);
-                Ok(AnswerOutcome::Settled(self.as_it_stands(pull)))
-            }
+            WorkerOutcome::Passed((answers, work)) => (answers, work, StageState::Passed),
             WorkerOutcome::Decided { mut work, approved_by } => {
                 let state = match approved_by {
                     Some(by) => {
@@ -248,20 +231,24 @@ impl Replay<'_> {
                         return Err(Suspension::Settled(Settlement::Escalated { pull: Some(pull), because }));
                     }
                 }
-                let commit = work.commit.clone();
-                self.work_is(*work);
-                self.bring_text_up_to_date(&text_key(answer, "text"))?;
-                let deeds: Vec<PointAnswer> = points.iter().map(PointAnswer::by_deed).collect();
-                self.say_what_was_done(answer, pull, batch, points, &deeds, Some(&commit))?;
-                self.trace.conclude(ReservedWord::Answer.word(), state);
-                Ok(AnswerOutcome::Settled(self.as_it_stands(pull)))
+                (PointAnswer::without_words(points, true), Some(*work), state)
             }
             WorkerOutcome::GivenUp(AbandonedRounds { because, .. }) => {
                 self.trace.conclude(ReservedWord::Answer.word(), StageState::Escalated);
-                self.say_it_was_in_vain(answer, pull, points, &because)?;
-                Ok(AnswerOutcome::GivenUp(Settlement::Escalated { pull: Some(pull), because }))
+                let in_vain = |_: &FeedbackPoint| (PointResolution::InVain, because.clone());
+                self.say_to_each((answer, pull), points, None, in_vain)?;
+                let settlement = Settlement::Escalated { pull: Some(pull), because };
+                return Ok(AnswerOutcome::Settled { settlement, given_up: true });
             }
+        };
+        let commit = work.as_ref().map(|work| work.commit.clone());
+        if let Some(work) = work {
+            self.work_is(work);
         }
+        self.bring_text_up_to_date(&answer_key(answer, "text"))?;
+        self.say_what_was_done(answer, pull, batch, points, &answers, commit.as_ref())?;
+        self.trace.conclude(ReservedWord::Answer.word(), state);
+        Ok(self.as_it_stands(pull))
     }
 }
 
@@ -300,19 +287,14 @@ impl Replay<'_> {
         self.trace.note(
             "The agent pushed a commit and did not say what it does about each point, so Journeyman answered.".to_owned(),
         );
-        Ok(points.iter().map(PointAnswer::unsaid).collect())
+        Ok(PointAnswer::without_words(points, false))
     }
 }
 
 impl PointAnswer {
-    /// Where the agent pushed something and said nothing of use.
-    fn unsaid(point: &FeedbackPoint) -> Self {
-        Self { point: point.id.clone(), done: false, text: String::new() }
-    }
-
-    /// Where the commit is all the answer there is.
-    fn by_deed(point: &FeedbackPoint) -> Self {
-        Self { point: point.id.clone(), done: true, text: String::new() }
+    /// Where the commit is all the answer there is, or nothing of use was said of it.
+    fn without_words(points: &[FeedbackPoint], done: bool) -> Vec<Self> {
+        points.iter().map(|point| Self { point: point.id.clone(), done, text: String::new() }).collect()
     }
 
     pub(super) fn outcome(&self, commit: Option<&CommitSha>) -> PointResolution {
@@ -322,10 +304,6 @@ impl PointAnswer {
             Some(commit) if self.text.is_empty() => PointResolution::Unsaid(commit.clone()),
             Some(_) | None => PointResolution::Nothing,
         }
-    }
-
-    pub(super) fn text(&self) -> &str {
-        &self.text
     }
 
     pub(super) fn is_for(&self, point: &FeedbackPoint) -> bool {

@@ -10,7 +10,7 @@ use super::environment_report::EnvironmentReport;
 use super::feedback::{Category, Feedback, Finding};
 use super::ids::{BranchName, CommitSha, Person, PullNumber, TreeSha};
 use super::inconclusive::Inconclusive;
-use super::moves::{Diagnosis, MoveKey};
+use super::moves::{Diagnosis, Move, MoveKey};
 use super::order_request::OrderRequest;
 use super::test_run::TestRun;
 
@@ -225,6 +225,14 @@ pub struct CiTrace {
 pub struct EffectBackoff {
     pub message: String,
     pub until: DateTime<Utc>,
+}
+
+impl PullTrace {
+    /// Its text brought up to date, and where it is ready, out of its draft.
+    pub(super) fn finish(&self, ready: bool) -> Move {
+        let (title, summary) = (self.title.clone(), self.summary.clone());
+        Move::FinishPull { pull: self.number, title, summary, ready }
+    }
 }
 
 impl OrderTrace {

@@ -248,9 +248,7 @@ impl<'a> BestEffortMoves<'a> {
             | None => return,
         };
         let Some(pull) = &trace.pull else { return };
-        let (title, summary) = (pull.title.clone(), pull.summary.clone());
-        let finish = Move::FinishPull { pull: pull.number, title, summary, ready: false };
-        self.run(key, finish);
+        self.run(key, pull.finish(false));
     }
 
     /// The check run on the head says what the status says. One change at a time, so that an older one never lands on

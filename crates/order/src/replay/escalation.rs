@@ -5,6 +5,7 @@ use super::signal_log::ResumeCommand;
 use super::worker::Worker;
 use super::{Replay, Suspension};
 use crate::bounds::LONGEST_DOCUMENT;
+use crate::feedback::Feedback;
 use crate::judge_answer;
 use crate::moves::{AgentTask, AgentTaskWorkspace, Diagnosis, DiagnosisDecision, Rework};
 use crate::pipeline::{Escalation, MOST_QUESTIONS};
@@ -129,16 +130,28 @@ impl Replay<'_> {
             arguments,
             (place, judge_answer::diagnosis_schema()),
         );
-        let mut fault = None;
+        let said = self.ask_beside(&asked, (round, "diagnosis"), judge_answer::diagnosis)?;
+        if let Ok(diagnosis) = &said {
+            self.in_round(worker, round, |seen| seen.diagnosis = Some(diagnosis.clone()));
+        }
+        Ok(said)
+    }
+
+    /// What somebody says who is asked about a round, and once more where the answer is of no use. The error says why
+    /// none is.
+    pub(crate) fn ask_beside<T>(
+        &mut self,
+        asked: &Worker<'_>,
+        (round, what): (u32, &str),
+        read: impl Fn(&str) -> Result<T, Feedback>,
+    ) -> Result<Result<T, String>, Suspension> {
+        let mut fault: Option<Feedback> = None;
         for question in 1..=MOST_QUESTIONS {
-            let key = worker.key(round, &format!("diagnosis-{question}"));
+            let key = asked.key(round, &format!("{what}-{question}"));
             let task = AgentTask { round: question, rework: sent_back(fault.take()), ..asked.task.clone() };
-            let (run, _) = self.run_agent(&key, task, &asked)?;
-            match judge_answer::diagnosis(run.complete_answer()) {
-                Ok(diagnosis) => {
-                    self.in_round(worker, round, |seen| seen.diagnosis = Some(diagnosis.clone()));
-                    return Ok(Ok(diagnosis));
-                }
+            let (run, _) = self.run_agent(&key, task, asked)?;
+            match read(run.complete_answer()) {
+                Ok(said) => return Ok(Ok(said)),
                 Err(feedback) => fault = Some(feedback),
             }
         }
@@ -147,7 +160,7 @@ impl Replay<'_> {
 }
 
 /// What an agent is told whose answer was of no use.
-pub(crate) fn sent_back(fault: Option<crate::feedback::Feedback>) -> Option<Rework> {
+pub(crate) fn sent_back(fault: Option<Feedback>) -> Option<Rework> {
     fault.map(|feedback| Rework {
         attempt: 2,
         of: MOST_QUESTIONS,

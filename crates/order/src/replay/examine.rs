@@ -14,7 +14,7 @@ use crate::examination::{
     ExaminationRun, IssueExamination, SecondReading, StatementVerdict, reading_schema, schema, second_reading,
 };
 use crate::feedback::{Category, Feedback, Finding, Severity};
-use crate::moves::{AgentTask, AgentTaskWorkspace};
+use crate::moves::AgentTaskWorkspace;
 use crate::pipeline::{Escalation, MOST_QUESTIONS, Stage};
 use crate::plan_questions::PlanQuestions;
 use crate::settings::ExaminationPolicy;
@@ -39,11 +39,8 @@ impl Replay<'_> {
     pub(crate) fn examine_stage(&mut self, stage: &Stage) -> Result<StageResult, Suspension> {
         let is_wanted = match (self.settings.examine, self.change_kind()) {
             (ExaminationPolicy::Never, _) | (_, ChangeKind::Chore) => false,
-            (ExaminationPolicy::Bugs, ChangeKind::Feature) => false,
-            (ExaminationPolicy::Bugs, ChangeKind::Bug | ChangeKind::Unsaid)
-            | (ExaminationPolicy::Changes, ChangeKind::Bug | ChangeKind::Feature | ChangeKind::Unsaid) => {
-                true
-            }
+            (ExaminationPolicy::Bugs, kind) => kind != ChangeKind::Feature,
+            (ExaminationPolicy::Changes, _) => true,
         };
         let Some(base) = self.base.clone().filter(|_| is_wanted) else {
             return Ok(StageResult {
@@ -203,28 +200,11 @@ impl Replay<'_> {
         );
         // Nothing of the plan: whoever reads again knows the issue and the base.
         asked.task.inputs.clear();
-        let mut fault = None;
-        for question in 1..=MOST_QUESTIONS {
-            let key = worker.key(round, &format!("reading-{question}"));
-            let task = AgentTask {
-                round: question,
-                rework: super::escalation::sent_back(fault.take()),
-                ..asked.task.clone()
-            };
-            let run = match self.run_agent(&key, task, &asked) {
-                Ok((run, _)) => run,
-                Err(Suspension::OverBudget { because }) => return Ok(Err(because)),
-                Err(Suspension::Settled(settled)) => {
-                    return Ok(Err(settled.because().unwrap_or_default().to_owned()));
-                }
-                Err(suspension) => return Err(suspension),
-            };
-            match second_reading(run.complete_answer()) {
-                Ok(readings) => return Ok(Ok(readings)),
-                Err(feedback) => fault = Some(feedback),
-            }
+        match self.ask_beside(&asked, (round, "reading"), second_reading) {
+            Err(Suspension::OverBudget { because }) => Ok(Err(because)),
+            Err(Suspension::Settled(settled)) => Ok(Err(settled.because().unwrap_or_default().to_owned())),
+            read => read,
         }
-        Ok(Err(fault.map_or_else(String::new, |feedback| feedback.summary)))
     }
 }
 

@@ -126,12 +126,7 @@ impl<'a> Replay<'a> {
                             let because = format!("stage {}: {because}", stage.name);
                             StageResult::failed(Settlement::Failed { because })
                         }
-                        Err(
-                            suspension @ (Suspension::PendingMove(..)
-                            | Suspension::Timer(_)
-                            | Suspension::SideBySide(_)
-                            | Suspension::PlanReview),
-                        ) => {
+                        Err(suspension) => {
                             at_work += 1;
                             tree_is_taken |= stage.writes_tree();
                             ran.take(suspension);
@@ -223,19 +218,13 @@ impl<'a> Replay<'a> {
         {
             return ran.take(suspension);
         }
-        let is_handed_over = || self.stage_results.values().any(|known| known.state == StageState::Escalated);
-        ran.approvable = pull.is_some()
-            && match settled {
-                Settlement::Finished { .. } => self.verdict(Some(&settled)).objection().is_some(),
-                Settlement::Escalated { .. } => is_handed_over(),
-                Settlement::Blocked { .. }
-                | Settlement::Failed { .. }
-                | Settlement::Unprepared { .. }
-                | Settlement::Cancelled { .. }
-                | Settlement::Merged { .. }
-                | Settlement::Closed { .. }
-                | Settlement::Refused { .. } => false,
-            };
+        let can_be_accepted = if let Settlement::Finished { .. } = settled {
+            self.verdict(Some(&settled)).objection().is_some()
+        } else {
+            matches!(settled, Settlement::Escalated { .. })
+                && self.stage_results.values().any(|known| known.state == StageState::Escalated)
+        };
+        ran.approvable = pull.is_some() && can_be_accepted;
         ran.settled = Some(settled);
     }
 
@@ -249,13 +238,22 @@ impl<'a> Replay<'a> {
         self.position =
             self.stage_results.values().map(|known| known.position).max().unwrap_or(self.position);
         self.trace.work = Some(work.clone());
-        match self.push(&work) {
+        let pushed = self.push(&work);
+        self.or_note(pushed, |why| format!("The best attempt could not be pushed: {why}."))
+    }
+
+    /// What nothing hangs on: where it cannot be done, that is noted, and the work goes on.
+    pub(crate) fn or_note<T>(
+        &mut self,
+        done: Result<T, Suspension>,
+        note: impl FnOnce(&str) -> String,
+    ) -> Result<(), Suspension> {
+        match done {
             Err(Suspension::Settled(settled)) => {
-                let why = settled.because().unwrap_or_default();
-                self.trace.note(format!("The best attempt could not be pushed: {why}."));
+                self.trace.note(note(settled.because().unwrap_or_default()));
                 Ok(())
             }
-            pushed => pushed.map(drop),
+            done => done.map(drop),
         }
     }
 
@@ -268,15 +266,8 @@ impl<'a> Replay<'a> {
         let times = self.signals.log.commands.len();
         let key = MoveKey::beside(ReservedWord::Say, format_args!("results-{times}"));
         let on = CommentTarget::Issue(self.journal.opened().issue.number);
-        match self.observe(&key, Move::Say { on, saying: NoticeComment::Results }) {
-            Ok(_) => Ok(()),
-            Err(Suspension::Settled(settled)) => {
-                let why = settled.because().unwrap_or_default();
-                self.trace.note(format!("The results could not be posted on the issue: {why}."));
-                Ok(())
-            }
-            Err(suspension) => Err(suspension),
-        }
+        let posted = self.observe(&key, Move::Say { on, saying: NoticeComment::Results });
+        self.or_note(posted, |why| format!("The results could not be posted on the issue: {why}."))
     }
 
     /// A pipeline that publishes nothing pushes only what it hands over. Where another attempt came to a good end
@@ -297,14 +288,10 @@ impl<'a> Replay<'a> {
     /// How the order ends by the work as it is: what is rejected is with a person.
     pub(crate) fn settled_as(&self, pull: Option<PullNumber>) -> Settlement {
         let finished = Settlement::Finished { pull };
-        match self.verdict(Some(&finished)) {
-            Verdict::Rejected { why } => Settlement::Escalated { pull, because: why },
-            Verdict::None
-            | Verdict::Pending { .. }
-            | Verdict::Verified(_)
-            | Verdict::Inconclusive { .. }
-            | Verdict::Approved { .. } => finished,
+        if let Verdict::Rejected { why } = self.verdict(Some(&finished)) {
+            return Settlement::Escalated { pull, because: why };
         }
+        finished
     }
 
     /// A person accepts work as it is. That is never forgotten: what comes after rests on it.
@@ -362,6 +349,12 @@ impl<'a> Replay<'a> {
     pub(crate) fn work_before(&self, stage: &Stage) -> Option<CandidateWork> {
         let before = self.before(stage);
         newest(before.iter().filter_map(|known| self.stage_results.get(known.name.as_str())?.work.as_ref()))
+    }
+
+    /// The same, where a stage has nothing to do without.
+    pub(crate) fn work_needed(&self, stage: &Stage, lack: &str) -> Result<CandidateWork, Suspension> {
+        let lacking = || Suspension::failed(format!("stage {}: {lack}", stage.name));
+        self.work_before(stage).ok_or_else(lacking)
     }
 
     /// What a stage that only looks is shown: the commit as it is before it, or the base.

@@ -46,7 +46,7 @@ use self::variables::Variables;
 use self::worker::Worker;
 use super::ids::{CommitSha, Person};
 use super::journal::{Journal, JournalEvent, task_after};
-use super::journal_index::{JournalPrefix, Observation};
+use super::journal_index::{EntryKind, JournalPrefix, Observation};
 use super::moves::{AgentTask, EffectError, EffectOutcome, Move, MoveKey, Retry};
 use super::order_request::OrderRequest;
 use super::pipeline::{Pipeline, RetryPolicy};
@@ -229,7 +229,11 @@ impl<'a> Replay<'a> {
         }
         for again in 1_u32.. {
             self.prepare(again)?;
-            let Some(ended) = self.looked_at(again)? else { break };
+            let mut ended = self.preflight(again)?;
+            if ended.is_none() {
+                ended = self.environment(again)?;
+            }
+            let Some(ended) = ended else { break };
             // What stands in the way may be mended on the default branch: all of it is looked at again.
             if !self.signals.has_retry_after(self.position) {
                 return Err(Suspension::Settled(ended));
@@ -251,14 +255,6 @@ impl<'a> Replay<'a> {
         self.trace.note(format!("Pull request #{pull} {how}: this order starts over, on a new branch."));
     }
 
-    /// How the order ends before it began, where something stands in the way.
-    fn looked_at(&mut self, again: u32) -> Result<Option<Settlement>, Suspension> {
-        match self.preflight(again)? {
-            None => self.environment(again),
-            ended @ Some(_) => Ok(ended),
-        }
-    }
-
     /// The base branch, and what it says of itself.
     fn prepare(&mut self, again: u32) -> Result<(), Suspension> {
         let key = match again {
@@ -274,32 +270,35 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// Whether work began without this step, under a version that did not know it: it is not made up for.
-    fn is_past(&self, step: &MoveKey) -> bool {
-        let mut begun = self.prefix.entries().iter().filter_map(|entry| match &entry.event {
-            JournalEvent::Intended { key, r#move } => Some((key, matches!(**r#move, Move::RunAgent(_)))),
-            JournalEvent::Opened(_) | JournalEvent::Signaled { .. } | JournalEvent::Observed { .. } => None,
+    /// What was observed of a step before the work; none where work began without it, under a version that did not know
+    /// it: it is not made up for.
+    fn step(
+        &mut self,
+        word: ReservedWord,
+        again: u32,
+        r#move: Move,
+    ) -> Result<Option<&'a EffectOutcome>, Suspension> {
+        let step = MoveKey::beside(word, again);
+        let mut begun = self.prefix.entries().iter().filter_map(|entry| {
+            let JournalEvent::Intended { key, r#move } = &entry.event else { return None };
+            (*key == step || matches!(**r#move, Move::RunAgent(_))).then_some(key)
         });
-        begun.find(|(key, is_work)| *is_work || *key == step).is_some_and(|(key, _)| key != step)
+        if begun.next().is_some_and(|key| *key != step) {
+            return Ok(None);
+        }
+        self.observe(&step, r#move).map(|seen| Some(seen.outcome))
     }
 
     /// Whatever would stop the work after it was paid for, said at once and before. How the order ends, where something
     /// would.
     fn preflight(&mut self, again: u32) -> Result<Option<Settlement>, Suspension> {
-        let key = MoveKey::beside(ReservedWord::Preflight, again);
-        if self.is_past(&key) {
-            return Ok(None);
-        }
-        let seen = self.observe(&key, Move::Preflight)?;
-        let EffectOutcome::Preflighted { problems, warnings } = seen.outcome else {
-            return Err(self.mismatch(&key));
-        };
+        let seen = self.step(ReservedWord::Preflight, again, Move::Preflight)?;
+        let Some(EffectOutcome::Preflighted { problems, warnings }) = seen else { return Ok(None) };
         for warning in warnings {
             self.trace.note(warning.clone());
         }
         self.trace.problems.clone_from(problems);
-        let because = || problems.join("; ");
-        Ok((!problems.is_empty()).then(|| Settlement::Failed { because: because() }))
+        Ok((!problems.is_empty()).then(|| Settlement::Failed { because: problems.join("; ") }))
     }
 
     /// What the work happens in: where the tests cannot run, nothing that an agent does can be verified.
@@ -307,14 +306,8 @@ impl<'a> Replay<'a> {
         if !self.runs_tests() {
             return Ok(None);
         }
-        let key = MoveKey::beside(ReservedWord::Environment, again);
-        if self.is_past(&key) {
-            return Ok(None);
-        }
-        let seen = self.observe(&key, Move::PrepareEnvironment)?;
-        let EffectOutcome::EnvironmentPrepared(report) = seen.outcome else {
-            return Err(self.mismatch(&key));
-        };
+        let seen = self.step(ReservedWord::Environment, again, Move::PrepareEnvironment)?;
+        let Some(EffectOutcome::EnvironmentPrepared(report)) = seen else { return Ok(None) };
         self.trace.environment = Some((**report).clone());
         for note in &report.notes {
             self.trace.note(note.clone());
@@ -328,18 +321,19 @@ impl<'a> Replay<'a> {
 
     /// Whoever asked for work may, or somebody who asked after them: an outsider's label takes nobody's place.
     fn authorize(&mut self, opener: &'a Person) -> Result<(), Suspension> {
-        let others = self.prefix.entries().iter().filter_map(|entry| match &entry.event {
-            JournalEvent::Signaled { signal, .. } => match (&signal.kind, &signal.by) {
-                (SignalKind::Labeled { label, .. }, Requester::Person(person)) => {
-                    Some((entry.seq, person, OrderRequest::of_label(label).map(|(_, request)| request)))
-                }
-                (
-                    SignalKind::Commanded { command: SlashCommand::Start { request }, .. },
-                    Requester::Person(person),
-                ) => Some((entry.seq, person, Some(request.clone()))),
-                (_, Requester::Person(_) | Requester::ApiToken) => None,
-            },
-            JournalEvent::Opened(_) | JournalEvent::Intended { .. } | JournalEvent::Observed { .. } => None,
+        let others = self.prefix.of_kind(EntryKind::Signal).filter_map(|entry| {
+            let JournalEvent::Signaled { signal, .. } = &entry.event else { return None };
+            let Requester::Person(person) = &signal.by else { return None };
+            let request = if let SignalKind::Labeled { label, .. } = &signal.kind {
+                OrderRequest::of_label(label).map(|(_, request)| request)
+            } else if let SignalKind::Commanded { command: SlashCommand::Start { request }, .. } =
+                &signal.kind
+            {
+                Some(request.clone())
+            } else {
+                return None;
+            };
+            Some((entry.seq, person, request))
         });
         let mut refused: Vec<&Person> = Vec::new();
         let opened = std::iter::once((1, opener, Some(self.journal.opened().request.clone())));

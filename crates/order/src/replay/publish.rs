@@ -74,10 +74,7 @@ impl<'a> Replay<'a> {
     }
 
     pub(crate) fn publish_stage(&mut self, stage: &Stage) -> Result<StageResult, Suspension> {
-        let Some(work) = self.work_before(stage) else {
-            let because = format!("stage {}: there is no commit to publish", stage.name);
-            return Err(Suspension::Settled(Settlement::Failed { because }));
-        };
+        let work = self.work_needed(stage, "there is no commit to publish")?;
         let (branch, work) = match self.try_push(&work, None)? {
             Ok(branch) => (branch, work),
             Err(declined) => match self.declined_rounds(stage, work, declined)? {
@@ -194,7 +191,7 @@ impl<'a> Replay<'a> {
         }
         let because =
             format!("{MOST_NAMES} branches of the name {wished} exist; delete those that are done with");
-        Err(Suspension::Settled(Settlement::Failed { because }))
+        Err(Suspension::failed(because))
     }
 
     /// What the issue was classified as; empty where no stage says.
@@ -273,10 +270,7 @@ impl<'a> Replay<'a> {
 
     /// The text is brought up to date; what is verified, or accepted by a person, leaves its draft.
     pub(crate) fn ready_stage(&mut self, stage: &Stage) -> Result<StageResult, Suspension> {
-        let Some(mut work) = self.work_before(stage) else {
-            let because = format!("stage {}: there is no pull request", stage.name);
-            return Err(Suspension::Settled(Settlement::Failed { because }));
-        };
+        let mut work = self.work_needed(stage, "there is no pull request")?;
         let verdict = self.finish(&stage.name, &work)?;
         let mut ready = verdict.leaves_draft();
         if let (Verdict::Inconclusive { why }, Some(by)) =
@@ -295,8 +289,7 @@ impl<'a> Replay<'a> {
     /// Brings the pull request to its end by the verdict on this work.
     fn finish(&mut self, stage: &str, work: &CandidateWork) -> Result<Verdict, Suspension> {
         let Some(pull) = self.trace.pull.clone() else {
-            let because = format!("stage {stage}: there is no pull request");
-            return Err(Suspension::Settled(Settlement::Failed { because }));
+            return Err(Suspension::failed(format!("stage {stage}: there is no pull request")));
         };
         let verdict = Verdict::of_work(self.pipeline, &self.trace, work, None);
         let ready = verdict.leaves_draft();
@@ -308,16 +301,7 @@ impl<'a> Replay<'a> {
             Verdict::Approved { .. } => "approved",
         };
         let key = MoveKey::within(stage, format_args!("{}/{kind}", work.commit.short()));
-        let finish = Move::FinishPull {
-            pull: pull.number,
-            title: pull.title.clone(),
-            summary: pull.summary.clone(),
-            ready,
-        };
-        let seen = self.observe(&key, finish)?;
-        if !matches!(seen.outcome, EffectOutcome::PullFinished) {
-            return Err(self.mismatch(&key));
-        }
+        self.observe(&key, pull.finish(ready))?;
         self.trace.pull = Some(PullTrace { ready, ..pull });
         Ok(verdict)
     }
@@ -333,13 +317,7 @@ impl<'a> Replay<'a> {
         match (self.verdict(Some(&Settlement::Finished { pull: None })), by) {
             (Verdict::Approved { .. }, _) => {}
             (Verdict::Inconclusive { why }, Some(by)) => self.accept(&mut work, by, why.sentence()),
-            (Verdict::Inconclusive { .. }, None)
-            | (
-                Verdict::None | Verdict::Pending { .. } | Verdict::Verified(_) | Verdict::Rejected { .. },
-                _,
-            ) => {
-                return Ok(());
-            }
+            _ => return Ok(()),
         }
         // What is said of it from here on is that it is approved.
         self.trace.work = Some(work.clone());

@@ -8,7 +8,7 @@ use super::worker::Worker;
 use super::{Replay, Suspension};
 use crate::feedback::Feedback;
 use crate::judge_answer;
-use crate::moves::{AgentTask, AgentTaskWorkspace, EffectOutcome, Move, MoveKey, ReviewNote};
+use crate::moves::{AgentTask, AgentTaskWorkspace, Move, MoveKey, ReviewNote};
 use crate::pipeline::{Check, MOST_QUESTIONS, Stage};
 use crate::review_facts;
 use crate::trace::{CandidateWork, RoleReview};
@@ -263,15 +263,8 @@ impl Replay<'_> {
             feedback: feedback.cloned(),
         };
         let key = self.comment_key(&note);
-        match self.observe(&key, Move::ShowReview(note)) {
-            Ok(seen) if matches!(seen.outcome, EffectOutcome::ReviewShown) => Ok(()),
-            Ok(_) => Err(self.mismatch(&key)),
-            Err(Suspension::Settled(_)) => {
-                self.trace.note(format!("The review of round {round} could not be put on the pull request."));
-                Ok(())
-            }
-            Err(suspension) => Err(suspension),
-        }
+        let shown = self.observe(&key, Move::ShowReview(note));
+        self.or_note(shown, |_| format!("The review of round {round} could not be put on the pull request."))
     }
 }
 

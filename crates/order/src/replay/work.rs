@@ -128,14 +128,12 @@ impl Replay<'_> {
         let Ok(artifact) = CodeArtifact::parse(run.result.as_deref().unwrap_or_default()) else {
             return Ok(());
         };
-        let key = worker.key(round, "write");
         let write = Move::WriteArtifact {
             answer: worker.key(round, "agent"),
             branch: branch.clone(),
             artifact: artifact.artifact_id,
         };
-        let seen = self.observe(&key, write)?;
-        if matches!(seen.outcome, EffectOutcome::ArtifactWritten) { Ok(()) } else { Err(self.mismatch(&key)) }
+        self.observe(&worker.key(round, "write"), write).map(drop)
     }
 
     /// The check `tests`, where the stage has it and they were not run on this commit yet.

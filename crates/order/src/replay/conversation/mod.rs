@@ -277,16 +277,8 @@ impl<'a> Replay<'a> {
 
     /// Tells GitHub something. Where that cannot be done, the work goes on and the status says so.
     fn tell(&mut self, key: &MoveKey, r#move: Move) -> Result<(), Suspension> {
-        match self.observe(key, r#move) {
-            Ok(seen) if matches!(seen.outcome, EffectOutcome::Done | EffectOutcome::PullFinished) => Ok(()),
-            Ok(_) => Err(self.mismatch(key)),
-            Err(Suspension::Settled(settlement)) => {
-                let because = settlement.because().unwrap_or_default().to_owned();
-                self.trace.note(format!("Something could not be said on the pull request: {because}"));
-                Ok(())
-            }
-            Err(suspension) => Err(suspension),
-        }
+        let told = self.observe(key, r#move);
+        self.or_note(told, |because| format!("Something could not be said on the pull request: {because}"))
     }
 
     fn work_is(&mut self, work: CandidateWork) {

@@ -76,13 +76,7 @@ impl Replay<'_> {
         let (Some(_), Some(pull)) = (&self.trace.work, self.trace.pull.clone()) else { return Ok(()) };
         // What has left its draft stays out of it: people are looking at it.
         let ready = self.verdict(None).leaves_draft();
-        let finish = Move::FinishPull {
-            pull: pull.number,
-            title: pull.title.clone(),
-            summary: pull.summary.clone(),
-            ready,
-        };
-        self.tell(key, finish)?;
+        self.tell(key, pull.finish(ready))?;
         let ready = ready || pull.ready;
         self.trace.pull = Some(PullTrace { ready, ..pull });
         Ok(())

@@ -4,6 +4,7 @@
 //! Each is tried a few times and then left: nothing important hangs on it.
 
 use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -33,40 +34,32 @@ pub(super) struct BestEffortMoves<'a> {
     pub(super) wake_at: Option<DateTime<Utc>>,
 }
 
-/// How far a best-effort move is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Progress {
-    /// It is done, or was tried often enough.
-    Over,
-    /// It is to be done, now or later.
-    Open,
-}
-
 impl<'a> BestEffortMoves<'a> {
     pub(super) fn of(journal: &'a Journal, now: DateTime<Utc>) -> Self {
         Self { journal, now, moves: Vec::new(), wake_at: None }
     }
 
-    /// Names a best-effort move unless it is over, or a pause is to be kept first.
-    fn run(&mut self, key: MoveKey, r#move: Move) -> Progress {
+    /// Names a best-effort move unless a pause is to be kept first. Whether it is over: done, or tried often enough.
+    fn run(&mut self, word: ReservedWord, rest: impl Display, r#move: Move) -> bool {
+        let key = MoveKey::beside(word, rest);
         let mut due = None;
         let (mut tried, mut outages) = (0, 0);
         for Observation { at, outcome, .. } in self.journal.whole().observed(&key) {
-            let EffectOutcome::Trouble(trouble) = outcome else { return Progress::Over };
+            let EffectOutcome::Trouble(trouble) = outcome else { return true };
             if trouble.retry == Retry::Outage {
                 outages += 1;
-                let Some(pause) = Backoff::OUTAGE.pause(outages, None) else { return Progress::Over };
+                let Some(pause) = Backoff::OUTAGE.pause(outages, None) else { return true };
                 due = Some(at + pause);
                 continue;
             }
             (tried, outages) = (tried + 1, 0);
             let pause = match trouble.retry {
-                Retry::Never => return Progress::Over,
+                Retry::Never => return true,
                 Retry::After { seconds } => seconds,
                 Retry::Soon | Retry::Outage => 1 << (2 * tried.min(5)),
             };
             if tried >= MOST_ATTEMPTS {
-                return Progress::Over;
+                return true;
             }
             due = Some(at + Duration::from_secs(pause));
         }
@@ -74,7 +67,7 @@ impl<'a> BestEffortMoves<'a> {
             Some(due) => self.wake_at = Some(self.wake_at.map_or(due, |known| known.min(due))),
             None => self.moves.push((key, r#move)),
         }
-        Progress::Open
+        false
     }
 
     /// Whoever commands sees at once that it was read, and what became of it. Who may not hears nothing, unless the
@@ -93,64 +86,48 @@ impl<'a> BestEffortMoves<'a> {
             let Some(JournalEvent::Signaled { signal, .. }) = entry.map(|entry| &entry.event) else {
                 continue;
             };
-            let (comment, pull, said) = match &signal.kind {
-                SignalKind::Commanded { comment, pull, command } => {
-                    (*comment, *pull, ReceivedCommand::Command(command))
-                }
-                SignalKind::Misspoken { comment, pull, word } => {
-                    (Some(*comment), *pull, ReceivedCommand::Unknown(word))
-                }
-                SignalKind::Labeled { pull: Some(pull), .. } => (None, None, ReceivedCommand::Label(*pull)),
+            let (comment, pull) = match &signal.kind {
+                SignalKind::Commanded { comment, pull, .. } => (*comment, *pull),
+                SignalKind::Misspoken { comment, pull, .. } => (Some(*comment), *pull),
+                SignalKind::Labeled { pull: Some(_), .. } => (None, None),
                 _ => continue,
             };
             // The same comment, brought by another hook.
             if comment.is_some_and(|comment| !known.insert(comment)) {
                 continue;
             }
-            let (seq, on) = (answered.signal, self.place(pull));
-            match &answered.answer {
-                SignalAnswer::Asking => {}
-                SignalAnswer::NoRight(_) => {
+            let on = self.place(pull);
+            let (reaction, saying) = match (&answered.answer, &signal.kind) {
+                (SignalAnswer::Asking, _) => continue,
+                (SignalAnswer::NoRight(_), _) => {
                     outsiders += 1;
                     if answers_outsiders && outsiders == 1 {
-                        self.run(
-                            MoveKey::beside(ReservedWord::Say, "outsiders"),
-                            Move::Say { on, saying: NoticeComment::NoRight },
-                        );
+                        let saying = NoticeComment::NoRight;
+                        self.run(ReservedWord::Say, "outsiders", Move::Say { on, saying });
                     }
+                    continue;
                 }
-                SignalAnswer::Taken | SignalAnswer::Noted => {
-                    let (reaction, saying) = match said {
-                        ReceivedCommand::Unknown(word) => (
-                            Reaction::Confused,
-                            Some(NoticeComment::UnknownCommand { word: word.to_owned() }),
-                        ),
-                        ReceivedCommand::Command(SlashCommand::Help) => {
-                            (Reaction::Rocket, Some(NoticeComment::Help))
-                        }
-                        ReceivedCommand::Command(SlashCommand::Status) => {
-                            (Reaction::Rocket, Some(NoticeComment::Status))
-                        }
-                        ReceivedCommand::Command(_) | ReceivedCommand::Label(_) => (Reaction::Rocket, None),
-                    };
-                    self.answer(seq, comment, reaction, on, saying);
+                (_, SignalKind::Misspoken { word, .. }) => {
+                    (Reaction::Confused, Some(NoticeComment::UnknownCommand { word: word.clone() }))
                 }
-                SignalAnswer::Ignored(because) => {
-                    let saying = match said {
-                        ReceivedCommand::Command(command) => NoticeComment::NotNow {
-                            word: command.word().to_owned(),
-                            because: because.clone(),
-                        },
-                        ReceivedCommand::Unknown(word) => {
-                            NoticeComment::UnknownCommand { word: word.to_owned() }
-                        }
-                        ReceivedCommand::Label(pull) => {
-                            NoticeComment::PullIsOpen { pull, because: because.clone() }
-                        }
-                    };
-                    self.answer(seq, comment, Reaction::Confused, on, Some(saying));
+                (SignalAnswer::Ignored(because), SignalKind::Commanded { command, .. }) => {
+                    let (word, because) = (command.word().to_owned(), because.clone());
+                    (Reaction::Confused, Some(NoticeComment::NotNow { word, because }))
                 }
-            }
+                // The label, put on while this pull request was open.
+                (SignalAnswer::Ignored(because), SignalKind::Labeled { pull: Some(pull), .. }) => {
+                    let (pull, because) = (*pull, because.clone());
+                    (Reaction::Confused, Some(NoticeComment::PullIsOpen { pull, because }))
+                }
+                (_, SignalKind::Commanded { command: SlashCommand::Help, .. }) => {
+                    (Reaction::Rocket, Some(NoticeComment::Help))
+                }
+                (_, SignalKind::Commanded { command: SlashCommand::Status, .. }) => {
+                    (Reaction::Rocket, Some(NoticeComment::Status))
+                }
+                _ => (Reaction::Rocket, None),
+            };
+            self.answer(answered.signal, comment, reaction, on, saying);
         }
     }
 
@@ -162,11 +139,9 @@ impl<'a> BestEffortMoves<'a> {
         let on = self.place(None);
         for (is_kept, comment) in [(signals.text_kept.edit, false), (signals.text_kept.comment, true)] {
             if is_kept {
-                let key = if comment { "text-commented" } else { "text-edited" };
-                self.run(
-                    MoveKey::beside(ReservedWord::Say, key),
-                    Move::Say { on, saying: NoticeComment::TextKept { comment } },
-                );
+                let what = if comment { "text-commented" } else { "text-edited" };
+                let saying = NoticeComment::TextKept { comment };
+                self.run(ReservedWord::Say, what, Move::Say { on, saying });
             }
         }
     }
@@ -182,17 +157,13 @@ impl<'a> BestEffortMoves<'a> {
     ) {
         if let Some(comment) = comment.map(CommentRef::Issue) {
             let eyes = Move::React { comment, reaction: Reaction::Eyes };
-            if self.run(MoveKey::beside(ReservedWord::React, format_args!("{seq}/eyes")), eyes)
-                == Progress::Over
-            {
-                self.run(
-                    MoveKey::beside(ReservedWord::React, format_args!("{seq}/answer")),
-                    Move::React { comment, reaction },
-                );
+            if self.run(ReservedWord::React, format_args!("{seq}/eyes"), eyes) {
+                let answer = Move::React { comment, reaction };
+                self.run(ReservedWord::React, format_args!("{seq}/answer"), answer);
             }
         }
         if let Some(saying) = saying {
-            self.run(MoveKey::beside(ReservedWord::Say, seq), Move::Say { on, saying });
+            self.run(ReservedWord::Say, seq, Move::Say { on, saying });
         }
     }
 
@@ -209,16 +180,10 @@ impl<'a> BestEffortMoves<'a> {
             merged: closure.is_merged(),
             by: closure.by.clone(),
         };
-        self.run(
-            MoveKey::beside(ReservedWord::Closed, format_args!("{}/say", closure.seq)),
-            Move::Say { on, saying },
-        );
+        self.run(ReservedWord::Closed, format_args!("{}/say", closure.seq), Move::Say { on, saying });
         let deletes = self.journal.prepared().is_some_and(|known| known.settings.delete_branch);
         let branch = trace.branch.clone().zip(trace.pushed.clone()).filter(|_| deletes);
-        self.run(
-            MoveKey::beside(ReservedWord::Closed, format_args!("{}/tidy", closure.seq)),
-            Move::Tidy { branch },
-        );
+        self.run(ReservedWord::Closed, format_args!("{}/tidy", closure.seq), Move::Tidy { branch });
     }
 
     /// What came to no good end after its pull request was opened is not left there as if more were to come.
@@ -230,25 +195,16 @@ impl<'a> BestEffortMoves<'a> {
     ) {
         // Once for each time that it is stopped, or that answers to people came to nothing.
         let times = signals.commands.len() + signals.cancels.len();
-        let key = match settled {
+        let what = match settled {
             Some(Settlement::Cancelled { .. } | Settlement::Failed { .. } | Settlement::Blocked { .. }) => {
-                MoveKey::beside(ReservedWord::Ended, format_args!("{times}/text"))
+                format!("{times}/text")
             }
-            Some(Settlement::Escalated { .. }) if answers > 0 => {
-                MoveKey::beside(ReservedWord::Ended, format_args!("answer-{answers}-{times}/text"))
-            }
-            Some(
-                Settlement::Escalated { .. }
-                | Settlement::Unprepared { .. }
-                | Settlement::Finished { .. }
-                | Settlement::Merged { .. }
-                | Settlement::Closed { .. }
-                | Settlement::Refused { .. },
-            )
-            | None => return,
+            Some(Settlement::Escalated { .. }) if answers > 0 => format!("answer-{answers}-{times}/text"),
+            Some(_) | None => return,
         };
-        let Some(pull) = &trace.pull else { return };
-        self.run(key, pull.finish(false));
+        if let Some(pull) = &trace.pull {
+            self.run(ReservedWord::Ended, what, pull.finish(false));
+        }
     }
 
     /// The check run on the head says what the status says. One change at a time, so that an older one never lands on
@@ -266,7 +222,7 @@ impl<'a> BestEffortMoves<'a> {
         }
         if let Some((head, state)) = last {
             let again = Move::ShowCheck { head: head.clone(), state };
-            if self.run(MoveKey::beside(ReservedWord::Check, shown), again) == Progress::Open {
+            if !self.run(ReservedWord::Check, shown, again) {
                 return;
             }
         }
@@ -276,7 +232,7 @@ impl<'a> BestEffortMoves<'a> {
             && !self.journal.opened().is_of_form_3()
         {
             let superseded = Move::ShowCheck { head: old.clone(), state: CheckRunState::Superseded };
-            self.run(MoveKey::beside(ReservedWord::Check, shown + 1), superseded);
+            self.run(ReservedWord::Check, shown + 1, superseded);
             return;
         }
         let (Some(head), Some(state), Some(_)) = (&trace.pushed, state, &trace.pull) else { return };
@@ -286,14 +242,7 @@ impl<'a> BestEffortMoves<'a> {
         }
         if last != Some((head, state)) {
             let show = Move::ShowCheck { head: head.clone(), state };
-            self.run(MoveKey::beside(ReservedWord::Check, shown + 1), show);
+            self.run(ReservedWord::Check, shown + 1, show);
         }
     }
-}
-
-enum ReceivedCommand<'a> {
-    Command(&'a SlashCommand),
-    Unknown(&'a str),
-    /// The label, put on while this pull request was open.
-    Label(PullNumber),
 }

@@ -67,20 +67,11 @@ impl OrderProjection {
         match &self.next.settled {
             None if self.trace.asks.is_some() => vec!["approve", "plan", "cancel"],
             None => vec!["cancel"],
-            Some(
-                Settlement::Finished { .. }
-                | Settlement::Escalated { .. }
-                | Settlement::Blocked { .. }
-                | Settlement::Failed { .. }
-                | Settlement::Unprepared { .. }
-                | Settlement::Cancelled { .. },
-            ) => match self.surfaces().can_be_approved {
-                true => vec!["retry", "approve"],
-                false => vec!["retry"],
-            },
             Some(Settlement::Merged { .. } | Settlement::Closed { .. } | Settlement::Refused { .. }) => {
                 Vec::new()
             }
+            Some(_) if self.surfaces().can_be_approved => vec!["retry", "approve"],
+            Some(_) => vec!["retry"],
         }
     }
 }
@@ -108,9 +99,6 @@ pub fn projection(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) ->
         Some(settled) => NextMoves { moves: Vec::new(), wake_at: None, settled: Some(settled) },
         None => NextMoves { moves: ran.moves, wake_at: ran.wake_at, settled: ran.settled },
     };
-    if let Some(again) = signals.ask_again {
-        next.wake_at = Some(next.wake_at.map_or(again, |known| known.min(again)));
-    }
     // Questions about rights come first: their answers may make the rest needless.
     next.moves.retain(|(key, _)| signals.pending.iter().all(|(asked, _)| asked != key));
     next.moves.splice(0..0, signals.pending.iter().cloned());
@@ -124,9 +112,7 @@ pub fn projection(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) ->
     best_effort.end_the_text((&signals, answers), &trace, next.settled.as_ref());
     best_effort.check_run(&trace, Surfaces::of(next.settled.as_ref(), &verdict).check);
     next.moves.append(&mut best_effort.moves);
-    if let Some(due) = best_effort.wake_at {
-        next.wake_at = Some(next.wake_at.map_or(due, |known| known.min(due)));
-    }
+    next.wake_at = [next.wake_at, signals.ask_again, best_effort.wake_at].into_iter().flatten().min();
     let is_last = next.settled.is_some();
     if let Some(shown) = status(journal, (revision, is_last), now, &mut next.wake_at) {
         next.moves.push(shown);

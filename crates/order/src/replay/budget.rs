@@ -55,7 +55,7 @@ impl Replay<'_> {
         let minutes = self.worked(seq).0.num_minutes();
         OrderBudget {
             usd_limit: limits.usd,
-            usd_spent: usage_after(self.prefix, seq, None).usd,
+            usd_spent: usage_after(self.prefix, seq).usd,
             minutes_limit: limits.minutes,
             minutes_spent: u64::try_from(minutes).unwrap_or(0),
             runs_limit: limits.runs,
@@ -74,7 +74,7 @@ impl Replay<'_> {
 
     fn left(&self, limits: &OrderLimits, worker: &Worker<'_>, key: &MoveKey) -> Result<TimeDelta, String> {
         let seq = self.counted_from();
-        let spent = usage_after(self.prefix, seq, None).usd;
+        let spent = usage_after(self.prefix, seq).usd;
         if spent >= limits.usd {
             return Err(format!("the budget of ${:.2} is spent (${spent:.2})", limits.usd));
         }
@@ -178,16 +178,16 @@ fn runs_after(prefix: JournalPrefix<'_>, seq: u64) -> impl Iterator<Item = (&Mov
 /// although nothing was observed. What is under way is not counted yet.
 fn started(prefix: JournalPrefix<'_>, seq: u64) -> u32 {
     let starts = prefix.of_kind(EntryKind::Start).filter(|start| start.seq > seq);
-    let cut_off = starts.filter(|start| match &start.event {
-        JournalEvent::Intended { key, .. } => prefix.before(start.seq).is_under_way_since(key, seq),
-        JournalEvent::Opened(_) | JournalEvent::Signaled { .. } | JournalEvent::Observed { .. } => false,
+    let cut_off = starts.filter(|start| {
+        let JournalEvent::Intended { key, .. } = &start.event else { return false };
+        prefix.before(start.seq).is_under_way_since(key, seq)
     });
     u32::try_from(runs_after(prefix, seq).count() + cut_off.count()).unwrap_or(u32::MAX)
 }
 
-/// What the agents cost, by the entries after this one; of one stage, or of all.
-pub(crate) fn usage_after(prefix: JournalPrefix<'_>, seq: u64, stage: Option<&str>) -> AgentUsage {
-    usage_of(prefix, seq, |key| stage.is_none_or(|stage| key.stage() == stage))
+/// What the agents cost, by the entries after this one.
+pub(crate) fn usage_after(prefix: JournalPrefix<'_>, seq: u64) -> AgentUsage {
+    usage_of(prefix, seq, |_| true)
 }
 
 /// Dollars to a millionth: what runs side by side cost is added in the order in which they end, and a sum of floats is another

@@ -175,7 +175,7 @@ impl<'a> Replay<'a> {
         ]);
         let (pushes, declined_pushes) =
             publish::pushes(prefix).into_iter().partition(|push| push.declined.is_none());
-        let trace = OrderTrace { usage: budget::usage_after(prefix, 0, None), ..OrderTrace::default() };
+        let trace = OrderTrace { usage: budget::usage_after(prefix, 0), ..OrderTrace::default() };
         let mut replay = Self {
             journal,
             pipeline,

@@ -5,15 +5,8 @@ use std::collections::BTreeMap;
 /// What can be named, such as `plan.content`.
 pub(crate) type Variables = BTreeMap<String, String>;
 
-/// A name that stands for nothing.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{{{{{name}}}}} stands for nothing here; known are {known}")]
-pub(crate) struct UnknownVariable {
-    name: String,
-    known: String,
-}
-
-pub(crate) fn substitute(text: &str, variables: &Variables) -> Result<String, UnknownVariable> {
+/// The text with its variables filled in, or what is said of a name that stands for nothing.
+pub(crate) fn substitute(text: &str, variables: &Variables) -> Result<String, String> {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find("{{") {
@@ -24,7 +17,10 @@ pub(crate) fn substitute(text: &str, variables: &Variables) -> Result<String, Un
             Some(value) => filled.push_str(value),
             None => {
                 let known: Vec<&str> = variables.keys().map(String::as_str).collect();
-                return Err(UnknownVariable { name: name.to_owned(), known: known.join(", ") });
+                return Err(format!(
+                    "{{{{{name}}}}} stands for nothing here; known are {}",
+                    known.join(", ")
+                ));
             }
         }
         rest = &rest[end + 2..];
@@ -56,7 +52,7 @@ mod tests {
         ] {
             assert_eq!(substitute(text, &variables).as_deref(), Ok(filled), "{text:?}");
         }
-        let unknown = substitute("{{plan.file}}", &variables).unwrap_err().to_string();
+        let unknown = substitute("{{plan.file}}", &variables).unwrap_err();
         assert_eq!(unknown, "{{plan.file}} stands for nothing here; known are issue.title, plan.content");
     }
 }

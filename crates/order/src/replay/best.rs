@@ -22,9 +22,8 @@ pub(crate) fn rank(work: &CandidateWork) -> RoundRank {
     // What passes because the tests were bent is worth less than anything honest.
     let is_honest = tests.is_none_or(|tests| tests.verdict != TestVerdict::Weakened);
     // A run without tests is no failure.
-    let is_red = tests.is_some_and(|tests| match tests.verdict {
-        TestVerdict::Failed | TestVerdict::SetupFailed | TestVerdict::Unmended => true,
-        TestVerdict::Passed | TestVerdict::NoTests | TestVerdict::Weakened => false,
+    let is_red = tests.is_some_and(|tests| {
+        matches!(tests.verdict, TestVerdict::Failed | TestVerdict::SetupFailed | TestVerdict::Unmended)
     });
     let OpenFindings { critical, major, score } = work.open;
     (is_honest, passing, !is_red, Reverse(critical), Reverse(major), score)

@@ -25,21 +25,8 @@ impl CheckExhaustion {
 
     /// Whether another worker's advice could help: not where the judge is at fault.
     fn can_be_guided(&self) -> bool {
-        match self.by {
-            Some(
-                RoundCheck::Output
-                | RoundCheck::PushedCommit
-                | RoundCheck::Policy
-                | RoundCheck::Tests
-                | RoundCheck::Statements
-                | RoundCheck::Proof
-                | RoundCheck::Push
-                | RoundCheck::Verifier
-                | RoundCheck::Person,
-            ) => true,
-            // Whoever bends the tests a second time is for a person to look at.
-            Some(RoundCheck::Tampering) | None => false,
-        }
+        // Whoever bends the tests a second time is for a person to look at.
+        self.by.is_some_and(|by| by != RoundCheck::Tampering)
     }
 }
 

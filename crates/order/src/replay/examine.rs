@@ -70,7 +70,7 @@ impl Replay<'_> {
                 return Ok(StageResult::passed(contradictions_field(&examination), None));
             }
             Ok(WorkerOutcome::Passed(Err(because))) => because,
-            Ok(WorkerOutcome::GivenUp(given_up)) => given_up.because,
+            Ok(WorkerOutcome::GivenUp { because, .. }) => because,
             Ok(WorkerOutcome::Decided { .. }) => "a person had the work go on without".to_owned(),
             Err(Suspension::Settled(settled)) => settled.because().unwrap_or_default().to_owned(),
             Err(suspension) => return Err(suspension),

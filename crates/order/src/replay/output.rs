@@ -146,7 +146,7 @@ impl Replay<'_> {
             WorkerOutcome::Decided { .. } => {
                 Err(RoundEnd::invalid("several files were written, and none was chosen"))
             }
-            WorkerOutcome::GivenUp(given_up) => Err(RoundEnd::invalid(given_up.because)),
+            WorkerOutcome::GivenUp { because, .. } => Err(RoundEnd::invalid(because)),
         }
     }
 

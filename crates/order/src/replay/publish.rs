@@ -54,7 +54,7 @@ impl<'a> Replay<'a> {
         })?;
         let branch = match named {
             WorkerOutcome::Passed(branch) => branch,
-            WorkerOutcome::Decided { .. } | WorkerOutcome::GivenUp(_) => {
+            WorkerOutcome::Decided { .. } | WorkerOutcome::GivenUp { .. } => {
                 self.trace
                     .note("The branch was named after the issue's title: no answer was a name.".to_owned());
                 self.new_branch(&title)
@@ -147,23 +147,15 @@ impl<'a> Replay<'a> {
             return Ok(Ok(push.branch.clone()));
         }
         let before = pushes.last();
-        let slug = wished.as_str().to_owned();
+        let slug = wished.as_str().trim_start_matches("journeyman/");
         for again in 1..=MOST_NAMES {
-            let (branch, key, lease) = match before {
-                Some(push) => {
-                    let (to, from) = (work.commit.short(), push.commit.short());
-                    let over = MoveKey::within(name, format_args!("{to}/over-{from}-{again}{tried}"));
-                    (push.branch.clone(), over, Some(push.commit.clone()))
-                }
-                None => (
-                    match again {
-                        1 => wished.clone(),
-                        again => BranchName::for_issue(issue, slug.trim_start_matches("journeyman/"), again),
-                    },
-                    MoveKey::within(name, format_args!("{}/push-{again}{tried}", work.commit.short())),
-                    None,
-                ),
+            let (branch, how) = match before {
+                Some(push) => (push.branch.clone(), format!("over-{}", push.commit.short())),
+                None if again == 1 => (wished.clone(), "push".to_owned()),
+                None => (BranchName::for_issue(issue, slug, again), "push".to_owned()),
             };
+            let lease = before.map(|push| push.commit.clone());
+            let key = MoveKey::within(name, format_args!("{}/{how}-{again}{tried}", work.commit.short()));
             let push = Move::Push { branch: branch.clone(), commit: work.commit.clone(), lease };
             match self.observe(&key, push)?.outcome {
                 EffectOutcome::Pushed => {
@@ -261,8 +253,8 @@ impl<'a> Replay<'a> {
         Ok(match written {
             WorkerOutcome::Passed(text) => text,
             WorkerOutcome::Decided { .. } => (title, String::new()),
-            WorkerOutcome::GivenUp(given_up) => {
-                self.trace.note(format!("The pull request was named after the issue: {}.", given_up.because));
+            WorkerOutcome::GivenUp { because, .. } => {
+                self.trace.note(format!("The pull request was named after the issue: {because}."));
                 (title, String::new())
             }
         })
@@ -366,19 +358,18 @@ fn by_itself() -> Stage {
     Stage { name: "publish".to_owned(), uses: StageKind::Publish, ..Stage::default() }
 }
 
-#[expect(clippy::wildcard_enum_match_arm, reason = "only a push is pushed")]
 /// Every push that the remote was seen to have or to decline, in order.
 pub(super) fn pushes(prefix: JournalPrefix<'_>) -> Vec<LastPush> {
     let seen = prefix.of_kind(EntryKind::Push).filter_map(|entry| {
         let JournalEvent::Observed { key, outcome } = &entry.event else { return None };
-        let declined = match &**outcome {
-            EffectOutcome::PushDeclined { because } => Some(because.clone()),
-            _ => None,
-        };
+        let mut declined = None;
+        if let EffectOutcome::PushDeclined { because } = &**outcome {
+            declined = Some(because.clone());
+        }
         let intended = prefix.before(entry.seq).intended(key);
-        let (branch, commit) = intended.rev().find_map(|(_, intended)| match intended {
-            Move::Push { branch, commit, .. } => Some((branch.clone(), commit.clone())),
-            _ => None,
+        let (branch, commit) = intended.rev().find_map(|(_, intended)| {
+            let Move::Push { branch, commit, .. } = intended else { return None };
+            Some((branch.clone(), commit.clone()))
         })?;
         let is_answer = key.scope() == EffectScope::Beside(ReservedWord::Answer);
         Some(LastPush { seq: entry.seq, branch, commit, is_answer, declined })

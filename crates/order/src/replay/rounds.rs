@@ -28,15 +28,12 @@ pub(crate) enum WorkerOutcome<T> {
         /// Who accepted it as it is; none where people dropped the statements that stood against it.
         approved_by: Option<String>,
     },
-    GivenUp(AbandonedRounds),
-}
-
-/// Rounds that came to nothing.
-pub(crate) struct AbandonedRounds {
-    pub(crate) because: String,
-    /// The best round, for a person.
-    pub(crate) best: Option<CandidateWork>,
-    pub(crate) to: EscalationTarget,
+    GivenUp {
+        because: String,
+        /// The best round, for a person.
+        best: Option<CandidateWork>,
+        to: EscalationTarget,
+    },
 }
 
 /// Who is left to look at rounds that came to nothing.
@@ -44,6 +41,12 @@ pub(crate) struct AbandonedRounds {
 pub(crate) enum EscalationTarget {
     Person,
     Nobody,
+}
+
+impl EscalationTarget {
+    pub(crate) fn of(escalation: &Escalation) -> Self {
+        if *escalation == Escalation::None { Self::Nobody } else { Self::Person }
+    }
 }
 
 /// The counters. They start again on `/retry` and on guidance.
@@ -176,17 +179,18 @@ impl Replay<'_> {
                     return Ok(WorkerOutcome::Decided { work, approved_by });
                 }
                 Ok(EscalationOutcome::GivenUp { because }) => {
-                    let to = match worker.escalation {
-                        Escalation::None => EscalationTarget::Nobody,
-                        Escalation::HumanApproval | Escalation::Agent(_) => EscalationTarget::Person,
-                    };
-                    return Ok(given_up(because, best, to));
+                    return Ok(WorkerOutcome::GivenUp {
+                        because,
+                        best,
+                        to: EscalationTarget::of(&worker.escalation),
+                    });
                 }
                 Err(Suspension::OverBudget { because }) => return Ok(self.out_of_budget(because, best)),
                 Err(suspension) => return Err(suspension),
             }
         }
-        Ok(given_up("there are no more rounds".to_owned(), best, EscalationTarget::Person))
+        let because = "there are no more rounds".to_owned();
+        Ok(WorkerOutcome::GivenUp { because, best, to: EscalationTarget::Person })
     }
 
     /// What a person advised with a `/retry` that nothing was done about yet, or when they asked for the order.
@@ -212,7 +216,7 @@ impl Replay<'_> {
             (Some(work), Some(by)) => {
                 WorkerOutcome::Decided { work: Box::new(work), approved_by: Some(by.to_owned()) }
             }
-            (best, _) => given_up(because, best, EscalationTarget::Person),
+            (best, _) => WorkerOutcome::GivenUp { because, best, to: EscalationTarget::Person },
         }
     }
 }
@@ -308,8 +312,4 @@ fn anew(
     let last = last.unwrap_or_default();
     let of = exhausted.by.map_or(MOST_RUNS, |judge| worker.limit(judge)).min(worker.most_runs);
     Rework { of, feedback: history.to_vec(), mode: worker.stage.feedback_mode, diagnosis, ..last }
-}
-
-fn given_up<T>(because: String, best: Option<CandidateWork>, to: EscalationTarget) -> WorkerOutcome<T> {
-    WorkerOutcome::GivenUp(AbandonedRounds { because, best, to })
 }

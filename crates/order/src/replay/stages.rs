@@ -3,14 +3,14 @@
 use super::graph::{StageFields, StageResult, named};
 use super::judge::{RoundCheck, RoundEnd};
 use super::publish::push_declined;
-use super::rounds::{AbandonedRounds, EscalationTarget, WorkerOutcome};
+use super::rounds::{EscalationTarget, WorkerOutcome};
 use super::work::CommitParents;
 use super::{Replay, Suspension};
 use crate::checks;
 use crate::feedback::Feedback;
 use crate::ids::BranchName;
 use crate::moves::{EffectOutcome, Move, MoveKey};
-use crate::pipeline::{Check, Escalation, Stage, StageKind, StageOutput, StageStart};
+use crate::pipeline::{Check, Stage, StageKind, StageOutput, StageStart};
 use crate::settlement::Settlement;
 use crate::test_path::is_of_tests;
 use crate::test_run::TestVerdict;
@@ -111,7 +111,7 @@ impl Replay<'_> {
                 }
                 StageResult::passed(work_fields(&work), Some(*work))
             }
-            WorkerOutcome::GivenUp(given_up) => hand_on(stage, given_up),
+            WorkerOutcome::GivenUp { because, best, to } => hand_on(stage, because, best, to),
         };
         if stage.checks.contains(&Check::Verifier) {
             concluded.fields.push(("findings".to_owned(), self.reviews_so_far(stage, None)));
@@ -166,7 +166,7 @@ impl Replay<'_> {
                 }
                 Ok((self.push(&work)?, *work))
             }
-            WorkerOutcome::GivenUp(given_up) => Err(Box::new(hand_on(&asked, given_up))),
+            WorkerOutcome::GivenUp { because, best, to } => Err(Box::new(hand_on(&asked, because, best, to))),
         })
     }
 
@@ -198,33 +198,23 @@ impl Replay<'_> {
                 fields.push(("result".to_owned(), feedback.summary.clone()));
                 fields
             };
-            match tests.verdict {
-                TestVerdict::Passed | TestVerdict::NoTests => {
-                    return Ok(StageResult::passed(fields(&work), Some(work)));
-                }
-                TestVerdict::Weakened
-                | TestVerdict::Unmended
-                | TestVerdict::Failed
-                | TestVerdict::SetupFailed => {
-                    if self.signals.retried_after(self.position) {
-                        continue;
-                    }
-                    let because = feedback.summary.clone();
-                    work.checks = StageChecksOutcome::Failed { because: because.clone() };
-                    let word = self.signals.command_after(self.position);
-                    if let Some(by) = word.and_then(|word| word.approved_by()).map(str::to_owned) {
-                        self.accept(&mut work, by, because);
-                        self.push(&work)?;
-                        let concluded = StageResult::passed(fields(&work), Some(work));
-                        return Ok(StageResult { state: StageState::Approved, ..concluded });
-                    }
-                    let to = match stage.escalate_on_exhaust {
-                        Escalation::None => EscalationTarget::Nobody,
-                        Escalation::HumanApproval | Escalation::Agent(_) => EscalationTarget::Person,
-                    };
-                    return Ok(hand_on(stage, AbandonedRounds { because, best: Some(work), to }));
-                }
+            if matches!(tests.verdict, TestVerdict::Passed | TestVerdict::NoTests) {
+                return Ok(StageResult::passed(fields(&work), Some(work)));
             }
+            if self.signals.retried_after(self.position) {
+                continue;
+            }
+            let because = feedback.summary.clone();
+            work.checks = StageChecksOutcome::Failed { because: because.clone() };
+            let word = self.signals.command_after(self.position);
+            if let Some(by) = word.and_then(|word| word.approved_by()).map(str::to_owned) {
+                self.accept(&mut work, by, because);
+                self.push(&work)?;
+                let concluded = StageResult::passed(fields(&work), Some(work));
+                return Ok(StageResult { state: StageState::Approved, ..concluded });
+            }
+            let to = EscalationTarget::of(&stage.escalate_on_exhaust);
+            return Ok(hand_on(stage, because, Some(work), to));
         }
         Err(Suspension::failed("the tests were run too often"))
     }
@@ -245,8 +235,8 @@ impl Replay<'_> {
                     summary = fields.into_iter().next().map(|(_, text)| text).unwrap_or_default();
                 }
                 WorkerOutcome::Decided { .. } => {}
-                WorkerOutcome::GivenUp(given_up) => {
-                    self.trace.note(format!("The archive has no summary: {}.", given_up.because));
+                WorkerOutcome::GivenUp { because, .. } => {
+                    self.trace.note(format!("The archive has no summary: {because}."));
                 }
             }
             parts.push(("summary".to_owned(), summary.clone()));
@@ -258,8 +248,7 @@ impl Replay<'_> {
 }
 
 /// The end of a stage whose rounds came to nothing.
-fn hand_on(stage: &Stage, given_up: AbandonedRounds) -> StageResult {
-    let AbandonedRounds { because, best, to } = given_up;
+fn hand_on(stage: &Stage, because: String, best: Option<CandidateWork>, to: EscalationTarget) -> StageResult {
     let because = match &best {
         Some(work) => with_its_own_fault(work, because),
         None => format!("stage {}: {because}", stage.name),

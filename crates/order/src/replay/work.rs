@@ -192,28 +192,21 @@ impl Replay<'_> {
             }
             return Ok(work);
         }
-        match tests.verdict {
-            TestVerdict::Passed if tests.doubt.is_none() => Ok(work),
+        if matches!(tests.verdict, TestVerdict::Passed | TestVerdict::NoTests) {
+            let is_verified = tests.verdict == TestVerdict::Passed && tests.doubt.is_none();
+            if is_verified || !self.signals.retried_after(self.position) {
+                return Ok(work);
+            }
             // Nothing is wrong with it, but a person was not content.
-            TestVerdict::Passed | TestVerdict::NoTests if self.signals.retried_after(self.position) => {
-                let feedback = Feedback::failed(
-                    Category::TestFailure,
-                    format!("nothing could be verified: {}", unverified(&tests)),
-                )
+            let nothing = format!("nothing could be verified: {}", unverified(&tests));
+            let feedback = Feedback::failed(Category::TestFailure, nothing)
                 .suggest("A person asked for another attempt; see what they advise.");
-                Err(RoundEnd::sent_back(RoundCheck::Person, work, feedback, None))
-            }
-            TestVerdict::Passed | TestVerdict::NoTests => Ok(work),
-            TestVerdict::Weakened
-            | TestVerdict::Unmended
-            | TestVerdict::Failed
-            | TestVerdict::SetupFailed => {
-                let feedback = checks::of_tests(&tests).feedback;
-                let is_bent = tests.verdict == TestVerdict::Weakened;
-                let by = if is_bent { RoundCheck::Tampering } else { RoundCheck::Tests };
-                Err(RoundEnd::sent_back(by, work, feedback, Some(tests)))
-            }
+            return Err(RoundEnd::sent_back(RoundCheck::Person, work, feedback, None));
         }
+        let feedback = checks::of_tests(&tests).feedback;
+        let is_bent = tests.verdict == TestVerdict::Weakened;
+        let by = if is_bent { RoundCheck::Tampering } else { RoundCheck::Tests };
+        Err(RoundEnd::sent_back(by, work, feedback, Some(tests)))
     }
 
     /// The tests have run on this work, as the entry `at` says: what its checks come to. What was said of a missing
@@ -257,11 +250,11 @@ impl Replay<'_> {
     fn lacks_proof(&mut self, tests: &TestRun) -> Option<String> {
         let kind = self.change_kind();
         // What was found unproven is so until a run shows otherwise, whoever pushes to it.
-        let known = self.trace.work.as_ref().and_then(|work| match &work.checks {
-            StageChecksOutcome::Lacking(Inconclusive::Unproven { because }) => Some(because.clone()),
-            StageChecksOutcome::Lacking(_)
-            | StageChecksOutcome::Passed
-            | StageChecksOutcome::Failed { .. } => None,
+        let known = self.trace.work.as_ref().and_then(|work| {
+            let StageChecksOutcome::Lacking(Inconclusive::Unproven { because }) = &work.checks else {
+                return None;
+            };
+            Some(because.clone())
         });
         let Some(scrutiny) = tests.scrutiny.as_ref() else { return known };
         // Held against a person's own commit, which may be the fix.
@@ -324,7 +317,7 @@ impl Replay<'_> {
         })?;
         Ok(match message {
             WorkerOutcome::Passed(message) => message,
-            WorkerOutcome::Decided { .. } | WorkerOutcome::GivenUp(_) => {
+            WorkerOutcome::Decided { .. } | WorkerOutcome::GivenUp { .. } => {
                 self.trace.note("The commit message was made from the issue's title.".to_owned());
                 let number = self.journal.opened().issue.number;
                 commit_message::clean(&title).unwrap_or_else(|| format!("Change for issue {number}"))

@@ -18,7 +18,7 @@ use crate::moves::AgentTask;
 use crate::pipeline::{Check, Escalation, Stage, StageKind, StageOutput, StageStart};
 use crate::replay::judge::{RoundCheck, RoundEnd};
 use crate::replay::publish::push_declined;
-use crate::replay::rounds::{AbandonedRounds, WorkerOutcome};
+use crate::replay::rounds::WorkerOutcome;
 use crate::replay::work::CommitParents;
 use crate::replay::worker::Worker;
 use crate::replay::{Replay, Suspension};
@@ -233,7 +233,7 @@ impl Replay<'_> {
                 }
                 (PointAnswer::without_words(points, true), Some(*work), state)
             }
-            WorkerOutcome::GivenUp(AbandonedRounds { because, .. }) => {
+            WorkerOutcome::GivenUp { because, .. } => {
                 self.trace.conclude(ReservedWord::Answer.word(), StageState::Escalated);
                 let in_vain = |_: &FeedbackPoint| (PointResolution::InVain, because.clone());
                 self.say_to_each((answer, pull), points, None, in_vain)?;

@@ -38,8 +38,13 @@ fn rank_of_form_3(work: &CandidateWork) -> (bool, u64, bool, Reverse<usize>) {
 
 impl Replay<'_> {
     /// Keeps the better of two; of two that are as good, the later.
-    pub(crate) fn keep_better(&self, best: &mut Option<CandidateWork>, candidate: Option<CandidateWork>) {
-        let Some(candidate) = candidate else { return };
+    pub(crate) fn keep_better(
+        &self,
+        best: &mut Option<CandidateWork>,
+        candidate: Option<CandidateWork>,
+        open: OpenFindings,
+    ) {
+        let Some(candidate) = candidate.map(|work| CandidateWork { open, ..work }) else { return };
         let is_better = |known: &CandidateWork| match self.is_of_form_3() {
             true => rank_of_form_3(&candidate) > rank_of_form_3(known),
             false => rank(&candidate) >= rank(known),

@@ -1,6 +1,9 @@
 //! What happens when a check has run out: an agent diagnoses, a person is asked, or it ends.
 
+use std::ops::ControlFlow;
+
 use super::judge::RoundCheck;
+use super::rounds::{EscalationTarget, WorkerOutcome};
 use super::signal_log::ResumeCommand;
 use super::worker::Worker;
 use super::{Replay, Suspension};
@@ -30,39 +33,22 @@ impl CheckExhaustion {
     }
 }
 
-/// How it goes on after a set of rounds.
-pub(crate) enum EscalationOutcome {
-    /// One more set, with guidance.
-    Guided(Diagnosis),
-    /// A person said `/retry`.
-    Retried,
-    /// A person said `/approve` to the best round, or, where nobody did, people dropped the statements that stood against
-    /// it.
-    Decided {
-        work: Box<CandidateWork>,
-        approved_by: Option<String>,
-    },
-    GivenUp {
-        because: String,
-    },
-}
-
 impl Replay<'_> {
-    /// Who is asked, and what they say.
-    pub(crate) fn escalate(
+    /// Who is asked, and what they say: how the worker's rounds end, or one more set of them, with guidance or without.
+    pub(crate) fn escalate<T>(
         &mut self,
         worker: &Worker<'_>,
         round: u32,
         exhausted: &CheckExhaustion,
         best: Option<&CandidateWork>,
         guided: bool,
-    ) -> Result<EscalationOutcome, Suspension> {
+    ) -> Result<ControlFlow<WorkerOutcome<T>, Option<Diagnosis>>, Suspension> {
         let mut because = exhausted.because.clone();
         match &worker.escalation {
             Escalation::Agent(role) if !guided && exhausted.can_be_guided() => {
                 match self.diagnose(worker, role, round, best)? {
                     Ok(diagnosis) => match diagnosis.decision {
-                        DiagnosisDecision::Guide => return Ok(EscalationOutcome::Guided(diagnosis)),
+                        DiagnosisDecision::Guide => return Ok(ControlFlow::Continue(Some(diagnosis))),
                         DiagnosisDecision::Flag => {
                             because = format!("{because}. The {role} says: {}", diagnosis.diagnosis.trim());
                         }
@@ -76,18 +62,20 @@ impl Replay<'_> {
             Escalation::Agent(_) | Escalation::HumanApproval | Escalation::None => {}
         }
         if let Some(released) = best.and_then(|work| self.without_dropped(work)) {
-            return Ok(EscalationOutcome::Decided { work: Box::new(released), approved_by: None });
+            return Ok(ControlFlow::Break(decided(released, None)));
         }
         // Where there is nothing to approve, the word was for another stage.
         let said = self.signals.commands_after(self.position).find_map(|word| match word {
-            ResumeCommand::Retried { .. } => Some(EscalationOutcome::Retried),
-            ResumeCommand::Approved { by } => best.map(|work| EscalationOutcome::Decided {
-                work: Box::new(work.clone()),
-                approved_by: Some(by.clone()),
-            }),
+            ResumeCommand::Retried { .. } => Some(ControlFlow::Continue(None)),
+            ResumeCommand::Approved { by } => {
+                best.map(|work| ControlFlow::Break(decided(work.clone(), Some(by))))
+            }
             ResumeCommand::StatementDropped { .. } => None,
         });
-        Ok(said.unwrap_or(EscalationOutcome::GivenUp { because }))
+        Ok(said.unwrap_or_else(|| {
+            let to = EscalationTarget::of(&worker.escalation);
+            ControlFlow::Break(WorkerOutcome::GivenUp { because, best: best.cloned(), to })
+        }))
     }
 
     /// The escalation's agent looks at the history and at the best round. The error says why its answers are of no
@@ -144,6 +132,11 @@ impl Replay<'_> {
         }
         Ok(Err(fault.map_or_else(String::new, |feedback| feedback.summary)))
     }
+}
+
+/// The best round, where a person accepts it, or people dropped the statements that stood against it.
+pub(crate) fn decided<T>(work: CandidateWork, approved_by: Option<&str>) -> WorkerOutcome<T> {
+    WorkerOutcome::Decided { work: Box::new(work), approved_by: approved_by.map(str::to_owned) }
 }
 
 /// What an agent is told whose answer was of no use.

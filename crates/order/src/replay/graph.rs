@@ -100,39 +100,36 @@ impl<'a> Replay<'a> {
         let mut tree_is_taken = false;
         let pipeline = self.pipeline;
         for stage in &pipeline.stages {
-            let concluded = match self.readiness(stage) {
-                StageReadiness::Waits => {
-                    tree_is_taken |= stage.writes_tree();
-                    continue;
-                }
+            let waits = match self.readiness(stage) {
+                StageReadiness::Waits => true,
                 StageReadiness::Ended(concluded) => {
                     if concluded.state == StageState::Skipped {
                         self.trace.begin(&stage.name);
                     }
-                    *concluded
-                }
-                StageReadiness::Runs
-                    if at_work == MOST_SIDE_BY_SIDE || (stage.writes_tree() && tree_is_taken) =>
-                {
-                    tree_is_taken |= stage.writes_tree();
+                    self.conclude(&stage.name, *concluded);
                     continue;
                 }
                 StageReadiness::Runs => {
-                    self.trace.begin(&stage.name);
-                    match self.stage(stage) {
-                        Ok(concluded) => concluded,
-                        Err(Suspension::Settled(settlement)) => StageResult::failed(settlement),
-                        Err(Suspension::OverBudget { because }) => {
-                            let because = format!("stage {}: {because}", stage.name);
-                            StageResult::failed(Settlement::Failed { because })
-                        }
-                        Err(suspension) => {
-                            at_work += 1;
-                            tree_is_taken |= stage.writes_tree();
-                            ran.take(suspension);
-                            continue;
-                        }
-                    }
+                    at_work == MOST_SIDE_BY_SIDE || (stage.writes_tree() && tree_is_taken)
+                }
+            };
+            if waits {
+                tree_is_taken |= stage.writes_tree();
+                continue;
+            }
+            self.trace.begin(&stage.name);
+            let concluded = match self.stage(stage) {
+                Ok(concluded) => concluded,
+                Err(Suspension::Settled(settlement)) => StageResult::failed(settlement),
+                Err(Suspension::OverBudget { because }) => {
+                    let because = format!("stage {}: {because}", stage.name);
+                    StageResult::failed(Settlement::Failed { because })
+                }
+                Err(suspension) => {
+                    at_work += 1;
+                    tree_is_taken |= stage.writes_tree();
+                    ran.take(suspension);
+                    continue;
                 }
             };
             self.conclude(&stage.name, concluded);
@@ -162,22 +159,19 @@ impl<'a> Replay<'a> {
             let Some(before) = self.stage_results.get(name.as_str()) else { return StageReadiness::Waits };
             self.position = self.position.max(before.position);
             self.last_run = self.last_run.max(before.last_run);
-            match before.state {
-                StageState::Passed | StageState::Approved | StageState::Skipped => {}
-                StageState::Failed | StageState::Escalated | StageState::NotReached | StageState::Running => {
-                    return StageReadiness::Ended(Box::new(StageResult::without_result(
-                        StageState::NotReached,
-                    )));
-                }
+            if !matches!(before.state, StageState::Passed | StageState::Approved | StageState::Skipped) {
+                let ended = StageResult::without_result(StageState::NotReached);
+                return StageReadiness::Ended(Box::new(ended));
             }
         }
         let Some(condition) = &stage.when else { return StageReadiness::Runs };
         let visible = self.visible_to(stage);
-        match condition.holds(|text| self.fill(stage, text, &visible)) {
-            Ok(true) => StageReadiness::Runs,
-            Ok(false) => StageReadiness::Ended(Box::new(StageResult::without_result(StageState::Skipped))),
-            Err(settlement) => StageReadiness::Ended(Box::new(StageResult::failed(settlement))),
-        }
+        let ended = match condition.holds(|text| self.fill(stage, text, &visible)) {
+            Ok(true) => return StageReadiness::Runs,
+            Ok(false) => StageResult::without_result(StageState::Skipped),
+            Err(settlement) => StageResult::failed(settlement),
+        };
+        StageReadiness::Ended(Box::new(ended))
     }
 
     /// No stage can go on: the best round is handed over, if that is how it ended, and the order has come to its end.
@@ -190,8 +184,7 @@ impl<'a> Replay<'a> {
         let handed = match escalated {
             Some(work) => {
                 // A stage beside it may have pushed something else since: what is handed over comes after all of them.
-                let ends = self.stage_results.values().map(|concluded| concluded.position);
-                self.position = ends.max().unwrap_or(self.position);
+                self.position = self.last_end();
                 self.trace.work = Some(work.clone());
                 self.hand_over(&work)
             }
@@ -228,6 +221,11 @@ impl<'a> Replay<'a> {
         ran.settled = Some(settled);
     }
 
+    /// The last entry that the end of any stage rests on.
+    pub(crate) fn last_end(&self) -> u64 {
+        self.stage_results.values().map(|concluded| concluded.position).max().unwrap_or_default()
+    }
+
     /// A stage with nobody to ask ended with work in hand: its best round was paid for, and stays on the branch.
     fn keep_best(&mut self) -> Result<(), Suspension> {
         let best = self.stage_results.values().find_map(|concluded| {
@@ -235,8 +233,7 @@ impl<'a> Replay<'a> {
             concluded.work.clone().filter(|work| is_given_up && work.accepted.is_none())
         });
         let Some(work) = best.filter(|_| !self.is_of_form_3()) else { return Ok(()) };
-        self.position =
-            self.stage_results.values().map(|known| known.position).max().unwrap_or(self.position);
+        self.position = self.last_end();
         self.trace.work = Some(work.clone());
         let pushed = self.push(&work);
         self.or_note(pushed, |why| format!("The best attempt could not be pushed: {why}."))

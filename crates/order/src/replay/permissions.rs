@@ -1,6 +1,5 @@
 //! Who may command: asked of GitHub once for each word, and as long as it does not answer, they may not.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -8,7 +7,6 @@ use chrono::{DateTime, Utc};
 use super::signal_log::SignalLog;
 use crate::backoff::Backoff;
 use crate::effect_name::ReservedWord;
-use crate::ids::UserId;
 use crate::journal_index::{JournalPrefix, Observation};
 use crate::moves::{EffectError, EffectOutcome, Move, MoveKey, Retry};
 use crate::signal::Requester;
@@ -82,43 +80,5 @@ impl SignalLog {
             self.ask_again = Some(self.ask_again.map_or(due, |known| known.min(due)));
         }
         SenderPermission::Asking
-    }
-}
-
-/// What one person says counts in the order in which it was said: GitHub is asked about one word after the other.
-#[derive(Debug)]
-pub(super) struct WordsInTurn {
-    /// Whether it does: in journals of before, they count as GitHub told of them.
-    counts: bool,
-    /// Since which entry it is known of the last word of each that they may; none while GitHub is asked.
-    last: BTreeMap<UserId, Option<u64>>,
-}
-
-impl WordsInTurn {
-    /// The form of journals since which it is so.
-    const SINCE: u32 = 2;
-
-    pub(super) fn of(format: u32) -> Self {
-        Self { counts: format >= Self::SINCE, last: BTreeMap::new() }
-    }
-
-    /// What is known of the right to say the next word, asked for after the entry that the last one counts from.
-    pub(super) fn in_turn(
-        &mut self,
-        by: &Requester,
-        ask: impl FnOnce(u64) -> SenderPermission,
-    ) -> SenderPermission {
-        let Requester::Person(person) = by else { return ask(0) };
-        let permission = match self.last.get(&person.id).filter(|_| self.counts) {
-            Some(None) => SenderPermission::Asking,
-            Some(Some(seq)) => ask(*seq),
-            None => ask(0),
-        };
-        match permission {
-            SenderPermission::Known { seq, .. } => self.last.insert(person.id, Some(seq)),
-            SenderPermission::Asking => self.last.insert(person.id, None),
-            SenderPermission::No(_) => None,
-        };
-        permission
     }
 }

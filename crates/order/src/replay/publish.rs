@@ -304,8 +304,7 @@ impl<'a> Replay<'a> {
             return Ok(());
         }
         let Some(mut work) = self.trace.work.clone() else { return Ok(()) };
-        let concluded = self.stage_results.values().map(|concluded| concluded.position).max();
-        let by = self.signals.approved_after(concluded.unwrap_or_default()).map(str::to_owned);
+        let by = self.signals.approved_after(self.last_end()).map(str::to_owned);
         match (self.verdict(Some(&Settlement::Finished { pull: None })), by) {
             (Verdict::Approved { .. }, _) => {}
             (Verdict::Inconclusive { why }, Some(by)) => self.accept(&mut work, by, why.sentence()),

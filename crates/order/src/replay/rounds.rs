@@ -1,8 +1,9 @@
 //! The one loop: worker, checks, feedback, worker again, until it passes or a check runs out.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
-use super::escalation::{CheckExhaustion, EscalationOutcome};
+use super::escalation::{CheckExhaustion, decided};
 use super::fingerprint::FailureFingerprint;
 use super::judge::{FailedRound, RoundCheck, RoundEnd, UnmadeCheck};
 use super::plan::another_plan;
@@ -134,8 +135,8 @@ impl Replay<'_> {
                     let feedback = Feedback::failed(Category::InvalidOutput, because.as_str());
                     // It is told in the round that it was to judge.
                     self.in_round(worker, round, |seen| seen.feedback = Some(feedback.clone()));
-                    let candidate = candidate.map(|work| *work);
-                    self.keep_better(&mut best, with_findings(candidate, reviewed, &feedback));
+                    let open = reviewed.unwrap_or_else(|| OpenFindings::of(&feedback));
+                    self.keep_better(&mut best, candidate.map(|work| *work), open);
                     match unmade {
                         UnmadeCheck::NotPaid(because) => return Ok(self.out_of_budget(because, best)),
                         UnmadeCheck::Nonsense(because) => Some(CheckExhaustion::not_made(because)),
@@ -146,10 +147,9 @@ impl Replay<'_> {
                     if failed.by == RoundCheck::Verifier {
                         reviewed = Some(OpenFindings::of(&failed.feedback));
                     }
-                    self.keep_better(
-                        &mut best,
-                        with_findings(failed.candidate.clone(), reviewed, &failed.feedback),
-                    );
+                    // Findings are open until a reviewer has looked again.
+                    let open = reviewed.unwrap_or_else(|| OpenFindings::of(&failed.feedback));
+                    self.keep_better(&mut best, failed.candidate.clone(), open);
                     history.insert(0, failed.feedback.clone());
                     history.truncate(MOST_FEEDBACK);
                     let (next, exhausted) = counters.count(worker, round, &failed, said);
@@ -164,27 +164,14 @@ impl Replay<'_> {
             };
             let Some(exhausted) = exhausted else { continue };
             match self.escalate(worker, round, &exhausted, best.as_ref(), guided) {
-                Ok(EscalationOutcome::Guided(diagnosis)) => {
-                    guided = true;
-                    // Whoever does the same again in spite of it is not paid for once more.
-                    counters = Counters { last: counters.last.take(), ..Counters::default() };
-                    rework = Some(anew(worker, &exhausted, &history, rework.take(), Some(diagnosis)));
+                Ok(ControlFlow::Continue(diagnosis)) => {
+                    guided = diagnosis.is_some();
+                    // Whoever does the same again in spite of guidance is not paid for once more.
+                    let last = counters.last.take().filter(|_| guided);
+                    counters = Counters { last, ..Counters::default() };
+                    rework = Some(anew(worker, &exhausted, &history, rework.take(), diagnosis));
                 }
-                Ok(EscalationOutcome::Retried) => {
-                    guided = false;
-                    counters = Counters::default();
-                    rework = Some(anew(worker, &exhausted, &history, rework.take(), None));
-                }
-                Ok(EscalationOutcome::Decided { work, approved_by }) => {
-                    return Ok(WorkerOutcome::Decided { work, approved_by });
-                }
-                Ok(EscalationOutcome::GivenUp { because }) => {
-                    return Ok(WorkerOutcome::GivenUp {
-                        because,
-                        best,
-                        to: EscalationTarget::of(&worker.escalation),
-                    });
-                }
+                Ok(ControlFlow::Break(outcome)) => return Ok(outcome),
                 Err(Suspension::OverBudget { because }) => return Ok(self.out_of_budget(because, best)),
                 Err(suspension) => return Err(suspension),
             }
@@ -213,22 +200,10 @@ impl Replay<'_> {
     /// The work that is there is kept, whoever the stage escalates to: there is no money to ask anybody.
     fn out_of_budget<T>(&self, because: String, best: Option<CandidateWork>) -> WorkerOutcome<T> {
         match (best, self.signals.approved_last_after(self.position)) {
-            (Some(work), Some(by)) => {
-                WorkerOutcome::Decided { work: Box::new(work), approved_by: Some(by.to_owned()) }
-            }
+            (Some(work), by @ Some(_)) => decided(work, by),
             (best, _) => WorkerOutcome::GivenUp { because, best, to: EscalationTarget::Person },
         }
     }
-}
-
-/// A round as it is compared with others. Findings are open until a reviewer has looked again.
-fn with_findings(
-    candidate: Option<CandidateWork>,
-    reviewed: Option<OpenFindings>,
-    feedback: &Feedback,
-) -> Option<CandidateWork> {
-    let open = reviewed.unwrap_or_else(|| OpenFindings::of(feedback));
-    candidate.map(|work| CandidateWork { open, ..work })
 }
 
 impl Counters {

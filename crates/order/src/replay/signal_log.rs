@@ -237,9 +237,9 @@ impl<'a> SignalLogView<'a> {
 
     /// The last wish for another plan in a span of entries, and what it advises.
     pub(crate) fn other_plan_within(self, span: Range<u64>) -> Option<(u64, Option<&'a str>)> {
-        self.log.plan_decisions.iter().rev().find_map(|(said, decision)| match decision {
-            PlanDecision::Again { guidance } if span.contains(said) => Some((*said, guidance.as_deref())),
-            PlanDecision::Again { .. } | PlanDecision::Approved => None,
+        self.log.plan_decisions.iter().rev().find_map(|(said, decision)| {
+            let PlanDecision::Again { guidance } = decision else { return None };
+            span.contains(said).then_some((*said, guidance.as_deref()))
         })
     }
 
@@ -292,8 +292,6 @@ pub(super) fn has_code(pipeline: &Pipeline, journal: &Journal, seq: u64) -> bool
         stage.checks.contains(&Check::PushedCommit) || stage.output == Some(StageOutput::CodeArtifact)
     };
     let is_code = |intended: &Move| matches!(intended, Move::RunAgent(task) if pipeline.stage(&task.stage).is_some_and(is_of_code));
-    journal.whole().before(seq).of_kind(EntryKind::Start).any(|entry| match &entry.event {
-        JournalEvent::Intended { r#move, .. } => is_code(r#move),
-        JournalEvent::Opened(_) | JournalEvent::Observed { .. } | JournalEvent::Signaled { .. } => false,
-    })
+    let mut starts = journal.whole().before(seq).of_kind(EntryKind::Start);
+    starts.any(|entry| matches!(&entry.event, JournalEvent::Intended { r#move, .. } if is_code(r#move)))
 }

@@ -1,11 +1,11 @@
 //! What people said, and what became of it: every signal is answered, if only with "ignored, because".
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 
 use super::Replay;
-use super::permissions::{SenderPermission, WordsInTurn};
+use super::permissions::SenderPermission;
 use super::signal_log::{
     AnsweredSignal, AppliedCommand, Cancellation, PlanDecision, PullClosure, PullClosureKind, PullEvent,
     PullEventKind, ResumeCommand, SignalAnswer, SignalLog, TextNews, has_code,
@@ -21,6 +21,9 @@ use crate::surfaces::Surfaces;
 
 /// The form of journals since which `/cancel` stops an answer that has not begun: before, it came too late for that.
 const GATHERING_IS_CANCELLED_SINCE: u32 = 3;
+/// The form of journals since which words of one person count in the order in which they were said: before, they count as GitHub
+/// told of them.
+const IN_TURN_SINCE: u32 = 2;
 
 struct SignalReader<'a> {
     log: SignalLog,
@@ -31,7 +34,9 @@ struct SignalReader<'a> {
     reviews: BTreeSet<u64>,
     /// Whose comments on the issue do not belong to the task: GitHub is not asked about each.
     outsiders: BTreeSet<UserId>,
-    words: WordsInTurn,
+    /// Since which entry it is known of the last word of each that they may; none while GitHub is asked.
+    words: BTreeMap<UserId, Option<u64>>,
+    is_in_turn: bool,
     /// What they want, and since which entry it is known that they may.
     decided: Vec<ResolvedSignal>,
 }
@@ -120,7 +125,8 @@ impl SignalLog {
             comments: journal.opened().comment.into_iter().collect(),
             reviews: BTreeSet::new(),
             outsiders: BTreeSet::new(),
-            words: WordsInTurn::of(journal.opened().format),
+            words: BTreeMap::new(),
+            is_in_turn: journal.opened().format >= IN_TURN_SINCE,
             decided: Vec::new(),
         };
         for entry in journal.whole().of_kind(EntryKind::Signal) {
@@ -417,9 +423,24 @@ impl SignalReader<'_> {
 
     /// What counts only when it comes from somebody with write access.
     fn of_who_may(&mut self, (signal, at): (u64, DateTime<Utc>), by: &Requester, wish: SignalRequest) {
-        let permission = self
-            .words
-            .in_turn(by, |after| self.log.permission(self.journal, (signal, at, after), by, self.now));
+        // GitHub is asked about one word of theirs after the other.
+        let last = match by {
+            Requester::Person(person) if self.is_in_turn => self.words.get(&person.id).copied(),
+            Requester::Person(_) | Requester::ApiToken => None,
+        };
+        let permission = match last {
+            Some(None) => SenderPermission::Asking,
+            last => {
+                let after = last.flatten().unwrap_or(0);
+                self.log.permission(self.journal, (signal, at, after), by, self.now)
+            }
+        };
+        if let Requester::Person(person) = by
+            && !matches!(permission, SenderPermission::No(_))
+        {
+            let known = if let SenderPermission::Known { seq, .. } = permission { Some(seq) } else { None };
+            self.words.insert(person.id, known);
+        }
         let answer = match permission {
             SenderPermission::Known { seq, at } => {
                 return self.decided.push(ResolvedSignal { seq, at, signal, request: wish });

@@ -95,8 +95,9 @@ impl Replay<'_> {
             return Ok(Ok(examination));
         };
         match self.put_to_people(&worker.key(round, QUESTIONS), saying, PendingApproval::Answers)? {
-            PlanDecision::Approved => Ok(Ok(examination)),
-            PlanDecision::Again { guidance } => {
+            (_, PlanDecision::Approved) => Ok(Ok(examination)),
+            (said, PlanDecision::Again { guidance }) => {
+                self.position = self.position.max(*said);
                 Err(a_person_says(guidance.as_deref().unwrap_or("examine it again")))
             }
         }

@@ -46,7 +46,8 @@ impl<'a> Replay<'a> {
         let begun = self.begun(key).filter(|_| worker.plans)?;
         let next = self.begun(&worker.key(round + 1, "agent")).unwrap_or(u64::MAX);
         let (said, guidance) = self.signals.other_plan_within(begun + 1..next)?;
-        let was_made = self.made_before(key, said);
+        let mut ended = self.prefix.before(said).observed(key);
+        let was_made = ended.any(|seen| matches!(seen.outcome, EffectOutcome::AgentRan(_)));
         Some(OtherPlan { said, guidance, was_made })
     }
 
@@ -54,12 +55,6 @@ impl<'a> Replay<'a> {
     pub(crate) fn advice_for_the_plan(&self, worker: &Worker<'_>, key: &MoveKey) -> Option<&'a str> {
         let begun = self.begun(key).unwrap_or(u64::MAX);
         self.signals.other_plan_within(0..begun).filter(|_| worker.plans).and_then(|(_, guidance)| guidance)
-    }
-
-    /// Whether an agent's run came to its end before this entry.
-    fn made_before(&self, key: &MoveKey, said: u64) -> bool {
-        let mut ended = self.prefix.before(said).observed(key);
-        ended.any(|seen| matches!(seen.outcome, EffectOutcome::AgentRan(_)))
     }
 
     /// The plan is shown, or what it leaves open is asked, and a person says how to go on.
@@ -96,31 +91,27 @@ impl<'a> Replay<'a> {
             }
         };
         match self.put_to_people(&key, saying, asks)? {
-            PlanDecision::Approved => Ok(fields),
-            PlanDecision::Again { guidance } => Err(another_plan(guidance.as_deref())),
+            (_, PlanDecision::Approved) => Ok(fields),
+            (said, PlanDecision::Again { guidance }) => {
+                self.position = self.position.max(*said);
+                Err(another_plan(guidance.as_deref()))
+            }
         }
     }
 
-    /// Says something on the issue, and waits for what a person decides.
+    /// Says something on the issue, and waits for what a person decides, and in which entry.
     pub(super) fn put_to_people(
         &mut self,
         key: &MoveKey,
         saying: NoticeComment,
         asks: PendingApproval,
-    ) -> Result<&'a PlanDecision, Suspension> {
+    ) -> Result<&'a (u64, PlanDecision), Suspension> {
         let on = CommentTarget::Issue(self.journal.opened().issue.number);
         self.observe(key, Move::Say { on, saying })?;
-        match self.signals.plan_decision_after(self.position) {
-            Some((_, approved @ PlanDecision::Approved)) => Ok(approved),
-            Some((said, again @ PlanDecision::Again { .. })) => {
-                self.position = self.position.max(*said);
-                Ok(again)
-            }
-            None => {
-                self.trace.asks = Some(asks);
-                Err(Suspension::PlanReview)
-            }
-        }
+        self.signals.plan_decision_after(self.position).ok_or_else(|| {
+            self.trace.asks = Some(asks);
+            Suspension::PlanReview
+        })
     }
 
     /// What people are asked before this plan is carried out; nothing where they were asked often enough.
@@ -164,13 +155,8 @@ impl<'a> Replay<'a> {
         }
         let questions = vec![format!("Which of {choices} is this issue? The agent says: none of them.")];
         let saying = NoticeComment::Questions { questions, more: 0, blocking: true };
-        let on = CommentTarget::Issue(self.journal.opened().issue.number);
         let key = worker.key(round, QUESTIONS);
-        self.observe(&key, Move::Say { on, saying })?;
-        let Some((said, decision)) = self.signals.plan_decision_after(self.position) else {
-            self.trace.asks = Some(PendingApproval::Answers);
-            return Err(Suspension::PlanReview.into());
-        };
+        let (said, decision) = self.put_to_people(&key, saying, PendingApproval::Answers)?;
         self.position = self.position.max(*said);
         let wanted = match decision {
             PlanDecision::Again { guidance } => guidance.as_deref(),

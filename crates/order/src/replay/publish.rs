@@ -36,7 +36,6 @@ pub(crate) struct LastPush {
 impl<'a> Replay<'a> {
     /// The agent names the branch; whatever it answers is made safe, and there is always a name.
     pub(crate) fn branch_stage(&mut self, stage: &Stage) -> Result<StageResult, Suspension> {
-        let title = self.journal.opened().issue.title.clone();
         let mut worker = self.worker(stage, &stage.name)?;
         // A name needs no more than the issue.
         worker.task.comments = TaskComments::default();
@@ -57,7 +56,7 @@ impl<'a> Replay<'a> {
             WorkerOutcome::Decided { .. } | WorkerOutcome::GivenUp { .. } => {
                 self.trace
                     .note("The branch was named after the issue's title: no answer was a name.".to_owned());
-                self.new_branch(&title)
+                self.new_branch(&self.journal.opened().issue.title)
             }
         };
         let name = branch.to_string();

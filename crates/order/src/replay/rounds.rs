@@ -89,7 +89,9 @@ impl Replay<'_> {
                     Err(RoundEnd::NotMade(UnmadeCheck::Nonsense(String::new()), None))
                 } else {
                     let rework = self.with_advice(worker, (round, &key), rework.take());
-                    let rework = rework.map(|rework| counters.numbered(rework));
+                    // The next run by its number among the worker's runs.
+                    let attempt = counters.runs + 1;
+                    let rework = rework.map(|told| Rework { attempt, of: told.of.max(attempt), ..told });
                     let mut task = AgentTask { round, rework, ..continued.clone() };
                     self.with_new_text(&key, &mut task)?;
                     self.hold_artifact(&mut task, &mut artifact_id);
@@ -207,12 +209,6 @@ impl Replay<'_> {
 }
 
 impl Counters {
-    /// The next run by its number among the worker's runs.
-    fn numbered(&self, rework: Rework) -> Rework {
-        let attempt = self.runs + 1;
-        Rework { attempt, of: rework.of.max(attempt), ..rework }
-    }
-
     /// Counts a failure: what the worker is told of its next attempt, and whether there is to be none.
     fn count(
         &mut self,

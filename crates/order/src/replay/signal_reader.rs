@@ -175,27 +175,17 @@ impl SignalLog {
             SignalRequest::Command(command) => {
                 let stood = self.phase_at(pipeline, journal, seq, at);
                 let plans = |stage: &Stage| matches!(stage.output, Some(StageOutput::File(_)));
-                match command {
-                    RequestedCommand::Plan { guidance, until_code: true } => {
-                        if pipeline.stages.iter().any(plans) {
-                            self.plan_anew(seq, guidance, stood, has_code(pipeline, journal, seq))
-                        } else {
-                            ignored("the pipeline makes no plan: comment /retry and what to change")
-                        }
+                if let RequestedCommand::Plan { guidance, until_code: true } = command {
+                    match pipeline.stages.iter().any(plans) {
+                        true => self.plan_anew(seq, guidance, stood, has_code(pipeline, journal, seq)),
+                        false => ignored("the pipeline makes no plan: comment /retry and what to change"),
                     }
-                    RequestedCommand::Retry { guidance, by } if self.text_waits.is_any() => {
-                        self.retry_with_new_text((seq, at), (guidance, by), stood)
-                    }
-                    RequestedCommand::Retry { .. }
-                    | RequestedCommand::GoOn(_)
-                    | RequestedCommand::Choose
-                    | RequestedCommand::Cancel(_)
-                    | RequestedCommand::Unlabel(_)
-                    | RequestedCommand::Approve(_)
-                    | RequestedCommand::Drop { .. }
-                    | RequestedCommand::Plan { until_code: false, .. } => {
-                        self.command(seq, at, command, stood)
-                    }
+                } else if self.text_waits.is_any()
+                    && let RequestedCommand::Retry { guidance, by } = command
+                {
+                    self.retry_with_new_text((seq, at), (guidance, by), stood)
+                } else {
+                    self.command(seq, at, command, stood)
                 }
             }
         };
@@ -351,6 +341,7 @@ pub(super) fn ignored(because: &str) -> SignalAnswer {
 
 impl SignalReader<'_> {
     fn read(&mut self, entry: &JournalEntry, signal: &Signal) {
+        use SignalKind::{Commanded, Labeled, Misspoken, Unlabeled};
         let by = &signal.by;
         let heard = (entry.seq, entry.at);
         let wish = match &signal.kind {
@@ -381,17 +372,14 @@ impl SignalReader<'_> {
             {
                 return self.ignore(entry.seq, "the comment was already handled");
             }
-            SignalKind::Misspoken { .. } => return self.of_who_may(heard, by, SignalRequest::Talk),
+            SignalKind::Misspoken { .. } => SignalRequest::Talk,
             SignalKind::Labeled { pull: Some(_), .. } => {
-                let goes_on = SignalRequest::Command(RequestedCommand::GoOn(by.clone()));
-                return self.of_who_may(heard, by, goes_on);
+                SignalRequest::Command(RequestedCommand::GoOn(by.clone()))
             }
             SignalKind::Unlabeled { .. } => {
-                let because = format!("{by} removed the label");
-                let unlabels = SignalRequest::Command(RequestedCommand::Unlabel(because));
-                return self.of_who_may(heard, by, unlabels);
+                SignalRequest::Command(RequestedCommand::Unlabel(format!("{by} removed the label")))
             }
-            SignalKind::Commanded { command, .. } => return self.of_who_may(heard, by, wish_of(command, by)),
+            SignalKind::Commanded { command, .. } => wish_of(command, by),
             SignalKind::IssueEdited => SignalRequest::Text(TextNews { edit: true, comment: false }),
             SignalKind::IssueTransferred => SignalRequest::Gone(format!("{by} moved the issue away")),
             SignalKind::IssueDeleted => SignalRequest::Gone(format!("{by} deleted the issue")),
@@ -414,7 +402,11 @@ impl SignalReader<'_> {
             }
             SignalKind::BaseMoved { .. } => SignalRequest::Occasion(PullEventKind::BaseMoved),
         };
-        self.request(entry, wish);
+        if matches!(signal.kind, Commanded { .. } | Labeled { .. } | Misspoken { .. } | Unlabeled { .. }) {
+            self.of_who_may(heard, by, wish);
+        } else {
+            self.request(entry, wish);
+        }
     }
 
     fn request(&mut self, entry: &JournalEntry, wish: SignalRequest) {
@@ -422,7 +414,12 @@ impl SignalReader<'_> {
     }
 
     /// What counts only when it comes from somebody with write access.
-    fn of_who_may(&mut self, (signal, at): (u64, DateTime<Utc>), by: &Requester, wish: SignalRequest) {
+    fn of_who_may(
+        &mut self,
+        (signal, at): (u64, DateTime<Utc>),
+        by: &Requester,
+        wish: SignalRequest,
+    ) -> Option<SignalAnswer> {
         // GitHub is asked about one word of theirs after the other.
         let last = match by {
             Requester::Person(person) if self.is_in_turn => self.words.get(&person.id).copied(),
@@ -443,12 +440,14 @@ impl SignalReader<'_> {
         }
         let answer = match permission {
             SenderPermission::Known { seq, at } => {
-                return self.decided.push(ResolvedSignal { seq, at, signal, request: wish });
+                self.decided.push(ResolvedSignal { seq, at, signal, request: wish });
+                return None;
             }
             SenderPermission::Asking => SignalAnswer::Asking,
             SenderPermission::No(because) => SignalAnswer::NoRight(because),
         };
-        self.log.answers.push(AnsweredSignal { signal, answer });
+        self.log.answers.push(AnsweredSignal { signal, answer: answer.clone() });
+        Some(answer)
     }
 
     /// A comment on the issue is news when it is its author's, or somebody's with write access.
@@ -462,9 +461,7 @@ impl SignalReader<'_> {
                 self.ignore(seq, "its author has no write access");
             }
             Requester::Person(person) => {
-                self.of_who_may((seq, entry.at), by, news);
-                let last = self.log.answers.last().filter(|last| last.signal == seq);
-                if last.is_some_and(|last| matches!(last.answer, SignalAnswer::NoRight(_))) {
+                if let Some(SignalAnswer::NoRight(_)) = self.of_who_may((seq, entry.at), by, news) {
                     self.outsiders.insert(person.id);
                 }
             }
@@ -483,11 +480,8 @@ impl SignalReader<'_> {
             _ if !is_new => self.ignore(signal, "it was heard already"),
             Requester::ApiToken => self.ignore(signal, "reviews are written on GitHub"),
             Requester::Person(person) => {
-                self.of_who_may((signal, at), by, SignalRequest::Occasion(what(person.clone())));
-                let last = self.log.answers.last();
-                let is_asked =
-                    last.is_some_and(|last| last.signal == signal && last.answer == SignalAnswer::Asking);
-                self.log.asks_for_reviewers |= is_asked;
+                let answer = self.of_who_may((signal, at), by, SignalRequest::Occasion(what(person.clone())));
+                self.log.asks_for_reviewers |= answer == Some(SignalAnswer::Asking);
             }
         }
     }

@@ -99,7 +99,6 @@ pub(crate) struct ReplayResult {
     pub(crate) answers_begun: u32,
     /// Whether the last answer was given up, so that `/retry` is about its rounds.
     pub(crate) given_up: bool,
-    pub(crate) has_pull: bool,
     /// Whether people said something that waits to be answered, with what comes besides.
     pub(crate) gathers: bool,
 }
@@ -211,7 +210,6 @@ impl<'a> Replay<'a> {
                 ran
             }
         };
-        ran.has_pull = self.trace.pull.is_some();
         if ran.settled.is_some() {
             self.converse(&mut ran);
         }

@@ -212,7 +212,7 @@ impl SignalLog {
         let ran = replay.run();
         let can_be_retried =
             Surfaces::of(ran.settled.as_ref(), &replay.verdict(ran.settled.as_ref())).can_be_retried;
-        let segment = ran.answers_begun;
+        let (segment, has_pull) = (ran.answers_begun, replay.trace.pull.is_some());
         let is_cancelled = self.cancelled().is_some();
         let gathers = ran.gathers && !is_cancelled && journal.opened().format >= GATHERING_IS_CANCELLED_SINCE;
         let rests = |approvable, retry| OrderPhase::Rests { segment, approvable, retry, gathers };
@@ -221,12 +221,12 @@ impl SignalLog {
             Some(Settlement::Unprepared { .. }) => OrderPhase::Unprepared,
             Some(_) if segment == 0 && can_be_retried => rests(ran.approvable, RetryCommandKind::MoreRounds),
             Some(_) if ran.given_up => rests(ran.approvable, RetryCommandKind::MoreRounds),
-            Some(_) if ran.has_pull => {
+            Some(_) if has_pull => {
                 rests(ran.approvable, RetryCommandKind::Asks { is_content: !can_be_retried })
             }
             Some(_) => OrderPhase::Over,
             None if ran.plan_waits => OrderPhase::PlanWaits,
-            None => OrderPhase::AtWork { conversing: segment > 0, has_pull: ran.has_pull },
+            None => OrderPhase::AtWork { conversing: segment > 0, has_pull },
         }
     }
 

@@ -20,10 +20,9 @@ impl Replay<'_> {
     /// One stage, from its beginning.
     pub(crate) fn stage(&mut self, stage: &Stage) -> Result<StageResult, Suspension> {
         // What a person accepted as it is, is not judged again.
-        let is_accepted = self.work_before(stage).is_some_and(|work| work.accepted.is_some());
         let judges_only = stage.uses == StageKind::Tests || stage.begins_with == StageStart::Checks;
-        if is_accepted && judges_only {
-            let work = self.work_before(stage);
+        let work = self.work_before(stage).filter(|work| judges_only && work.accepted.is_some());
+        if work.is_some() {
             return Ok(StageResult { work, ..StageResult::without_result(StageState::Skipped) });
         }
         match stage.uses {
@@ -96,20 +95,13 @@ impl Replay<'_> {
                 fields.extend(seen.filter(|(field, _)| !(names_tests && field == "test_files")));
                 StageResult::passed(fields, work)
             }
-            WorkerOutcome::Decided { mut work, approved_by: Some(by) } => {
-                let because = with_its_own_fault(&work, String::new());
-                self.accept(&mut work, by, because);
-                self.push(&work)?;
-                StageResult {
-                    state: StageState::Approved,
-                    ..StageResult::passed(work_fields(&work), Some(*work))
-                }
-            }
-            WorkerOutcome::Decided { work, approved_by: None } => {
-                if self.pull_before(stage).is_some() {
+            WorkerOutcome::Decided { mut work, approved_by } => {
+                let state = if approved_by.is_some() { StageState::Approved } else { StageState::Passed };
+                self.accept_decided(&mut work, approved_by);
+                if state == StageState::Approved || self.pull_before(stage).is_some() {
                     self.push(&work)?;
                 }
-                StageResult::passed(work_fields(&work), Some(*work))
+                StageResult { state, ..StageResult::passed(work_fields(&work), Some(*work)) }
             }
             WorkerOutcome::GivenUp { because, best, to } => hand_on(stage, because, best, to),
         };
@@ -160,14 +152,18 @@ impl Replay<'_> {
         Ok(match rounds {
             WorkerOutcome::Passed(taken) => Ok(taken),
             WorkerOutcome::Decided { mut work, approved_by } => {
-                if let Some(by) = approved_by {
-                    let because = with_its_own_fault(&work, String::new());
-                    self.accept(&mut work, by, because);
-                }
+                self.accept_decided(&mut work, approved_by);
                 Ok((self.push(&work)?, *work))
             }
             WorkerOutcome::GivenUp { because, best, to } => Err(Box::new(hand_on(&asked, because, best, to))),
         })
+    }
+
+    fn accept_decided(&mut self, work: &mut CandidateWork, approved_by: Option<String>) {
+        if let Some(by) = approved_by {
+            let because = with_its_own_fault(work, String::new());
+            self.accept(work, by, because);
+        }
     }
 
     /// The branch, or one after the title where no stage names it.
@@ -296,13 +292,10 @@ fn work_fields(work: &CandidateWork) -> StageFields {
 
 /// The best round is not always the last: what is wrong with the one that is handed over comes first.
 fn with_its_own_fault(best: &CandidateWork, because: String) -> String {
-    match &best.checks {
-        StageChecksOutcome::Failed { because: own } if because.is_empty() => own.clone(),
-        StageChecksOutcome::Failed { because: own } if !because.starts_with(own.as_str()) => {
-            format!("round {} came closest: {own}. At the end: {because}", best.round)
-        }
-        StageChecksOutcome::Failed { .. } | StageChecksOutcome::Passed | StageChecksOutcome::Lacking(_) => {
-            because
-        }
+    let StageChecksOutcome::Failed { because: own } = &best.checks else { return because };
+    match because.is_empty() {
+        true => own.clone(),
+        false if because.starts_with(own.as_str()) => because,
+        false => format!("round {} came closest: {own}. At the end: {because}", best.round),
     }
 }

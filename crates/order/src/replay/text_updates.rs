@@ -107,8 +107,7 @@ impl Replay<'_> {
         }
         // The same before and after it was begun: it is made again after a crash.
         let before = begun.map_or(self.prefix, |begun| self.prefix.before(begun));
-        if before.of_kind(EntryKind::Text).rev().find_map(text_read).is_some_and(|read| read > self.last_run)
-        {
+        if before.of_kind(EntryKind::Text).rfind(is_text_read).is_some_and(|read| read.seq > self.last_run) {
             task.session = None;
             if let Some(rework) = &mut task.rework {
                 let is_told = rework.feedback.first().is_some_and(|first| *first == outdated());
@@ -130,10 +129,10 @@ impl Replay<'_> {
     }
 }
 
-/// The entry, if the issue was read again in it.
-fn text_read(entry: &JournalEntry) -> Option<u64> {
-    let JournalEvent::Observed { outcome, .. } = &entry.event else { return None };
-    matches!(**outcome, EffectOutcome::IssueRead { .. }).then_some(entry.seq)
+/// Whether the issue was read again in this entry.
+fn is_text_read(entry: &&JournalEntry) -> bool {
+    let JournalEvent::Observed { outcome, .. } = &entry.event else { return false };
+    matches!(**outcome, EffectOutcome::IssueRead { .. })
 }
 
 /// What is said of a round that was begun with an older text.

@@ -1,5 +1,7 @@
 //! What a worker pushed: imported, made into the commit to publish, tested.
 
+use serde_json::Value;
+
 use super::judge::{RoundCheck, RoundEnd};
 use super::rounds::WorkerOutcome;
 use super::worker::Worker;
@@ -352,7 +354,7 @@ const HOW_TO_PROVE: &str = "Add a test that fails on the code as it was and pass
 
 /// What follows `No test:` in a line of an answer, or of a text within an answer that is JSON.
 fn no_test_in(said: &str) -> Option<String> {
-    let in_json = || answer::object(said).ok().and_then(|object| texts_in(&object).find_map(no_test_in_text));
+    let in_json = || answer::object(said).ok().and_then(|object| no_test_in_value(&object));
     no_test_in_text(said).or_else(in_json)
 }
 
@@ -365,19 +367,16 @@ fn no_test_in_text(said: &str) -> Option<String> {
     Some(line.chars().take(LONGEST_LINE).collect()).filter(|words: &String| !words.is_empty())
 }
 
-fn texts_in(value: &serde_json::Value) -> Box<dyn Iterator<Item = &str> + '_> {
-    use serde_json::Value;
+fn no_test_in_value(value: &Value) -> Option<String> {
     match value {
-        Value::String(text) => Box::new(std::iter::once(text.as_str())),
-        Value::Array(values) => Box::new(values.iter().flat_map(texts_in)),
-        // Contents of files are nobody's words.
-        Value::Object(fields) => Box::new(
-            fields
-                .iter()
-                .filter(|(key, value)| *key == "text" || !value.is_string())
-                .flat_map(|(_, value)| texts_in(value)),
-        ),
-        Value::Null | Value::Bool(_) | Value::Number(_) => Box::new(std::iter::empty()),
+        Value::String(text) => no_test_in_text(text),
+        Value::Array(values) => values.iter().find_map(no_test_in_value),
+        Value::Object(fields) => {
+            // Contents of files are nobody's words.
+            let mut said = fields.iter().filter(|(key, value)| *key == "text" || !value.is_string());
+            said.find_map(|(_, value)| no_test_in_value(value))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
     }
 }
 

@@ -1,21 +1,23 @@
-//! What an order and its stages may cost, in dollars, in time and in runs of agents.
+//! What an order and its stages may cost, in dollars, in time and in runs of agents; and how long the order waited for a GitHub
+//! that was away.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 
 use super::Replay;
-use super::outage::{AwayEffects, passed};
 use super::worker::Worker;
 use crate::agent_run::{AgentRun, AgentUsage};
 use crate::journal::JournalEvent;
 use crate::journal_index::{EffectNumber, EntryKind, JournalPrefix};
-use crate::moves::{EffectOutcome, MoveKey};
+use crate::moves::{EffectError, EffectOutcome, MoveKey, Retry};
 use crate::settings::OrderLimits;
 
 /// No agent is started for less time than this.
 const SHORTEST_RUN_SECONDS: i64 = 30;
+/// Shorter outages are not told.
+const TOLD: TimeDelta = TimeDelta::minutes(5);
 
 /// What an order may cost and has cost since its beginning or its last `/retry`, which grants it all again.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -201,4 +203,63 @@ fn usage_of(prefix: JournalPrefix<'_>, seq: u64, is_counted: impl Fn(&MoveKey) -
     let counted = told_after(prefix, seq).filter(|(key, _)| is_counted(key));
     let usage = counted.fold(AgentUsage::default(), |sum, (_, run)| sum + run.usage);
     AgentUsage { usd: steady(usage.usd), ..usage }
+}
+
+/// How long it took from one moment to the next. A clock that was set back counts as no time.
+fn passed(from: DateTime<Utc>, until: DateTime<Utc>) -> TimeDelta {
+    (until - from).max(TimeDelta::zero())
+}
+
+/// The effects that found nobody when they were tried last.
+#[derive(Debug, Default)]
+struct AwayEffects(BTreeSet<EffectNumber>);
+
+impl AwayEffects {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "any other outcome was an answer")]
+    fn observe(&mut self, effect: EffectNumber, outcome: &EffectOutcome) {
+        match outcome {
+            EffectOutcome::Trouble(EffectError { retry: Retry::Outage, .. }) => self.0.insert(effect),
+            _ => self.0.remove(&effect),
+        };
+    }
+
+    /// Whether nothing is under way but tries to reach somebody who is away.
+    fn are_all_of(&self, under_way: &[EffectNumber]) -> bool {
+        !self.0.is_empty() && under_way.iter().all(|effect| self.0.contains(effect))
+    }
+}
+
+/// What people are told once it is over, if it was long enough to be noticed.
+pub(super) fn note_of_outage(prefix: JournalPrefix<'_>) -> Option<String> {
+    prefix.of_kind(EntryKind::Outage).next()?;
+    let mut away = AwayEffects::default();
+    // An outage that still goes on is not told yet.
+    let (mut waited, mut waiting) = (TimeDelta::zero(), TimeDelta::zero());
+    let mut last = prefix.entries().first()?.at;
+    for (entry, effect) in prefix.numbered() {
+        if !away.0.is_empty() {
+            waiting += passed(last, entry.at);
+        }
+        last = entry.at;
+        let (JournalEvent::Observed { key, outcome }, Some(effect)) = (&entry.event, effect) else {
+            continue;
+        };
+        // The order waits for none of these, and a status cannot say how long itself was not shown.
+        if matches!(key.0.split('/').next(), Some("status" | "check" | "tidy")) {
+            continue;
+        }
+        away.observe(effect, outcome);
+        if away.0.is_empty() {
+            waited += std::mem::take(&mut waiting);
+        }
+    }
+    if waited < TOLD {
+        return None;
+    }
+    let (hours, minutes) = (waited.num_hours(), waited.num_minutes() % 60);
+    let took = if hours > 0 { format!("{hours} h {minutes} min") } else { format!("{minutes} min") };
+    // A disk without room and a signer that is away are waited for in the same way.
+    Some(format!(
+        "For {took}, GitHub or what git needs on this machine could not be used: the order waited for it."
+    ))
 }

@@ -5,10 +5,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::judge::RoundCheck;
-use crate::feedback::Feedback;
+use super::judge::{FailedRound, RoundCheck};
 use crate::ids::TreeSha;
-use crate::test_run::TestRun;
 
 /// What a failure is known by. Numbers are left out: lines move and times differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,20 +19,15 @@ pub(crate) struct FailureFingerprint {
 
 impl FailureFingerprint {
     /// `answer` is what the worker said, where that is what failed.
-    pub(crate) fn of(
-        judge: RoundCheck,
-        feedback: &Feedback,
-        tests: Option<&TestRun>,
-        tree: Option<&TreeSha>,
-        answer: Option<&str>,
-    ) -> Self {
+    pub(crate) fn of(failed: &FailedRound, answer: Option<&str>) -> Self {
+        let FailedRound { by, feedback, tests, tree, .. } = failed;
         let mut messages: BTreeSet<String> =
             feedback.issues.iter().map(|finding| without_numbers(&finding.description)).collect();
         messages.insert(without_numbers(&feedback.summary));
         messages.extend(answer.map(without_numbers));
         messages.extend(tests.iter().flat_map(|run| run.tail.lines()).map(without_numbers));
         let failing = tests.iter().flat_map(|run| run.failing.iter().cloned()).collect();
-        Self { judge, tree: tree.cloned(), failing, messages }
+        Self { judge: *by, tree: tree.clone(), failing, messages }
     }
 
     /// On the same tree, or with the same failing tests and the same messages. A person's word is never the same: they may
@@ -74,14 +67,17 @@ fn without_numbers(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::feedback::Category;
+    use crate::feedback::{Category, Feedback};
+
+    fn print_of(by: RoundCheck, category: Category, text: &str) -> FailureFingerprint {
+        let feedback = Feedback::failed(category, text);
+        let failed = FailedRound { by, feedback, tests: None, tree: None, candidate: None };
+        FailureFingerprint::of(&failed, None)
+    }
 
     #[test]
     fn lines_and_times_make_no_difference() {
-        let print = |text: &str| {
-            let feedback = Feedback::failed(Category::TestFailure, text);
-            FailureFingerprint::of(RoundCheck::Tests, &feedback, None, None, None)
-        };
+        let print = |text: &str| print_of(RoundCheck::Tests, Category::TestFailure, text);
         let first = print("src/lib.rs:14:5: expected 2.5, got 3 in 0.31s");
         assert!(print("src/lib.rs:19:5: expected 2.5, got 3 in 0.29s").is_same_as(&first));
         assert!(!print("src/lib.rs:14:5: index out of bounds").is_same_as(&first));
@@ -98,8 +94,7 @@ mod tests {
         let node = print("✖ sum\n# duration_ms 103.218\n  duration_ms: 1.5\n\"elapsed\": 3");
         assert!(print("✖ sum\n# duration_ms 99\n  duration_ms: 12.25\n\"elapsed\": 4").is_same_as(&node));
         assert!(!print("✖ sum\n# duration_ms 99\nexpected 4").is_same_as(&node));
-        let missing = Feedback::failed(Category::MissingCommit, "nothing was pushed");
-        let missing = FailureFingerprint::of(RoundCheck::PushedCommit, &missing, None, None, None);
+        let missing = print_of(RoundCheck::PushedCommit, Category::MissingCommit, "nothing was pushed");
         assert!(missing.is_same_as(&missing));
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::variables::{Variables, all_of};
+use super::worker::{Variables, all_of};
 use super::{Replay, ReplayResult, Suspension};
 use crate::bounds::MOST_SIDE_BY_SIDE;
 use crate::conversation::{CommentTarget, NoticeComment};
@@ -94,8 +94,7 @@ enum StageReadiness {
 impl<'a> Replay<'a> {
     /// Every stage as far as the journal carries. Stages that need the one work tree follow one another in the
     /// pipeline's order, whichever is reached first: so what comes out does not depend on who is quicker.
-    pub(crate) fn stages(&mut self) -> ReplayResult {
-        let mut ran = ReplayResult::default();
+    pub(crate) fn stages(&mut self, ran: &mut ReplayResult) {
         let mut at_work = 0;
         let mut tree_is_taken = false;
         let pipeline = self.pipeline;
@@ -135,9 +134,8 @@ impl<'a> Replay<'a> {
             self.conclude(&stage.name, concluded);
         }
         if self.stage_results.len() == pipeline.stages.len() {
-            self.end(&mut ran);
+            self.end(ran);
         }
-        ran
     }
 
     fn conclude(&mut self, name: &'a str, concluded: StageResult) {

@@ -1,9 +1,10 @@
 //! The replay of the journal: what was observed is gone past, and the first effect that was not is the next move.
 //!
 //! - `graph` goes over the stages, `stages` knows each kind, `rounds` is the one loop that all of them are.
-//! - `worker` is who runs; `output`, `work` and `review` are the checks; `best` and `fingerprint` compare rounds.
+//! - `worker` is who runs, and what stages tell one another; `output`, `work` and `review` are the checks.
+//! - `best` and `fingerprint` compare rounds.
 //! - `escalation` is what happens when a check has run out; `publish` brings the work, or the best round, to GitHub.
-//! - `signal_log` and `signal_reader` are what people said; `budget` what may be spent; `variables` what stages tell one another.
+//! - `signal_log` and `signal_reader` are what people said; `budget` what may be spent, and what was waited for.
 //!
 //! May know: the vocabulary beside it. Must never know: how a move is made, and what time it is but by being told.
 
@@ -15,7 +16,6 @@ mod examine;
 mod fingerprint;
 mod graph;
 mod judge;
-mod outage;
 mod output;
 mod permissions;
 mod plan;
@@ -26,7 +26,6 @@ pub(crate) mod signal_log;
 mod signal_reader;
 mod stages;
 mod text_updates;
-mod variables;
 mod work;
 mod worker;
 
@@ -42,8 +41,7 @@ use super::effect_name::ReservedWord;
 use self::graph::StageResult;
 use self::publish::LastPush;
 use self::signal_log::{SignalLog, SignalLogView};
-use self::variables::Variables;
-use self::worker::Worker;
+use self::worker::{Variables, Worker};
 use super::ids::{CommitSha, Person};
 use super::journal::{Journal, JournalEvent, task_after};
 use super::journal_index::{EntryKind, JournalPrefix, Observation};
@@ -172,10 +170,14 @@ impl<'a> Replay<'a> {
             ("order.id".to_owned(), opened.order.to_string()),
             ("repository.name".to_owned(), opened.repository.to_string()),
         ]);
-        let (pushes, declined_pushes) =
+        let (pushes, declined_pushes): (Vec<LastPush>, Vec<LastPush>) =
             publish::pushes(prefix).into_iter().partition(|push| push.declined.is_none());
-        let trace = OrderTrace { usage: budget::usage_after(prefix, 0), ..OrderTrace::default() };
-        let mut replay = Self {
+        let usage = budget::usage_after(prefix, 0);
+        let mut trace = OrderTrace { usage, has_pushed: !pushes.is_empty(), ..OrderTrace::default() };
+        if let Some(note) = budget::note_of_outage(prefix) {
+            trace.note(note);
+        }
+        Self {
             journal,
             pipeline,
             signals: SignalLogView { log: signals, segment: 0 },
@@ -193,23 +195,15 @@ impl<'a> Replay<'a> {
             asked_for_proof: BTreeMap::new(),
             pushes,
             declined_pushes,
-        };
-        replay.trace.has_pushed = !replay.pushes.is_empty();
-        if let Some(note) = outage::note(prefix) {
-            replay.trace.note(note);
         }
-        replay
     }
 
     pub(crate) fn run(&mut self) -> ReplayResult {
-        let mut ran = match self.begin() {
-            Ok(()) => self.stages(),
-            Err(suspension) => {
-                let mut ran = ReplayResult::default();
-                ran.take(suspension);
-                ran
-            }
-        };
+        let mut ran = ReplayResult::default();
+        match self.begin() {
+            Ok(()) => self.stages(&mut ran),
+            Err(suspension) => ran.take(suspension),
+        }
         if ran.settled.is_some() {
             self.converse(&mut ran);
         }

@@ -26,7 +26,6 @@ pub(crate) enum SenderPermission {
 }
 
 impl SignalLog {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "any other outcome is of another move")]
     /// Whether this person may command, as far as GitHub was asked after an entry. When it cannot be asked, they may not.
     pub(crate) fn permission(
         &mut self,
@@ -55,10 +54,8 @@ impl SignalLog {
             self.pending.push((key, Move::Authorize { person: person.clone() }));
             return SenderPermission::Asking;
         };
-        let retry = match last.outcome {
-            EffectOutcome::Trouble(trouble) => trouble.retry,
-            _ => Retry::Soon,
-        };
+        let retry =
+            if let EffectOutcome::Trouble(trouble) = last.outcome { trouble.retry } else { Retry::Soon };
         let is_away = |seen: &&Observation<'_>| {
             matches!(seen.outcome, EffectOutcome::Trouble(EffectError { retry: Retry::Outage, .. }))
         };

@@ -16,14 +16,6 @@ use crate::trace::{CandidateWork, RoleReview};
 /// The template of a verifier whose role names none.
 const REVIEW: &str = "review";
 
-/// What is judged.
-#[derive(Clone, Copy)]
-enum ReviewSubject<'a> {
-    Work(&'a CandidateWork),
-    /// A plan, an analysis.
-    Answer(&'a str),
-}
-
 /// The roles that judge a stage's rounds, where any is asked at all.
 fn asked_roles(stage: &Stage) -> &[String] {
     let is_asked = stage.checks.contains(&Check::Verifier) && stage.max_adversarial_rounds > 0;
@@ -41,7 +33,7 @@ impl Replay<'_> {
         if asked_roles(worker.stage).is_empty() {
             return Ok(work);
         }
-        let reviews = match self.verify_all(worker, round, ReviewSubject::Work(&work))? {
+        let reviews = match self.verify_all(worker, round, (work.patch.as_str(), Some(&work)))? {
             Ok(reviews) => reviews,
             Err(unmade) => {
                 if let UnmadeCheck::Nonsense(_) = &unmade {
@@ -79,7 +71,7 @@ impl Replay<'_> {
             return Ok(fields);
         }
         let answer = fields.first().map_or("", |(_, text)| text.as_str());
-        let reviews = self.verify_all(worker, round, ReviewSubject::Answer(answer))?;
+        let reviews = self.verify_all(worker, round, (answer, None))?;
         let reviews = reviews.map_err(|unmade| RoundEnd::NotMade(unmade, None))?;
         let feedback = merged(&reviews);
         self.in_round(worker, round, |seen| {
@@ -92,13 +84,13 @@ impl Replay<'_> {
         }
     }
 
-    /// The answers of all verifiers, which are asked at the same time. Nothing is concluded before each of them has come
+    /// The answers of all verifiers about a text, of work or of none, which are asked at the same time. Nothing is concluded before each of them has come
     /// to its end: so it makes no difference who is quicker, and nobody's answer is paid for in vain.
     fn verify_all(
         &mut self,
         worker: &Worker<'_>,
         round: u32,
-        subject: ReviewSubject<'_>,
+        subject: (&str, Option<&CandidateWork>),
     ) -> Result<Result<Vec<RoleReview>, UnmadeCheck>, Suspension> {
         let roles = asked_roles(worker.stage);
         let begun = self.position;
@@ -200,13 +192,16 @@ impl Replay<'_> {
         key
     }
 
-    fn verifier<'s>(&self, worker: &Worker<'s>, role: &str, subject: ReviewSubject<'_>) -> Worker<'s> {
+    fn verifier<'s>(
+        &self,
+        worker: &Worker<'s>,
+        role: &str,
+        (judged, work): (&str, Option<&CandidateWork>),
+    ) -> Worker<'s> {
         let (task, stage) = (&self.task, worker.stage);
         let command = self.journal.role(role).and_then(|role| role.review_command.clone());
-        let (judged, tests, commit) = match subject {
-            ReviewSubject::Work(work) => (&*work.patch, work.tests.as_ref(), Some(work.commit.clone())),
-            ReviewSubject::Answer(answer) => (answer, None, self.head_for(stage)),
-        };
+        let tests = work.and_then(|work| work.tests.as_ref());
+        let commit = work.map(|work| work.commit.clone()).or_else(|| self.head_for(stage));
         let arguments = vec![
             task.title.clone(),
             task.body.clone(),

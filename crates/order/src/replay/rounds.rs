@@ -228,13 +228,7 @@ impl Counters {
             return (rework, None);
         }
         let answer = answer.filter(|_| failed.by == RoundCheck::Output);
-        let print = FailureFingerprint::of(
-            failed.by,
-            &failed.feedback,
-            failed.tests.as_ref(),
-            failed.tree.as_ref(),
-            answer.as_deref(),
-        );
+        let print = FailureFingerprint::of(failed, answer.as_deref());
         let is_same = self.last.as_ref().is_some_and(|before| print.is_same_as(before));
         self.last = Some(print);
         let failures = self.failures.entry(failed.by).or_default();

@@ -218,8 +218,7 @@ impl Replay<'_> {
     /// The archiver's words, if there is one, the stage's inputs and the change, kept as artifacts.
     fn archive_stage(&mut self, stage: &Stage) -> Result<StageResult, Suspension> {
         let worker = self.worker(stage, &stage.name)?;
-        let mut parts: Vec<(String, String)> =
-            worker.task.inputs.iter().map(|(name, text)| (name.clone(), text.clone())).collect();
+        let mut parts: Vec<(String, String)> = worker.task.inputs.clone().into_iter().collect();
         let mut summary = String::new();
         if stage.agent.is_some() {
             let written = self.rounds(&worker, |replay, round, run| match run {

@@ -2,13 +2,12 @@
 //! comes together is one answer: the pull request is read once, what somebody pushed is taken in, the base is brought
 //! in where that is needed, and whatever is asked for goes to the worker as one round with all its checks.
 //!
-//! - `points` is what is asked for, `round` the worker's round, `branch` what moved under it, `told` what is said of it.
+//! - `points` is what is asked for, `round` the worker's round and what is said of it, `branch` what moved under it.
 //!
 //! May know: the replay. Must never know: how GitHub says any of this.
 
 mod branch;
 mod points;
-mod replies;
 mod round;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -207,7 +206,7 @@ impl<'a> Replay<'a> {
         if points.is_empty() {
             return self.without_a_round(answer, pull, reading, talk);
         }
-        if points.iter().any(|point| point.is_of_ci()) {
+        if points.iter().any(|point| point.source == points::PointSource::Check) {
             talk.ci_rounds += 1;
             talk.ci_answered.insert(head);
         }

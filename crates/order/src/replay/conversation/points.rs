@@ -42,10 +42,6 @@ pub(super) enum PointSource {
 }
 
 impl FeedbackPoint {
-    pub(super) fn is_of_ci(&self) -> bool {
-        self.source == PointSource::Check
-    }
-
     /// Whether words alone are no answer to it.
     pub(super) fn needs_a_commit(&self) -> bool {
         self.source == PointSource::Base

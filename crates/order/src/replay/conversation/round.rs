@@ -7,14 +7,14 @@ use serde_json::json;
 
 use super::branch::{BaseUpdateOutcome, BranchPushOutcome};
 use super::points::{FeedbackPoint, PointSource};
-use super::{AnswerOutcome, PullEvent, answer_key};
+use super::{AnswerOutcome, PullEvent, PullEventKind, answer_key};
 use crate::agent_run::AgentRun;
 use crate::answer;
-use crate::conversation::PointResolution;
+use crate::conversation::{AnswerNote, AnsweredPoint, PointResolution, ThreadReply};
 use crate::effect_name::ReservedWord;
 use crate::feedback::{Category, Feedback};
-use crate::ids::{CommitSha, PullNumber};
-use crate::moves::AgentTask;
+use crate::ids::{CommitSha, Person, PullNumber, UserId};
+use crate::moves::{AgentTask, Move, MoveKey};
 use crate::pipeline::{Check, Escalation, Stage, StageKind, StageOutput, StageStart};
 use crate::replay::judge::{RoundCheck, RoundEnd};
 use crate::replay::publish::push_declined;
@@ -23,7 +23,8 @@ use crate::replay::work::CommitParents;
 use crate::replay::worker::Worker;
 use crate::replay::{Replay, Suspension};
 use crate::settlement::Settlement;
-use crate::trace::StageState;
+use crate::signal::ReviewVerdict;
+use crate::trace::{PullTrace, StageState};
 
 /// The template for what people and checks ask for.
 const ANSWER: &str = "answer";
@@ -37,7 +38,7 @@ const RESOLVE: &str = "resolve";
 pub(super) struct PointAnswer {
     point: String,
     done: bool,
-    pub(super) text: String,
+    text: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -291,23 +292,91 @@ impl Replay<'_> {
     }
 }
 
+impl Replay<'_> {
+    /// What is said once an answer is there: in every thread, in one comment for what was asked for elsewhere, and by asking
+    /// those who asked for changes to look again.
+    fn say_what_was_done(
+        &mut self,
+        answer: u32,
+        pull: PullNumber,
+        batch: &[&PullEvent],
+        points: &[FeedbackPoint],
+        answers: &[PointAnswer],
+        commit: Option<&CommitSha>,
+    ) -> Result<(), Suspension> {
+        let said = |point: &FeedbackPoint| {
+            let found = answers.iter().find(|answer| answer.point == point.id);
+            let done = found.map_or(PointResolution::Nothing, |answer| answer.outcome(commit));
+            (done, found.map(|answer| answer.text.clone()).unwrap_or_default())
+        };
+        self.say_to_each((answer, pull), points, commit, said)?;
+        let reviewers = asked_for_changes(batch);
+        if !reviewers.is_empty() {
+            self.tell(&answer_key(answer, "request"), Move::RequestReview { pull, reviewers })?;
+        }
+        Ok(())
+    }
+
+    fn say_to_each(
+        &mut self,
+        (answer, pull): (u32, PullNumber),
+        points: &[FeedbackPoint],
+        commit: Option<&CommitSha>,
+        said: impl Fn(&FeedbackPoint) -> (PointResolution, String),
+    ) -> Result<(), Suspension> {
+        let mut replies = Vec::new();
+        let mut others = Vec::new();
+        for point in points {
+            let (done, text) = said(point);
+            match &point.source {
+                PointSource::Thread { id, last } => {
+                    replies.push(ThreadReply { thread: id.clone(), answers: *last, done, text });
+                }
+                PointSource::Remark | PointSource::Asked | PointSource::Check | PointSource::Base => {
+                    let (by, asked) = (point.by.clone(), point.in_short.clone());
+                    others.push(AnsweredPoint { by, asked, done, text });
+                }
+            }
+        }
+        // What was tried again is answered again.
+        let how = commit.map_or("words", CommitSha::short);
+        if !replies.is_empty() {
+            let key = answer_key(answer, format_args!("threads/{how}"));
+            self.tell(&key, Move::AnswerThreads { pull, replies })?;
+        }
+        if !others.is_empty() {
+            let note = AnswerNote { pull, answer, points: others, commit: commit.cloned() };
+            let key = answer_key(answer, format_args!("note/{how}"));
+            self.tell(&key, Move::ShowAnswer(note))?;
+        }
+        Ok(())
+    }
+
+    /// The pull request's text says what holds now; what is verified is ready, what is not is left as it was.
+    pub(super) fn bring_text_up_to_date(&mut self, key: &MoveKey) -> Result<(), Suspension> {
+        let (Some(_), Some(pull)) = (&self.trace.work, self.trace.pull.clone()) else { return Ok(()) };
+        // What has left its draft stays out of it: people are looking at it.
+        let ready = self.verdict(None).leaves_draft();
+        self.tell(key, pull.finish(ready))?;
+        let ready = ready || pull.ready;
+        self.trace.pull = Some(PullTrace { ready, ..pull });
+        Ok(())
+    }
+}
+
 impl PointAnswer {
     /// Where the commit is all the answer there is, or nothing of use was said of it.
     fn without_words(points: &[FeedbackPoint], done: bool) -> Vec<Self> {
         points.iter().map(|point| Self { point: point.id.clone(), done, text: String::new() }).collect()
     }
 
-    pub(super) fn outcome(&self, commit: Option<&CommitSha>) -> PointResolution {
+    fn outcome(&self, commit: Option<&CommitSha>) -> PointResolution {
         match commit {
             Some(commit) if self.done => PointResolution::In(commit.clone()),
             // An answer that does nothing says why.
             Some(commit) if self.text.is_empty() => PointResolution::Unsaid(commit.clone()),
             Some(_) | None => PointResolution::Nothing,
         }
-    }
-
-    pub(super) fn is_for(&self, point: &FeedbackPoint) -> bool {
-        self.point == point.id
     }
 }
 
@@ -359,7 +428,8 @@ fn answers(run: &AgentRun, points: &[FeedbackPoint]) -> Result<Vec<PointAnswer>,
             in_short(&unsaid.point)
         ));
     }
-    let is_undone = |point: &FeedbackPoint| answers.iter().any(|answer| answer.is_for(point) && !answer.done);
+    let is_undone =
+        |point: &FeedbackPoint| answers.iter().any(|answer| answer.point == point.id && !answer.done);
     let undone = points.iter().find(|point| point.needs_a_commit() && is_undone(point));
     if let Some(point) = undone {
         return invalid(format!("point {} has to be done: words do not answer it", point.id));
@@ -374,4 +444,15 @@ fn in_short(text: &str) -> String {
 fn union(before: &[String], now: &[String]) -> Vec<String> {
     let all: BTreeSet<&String> = before.iter().chain(now).collect();
     all.into_iter().take(1_000).cloned().collect()
+}
+
+/// Who asked for changes, each once.
+fn asked_for_changes(batch: &[&PullEvent]) -> Vec<Person> {
+    let mut people: BTreeMap<UserId, Person> = BTreeMap::new();
+    for occasion in batch {
+        if let PullEventKind::Reviewed { by, verdict: ReviewVerdict::ChangesRequested, .. } = &occasion.kind {
+            people.insert(by.id, by.clone());
+        }
+    }
+    people.into_values().collect()
 }

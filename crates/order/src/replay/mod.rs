@@ -217,7 +217,7 @@ impl<'a> Replay<'a> {
         }
         self.tell_what_was_before();
         if let Some(because) = self.trace.request.unknown() {
-            return Err(Suspension::Settled(Settlement::Failed { because }));
+            return Err(Suspension::failed(because));
         }
         for again in 1_u32.. {
             self.prepare(again)?;
@@ -477,8 +477,7 @@ impl<'a> Replay<'a> {
 
     /// A journal that holds another kind of outcome than its move's was not written by us.
     pub(crate) fn mismatch(&self, key: &MoveKey) -> Suspension {
-        let because = format!("the journal holds an outcome of another kind for {key}");
-        Suspension::Settled(Settlement::Failed { because })
+        Suspension::failed(format!("the journal holds an outcome of another kind for {key}"))
     }
 }
 

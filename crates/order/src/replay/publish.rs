@@ -40,7 +40,7 @@ impl<'a> Replay<'a> {
         // A name needs no more than the issue.
         worker.task.comments = TaskComments::default();
         worker.task.attachments = Vec::new();
-        let named = self.rounds(&worker, |replay, _, run| {
+        let answered = self.rounds(&worker, |replay, _, run| {
             let line = run.and_then(|run| run.result.as_deref()).unwrap_or_default().trim();
             let words = line.split_whitespace().count();
             if words == 1 && line.len() <= 120 && line.chars().any(|c| c.is_ascii_alphanumeric()) {
@@ -51,7 +51,7 @@ impl<'a> Replay<'a> {
                 "Answer with three to six lower-case words joined by hyphens and nothing else.",
             ))
         })?;
-        let branch = match named {
+        let branch = match answered {
             WorkerOutcome::Passed(branch) => branch,
             WorkerOutcome::Decided { .. } | WorkerOutcome::GivenUp { .. } => {
                 self.trace

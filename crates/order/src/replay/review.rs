@@ -84,8 +84,9 @@ impl Replay<'_> {
         }
     }
 
-    /// The answers of all verifiers about a text, of work or of none, which are asked at the same time. Nothing is concluded before each of them has come
-    /// to its end: so it makes no difference who is quicker, and nobody's answer is paid for in vain.
+    /// The answers of all verifiers about a text, of work or of none. They are asked at the same time. Nothing is concluded
+    /// before each of them has come to its end: so it makes no difference who is quicker, and nobody's answer is paid for in
+    /// vain.
     fn verify_all(
         &mut self,
         worker: &Worker<'_>,

@@ -251,9 +251,7 @@ impl Replay<'_> {
         self.trace.conclude(ReservedWord::Answer.word(), state);
         Ok(self.as_it_stands(pull))
     }
-}
 
-impl Replay<'_> {
     /// Whether the round before was sent back since nothing was pushed.
     fn was_told_of_a_missing_commit(&mut self, round: u32) -> bool {
         let before = self.trace.round(ReservedWord::Answer.word(), round.saturating_sub(1));
@@ -290,9 +288,7 @@ impl Replay<'_> {
         );
         Ok(PointAnswer::without_words(points, false))
     }
-}
 
-impl Replay<'_> {
     /// What is said once an answer is there: in every thread, in one comment for what was asked for elsewhere, and by asking
     /// those who asked for changes to look again.
     fn say_what_was_done(

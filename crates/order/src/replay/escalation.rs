@@ -3,7 +3,6 @@
 use std::ops::ControlFlow;
 
 use super::judge::RoundCheck;
-use super::rounds::{EscalationTarget, WorkerOutcome};
 use super::signal_log::ResumeCommand;
 use super::worker::Worker;
 use super::{Replay, Suspension};
@@ -13,6 +12,37 @@ use crate::judge_answer;
 use crate::moves::{AgentTask, AgentTaskWorkspace, Diagnosis, DiagnosisDecision, Rework};
 use crate::pipeline::{Escalation, MOST_QUESTIONS};
 use crate::trace::{CandidateWork, RoundTrace};
+
+/// What a worker's rounds come to.
+#[expect(clippy::large_enum_variant, reason = "one at a time, and taken apart at once")]
+pub(crate) enum WorkerOutcome<T> {
+    Passed(T),
+    /// A person decided on the best round.
+    Decided {
+        work: Box<CandidateWork>,
+        /// Who accepted it as it is; none where people dropped the statements that stood against it.
+        approved_by: Option<String>,
+    },
+    GivenUp {
+        because: String,
+        /// The best round, for a person.
+        best: Option<CandidateWork>,
+        to: EscalationTarget,
+    },
+}
+
+/// Who is left to look at rounds that came to nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EscalationTarget {
+    Person,
+    Nobody,
+}
+
+impl EscalationTarget {
+    pub(crate) fn of(escalation: &Escalation) -> Self {
+        if *escalation == Escalation::None { Self::Nobody } else { Self::Person }
+    }
+}
 
 /// A set of rounds that came to its end.
 pub(crate) struct CheckExhaustion {

@@ -1,9 +1,9 @@
 //! The examiner: what it says of the issue before there is a change, and the second reading of what a change does not do.
 
+use super::escalation::WorkerOutcome;
 use super::graph::{StageFields, StageResult};
 use super::judge::{RoundCheck, RoundEnd};
 use super::plan::{QUESTIONS, a_person_says};
-use super::rounds::WorkerOutcome;
 use super::signal_log::PlanDecision;
 use super::worker::Worker;
 use super::{Replay, Suspension};

@@ -1,11 +1,10 @@
 //! What judges a round, and what it may answer.
 
 use super::Suspension;
-use super::work::not_verified;
 use crate::feedback::{Category, Feedback};
 use crate::ids::TreeSha;
 use crate::test_run::TestRun;
-use crate::trace::CandidateWork;
+use crate::trace::{CandidateWork, StageChecksOutcome};
 
 /// What judges a round. Each has a counter of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -96,4 +95,9 @@ impl RoundEnd {
     pub(crate) fn is_by(&self, check: RoundCheck) -> bool {
         matches!(self, Self::Failed(failed) if failed.by == check)
     }
+}
+
+/// The work of a round that a check sent back.
+pub(crate) fn not_verified(work: CandidateWork, because: &str) -> CandidateWork {
+    CandidateWork { checks: StageChecksOutcome::Failed { because: because.to_owned() }, ..work }
 }

@@ -1,8 +1,8 @@
 //! What a worker answered, held against the form that its stage asks for.
 
+use super::escalation::WorkerOutcome;
 use super::graph::{StageFields, named};
 use super::judge::RoundEnd;
-use super::rounds::WorkerOutcome;
 use super::worker::Worker;
 use super::{Replay, Suspension};
 use crate::agent_run::AgentRun;

@@ -1,9 +1,9 @@
 //! The stages around the work: a name for the branch, the push, the pull request, the end of its draft. And handing
 //! the best round over, when the work was given up.
 
+use super::escalation::WorkerOutcome;
 use super::graph::{StageResult, named};
 use super::judge::{RoundCheck, RoundEnd};
-use super::rounds::WorkerOutcome;
 use super::{Replay, Suspension};
 use crate::effect_name::{EffectScope, ReservedWord};
 use crate::feedback::{Category, Feedback};

@@ -2,8 +2,7 @@
 
 use super::escalation::sent_back;
 use super::graph::StageFields;
-use super::judge::{RoundCheck, RoundEnd, UnmadeCheck};
-use super::work::not_verified;
+use super::judge::{RoundCheck, RoundEnd, UnmadeCheck, not_verified};
 use super::worker::Worker;
 use super::{Replay, Suspension};
 use crate::feedback::Feedback;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use super::escalation::{CheckExhaustion, decided};
+use super::escalation::{CheckExhaustion, EscalationTarget, WorkerOutcome, decided};
 use super::fingerprint::FailureFingerprint;
 use super::judge::{FailedRound, RoundCheck, RoundEnd, UnmadeCheck};
 use super::plan::another_plan;
@@ -13,42 +13,11 @@ use super::{Replay, Suspension};
 use crate::agent_run::AgentRun;
 use crate::feedback::{Category, Feedback};
 use crate::moves::{AgentTask, Diagnosis, MoveKey, Rework};
-use crate::pipeline::{Escalation, MOST_RUNS, StageStart};
+use crate::pipeline::{MOST_RUNS, StageStart};
 use crate::trace::{CandidateWork, OpenFindings};
 
 /// How much of the history a worker is told.
 const MOST_FEEDBACK: usize = 5;
-
-/// What a worker's rounds come to.
-#[expect(clippy::large_enum_variant, reason = "one at a time, and taken apart at once")]
-pub(crate) enum WorkerOutcome<T> {
-    Passed(T),
-    /// A person decided on the best round.
-    Decided {
-        work: Box<CandidateWork>,
-        /// Who accepted it as it is; none where people dropped the statements that stood against it.
-        approved_by: Option<String>,
-    },
-    GivenUp {
-        because: String,
-        /// The best round, for a person.
-        best: Option<CandidateWork>,
-        to: EscalationTarget,
-    },
-}
-
-/// Who is left to look at rounds that came to nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum EscalationTarget {
-    Person,
-    Nobody,
-}
-
-impl EscalationTarget {
-    pub(crate) fn of(escalation: &Escalation) -> Self {
-        if *escalation == Escalation::None { Self::Nobody } else { Self::Person }
-    }
-}
 
 /// The counters. They start again on `/retry` and on guidance.
 #[derive(Default)]

@@ -1,9 +1,9 @@
 //! What each kind of stage does, from its beginning to its end.
 
+use super::escalation::{EscalationTarget, WorkerOutcome};
 use super::graph::{StageFields, StageResult, named};
 use super::judge::{RoundCheck, RoundEnd};
 use super::publish::push_declined;
-use super::rounds::{EscalationTarget, WorkerOutcome};
 use super::work::CommitParents;
 use super::{Replay, Suspension};
 use crate::checks;

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
+use super::escalation::WorkerOutcome;
 use super::judge::{RoundCheck, RoundEnd};
-use super::rounds::WorkerOutcome;
 use super::worker::Worker;
 use super::{Replay, Suspension};
 use crate::agent_run::AgentRun;
@@ -326,11 +326,6 @@ impl Replay<'_> {
             }
         })
     }
-}
-
-/// The work of a round that a check sent back.
-pub(crate) fn not_verified(work: CandidateWork, because: &str) -> CandidateWork {
-    CandidateWork { checks: StageChecksOutcome::Failed { because: because.to_owned() }, ..work }
 }
 
 fn nothing_pushed(because: &str, branch: &BranchName) -> RoundEnd {

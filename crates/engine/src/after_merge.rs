@@ -2,11 +2,8 @@
 //!
 //! May know: what deliveries tell of merged pull requests. Must never know: what the figures are.
 
-use tokio::sync::mpsc;
-
 use super::Engine;
 use super::intake::DeliveryIntake;
-use journeyman_order::OrderId;
 use journeyman_store::{AfterMergeFact, AfterMergeKind, DeliveryConclusion, StoreError, StoredDelivery};
 use journeyman_webhook::{MergeFact, merge_news};
 
@@ -15,11 +12,10 @@ impl Engine {
     pub(super) async fn process_arrived(
         &self,
         delivery: &StoredDelivery,
-        tell: &mpsc::UnboundedSender<OrderId>,
         intake: &mut DeliveryIntake,
     ) -> Result<(), StoreError> {
         let is_noted = self.note_after_merge(delivery).await?;
-        self.process_delivery(delivery, tell, intake).await?;
+        self.process_delivery(delivery, intake).await?;
         let said = intake.conclusions.iter_mut().rfind(|(guid, _)| is_noted && *guid == delivery.guid);
         if let Some((_, DeliveryConclusion::Ignored { because })) = said {
             *because = "noted of an order whose pull request is merged".to_owned();

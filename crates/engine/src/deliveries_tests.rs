@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use chrono::{DateTime, SubsecRound as _, TimeDelta, Utc};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::sync::mpsc;
 
 use super::crash_matrix::{engine_parts, github_over};
 use super::intake::DeliveryIntake;
@@ -153,8 +152,7 @@ fn labeled(name: &str) -> NewDelivery {
 async fn a_delivery_about_which_github_says_what_nobody_understands_is_refused() {
     let house = fixture(|_| (418, json!({"message": "I am a teapot"}).to_string())).await;
     house.store.save_delivery(labeled("a")).await.expect("it is kept");
-    let (tell, _told) = mpsc::unbounded_channel();
-    house.engine.process_deliveries(&tell, &mut DeliveryIntake::default()).await.expect("a look");
+    house.engine.process_deliveries(&mut DeliveryIntake::default()).await.expect("a look");
 
     let concluded = house.store.conclusion(&guid("a")).await.expect("it is there");
     let Some(DeliveryConclusion::Refused { because }) = concluded else { panic!("{concluded:?}") };
@@ -169,8 +167,7 @@ async fn deliveries_of_many_megabytes_are_taken_in_one_after_the_other_in_one_lo
         house.store.save_delivery(NewDelivery { body, ..labeled(name) }).await.expect("it is kept");
     }
     assert_eq!(house.store.pending_deliveries(0, 200).await.expect("a list").len(), 1, "of 32 MiB");
-    let (tell, _told) = mpsc::unbounded_channel();
-    house.engine.process_deliveries(&tell, &mut DeliveryIntake::default()).await.expect("a look");
+    house.engine.process_deliveries(&mut DeliveryIntake::default()).await.expect("a look");
     for name in ["a", "b", "c"] {
         let concluded = house.store.conclusion(&guid(name)).await.expect("it is there");
         assert!(matches!(concluded, Some(DeliveryConclusion::Refused { .. })), "{concluded:?}");

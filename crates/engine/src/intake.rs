@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{OnceCell, mpsc};
+use tokio::sync::OnceCell;
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -41,7 +41,7 @@ pub(super) struct IntakeCache {
 }
 
 enum IntakeResult {
-    Done(Vec<OrderId>),
+    Done,
     /// GitHub cannot be asked about its repository now, and why.
     Later(String),
     /// What it needs failed before, and is not due yet.
@@ -73,7 +73,7 @@ impl DeliveryIntake {
 
     fn conclude(&mut self, delivery: &StoredDelivery, conclusion: DeliveryConclusion) -> IntakeResult {
         self.conclusions.push((delivery.guid.clone(), conclusion));
-        IntakeResult::Done(Vec::new())
+        IntakeResult::Done
     }
 
     fn is_blocked(&self, repository: RepositoryId) -> bool {
@@ -83,8 +83,8 @@ impl DeliveryIntake {
     fn note(&mut self, delivery: &StoredDelivery, incoming: &RoutedSignal, result: &IntakeResult) {
         let repository = incoming.repository_id;
         match result {
-            IntakeResult::Done(_) if asks_github(incoming) => self.failed.worked(&repository),
-            IntakeResult::Done(_) | IntakeResult::Waiting => {}
+            IntakeResult::Done if asks_github(incoming) => self.failed.worked(&repository),
+            IntakeResult::Done | IntakeResult::Waiting => {}
             IntakeResult::Later(because) => {
                 tracing::warn!(delivery = %delivery.guid, because, "waits");
                 self.blocked.insert(repository);
@@ -106,26 +106,15 @@ fn read(delivery: &StoredDelivery) -> Result<Box<RoutedSignal>, DeliveryConclusi
     }
 }
 
-fn wake(tell: &mpsc::UnboundedSender<OrderId>, orders: Vec<OrderId>) {
-    for order in orders {
-        // Nobody listens only when the engine is stopping.
-        let _ = tell.send(order);
-    }
-}
-
 impl Engine {
-    /// Takes in what has come and what waits and is due, and names the orders that were told something.
-    pub(super) async fn process_deliveries(
-        &self,
-        tell: &mpsc::UnboundedSender<OrderId>,
-        intake: &mut DeliveryIntake,
-    ) -> Result<(), StoreError> {
+    /// Takes in what has come and what waits and is due.
+    pub(super) async fn process_deliveries(&self, intake: &mut DeliveryIntake) -> Result<(), StoreError> {
         if !self.caught_up.load(Ordering::Acquire) {
             return Ok(());
         }
         intake.blocked.clear();
         if intake.failed.is_any_due() || intake.looked_through.is_none_or(|at| at.elapsed() >= LOOK_THROUGH) {
-            self.process_waiting(tell, intake).await?;
+            self.process_waiting(intake).await?;
             intake.looked_through = Some(Instant::now());
         }
         loop {
@@ -136,7 +125,7 @@ impl Engine {
             page.sort_by_key(|delivery| delivery.received_at);
             for delivery in page {
                 if !intake.ahead.contains(&delivery.id) {
-                    self.process_arrived(&delivery, tell, intake).await?;
+                    self.process_arrived(&delivery, intake).await?;
                     intake.ahead.insert(delivery.id);
                 }
             }
@@ -149,11 +138,7 @@ impl Engine {
     }
 
     /// Those that wait, the oldest first. What is not due is not read.
-    async fn process_waiting(
-        &self,
-        tell: &mpsc::UnboundedSender<OrderId>,
-        intake: &mut DeliveryIntake,
-    ) -> Result<(), StoreError> {
+    async fn process_waiting(&self, intake: &mut DeliveryIntake) -> Result<(), StoreError> {
         let mut firsts = intake.waiting.firsts();
         while let Some((id, subject)) = firsts.pop_first() {
             // Whether it goes on waiting, as far as can be told without its body.
@@ -173,11 +158,10 @@ impl Engine {
                 // Somebody else has concluded it.
                 None => {
                     intake.failed.worked(&subject.0);
-                    IntakeResult::Done(Vec::new())
+                    IntakeResult::Done
                 }
             };
-            if let IntakeResult::Done(orders) = result {
-                wake(tell, orders);
+            if let IntakeResult::Done = result {
                 firsts.extend(intake.waiting.pop(&subject).map(|next| (next.id, subject)));
             }
         }
@@ -187,7 +171,6 @@ impl Engine {
     pub(super) async fn process_delivery(
         &self,
         delivery: &StoredDelivery,
-        tell: &mpsc::UnboundedSender<OrderId>,
         intake: &mut DeliveryIntake,
     ) -> Result<(), StoreError> {
         let incoming = match read(delivery) {
@@ -203,12 +186,9 @@ impl Engine {
             false => self.process_signal(delivery, &incoming, intake).await?,
         };
         intake.note(delivery, &incoming, &result);
-        match result {
-            IntakeResult::Done(orders) => wake(tell, orders),
-            IntakeResult::Later(_) | IntakeResult::Waiting => {
-                let waiting = WaitingDelivery { id: delivery.id, asks_github: asks_github(&incoming) };
-                intake.waiting.push(subject, waiting);
-            }
+        if let IntakeResult::Later(_) | IntakeResult::Waiting = result {
+            let waiting = WaitingDelivery { id: delivery.id, asks_github: asks_github(&incoming) };
+            intake.waiting.push(subject, waiting);
         }
         Ok(())
     }
@@ -357,7 +337,8 @@ impl Engine {
     ) -> Result<IntakeResult, StoreError> {
         self.write_conclusions(intake).await?;
         self.parts.store.signal_each(orders, signal, &delivery.guid, self.parts.clock.now()).await?;
-        Ok(IntakeResult::Done(orders.to_vec()))
+        self.wake(orders);
+        Ok(IntakeResult::Done)
     }
 
     async fn open_for(
@@ -396,12 +377,13 @@ impl Engine {
         match self.parts.store.open_order(opened, self.parts.clock.now(), Some(&delivery.guid)).await? {
             OpenOutcome::Opened => {
                 tracing::info!(%order, repository = %incoming.repository, issue = %issue.number, "opened");
-                Ok(IntakeResult::Done(vec![order]))
+                self.wake(&[order]);
+                Ok(IntakeResult::Done)
             }
             OpenOutcome::Active(order) => {
                 self.signal_orders(delivery, &[order], &incoming.signal, intake).await
             }
-            OpenOutcome::DeliveryConcluded => Ok(IntakeResult::Done(Vec::new())),
+            OpenOutcome::DeliveryConcluded => Ok(IntakeResult::Done),
         }
     }
 

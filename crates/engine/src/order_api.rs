@@ -72,15 +72,20 @@ impl Engine {
         }
         let signal = Signal { by, kind: SignalKind::Commanded { comment: None, pull: None, command } };
         let entry = self.parts.store.signal(order, signal, self.parts.clock.now()).await?;
-        self.signaled.lock().unwrap_or_else(PoisonError::into_inner).insert(order);
-        self.order_requested.notify_one();
+        self.wake(&[order]);
         let seq = entry.seq;
         // Nobody has to watch.
         let _ = self.written.send((order, entry));
         Ok(seq)
     }
 
-    /// Who was told something on request since this was asked last.
+    /// Has orders looked at that were told something.
+    pub(super) fn wake(&self, orders: &[OrderId]) {
+        self.signaled.lock().unwrap_or_else(PoisonError::into_inner).extend(orders);
+        self.order_requested.notify_one();
+    }
+
+    /// Who was told something since this was asked last.
     pub(super) fn take_signaled(&self) -> BTreeSet<OrderId> {
         std::mem::take(&mut *self.signaled.lock().unwrap_or_else(PoisonError::into_inner))
     }

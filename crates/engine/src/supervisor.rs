@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -39,18 +39,17 @@ impl Engine {
     /// Runs until [`Engine::stop`]. Taking in and driving do not wait for one another. Returns how many orders were under way:
     /// they go on at the next start.
     pub async fn run(&self) -> usize {
-        let (tell, told) = mpsc::unbounded_channel();
         tokio::select! {
-            stopped = self.supervise(told) => stopped,
-            () = self.process_deliveries_forever(&tell) => 0,
+            stopped = self.supervise() => stopped,
+            () = self.process_deliveries_forever() => 0,
             () = self.reconcile_forever() => 0,
         }
     }
 
-    async fn process_deliveries_forever(&self, tell: &mpsc::UnboundedSender<OrderId>) {
+    async fn process_deliveries_forever(&self) {
         let mut intake = DeliveryIntake::default();
         loop {
-            let nap = match self.process_deliveries(tell, &mut intake).await {
+            let nap = match self.process_deliveries(&mut intake).await {
                 Ok(()) => intake.next_due().map_or(LOOK_AGAIN, |due| due.min(LOOK_AGAIN)),
                 Err(error) => {
                     tracing::error!("deliveries wait, because the store cannot be used: {error}");
@@ -65,7 +64,7 @@ impl Engine {
         }
     }
 
-    async fn supervise(&self, mut told: mpsc::UnboundedReceiver<OrderId>) -> usize {
+    async fn supervise(&self) -> usize {
         let mut orders = SupervisedOrders::default();
         loop {
             if !self.drain.is_cancelled()
@@ -81,11 +80,8 @@ impl Engine {
                 Some(rested) = orders.driven.join_next() => {
                     orders.finish_drive(rested, self.parts.clock.now());
                 }
-                Some(order) = told.recv() => orders.wake(order),
                 () = self.order_requested.notified() => {
-                    for order in self.take_signaled() {
-                        orders.wake(order);
-                    }
+                    self.take_signaled().into_iter().for_each(|order| orders.wake(order));
                 }
                 () = tokio::time::sleep(nap) => {}
             }

@@ -3,7 +3,6 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use journeyman_store::{NewDelivery, StoreError, StoreWatcher};
-use tokio::sync::mpsc;
 
 use super::*;
 use crate::Engine;
@@ -62,21 +61,20 @@ async fn what_waits_for_github_is_not_read_again_when_another_delivery_comes() {
         ..EngineParts::clone(&world.parts)
     });
     engine.caught_up.store(true, Ordering::Relaxed);
-    let (tell, mut told) = mpsc::unbounded_channel();
     let mut intake = DeliveryIntake::default();
     for number in 0..WAITING {
         store.save_delivery(labeled(number, number + 100)).await.expect("it is kept");
     }
-    engine.process_deliveries(&tell, &mut intake).await.expect("they are taken in");
+    engine.process_deliveries(&mut intake).await.expect("they are taken in");
 
     let before = reads.0.load(Ordering::Relaxed);
     store.save_delivery(labeled(WAITING, 100)).await.expect("it is kept");
-    engine.process_deliveries(&tell, &mut intake).await.expect("it is taken in");
+    engine.process_deliveries(&mut intake).await.expect("it is taken in");
     let read = reads.0.load(Ordering::Relaxed) - before;
 
     // The new one; and the first of all, with what it is about, where its time has come meanwhile.
     assert!((1..=6).contains(&read), "the store was read {read} times");
-    assert!(told.try_recv().is_err(), "no order was told anything");
+    assert!(engine.take_signaled().is_empty(), "no order was told anything");
     let left = store.pending_deliveries(0, 1_000).await.expect("a list").len();
     assert_eq!(left, WAITING as usize + 1, "all of them wait");
 }

@@ -32,13 +32,14 @@ const OPAQUE: &str = "user.overlay.opaque";
 #[derive(Debug, Clone, Default)]
 pub(crate) struct WriteMarks(BTreeMap<PathBuf, (u64, i64, i64)>);
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct LayeredFolder {
     pub(crate) at: PathBuf,
     /// What is never written, the uppermost first.
     pub(crate) lower: Vec<PathBuf>,
     pub(crate) method: LayerMethod,
     /// What was laid here from outside: it lies in what is written from the beginning.
+    #[serde(skip)]
     laid: BTreeSet<PathBuf>,
 }
 

@@ -23,12 +23,13 @@ pub(crate) const ROOT: &str = "root";
 pub(crate) const MADE: &str = "made";
 pub(crate) const RECORD: &str = "place.json";
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct EnvironmentPlace {
     pub(crate) tree: LayeredFolder,
     pub(crate) home: LayeredFolder,
     /// None: the machine's own system.
     pub(crate) root: Option<PlaceRoot>,
+    #[serde(skip)]
     pub(crate) network: Option<SharedNetwork>,
     pub(crate) folder: PathBuf,
     pub(crate) inside: PathBuf,
@@ -38,7 +39,7 @@ pub(crate) struct EnvironmentPlace {
     pub(crate) installed: Vec<String>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct PlaceRoot {
     pub(crate) folder: LayeredFolder,
     pub(crate) of: ImageFacts,
@@ -58,30 +59,16 @@ impl PlaceRoot {
     }
 }
 
-#[derive(Debug, Serialize, Deserialize)]
-struct PlaceRecord {
-    method: LayerMethod,
-    tree: Vec<PathBuf>,
-    home: Vec<PathBuf>,
-    #[serde(default)]
-    root: Option<(Vec<PathBuf>, ImageFacts)>,
-    variables: BTreeMap<String, String>,
-    search: Vec<PathBuf>,
-    installed: Vec<String>,
-    /// Which environments lay in the folders of its layers.
-    #[serde(default)]
-    made: BTreeMap<PathBuf, String>,
-}
-
-fn record_in(folder: &Path) -> Option<PlaceRecord> {
+/// A place that lasts, and which environments lay in the folders of its layers.
+fn record_in(folder: &Path) -> Option<(EnvironmentPlace, BTreeMap<PathBuf, String>)> {
     serde_json::from_slice(&std::fs::read(folder.join(RECORD)).ok()?).ok()
 }
 
 /// The folders of the environments that the place in this folder is made of.
 pub(crate) fn layers_of_place(folder: &Path) -> Vec<PathBuf> {
-    let layers = record_in(folder).into_iter().flat_map(|record| {
-        let root = record.root.map(|(layers, _)| layers).unwrap_or_default();
-        record.tree.into_iter().chain(record.home).chain(root)
+    let layers = record_in(folder).into_iter().flat_map(|(place, _)| {
+        let root = place.root.map(|root| root.folder.lower).unwrap_or_default();
+        place.tree.lower.into_iter().chain(place.home.lower).chain(root)
     });
     layers.filter_map(|layer| layer.parent().map(Path::to_owned)).collect()
 }
@@ -113,46 +100,22 @@ impl EnvironmentPlace {
 
     /// A place that lasts, as it was made; none where there is none, or what it is made of is gone.
     pub(crate) fn kept(folder: &Path, inside: &Path) -> Option<Self> {
-        let record = record_in(folder)?;
-        let is_there = record.method == LayerMethod::Copy
-            || record.tree.iter().chain(&record.home).all(|layer| layer.is_dir())
-                && record.made.iter().all(|(folder, made)| made_in(folder).as_ref() == Some(made));
-        let root = record.root.map(|(layers, of)| {
-            let folder = LayeredFolder::existing(&folder.join(ROOT), &layers, LayerMethod::Overlay);
-            PlaceRoot { folder, of }
-        });
+        let (place, made) = record_in(folder)?;
+        let is_there = place.tree.method == LayerMethod::Copy
+            || place.tree.lower.iter().chain(&place.home.lower).all(|layer| layer.is_dir())
+                && made.iter().all(|(folder, made)| made_in(folder).as_ref() == Some(made));
         // The lowest is the image, which is brought again by its digest.
-        let of_setup =
-            root.iter().filter_map(|root| root.folder.lower.split_last()).flat_map(|(_, rest)| rest);
-        let is_there = is_there && of_setup.into_iter().all(|layer| layer.is_dir());
-        is_there.then(|| Self {
-            tree: LayeredFolder::existing(&folder.join(TREE), &record.tree, record.method),
-            home: LayeredFolder::existing(&folder.join(HOME), &record.home, record.method),
-            root,
-            network: None,
-            folder: folder.to_owned(),
-            inside: inside.to_owned(),
-            variables: record.variables,
-            search: record.search,
-            installed: record.installed,
-        })
+        let of_root = place.root.iter().filter_map(|root| root.folder.lower.split_last());
+        let is_there = is_there && of_root.flat_map(|(_, rest)| rest).all(|layer| layer.is_dir());
+        (is_there && place.folder == folder && place.inside == inside).then_some(place)
     }
 
     pub(crate) fn keep(&self) -> std::io::Result<()> {
         let layers = self.tree.lower.iter().chain(&self.home.lower);
         let folders = layers.filter_map(|layer| layer.parent());
-        let made = folders.filter_map(|folder| Some((folder.to_owned(), made_in(folder)?)));
-        let record = PlaceRecord {
-            method: self.tree.method,
-            tree: self.tree.lower.clone(),
-            home: self.home.lower.clone(),
-            root: self.root.as_ref().map(|root| (root.folder.lower.clone(), root.of.clone())),
-            variables: self.variables.clone(),
-            search: self.search.clone(),
-            installed: self.installed.clone(),
-            made: made.collect(),
-        };
-        write_whole(&self.folder.join(RECORD), &serde_json::to_vec(&record)?)
+        let made: BTreeMap<&Path, String> =
+            folders.filter_map(|folder| Some((folder, made_in(folder)?))).collect();
+        write_whole(&self.folder.join(RECORD), &serde_json::to_vec(&(self, made))?)
     }
 
     /// A short job on the machine's own system, which sees of this place its home and what is mounted.

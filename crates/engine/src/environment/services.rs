@@ -53,7 +53,7 @@ pub(crate) struct ServiceFailure {
 
 impl RunningServices {
     pub(crate) fn ended(&self) -> Vec<ServiceFailure> {
-        self.running.iter().filter_map(|service| failure(&service.name, &service.state.borrow())).collect()
+        self.running.iter().filter_map(|service| service.state.borrow().clone()?.err()).collect()
     }
 }
 
@@ -83,13 +83,8 @@ impl Drop for RunningService {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum ServiceState {
-    Starting,
-    Ready,
-    /// With the end of what it said.
-    Ended(Exit, String),
-}
+/// None while it starts; then that it is ready, or how it ended.
+type ServiceState = Option<Result<(), ServiceFailure>>;
 
 impl std::fmt::Display for ServiceFailure {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -125,16 +120,17 @@ impl Environments {
             running.push(self.start_service(service, image, &network, lifetime)?);
         }
         for service in &mut running {
-            let is_told = service.state.wait_for(|state| *state != ServiceState::Starting);
+            let is_told = service.state.wait_for(Option::is_some);
             // Whoever starts it tells at the latest that it has ended.
-            let failed = match tokio::time::timeout(READY_AFTER, is_told).await {
-                Ok(Ok(told)) => failure(&service.name, &told),
-                Ok(Err(_)) | Err(_) => {
-                    let said = "its `ready` command did not succeed".to_owned();
-                    Some(ServiceFailure { name: service.name.clone(), exit: None, said })
-                }
+            let told = match tokio::time::timeout(READY_AFTER, is_told).await {
+                Ok(Ok(told)) => told.clone(),
+                Ok(Err(_)) | Err(_) => None,
             };
-            if let Some(failed) = failed {
+            let late = || {
+                let said = "its `ready` command did not succeed".to_owned();
+                Err(ServiceFailure { name: service.name.clone(), exit: None, said })
+            };
+            if let Err(failed) = told.unwrap_or_else(late) {
                 return Ok(Err(failed));
             }
         }
@@ -161,30 +157,20 @@ impl Environments {
             most_output: MOST_PRINTED,
             ..self.job_in(&image, &place, RootTrial { program, owner: ProgramOwner::Root })?
         };
-        let (tell, state) = watch::channel(ServiceState::Starting);
+        let name = service.name.clone();
+        let (tell, state) = watch::channel(None);
         let sandbox = self.inner.sandbox.clone();
         let task = tokio::spawn(async move {
             let mut sink = ServiceOutput { word, tell, line: Vec::new(), tail: Vec::new() };
-            let ended = match sandbox.run(job, &mut sink).await {
-                Ok(ended) => {
-                    ServiceState::Ended(ended.exit, String::from_utf8_lossy(&sink.tail).into_owned())
-                }
-                Err(error) => ServiceState::Ended(Exit::Code(-1), error.to_string()),
+            let (exit, said) = match sandbox.run(job, &mut sink).await {
+                Ok(ended) => (ended.exit, String::from_utf8_lossy(&sink.tail).into_owned()),
+                Err(error) => (Exit::Code(-1), error.to_string()),
             };
             // Nobody waits for it any more, once it was ready.
-            let _ = sink.tell.send(ended);
+            let _ = sink.tell.send(Some(Err(ServiceFailure { name, exit: Some(exit), said })));
             drop(image);
         });
         Ok(RunningService { name: service.name.clone(), state, folder: place, task })
-    }
-}
-
-fn failure(name: &str, state: &ServiceState) -> Option<ServiceFailure> {
-    match state {
-        ServiceState::Starting | ServiceState::Ready => None,
-        ServiceState::Ended(exit, said) => {
-            Some(ServiceFailure { name: name.to_owned(), exit: Some(*exit), said: said.clone() })
-        }
     }
 }
 
@@ -210,7 +196,7 @@ impl Sink for ServiceOutput {
             match byte {
                 b'\n' => {
                     if self.line == self.word.as_bytes() {
-                        let _ = self.tell.send(ServiceState::Ready);
+                        let _ = self.tell.send(Some(Ok(())));
                     }
                     self.line.clear();
                 }

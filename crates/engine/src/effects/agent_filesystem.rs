@@ -18,8 +18,6 @@ pub(super) struct AgentFilesystem {
     /// Its checkout and its home. Agents that judge one another have no home in common.
     pub(super) place: EnvironmentPlace,
     pub(super) mounts: Vec<Mount>,
-    /// Whether what it had worked in was damaged, so that this is another.
-    pub(super) is_made_anew: bool,
     _lease: PlaceLease,
 }
 
@@ -80,7 +78,7 @@ impl EffectContext {
         mounts: Vec<Mount>,
     ) -> Result<AgentFilesystem, EffectError> {
         let lease = self.parts.environments.hold(&place).await?;
-        Ok(AgentFilesystem { _lease: lease, place, mounts, is_made_anew: false })
+        Ok(AgentFilesystem { _lease: lease, place, mounts })
     }
 
     pub(super) async fn source(&self, commit: &CommitSha) -> Result<SourceTree, EffectError> {

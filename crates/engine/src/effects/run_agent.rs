@@ -13,8 +13,7 @@ use super::{EffectContext, EffectResult, never, soon};
 use crate::egress::{self, JobEgress};
 use crate::job::readable;
 use journeyman_agent::{
-    CallRecorder as CallRecord, Invocation, ModelCall, Runtime, Transcript, command_name,
-    repository_paths,
+    CallRecorder as CallRecord, Invocation, ModelCall, Runtime, Transcript, command_name, repository_paths,
 };
 use journeyman_gateway::EgressPolicy;
 use journeyman_order::agent_run::AgentFailureKind;
@@ -138,8 +137,7 @@ impl EffectContext {
                 let place = self.agent_filesystem(task).await?;
                 let is_laid = self.lay_session(task, &place.place.home).await?;
                 // Where its home was made anew, so was what it works in.
-                let is_laid = is_laid && task.place == AgentTaskWorkspace::Workspace;
-                let prompt = match is_laid || place.is_made_anew {
+                let prompt = match is_laid && task.place == AgentTaskWorkspace::Workspace {
                     true => &format!("{MADE_ANEW}\n\n{prompt}"),
                     false => prompt,
                 };

@@ -52,29 +52,12 @@ impl EffectContext {
         blocking(move || work(&workspaces, &repository)).await
     }
 
-    /// The agent's repository and its origin. If the origin is damaged, both are made again and the agent is told.
+    /// The agent's repository and its origin. A damaged origin is made anew with it by the next try.
     pub(super) async fn ready_workspace(
         &self,
         branch: Option<&BranchName>,
         start: Option<&CommitSha>,
     ) -> Result<AgentFilesystem, EffectError> {
-        if let Some(place) = self.try_workspace(branch, start).await? {
-            return Ok(place);
-        }
-        let order = self.order;
-        self.git(move |workspaces, _| workspaces.lose_origin(order)).await?;
-        let place = self.try_workspace(branch, start).await?;
-        let mut place = place.ok_or_else(|| soon("the agent's repository cannot be read"))?;
-        place.is_made_anew = true;
-        Ok(place)
-    }
-
-    /// None where the origin is damaged.
-    async fn try_workspace(
-        &self,
-        branch: Option<&BranchName>,
-        start: Option<&CommitSha>,
-    ) -> Result<Option<AgentFilesystem>, EffectError> {
         let (order, base, base_branch) = (self.order, self.base()?, self.base_branch());
         let start = match (start, branch) {
             (Some(commit), Some(branch)) => Some((commit.clone(), branch.clone())),
@@ -115,8 +98,11 @@ impl EffectContext {
         let mut said = CollectedOutput::default();
         let ended = self.parts.sandbox.run(place.short_job(script, mounts, Vec::new()), &mut said).await?;
         match ended.exit {
-            Exit::Code(0) => self.held(place, self.origin_mounts(writable)).await.map(Some),
-            Exit::Code(ORIGIN_DAMAGED) => Ok(None),
+            Exit::Code(0) => self.held(place, self.origin_mounts(writable)).await,
+            Exit::Code(ORIGIN_DAMAGED) => {
+                self.git(move |workspaces, _| workspaces.lose_origin(order)).await?;
+                Err(soon("the agent's repository cannot be read, and is made anew"))
+            }
             Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut => {
                 Err(failed_job("readying the agent's workspace", &ended, &said))
             }

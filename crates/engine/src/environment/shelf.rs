@@ -164,7 +164,7 @@ impl Environments {
             self.inner.images.remove_unused(&images).await?;
             of_images = self.inner.images.store.bytes();
         }
-        let left = blocking(move || {
+        let tidied = blocking(move || {
             let mut total = of_environments.saturating_add(of_images);
             // What an agent's work tree is made of is not taken away before it; an image that is pulled again by its digest.
             needed.extend(entries(&orders).flat_map(|order| layers_of_place(&order)));
@@ -196,15 +196,9 @@ impl Environments {
                 );
                 total = total.saturating_sub(record.bytes);
             }
-            gone.iter().try_for_each(|away| remove_all(away)).map_err(std::io::Error::other)?;
-            let left = kept.into_iter().filter(|(_, folder, _)| folder.exists());
-            let images: BTreeSet<String> = left.filter_map(|(_, _, record)| record.image).collect();
-            Ok((total > most).then_some(images))
+            gone.iter().try_for_each(|away| remove_all(away)).map_err(std::io::Error::other)
         });
-        match left.await?.map_err(disk("take away old environments"))? {
-            Some(images) => self.inner.images.remove_unused(&images).await,
-            None => Ok(()),
-        }
+        tidied.await?.map_err(disk("take away old environments"))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::operators::is_comparison;
 use super::{MutantCollector, MutantRank, places};
 use crate::tamper::language::Language;
-use crate::tamper::syntax::{NodeId, Syntax, is_loop};
+use crate::tamper::syntax::{NodeId, Syntax, is_loop, is_number, is_string};
 
 /// Text where there was none.
 const SOME_TEXT: &str = "x";
@@ -12,22 +12,10 @@ pub(super) fn look(found: &mut MutantCollector<'_, '_>, node: NodeId) {
     let syntax = found.syntax;
     let text = syntax.text(node);
     let changed = match syntax.kind(node) {
-        "integer"
-        | "integer_literal"
-        | "int_literal"
-        | "decimal_integer_literal"
-        | "hex_integer_literal"
-        | "number"
-        | "float"
-        | "float_literal"
-        | "decimal_floating_point_literal" => another_number(text),
-        "string"
-        | "string_literal"
-        | "raw_string_literal"
-        | "interpreted_string_literal"
-        | "template_string" => another_text(syntax.language, text),
         "char_literal" | "character_literal" | "rune_literal" => another_character(text),
         "true" | "false" | "boolean_literal" => another_truth(syntax, node, text),
+        kind if is_number(kind) => another_number(text),
+        kind if is_string(kind) => another_text(syntax.language, text),
         _ => return,
     };
     if let Some(changed) = changed
@@ -135,11 +123,11 @@ fn is_fixed(syntax: &Syntax<'_>, node: NodeId) -> bool {
         "expression_case" => true,
         // `"%s" % name`, and what a value's type is called: TypeScript knows those that a value may be.
         "binary_operator" => {
-            field == Some("left") && syntax.field_text(parent, "operator") == "%" && !is_number(syntax, node)
+            field == Some("left") && syntax.field_text(parent, "operator") == "%" && !is_numeric(syntax, node)
         }
         "binary_expression" => {
             let is_typed = matches!(syntax.language, Language::TypeScript | Language::Tsx);
-            is_typed && !is_number(syntax, node) && is_comparison(syntax, parent)
+            is_typed && !is_numeric(syntax, node) && is_comparison(syntax, parent)
                 || ["left", "right"].iter().any(|side| {
                     syntax.field(parent, side).is_some_and(|side| {
                         syntax.kind(side) == "unary_expression" && syntax.text(side).starts_with("typeof")
@@ -147,14 +135,14 @@ fn is_fixed(syntax: &Syntax<'_>, node: NodeId) -> bool {
                 })
         }
         "attribute" => syntax.field_text(parent, "attribute") == "format",
-        "arguments" | "argument_list" if !is_number(syntax, node) => {
+        "arguments" | "argument_list" if !is_numeric(syntax, node) => {
             syntax.parent(parent).is_some_and(|call| is_message(syntax, call))
         }
         _ => false,
     }
 }
 
-fn is_number(syntax: &Syntax<'_>, node: NodeId) -> bool {
+fn is_numeric(syntax: &Syntax<'_>, node: NodeId) -> bool {
     syntax.text(node).starts_with(|c: char| c.is_ascii_digit())
 }
 

@@ -286,7 +286,7 @@ pub(crate) fn is_string(kind: &str) -> bool {
     )
 }
 
-fn is_number(kind: &str) -> bool {
+pub(crate) fn is_number(kind: &str) -> bool {
     matches!(
         kind,
         "integer"

@@ -69,16 +69,6 @@ pub(super) fn chain<'s>(syntax: &'s Syntax<'_>, node: NodeId) -> Vec<ChainLink<'
     links
 }
 
-/// The names of a chain with dots, as `os._exit`.
-pub(super) fn dotted(links: &[ChainLink<'_>]) -> String {
-    links.iter().map(|link| link.name).collect::<Vec<_>>().join(".")
-}
-
-/// The arguments of a call, the named ones left out.
-pub(super) fn arguments(syntax: &Syntax<'_>, list: NodeId) -> Vec<NodeId> {
-    syntax.parts(list).filter(|part| syntax.kind(*part) != "keyword_argument").collect()
-}
-
 /// A function's name: its own, or that of the variable it is given to.
 pub(super) fn function_name<'s>(syntax: &'s Syntax<'_>, function: NodeId) -> Option<&'s str> {
     if let Some(name) = syntax.field(function, "name") {

@@ -1,6 +1,6 @@
 //! Code that asks whether it is being tested.
 
-use crate::tamper::chain::{chain, dotted, is_call};
+use crate::tamper::chain::{chain, is_call};
 use crate::tamper::language::{file_name, is_test_path};
 use crate::tamper::read::ParsedFile;
 use crate::tamper::read::rust::attributes;
@@ -59,7 +59,7 @@ pub(super) fn asked(file: &ParsedFile<'_>, reads_environment: bool, node: NodeId
         matches!(of, "describe" | "it" | "jest" | "vi" | "vitest" | "expect" | "beforeEach")
             .then(|| of.to_owned())
     } else if is_call(kind) {
-        let name = dotted(&chain(syntax, node));
+        let name = chain(syntax, node).iter().map(|link| link.name).collect::<Vec<_>>().join(".");
         matches!(name.as_str(), "testing.Testing" | "testing.Short" | "testing.Verbose").then_some(name)
     } else {
         None

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::tamper::chain::{ChainLink, arguments, chain, is_call};
+use crate::tamper::chain::{ChainLink, chain, is_call};
 use crate::tamper::language::Language;
 use crate::tamper::read::ParsedFile;
 use crate::tamper::syntax::{NodeId, Syntax};
@@ -89,7 +89,8 @@ fn asserted(syntax: &Syntax<'_>, call: NodeId) -> Option<Vec<NodeId>> {
     let begins = |link: &&ChainLink<'_>| matches!(link.name, "expect" | "assertThat" | "assert_that");
     let subject = links.iter().find(begins).and_then(|link| syntax.part(link.arguments?, 0));
     // Behind two sides stands a message, or how far apart they may be; before them Go has its `t`.
-    Some(subject.into_iter().chain(arguments(syntax, last.arguments?)).take(3).collect())
+    let given = syntax.parts(last.arguments?).filter(|part| syntax.kind(*part) != "keyword_argument");
+    Some(subject.into_iter().chain(given).take(3).collect())
 }
 
 /// The operand where it is nothing but a literal.

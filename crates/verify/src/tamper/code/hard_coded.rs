@@ -3,13 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::expectations::{ExpectedCall, expectations, literal};
-use crate::tamper::read::{ParsedFile, ParsedFunction, clipped};
-use crate::tamper::syntax::{NodeId, Syntax};
+use crate::tamper::chain::{function_name, parameters};
+use crate::tamper::read::{ParsedFile, clipped};
+use crate::tamper::syntax::{NodeId, Syntax, is_function};
 use crate::tamper::{ParsedChange, cheat};
 use journeyman_order::{Weakening, WeakeningKind};
 
 /// Inputs and expectations of tests that are kept.
 const MOST_PAIRS: usize = 5_000;
+const MOST_FUNCTIONS: usize = 5_000;
 
 /// What tests give and what they expect: by the answer, every question.
 type ExpectedAnswers = BTreeMap<String, Vec<ExpectedCall>>;
@@ -54,23 +56,33 @@ pub(in crate::tamper) fn hard_coded(change: &ParsedChange<'_>, found: &mut Vec<W
 fn constants(change: &ParsedChange<'_>, asked: &ExpectedAnswers, found: &mut Vec<Weakening>) {
     for file in change.after.iter().filter(|file| change.is_changed(&file.path)) {
         let Some(before) = change.before.iter().find(|before| before.path == file.path) else { continue };
-        let constant = |file: &ParsedFile<'_>, function: &ParsedFunction| {
-            file.syntax.field(function.node, "body").and_then(|body| answer(&file.syntax, body))
+        let constant = |file: &ParsedFile<'_>, function: NodeId| {
+            file.syntax.field(function, "body").and_then(|body| answer(&file.syntax, body))
         };
-        for function in file.functions.iter().filter(|one| one.parameters > 0) {
-            let Some(output) = constant(file, function).filter(|output| !is_plain(output)) else { continue };
-            let was = before.functions.iter().find(|other| other.name == function.name);
-            let had_work = was.is_some_and(|was| constant(before, was).is_none());
+        let earlier = functions(before);
+        for (name, node) in functions(file) {
+            let output = constant(file, node).filter(|output| !is_plain(output));
+            let Some(output) = output.filter(|_| parameters(&file.syntax, node) > 0) else { continue };
+            let was = earlier.iter().find(|(other, _)| *other == name);
+            let had_work = was.is_some_and(|(_, was)| constant(before, *was).is_none());
             let is_asked = asked.get(&output).is_some_and(|questions| {
-                questions.iter().any(|one| one.subject.split(' ').any(|word| word == function.name))
+                questions.iter().any(|one| one.subject.split(' ').any(|word| word == name))
             });
             if had_work && is_asked {
-                let what =
-                    format!("`{}` answers everything with what a test expects: {output}", function.name);
-                found.push(cheat(WeakeningKind::ExpectedValueHardCoded, &file.path, function.line, what));
+                let line = file.syntax.line(node);
+                let what = format!("`{name}` answers everything with what a test expects: {output}");
+                found.push(cheat(WeakeningKind::ExpectedValueHardCoded, &file.path, line, what));
             }
         }
     }
+}
+
+/// Named functions, those among tests left out.
+fn functions<'f>(file: &'f ParsedFile<'_>) -> Vec<(&'f str, NodeId)> {
+    let syntax = &file.syntax;
+    let is_one = |node: &NodeId| is_function(syntax.kind(*node)) && !file.is_in_tests(*node);
+    let named = |node| Some((function_name(syntax, node)?, node));
+    syntax.everything().filter(is_one).filter_map(named).take(MOST_FUNCTIONS).collect()
 }
 
 /// Values that functions answer with at their edges, and that say nothing.

@@ -1,22 +1,11 @@
-//! What a source file holds: where its tests are, and its other functions.
+//! What a source file holds, and where its tests are.
 
 pub(super) mod rust;
 
 use std::ops::Range;
 
-use super::chain::{function_name, parameters};
 use super::language::{Language, is_test_path};
-use super::syntax::{NodeId, Syntax, SyntaxTooLarge, is_function};
-
-const MOST_FUNCTIONS: usize = 5_000;
-
-#[derive(Debug, Clone)]
-pub(super) struct ParsedFunction {
-    pub(super) name: String,
-    pub(super) node: NodeId,
-    pub(super) line: u32,
-    pub(super) parameters: usize,
-}
+use super::syntax::{NodeId, Syntax, SyntaxTooLarge};
 
 /// Whether one of these places of a file, which are in order and apart, holds a byte.
 pub(super) fn is_within(places: &[Range<usize>], at: usize) -> bool {
@@ -28,7 +17,6 @@ pub(super) fn is_within(places: &[Range<usize>], at: usize) -> bool {
 pub(super) struct ParsedFile<'a> {
     pub(super) path: String,
     pub(super) syntax: Syntax<'a>,
-    pub(super) functions: Vec<ParsedFunction>,
     /// Where in the file tests and what they need are, in order and apart.
     test_places: Vec<Range<usize>>,
 }
@@ -48,29 +36,13 @@ impl<'a> ParsedFile<'a> {
         } else {
             Vec::new()
         };
-        let functions = functions(&syntax, &test_places);
-        Self { path: path.to_owned(), syntax, functions, test_places }
+        Self { path: path.to_owned(), syntax, test_places }
     }
 
     /// Whether a node belongs to tests.
     pub(super) fn is_in_tests(&self, node: NodeId) -> bool {
         is_within(&self.test_places, self.syntax.bytes(node).start)
     }
-}
-
-/// Named functions, those among tests left out.
-fn functions(syntax: &Syntax<'_>, test_places: &[Range<usize>]) -> Vec<ParsedFunction> {
-    let is_one =
-        |node: &NodeId| is_function(syntax.kind(*node)) && !is_within(test_places, syntax.bytes(*node).start);
-    let function = |node: NodeId| {
-        Some(ParsedFunction {
-            name: function_name(syntax, node)?.to_owned(),
-            node,
-            line: syntax.line(node),
-            parameters: parameters(syntax, node),
-        })
-    };
-    syntax.everything().filter(is_one).filter_map(function).take(MOST_FUNCTIONS).collect()
 }
 
 pub(super) fn clipped(text: &str, most: usize) -> String {

@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::effect_error::soon;
 use crate::egress::{self, JobEgress};
-use crate::job::{OutputRecorder, RecordedOutput, succeed};
+use crate::job::{OutputRecorder, succeed};
 use crate::place::EnvironmentPlace;
 use journeyman_environment::SetupNetwork;
 use journeyman_gateway::EgressPolicy;
@@ -116,14 +116,13 @@ pub(crate) async fn run_command(
         Some(egress) => Some(egress.close().await),
         None => None,
     };
-    let RecordedOutput { mut text, is_cut, sha256 } = recorder.finish();
+    let (mut text, is_cut, output_sha256) = recorder.finish();
     if let Some(limit) = &ended.limit {
         let place = limit.setting().unwrap_or("a fixed limit");
         text.push_str(&format!("\nJourneyman ended this command: it {limit} ({place}).\n"));
     }
     let duration_seconds = ended.duration.as_secs_f64();
-    let run =
-        CommandRun { command: command.to_owned(), exit: ended.exit, duration_seconds, output_sha256: sha256 };
+    let run = CommandRun { command: command.to_owned(), exit: ended.exit, duration_seconds, output_sha256 };
     Ok(FinishedCommand {
         run,
         output: CommandOutput { name: how.name, text },

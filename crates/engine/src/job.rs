@@ -66,12 +66,6 @@ pub(crate) fn make_folder(folder: &Path) -> Result<(), EffectError> {
         .map_err(|error| soon(format!("cannot make {}: {error}", folder.display())))
 }
 
-pub(crate) struct RecordedOutput {
-    pub(crate) text: String,
-    pub(crate) is_cut: bool,
-    pub(crate) sha256: String,
-}
-
 /// Keeps the end of an output in memory, and the digest of all of it.
 #[derive(Default)]
 pub(crate) struct OutputRecorder {
@@ -92,12 +86,10 @@ impl OutputRecorder {
         }
     }
 
-    pub(crate) fn finish(self) -> RecordedOutput {
-        RecordedOutput {
-            text: String::from_utf8_lossy(&self.tail).into_owned(),
-            is_cut: self.is_cut,
-            sha256: hex::encode(self.digest.finalize()),
-        }
+    /// The end of the output, whether it is only that, and the digest of all.
+    pub(crate) fn finish(self) -> (String, bool, String) {
+        let digest = hex::encode(self.digest.finalize());
+        (String::from_utf8_lossy(&self.tail).into_owned(), self.is_cut, digest)
     }
 }
 

@@ -23,23 +23,19 @@ pub(super) struct CheckoutPlace {
 #[derive(Debug)]
 pub(super) struct CheckoutPool {
     turns: Arc<Semaphore>,
-    most: usize,
-    has_own_folders: bool,
+    /// Then each run has a folder of its own.
+    pub(super) is_parallel: bool,
 }
 
 impl CheckoutPool {
     /// Without walls all runs happen in one folder, since nobody can be shown it at another path.
     pub(super) fn for_mode(mode: IsolationMode) -> Self {
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let (most, are_told_apart) = match mode {
-            IsolationMode::Bubblewrap => (processors.min(MOST_SIDE_BY_SIDE), true),
-            IsolationMode::None => (1, false),
+        let most = match mode {
+            IsolationMode::Bubblewrap => processors.min(MOST_SIDE_BY_SIDE),
+            IsolationMode::None => 1,
         };
-        Self { turns: Arc::new(Semaphore::new(most)), most, has_own_folders: are_told_apart }
-    }
-
-    pub(super) fn is_parallel(&self) -> bool {
-        self.has_own_folders && self.most > 1
+        Self { turns: Arc::new(Semaphore::new(most)), is_parallel: most > 1 }
     }
 
     pub(super) async fn acquire(
@@ -49,7 +45,7 @@ impl CheckoutPool {
     ) -> Result<CheckoutPlace, EffectError> {
         let turn = self.turns.clone().acquire_owned().await;
         let turn = turn.map_err(|_| never("nobody hands out places any more".to_owned()))?;
-        let folder = match self.has_own_folders {
+        let folder = match self.is_parallel {
             // Its name can be read inside, among the mounts: it says nothing.
             true => ask.folder.join(uuid::Uuid::new_v4().simple().to_string()),
             false => CommitTester::only_folder(ask),

@@ -191,23 +191,21 @@ impl CommitTester {
         run: CheckoutRunSpec<'_>,
         place: &CheckoutPlace,
     ) -> Result<CheckoutRun, EffectError> {
-        let mut folders = run.plan.in_each_folder().into_iter();
-        let Some((folder, plan)) = folders.next() else {
-            return Box::pin(self.run_in(ask, basis, run, place)).await;
-        };
-        let own = CheckoutRunSpec { plan: &plan, only: None, ..run.clone() };
-        let mut all = Box::pin(self.run_in(ask, basis, own, place)).await?.of_folder(folder);
-        let mut reports = vec![(folder, std::mem::take(&mut all.reading))];
-        for (folder, plan) in folders {
-            if all.test.is_none() {
-                return Ok(all);
+        let (mut all, mut reports): (Option<CheckoutRun>, _) = (None, Vec::new());
+        for (folder, plan) in run.plan.in_each_folder() {
+            if let Some(untested) = all.take_if(|all| all.test.is_none()) {
+                return Ok(untested);
             }
             remove(&place.folder).await?;
             let own = CheckoutRunSpec { plan: &plan, only: None, ..run.clone() };
             let mut next = Box::pin(self.run_in(ask, basis, own, place)).await?.of_folder(folder);
             reports.push((folder, std::mem::take(&mut next.reading)));
-            all = all.joined(next);
+            all = Some(match all {
+                Some(all) => all.joined(next),
+                None => next,
+            });
         }
+        let Some(mut all) = all else { return Box::pin(self.run_in(ask, basis, run, place)).await };
         all.reading = journeyman_verify::reports_together(reports);
         if let (Some(test), Some(command)) = (&mut all.test, run.plan.test_command()) {
             command.clone_into(&mut test.run.command);

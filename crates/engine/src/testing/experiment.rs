@@ -82,7 +82,7 @@ impl<'a> ExperimentContext<'a> {
 
     /// The base's tests on the change's code, beside the change's own run if a processor is idle.
     pub(super) async fn old_tests_early(&self) -> Result<Option<OldTestsRun>, EffectError> {
-        let is_idle = self.baseline.kept && self.basis.checkouts.is_parallel();
+        let is_idle = self.baseline.kept && self.basis.checkouts.is_parallel;
         wanted(is_idle && !self.change.sides.test_paths.is_empty(), self.old_tests()).await
     }
 

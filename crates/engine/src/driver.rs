@@ -9,14 +9,13 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, watch};
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use tokio::time::Instant;
 
-use super::Engine;
-use super::clock::Clock;
 use super::effect_error::never;
 use super::effects;
 use super::live_journal::{JournalSnapshot, LiveJournal};
 use super::notifications::AskedPeople;
 use super::order_counting::{OrderCounting, count_run, effect_kind, expect_run, statement_line};
 use super::store_patience::StorePatience;
+use super::{Clock, Engine};
 use journeyman_metrics::metrics;
 use journeyman_order::next::OrderProjection;
 use journeyman_order::surfaces::OrderLabel;

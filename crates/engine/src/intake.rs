@@ -11,15 +11,14 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::Engine;
-use super::intake_rules::{about, asked_for, asks_github, can_start, going_on, may_begin};
+use super::intake_rules::{about, asked_for, asks_github, calls_us, can_start, going_on, may_begin};
 use super::issue_history::IssueHistory;
 use super::retry_clock::RetryClock;
 use super::waiting::{WaitingDeliveries, WaitingDelivery};
 use super::whereabouts;
-use super::without_order::{NO_ORDER, calls_us};
 use journeyman_github::{ErrorKind, GitHubError, InstalledRepository};
 use journeyman_order::{
-    DeliveryGuid, IssueText, OrderId, OrderInput, OrderRequest, RepositoryId, Requester, Signal,
+    DeliveryGuid, IssueNumber, IssueText, OrderId, OrderInput, OrderRequest, RepositoryId, Requester, Signal,
     SignalAnswer, SignalKind, projection,
 };
 use journeyman_store::{DeliveryConclusion, OpenOutcome, OrderRow, PendingPage, StoreError, StoredDelivery};
@@ -30,6 +29,7 @@ use journeyman_webhook::{
 const AT_ONCE: u32 = 200;
 const LOOK_THROUGH: Duration = Duration::from_secs(5);
 const LABEL_KEPT: Duration = Duration::from_secs(60);
+const NO_ORDER: &str = "no order belongs to it";
 
 /// What is asked of GitHub again and again while deliveries are taken in, and remembered for a while.
 #[derive(Debug, Default)]
@@ -385,6 +385,21 @@ impl Engine {
             }
             OpenOutcome::DeliveryConcluded => Ok(IntakeResult::Done),
         }
+    }
+
+    /// A person calls us on a pull request of which no order knows, such as their own: says there what works, once, and
+    /// only to people who could give commands.
+    async fn answer_without_order(&self, incoming: &RoutedSignal) -> Result<(), GitHubError> {
+        let (SignalSubject::Pull(pull), Requester::Person(person)) = (&incoming.subject, &incoming.signal.by)
+        else {
+            return Ok(());
+        };
+        let at = self.at(incoming).await?;
+        let github = &self.parts.github;
+        if !github.can_write(&at, person).await? {
+            return Ok(());
+        }
+        github.comment(&at, IssueNumber(pull.0), "say:no-order", &journeyman_render::no_order()).await
     }
 
     async fn default_branch(

@@ -2,7 +2,6 @@
 //!
 //! May know: signals. Must never know: GitHub, the store, how orders stand.
 
-use super::without_order::calls_us;
 use journeyman_order::{OrderInput, OrderRequest, PullNumber, Signal, SignalKind, SlashCommand};
 use journeyman_webhook::{RoutedSignal, SignalCondition, SignalSubject};
 
@@ -26,6 +25,15 @@ pub(super) fn may_begin(incoming: &RoutedSignal) -> bool {
         (SignalKind::Commanded { command, .. }, SignalSubject::Issue(_)) => {
             matches!(command, SlashCommand::Start { .. })
         }
+        (_, _) => false,
+    }
+}
+
+/// Whether it calls us on a pull request, by our own command or by our name: other commands may be another bot's.
+pub(super) fn calls_us(incoming: &RoutedSignal) -> bool {
+    match (&incoming.signal.kind, &incoming.condition) {
+        (SignalKind::Commanded { command: SlashCommand::Start { .. }, pull: Some(_), .. }, _) => true,
+        (SignalKind::Remarked { .. }, SignalCondition::Named(_)) => true,
         (_, _) => false,
     }
 }

@@ -11,7 +11,6 @@
 #![recursion_limit = "256"]
 
 mod after_merge;
-mod clock;
 mod command;
 #[cfg(test)]
 mod crash_matrix;
@@ -35,7 +34,6 @@ mod notifications;
 mod order_api;
 mod order_counting;
 mod place;
-mod progress;
 mod reconcile;
 mod retry_clock;
 mod run_stream;
@@ -46,7 +44,6 @@ mod traces;
 mod unreadable;
 mod waiting;
 mod whereabouts;
-mod without_order;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
@@ -68,12 +65,10 @@ use journeyman_store::{JournalStore, Store};
 use journeyman_telemetry::SpanExporter;
 use journeyman_workspace::{SecretSet, Workspaces, write_whole};
 
-pub use clock::Clock;
 pub use effects::missing_for_agent;
-pub use environment::Environments;
+pub use environment::{EnvironmentProgress, Environments};
 pub use environment_survey::{EnvironmentSurvey, judged_by};
 pub use journeyman_image::{PullProgress, PullStep, missing_image_programs};
-pub use progress::EnvironmentProgress;
 pub use run_stream::RunStream;
 
 #[derive(Clone)]
@@ -90,6 +85,24 @@ pub struct EngineParts {
     pub notifier: Option<Notifier>,
     pub traces: Option<SpanExporter>,
     pub clock: Clock,
+}
+
+/// Tells the time. Pauses are Tokio's; a clock that is not the machine's has to go with them.
+#[derive(Clone)]
+pub struct Clock(Arc<dyn Fn() -> DateTime<Utc> + Send + Sync>);
+
+impl Clock {
+    pub fn system() -> Self {
+        Self::of(Utc::now)
+    }
+
+    pub fn of(now: impl Fn() -> DateTime<Utc> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(now))
+    }
+
+    pub(crate) fn now(&self) -> DateTime<Utc> {
+        (self.0)()
+    }
 }
 
 #[derive(Debug, Clone)]

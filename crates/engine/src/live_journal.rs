@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
-use super::clock::Clock;
+use super::Clock;
 use super::store_patience::StorePatience;
 use journeyman_order::next::OrderProjection;
 use journeyman_order::{Journal, JournalEntry, JournalEvent, OrderId, projection};

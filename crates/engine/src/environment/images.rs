@@ -9,13 +9,12 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 
-use super::Environments;
+use super::{EnvironmentProgress, Environments};
 use crate::effect_error::{disk, soon};
 use crate::host_tools;
 use crate::job::{blocking, remove, short_job};
 use crate::place::folder::{LayerMethod, LayeredFolder};
 use crate::place::{HOME, ImageFacts, PlaceRoot, ROOT};
-use crate::progress::EnvironmentProgress;
 use journeyman_environment::{EnvironmentPlan, HostTools, MOST_COMMANDS, RepositoryFiles, version_arguments};
 use journeyman_image::{
     ImageDigest, ImageError, ImageFault, ImageReference, ImageRoot, ImageSettings, ImageStore,

@@ -24,9 +24,10 @@ use crate::command::FinishedCommand;
 use crate::job::{blocking, remove};
 use crate::place::EnvironmentPlace;
 use crate::place::folder::LayerMethod;
-use crate::progress::{EnvironmentProgress, ProgressReporter};
 use images::Images;
 pub(crate) use images::{PlanFault, UsedImage};
+use journeyman_image::PullProgress;
+use journeyman_order::test_run::CommandRun;
 use journeyman_order::{EffectError, TestingSettings};
 use journeyman_sandbox::{IsolationMode, Sandbox};
 use journeyman_workspace::{SourceTree, Workspaces};
@@ -36,6 +37,28 @@ use shelf::{EnvironmentRecord, Lease};
 
 /// Where every job sees what it works on: what is installed names its own place, so that it has to be the same for all.
 const INSIDE: &str = "/workspace";
+
+/// What happens while an environment is prepared and tests run in it, for whoever wants to watch.
+#[derive(Debug, Clone, PartialEq)]
+pub enum EnvironmentProgress {
+    SetupBegan { command: String },
+    SetupEnded(CommandRun),
+    TestsBegan { command: String },
+    ImagePulled { image: String, pulled: PullProgress },
+    ServiceBegan { name: String },
+}
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ProgressReporter(Option<UnboundedSender<EnvironmentProgress>>);
+
+impl ProgressReporter {
+    pub(crate) fn tell(&self, progress: EnvironmentProgress) {
+        // Whoever listens no longer does not want to know.
+        if let Some(sender) = &self.0 {
+            let _ = sender.send(progress);
+        }
+    }
+}
 
 #[derive(Debug, Clone)]
 pub struct Environments {
@@ -117,7 +140,7 @@ impl Environments {
 
     #[must_use]
     pub fn reporting_to(&self, sender: UnboundedSender<EnvironmentProgress>) -> Self {
-        Self { inner: Arc::clone(&self.inner), progress: ProgressReporter::to(sender) }
+        Self { inner: Arc::clone(&self.inner), progress: ProgressReporter(Some(sender)) }
     }
 
     pub(crate) fn is_same(&self, one: &EnvironmentRequest, other: &EnvironmentRequest) -> bool {

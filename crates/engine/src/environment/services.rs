@@ -9,9 +9,8 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::{Environments, UsedImage};
+use super::{EnvironmentProgress, Environments, UsedImage};
 use crate::job::blocking;
-use crate::progress::EnvironmentProgress;
 use journeyman_environment::PlannedService;
 use journeyman_order::bounds::MOST_PRINTED;
 use journeyman_order::{EffectError, Exit};

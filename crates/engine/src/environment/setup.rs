@@ -6,10 +6,9 @@ use std::time::{Duration, Instant};
 
 use sha2::{Digest as _, Sha256};
 
-use super::{EnvironmentRequest, Environments, RunningServices};
+use super::{EnvironmentProgress, EnvironmentRequest, Environments, RunningServices};
 use crate::command::{CommandOptions, FinishedCommand, for_setup, is_good, run_command};
 use crate::place::EnvironmentPlace;
-use crate::progress::EnvironmentProgress;
 use journeyman_environment::SetupNetwork;
 use journeyman_order::bounds::LONGEST_TAIL;
 use journeyman_order::network::NetworkRecord;

@@ -9,20 +9,20 @@ use sha2::{Digest as _, Sha256};
 
 use super::checkout::{CheckoutPlace, python_tests};
 use super::{CommandOutput, CommitTester, TestRunRequest, VerdictBasis, blocking, remove};
-use crate::command::{CommandOptions, FinishedCommand, run_command};
+use crate::command::{CommandOptions, FinishedCommand, run_command, to_reach};
 use crate::effect_error::disk;
 use crate::environment::{
-    Environment, EnvironmentOwner, EnvironmentRequest, Preparation, RunningServices, ServiceFailure,
-    TreePurpose, version_tag,
+    Environment, EnvironmentOwner, EnvironmentProgress, EnvironmentRequest, Preparation, RunningServices,
+    ServiceFailure, TreePurpose, version_tag,
 };
 use crate::place::EnvironmentPlace;
-use crate::progress::EnvironmentProgress;
 use journeyman_environment::{EnvironmentPlan, SetupNetwork};
+use journeyman_gateway::EgressPolicy;
 use journeyman_order::bounds::MOST_ITEMS;
 use journeyman_order::comparison::TestRunnerName;
 use journeyman_order::network::NetworkRecord;
 use journeyman_order::test_run::CommandRun;
-use journeyman_order::{CommitSha, EffectError, Exit, TestReport, TestVerdict};
+use journeyman_order::{CommitSha, EffectError, Exit, TestReport, TestVerdict, TestingSettings};
 use journeyman_verify::experiment::ExperimentCell;
 use journeyman_verify::{Overlay, OverlayAction, TestInvocation};
 use journeyman_workspace::SourceTree;
@@ -395,6 +395,45 @@ impl CommitTester {
             Box::pin(self.environments.prepare(&of_base)).await?;
         }
         Box::pin(self.environments.prepare(&own)).await
+    }
+
+    /// The hosts that the setup of a commit may reach.
+    pub(super) async fn setup_network(
+        &self,
+        (ask, commit, plan): (&TestRunRequest, &CommitSha, &EnvironmentPlan),
+        source: &SourceTree,
+        basis: &VerdictBasis,
+    ) -> Result<SetupNetwork, EffectError> {
+        let Some(command) = plan.setup_command() else { return Ok(SetupNetwork::Hosts(Vec::new())) };
+        let (repository, commit) = (ask.repository.clone(), commit.clone());
+        let root = self.git(move |workspaces| workspaces.root_files(&repository, &commit)).await?;
+        let TestingSettings { setup_network, setup_network_for_changes: allowed, .. } = &self.settings;
+        let edited: Vec<String> =
+            source.difference(&basis.base).iter().map(|path| path.display().to_string()).collect();
+        let run: Vec<String> =
+            edited.iter().filter(|path| basis.edited_setup.contains(path)).cloned().collect();
+        if !allowed && !run.is_empty() {
+            return Ok(SetupNetwork::Edited(run));
+        }
+        Ok(journeyman_environment::setup_network(setup_network, &root, &command, &edited, *allowed))
+    }
+
+    /// Nothing, unless the repository asks for it and the server's settings allow it.
+    pub(super) fn for_tests(&self, ask: &TestRunRequest) -> Result<Option<EgressPolicy>, EffectError> {
+        const SETTING: &str =
+            "`network` in .github/journeyman.yml and sandbox.test_network in journeyman.toml";
+        let asked = ask.settings.network.iter().flatten();
+        let allowed: Vec<String> = self
+            .settings
+            .test_network
+            .iter()
+            .filter(|entry| asked.clone().any(|asked| asked == *entry))
+            .cloned()
+            .collect();
+        if allowed.is_empty() {
+            return Ok(None);
+        }
+        to_reach(&allowed, SETTING, &self.settings).map(Some)
     }
 
     pub(super) async fn test(

@@ -15,7 +15,6 @@ mod examples;
 mod experiment;
 mod flaky;
 mod mutants;
-mod reach;
 mod report;
 mod unrun;
 

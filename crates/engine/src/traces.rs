@@ -22,9 +22,8 @@ const TOGETHER: Duration = Duration::from_secs(1);
 const LOOK_AGAIN: Duration = Duration::from_secs(15);
 /// Collectors refuse what is old, and nobody looks for it.
 const OLDEST: TimeDelta = TimeDelta::days(1);
-/// Orders that are looked at in one go, and entries of one that are made spans of in one go.
+/// Orders that are looked at in one go.
 const ORDERS: u32 = 50;
-const ENTRIES: u64 = 200;
 const LONGEST_WAIT: Duration = Duration::from_secs(5 * 60);
 
 /// Why nothing more is sent now, and how long the collector wants to be left alone.
@@ -94,37 +93,26 @@ impl Engine {
     }
 
     async fn export_order(&self, exporter: &SpanExporter, known: UntracedOrder) -> Result<(), Interrupted> {
-        let UntracedOrder { order, mut sent, last } = known;
-        let Some(journal) = self.readable_journal(order).await?.map(Arc::new) else {
+        let UntracedOrder { order, sent, last } = known;
+        let Some(journal) = self.readable_journal(order).await? else {
             // It is told elsewhere that it cannot be read; there will be no spans of it.
             return Ok(self.parts.store.set_traced(order, last).await?);
         };
         let oldest = (self.parts.clock.now() - OLDEST).timestamp_nanos_opt().unwrap_or_default();
-        while sent < journal.last_seq() {
-            let until = journal.last_seq().min(sent.saturating_add(ENTRIES));
-            let (whole, agents) = (Arc::clone(&journal), Arc::clone(&self.parts.agents));
-            let spans = blocking(move || {
-                let length = usize::try_from(until).unwrap_or(usize::MAX);
-                let part = whole.prefix(length);
-                part.map(|part| spans_since(&part, sent, &|agent| facts(&agents, agent)))
-            });
-            // A fault of ours is in the log, and these are sent by nobody.
-            let spans = spans.await.inspect_err(|fault| tracing::error!(%order, "{}", fault.message));
-            let mut spans = spans.unwrap_or_default().unwrap_or_default();
-            spans.retain(|span| i64::try_from(span.end_time_unix_nano).is_ok_and(|ended| ended >= oldest));
-            if !spans.is_empty()
-                && let ExportOutcome::Later { because, wait } = exporter.send(spans).await
-            {
-                return Err(Interrupted { because, wait });
-            }
-            self.parts.store.set_traced(order, until).await?;
-            sent = until;
+        // A journal that has lost its end has nothing more to send, and is not to be asked for ever.
+        let until = journal.last_seq().max(last);
+        let agents = Arc::clone(&self.parts.agents);
+        let spans = blocking(move || spans_since(&journal, sent, &|agent| facts(&agents, agent)));
+        // A fault of ours is in the log, and these are sent by nobody.
+        let spans = spans.await.inspect_err(|fault| tracing::error!(%order, "{}", fault.message));
+        let mut spans = spans.unwrap_or_default();
+        spans.retain(|span| i64::try_from(span.end_time_unix_nano).is_ok_and(|ended| ended >= oldest));
+        if !spans.is_empty()
+            && let ExportOutcome::Later { because, wait } = exporter.send(spans).await
+        {
+            return Err(Interrupted { because, wait });
         }
-        if sent < last {
-            // A journal that has lost its end has nothing more to send, and is not to be asked for ever.
-            self.parts.store.set_traced(order, last).await?;
-        }
-        Ok(())
+        Ok(self.parts.store.set_traced(order, until).await?)
     }
 }
 

@@ -6,8 +6,8 @@ use regex::Regex;
 
 use journeyman_verify as verify;
 
-/// Shapes of credentials. Always a regex; the tests would tell.
-static CREDENTIALS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+/// Shapes of credentials.
+static CREDENTIALS: LazyLock<Regex> = LazyLock::new(|| {
     let shapes = [
         r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|\z)",
         r"\bgh[a-z]_[A-Za-z0-9]{16,}",
@@ -21,33 +21,27 @@ static CREDENTIALS: LazyLock<Option<Regex>> = LazyLock::new(|| {
         r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}",
         r"(?i)\bbearer\s+[A-Za-z0-9._~+/-]{16,}=*",
     ];
-    Regex::new(&shapes.join("|")).ok()
+    pattern(&shapes.join("|"))
 });
-static IN_ADDRESS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"://[^/\s:@]+:[^/\s@]+@").ok());
-static TIME: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(?m)^\x{feff}?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z ?").ok());
+static IN_ADDRESS: LazyLock<Regex> = LazyLock::new(|| pattern(r"://[^/\s:@]+:[^/\s@]+@"));
+static TIME: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?m)^\x{feff}?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z ?"));
 
 /// What marks an error in a job's log. What comes after the last one is tidying.
 const ERROR: &str = "##[error]";
 
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).unwrap_or_else(|error| unreachable!("a pattern of ours: {error}"))
+}
+
 pub(super) fn redacted(text: &str) -> String {
-    match (CREDENTIALS.as_ref(), IN_ADDRESS.as_ref()) {
-        (Some(credentials), Some(address)) => {
-            let text = credentials.replace_all(text, "[redacted]");
-            address.replace_all(&text, "://[redacted]@").into_owned()
-        }
-        // Without the means to look, nothing is shown.
-        (None, _) | (_, None) => String::new(),
-    }
+    let text = CREDENTIALS.replace_all(text, "[redacted]");
+    IN_ADDRESS.replace_all(&text, "://[redacted]@").into_owned()
 }
 
 /// The last 3,000 characters up to the last error, cleaned.
 pub(super) fn end_of(log: &str) -> String {
-    let text = match TIME.as_ref() {
-        Some(time) => time.replace_all(log, "").into_owned(),
-        None => log.to_owned(),
-    };
-    let text = redacted(&text);
+    let text = redacted(&TIME.replace_all(log, ""));
     let end = text
         .rfind(ERROR)
         .map(|at| text.get(at..).and_then(|rest| rest.find('\n')).map_or(text.len(), |line| at + line));

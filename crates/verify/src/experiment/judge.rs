@@ -48,6 +48,13 @@ pub struct ExperimentMatrix<'a> {
     pub new_words: &'a BTreeSet<String>,
 }
 
+impl<'a> ExperimentMatrix<'a> {
+    /// Changed paths of tests that do not say how tests are run.
+    fn own_tests(&self) -> impl Iterator<Item = &'a String> {
+        self.laid.iter().filter(|path| !self.configuration.contains(path))
+    }
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExperimentResult {
     pub comparison: Comparison,
@@ -148,9 +155,7 @@ fn of_old_tests(
         match (matrix.baseline.is_green(), old.is_green()) {
             (_, true) => {}
             (true, false) if loads => {
-                let is_own =
-                    |path: &&String| !matrix.configuration.contains(path) && !matrix.added.contains(path);
-                let own = matrix.laid.iter().filter(is_own);
+                let own = matrix.own_tests().filter(|path| !matrix.added.contains(path));
                 let mut named = own.map(|path| changed_test(path, TestChange::FailsAsItWas)).peekable();
                 if named.peek().is_none() {
                     against.push(with_old_configuration(matrix, "the tests of the base"));
@@ -244,14 +249,13 @@ pub fn may_be_flaky_there(matrix: &ExperimentMatrix<'_>) -> bool {
 
 /// Whether a test itself is written otherwise, or data that it may read: what else differs in its file may be new tests.
 fn has_other_text(matrix: &ExperimentMatrix<'_>, name: &str) -> bool {
-    let mut own = matrix.laid.iter().filter(|path| !matrix.configuration.contains(path));
-    matrix.edited.iter().any(|edited| edited.is(name)) || own.any(|path| !super::sides::is_source(path))
+    matrix.edited.iter().any(|edited| edited.is(name))
+        || matrix.own_tests().any(|path| !super::sides::is_source(path))
 }
 
 /// Whether the change edits a test, or what it may read: nothing else differs between the two runs but how tests are run.
 fn is_edited(matrix: &ExperimentMatrix<'_>, name: &str) -> bool {
-    let mut own = matrix.laid.iter().filter(|path| !matrix.configuration.contains(path));
-    own.any(|path| is_of(name, path) != Some(false) || !super::sides::is_source(path))
+    matrix.own_tests().any(|path| is_of(name, path) != Some(false) || !super::sides::is_source(path))
 }
 
 fn with_old_configuration(matrix: &ExperimentMatrix<'_>, what: &str) -> String {
@@ -320,8 +324,7 @@ fn proof(matrix: &ExperimentMatrix<'_>, comparison: &Comparison) -> Proof {
         return Proof::NamesWhatIsNew { tests: of_new_names };
     }
     if old.exit != Some(Exit::Code(0)) && !not_loaded(&old).is_empty() {
-        let tests = matrix.laid.iter().filter(|path| !matrix.configuration.contains(path)).cloned().collect();
-        return Proof::NamesWhatIsNew { tests };
+        return Proof::NamesWhatIsNew { tests: matrix.own_tests().cloned().collect() };
     }
     if is_cut {
         return cannot_tell(
@@ -349,12 +352,9 @@ fn of_tests_that_pass(matrix: &ExperimentMatrix<'_>, after: &TestCases, before: 
     };
     let own: Vec<(&String, TestCaseStatus)> =
         after.tests.iter().filter(|(name, _)| is_own(name)).map(|(name, status)| (name, *status)).collect();
-    let paths = || {
-        let own = matrix.laid.iter().filter(|path| !matrix.configuration.contains(path));
-        own.take(MOST_IN_A_SENTENCE).map(String::as_str).collect::<Vec<_>>().join(", ")
-    };
+    let paths: Vec<&str> = matrix.own_tests().take(MOST_IN_A_SENTENCE).map(String::as_str).collect();
+    let paths = paths.join(", ");
     if own.is_empty() {
-        let paths = paths();
         return not_proven(format!(
             "the test command runs no test of what the change adds or edits: {paths}"
         ));
@@ -362,7 +362,7 @@ fn of_tests_that_pass(matrix: &ExperimentMatrix<'_>, after: &TestCases, before: 
     let ran: Vec<&String> =
         own.iter().filter(|(_, status)| *status != TestCaseStatus::Skipped).map(|(name, _)| *name).collect();
     if ran.is_empty() {
-        return not_proven(format!("the tests of the change are skipped, and did not run: {}", paths()));
+        return not_proven(format!("the tests of the change are skipped, and did not run: {paths}"));
     }
     // A parameter that holds a time or a chance makes another name in each run.
     let of_test = |cases: &TestCases, name: &str| {
@@ -393,8 +393,7 @@ fn of_tests_that_pass(matrix: &ExperimentMatrix<'_>, after: &TestCases, before: 
 
 /// Where tests are not named: the change's files of tests as a whole.
 fn by_file(matrix: &ExperimentMatrix<'_>, old: &ExperimentCell<'_>) -> Proof {
-    let own: Vec<String> =
-        matrix.laid.iter().filter(|path| !matrix.configuration.contains(path)).cloned().collect();
+    let own: Vec<String> = matrix.own_tests().cloned().collect();
     let because = if own.is_empty() {
         "the change touches how the tests are run, and no test"
     } else if old.is_green() {

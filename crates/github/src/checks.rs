@@ -6,7 +6,7 @@ use url::Url;
 
 use super::comments::same;
 use super::endpoints::InstalledRepository;
-use super::error::{Result, found};
+use super::error::Result;
 use super::gate::WritePriority;
 use super::identity::AppWire;
 use super::permissions::TokenPermissions;
@@ -81,21 +81,6 @@ struct CheckRunListWire {
     check_runs: Vec<CheckRunWire>,
 }
 
-/// An annotation as GitHub has it, so far as it tells one from another.
-#[derive(Debug, PartialEq, Eq, Deserialize)]
-struct CheckAnnotationWire {
-    path: String,
-    start_line: u64,
-    message: Option<String>,
-}
-
-impl CheckAnnotationWire {
-    fn is(&self, one: &CheckAnnotation) -> bool {
-        let said = self.message.as_deref().unwrap_or_default();
-        self.path == one.path && self.start_line == one.line && same(said, &one.message)
-    }
-}
-
 /// The `conclusion` of the API; none while it is at work.
 fn conclusion(state: CheckRunState) -> Option<&'static str> {
     match state {
@@ -109,8 +94,8 @@ fn conclusion(state: CheckRunState) -> Option<&'static str> {
 
 impl OrderCheckRun<'_> {
     /// What a request says of it, with these annotations.
-    fn body(&self, annotations: &[&CheckAnnotation]) -> Value {
-        let annotations: Vec<Value> = annotations.iter().map(|one| wire_of(one)).collect();
+    fn body(&self, annotations: &[CheckAnnotation]) -> Value {
+        let annotations: Vec<Value> = annotations.iter().map(wire_of).collect();
         let mut body = json!({
             "name": CHECK_NAME,
             "external_id": self.order.to_string(),
@@ -128,6 +113,11 @@ impl OrderCheckRun<'_> {
             body["details_url"] = json!(details.as_str());
         }
         body
+    }
+
+    /// Said once it is over: they can only be added, and until then others may come.
+    fn annotations(&self) -> &[CheckAnnotation] {
+        if conclusion(self.state).is_some() { &self.text.annotations } else { &[] }
     }
 
     /// While it is at work the next edit makes this one needless.
@@ -199,9 +189,8 @@ impl GitHub {
         run: &OrderCheckRun<'_>,
         again: bool,
     ) -> Result<()> {
-        let all: Vec<&CheckAnnotation> = run.text.annotations.iter().collect();
-        let (first, rest) = all.split_at(all.len().min(MOST_AT_ONCE));
-        let mut body = run.body(first);
+        let all = run.annotations();
+        let mut body = run.body(all.get(..MOST_AT_ONCE).unwrap_or(all));
         body["head_sha"] = json!(run.head.as_str());
         let request = GitHubRequest::post(at.route("/check-runs"), body).yielding(run.priority());
         // With whether it is known to be as asked for.
@@ -213,73 +202,53 @@ impl GitHub {
             Ok(there.map(|wire| (wire, false)))
         };
         match self.create_once(at, TokenPermissions::WriteChecks, request, made, look).await? {
-            (_, true) if rest.is_empty() => Ok(()),
-            (wire, true) => self.send_changes(at, run, wire.id, rest).await,
+            (_, true) if all.len() <= MOST_AT_ONCE => Ok(()),
+            (wire, true) => self.send_changes(at, run, wire.id, MOST_AT_ONCE).await,
             (wire, false) => self.change_check(at, run, &wire).await,
         }
     }
 
-    /// Brings it to what it is to say. Annotations can only be added, so that those that are there are not sent again.
+    /// Brings it to what it is to say.
     async fn change_check(
         &self,
         at: &InstalledRepository,
         run: &OrderCheckRun<'_>,
         there: &CheckRunWire,
     ) -> Result<()> {
-        let known = if there.output.annotations_count == 0 || run.text.annotations.is_empty() {
-            Vec::new()
-        } else {
-            self.annotations_of(at, there.id).await?
-        };
-        let is_missing = |one: &&CheckAnnotation| !known.iter().any(|wire| wire.is(one));
-        let missing: Vec<&CheckAnnotation> = run.text.annotations.iter().filter(is_missing).collect();
-        if missing.is_empty() && run.is_said_by(there) {
+        let known = there.output.annotations_count;
+        if known >= run.annotations().len() && run.is_said_by(there) {
             return Ok(());
         }
-        self.send_changes(at, run, there.id, &missing).await
+        self.send_changes(at, run, there.id, known).await
     }
 
-    /// A change that was refused or whose answer was lost counts when it is seen to be there: annotations that are sent
-    /// twice are there twice.
+    /// Annotations are sent in their order: those that are there are the first so many. A change that was refused or whose
+    /// answer was lost counts when it is seen to be there.
     async fn send_changes(
         &self,
         at: &InstalledRepository,
         run: &OrderCheckRun<'_>,
         id: u64,
-        missing: &[&CheckAnnotation],
+        mut known: usize,
     ) -> Result<()> {
         let route = at.route(&format!("/check-runs/{id}"));
-        let mut rest = missing;
         loop {
-            let (now, later) = rest.split_at(rest.len().min(MOST_AT_ONCE));
+            let rest = run.annotations().get(known..).unwrap_or_default();
+            let now = rest.get(..MOST_AT_ONCE).unwrap_or(rest);
+            let then = known + now.len();
             let request = GitHubRequest::patch(route.as_str(), run.body(now)).yielding(run.priority());
-            let look = || async { Ok(self.says_all(at, run, id, now).await?.then_some(())) };
+            let look = || async {
+                let there = self.our_check(at, run).await?;
+                let is_done = |wire: &CheckRunWire| {
+                    wire.id == id && wire.output.annotations_count >= then && run.is_said_by(wire)
+                };
+                Ok(there.filter(is_done).map(drop))
+            };
             self.create_once(at, TokenPermissions::WriteChecks, request, |_| Ok(()), look).await?;
-            if later.is_empty() {
+            if now.len() == rest.len() {
                 return Ok(());
             }
-            rest = later;
+            known = then;
         }
-    }
-
-    /// Whether it says by now what was sent.
-    async fn says_all(
-        &self,
-        at: &InstalledRepository,
-        run: &OrderCheckRun<'_>,
-        id: u64,
-        sent: &[&CheckAnnotation],
-    ) -> Result<bool> {
-        let there = self.our_check(at, run).await?;
-        if !there.is_some_and(|there| there.id == id && run.is_said_by(&there)) {
-            return Ok(false);
-        }
-        let known = if sent.is_empty() { Vec::new() } else { self.annotations_of(at, id).await? };
-        Ok(sent.iter().all(|one| known.iter().any(|wire| wire.is(one))))
-    }
-
-    async fn annotations_of(&self, at: &InstalledRepository, id: u64) -> Result<Vec<CheckAnnotationWire>> {
-        let route = at.route(&format!("/check-runs/{id}/annotations"));
-        Ok(found(self.list(at, TokenPermissions::ReadChecks, &route).await)?.unwrap_or_default())
     }
 }

@@ -66,10 +66,7 @@ impl GitHub {
         text: impl Fn() -> F,
     ) -> Result<u64> {
         let marker = CommentMarker::new(at, issue, &format!("status:{order}"), TokenPermissions::WriteIssues);
-        if known.is_some() && self.cached_comment_id(&marker.about).is_none() {
-            self.cache_comment_id(&marker.about, known);
-        }
-        self.set(at, issue, &marker, WritePriority::Status, text).await
+        self.set(at, issue, &marker, known, WritePriority::Status, text).await
     }
 
     /// Makes the comment of a pull request with this marker say this, as the status comment does.
@@ -83,7 +80,7 @@ impl GitHub {
         let thread = IssueNumber(pull.0);
         let marker = CommentMarker::new(at, thread, marker, TokenPermissions::Converse);
         let text = || std::future::ready(body.to_owned());
-        self.set(at, thread, &marker, WritePriority::Ordinary, text).await.map(drop)
+        self.set(at, thread, &marker, None, WritePriority::Ordinary, text).await.map(drop)
     }
 
     /// A comment that is new is important; `edits` is what its edits are.
@@ -92,13 +89,18 @@ impl GitHub {
         at: &InstalledRepository,
         issue: IssueNumber,
         marker: &CommentMarker,
+        known: Option<u64>,
         edits: WritePriority,
         text: impl Fn() -> F,
     ) -> Result<u64> {
         let body = marker.body(&text().await);
         let _turn = self.turn(&marker.about).await;
-        let found = match self.cached_comment(at, marker).await? {
-            Some(found) => Some(found),
+        let there = match known {
+            Some(id) => self.comment_with(at, marker, id).await?,
+            None => None,
+        };
+        let found = match there {
+            Some(there) => Some(there),
             None => self.look_for(at, issue, marker).await?,
         };
         match found {
@@ -126,18 +128,15 @@ impl GitHub {
         }
     }
 
-    /// The comment that we made or saw to be ours last time, if it still is what it was.
-    async fn cached_comment(
+    /// A comment of ours, if it is there and has this marker.
+    async fn comment_with(
         &self,
         at: &InstalledRepository,
         marker: &CommentMarker,
+        id: u64,
     ) -> Result<Option<IssueCommentWire>> {
-        let Some(id) = self.cached_comment_id(&marker.about) else { return Ok(None) };
         let route = format!("/issues/comments/{id}");
         let there: Option<IssueCommentWire> = found(self.read(at, marker.permissions, &route).await)?;
-        if there.is_none() {
-            self.cache_comment_id(&marker.about, None);
-        }
         Ok(there.filter(|comment| marker.begins(comment)))
     }
 
@@ -167,7 +166,6 @@ impl GitHub {
                 tracing::warn!(%error, "a comment that was written twice could not be taken away");
             }
         }
-        self.cache_comment_id(&marker.about, oldest.as_ref().map(|comment| comment.id));
         Ok(oldest)
     }
 
@@ -182,9 +180,7 @@ impl GitHub {
         let request = GitHubRequest::post(route, json!({"body": body}));
         let made = |answer: GitHubResponse| answer.json::<IssueCommentWire>().map(|comment| comment.id);
         let look = || async { Ok(self.look_for(at, issue, marker).await?.map(|found| found.id)) };
-        let id = self.create_once(at, marker.permissions, request, made, look).await?;
-        self.cache_comment_id(&marker.about, Some(id));
-        Ok(id)
+        self.create_once(at, marker.permissions, request, made, look).await
     }
 
     async fn edit<F: Future<Output = String>>(
@@ -196,7 +192,6 @@ impl GitHub {
         text: impl Fn() -> F,
     ) -> Result<()> {
         let route = at.route(&format!("/issues/comments/{}", found.id));
-        self.cache_comment_id(&marker.about, Some(found.id));
         let permit = self.permit(at, marker.permissions, priority, &format!("PATCH {route}")).await?;
         let body = &marker.body(&text().await);
         if found.body.as_deref().is_some_and(|there| same(there, body)) {
@@ -206,14 +201,11 @@ impl GitHub {
         let written = self.authorized(at, marker.permissions, &request, Some(permit)).await;
         match written.and_then(|answer| answer.json::<IssueCommentWire>()) {
             Ok(_) => Ok(()),
-            Err(error) if error.leaves_doubt() => match self.cached_comment(at, marker).await {
+            Err(error) if error.leaves_doubt() => match self.comment_with(at, marker, found.id).await {
                 Ok(Some(there)) if there.body.as_deref().is_some_and(|there| same(there, body)) => Ok(()),
                 Ok(_) | Err(_) => Err(error),
             },
-            Err(error) => {
-                self.cache_comment_id(&marker.about, None);
-                Err(error)
-            }
+            Err(error) => Err(error),
         }
     }
 }

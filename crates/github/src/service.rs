@@ -49,7 +49,6 @@ pub(super) struct GitHubInner {
     pub(super) tokens: TokenCache,
     gate: WriteGate,
     turns: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
-    comments: Mutex<HashMap<String, u64>>,
     /// Made at the first log that is read: it reads the machine's certificates.
     pub(super) logs: OnceLock<Result<reqwest::Client>>,
     pub(super) identity: OnceCell<AppRegistration>,
@@ -95,7 +94,6 @@ impl GitHub {
             tokens: TokenCache::default(),
             gate: WriteGate::new(limits),
             turns: Mutex::default(),
-            comments: Mutex::default(),
             logs: OnceLock::new(),
             identity: OnceCell::new(),
             backoff,
@@ -138,22 +136,6 @@ impl GitHub {
             })
         };
         turn.lock_owned().await
-    }
-
-    /// The comment that a marker was last seen on: a hint that saves reading every comment of an issue.
-    pub(super) fn cached_comment_id(&self, about: &str) -> Option<u64> {
-        self.0.comments.lock().unwrap_or_else(PoisonError::into_inner).get(about).copied()
-    }
-
-    pub(super) fn cache_comment_id(&self, about: &str, comment: Option<u64>) {
-        let mut comments = self.0.comments.lock().unwrap_or_else(PoisonError::into_inner);
-        if comments.len() > 10_000 {
-            comments.clear();
-        }
-        match comment {
-            Some(id) => comments.insert(about.to_owned(), id),
-            None => comments.remove(about),
-        };
     }
 
     pub(super) async fn pause(&self) {

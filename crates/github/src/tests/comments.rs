@@ -107,8 +107,10 @@ async fn thread(comments: Vec<Value>) -> (ScriptedServer, CommentThread) {
 #[tokio::test]
 async fn the_status_is_one_comment_edited_in_place() {
     let (server, thread) = thread(vec![comment(1, "please fix", None)]).await;
+    let mut known = None;
     for text in ["one", "one", "two"] {
-        server.github.set_status_comment(&server.at, ISSUE, order(), None, || say(text)).await.unwrap();
+        let set = server.github.set_status_comment(&server.at, ISSUE, order(), known, || say(text));
+        known = Some(set.await.unwrap());
     }
     assert_eq!(thread.bodies(), ["please fix".to_owned(), marked("two")]);
     assert_eq!(server.writes().len(), 2, "{:?}", server.writes());

@@ -123,7 +123,13 @@ impl GitHubConnection for NetworkConnection {
                 .map_err(|_| GitHubError::unexpected("octocrab takes no token"))?,
         };
         let (route, body) = (request.route, request.body);
-        let unreachable = |error: octocrab::Error| unreachable_error(&request.name, &error);
+        let unreachable = |error: octocrab::Error| {
+            let why = journeyman_outgoing::innermost(&error);
+            GitHubError::unavailable(format!(
+                "GitHub could not be reached for {} ({why}); if this stays, look at github.api_url and the network",
+                request.name
+            ))
+        };
         let mut response = match request.method {
             Method::POST => client._post(route, body).await,
             Method::PATCH => client._patch(route, body).await,
@@ -154,17 +160,6 @@ impl GitHubConnection for NetworkConnection {
             body: body.to_bytes().to_vec(),
         })
     }
-}
-
-fn unreachable_error(request: &str, error: &octocrab::Error) -> GitHubError {
-    // The outermost error says only that a service failed; the reason is the innermost one.
-    let mut innermost: &dyn std::error::Error = error;
-    while let Some(source) = innermost.source() {
-        innermost = source;
-    }
-    GitHubError::unavailable(format!(
-        "GitHub could not be reached for {request} ({innermost}); if this stays, look at github.api_url and the network"
-    ))
 }
 
 fn client(settings: &AppCredentials, base: &str) -> Result<Octocrab> {

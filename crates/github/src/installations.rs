@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::connection::RequestSender;
 use super::endpoints::InstalledRepository;
 use super::error::{GitHubError, Result};
-use super::permissions::{RequestAuth, TokenPermissions};
+use super::permissions::TokenPermissions;
 use super::queries::LabelWire;
 use super::service::{GitHub, MOST_PAGES, PAGE, pages};
 use super::transport::GitHubRequest;
@@ -116,9 +116,8 @@ impl GitHub {
         let all = pages(MOST_PAGES, |page| async move {
             let request =
                 GitHubRequest::get(format!("/installation/repositories?per_page={PAGE}&page={page}"));
-            let name = RequestAuth::Installation(metadata);
-            let answer =
-                self.repeating(|| self.send(RequestSender::Token(token.clone()), &request, name)).await?;
+            let once = || self.send(RequestSender::Token(token.clone()), &request, Some(metadata));
+            let answer = self.repeating(once).await?;
             let Wire { repositories } = answer.json()?;
             Ok((repositories, answer.has_next))
         });

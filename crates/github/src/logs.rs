@@ -1,6 +1,7 @@
 //! What a job of GitHub Actions printed. GitHub answers with the address of a storage service, which is signed, lives for
 //! a minute, and must not get our token.
 
+use std::error::Error as _;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
@@ -100,12 +101,8 @@ pub(super) async fn body_of(answer: Response, most: usize, what: &str) -> Result
 
 /// The error without the address, which is signed.
 pub(super) fn unreachable(what: &str, error: &reqwest::Error) -> GitHubError {
-    let mut innermost: &dyn std::error::Error = error;
-    while let Some(source) = innermost.source() {
-        innermost = source;
-    }
-    let why = if std::ptr::eq(innermost, error) { String::new() } else { format!(" ({innermost})") };
-    GitHubError::unavailable(format!("{what} could not be read{why}"))
+    let why = error.source().map(|source| format!(" ({})", journeyman_outgoing::innermost(source)));
+    GitHubError::unavailable(format!("{what} could not be read{}", why.unwrap_or_default()))
 }
 
 async fn end_of(answer: Response) -> Result<String> {

@@ -1,4 +1,4 @@
-//! What a token may do: the least that the call at hand needs; and in whose name a call is made.
+//! What a token may do: the least that the call at hand needs.
 
 use serde_json::{Value, json};
 
@@ -77,11 +77,4 @@ impl TokenPermissions {
             Self::WriteActions => "Actions: Read and write",
         }
     }
-}
-
-/// In whose name a request is made; decides what an error tells one to look at.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum RequestAuth {
-    App,
-    Installation(TokenPermissions),
 }

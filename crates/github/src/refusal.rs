@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::error::{ErrorKind, GitHubError};
-use super::permissions::RequestAuth;
+use super::permissions::TokenPermissions;
 use journeyman_order::bounds::LONGEST_MESSAGE;
 
 /// What GitHub asks one to wait after a secondary limit that names no time.
@@ -62,7 +62,8 @@ impl GitHubErrorResponse {
         Some(wait.min(LONGEST_WAIT))
     }
 
-    pub(super) fn error(&self, request: &str, name: RequestAuth) -> GitHubError {
+    /// What of it comes to a request with these permissions; none: one in the App's own name.
+    pub(super) fn error(&self, request: &str, permissions: Option<TokenPermissions>) -> GitHubError {
         let Self { status, words, .. } = self;
         if let Some(wait) = self.limit() {
             return GitHubError::limited(
@@ -76,11 +77,9 @@ impl GitHubErrorResponse {
         let said = format!("GitHub answered {request} with {status}: {words}");
         match status {
             401 => {
-                let look = match name {
-                    RequestAuth::App => {
-                        "look at github.app_id and github.private_key_path, and at this machine's clock"
-                    }
-                    RequestAuth::Installation(_) => {
+                let look = match permissions {
+                    None => "look at github.app_id and github.private_key_path, and at this machine's clock",
+                    Some(_) => {
                         "a freshly made token was refused: look at github.api_url, and whether the App's \
                          installation was suspended"
                     }
@@ -96,9 +95,9 @@ impl GitHubErrorResponse {
             // What is blocked is not gone either.
             451 => GitHubError::new(ErrorKind::Forbidden, format!("{said}; it is blocked")),
             403 => {
-                let look = match name {
-                    RequestAuth::App => "the App may be suspended: look at its page on GitHub".to_owned(),
-                    RequestAuth::Installation(permissions) => format!(
+                let look = match permissions {
+                    None => "the App may be suspended: look at its page on GitHub".to_owned(),
+                    Some(permissions) => format!(
                         "this takes the App's permission \"{}\": grant it on the App's page, then have the \
                          installation accept it",
                         permissions.words()
@@ -162,7 +161,6 @@ fn words_of(body: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::permissions::TokenPermissions;
 
     fn refused(status: u16, retry_after: Option<u64>, remaining: Option<u64>, words: &str) -> ErrorKind {
         let refusal = GitHubErrorResponse {
@@ -173,7 +171,7 @@ mod tests {
             is_page: false,
             words: words.to_owned(),
         };
-        refusal.error("GET /x", RequestAuth::Installation(TokenPermissions::WriteIssues)).kind
+        refusal.error("GET /x", Some(TokenPermissions::WriteIssues)).kind
     }
 
     #[test]
@@ -220,7 +218,7 @@ mod tests {
             for status in [403, 429, 503] {
                 let refusal =
                     GitHubErrorResponse::read(status, |name| (name == "retry-after").then_some(text), b"");
-                let kind = refusal.error("POST /x", RequestAuth::App).kind;
+                let kind = refusal.error("POST /x", None).kind;
                 let ErrorKind::Unavailable { retry_after: Some(wait) } = kind else {
                     panic!("{status} {text}: {kind:?}")
                 };

@@ -9,11 +9,11 @@ use serde::de::DeserializeOwned;
 use tokio::sync::OnceCell;
 use url::Url;
 
-use super::connection::{AppCredentials, GitHubConnection, NetworkConnection, RequestSender};
+use super::connection::{AppCredentials, GitHubConnection, NetworkConnection, RequestSender, WHOLE_TIMEOUT};
 use super::endpoints::{Endpoints, InstalledRepository};
 use super::error::{ErrorKind, GitHubError, Result};
 use super::gate::{WriteGate, WritePermit, WritePriority};
-use super::permissions::{RequestAuth, TokenPermissions};
+use super::permissions::TokenPermissions;
 use super::token_cache::{InstallationToken, TokenCache};
 use super::transport::{GitHubRequest, GitHubResponse, send};
 use journeyman_order::{Backoff, OutgoingNetwork, RepositoryName, WriteLimits};
@@ -107,16 +107,17 @@ impl GitHub {
 
     /// Asks in the App's own name.
     pub(super) async fn ask_as_app(&self, request: &GitHubRequest) -> Result<GitHubResponse> {
-        self.repeating(|| self.send(RequestSender::App, request, RequestAuth::App)).await
+        self.repeating(|| self.send(RequestSender::App, request, None)).await
     }
 
+    /// Sends a request once. `permissions` tell whoever reads an error what to look at; the App's own name has none.
     pub(super) async fn send(
         &self,
         sender: RequestSender,
         request: &GitHubRequest,
-        name: RequestAuth,
+        permissions: Option<TokenPermissions>,
     ) -> Result<GitHubResponse> {
-        send(&*self.0.connection, sender, request, name).await
+        send(WHOLE_TIMEOUT, &*self.0.connection, sender, request, permissions).await
     }
 
     /// Calls that look and then write take turns when they are about the same thing: two at once would both
@@ -277,7 +278,7 @@ impl GitHub {
             self.0.gate.check_read(at.installation)?;
         }
         let sender = RequestSender::Token(token.secret());
-        let answer = self.send(sender, request, RequestAuth::Installation(permissions)).await;
+        let answer = self.send(sender, request, Some(permissions)).await;
         // A read that is limited tells as much as a write does.
         if let Some(wait) = answer.as_ref().err().and_then(GitHubError::limit) {
             self.0.gate.hold(at.installation, wait);

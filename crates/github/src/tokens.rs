@@ -10,7 +10,7 @@ use serde_json::json;
 use super::connection::RequestSender;
 use super::endpoints::InstalledRepository;
 use super::error::{ErrorKind, GitHubError, Result};
-use super::permissions::{GitAccess, RequestAuth, TokenPermissions};
+use super::permissions::{GitAccess, TokenPermissions};
 use super::service::GitHub;
 use super::token_cache::InstallationToken;
 use super::transport::GitHubRequest;
@@ -101,8 +101,8 @@ impl GitToken {
     /// Ends the token. When that fails it is only logged: the token expires by itself.
     pub async fn revoke(self) {
         let request = GitHubRequest::delete("/installation/token");
-        let name = RequestAuth::Installation(TokenPermissions::ReadContents);
-        if let Err(error) = self.github.send(RequestSender::Token(self.secret), &request, name).await
+        let permissions = Some(TokenPermissions::ReadContents);
+        if let Err(error) = self.github.send(RequestSender::Token(self.secret), &request, permissions).await
             && error.kind != ErrorKind::Unauthorized
         {
             tracing::warn!(%error, "a token for git could not be revoked; it expires within the hour");

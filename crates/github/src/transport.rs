@@ -8,10 +8,10 @@ use http::{HeaderMap, Method};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::connection::{GitHubApi, GitHubConnection, OutgoingRequest, RequestSender, WHOLE_TIMEOUT};
+use super::connection::{GitHubApi, GitHubConnection, OutgoingRequest, RequestSender};
 use super::error::{GitHubError, Result};
 use super::gate::WritePriority;
-use super::permissions::RequestAuth;
+use super::permissions::TokenPermissions;
 use super::refusal::{GitHubErrorResponse, is_page};
 use journeyman_metrics::metrics;
 
@@ -97,20 +97,11 @@ impl GitHubResponse {
 
 /// Sends a request once. Nothing is repeated here: whoever calls knows whether that is harmless.
 pub(super) async fn send(
-    connection: &dyn GitHubConnection,
-    sender: RequestSender,
-    request: &GitHubRequest,
-    name: RequestAuth,
-) -> Result<GitHubResponse> {
-    send_within(WHOLE_TIMEOUT, connection, sender, request, name).await
-}
-
-async fn send_within(
     whole: Duration,
     connection: &dyn GitHubConnection,
     sender: RequestSender,
     request: &GitHubRequest,
-    name: RequestAuth,
+    permissions: Option<TokenPermissions>,
 ) -> Result<GitHubResponse> {
     let exchange = connection.exchange(OutgoingRequest {
         sender,
@@ -147,7 +138,7 @@ async fn send_within(
         let body = answer.body;
         return Ok(GitHubResponse { body, has_next, next_cursor, answered_at, request: request.name() });
     }
-    Err(GitHubErrorResponse::read(answer.status, header, &answer.body).error(&request.name(), name))
+    Err(GitHubErrorResponse::read(answer.status, header, &answer.body).error(&request.name(), permissions))
 }
 
 fn count<'a>(status: u16, header: impl Fn(&str) -> Option<&'a str>) {
@@ -249,7 +240,7 @@ mod tests {
         };
         let silent = NetworkConnection::new(&settings, &Endpoints::of(&settings.api_url).unwrap()).unwrap();
         let (by, request) = (RequestSender::App, GitHubRequest::get("/x"));
-        let error = send_within(Duration::from_millis(50), &silent, by, &request, RequestAuth::App).await;
+        let error = send(Duration::from_millis(50), &silent, by, &request, None).await;
         let error = error.err().unwrap();
         assert_eq!(error.kind, ErrorKind::Unavailable { retry_after: None });
         assert!(error.message.contains("did not answer GET /x"), "{error}");

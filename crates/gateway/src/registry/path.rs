@@ -1,5 +1,9 @@
 //! What of a registry a job asks for, read before anything is joined to the registry's address.
 
+use std::borrow::Cow;
+
+use percent_encoding::percent_decode_str;
+
 use journeyman_order::bounds::{LONGEST_TEXT, MOST_HOPS};
 
 /// A path below a registry's root, as it is sent: nothing in it leads up, however a server reads it.
@@ -61,24 +65,9 @@ fn check(text: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// With one round of percent-encoding taken off.
+/// With one round of percent-encoding taken off; none where that is no text.
 fn decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let hex = |digit: Option<&u8>| char::from(*digit?).to_digit(16);
-        match (*first, hex(after.first()), hex(after.get(1))) {
-            (b'%', Some(high), Some(low)) => {
-                bytes.push(u8::try_from(high * 16 + low).ok()?);
-                rest = after.get(2..).unwrap_or_default();
-            }
-            (byte, _, _) => {
-                bytes.push(byte);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8(bytes).ok()
+    percent_decode_str(text).decode_utf8().ok().map(Cow::into_owned)
 }
 
 #[cfg(test)]

@@ -41,8 +41,7 @@ async fn what_it_asks_of_whoever_works_on_it_reaches_every_agent_from_the_defaul
     let reads = reads.replace("  say: The answer is right now.\n", "");
     let story = Story::of(&reads)
         .file("AGENTS.md", "Answers are numbers without units.\n")
-        .file("CLAUDE.md", "@docs/rules.md\n")
-        .file("docs/rules.md", "Write commit messages in the imperative.\n");
+        .file("CLAUDE.md", "Write commit messages in the imperative.\n");
     let world = story.labeled().await;
     let ended = world.settled().await;
     assert_eq!(ended.word(), "verified", "{}", ended.because());

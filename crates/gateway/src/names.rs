@@ -3,7 +3,9 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use super::addresses::{AddressScope, IpNetwork, scope_of};
+use ipnet::IpNet;
+
+use super::addresses::{AddressScope, network_of, scope_of};
 
 const HTTPS: u16 = 443;
 const LONGEST_NAME: usize = 253;
@@ -31,7 +33,7 @@ pub struct AllowedHost {
     name: HostName,
     below: bool,
     port: u16,
-    within: Option<IpNetwork>,
+    within: Option<IpNet>,
     /// Every name that leads to public addresses.
     any: bool,
 }
@@ -57,8 +59,8 @@ impl AllowedHost {
         let (entry, within) = match entry.split_once(" at ") {
             None => (entry, None),
             Some((entry, network)) => {
-                let network = network.trim().parse().map_err(
-                    |()| "after `at` comes the network that its addresses lie in, as 10.0.0.0/8 or fd12::/32",
+                let network = network_of(network.trim()).ok_or(
+                    "after `at` comes the network that its addresses lie in, as 10.0.0.0/8 or fd12::/32",
                 )?;
                 (entry.trim_end(), Some(network))
             }
@@ -95,7 +97,7 @@ impl AllowedHost {
     }
 
     /// This very name, of addresses that are public or lie in this network.
-    pub(super) fn to_look_up(name: HostName, within: Option<IpNetwork>) -> Self {
+    pub(super) fn to_look_up(name: HostName, within: Option<IpNet>) -> Self {
         Self { name, below: false, port: HTTPS, within, any: false }
     }
 
@@ -113,7 +115,7 @@ impl AllowedHost {
     pub(super) fn objection(&self, address: IpAddr) -> Option<&'static str> {
         match scope_of(address) {
             AddressScope::Public => None,
-            AddressScope::Private(_) if self.within.is_some_and(|network| network.contains(address)) => None,
+            AddressScope::Private(_) if self.within.is_some_and(|network| network.contains(&address)) => None,
             AddressScope::Private(why) | AddressScope::Forbidden(why) => Some(why),
         }
     }

@@ -14,11 +14,12 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::HeaderValue;
+use ipnet::IpNet;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use secrecy::{ExposeSecret, SecretString};
 use url::{Host, Url};
 
-use super::addresses::{AddressScope, IpNetwork, scope_of};
+use super::addresses::{AddressScope, network_of, scope_of};
 use super::names::{AllowedHost, HostName};
 use super::tunnel::Dialer;
 use cargo::CargoDownloads;
@@ -46,7 +47,7 @@ struct RegistryInner {
     root: Url,
     /// What of its address comes after the root.
     entry: String,
-    within: Option<IpNetwork>,
+    within: Option<IpNet>,
     header: Option<HeaderValue>,
     outgoing: OutgoingNetwork,
     client: OnceLock<Result<reqwest::Client, String>>,
@@ -84,8 +85,8 @@ impl RegistryUpstream {
         let wrong =
             |(key, problem): RegistryProblem| InvalidRegistry { name: registry.name.clone(), key, problem };
         let no_address = || wrong(("url", ADDRESS.to_owned()));
-        let within = registry.within.as_deref().map(str::parse::<IpNetwork>).transpose();
-        let within = within.map_err(|()| wrong(("at", NETWORK.to_owned())))?;
+        let read = |text| network_of(text).ok_or_else(|| wrong(("at", NETWORK.to_owned())));
+        let within = registry.within.as_deref().map(read).transpose()?;
         let url = &registry.url;
         let is_bare = url.username().is_empty()
             && url.password().is_none()
@@ -199,10 +200,10 @@ impl RegistryUpstream {
 type RegistryProblem = (&'static str, String);
 
 /// Whether an address that the settings name may be asked without TLS.
-fn literal(address: IpAddr, within: Option<IpNetwork>) -> Result<bool, RegistryProblem> {
+fn literal(address: IpAddr, within: Option<IpNet>) -> Result<bool, RegistryProblem> {
     match scope_of(address) {
         AddressScope::Public => Ok(false),
-        AddressScope::Private(_) if within.is_none_or(|network| network.contains(address)) => Ok(true),
+        AddressScope::Private(_) if within.is_none_or(|network| network.contains(&address)) => Ok(true),
         AddressScope::Private(_) => Err(("at", NETWORK.to_owned())),
         AddressScope::Forbidden(_) if address.is_loopback() => Ok(true),
         AddressScope::Forbidden(why) => Err(("url", format!("its address {why}"))),
@@ -214,7 +215,7 @@ fn literal(address: IpAddr, within: Option<IpNetwork>) -> Result<bool, RegistryP
 struct AddressRule {
     is_local: bool,
     is_plain: bool,
-    within: Option<IpNetwork>,
+    within: Option<IpNet>,
 }
 
 impl AddressRule {
@@ -222,7 +223,7 @@ impl AddressRule {
         match scope_of(address) {
             AddressScope::Public if self.is_plain => Some("is public, and there only https will do"),
             AddressScope::Public => None,
-            AddressScope::Private(_) if self.within.is_none_or(|network| network.contains(address)) => None,
+            AddressScope::Private(_) if self.within.is_none_or(|network| network.contains(&address)) => None,
             AddressScope::Private(_) => Some("does not lie in the network that `at` names"),
             AddressScope::Forbidden(_) if address.is_loopback() && self.is_local => None,
             AddressScope::Forbidden(why) => Some(why),

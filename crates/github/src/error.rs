@@ -88,11 +88,6 @@ impl GitHubError {
     pub fn unavailable(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Unavailable { retry_after: None }, message)
     }
-
-    /// Whether the request may have been carried out although we were told otherwise.
-    pub(super) fn leaves_doubt(&self) -> bool {
-        !self.limited && matches!(self.kind, ErrorKind::Unavailable { .. } | ErrorKind::Unexpected)
-    }
 }
 
 impl From<GitHubError> for EffectError {

@@ -127,19 +127,7 @@ impl GitHub {
         if new.draft && opened.as_ref().is_err_and(knows_no_drafts) {
             opened = self.post_pull(at, new, false).await;
         }
-        let error = match opened {
-            Ok(opened) => return Ok(opened.into()),
-            Err(error) => error,
-        };
-        // It exists already, or it was opened and the answer lost. GitHub's lists know it a little later.
-        if error.kind != ErrorKind::Conflict && !error.leaves_doubt() {
-            return Err(error);
-        }
-        self.pause().await;
-        match self.open_from(at, new.head, new.base).await {
-            Ok(Some(open)) => Ok(open.into()),
-            Ok(None) | Err(_) => Err(error),
-        }
+        opened.map(PullRequest::from)
     }
 
     async fn post_pull(
@@ -229,14 +217,7 @@ impl GitHub {
             change["title"] = json!(title);
         }
         let request = GitHubRequest::patch(at.route(&format!("/pulls/{pull}")), change);
-        match self.call(at, TokenPermissions::WritePulls, &request).await {
-            Ok(_) => Ok(()),
-            Err(error) if error.leaves_doubt() => match self.pull_wire(at, pull).await {
-                Ok(wire) if says_so(&wire) => Ok(()),
-                Ok(_) | Err(_) => Err(error),
-            },
-            Err(error) => Err(error),
-        }
+        self.call(at, TokenPermissions::WritePulls, &request).await.map(drop)
     }
 
     /// Takes a pull request out of draft, and asks afterwards whether it is. Only GraphQL can.

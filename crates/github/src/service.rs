@@ -203,8 +203,7 @@ impl GitHub {
     }
 
     /// Sends what must not be there twice. Where it was refused, GitHub is asked whether it is there all the same, and it is
-    /// sent once more if not. Where the answer was lost it is looked for too, and not sent again from here: whoever calls
-    /// again looks again.
+    /// sent once more if not. Where the answer was lost it is not sent again from here: whoever calls again looks first.
     pub(super) async fn create_once<T, F: Future<Output = Result<Option<T>>>>(
         &self,
         at: &InstalledRepository,
@@ -224,13 +223,7 @@ impl GitHub {
             }
             written = self.call(at, permissions, &request).await;
         }
-        match written.and_then(made) {
-            Err(error) if error.leaves_doubt() => {
-                self.pause().await;
-                look().await.ok().flatten().ok_or(error)
-            }
-            made => made,
-        }
+        written.and_then(made)
     }
 
     /// Sends it, which is the second half of a write. A refused token is replaced once, and one that is only seconds old

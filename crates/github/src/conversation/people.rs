@@ -118,33 +118,12 @@ impl GitHub {
             }
         }
         if !state.resolved && matches!(answer.reply.done, PointResolution::In(_)) {
-            return self.resolve(at, pull, thread, &marker).await;
+            let request =
+                GitHubRequest::graphql(RESOLVE, json!({"id": thread})).yielding(WritePriority::Important);
+            let what = "settle the thread";
+            found(self.graphql::<Value>(at, TokenPermissions::ReadyPulls, what, &request).await)?;
         }
         Ok(())
-    }
-
-    async fn resolve(
-        &self,
-        at: &InstalledRepository,
-        pull: PullNumber,
-        thread: &str,
-        marker: &str,
-    ) -> Result<()> {
-        let request =
-            GitHubRequest::graphql(RESOLVE, json!({"id": thread})).yielding(WritePriority::Important);
-        let what = "settle the thread";
-        match found(self.graphql::<Value>(at, TokenPermissions::ReadyPulls, what, &request).await) {
-            Ok(_) => Ok(()),
-            Err(error) if error.leaves_doubt() => {
-                self.pause().await;
-                match self.thread_answer_state(at, pull, thread, marker).await {
-                    Ok(None) => Ok(()),
-                    Ok(Some(found)) if found.resolved => Ok(()),
-                    Ok(Some(_)) | Err(_) => Err(error),
-                }
-            }
-            Err(error) => Err(error),
-        }
     }
 
     /// How a thread of this pull request stands; none when there is no such thread.

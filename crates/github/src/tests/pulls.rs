@@ -84,6 +84,7 @@ async fn a_second_one_is_never_opened() {
             }
         })
         .await;
+        assert!(server.github.open_pull(&server.at, new(&branch())).await.is_err(), "{status}");
         let pull = server.github.open_pull(&server.at, new(&branch())).await.unwrap();
         assert_eq!(pull.number, PullNumber(12), "{status}");
         assert_eq!(server.writes().len(), 1);

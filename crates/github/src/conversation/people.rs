@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::wire::{NodeList, NumberedWire};
 use crate::endpoints::InstalledRepository;
-use crate::error::{ErrorKind, GitHubError, Result, found};
+use crate::error::{ErrorKind, Result, found};
 use crate::gate::WritePriority;
 use crate::permissions::TokenPermissions;
 use crate::service::GitHub;
@@ -182,35 +182,17 @@ impl GitHub {
         pull: PullNumber,
         logins: &[&str],
     ) -> Result<()> {
-        let refused = match self.request_from(at, pull, logins).await {
-            Err(error) if error.kind == ErrorKind::Invalid => error,
-            other => return other,
-        };
-        if let [login] = logins {
-            pass_over(pull, login, &refused);
-            return Ok(());
-        }
-        // GitHub asks all of them or none.
+        let route = at.route(&format!("/pulls/{pull}/requested_reviewers"));
+        // One by one: GitHub asks all of a list or none.
         for login in logins {
-            match self.request_from(at, pull, &[login]).await {
-                Ok(()) => {}
-                Err(error) if error.kind == ErrorKind::Invalid => pass_over(pull, login, &error),
-                Err(error) => return Err(error),
+            let request = GitHubRequest::post(route.as_str(), json!({"reviewers": [login]}));
+            match self.call(at, TokenPermissions::WritePulls, &request).await {
+                Err(error) if error.kind == ErrorKind::Invalid => {
+                    tracing::info!(%pull, login, %error, "cannot be asked for a review");
+                }
+                asked => drop(asked?),
             }
         }
         Ok(())
     }
-
-    async fn request_from(&self, at: &InstalledRepository, pull: PullNumber, logins: &[&str]) -> Result<()> {
-        if logins.is_empty() {
-            return Ok(());
-        }
-        let route = at.route(&format!("/pulls/{pull}/requested_reviewers"));
-        let request = GitHubRequest::post(route, json!({"reviewers": logins}));
-        self.call(at, TokenPermissions::WritePulls, &request).await.map(drop)
-    }
-}
-
-fn pass_over(pull: PullNumber, login: &str, error: &GitHubError) {
-    tracing::info!(%pull, login, %error, "cannot be asked for a review");
 }

@@ -15,7 +15,7 @@ use futures_util::stream::unfold;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast, watch};
+use tokio::sync::{OwnedSemaphorePermit, broadcast, watch};
 use tokio::time::{Instant, sleep_until};
 
 use journeyman_order::{Journal, JournalEntry, Move, MoveKey, OrderId, RepositoryId};
@@ -37,23 +37,6 @@ const LOOK: Duration = Duration::from_millis(100);
 const QUIET: Duration = Duration::from_secs(1);
 /// Where nobody tells of entries, as on a server that stands by, the journal is read this often.
 const READ_AGAIN: Duration = Duration::from_secs(3);
-/// Pages that follow at once, of all orders.
-const MOST_PAGES: usize = 200;
-
-pub(crate) struct FollowerPlaces(Arc<Semaphore>);
-
-impl Default for FollowerPlaces {
-    fn default() -> Self {
-        Self(Arc::new(Semaphore::new(MOST_PAGES)))
-    }
-}
-
-impl FollowerPlaces {
-    /// None where all are taken.
-    pub(crate) fn take(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.0).try_acquire_owned().ok()
-    }
-}
 
 #[derive(Deserialize)]
 pub(crate) struct EventsQuery {
@@ -71,7 +54,7 @@ pub(crate) async fn follow(
         return Ok(HttpResponse::Unauthorized().finish());
     };
     let row = row(&state, &session, &path).await?;
-    let Some(place) = state.shared.places.take() else {
+    let Some(place) = state.shared.place() else {
         return Ok(busy("Too many pages follow the work at once. This one shows it when it is reloaded."));
     };
     // Before the journal is read, so that no entry falls in between.
@@ -90,7 +73,7 @@ pub(crate) async fn follow(
         parts: None,
         runs: LiveRuns::new(),
         waiting: VecDeque::new(),
-        ended: state.shared.sessions.ends(),
+        ended: state.shared.ended.subscribe(),
         looked_who: now,
         look: now,
         read: now,

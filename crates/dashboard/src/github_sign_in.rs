@@ -42,7 +42,7 @@ pub(crate) struct ReturnQuery {
 
 pub(crate) async fn leave(query: Query<LeaveQuery>, state: Data<DashboardState>) -> HttpResponse {
     let Some(door) = &state.door else { return nothing("Nobody signs in as on GitHub here.") };
-    let (Some(verifier), Some(chance)) = (random_word(), state.shared.sessions.chance()) else {
+    let (Some(verifier), Some(chance)) = (random_word(), &state.shared.chance) else {
         return broken("This machine has no randomness.");
     };
     let challenge = URL_SAFE_NO_PAD.encode(digest(&SHA256, verifier.as_bytes()));
@@ -72,7 +72,7 @@ pub(crate) async fn come_back(
         .cookie(&cookie_name(&state, BROWSER))
         .map(|cookie| cookie.value().to_owned())
         .unwrap_or_default();
-    let chance = state.shared.sessions.chance();
+    let chance = state.shared.chance.as_ref();
     let Some(journey) =
         chance.and_then(|chance| SignInJourney::returned(chance, &browser, &query.state, now()))
     else {

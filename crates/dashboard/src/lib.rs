@@ -11,7 +11,6 @@ mod delivery_page;
 mod diff;
 mod events;
 mod github_sign_in;
-mod heavy;
 mod list;
 mod order_page;
 mod parts;

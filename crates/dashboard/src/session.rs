@@ -300,7 +300,7 @@ pub(crate) async fn sign_out(
     may_change(&request, &state, &form.word).await?;
     state.people.end(&cookie(&request, &state));
     // Pages of it that are open are told nothing more.
-    state.shared.sessions.tell();
+    state.shared.ended.send_replace(());
     let mut answer = to("/sign-in");
     let gone = Cookie::build(cookie_name(&state, COOKIE), "").path("/").secure(is_secure(&state));
     let _ = answer.add_removal_cookie(&gone.finish());

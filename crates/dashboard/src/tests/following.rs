@@ -88,8 +88,8 @@ fn prepared() -> journeyman_order::JournalEvent {
 async fn one_page_too_many_is_told_when_to_come_again_and_has_its_place_later() {
     let pages = DashboardFixture::new().await;
     let order = pages.order().await;
-    let all = &pages.state.shared.places;
-    let mut places: Vec<_> = std::iter::from_fn(|| all.take()).collect();
+    let all = &pages.state.shared;
+    let mut places: Vec<_> = std::iter::from_fn(|| all.place()).collect();
     assert!(places.len() >= 200, "{} pages can be open", places.len());
 
     let refused = pages.follow(order, 0, &pages.cookie).await;
@@ -101,9 +101,9 @@ async fn one_page_too_many_is_told_when_to_come_again_and_has_its_place_later() 
     places.pop();
     let mut page = pages.open_page(order, 0).await;
     page.until("\"id\":\"head\"").await;
-    assert!(all.take().is_none());
+    assert!(all.place().is_none());
     drop(page);
-    assert!(all.take().is_some(), "a page that was closed has no place");
+    assert!(all.place().is_some(), "a page that was closed has no place");
 }
 
 #[actix_web::test]

@@ -15,28 +15,15 @@ use journeyman_order::IssueNumber;
 
 pub use journeyman_order::surfaces::OrderLabel;
 
-struct LabelDefinition<'a> {
-    name: &'a str,
-    color: &'static str,
-    description: &'static str,
-}
-
-const fn ours(
-    name: &'static str,
-    color: &'static str,
-    description: &'static str,
-) -> LabelDefinition<'static> {
-    LabelDefinition { name, color, description }
-}
-
-const OURS: [(OrderLabel, LabelDefinition<'_>); 4] = [
-    (OrderLabel::Working, ours("journeyman:working", "1d76db", "Journeyman is working on this")),
-    (OrderLabel::NeedsHuman, ours("journeyman:needs-human", "d93f0b", "Journeyman waits for a person")),
+/// Name, colour and description of each.
+const OURS: [(OrderLabel, [&str; 3]); 4] = [
+    (OrderLabel::Working, ["journeyman:working", "1d76db", "Journeyman is working on this"]),
+    (OrderLabel::NeedsHuman, ["journeyman:needs-human", "d93f0b", "Journeyman waits for a person"]),
     (
         OrderLabel::NeedsInfo,
-        ours("journeyman:needs-info", "fbca04", "Journeyman has asked something and waits for an answer"),
+        ["journeyman:needs-info", "fbca04", "Journeyman has asked something and waits for an answer"],
     ),
-    (OrderLabel::Done, ours("journeyman:done", "0e8a16", "Journeyman has opened a pull request for this")),
+    (OrderLabel::Done, ["journeyman:done", "0e8a16", "Journeyman has opened a pull request for this"]),
 ];
 
 impl GitHub {
@@ -54,22 +41,22 @@ impl GitHub {
         let on: BTreeSet<String> = labels.into_iter().map(|label| label.name.to_lowercase()).collect();
         let wanted = OURS.iter().find(|(known, _)| *known == label);
         // The new one first: at no moment is an order without a label.
-        if let Some((_, look)) = wanted
-            && !on.contains(look.name)
+        if let Some((_, look @ [name, ..])) = wanted
+            && !on.contains(*name)
         {
-            self.ensure_label(at, look).await?;
-            let request = GitHubRequest::post(route.as_str(), json!({"labels": [look.name]}))
+            self.ensure_label(at, *look).await?;
+            let request = GitHubRequest::post(route.as_str(), json!({"labels": [name]}))
                 .yielding(WritePriority::Ordinary);
             let answer = self.call(at, TokenPermissions::WriteIssues, &request).await?;
             let now: Vec<LabelWire> = answer.json()?;
-            if !now.iter().any(|label| label.name.eq_ignore_ascii_case(look.name)) {
-                let because = format!("GitHub was given the label {} and does not show it", look.name);
+            if !now.iter().any(|label| label.name.eq_ignore_ascii_case(name)) {
+                let because = format!("GitHub was given the label {name} and does not show it");
                 return Err(GitHubError::unexpected(because));
             }
         }
-        for (_, other) in OURS.iter().filter(|(other, _)| *other != label) {
-            if on.contains(other.name) {
-                let request = GitHubRequest::delete(format!("{route}/{}", percent_encoded(other.name)))
+        for (_, [name, ..]) in OURS.iter().filter(|(other, _)| *other != label) {
+            if on.contains(*name) {
+                let request = GitHubRequest::delete(format!("{route}/{}", percent_encoded(name)))
                     .yielding(WritePriority::Ordinary);
                 found(self.call(at, TokenPermissions::WriteIssues, &request).await)?;
             }
@@ -79,21 +66,24 @@ impl GitHub {
 
     /// Makes the labels that a repository lacks: the one by which people ask, and ours.
     pub async fn make_labels(&self, at: &InstalledRepository, asks: &str) -> Result<()> {
-        let description = "Journeyman takes this on";
-        self.ensure_label(at, &LabelDefinition { name: asks, color: "5319e7", description }).await?;
-        for (_, ours) in &OURS {
+        self.ensure_label(at, [asks, "5319e7", "Journeyman takes this on"]).await?;
+        for (_, ours) in OURS {
             self.ensure_label(at, ours).await?;
         }
         Ok(())
     }
 
     /// Without this GitHub would make the label itself, grey and without a word of explanation.
-    async fn ensure_label(&self, at: &InstalledRepository, look: &LabelDefinition<'_>) -> Result<()> {
-        let one = GitHubRequest::get(at.route(&format!("/labels/{}", percent_encoded(look.name))));
+    async fn ensure_label(
+        &self,
+        at: &InstalledRepository,
+        [name, color, description]: [&str; 3],
+    ) -> Result<()> {
+        let one = GitHubRequest::get(at.route(&format!("/labels/{}", percent_encoded(name))));
         if found(self.call(at, TokenPermissions::ReadIssues, &one).await)?.is_some() {
             return Ok(());
         }
-        let body = json!({"name": look.name, "color": look.color, "description": look.description});
+        let body = json!({"name": name, "color": color, "description": description});
         let request = GitHubRequest::post(at.route("/labels"), body).yielding(WritePriority::Ordinary);
         match self.call(at, TokenPermissions::WriteIssues, &request).await {
             // Somebody was quicker.

@@ -1,6 +1,6 @@
 //! What a token may do: the least that the call at hand needs.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// What git is to do with a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,45 +36,41 @@ pub(super) enum TokenPermissions {
 }
 
 impl TokenPermissions {
-    /// As the body of a token request has them.
-    pub(super) fn wire(self) -> Value {
+    /// As the App's page on GitHub names them, each with whether it is for writing.
+    fn parts(self) -> &'static [(&'static str, bool)] {
         match self {
-            Self::ReadMetadata => json!({"metadata": "read"}),
-            Self::ReadIssues => json!({"issues": "read"}),
-            Self::ReadThreads => json!({"issues": "read", "pull_requests": "read"}),
-            Self::WriteIssues => json!({"issues": "write"}),
-            Self::Converse => json!({"issues": "write", "pull_requests": "write"}),
-            Self::ReadPulls => json!({"pull_requests": "read"}),
-            Self::WritePulls => json!({"pull_requests": "write"}),
-            Self::ReadyPulls => json!({"contents": "write", "pull_requests": "write"}),
-            Self::ReadContents => json!({"contents": "read"}),
-            Self::WriteContents => json!({"contents": "write"}),
-            Self::ReadChecks => json!({"checks": "read"}),
-            Self::WriteChecks => json!({"checks": "write"}),
-            Self::ReadStatuses => json!({"statuses": "read"}),
-            Self::ReadActions => json!({"actions": "read"}),
-            Self::WriteActions => json!({"actions": "write"}),
+            Self::ReadMetadata => &[("Metadata", false)],
+            Self::ReadIssues => &[("Issues", false)],
+            Self::ReadThreads => &[("Issues", false), ("Pull requests", false)],
+            Self::WriteIssues => &[("Issues", true)],
+            Self::Converse => &[("Issues", true), ("Pull requests", true)],
+            Self::ReadPulls => &[("Pull requests", false)],
+            Self::WritePulls => &[("Pull requests", true)],
+            Self::ReadyPulls => &[("Contents", true), ("Pull requests", true)],
+            Self::ReadContents => &[("Contents", false)],
+            Self::WriteContents => &[("Contents", true)],
+            Self::ReadChecks => &[("Checks", false)],
+            Self::WriteChecks => &[("Checks", true)],
+            Self::ReadStatuses => &[("Commit statuses", false)],
+            Self::ReadActions => &[("Actions", false)],
+            Self::WriteActions => &[("Actions", true)],
         }
     }
 
-    /// As the App's page on GitHub names them.
-    pub(super) fn words(self) -> &'static str {
-        match self {
-            Self::ReadMetadata => "Metadata: Read-only",
-            Self::ReadIssues => "Issues: Read-only",
-            Self::ReadThreads => "Issues: Read-only, Pull requests: Read-only",
-            Self::WriteIssues => "Issues: Read and write",
-            Self::Converse => "Issues: Read and write, Pull requests: Read and write",
-            Self::ReadPulls => "Pull requests: Read-only",
-            Self::WritePulls => "Pull requests: Read and write",
-            Self::ReadyPulls => "Contents: Read and write, Pull requests: Read and write",
-            Self::ReadContents => "Contents: Read-only",
-            Self::WriteContents => "Contents: Read and write",
-            Self::ReadChecks => "Checks: Read-only",
-            Self::WriteChecks => "Checks: Read and write",
-            Self::ReadStatuses => "Commit statuses: Read-only",
-            Self::ReadActions => "Actions: Read-only",
-            Self::WriteActions => "Actions: Read and write",
-        }
+    /// As the body of a token request has them.
+    pub(super) fn wire(self) -> Value {
+        let wire = |(name, writes): &(&str, bool)| {
+            let name = name.trim_start_matches("Commit ").to_lowercase().replace(' ', "_");
+            (name, if *writes { "write" } else { "read" })
+        };
+        self.parts().iter().map(wire).collect()
+    }
+
+    /// For people, who look for them on the App's page.
+    pub(super) fn words(self) -> String {
+        let words = |(name, writes): &(&str, bool)| {
+            format!("{name}: {}", if *writes { "Read and write" } else { "Read-only" })
+        };
+        self.parts().iter().map(words).collect::<Vec<_>>().join(", ")
     }
 }

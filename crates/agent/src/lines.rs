@@ -49,6 +49,7 @@ impl LineSplitter {
 }
 
 /// The last bytes of something longer.
+#[derive(Default)]
 pub(super) struct TailBuffer {
     bytes: Vec<u8>,
     most: usize,

@@ -15,9 +15,10 @@ use journeyman_order::{AgentRun, AgentUsage, Exit};
 const MOST_LINES_BEFORE_RESULT: u64 = 32;
 
 /// What a program prints.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum OutputFormat {
     /// A stream of records; anything else is noise.
+    #[default]
     Records,
     /// A stream if there is a record in it, and otherwise plain text, which is the result. A wrapper's own words may
     /// stand before the records and between them.
@@ -25,7 +26,9 @@ pub(super) enum OutputFormat {
 }
 
 /// The last thing of weight in the stream.
+#[derive(Default)]
 enum LastResult {
+    #[default]
     Nothing,
     Result(Box<StreamResult>),
     Broken,
@@ -39,6 +42,7 @@ pub struct Transcript {
     text: Option<TailBuffer>,
 }
 
+#[derive(Default)]
 struct StreamState {
     form: OutputFormat,
     last: LastResult,
@@ -70,22 +74,7 @@ impl Transcript {
                 OutputFormat::Records => None,
                 OutputFormat::RecordsOrText => Some(TailBuffer::of(LARGEST_SOURCE)),
             },
-            seen: StreamState {
-                form,
-                last: LastResult::Nothing,
-                settled: false,
-                session: None,
-                usage: AgentUsage::default(),
-                total_usd: 0.0,
-                counted: BTreeSet::new(),
-                other_records: 0,
-                is_fenced: false,
-                ignored: None,
-                noise_lines: 0,
-                noise: TailBuffer::of(4 << 10),
-                too_long: 0,
-                not_utf8: 0,
-            },
+            seen: StreamState { form, noise: TailBuffer::of(4 << 10), ..StreamState::default() },
         }
     }
 

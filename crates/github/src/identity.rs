@@ -14,12 +14,12 @@ pub(super) struct Writer {
     performed_via_github_app: Option<AppWire>,
 }
 
-#[derive(Deserialize)]
-struct UserWire {
-    login: String,
-    id: Option<UserId>,
+#[derive(Debug, Deserialize)]
+pub(super) struct UserWire {
+    pub(super) login: String,
+    pub(super) id: Option<UserId>,
     #[serde(default)]
-    r#type: String,
+    pub(super) r#type: String,
 }
 
 impl Writer {

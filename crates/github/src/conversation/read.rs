@@ -3,9 +3,10 @@
 use serde::Deserialize;
 
 use super::limits::TextBudget;
-use super::wire::{MentionMatcher, UserWire, by_rest};
+use super::wire::{MentionMatcher, by_rest};
 use crate::endpoints::InstalledRepository;
 use crate::error::Result;
+use crate::identity::UserWire;
 use crate::permissions::TokenPermissions;
 use crate::pulls::state_of;
 use crate::queries::IssueState;

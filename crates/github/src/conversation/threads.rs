@@ -1,12 +1,12 @@
 //! Review threads, as GraphQL tells them.
 
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::limits::TextBudget;
 use super::wire::{ActorWire, MentionMatcher, NodeList, NumberedWire, by_graphql};
 use crate::endpoints::InstalledRepository;
-use crate::error::Result;
+use crate::error::{GitHubError, Result};
 use crate::permissions::TokenPermissions;
 use crate::service::{GitHub, MOST_PAGES};
 use crate::transport::GitHubRequest;
@@ -39,23 +39,6 @@ fragment said on PullRequestReviewComment {
   author { __typename login ... on User { databaseId } }
   pullRequestReview { fullDatabaseId }
 }";
-
-#[derive(Deserialize)]
-struct ReviewThreadsData {
-    repository: Option<ThreadsRepositoryWire>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ThreadsRepositoryWire {
-    pull_request: Option<ThreadsPullWire>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ThreadsPullWire {
-    review_threads: ReviewThreadPage,
-}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -119,10 +102,10 @@ impl GitHub {
                 "after": after,
             });
             let (what, request) = ("tell the review threads", GitHubRequest::graphql(DOCUMENT, variables));
-            let data: ReviewThreadsData =
-                self.graphql(at, TokenPermissions::ReadPulls, what, &request).await?;
-            let Some(pull) = data.repository.and_then(|found| found.pull_request) else { break };
-            let ReviewThreadPage { page_info, nodes } = pull.review_threads;
+            let data: Value = self.graphql(at, TokenPermissions::ReadPulls, what, &request).await?;
+            let Some(page) = data.pointer("/repository/pullRequest/reviewThreads") else { break };
+            let ReviewThreadPage { page_info, nodes } = ReviewThreadPage::deserialize(page)
+                .map_err(|error| GitHubError::unexpected(format!("GitHub's review threads: {error}")))?;
             open.extend(nodes.into_iter().flatten().filter(|thread| !thread.is_resolved));
             after = page_info.end_cursor.filter(|_| page_info.has_next_page);
             if after.is_none() || open.len() >= MOST_LISTED {

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use crate::identity::UserWire;
 use journeyman_order::conversation::CommentAuthor;
 use journeyman_order::{Person, UserId};
 
@@ -35,14 +36,6 @@ pub(super) struct NumberedWire {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct UserWire {
-    login: String,
-    id: UserId,
-    #[serde(default)]
-    r#type: String,
-}
-
-#[derive(Debug, Deserialize)]
 pub(super) struct ActorWire {
     #[serde(rename = "__typename")]
     kind: String,
@@ -54,9 +47,10 @@ pub(super) struct ActorWire {
 /// Who wrote something, by REST; none: the account is gone.
 pub(super) fn by_rest(user: Option<UserWire>, us: &MentionMatcher<'_>) -> CommentAuthor {
     let Some(user) = user else { return CommentAuthor::Other };
-    match user.r#type.as_str() {
-        "User" => CommentAuthor::Person(Person { login: user.login, id: user.id }),
-        "Bot" if user.login.strip_suffix("[bot]").is_some_and(|slug| us.is_slug(slug)) => CommentAuthor::Us,
+    let slug = user.login.strip_suffix("[bot]");
+    match (user.r#type.as_str(), user.id) {
+        ("User", Some(id)) => CommentAuthor::Person(Person { login: user.login, id }),
+        ("Bot", _) if slug.is_some_and(|slug| us.is_slug(slug)) => CommentAuthor::Us,
         _ => CommentAuthor::Other,
     }
 }

@@ -1,16 +1,15 @@
-//! `/deliveries`: what GitHub has sent, what became of it, and one that was refused taken in again.
+//! `/deliveries`: what GitHub has sent, and what became of it.
 
 use actix_web::HttpRequest;
-use actix_web::web::{Data, Form, Query};
+use actix_web::web::{Data, Query};
 use askama::Template;
 use serde::Deserialize;
 
-use journeyman_order::DeliveryGuid;
-use journeyman_store::{DeliveryConclusion, DeliveryRow};
+use journeyman_store::DeliveryRow;
 
 use super::DashboardState;
-use super::answer::{DashboardFrame, PageResult, conflict, misread, nothing, shown, to};
-use super::session::{may_change_by_token, signed_in_by_token};
+use super::answer::{DashboardFrame, PageResult, misread, shown};
+use super::session::signed_in_by_token;
 use super::text::{MomentView, line};
 
 const PAGE: u32 = 50;
@@ -18,13 +17,6 @@ const PAGE: u32 = 50;
 #[derive(Deserialize)]
 pub(crate) struct DeliveriesQuery {
     before: Option<i64>,
-}
-
-#[derive(Deserialize)]
-pub(crate) struct AgainForm {
-    #[serde(default)]
-    word: String,
-    guid: String,
 }
 
 struct DeliveryLine {
@@ -35,7 +27,6 @@ struct DeliveryLine {
     conclusion: String,
     because: Option<String>,
     orders: Vec<String>,
-    is_refused: bool,
 }
 
 #[derive(Template)]
@@ -70,7 +61,6 @@ fn delivery_line(row: DeliveryRow) -> DeliveryLine {
             "waits" => "working",
             _ => "quiet",
         },
-        is_refused: conclusion == "refused" && row.has_body,
         conclusion: conclusion.to_owned(),
         guid: row.guid.to_string(),
         event: row.action.map_or(row.event.clone(), |action| format!("{}.{action}", row.event)),
@@ -78,21 +68,4 @@ fn delivery_line(row: DeliveryRow) -> DeliveryLine {
         because: row.because.as_deref().map(|because| line(because, 400)),
         orders: row.orders.iter().map(ToString::to_string).collect(),
     }
-}
-
-pub(crate) async fn take_in_again(
-    request: HttpRequest,
-    form: Form<AgainForm>,
-    state: Data<DashboardState>,
-) -> PageResult {
-    may_change_by_token(&request, &state, &form.word).await?;
-    let guid: DeliveryGuid = form.guid.parse().map_err(|_| nothing("There is no such delivery."))?;
-    let Some(DeliveryConclusion::Refused { .. }) = state.store.conclusion(&guid).await? else {
-        let text = "Only what was refused can be taken in again: all else has had its effect.";
-        return Ok(conflict(text));
-    };
-    let delivery = state.store.delivery(&guid).await?;
-    state.store.save_delivery(delivery).await?;
-    state.orders.delivery_arrived();
-    Ok(to("/deliveries"))
 }

@@ -151,7 +151,6 @@ pub fn configure(state: &DashboardState, config: &mut ServiceConfig) {
         .route("/assets/dashboard.css", web::get().to(answer::style))
         .route("/assets/dashboard.js", web::get().to(answer::script))
         .route("/deliveries", web::get().to(delivery_page::show))
-        .route("/deliveries/again", web::post().to(delivery_page::take_in_again))
         .route("/settings", web::get().to(settings_page::show))
         .route("/statistics", web::get().to(statistics_page::show))
         .route("/orders/{id}", web::get().to(order_page::show))

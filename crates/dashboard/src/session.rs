@@ -153,10 +153,7 @@ pub(crate) async fn signed_in_by_token(
     request: &HttpRequest,
     state: &DashboardState,
 ) -> Result<DashboardSession, EarlyAnswer> {
-    by_token(signed_in(request, state).await?)
-}
-
-fn by_token(session: DashboardSession) -> Result<DashboardSession, EarlyAnswer> {
+    let session = signed_in(request, state).await?;
     match session.holder {
         None => Ok(session),
         Some(_) => Err(nothing("There is no such page.").into()),
@@ -189,15 +186,6 @@ pub(crate) async fn may_change(
         return Ok(session);
     }
     Err(refused("This form is not of this session. Go back, reload the page, and try again.").into())
-}
-
-/// Who asks for a change of what is of no one repository.
-pub(crate) async fn may_change_by_token(
-    request: &HttpRequest,
-    state: &DashboardState,
-    word: &str,
-) -> Result<DashboardSession, EarlyAnswer> {
-    by_token(may_change(request, state, word).await?)
 }
 
 /// Whether a page of ours sent it, as far as the browser says.

@@ -14,7 +14,7 @@ const HOUR: Duration = Duration::from_secs(3_600);
 /// What was written for an installation. A write that is under way counts as made now, because nobody knows when
 /// GitHub counts it: it is within every window from when it is sent until a window's length after its answer. So the
 /// limits hold at GitHub's end, however long a request is on its way.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct WritePacer {
     limits: WriteLimits,
     sent: Option<Instant>,
@@ -76,24 +76,6 @@ impl WritePacer {
     /// How long the pause still is that was asked for.
     pub(super) fn held_for(&self, now: Instant) -> Option<Duration> {
         self.held.and_then(|held| held.checked_duration_since(now)).filter(|left| !left.is_zero())
-    }
-
-    pub(super) fn is_held_beyond(&self, moment: Instant) -> bool {
-        self.held.is_some_and(|held| held > moment)
-    }
-
-    /// When the last of these would be sent, one after the other, should each be answered at once.
-    pub(super) fn forecast(&self, line: impl Iterator<Item = WritePriority>, now: Instant) -> Instant {
-        let mut future = self.clone();
-        while future.under_way > 0 {
-            future.answered(now);
-        }
-        line.fold(now, |at, priority| {
-            let at = future.earliest(priority, at).unwrap_or(at);
-            future.begin(at);
-            future.answered(at);
-            at
-        })
     }
 }
 

@@ -52,17 +52,15 @@ impl WriteQueue {
     pub(super) async fn pass(self: Arc<Self>, priority: WritePriority) -> Result<WritePermit, Duration> {
         let patience = Instant::now() + PATIENCE;
         let place = QueuePosition::take(&self, priority);
-        let mut has_just_come = true;
         loop {
             // Before the look, so that no change after it is missed.
             let changed = self.changed.notified();
-            let look = self.state().decide(place.ticket, patience, has_just_come);
+            let look = self.state().decide(place.ticket, patience);
             let until = match look {
                 TurnDecision::Go => break Ok(WritePermit { queue: Arc::clone(&self) }),
                 TurnDecision::RetryLater(wait) => break Err(wait),
                 TurnDecision::Wait(until) => until,
             };
-            has_just_come = false;
             tokio::select! {
                 () = changed => {}
                 () = sleep_until(until) => {}
@@ -81,27 +79,20 @@ impl WriteQueue {
 }
 
 impl WriteQueueState {
-    fn decide(&mut self, ticket: QueueTicket, patience: Instant, has_just_come: bool) -> TurnDecision {
+    fn decide(&mut self, ticket: QueueTicket, patience: Instant) -> TurnDecision {
         let now = Instant::now();
-        let (priority, _) = ticket;
+        let due = self.pace.earliest(ticket.0, now);
         // Only whoever is first can go: those behind are allowed no more than they are.
-        let due = match self.waiting.first() {
-            Some(first) if *first == ticket => self.pace.earliest(priority, now),
-            Some(_) | None => None,
-        };
-        if due.is_some_and(|due| due <= now) {
+        let is_first = self.waiting.first() == Some(&ticket);
+        if is_first && due.is_some_and(|due| due <= now) {
             self.pace.begin(now);
             return TurnDecision::Go;
         }
-        // Later looks need no forecast: those who overtake are found out by the clock.
-        if has_just_come || now >= patience || self.pace.is_held_beyond(patience) {
-            let line = self.waiting.range(..=ticket).map(|(priority, _)| *priority);
-            let forecast = self.pace.forecast(line, now);
-            if now >= patience || forecast > patience {
-                return TurnDecision::RetryLater((forecast - now).max(Duration::from_secs(1)));
-            }
+        if now >= patience || due.is_some_and(|due| due > patience) {
+            let wait = due.map_or(Duration::ZERO, |due| due - now);
+            return TurnDecision::RetryLater(wait.max(Duration::from_secs(1)));
         }
-        TurnDecision::Wait(due.map_or(patience, |due| due.min(patience)))
+        TurnDecision::Wait(due.filter(|_| is_first).map_or(patience, |due| due.min(patience)))
     }
 }
 

@@ -173,9 +173,6 @@ fn filter(asked: &ListQuery) -> Result<OrderFilter, String> {
     let before = given(&asked.before)
         .map(|id| id.parse::<OrderId>().map_err(|_| "The page that was asked for is none.".to_owned()));
     let state = given(&asked.state);
-    if [&asked.agent, &asked.text].iter().any(|text| text.contains('\0')) {
-        return Err("Nothing has a character in it that is none.".to_owned());
-    }
     if let Some(state) = &state
         && !STATES.iter().any(|(value, _)| value == state)
     {

@@ -230,12 +230,11 @@ impl House {
 
 fn contents(source: &SourceTree, paths: &[PathBuf]) -> Vec<Option<SourceContent>> {
     let mut contents = Vec::new();
-    let Ok(()) = source
-        .each_content(paths, |_, content| {
-            contents.push(content);
-            Ok::<(), std::convert::Infallible>(())
-        })
-        .unwrap();
+    let read = source.each_content(paths, |_, content| {
+        contents.push(content);
+        Ok::<(), std::convert::Infallible>(())
+    });
+    read.unwrap().unwrap();
     contents
 }
 

@@ -77,7 +77,7 @@ use std::collections::{HashMap, HashSet};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use git2::{Oid, Repository, RepositoryInitOptions};
 
@@ -126,7 +126,7 @@ struct WorkspacesInner {
     data: PathBuf,
     /// One lock a repository: libgit2 does not keep two from making or fetching the same one. And one an order, for
     /// what is made there once.
-    locks: Mutex<HashMap<String, Arc<Mutex<()>>>>,
+    locks: Mutex<HashMap<String, &'static Mutex<()>>>,
     /// Repositories in which this process has cleared away what another one left.
     cleared: Mutex<HashSet<PathBuf>>,
     /// The pointers of Git LFS in trees that were looked through.
@@ -237,8 +237,7 @@ impl Workspaces {
     /// Also when they are gone. An order that goes on afterwards has them made anew, without its agents' sessions.
     pub fn remove(&self, order: OrderId) -> Result<(), GitError> {
         let places = self.order_dirs(order);
-        let alone = self.lock_of(order.to_string());
-        let _alone = alone.lock().unwrap_or_else(PoisonError::into_inner);
+        let _alone = self.lock_of(order.to_string());
         if !places.root.exists() {
             return Ok(());
         }
@@ -306,8 +305,7 @@ impl Workspaces {
         sees: Option<&str>,
     ) -> Result<Repository, GitError> {
         let path = self.own_path(kind, name);
-        let lock = self.lock(name);
-        let _held = lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let _held = self.lock(name);
         if !path.join("complete").exists() {
             remove_all(&path)?;
             let made = |error: &std::io::Error| GitError::file("make the repository", &path, error);
@@ -343,13 +341,16 @@ impl Workspaces {
         Ok(())
     }
 
-    fn lock(&self, repository: &RepositoryName) -> Arc<Mutex<()>> {
+    fn lock(&self, repository: &RepositoryName) -> MutexGuard<'static, ()> {
         self.lock_of(folder(repository))
     }
 
-    fn lock_of(&self, what: String) -> Arc<Mutex<()>> {
+    /// Waits until nobody else is at work there. No lock is ever removed, so that they last as long as the process.
+    fn lock_of(&self, what: String) -> MutexGuard<'static, ()> {
         let mut locks = self.inner.locks.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(locks.entry(what).or_default())
+        let lock = *locks.entry(what).or_insert_with(|| Box::leak(Box::new(Mutex::new(()))));
+        drop(locks);
+        lock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

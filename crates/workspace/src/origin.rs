@@ -122,8 +122,7 @@ impl Workspaces {
     ) -> Result<bool, GitError> {
         let places = self.order_dirs(order);
         let start = start.filter(|start| start.commit != base);
-        let alone = self.lock_of(order.to_string());
-        let _alone = alone.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let _alone = self.lock_of(order.to_string());
         for folder in [&places.work, &places.home, &places.runs, &places.tests] {
             std::fs::create_dir_all(folder).map_err(|error| GitError::file("make", folder, &error))?;
         }
@@ -179,8 +178,7 @@ impl Workspaces {
         let origin = init_bare(place, default_branch)?;
         // Whole packs, which hold what was fetched and no order's work. They are the mirror's own files, which no job may
         // write; they stay when the mirror makes others of them.
-        let lock = self.lock(repository);
-        let held = lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let held = self.lock(repository);
         link_packs(&mirror.path().join("objects/pack"), &packs.join("pack"))?;
         drop(held);
         for commit in std::iter::once(base).chain(start.map(|start| start.commit)) {

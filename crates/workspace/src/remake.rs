@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::PathBuf;
-use std::sync::PoisonError;
 
 use git2::{ObjectType, Oid, Repository};
 
@@ -17,8 +16,7 @@ impl Workspaces {
     /// something is damaged, both are deleted. Says whether they were.
     pub fn discard_damaged(&self, repository: &RepositoryName, needed: &[String]) -> Result<bool, GitError> {
         // Another order that met the same damage must not delete what was fetched since.
-        let alone = self.lock_of(format!("damaged {repository}"));
-        let _alone = alone.lock().unwrap_or_else(PoisonError::into_inner);
+        let _alone = self.lock_of(format!("damaged {repository}"));
         let read_needed = || {
             needed.iter().try_for_each(|object| match self.read_through(repository, object) {
                 Err(error) if error.kind == GitErrorKind::NotFound => Ok(()),
@@ -30,8 +28,7 @@ impl Workspaces {
             return Err(damage);
         }
         tracing::warn!(%repository, "repository discarded and fetched again: {damage}");
-        let lock = self.lock(repository);
-        let _held = lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let _held = self.lock(repository);
         for kind in ["commits", "mirrors"] {
             // Whoever opens it next deletes what is not complete.
             let complete = self.own_path(kind, repository).join("complete");

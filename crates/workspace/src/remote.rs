@@ -92,8 +92,7 @@ impl Workspaces {
         kept: &str,
     ) -> Result<CommitSha, GitError> {
         let known = self.known(remote.repository)?;
-        let lock = self.lock(remote.repository);
-        let _held = lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let _held = self.lock(remote.repository);
         let there = oid(there)?;
         let id = match into.refname_to_id(kept) {
             Ok(here) if here == there => here,
@@ -121,8 +120,7 @@ impl Workspaces {
         commit: &CommitSha,
     ) -> Result<(), GitError> {
         let (mirror, known) = (self.mirror(remote.repository)?, self.known(remote.repository)?);
-        let lock = self.lock(remote.repository);
-        let _held = lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let _held = self.lock(remote.repository);
         self.bring((&mirror, known), remote, commit.as_str(), oid(commit)?, &kept(branch)).map(drop)
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::MutexGuard;
 
 use super::large_files::{self, store::LargeFileStore};
 use super::{GitError, Workspaces, git_program, leftovers, remove_all};
@@ -39,8 +39,7 @@ impl Workspaces {
     /// [`Workspaces::maintain`]. An order that goes on afterwards finds what was pushed on GitHub.
     pub fn forget(&self, order: OrderId, repository: &RepositoryName) -> Result<(), GitError> {
         let root = self.order_dirs(order).root;
-        let alone = self.lock_of(order.to_string());
-        let held = alone.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let held = self.lock_of(order.to_string());
         // First: as long as the folder is there, a server that was killed here comes back to it.
         self.forget_names(order, repository)?;
         // At once: whoever makes it anew meanwhile loses nothing.
@@ -121,12 +120,11 @@ impl Workspaces {
 
     /// What a server left that was killed while it did this. Nobody may come to this repository any more.
     fn clear_before(&self, repository: &Path) -> Result<(), GitError> {
-        let Some(lock) = self.lock_at(repository) else { return Ok(()) };
-        let _held = lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let Some(_held) = self.lock_at(repository) else { return Ok(()) };
         self.clear_once(repository)
     }
 
-    fn lock_at(&self, repository: &Path) -> Option<Arc<Mutex<()>>> {
+    fn lock_at(&self, repository: &Path) -> Option<MutexGuard<'static, ()>> {
         let path = repository.strip_prefix(&self.inner.data).ok()?;
         let name = path.components().skip(1).collect::<PathBuf>().to_str().map(str::to_owned)?;
         Some(self.lock_of(name))
@@ -134,8 +132,7 @@ impl Workspaces {
 
     fn run(&self, repository: &Path, arguments: &[&str]) {
         // Nobody fetches meanwhile, or links its packs.
-        let Some(lock) = self.lock_at(repository) else { return };
-        let _held = lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let Some(_held) = self.lock_at(repository) else { return };
         let begun = std::time::Instant::now();
         let arguments = [&["-c", "gc.packRefs=false", "-c", "gc.writeCommitGraph=false"], arguments].concat();
         let path = repository.display();

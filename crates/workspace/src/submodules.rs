@@ -130,8 +130,7 @@ impl Workspaces {
             return Ok(());
         }
         let store = self.own_repository("submodules", repository, None)?;
-        let lock = self.lock_of(format!("submodules {}", folder(repository)));
-        let _held = lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let _held = self.lock_of(format!("submodules {}", folder(repository)));
         let odb = self.fetched_submodules(repository)?.odb(commits).map_err(said)?;
         let (mut missing, mut count) = (Vec::new(), 0);
         let root = OpenSubmodule { tree: tree.id(), path: String::new(), url: url.clone(), depth: 0 };

@@ -4,7 +4,6 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::PoisonError;
 
 use git2::Repository;
 use url::Url;
@@ -37,8 +36,7 @@ impl Workspaces {
         if files.pointers().is_empty() || self.large_files_of_a_clone(remote.repository, commit).exists() {
             return Ok(());
         }
-        let lock = self.lock_of(format!("lfs {}", folder(remote.repository)));
-        let _held = lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let _held = self.lock_of(format!("lfs {}", folder(remote.repository)));
         files.store.clear()?;
         let wanted = wanted(&files)?;
         if wanted.is_empty() {

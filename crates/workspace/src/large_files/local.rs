@@ -1,7 +1,5 @@
 //! The large files of a repository on this machine: those that its clone has are taken, and nothing is fetched.
 
-use std::sync::PoisonError;
-
 use git2::Repository;
 
 use super::store::open_plain;
@@ -24,8 +22,7 @@ impl Workspaces {
         if files.pointers().is_empty() {
             return Ok(());
         }
-        let lock = self.lock_of(format!("lfs {}", folder(repository)));
-        let _held = lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let _held = self.lock_of(format!("lfs {}", folder(repository)));
         files.store.clear()?;
         // Who made the clone may not be who works in it: what is there is a file, and its hash is looked at.
         let objects = lender.commondir().join("lfs/objects");

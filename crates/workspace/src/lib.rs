@@ -324,21 +324,16 @@ impl Workspaces {
             // Last, so that one that was made half is made again.
             write_whole(&path.join("complete"), b"").map_err(|error| made(&error))?;
         }
-        self.clear_once(&path)?;
+        let cleared = || self.inner.cleared.lock().unwrap_or_else(PoisonError::into_inner);
+        if !cleared().contains(&path) {
+            // The data folder is one process's, and every road to a repository of ours leads through here, where it is
+            // locked: what is there the first time is nobody's.
+            leftovers::clear(&path)?;
+            cleared().insert(path.clone());
+        }
         let opened = Repository::open_bare(&path).map_err(|error| GitError::opening(&error))?;
         remake::sync_what_is_written(&opened).map_err(|error| GitError::opening(&error))?;
         Ok(opened)
-    }
-
-    /// The data folder is one process's, and every road to a repository of ours leads through here, where it is locked:
-    /// what is there the first time is nobody's.
-    fn clear_once(&self, repository: &Path) -> Result<(), GitError> {
-        let cleared = || self.inner.cleared.lock().unwrap_or_else(PoisonError::into_inner);
-        if !cleared().contains(repository) {
-            leftovers::clear(repository)?;
-            cleared().insert(repository.to_owned());
-        }
-        Ok(())
     }
 
     fn lock(&self, repository: &RepositoryName) -> MutexGuard<'static, ()> {

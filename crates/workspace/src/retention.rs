@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::MutexGuard;
 
 use super::large_files::{self, store::LargeFileStore};
 use super::{GitError, Workspaces, git_program, leftovers, remove_all};
@@ -71,14 +70,12 @@ impl Workspaces {
     /// contents of Git LFS that nobody has used for a month and that no commit with a name here has.
     pub fn maintain(&self) -> Result<(), GitError> {
         for mirror in self.own_repositories("mirrors")? {
-            self.clear_before(&mirror)?;
             if packs(&mirror)? >= MANY_PACKS {
                 // Nothing is dropped: what has no name here may be what a commit of ours is based on.
                 self.run(&mirror, &["repack", "-d", "-l", "--geometric=2", "--quiet"]);
             }
         }
         for commits in self.own_repositories("commits")? {
-            self.clear_before(&commits)?;
             self.sweep_large_files(&commits)?;
             let mut loose = 0;
             for (folder, _) in listed(&commits.join("objects"))? {
@@ -118,21 +115,10 @@ impl Workspaces {
         LargeFileStore::at(folder).sweep(&|id| needed.contains(id))
     }
 
-    /// What a server left that was killed while it did this. Nobody may come to this repository any more.
-    fn clear_before(&self, repository: &Path) -> Result<(), GitError> {
-        let Some(_held) = self.lock_at(repository) else { return Ok(()) };
-        self.clear_once(repository)
-    }
-
-    fn lock_at(&self, repository: &Path) -> Option<MutexGuard<'static, ()>> {
-        let path = repository.strip_prefix(&self.inner.data).ok()?;
-        let name = path.components().skip(1).collect::<PathBuf>().to_str().map(str::to_owned)?;
-        Some(self.lock_of(name))
-    }
-
     fn run(&self, repository: &Path, arguments: &[&str]) {
         // Nobody fetches meanwhile, or links its packs.
-        let Some(_held) = self.lock_at(repository) else { return };
+        let Ok(path) = repository.strip_prefix(&self.inner.data) else { return };
+        let _held = self.lock_of(path.components().skip(1).collect::<PathBuf>().display().to_string());
         let begun = std::time::Instant::now();
         let arguments = [&["-c", "gc.packRefs=false", "-c", "gc.writeCommitGraph=false"], arguments].concat();
         let path = repository.display();

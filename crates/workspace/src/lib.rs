@@ -26,7 +26,6 @@
 mod address;
 mod bounds;
 mod changes;
-mod checkout;
 mod commit_origin;
 mod commits;
 mod conflicts;

@@ -4,24 +4,24 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::OpenOptions;
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Write as _};
 use std::ops::Bound;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use git2::{ObjectType, Odb, Oid};
 use sha2::{Digest as _, Sha256};
 
-use super::bounds::{self, SubmoduleTree};
+use super::bounds::{self, SubmoduleTree, TreeSize};
 use super::large_files::pointer::LargeFilePointer;
 use super::large_files::store::{LargeFileStore, is_held_at};
 use super::large_files::{self, LargeFiles};
 use super::remote::oid;
 use super::submodules::{self, FetchedSubmodules};
 use super::tree::{EntryMode, parse};
-use super::{GitError, Workspaces};
+use super::{GitError, Workspaces, names, remove_all};
 use journeyman_order::bounds::{LARGEST_SOURCE, MOST_ENTRIES, MOST_NAMED};
 use journeyman_order::{CommitSha, RepositoryName, TreeSha};
 
@@ -101,6 +101,53 @@ impl Workspaces {
         repository: &RepositoryName,
         commit: &CommitSha,
     ) -> Result<SourceTree, GitError> {
+        self.sized_source_tree(repository, commit).map(|(source, _)| source)
+    }
+
+    /// Writes a commit's files into a folder, which is emptied before, byte for byte as they are in git: no filter, no line
+    /// ending and no attribute has a say, so that what is tested is what is pushed. But files of Git LFS have their content,
+    /// as they have for everybody who clones, and are pointers where that is not here. There is no `.git` in it. Submodules
+    /// that are not here are empty folders.
+    pub fn checkout(
+        &self,
+        repository: &RepositoryName,
+        commit: &CommitSha,
+        into: &Path,
+    ) -> Result<(), GitError> {
+        let (source, size) = self.sized_source_tree(repository, commit)?;
+        remove_all(into)?;
+        size.require_room(into)?;
+        let make = |folder: &Path| {
+            std::fs::create_dir_all(folder).map_err(|error| GitError::file("make", folder, &error))
+        };
+        make(into)?;
+        // Links come last: nothing is written through one.
+        let is_link = |path: &&PathBuf| matches!(source.files.get(*path), Some(SourceFile::Link { .. }));
+        let (links, files): (Vec<&PathBuf>, Vec<&PathBuf>) = source.files.keys().partition(is_link);
+        let paths: Vec<PathBuf> = files.into_iter().chain(links).cloned().collect();
+        source.each_content(&paths, |path, content| {
+            let place = into.join(path);
+            let said = |error: io::Error| GitError::file("write", &place, &error);
+            make(place.parent().unwrap_or(into))?;
+            match content {
+                Some(SourceContent::File { bytes, is_executable }) => {
+                    let mode = if is_executable { 0o755 } else { 0o644 };
+                    let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&place);
+                    file.and_then(|mut file| file.write_all(&bytes)).map_err(said)
+                }
+                Some(SourceContent::Large(content)) => content.write(&place),
+                Some(SourceContent::Link(target)) => symlink(target, &place).map_err(said),
+                None => Ok(()),
+            }
+        })??;
+        source.submodules.absent.iter().try_for_each(|path| make(&into.join(path)))
+    }
+
+    fn sized_source_tree(
+        &self,
+        repository: &RepositoryName,
+        commit: &CommitSha,
+    ) -> Result<(SourceTree, TreeSize), GitError> {
         let commits = self.commits(repository)?;
         let said = |error: git2::Error| GitError::local("read the tree of a commit", &error);
         let tree = commits.find_commit(oid(commit)?).map_err(said)?.tree_id();
@@ -115,11 +162,11 @@ impl Workspaces {
         let submodules = SourceSubmodules { fetched, ..SourceSubmodules::default() };
         let (files, large) = (BTreeMap::new(), self.large_files(&repository, &odb, tree)?);
         let here = large.pointers().values().filter(|pointer| large.store.has(pointer));
-        bounds::require(size.with_files(here.map(|pointer| pointer.size)), id)?;
+        let size = bounds::require(size.with_files(here.map(|pointer| pointer.size)), id)?;
         let mut source =
             SourceTree { workspaces: self.clone(), repository, commit, files, submodules, large };
         source.collect(&odb, tree, Path::new(""), 0)?;
-        Ok(source)
+        Ok((source, size))
     }
 
     pub fn tree_of(&self, repository: &RepositoryName, commit: &CommitSha) -> Result<TreeSha, GitError> {
@@ -136,6 +183,11 @@ impl SourceTree {
         let malformed = || GitError::broken(format!("the folder {folder:?} is malformed in git"));
         let object = odb.read(tree).map_err(|error| GitError::local("read a folder", &error))?;
         for entry in parse(object.data()).ok_or_else(malformed)? {
+            let name = String::from_utf8_lossy(&entry.name);
+            // What an old repository may have is taken; only what would leave the folder, or steer git, is not.
+            if matches!(&*name, "." | "..") || name.contains('/') || names::is_dot_git(&name) {
+                return Err(malformed());
+            }
             let path = folder.join(OsStr::from_bytes(&entry.name));
             let file = match entry.mode {
                 EntryMode::Tree | EntryMode::Other(0o40_000) => {

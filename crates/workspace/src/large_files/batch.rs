@@ -56,6 +56,22 @@ pub(super) enum NotFetched {
     Never(String),
     /// The server of the repository is not itself or is not reached, or the one of a content has too much to do.
     ForNow(String),
+    /// Something here is not as it must be.
+    Broken(GitError),
+}
+
+impl NotFetched {
+    /// Some answers are others after a while.
+    fn of_status(status: u16, why: String) -> Self {
+        let is_passing = GitErrorKind::of_status(status) == GitErrorKind::Unavailable;
+        if is_passing { Self::ForNow(why) } else { Self::Never(why) }
+    }
+}
+
+impl From<GitError> for NotFetched {
+    fn from(error: GitError) -> Self {
+        Self::Broken(error)
+    }
 }
 
 type Fetched<T> = Result<T, NotFetched>;
@@ -99,27 +115,23 @@ struct BatchProblem {
 
 impl LargeFileServer<'_> {
     /// Brings what is wanted; what is not to be had is written down. Blocks, also where a runtime is.
-    pub(super) fn bring(
-        &self,
-        store: &LargeFileStore,
-        wanted: &[LargeFilePointer],
-    ) -> Result<Fetched<()>, GitError> {
+    pub(super) fn bring(&self, store: &LargeFileStore, wanted: &[LargeFilePointer]) -> Fetched<()> {
         let work = || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let runtime = runtime.map_err(|error| GitError::broken(format!("no runtime: {error}")))?;
             runtime.block_on(async {
                 tokio::select! {
                     brought = self.bring_all(store, wanted) => brought,
-                    () = self.given_up() => Ok(Err(NotFetched::ForNow("nobody waits for it any more".to_owned()))),
+                    () = self.given_up() => Err(NotFetched::ForNow("nobody waits for it any more".to_owned())),
                     () = tokio::time::sleep(LONGEST) => {
-                        Ok(Err(NotFetched::Never("those of the commit could not be fetched in 20 minutes".to_owned())))
+                        Err(NotFetched::Never("those of the commit could not be fetched in 20 minutes".to_owned()))
                     }
                 }
             })
         };
         // A runtime is not waited for within another one.
         std::thread::scope(|scope| scope.spawn(work).join()).unwrap_or_else(|_| {
-            Err(GitError::broken("a fault of Journeyman's own while large files were fetched"))
+            Err(GitError::broken("a fault of Journeyman's own while large files were fetched").into())
         })
     }
 
@@ -129,23 +141,15 @@ impl LargeFileServer<'_> {
         }
     }
 
-    async fn bring_all(
-        &self,
-        store: &LargeFileStore,
-        wanted: &[LargeFilePointer],
-    ) -> Result<Fetched<()>, GitError> {
-        let clients = match Clients::new(self) {
-            Ok(clients) => clients,
-            Err(why) => return Ok(Err(NotFetched::Never(why))),
-        };
+    async fn bring_all(&self, store: &LargeFileStore, wanted: &[LargeFilePointer]) -> Fetched<()> {
+        let clients = Clients::new(self).map_err(NotFetched::Never)?;
         for some in wanted.chunks(AT_ONCE) {
             let mut answers = match self.ask(&clients, some).await {
-                Ok(answers) => answers,
                 Err(NotFetched::Never(why)) => {
                     some.iter().try_for_each(|pointer| store.note(&pointer.id, &why))?;
                     continue;
                 }
-                Err(later) => return Ok(Err(later)),
+                answers => answers?,
             };
             let mut all = futures_util::stream::iter(some)
                 .map(|pointer| {
@@ -154,12 +158,10 @@ impl LargeFileServer<'_> {
                 })
                 .buffer_unordered(SIDE_BY_SIDE);
             while let Some(brought) = all.next().await {
-                if let Err(later) = brought? {
-                    return Ok(Err(later));
-                }
+                brought?;
             }
         }
-        Ok(Ok(()))
+        Ok(())
     }
 
     async fn ask(
@@ -180,11 +182,9 @@ impl LargeFileServer<'_> {
             .map_err(|error| for_now(format!("does not answer: {}", innermost(&error.without_url()))))?;
         let status = response.status();
         let body = read(response, LARGEST_DOCUMENT).await.map_err(for_now)?;
-        if is_passing(status.as_u16()) {
-            return Err(for_now(format!("answers {status}{}", self.words(&body))));
-        }
         if status.as_u16() != 200 {
-            return Err(NotFetched::Never(format!("its server answers {status}{}", self.words(&body))));
+            let why = format!("its server answers {status}{}", self.words(&body));
+            return Err(NotFetched::of_status(status.as_u16(), why));
         }
         let unreadable = |_| NotFetched::Never("its server's answer is none of Git LFS".to_owned());
         let answer: BatchAnswer = serde_json::from_slice(&body).map_err(unreadable)?;
@@ -200,89 +200,62 @@ impl LargeFileServer<'_> {
         store: &LargeFileStore,
         pointer: &LargeFilePointer,
         answer: Option<BatchObject>,
-    ) -> Result<Fetched<()>, GitError> {
-        let problem = match answer {
-            None => "its server says nothing of it".to_owned(),
-            Some(BatchObject { error: Some(BatchProblem { code: 404, .. }), .. }) => {
-                "its server does not have it".to_owned()
-            }
-            Some(BatchObject { error: Some(BatchProblem { code, message }), .. }) => {
-                let why = format!("its server answers {code} for it{}", self.words(message.as_bytes()));
-                if is_passing(code) {
-                    return Ok(Err(NotFetched::ForNow(why)));
-                }
-                why
-            }
-            Some(BatchObject { actions, authenticated, .. }) => {
-                match actions.and_then(|actions| actions.download) {
-                    None => "its server says nowhere to read it".to_owned(),
-                    Some(link) => {
-                        match self.read_link(clients, store, pointer, &link, authenticated).await? {
-                            Ok(()) => return Ok(Ok(())),
-                            Err(NotFetched::Never(why)) => why,
-                            Err(later) => return Ok(Err(later)),
-                        }
-                    }
-                }
-            }
-        };
-        store.note(&pointer.id, &problem).map(Ok)
+    ) -> Fetched<()> {
+        match self.read_one(clients, store, pointer, answer).await {
+            Err(NotFetched::Never(why)) => store.note(&pointer.id, &why).map_err(NotFetched::from),
+            brought => brought,
+        }
     }
 
-    async fn read_link(
+    async fn read_one(
         &self,
         clients: &Clients,
         store: &LargeFileStore,
         pointer: &LargeFilePointer,
-        link: &DownloadLink,
-        is_authenticated: bool,
-    ) -> Result<Fetched<()>, GitError> {
-        let never = |why: String| Ok(Err(NotFetched::Never(why)));
-        let later = |why: String| Ok(Err(NotFetched::ForNow(why)));
-        let url = match self.allowed(&link.href) {
-            Ok(url) => url,
-            Err(why) => return never(why),
-        };
-        let headers = match headers(link.header.as_ref()) {
-            Ok(headers) => headers,
-            Err(why) => return never(why.to_owned()),
-        };
+        answer: Option<BatchObject>,
+    ) -> Fetched<()> {
+        let never = |why: &str| NotFetched::Never(why.to_owned());
+        let answer = answer.ok_or_else(|| never("its server says nothing of it"))?;
+        match answer.error {
+            None => {}
+            Some(BatchProblem { code: 404, .. }) => return Err(never("its server does not have it")),
+            Some(BatchProblem { code, message }) => {
+                let why = format!("its server answers {code} for it{}", self.words(message.as_bytes()));
+                return Err(NotFetched::of_status(code, why));
+            }
+        }
+        let link = answer.actions.and_then(|actions| actions.download);
+        let link = link.ok_or_else(|| never("its server says nowhere to read it"))?;
+        let url = self.allowed(&link.href).map_err(NotFetched::Never)?;
+        let headers = headers(link.header.as_ref()).map_err(never)?;
         let is_own = url.origin() == self.url.origin();
         let host = url.host_str().unwrap_or_default().to_owned();
         let client = if is_own { &clients.server } else { &clients.elsewhere };
+        let is_authenticated = answer.authenticated;
         let is_for_us = is_own && !is_authenticated && !headers.contains_key(AUTHORIZATION);
         let request = client.get(url).headers(headers);
         let request = if is_for_us { self.with_token(request) } else { request };
-        let mut response = match request.send().await {
-            Ok(response) => response,
+        let mut response = request.send().await.map_err(|error| {
             // That another host is not reached may be so for ever, as where a firewall keeps us from it.
-            Err(error) if !is_own && (error.is_connect() || error.is_builder()) => {
-                return never(format!("{host} is not reached: {}", innermost(&error.without_url())));
+            let is_for_ever = !is_own && (error.is_connect() || error.is_builder());
+            let why = innermost(&error.without_url());
+            match is_for_ever {
+                true => NotFetched::Never(format!("{host} is not reached: {why}")),
+                false => NotFetched::ForNow(format!("{host} does not answer: {why}")),
             }
-            Err(error) => {
-                return later(format!("{host} does not answer: {}", innermost(&error.without_url())));
-            }
-        };
+        })?;
         let status = response.status();
-        if is_passing(status.as_u16()) {
-            return later(format!("{host} answers {status}"));
-        }
         if status.as_u16() != 200 {
-            return never(format!("{host} answers {status}"));
+            return Err(NotFetched::of_status(status.as_u16(), format!("{host} answers {status}")));
         }
         let mut new = store.begin(pointer)?;
-        let not_it = |why: &str| Ok(Err(NotFetched::Never(format!("what {host} gives is not it: {why}"))));
-        loop {
-            match response.chunk().await {
-                Ok(Some(piece)) => {
-                    if let Err(why) = new.add(&piece)? {
-                        return not_it(why);
-                    }
-                }
-                Ok(None) => return new.finish()?.map_or_else(not_it, |()| Ok(Ok(()))),
-                Err(error) => return later(format!("{host} broke off: {}", innermost(&error))),
-            }
+        let not_it = |why: &str| NotFetched::Never(format!("what {host} gives is not it: {why}"));
+        let broke_off =
+            |error: reqwest::Error| NotFetched::ForNow(format!("{host} broke off: {}", innermost(&error)));
+        while let Some(piece) = response.chunk().await.map_err(broke_off)? {
+            new.add(&piece)?.map_err(not_it)?;
         }
+        new.finish()?.map_err(not_it)
     }
 
     /// The address of a link, if anything may be read there: of HTTPS, or in the clear what is as near as our server is.
@@ -330,11 +303,6 @@ impl LargeFileServer<'_> {
             line.chars().filter(|c| !c.is_control() && !matches!(c, '<' | '>')).take(LONGEST_LINE).collect();
         if plain.trim().is_empty() { String::new() } else { format!(": {}", plain.trim()) }
     }
-}
-
-/// Whether an answer of this status is another one after a while.
-fn is_passing(status: u16) -> bool {
-    GitErrorKind::of_status(status) == GitErrorKind::Unavailable
 }
 
 struct Clients {

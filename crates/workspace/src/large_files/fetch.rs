@@ -52,8 +52,9 @@ impl Workspaces {
             outgoing: &self.outgoing,
             is_given_up: &self.is_given_up,
         };
-        match server.bring(&files.store, &wanted)? {
+        match server.bring(&files.store, &wanted) {
             Ok(()) => Ok(()),
+            Err(NotFetched::Broken(error)) => Err(error),
             Err(NotFetched::Never(why)) => note_all(&files.store, &wanted, &why),
             Err(NotFetched::ForNow(why)) => {
                 let message = format!(

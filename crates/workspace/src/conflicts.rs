@@ -10,7 +10,7 @@ use git2::{DiffFindOptions, Index, IndexEntry, IndexTime, MergeFileInput, MergeF
 
 use super::GitError;
 use super::export::MOST_OBJECT;
-use super::tree::{EntryMode, parse};
+use super::tree::{EntryMode, find};
 use journeyman_order::bounds::MOST_LOOKED_AT;
 
 /// What stands behind the markers.
@@ -269,22 +269,14 @@ pub(super) fn with_markers<'p>(
     tree: Oid,
     paths: impl Iterator<Item = &'p [u8]>,
 ) -> Result<Vec<String>, GitError> {
-    let mut found = Vec::new();
-    'paths: for path in paths {
-        let (mut folder, mut parts) = (tree, path.split(|byte| *byte == b'/').peekable());
-        while let Some(part) = parts.next() {
-            let entries = read(folder, ObjectType::Tree)?.and_then(|bytes| parse(&bytes));
-            let entry = entries.into_iter().flatten().find(|entry| entry.name == part);
-            match (entry.map(|entry| (entry.mode, entry.id)), parts.peek()) {
-                (Some((EntryMode::Tree, id)), Some(_)) => folder = id,
-                (Some((EntryMode::File | EntryMode::Executable, id)), None) => {
-                    if read(id, ObjectType::Blob)?.is_some_and(|text| has_markers(&text)) {
-                        found.push(String::from_utf8_lossy(path).into_owned());
-                    }
-                }
-                (Some(_) | None, _) => continue 'paths,
-            }
+    let mut marked = Vec::new();
+    for path in paths {
+        let found = find(|folder| read(folder, ObjectType::Tree), tree, path)?;
+        if let Some((EntryMode::File | EntryMode::Executable, id)) = found
+            && read(id, ObjectType::Blob)?.is_some_and(|text| has_markers(&text))
+        {
+            marked.push(String::from_utf8_lossy(path).into_owned());
         }
     }
-    Ok(found)
+    Ok(marked)
 }

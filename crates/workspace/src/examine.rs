@@ -13,7 +13,7 @@ use super::protected::{PathProtection, ProtectedPaths};
 use super::remarks::ExaminationReport;
 use super::secrets::SecretScan;
 use super::source::ObjectSource;
-use super::tree::{EntryMode, GitTreeEntry, parse};
+use super::tree::{EntryMode, GitTreeEntry, find, parse};
 use super::{GitError, names};
 use journeyman_order::bounds::{DEEPEST, LARGEST_SOURCE, LONGEST_PATH, MOST_ITEMS, MOST_PARTS};
 
@@ -399,15 +399,13 @@ impl<'a> Examination<'a> {
 
     /// What a new link shows under its own name.
     fn behind(&mut self, tree: Oid, link: &str, end: &str) -> Result<(), GitError> {
-        let mut folder = tree;
-        for part in end.split('/').filter(|part| !part.is_empty()) {
-            let entries = self.listing(folder)?.unwrap_or_default();
-            match entries.iter().find(|entry| entry.name == part.as_bytes() && entry.mode == EntryMode::Tree)
-            {
-                Some(entry) => folder = entry.id,
-                None => return Ok(()),
-            }
-        }
+        let read = |folder| self.source.read(folder, ObjectType::Tree);
+        // Nothing stands for the root.
+        let found = match end {
+            "" => Some((EntryMode::Tree, tree)),
+            end => find(read, tree, end.as_bytes())?,
+        };
+        let Some((EntryMode::Tree, folder)) = found else { return Ok(()) };
         let (mut folders, mut left) = (vec![(folder, link.to_owned(), 0)], MOST_ITEMS);
         while let Some((folder, path, depth)) = folders.pop() {
             for entry in self.listing(folder)?.unwrap_or_default() {

@@ -48,7 +48,7 @@ impl<'a> ObjectSource<'a> {
         if self.is_agents() && !self.of_base()?.contains(&id) {
             return Ok(None);
         }
-        self.header_of_ours(id)
+        TreeObjects::header(self.ours, id)
     }
 
     /// The bytes of an object of this kind; none when there is none, or it is too large.
@@ -76,7 +76,7 @@ impl<'a> ObjectSource<'a> {
         let (mut found, mut folders) = (HashSet::from([self.base]), vec![self.base]);
         while let Some(folder) = folders.pop() {
             let is_listing = |(kind, size)| kind == ObjectType::Tree && size <= MOST_LISTING;
-            if !self.header_of_ours(folder)?.is_some_and(is_listing) {
+            if !TreeObjects::header(self.ours, folder)?.is_some_and(is_listing) {
                 continue;
             }
             for entry in parse(&self.bytes_of_ours(folder)?).unwrap_or_default() {
@@ -96,14 +96,6 @@ impl<'a> ObjectSource<'a> {
             }
         }
         Ok(self.of_base.get_or_init(|| found))
-    }
-
-    fn header_of_ours(&self, id: Oid) -> Result<Option<(ObjectType, u64)>, GitError> {
-        match self.ours.read_header(id) {
-            Ok((size, kind)) => Ok(Some((kind, size as u64))),
-            Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
-            Err(error) => Err(GitError::local("read an object", &error)),
-        }
     }
 
     fn bytes_of_ours(&self, id: Oid) -> Result<Vec<u8>, GitError> {

@@ -12,14 +12,14 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use git2::{ObjectType, Odb, Oid, Repository};
+use git2::{Odb, Oid, Repository};
 use url::Url;
 
 use super::bounds::{self, TreeObjects as _};
 use super::git_wire::{GitWire, WireLimits};
 use super::gitmodules::{self, SubmoduleEntry};
 use super::remote::{failed, oid};
-use super::tree::{EntryMode, GitTreeEntry, parse};
+use super::tree::{EntryMode, find, parse};
 use super::{GitError, GitErrorKind, Remote, Workspaces, folder, names, write_whole};
 use journeyman_order::bounds::{LARGEST_SETTINGS, MOST_NAMED, MOST_PARTS};
 use journeyman_order::{CommitSha, RepositoryName};
@@ -281,16 +281,15 @@ type ListedSubmodule = (String, Result<(Oid, String), String>);
 
 /// The submodules of a tree, each with its commit and its address as it stands there, or with the reason why it is none.
 fn listed(odb: &Odb<'_>, tree: Oid) -> Result<Result<Vec<ListedSubmodule>, &'static str>, GitError> {
-    let Some(file) = entries(odb, tree)?.into_iter().find(|entry| entry.name == FILE) else {
-        return Ok(Ok(Vec::new()));
-    };
-    if !matches!(file.mode, EntryMode::File | EntryMode::Executable) {
+    let at = |path: &[u8]| find(|folder| odb.folder(folder), tree, path);
+    let Some((mode, file)) = at(FILE)? else { return Ok(Ok(Vec::new())) };
+    if !matches!(mode, EntryMode::File | EntryMode::Executable) {
         return Ok(Err("it is no file"));
     }
-    if odb.header(file.id)?.is_some_and(|(_, size)| size > LARGEST_SETTINGS as u64) {
+    if odb.header(file)?.is_some_and(|(_, size)| size > LARGEST_SETTINGS as u64) {
         return Ok(Err(gitmodules::TOO_LARGE));
     }
-    let bytes = odb.read(file.id).map_err(|error| GitError::local("read .gitmodules", &error))?;
+    let bytes = odb.read(file).map_err(|error| GitError::local("read .gitmodules", &error))?;
     let entries = match gitmodules::parse(bytes.data()) {
         Ok(entries) => entries,
         Err(why) => return Ok(Err(why)),
@@ -300,35 +299,15 @@ fn listed(odb: &Odb<'_>, tree: Oid) -> Result<Result<Vec<ListedSubmodule>, &'sta
     for SubmoduleEntry { path, url } in entries.into_iter().take(2 * MOST) {
         let found = match gitmodules::path_problem(&path) {
             Some(why) => Err(why.to_owned()),
-            None => match gitlink(odb, tree, &path)? {
-                Some(id) => Ok((id, url)),
+            None => match at(path.as_bytes())? {
+                Some((EntryMode::Gitlink, id)) => Ok((id, url)),
                 // Also git takes it for none.
-                None => continue,
+                Some(_) | None => continue,
             },
         };
         all.insert(path, found);
     }
     Ok(Ok(all.into_iter().collect()))
-}
-
-/// The commit that is recorded at a path.
-fn gitlink(odb: &Odb<'_>, tree: Oid, path: &str) -> Result<Option<Oid>, GitError> {
-    let (mut tree, mut parts) = (tree, path.split('/').peekable());
-    while let Some(part) = parts.next() {
-        let found = entries(odb, tree)?.into_iter().find(|entry| entry.name == part.as_bytes());
-        match (found.map(|entry| (entry.mode, entry.id)), parts.peek()) {
-            (Some((EntryMode::Tree, id)), Some(_)) => tree = id,
-            (Some((EntryMode::Gitlink, id)), None) => return Ok(Some(id)),
-            _ => return Ok(None),
-        }
-    }
-    Ok(None)
-}
-
-fn entries(odb: &Odb<'_>, tree: Oid) -> Result<Vec<GitTreeEntry>, GitError> {
-    let object = odb.read(tree).map_err(|error| GitError::local("read a folder", &error))?;
-    let is_tree = object.kind() == ObjectType::Tree;
-    Ok(if is_tree { parse(object.data()).unwrap_or_default() } else { Vec::new() })
 }
 
 /// Whether a checkout can be made of a tree. An error inside says why not.

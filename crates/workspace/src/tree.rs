@@ -2,6 +2,8 @@
 
 use git2::Oid;
 
+use super::GitError;
+
 /// What an entry of a tree is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EntryMode {
@@ -64,6 +66,22 @@ pub(super) fn raw_entries(mut bytes: &[u8]) -> impl Iterator<Item = (u32, &[u8],
         bytes = rest.get(end + 21..)?;
         Some((mode, name, Oid::from_bytes(id).ok()?))
     })
+}
+
+/// What lies at a path, where all above it are folders. Trees are read by whoever knows where they are.
+pub(super) fn find(
+    read: impl Fn(Oid) -> Result<Option<Vec<u8>>, GitError>,
+    root: Oid,
+    path: &[u8],
+) -> Result<Option<(EntryMode, Oid)>, GitError> {
+    let mut found = (EntryMode::Tree, root);
+    for part in path.split(|byte| *byte == b'/') {
+        let (EntryMode::Tree, folder) = found else { return Ok(None) };
+        let entries = read(folder)?.and_then(|bytes| parse(&bytes)).unwrap_or_default();
+        let Some(entry) = entries.into_iter().find(|entry| entry.name == part) else { return Ok(None) };
+        found = (entry.mode, entry.id);
+    }
+    Ok(Some(found))
 }
 
 fn mode_of(text: &[u8]) -> Option<EntryMode> {

@@ -12,7 +12,7 @@ use super::LargeFilePointers;
 use super::pointer::{LargeFilePointer, POINTER_SIZES};
 use crate::GitError;
 use crate::source::ObjectSource;
-use crate::tree::{EntryMode, parse};
+use crate::tree::{EntryMode, find};
 
 /// Why it is refused, and what can be done.
 const NEW_CONTENT: &str = "it is a file of Git LFS, and its new content would be on no server: an agent's change moves, copies or \
@@ -30,7 +30,8 @@ pub(crate) fn refused(
 ) -> Result<Vec<(String, &'static str)>, GitError> {
     let mut refused = Vec::new();
     for path in changed {
-        let Some(id) = file(source, tree, path)? else { continue };
+        let found = find(|folder| source.read(folder, ObjectType::Tree), tree, path.as_bytes())?;
+        let Some((EntryMode::File | EntryMode::Executable, id)) = found else { continue };
         // What was there before, it may be elsewhere now.
         if !source.is_pushed(id) {
             continue;
@@ -51,20 +52,4 @@ pub(crate) fn refused(
         }
     }
     Ok(refused)
-}
-
-/// The object of a file of a tree.
-fn file(source: &ObjectSource<'_>, tree: Oid, path: &str) -> Result<Option<Oid>, GitError> {
-    let (mut tree, mut parts) = (tree, path.split('/').peekable());
-    while let Some(part) = parts.next() {
-        let entries =
-            source.read(tree, ObjectType::Tree)?.and_then(|bytes| parse(&bytes)).unwrap_or_default();
-        let found = entries.into_iter().find(|entry| entry.name == part.as_bytes());
-        match (found.map(|entry| (entry.mode, entry.id)), parts.peek()) {
-            (Some((EntryMode::Tree, id)), Some(_)) => tree = id,
-            (Some((EntryMode::File | EntryMode::Executable, id)), None) => return Ok(Some(id)),
-            _ => return Ok(None),
-        }
-    }
-    Ok(None)
 }

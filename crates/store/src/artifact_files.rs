@@ -4,30 +4,28 @@
 //! lie where the store is told.
 
 use std::collections::BTreeSet;
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::sync::Arc;
 
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
+use tokio::sync::RwLock;
 
 use super::pool::read;
 use super::{Store, StoreError};
 
 /// What is larger lies in a file.
 pub(super) const MOST_IN_ROW: usize = 64 << 10;
-/// A file that no row names may be one that is just being written.
-const YOUNG: Duration = Duration::from_secs(60 * 60);
 
 #[derive(Debug, Clone)]
 pub(super) struct ArtifactFiles {
     pub(super) folder: PathBuf,
-    /// Held where a file becomes young, and where one is looked at and removed because it is not.
-    turn: Arc<Mutex<()>>,
+    /// Shared by those who write a file, until its row is there; whoever looks for files without a row has it alone.
+    pub(super) turn: Arc<RwLock<()>>,
 }
 
 impl ArtifactFiles {
@@ -46,52 +44,13 @@ impl ArtifactFiles {
         self.folder.join(sha256.get(..2).unwrap_or_default()).join(format!("{sha256}.gz"))
     }
 
-    /// Writes one, if it is not there as it should be. When this has returned, it is on the disk.
+    /// Writes one. When this has returned, it is on the disk.
     pub(super) async fn write(&self, sha256: &str, content: &[u8]) -> Result<(), StoreError> {
-        let (files, path, content) = (self.clone(), self.path(sha256), content.to_vec());
+        let (path, content) = (self.path(sha256), content.to_vec());
         let at = path.clone();
-        blocking(move || files.write_now(&path, &content)).await.map_err(|error| {
+        blocking(move || write_now(&path, &content)).await.map_err(|error| {
             StoreError::unavailable(format!("cannot write the artifact {}: {error}", at.display()))
         })
-    }
-
-    fn write_now(&self, path: &Path, content: &[u8]) -> io::Result<()> {
-        let folder = path.parent().unwrap_or(path);
-        if !(self.make_young(path)? && holds(path, content)) {
-            make_private(folder)?;
-            let mut compressed =
-                GzEncoder::new(tempfile::NamedTempFile::new_in(folder)?, Compression::default());
-            compressed.write_all(content)?;
-            let file = compressed.finish()?;
-            file.as_file().sync_all()?;
-            let _turn = self.take_turn();
-            file.persist(path)?;
-        }
-        File::open(folder)?.sync_all()
-    }
-
-    /// So that nobody takes it away before the row is there. Whether there is one.
-    fn make_young(&self, path: &Path) -> io::Result<bool> {
-        let _turn = self.take_turn();
-        match File::options().append(true).open(path) {
-            Ok(there) => there.set_modified(SystemTime::now()).map(|()| true),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Removes a file, if it is there and not young. Whether it did.
-    fn remove_old(&self, path: &Path, age: Duration) -> io::Result<bool> {
-        let _turn = self.take_turn();
-        let removed = is_older(std::fs::metadata(path), age).and_then(|is_old| match is_old {
-            true => std::fs::remove_file(path).map(|()| true),
-            false => Ok(false),
-        });
-        removed.or_else(unless_gone)
-    }
-
-    fn take_turn(&self) -> impl Drop + '_ {
-        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The bytes of one, and whether they have its digest.
@@ -124,21 +83,15 @@ fn is_damage(error: &io::Error) -> bool {
     )
 }
 
-/// Whether these bytes are in the file. What cannot be read is written again.
-fn holds(path: &Path, content: &[u8]) -> bool {
-    let Ok(file) = File::open(path) else { return false };
-    let mut there = Vec::with_capacity(content.len() + 1);
-    let most = content.len() as u64 + 1;
-    GzDecoder::new(file).take(most).read_to_end(&mut there).is_ok() && there == content
-}
-
-fn is_older(found: io::Result<Metadata>, age: Duration) -> io::Result<bool> {
-    Ok(found?.modified()?.elapsed().is_ok_and(|since| since >= age))
-}
-
-/// Somebody else removed it, or gave it its name.
-fn unless_gone<T: Default>(error: io::Error) -> io::Result<T> {
-    if error.kind() == io::ErrorKind::NotFound { Ok(T::default()) } else { Err(error) }
+fn write_now(path: &Path, content: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(path);
+    make_private(folder)?;
+    let mut compressed = GzEncoder::new(tempfile::NamedTempFile::new_in(folder)?, Compression::default());
+    compressed.write_all(content)?;
+    let file = compressed.finish()?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    File::open(folder)?.sync_all()
 }
 
 /// They hold what agents said about private repositories. A folder that was made is named on the disk, too.
@@ -174,49 +127,36 @@ impl Store {
     /// Removes files that no row names: what is left of an artifact that was replaced or removed, or of a server that was
     /// killed before it wrote the row. Says how many.
     pub async fn sweep_artifact_files(&self) -> Result<usize, StoreError> {
-        self.sweep_files_older_than(YOUNG).await
-    }
-
-    pub(super) async fn sweep_files_older_than(&self, age: Duration) -> Result<usize, StoreError> {
-        let Some(files) = self.files.clone() else { return Ok(0) };
-        let unavailable =
-            |error: io::Error| StoreError::unavailable(format!("cannot sweep artifacts: {error}"));
-        // First the files, then the rows: what is written meanwhile is in neither list, or is young.
-        let folder = files.folder.clone();
-        let old = blocking(move || files_older_than(&folder, age)).await.map_err(unavailable)?;
+        let Some(files) = &self.files else { return Ok(0) };
+        let _nobody_writes = files.turn.write().await;
         let rows: Vec<(String,)> =
             read!(self, fetch_all, "SELECT DISTINCT sha256 FROM artifacts WHERE in_file")?;
         let named: BTreeSet<String> = rows.into_iter().map(|(sha256,)| format!("{sha256}.gz")).collect();
-        let is_named = |file: &Path| {
-            file.file_name().and_then(|name| name.to_str()).is_some_and(|name| named.contains(name))
-        };
-        let orphans: Vec<PathBuf> = old.into_iter().filter(|file| !is_named(file)).collect();
-        let removed = blocking(move || {
-            let is_removed = |file: &&PathBuf| {
-                files.remove_old(file, age).unwrap_or_else(|error| {
-                    tracing::warn!(file = %file.display(), "an artifact that nothing names stays: {error}");
-                    false
-                })
-            };
-            Ok(orphans.iter().filter(is_removed).count())
-        });
-        removed.await.map_err(unavailable)
+        let folder = files.folder.clone();
+        blocking(move || remove_all_but(&named, &folder))
+            .await
+            .map_err(|error| StoreError::unavailable(format!("cannot sweep artifacts: {error}")))
     }
 }
 
-fn files_older_than(folder: &Path, age: Duration) -> io::Result<Vec<PathBuf>> {
-    let mut old = Vec::new();
+fn remove_all_but(named: &BTreeSet<String>, folder: &Path) -> io::Result<usize> {
     let entries = match std::fs::read_dir(folder) {
-        Err(error) => return unless_gone(error),
-        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        entries => entries?,
     };
+    let mut removed = 0;
     for entry in entries {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            old.extend(files_older_than(&entry.path(), age)?);
-        } else if is_older(entry.metadata(), age).or_else(unless_gone)? {
-            old.push(entry.path());
+        let (name, path) = entry.map(|entry| (entry.file_name(), entry.path()))?;
+        if path.is_dir() {
+            removed += remove_all_but(named, &path)?;
+        } else if !name.to_str().is_some_and(|name| named.contains(name)) {
+            match std::fs::remove_file(&path) {
+                Ok(()) => removed += 1,
+                Err(error) => {
+                    tracing::warn!(file = %path.display(), "an artifact that nothing names stays: {error}");
+                }
+            }
         }
     }
-    Ok(old)
+    Ok(removed)
 }

@@ -49,13 +49,14 @@ impl Store {
             .map_err(|_| StoreError::refused(format!("artifact {name}"), "it is too large"))?;
         let sha256 = hex::encode(Sha256::digest(content));
         let files = self.files.as_ref().filter(|_| self.belongs_in_file(name, content.len()));
-        let row = match files {
+        let (row, _until_the_row_is_there) = match files {
             // Before the row: what it names is there.
             Some(files) => {
+                let turn = files.turn.read().await;
                 files.write(&sha256, content).await?;
-                &[][..]
+                (&[][..], Some(turn))
             }
-            None => content,
+            None => (content, None),
         };
         written!(self, "an artifact",
             "INSERT INTO artifacts (order_id, name, media_type, size, sha256, content, in_file) \

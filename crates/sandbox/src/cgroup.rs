@@ -25,14 +25,14 @@ const PREFIX: &str = "journeyman-";
 /// Where this server itself goes when the group that it was started in has to hold groups instead of processes.
 const SERVER: &str = "server.journeyman";
 /// Why the kernel bounds nothing, for people.
-pub(super) const NO_GROUPS: &str = "since no cgroup can be written here (a systemd unit needs `Delegate=memory pids` and \
+const NO_GROUPS: &str = "since no cgroup can be written here (a systemd unit needs `Delegate=memory pids` and \
     no ProtectControlGroups=)";
 /// What is in a group has been killed before; this is for a machine that crawls.
 const GONE_AFTER: Duration = Duration::from_secs(5);
 
 /// Which of the two kinds of control groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CgroupVersion {
+enum CgroupVersion {
     One,
     Two,
 }
@@ -60,7 +60,7 @@ impl fmt::Display for CgroupVersion {
 /// This server's folder of groups in each hierarchy that is needed: two in the first version, one in the second.
 #[derive(Debug)]
 pub(super) struct CgroupParent {
-    pub(super) version: CgroupVersion,
+    version: CgroupVersion,
     folders: Vec<CgroupFolder>,
     made: AtomicU64,
 }
@@ -248,11 +248,11 @@ pub(super) fn entered(
     groups.map(make).transpose().map_err(|source| SandboxError::io("make a control group", source))
 }
 
-/// How processes and memory are held behind walls, for people.
-pub(super) fn told(groups: Option<&CgroupParent>) -> String {
+/// How processes and memory are held, for people; `otherwise`, where no group can be made.
+pub(super) fn told(groups: Option<&CgroupParent>, otherwise: &str) -> String {
     match groups.map(|groups| groups.version) {
         Some(version) => format!("processes and memory bounded by {version}"),
-        None => format!("processes and memory watched, {NO_GROUPS}"),
+        None => format!("processes and memory {otherwise}, {NO_GROUPS}"),
     }
 }
 

@@ -42,7 +42,6 @@ use std::ffi::OsString;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
 
 pub use egress::EgressSocket;
 pub use error::SandboxError;
@@ -76,13 +75,6 @@ struct IsolationBackend {
     /// What is shown to every job.
     reads: ReadablePaths,
     groups: Option<CgroupParent>,
-}
-
-/// How a job ended, but for its time.
-struct JobExit {
-    exit: Exit,
-    output_cut: bool,
-    limit: Option<ExceededLimit>,
 }
 
 impl Sandbox {
@@ -136,10 +128,13 @@ impl Sandbox {
 
     /// What holds a job on this machine, in a line for people.
     pub fn describe_isolation(&self) -> String {
-        let groups = self.backend.groups.as_ref();
+        let counted = |otherwise| cgroup::told(self.backend.groups.as_ref(), otherwise);
         match self.mode() {
-            IsolationMode::Bubblewrap => bubblewrap::describe(groups),
-            IsolationMode::None => no_sandbox::describe(groups),
+            IsolationMode::Bubblewrap => bubblewrap::describe(&counted("watched")),
+            IsolationMode::None => {
+                let counted = counted("not bounded");
+                format!("none: no isolation; size and number of files bounded; {counted}; disk watched")
+            }
         }
     }
 
@@ -188,24 +183,31 @@ impl Sandbox {
     pub async fn run(&self, mut job: Job, sink: &mut dyn Sink) -> Result<JobResult, SandboxError> {
         job.check()?;
         job.limits = job.limits.at_most(self.limits);
-        let begun = Instant::now();
         let ran = match &self.backend.bubblewrap {
             Some(bubblewrap) => bubblewrap::run(bubblewrap, &self.backend, job, sink).await,
             None => no_sandbox::run(&self.backend, job, sink).await,
         };
         metrics().sandbox_started(ran.is_ok());
-        let JobExit { exit, output_cut, limit } = ran?;
-        Ok(JobResult { exit, duration: begun.elapsed(), output_cut, limit })
+        ran
     }
 
-    /// Whether jobs can be run now: the walls are tried once more.
+    /// Whether jobs can be run now: the walls are tried before anything is trusted to them.
     ///
     /// # Errors
     /// Says what to install or to enable.
     pub async fn check(&self) -> Result<(), SandboxError> {
-        match self.mode() {
-            IsolationMode::Bubblewrap => self.probe().await,
-            IsolationMode::None => Ok(()),
+        if self.mode() == IsolationMode::None {
+            return Ok(());
+        }
+        let place = tempfile::tempdir().map_err(|source| {
+            SandboxError::io(
+                format!("make a temporary folder in {:?} (TMPDIR)", std::env::temp_dir()),
+                source,
+            )
+        })?;
+        match self.try_job(Job::probe(place.path())).await {
+            Err(SandboxError::NotStarted { said, .. }) => Err(SandboxError::Unusable { said }),
+            tried => tried,
         }
     }
 
@@ -215,15 +217,9 @@ impl Sandbox {
     /// # Errors
     /// Says why not.
     pub async fn check_layers(&self, folder: &Path) -> Result<(), SandboxError> {
-        match self.mode() {
-            IsolationMode::Bubblewrap => self.try_layers(folder).await,
-            IsolationMode::None => {
-                Err(SandboxError::Unusable { said: "the mode `none` makes no mounts".to_owned() })
-            }
+        if self.mode() == IsolationMode::None {
+            return Err(SandboxError::Unusable { said: "the mode `none` makes no mounts".to_owned() });
         }
-    }
-
-    async fn try_layers(&self, folder: &Path) -> Result<(), SandboxError> {
         let made = |source| SandboxError::io("make a folder of layers", source);
         std::fs::create_dir_all(folder).map_err(made)?;
         let place = tempfile::tempdir_in(folder).map_err(made)?;
@@ -250,11 +246,11 @@ impl Sandbox {
     }
 
     /// Whether a program would be found, before anything is run. One that lies in a job's own folders is not looked at.
-    ///
-    /// # Errors
-    /// [`SandboxError::NoProgram`].
-    pub fn find(&self, named: &str) -> Result<(), SandboxError> {
-        program::is_there(named.as_ref(), &self.backend.reads)
+    pub fn has(&self, named: &str) -> bool {
+        match named.starts_with('/') {
+            true => program::is_program(named.as_ref()),
+            false => named.contains('/') || self.locate(named).is_some(),
+        }
     }
 
     /// How to find out whether a program of this machine's can be started in a root of a job's own.
@@ -280,19 +276,5 @@ impl Sandbox {
     pub fn host_environment(&self) -> Vec<(String, OsString)> {
         let home = std::env::var_os("HOME").unwrap_or_else(|| "/".into());
         self.backend.reads.own_environment().all(Path::new(&home), &std::env::temp_dir(), &[])
-    }
-
-    /// The walls are tried before anything is trusted to them.
-    async fn probe(&self) -> Result<(), SandboxError> {
-        let place = tempfile::tempdir().map_err(|source| {
-            SandboxError::io(
-                format!("make a temporary folder in {:?} (TMPDIR)", std::env::temp_dir()),
-                source,
-            )
-        })?;
-        match self.try_job(Job::probe(place.path())).await {
-            Err(SandboxError::NotStarted { said, .. }) => Err(SandboxError::Unusable { said }),
-            tried => tried,
-        }
     }
 }

@@ -2,15 +2,15 @@
 //! one can be made.
 
 use std::path::Path;
+use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::cgroup::CgroupParent;
 use super::copy_output::ProcessOutcome;
 use super::limit_watcher::LimitWatcher;
 use super::{
-    IsolationBackend, Job, JobExit, SandboxError, SandboxNetwork, Sink, cgroup, copy_output, limits, program,
-    spawner,
+    IsolationBackend, Job, JobResult, SandboxError, SandboxNetwork, Sink, cgroup, copy_output, limits,
+    program, spawner,
 };
 use journeyman_order::Exit;
 
@@ -27,21 +27,13 @@ impl Drop for ProcessGroup {
     }
 }
 
-/// What limits the system keeps for each process, and a control group where one can be made, for people.
-pub(super) fn describe(groups: Option<&CgroupParent>) -> String {
-    let counted = match groups.map(|groups| groups.version) {
-        Some(version) => format!("processes and memory bounded by {version}"),
-        None => format!("processes and memory not bounded, {}", cgroup::NO_GROUPS),
-    };
-    format!("none: no isolation; size and number of files bounded; {counted}; disk watched")
-}
-
 /// Runs a job that has been checked to its end, and to the end of its process group; also when the future is dropped.
 pub(super) async fn run(
     backend: &IsolationBackend,
     mut job: Job,
     sink: &mut dyn Sink,
-) -> Result<JobExit, SandboxError> {
+) -> Result<JobResult, SandboxError> {
+    let begun = Instant::now();
     if job.relocation.is_some() {
         return Err(SandboxError::BadJob("without a sandbox, folders are seen where they are".to_owned()));
     }
@@ -83,7 +75,7 @@ pub(super) async fn run(
     drop(leader);
     let exit = exit(&pumped);
     let limit = cgroup::ended(group, &pumped).await.or_else(|| limits::told_by(&job.limits, exit));
-    Ok(JobExit { exit, output_cut: pumped.output_cut, limit })
+    Ok(JobResult { exit, duration: begun.elapsed(), output_cut: pumped.output_cut, limit })
 }
 
 /// How a process ended, from what the system says of it.

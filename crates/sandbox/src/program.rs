@@ -16,7 +16,7 @@ pub(super) fn find(name: &str, folders: &[PathBuf]) -> Option<PathBuf> {
     folders.iter().map(|folder| folder.join(name)).find(|path| is_program(path))
 }
 
-fn is_program(path: &Path) -> bool {
+pub(super) fn is_program(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
@@ -37,19 +37,6 @@ pub(super) fn locate(job: &Job, reads: &ReadablePaths) -> Result<PathBuf, Sandbo
         return Ok(job.inside(&job.directory).join(named));
     }
     named.to_str().and_then(|name| find(name, reads.search_path())).ok_or_else(missing)
-}
-
-/// Whether a program is there for a job that has no folders of its own.
-pub(super) fn is_there(named: &Path, reads: &ReadablePaths) -> Result<(), SandboxError> {
-    let missing = || SandboxError::NoProgram { program: named.to_owned() };
-    if named.is_absolute() {
-        return if is_program(named) { Ok(()) } else { Err(missing()) };
-    }
-    if named.components().count() > 1 || named.starts_with(".") {
-        return Ok(());
-    }
-    let found = named.to_str().and_then(|name| find(name, reads.search_path()));
-    found.map(drop).ok_or_else(missing)
 }
 
 /// What must be shown besides, for one program.

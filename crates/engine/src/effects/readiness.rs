@@ -203,7 +203,7 @@ impl EffectContext {
 pub fn missing_for_agent(name: &str, invocation: &Invocation, sandbox: &Sandbox) -> Vec<String> {
     let mut problems = Vec::new();
     let first = invocation.executable();
-    if sandbox.find(first).is_err() {
+    if !sandbox.has(first) {
         problems.push(format!(
             "The program {first:?} of the agent {name} was not found: install it, or say in agents.{name}.program where it \
              is."

@@ -6,7 +6,7 @@ mod status;
 use std::io::{self, PipeWriter, Write};
 use std::os::fd::AsRawFd;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use tokio::io::Interest;
@@ -14,13 +14,13 @@ use tokio::io::unix::AsyncFd;
 use tokio::process::Child;
 use tokio::runtime::Handle;
 
-use super::cgroup::{CgroupParent, JobCgroup};
+use super::cgroup::JobCgroup;
 use super::limit_watcher::LimitWatcher;
 use super::no_sandbox::exit;
 use super::program::HostProgram;
 use super::{
-    IsolationBackend, Job, JobExit, SandboxError, SandboxNetwork, Sink, cgroup, copy_output, layers, limits,
-    own_files, program, seccomp, spawner,
+    IsolationBackend, Job, JobResult, SandboxError, SandboxNetwork, Sink, cgroup, copy_output, layers,
+    limits, own_files, program, seccomp, spawner,
 };
 use arguments::{InheritedFiles, arguments};
 use journeyman_order::Exit;
@@ -51,9 +51,8 @@ exec "$@"
 "#;
 
 /// What holds a job here, for people.
-pub(super) fn describe(groups: Option<&CgroupParent>) -> String {
+pub(super) fn describe(counted: &str) -> String {
     let refused = seccomp::how_many();
-    let counted = cgroup::told(groups);
     format!(
         "bubblewrap: user, PID, mount, network, IPC, UTS and cgroup namespaces of its own; no capabilities; \
          {refused} system calls refused; size and number of files bounded; {counted}; disk watched"
@@ -66,7 +65,8 @@ pub(super) async fn run(
     backend: &IsolationBackend,
     mut job: Job,
     sink: &mut dyn Sink,
-) -> Result<JobExit, SandboxError> {
+) -> Result<JobResult, SandboxError> {
+    let begun = Instant::now();
     let program = program::locate(&job, &backend.reads)?;
     let prepared = |source| SandboxError::io("prepare a sandbox", source);
     own_files::make_home(&job.home)
@@ -118,10 +118,10 @@ pub(super) async fn run(
     let started = started.unwrap_or_else(|error| Err(io::Error::other(error)));
     let mut running = started.map_err(|error| not_started(error.to_string()))?;
     let network = std::mem::replace(&mut job.network, SandboxNetwork::None);
-    let begun = tokio::time::timeout(STARTED_WITHIN, running.begin(network)).await.map_err(too_slow)?;
-    let first = begun.map_err(prepared)?;
+    let first = tokio::time::timeout(STARTED_WITHIN, running.begin(network)).await.map_err(too_slow)?;
+    let first = first.map_err(prepared)?;
     let Some(child) = &mut running.child else { return Err(not_started("it is gone".to_owned())) };
-    let mut tee = StderrTee::new(sink);
+    let mut tee = StderrTee { sink, last: Vec::new() };
     let reached = LimitWatcher::over(&job).with_first(first).reached(running.group.as_ref());
     let pumped = copy_output::pump(child, &job.stdin, &mut tee, job.timeout, job.most_output, reached)
         .await
@@ -129,7 +129,7 @@ pub(super) async fn run(
     let told = running.status.as_mut().map(StatusPipe::now).unwrap_or_default();
     let group = running.group.take();
     drop(running);
-    let said = tee.said();
+    let said = String::from_utf8_lossy(&tee.last).trim().to_owned();
     if let Some(first) = told.first_process {
         cleared(first).await;
     }
@@ -138,7 +138,7 @@ pub(super) async fn run(
     match exit {
         Exit::Code(_) if !told.started && limit.is_none() => Err(not_started(said)),
         Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut => {
-            Ok(JobExit { exit, output_cut: pumped.output_cut, limit })
+            Ok(JobResult { exit, duration: begun.elapsed(), output_cut: pumped.output_cut, limit })
         }
     }
 }
@@ -196,16 +196,6 @@ impl Drop for BubblewrapProcess {
 struct StderrTee<'a> {
     sink: &'a mut dyn Sink,
     last: Vec<u8>,
-}
-
-impl<'a> StderrTee<'a> {
-    fn new(sink: &'a mut dyn Sink) -> Self {
-        Self { sink, last: Vec::new() }
-    }
-
-    fn said(&self) -> String {
-        String::from_utf8_lossy(&self.last).trim().to_owned()
-    }
 }
 
 impl Sink for StderrTee<'_> {

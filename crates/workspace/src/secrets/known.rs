@@ -32,13 +32,6 @@ struct SecretSetInner {
     whose: Vec<usize>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct SecretMatch<'a> {
-    pub(super) name: &'a str,
-    /// From 1.
-    pub(super) line: usize,
-}
-
 impl SecretSet {
     /// Secrets with the names by which people know them, such as `the App's private key`. A PEM file is taken whole, as
     /// it is on disk.
@@ -76,12 +69,12 @@ impl SecretSet {
 
     /// The name of a secret that is in a text, whole or in a piece; none when there is none.
     pub fn named_in(&self, text: &str) -> Option<&str> {
-        self.hits(text.as_bytes(), 1).first().map(|hit| hit.name)
+        self.hits(text.as_bytes(), 1).first().map(|(name, _)| *name)
     }
 
-    /// At most `most` of those that are in these bytes, each once.
-    pub(super) fn hits(&self, bytes: &[u8], most: usize) -> Vec<SecretMatch<'_>> {
-        let mut hits: Vec<SecretMatch<'_>> = Vec::new();
+    /// At most `most` of those that are in these bytes, each once, with its line from 1.
+    pub(super) fn hits(&self, bytes: &[u8], most: usize) -> Vec<(&str, usize)> {
+        let mut hits: Vec<(&str, usize)> = Vec::new();
         let Some(search) = &self.0.search else { return hits };
         let most = most.min(self.0.names.len() - self.0.too_short.len());
         if most == 0 {
@@ -97,8 +90,8 @@ impl SecretSet {
             for found in search.find_overlapping_iter(&squeezed) {
                 let whose = self.0.whose.get(found.pattern().as_usize());
                 let name = whose.and_then(|whose| self.0.names.get(*whose));
-                if let Some(name) = name.filter(|name| hits.iter().all(|hit| hit.name != **name)) {
-                    hits.push(SecretMatch { name, line: line_of(bytes, reading, found.start()) });
+                if let Some(name) = name.filter(|name| hits.iter().all(|(hit, _)| hit != name)) {
+                    hits.push((name.as_str(), line_of(bytes, reading, found.start())));
                 }
                 if hits.len() >= most {
                     return hits;
@@ -369,10 +362,10 @@ mod tests {
     fn it_is_told_which_line() {
         let text = format!("a\nb\n\nx = {TOKEN}\n{PEM}");
         let known = known();
-        let lines: Vec<_> = known.hits(text.as_bytes(), 9).iter().map(|hit| (hit.name, hit.line)).collect();
+        let lines = known.hits(text.as_bytes(), 9);
         assert_eq!(lines, [("the token", 4), ("the key", 7)]);
         let text = "\n".to_owned() + &TOKEN.replace('9', "%39").replace('4', "%34");
-        assert_eq!(known.hits(text.as_bytes(), 9), [SecretMatch { name: "the token", line: 2 }]);
+        assert_eq!(known.hits(text.as_bytes(), 9), [("the token", 2)]);
     }
 
     proptest::proptest! {

@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use sha2::{Digest, Sha256};
 
 pub use known::SecretSet;
-use rules::{RuleWeight, SecretRule};
+use rules::SecretRule;
 
 /// Places in one text that are told.
 const MOST_SPOTS: usize = 10;
@@ -52,7 +52,7 @@ impl<'a> SecretScan<'a> {
     pub(super) fn spots(&self, content: &[u8], before: Option<&[u8]>) -> Vec<SecretFinding> {
         let ours = self.known.hits(content, MOST_SPOTS).into_iter();
         let mut spots: Vec<SecretFinding> =
-            ours.map(|hit| SecretFinding::Ours { name: hit.name.to_owned(), line: hit.line }).collect();
+            ours.map(|(name, line)| SecretFinding::Ours { name: name.to_owned(), line }).collect();
         let mut formed: Vec<(&SecretRule, usize, String)> = Vec::new();
         for rule in rules::all() {
             let places =
@@ -78,16 +78,11 @@ impl<'a> SecretScan<'a> {
                 }
             }
         }
-        formed.sort_by_key(|(rule, start, _)| (rule.weight, *start));
+        formed.sort_by_key(|(rule, start, _)| (rule.may, *start));
         formed.truncate(MOST_SPOTS.saturating_sub(spots.len()));
         spots.extend(formed.into_iter().map(|(rule, start, fingerprint)| {
             let line = 1 + content.iter().take(start).filter(|byte| **byte == b'\n').count();
-            SecretFinding::Formed {
-                rule: rule.name,
-                line,
-                may: rule.weight == RuleWeight::Reports,
-                fingerprint,
-            }
+            SecretFinding::Formed { rule: rule.name, line, may: rule.may, fingerprint }
         }));
         spots
     }

@@ -8,14 +8,6 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use super::shapes;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum RuleWeight {
-    /// It is not published.
-    Blocks,
-    /// People are told: the form is also that of things that are no secret.
-    Reports,
-}
-
 /// What must hold of a match besides its form.
 #[derive(Debug, Clone, Copy)]
 enum RuleCheck {
@@ -33,15 +25,16 @@ struct RulePattern {
     name: &'static str,
     pattern: &'static str,
     check: RuleCheck,
-    weight: RuleWeight,
+    /// It may be published, and people are told: the form is also that of things that are no secret.
+    may: bool,
 }
 
 const fn blocks(name: &'static str, pattern: &'static str, check: RuleCheck) -> RulePattern {
-    RulePattern { name, pattern, check, weight: RuleWeight::Blocks }
+    RulePattern { name, pattern, check, may: false }
 }
 
 const fn told(name: &'static str, pattern: &'static str, check: RuleCheck) -> RulePattern {
-    RulePattern { name, pattern, check, weight: RuleWeight::Reports }
+    RulePattern { name, pattern, check, may: true }
 }
 
 /// Bytes that the shortest form has which is not published.
@@ -154,7 +147,8 @@ const FORMS: &[RulePattern] = &[
 
 pub(super) struct SecretRule {
     pub(super) name: &'static str,
-    pub(super) weight: RuleWeight,
+    /// Whether it may be published.
+    pub(super) may: bool,
     pattern: Regex,
     check: RuleCheck,
 }
@@ -186,7 +180,7 @@ impl SecretRule {
 
 fn compiled(form: &RulePattern) -> Option<SecretRule> {
     let pattern = RegexBuilder::new(form.pattern).unicode(false).build().ok()?;
-    Some(SecretRule { name: form.name, weight: form.weight, pattern, check: form.check })
+    Some(SecretRule { name: form.name, may: form.may, pattern, check: form.check })
 }
 
 /// All rules. Each takes time in proportion to what it reads, whatever that is.

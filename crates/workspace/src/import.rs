@@ -8,7 +8,7 @@ use git2::{Oid, Repository};
 use super::bounds;
 use super::conflicts::with_markers;
 use super::examine::Examination;
-use super::export::{self, ExportedBranch, ExportedCommit, ExportedObjects};
+use super::export::{self, ExportedBranch, ExportedObjects};
 use super::large_files::pointer::LargeFilePointer;
 use super::large_files::{LargeFilePointers, refusals};
 use super::protected::ProtectedPaths;
@@ -101,12 +101,12 @@ impl Workspaces {
             return Ok(ImportOutcome::NothingPushed { because });
         }
         let (tree, message) = match objects.commit(pushed)? {
-            ExportedCommit::Sound { tree, message } => (tree, message),
-            ExportedCommit::Missing => {
+            Some(Ok(sound)) => sound,
+            None => {
                 let because = "the pushed commit could not be read from the origin".to_owned();
                 return Ok(ImportOutcome::NothingPushed { because });
             }
-            ExportedCommit::Malformed(why) => {
+            Some(Err(why)) => {
                 let why = format!("The pushed commit is not one that git makes: {why}.");
                 return Ok(ImportOutcome::Refused(Feedback::failed(Category::Policy, why)));
             }

@@ -10,7 +10,7 @@ use super::{GitError, Workspaces};
 use journeyman_order::bounds::{LARGEST_FILE, LARGEST_SOURCE, MOST_PARTS};
 use journeyman_order::{CommitSha, RepositoryName};
 
-/// Bytes of all of them. Files after that have none; copies of what was read come last, and then what only moved.
+/// Bytes of all of them, each text once. Files after that have none; what only moved comes last.
 const MOST: usize = 128 << 20;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,16 +35,8 @@ struct ChangedSide {
     is_after: bool,
     id: Oid,
     is_link: bool,
-    rank: SideRank,
-}
-
-/// When a side is read: what is new before what is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum SideRank {
-    Own,
-    Copy,
     /// One of the base has the same bytes as one of the change.
-    Moved,
+    is_moved: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,8 +82,8 @@ impl Workspaces {
         let commits = self.commits(repository)?;
         let (diff, odb) = self.compare(&commits, before, after)?;
         let (mut changed, mut sides) = listed(&diff);
-        // One blob under many names leaves no other file unread, and neither does a folder that moved.
-        sides.sort_by_key(|side| side.rank);
+        // A folder that moved leaves no other file unread.
+        sides.sort_by_key(|side| side.is_moved);
         read_sides(&odb, &sides, MOST, &mut changed);
         changed.sort_by(|one, other| one.path.cmp(&other.path));
         Ok(changed)
@@ -142,7 +134,7 @@ fn listed(diff: &Diff<'_>) -> (Vec<ChangedFile>, Vec<ChangedSide>) {
         diff.deltas().map(|delta| of(&delta)).filter(|file| !is_link(file)).map(|file| file.id()).collect()
     };
     let (before, after) = (ids(|delta| delta.old_file()), ids(|delta| delta.new_file()));
-    let (mut changed, mut sides, mut known) = (Vec::new(), Vec::new(), HashSet::new());
+    let (mut changed, mut sides) = (Vec::new(), Vec::new());
     for delta in diff.deltas() {
         let (from, to) = (delta.old_file(), delta.new_file());
         let Some(path) = to.path_bytes().or_else(|| from.path_bytes()) else { continue };
@@ -150,12 +142,7 @@ fn listed(diff: &Diff<'_>) -> (Vec<ChangedFile>, Vec<ChangedSide>) {
             if file.exists() {
                 let (id, is_link) = (file.id(), is_link(file));
                 let is_moved = !is_link && before.contains(&id) && after.contains(&id);
-                let rank = match known.insert(id) {
-                    _ if is_moved => SideRank::Moved,
-                    true => SideRank::Own,
-                    false => SideRank::Copy,
-                };
-                sides.push(ChangedSide { index: changed.len(), is_after, id, is_link, rank });
+                sides.push(ChangedSide { index: changed.len(), is_after, id, is_link, is_moved });
             }
         }
         changed.push(ChangedFile {
@@ -176,26 +163,22 @@ fn is_link(file: &DiffFile<'_>) -> bool {
 
 /// Reads sides into their files, at most `most` bytes of them.
 fn read_sides(odb: &Odb<'_>, sides: &[ChangedSide], most: usize, changed: &mut [ChangedFile]) {
-    let (mut left, mut moved): (usize, HashMap<Oid, Arc<[u8]>>) = (most, HashMap::new());
+    let (mut left, mut texts): (usize, HashMap<Oid, Arc<[u8]>>) = (most, HashMap::new());
     for side in sides {
         let Some(file) = changed.get_mut(side.index) else { continue };
         let header = odb.read_header(side.id).ok().filter(|(_, kind)| *kind == ObjectType::Blob);
         // What a link leads to is not its text.
         let size = header.map(|(size, _)| size).filter(|size| !side.is_link && *size <= LARGEST_FILE);
         file.size = file.size.max(header.map_or(0, |(size, _)| size as u64));
-        let read = match (size, moved.get(&side.id)) {
-            (None, _) => None,
-            // It is the same text, and is there once.
-            (Some(_), Some(known)) => Some(Arc::clone(known)),
-            (Some(_), None) => read_blob(odb, side.id, left).map(Arc::from),
-        };
-        if let Some(bytes) = read.as_ref().filter(|_| !moved.contains_key(&side.id)) {
+        if size.is_some()
+            && !texts.contains_key(&side.id)
+            && let Some(bytes) = read_blob(odb, side.id, left)
+        {
             left -= bytes.len();
-            if side.rank == SideRank::Moved {
-                moved.insert(side.id, Arc::clone(bytes));
-            }
+            texts.insert(side.id, bytes.into());
         }
-        let is_known = side.rank == SideRank::Moved && file.is_moved;
+        let read = size.and_then(|_| texts.get(&side.id)).cloned();
+        let is_known = side.is_moved && file.is_moved;
         file.is_past_total |= !is_known && read.is_none() && size > Some(left);
         let read = read.map_or(ChangedContent::NotRead, ChangedContent::Whole);
         *(if side.is_after { &mut file.after } else { &mut file.before }) = Some(read);
@@ -214,15 +197,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn copies_are_read_last_and_what_the_total_leaves_out_says_so() {
-        let read = read_of(&[("a", SideRank::Own), ("a", SideRank::Copy), ("b", SideRank::Own)]);
-        assert_eq!(read, [(true, false), (false, true), (true, false)]);
+    fn copies_are_read_once_and_what_the_total_leaves_out_says_so() {
+        let read = read_of(&[("a", false), ("a", false), ("b", false), ("c", false)]);
+        assert_eq!(read, [(true, false), (true, false), (true, false), (false, true)]);
     }
 
     #[test]
     fn what_only_moved_is_read_once_and_leaves_nothing_unread_and_is_not_past_the_total() {
-        let moved = |name| (name, SideRank::Moved);
-        let read = read_of(&[moved("a"), moved("a"), ("b", SideRank::Own), moved("c"), moved("c")]);
+        let read = read_of(&[("a", true), ("a", true), ("b", false), ("c", true), ("c", true)]);
         assert_eq!(read, [(true, false), (true, false), (true, false), (false, false), (false, false)]);
     }
 
@@ -257,25 +239,25 @@ mod tests {
     }
 
     /// Whether each of these sides of eight bytes was read and is past the total of twenty.
-    fn read_of(sides: &[(&str, SideRank)]) -> Vec<(bool, bool)> {
+    fn read_of(sides: &[(&str, bool)]) -> Vec<(bool, bool)> {
         let folder = tempfile::tempdir().unwrap();
         let repository = Repository::init_bare(folder.path()).unwrap();
         let odb = repository.odb().unwrap();
         let mut changed = Vec::new();
         let mut all: Vec<ChangedSide> = Vec::new();
-        for (index, (name, rank)) in sides.iter().enumerate() {
+        for (index, (name, is_moved)) in sides.iter().enumerate() {
             let id = odb.write(ObjectType::Blob, name.repeat(8).as_bytes()).unwrap();
-            all.push(ChangedSide { index, is_after: true, id, is_link: false, rank: *rank });
+            all.push(ChangedSide { index, is_after: true, id, is_link: false, is_moved: *is_moved });
             changed.push(ChangedFile {
                 path: (*name).to_owned(),
                 before: None,
                 after: None,
                 size: 0,
                 is_past_total: false,
-                is_moved: *rank == SideRank::Moved,
+                is_moved: *is_moved,
             });
         }
-        all.sort_by_key(|side| side.rank);
+        all.sort_by_key(|side| side.is_moved);
         read_sides(&odb, &all, 20, &mut changed);
         let is_read = |file: &ChangedFile| file.after.as_ref().unwrap().bytes().is_some();
         assert!(changed.iter().all(|file| file.size == 8));

@@ -237,8 +237,9 @@ impl Job {
         if self.joins.is_some() && matches!(self.network, SandboxNetwork::Host) {
             return bad("it cannot have the host's network and one in common with other jobs".to_owned());
         }
-        if let Some(root) = &self.root {
-            root.check()?;
+        let of_root = self.root.as_ref().map(|root| root.layers.lower.len());
+        if let Some(number) = of_root.filter(|number| !(1..=MOST_LAYERS).contains(number)) {
+            return bad(format!("its root has {number} layers"));
         }
         for mount in &self.mounts {
             match std::fs::symlink_metadata(&mount.path) {

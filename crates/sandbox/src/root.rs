@@ -14,9 +14,8 @@ use std::path::{Component, Path, PathBuf};
 
 use uuid::Uuid;
 
-use super::layers::MOST_LAYERS;
+use super::LayerStack;
 use super::readable_paths::OwnEnvironment;
-use super::{LayerStack, SandboxError};
 
 /// Where the programs of the host are seen that are started in a root of their own.
 pub(super) const HOST_PROGRAMS: &str = "/run/journeyman";
@@ -51,13 +50,6 @@ pub(super) enum MountPoint {
 }
 
 impl JobRoot {
-    pub(super) fn check(&self) -> Result<(), SandboxError> {
-        match self.layers.lower.len() {
-            1..=MOST_LAYERS => Ok(()),
-            number => Err(SandboxError::BadJob(format!("its root has {number} layers"))),
-        }
-    }
-
     /// Makes what is mounted on, in the layer that the job writes. Nobody may be at work there.
     pub(super) fn make_mount_points(
         &self,

@@ -350,17 +350,12 @@ async fn was_refused(tx: &mut WriteTransaction, delivery: &PackedDelivery) -> Re
     Ok(removed > 0)
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ConclusionWrite {
-    Now,
-    Before,
-}
-
+/// Whether it was not concluded before.
 pub(super) async fn conclude(
     tx: &mut WriteTransaction,
     guid: &DeliveryGuid,
     conclusion: &DeliveryConclusion,
-) -> Result<ConclusionWrite, StoreError> {
+) -> Result<bool, StoreError> {
     let (word, because, order) = conclusion.columns();
     let updated = execute!(tx,
         "UPDATE deliveries SET conclusion = $2, because = $3, order_id = $4 \
@@ -368,10 +363,10 @@ pub(super) async fn conclude(
         guid.as_str(), word, because.as_deref(), order.as_deref())?;
     if updated > 0 {
         metrics().delivery_concluded(word);
-        return Ok(ConclusionWrite::Now);
+        return Ok(true);
     }
     let there: Option<(i64,)> = fetch!(tx, fetch_optional,
         "SELECT id FROM deliveries WHERE guid = $1";
         guid.as_str())?;
-    there.map(|_| ConclusionWrite::Before).ok_or_else(|| StoreError::not_found(format!("delivery {guid}")))
+    there.map(|_| false).ok_or_else(|| StoreError::not_found(format!("delivery {guid}")))
 }

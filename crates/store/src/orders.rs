@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 
-use super::deliveries::{ConclusionWrite, DeliveryConclusion, conclude};
+use super::deliveries::{DeliveryConclusion, conclude};
 use super::journal::append;
 use super::pool::{WriteTransaction, execute, fetch, read, reading, written};
 use super::{Store, StoreError, from_column, from_micros, to_column, to_micros};
@@ -138,8 +138,7 @@ impl Store {
         let order = opened.order;
         let mut tx = self.pools.begin("an order").await?;
         if let Some(guid) = delivery
-            && conclude(&mut tx, guid, &DeliveryConclusion::Opened { order }).await?
-                == ConclusionWrite::Before
+            && !conclude(&mut tx, guid, &DeliveryConclusion::Opened { order }).await?
         {
             return Ok(OpenOutcome::DeliveryConcluded);
         }
@@ -189,7 +188,7 @@ impl Store {
         }
         let mut tx = self.pools.begin("signals").await?;
         let conclusion = DeliveryConclusion::Signaled { orders: orders.clone() };
-        if conclude(&mut tx, delivery, &conclusion).await? == ConclusionWrite::Before {
+        if !conclude(&mut tx, delivery, &conclusion).await? {
             return Ok(None);
         }
         let event = JournalEvent::Signaled { signal: signal.clone(), delivery: Some(delivery.clone()) };

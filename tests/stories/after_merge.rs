@@ -42,8 +42,7 @@ impl Reader {
 
 async fn merged() -> (World, Ended, u64, String, Reader) {
     let world = Story::of(WELL).labeled().await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let ended = world.settled_as("verified").await;
     let pull = world.pull().issue.number;
     let merge = world.github.merge(REPOSITORY, pull, MAINTAINER).await.expect("it is ready");
     world.quiet().await;

@@ -36,8 +36,7 @@ fn notes(body: &str) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_label_again_with_an_open_draft_goes_on_there_as_retry_would() {
     let world = Story::of(WRONG_AT_FIRST).labeled().await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "escalated", "{}", ended.because());
+    let ended = world.settled_as("escalated").await;
     let before = world.pull();
     label_again(&world, MAINTAINER).await;
     let again = world.settled().await;

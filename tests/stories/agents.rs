@@ -20,8 +20,7 @@ fn works_and_prints(stream: &str, exit: u8) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_pushed_counts_even_if_the_agent_broke_off() {
     let world = Story::of(&works_and_prints("echo 'Segmentation fault' >&2", 139)).labeled().await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let ended = world.settled_as("verified").await;
     assert_eq!(ended.runs_of("implement"), 1);
     world.end().await;
 }
@@ -34,8 +33,7 @@ async fn a_program_that_is_not_there_is_named_and_retry_works_once_it_is() {
     world.stop_bot().await;
     world.start_bot().await;
     world.label().await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "failed");
+    let ended = world.settled_as("failed").await;
     let status = world.status_comment();
     assert!(status.contains("/no/such/agent") && status.contains("was not found"), "{status}");
     assert_eq!(ended.runs_of("classify"), 0);

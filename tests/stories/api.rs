@@ -14,8 +14,7 @@ async fn a_work_order_is_made_and_read_over_the_api() {
     let (again, same) = world.api("POST", "/api/v1/work-orders", Some(asked)).await;
     assert_eq!(again, 200, "{same}");
     assert!(same.to_string().contains(&id), "the active order is named: {same}");
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let ended = world.settled_as("verified").await;
     assert_eq!(ended.order.to_string(), id);
 
     let (status, list) = world.api("GET", "/api/v1/work-orders", None).await;
@@ -71,8 +70,7 @@ async fn what_cannot_be_made_is_a_problem_that_says_why() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_order_that_has_ended_is_tried_again_over_the_api_and_wakes_at_once() {
     let world = Story::of(STUBBORN).labeled().await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "blocked", "{}", ended.because());
+    let ended = world.settled_as("blocked").await;
     let url = format!("/api/v1/work-orders/{}", ended.order);
     let advice = json!({"guidance": "The answer is in the question."});
     let (status, told) = world.api("POST", &format!("{url}/retry"), Some(advice)).await;

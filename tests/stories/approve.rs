@@ -21,8 +21,7 @@ async fn work_without_tests_is_approved_by_a_person_and_said_to_be_not_verified(
     assert!(world.pull().draft);
 
     world.comment(MAINTAINER, "/approve").await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "approved", "{}", ended.because());
+    let ended = world.settled_as("approved").await;
     let pull = world.pull();
     assert!(!pull.draft);
     assert!(pull.issue.body.contains("Approved by a person, not verified"), "{}", pull.issue.body);
@@ -32,8 +31,7 @@ async fn work_without_tests_is_approved_by_a_person_and_said_to_be_not_verified(
 
     // Once is enough.
     world.comment(MAINTAINER, "/approve").await;
-    let again = world.settled().await;
-    assert_eq!(again.word(), "approved");
+    let again = world.settled_as("approved").await;
     let more: Vec<String> = again.moves().split_off(ended.moves().len());
     let beside = ["authorize/", "react/", "say/"];
     let is_talk = |name: &String| beside.iter().any(|kind| name.starts_with(kind));

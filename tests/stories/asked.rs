@@ -62,14 +62,12 @@ async fn a_mention_by_somebody_without_write_access_does_nothing_and_keeps_no_wo
     let world = Story::of(STUBBORN).begin().await;
     for login in [OUTSIDER, TRIAGER] {
         world.comment(login, "@journeyman go on").await;
-        let ended = world.settled().await;
-        assert_eq!(ended.word(), "refused");
+        let ended = world.settled_as("refused").await;
         assert_eq!(ended.moves(), ["authorize/1"], "as a label that they put on");
         assert!(world.own_comments().is_empty() && world.labels().is_empty());
     }
     world.label().await;
-    let blocked = world.settled().await;
-    assert_eq!(blocked.word(), "blocked");
+    let blocked = world.settled_as("blocked").await;
     world.comment(OUTSIDER, "@journeyman go on").await;
     assert_eq!(world.settled().await.word(), "refused");
     world.comment(MAINTAINER, "/retry write 42").await;
@@ -121,8 +119,7 @@ async fn what_cannot_be_chosen_is_said_with_what_can_be_and_nothing_is_paid_for(
     ] {
         let world = with_a_short_pipeline().begin().await;
         world.comment(MAINTAINER, &format!("/journeyman {asked}")).await;
-        let ended = world.settled().await;
-        assert_eq!(ended.word(), "failed");
+        let ended = world.settled_as("failed").await;
         assert!(ended.because().contains(because), "{}", ended.because());
         assert_eq!(ended.projection.trace.usage.usd, 0.0);
         assert!(!ended.moves().iter().any(|name| name.ends_with("/agent")), "{:?}", ended.moves());
@@ -152,8 +149,7 @@ async fn what_a_chosen_branch_says_of_how_work_is_done_and_judged_counts_for_not
     ]);
     world.github.push_commit(REPOSITORY, "release/2", MAINTAINER, "Weaken", files).await.expect("a push");
     world.comment(MAINTAINER, "/journeyman base=release/2 write 42").await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let ended = world.settled_as("verified").await;
     let told = ended.said("implement/1/agent");
     assert!(!told.contains("the release") && told.contains("write 42"), "{told}");
     insta::assert_snapshot!(world.surfaces().await.lines().nth(2).unwrap_or_default(), @"check: Verified, not examined: 2 of 2 tests pass (Some(Success))");

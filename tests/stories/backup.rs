@@ -86,8 +86,7 @@ async fn changed_by_sql(members: Vec<Member>, statement: &'static str) -> Vec<u8
 /// An order that has ended, with two large artifacts, and the backup of it.
 async fn saved() -> (World, PathBuf) {
     let mut world = Story::of(WELL).labeled().await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let ended = world.settled_as("verified").await;
     for (name, byte) in [("one", b'1'), ("two", b'2')] {
         let content = vec![byte; 100_000];
         world.store.put_artifact(ended.order, name, "text/plain", &content).await.expect("kept");

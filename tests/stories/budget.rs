@@ -22,8 +22,7 @@ const SECOND_TIME: &str = "
 const SPENT: &str = "for this repository are spent; the next run costs about $0.05; from ";
 
 async fn waits_for_more(world: &World) {
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "escalated", "{}", ended.because());
+    let ended = world.settled_as("escalated").await;
     assert!(
         ended.because().contains("$0.09 of today's $0.10 ") && ended.because().contains(SPENT),
         "{}",
@@ -59,8 +58,7 @@ async fn a_repositorys_limit_of_the_day_keeps_the_work_until_there_is_more() {
     world.change_settings(move |settings| settings.limits.per_day.repository = cents(0.50));
     world.start_bot().await;
     world.comment(MAINTAINER, "/retry").await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let ended = world.settled_as("verified").await;
     assert_eq!(ended.runs_of("implement"), 2);
     assert_eq!((world.pull().issue.number, world.pull().draft), (number, false));
     assert_eq!(world.labels(), ["journeyman", "journeyman:done"]);

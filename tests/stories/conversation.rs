@@ -43,8 +43,7 @@ fn note<'a>(path: &'a str, line: u64, body: &'a str) -> LineComment<'a> {
 
 async fn verified(story: Story) -> World {
     let world = story.labeled().await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    world.settled_as("verified").await;
     world
 }
 
@@ -67,9 +66,8 @@ async fn a_person_asks_for_changes_and_every_thread_is_answered() {
     let notes = [note("answer", 1, "say it to the end, please"), note("answer", 1, "should this not be 43?")];
     let verdict = (ReviewState::ChangesRequested, "Two things.");
     world.github.review_lines(REPOSITORY, before.issue.number, MAINTAINER, verdict, &notes).await.unwrap();
-    let ended = world.settled().await;
+    let ended = world.settled_as("verified").await;
 
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
     let pull = world.pull();
     assert_ne!(pull.head_sha, before.head_sha);
     let parent = world.git(&["rev-parse", &format!("{}^", pull.head_sha)]);
@@ -92,16 +90,7 @@ async fn a_person_asks_for_changes_and_every_thread_is_answered() {
     let calls = world.github.calls().len();
     world.quiet().await;
     assert_eq!(world.github.calls().len(), calls);
-    insta::assert_snapshot!(world.surfaces().await, @"
-    label: done
-    status: Verified, not examined: the pull request is ready for review
-    check: Verified, not examined: 2 of 2 tests pass (Some(Success))
-    pull: ✅ Verified, not examined (ready)
-    receipt: verified / verified / true
-    api: verified / true
-    exit: 0
-    attestation: PASSED
-    ");
+    world.assert_shown_as_verified().await;
     world.end().await;
 }
 
@@ -116,16 +105,7 @@ async fn an_outsiders_review_is_read_by_nobody() {
     assert_eq!((ended.word(), runs(&ended)), ("verified", 0));
     assert_eq!(world.pull().head_sha, pull.head_sha);
     assert_eq!(world.pull().threads[0].comments.len(), 1);
-    insta::assert_snapshot!(world.surfaces().await, @"
-    label: done
-    status: Verified, not examined: the pull request is ready for review
-    check: Verified, not examined: 2 of 2 tests pass (Some(Success))
-    pull: ✅ Verified, not examined (ready)
-    receipt: verified / verified / true
-    api: verified / true
-    exit: 0
-    attestation: PASSED
-    ");
+    world.assert_shown_as_verified().await;
     world.end().await;
 }
 
@@ -147,16 +127,7 @@ async fn a_check_of_the_repository_that_fails_is_mended() {
     let ci = ended.projection.trace.ci.expect("it was looked at");
     assert_eq!((ci.passed, ci.failing.len()), (1, 0));
     assert!(world.pull().issue.body.contains("own checks on GitHub"), "{}", world.pull().issue.body);
-    insta::assert_snapshot!(world.surfaces().await, @"
-    label: done
-    status: Verified, not examined: the pull request is ready for review
-    check: Verified, not examined: 2 of 2 tests pass (Some(Success))
-    pull: ✅ Verified, not examined (ready)
-    receipt: verified / verified / true
-    api: verified / true
-    exit: 0
-    attestation: PASSED
-    ");
+    world.assert_shown_as_verified().await;
     world.end().await;
 }
 
@@ -171,22 +142,12 @@ async fn a_base_that_contradicts_is_merged_in() {
     let head = world.pull().head_sha;
     let moved = files(&[("question", "How many roads?\n")]);
     let base = world.github.push_commit(REPOSITORY, "main", MAINTAINER, "Ask shorter", moved).await.unwrap();
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    world.settled_as("verified").await;
     let pull = world.pull();
     let parents = world.git(&["rev-list", "--parents", "-n", "1", &pull.head_sha]);
     assert_eq!(parents, format!("{} {head} {base}", pull.head_sha), "a merge of both");
     assert_eq!(world.handed_over("question"), "How many roads?\nHow many more?\n");
-    insta::assert_snapshot!(world.surfaces().await, @"
-    label: done
-    status: Verified, not examined: the pull request is ready for review
-    check: Verified, not examined: 2 of 2 tests pass (Some(Success))
-    pull: ✅ Verified, not examined (ready)
-    receipt: verified / verified / true
-    api: verified / true
-    exit: 0
-    attestation: PASSED
-    ");
+    world.assert_shown_as_verified().await;
     world.end().await;
 }
 
@@ -206,18 +167,8 @@ async fn the_plan_waits_for_approval() {
     assert!(world.pulls().is_empty());
 
     world.comment(MAINTAINER, "/approve").await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    insta::assert_snapshot!(world.surfaces().await, @"
-    label: done
-    status: Verified, not examined: the pull request is ready for review
-    check: Verified, not examined: 2 of 2 tests pass (Some(Success))
-    pull: ✅ Verified, not examined (ready)
-    receipt: verified / verified / true
-    api: verified / true
-    exit: 0
-    attestation: PASSED
-    ");
+    world.settled_as("verified").await;
+    world.assert_shown_as_verified().await;
     world.end().await;
 }
 
@@ -244,8 +195,7 @@ async fn what_is_merged_is_put_in_order() {
     let world = verified(story().file(".github/journeyman.yml", settings)).await;
     let pull = world.pull();
     world.github.merge(REPOSITORY, pull.issue.number, MAINTAINER).await.unwrap();
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "merged");
+    world.settled_as("merged").await;
     assert_eq!(world.labels(), ["journeyman"], "our own labels are gone");
     assert!(world.branches().is_empty(), "{:?}", world.branches());
     let lines: Vec<_> = world.own_comments().into_iter().filter(|one| one.body.contains("merged")).collect();
@@ -285,8 +235,7 @@ async fn what_the_plan_cannot_do_without_is_asked_before_code_is_written() {
     // Whoever has nothing to say here changes nothing.
     world.comment(OUTSIDER, "In words!").await;
     world.comment(MAINTAINER, "In digits, please.").await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let ended = world.settled_as("verified").await;
     let told = ended.said("plan/2/agent");
     assert!(told.contains("In words, or in @digits?") && told.contains("In digits, please."), "{told}");
     assert!(!told.contains("In words!"), "{told}");

@@ -36,8 +36,7 @@ fn overwrite(file: &Path, bytes: &[u8]) {
 
 async fn the_next_order_is_verified(world: &mut World) {
     world.label_another_issue("The answer is wrong still", "It says 41, and it should say 42.").await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    world.settled_as("verified").await;
 }
 
 async fn after_damage_between_two_orders(damage: impl Fn(&World)) {

@@ -88,8 +88,7 @@ async fn a_person_follows_an_order_cancels_it_and_has_it_done_with_advice() {
         browser.follow("button.danger");
         browser.until("document.querySelector('#head .badge').textContent === 'cancelled'");
     });
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "cancelled", "{}", ended.because());
+    world.settled_as("cancelled").await;
 
     tokio::task::block_in_place(|| {
         browser.until("document.querySelector('a[href$=retry]')");
@@ -168,8 +167,7 @@ async fn whoever_is_empty_handed_or_comes_from_elsewhere_changes_nothing() {
     let is_said = |event: &JournalEvent| matches!(event, JournalEvent::Signaled { .. });
     assert!(!journal.entries().iter().any(|entry| is_said(&entry.event)), "nobody has said anything");
     assert_eq!(press(word, "same-origin").await.expect("an answer").status(), 303);
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "cancelled", "{}", ended.because());
+    world.settled_as("cancelled").await;
     let told = world.api("GET", &format!("/api/v1/work-orders/{order}/journal"), None).await.1;
     let said = told["entries"].as_array().expect("entries").iter().find(|entry| entry["event"] == "signaled");
     let said = said.map_or(Value::Null, |entry| entry["signal"].clone());

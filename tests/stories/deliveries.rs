@@ -81,8 +81,7 @@ async fn what_happened_on_github_while_nobody_was_there_is_heard_at_the_next_sta
     world.start_bot().await;
     world.until_begun("prepare").await;
 
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    world.settled_as("verified").await;
     assert_eq!(world.orders().await.len(), 1);
     let redelivered = world.github.deliveries().iter().filter(|one| one.redelivery).count();
     assert_eq!(redelivered, 0, "nobody sent anything again");
@@ -124,8 +123,7 @@ async fn an_end_from_before_the_label_does_not_end_its_order() {
     let world = Story::of(SLOWLY).labeled().await;
     world.until_begun("implement/1/agent").await;
     world.unlabel().await;
-    let first = world.settled().await;
-    assert_eq!(first.word(), "cancelled", "{}", first.because());
+    let first = world.settled_as("cancelled").await;
     world.github.close(REPOSITORY, world.issue, MAINTAINER).await.expect("it is open");
     world.github.reopen(REPOSITORY, world.issue, MAINTAINER).await.expect("it is closed");
     world.quiet().await;

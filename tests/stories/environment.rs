@@ -120,8 +120,7 @@ not ok 1 - answer'; exit 1";
     let story = story.file(".devcontainer/devcontainer.json", &DEVCONTAINER.replace("IMAGE", &name));
     let story = story.file(SETTINGS, "test: sh test.sh\n").file("test.sh", test);
     let world = story.labeled().await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let ended = world.settled_as("verified").await;
     let said = ended.said("implement/1/agent");
     assert_eq!(
         said.lines().take(3).collect::<Vec<_>>(),
@@ -158,9 +157,8 @@ async fn an_agent_and_a_reviewer_work_in_the_image_of_their_repository() {
     let story =
         Story::of(&WORK.replace("; TEST", "; echo poison >/opt/answer; TEST").replace("TEST", "sh test.sh"));
     let world = story.file(SETTINGS, &settings).file("test.sh", IMAGE_TEST).labeled().await;
-    let ended = world.settled().await;
+    let ended = world.settled_as("verified").await;
 
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
     let said = ended.said("implement/1/agent");
     let seen: Vec<&str> = said.lines().collect();
     assert_eq!(seen, ["red before", "green after", "M  answer", "spoiled"], "{said}");
@@ -183,8 +181,7 @@ async fn an_agent_that_its_image_cannot_start_works_on_the_host_and_says_so() {
     let name = registry.push("team/tool", "1", &image_with("story", |_| ())).await;
     let settings = format!("image: {name}{IN_IMAGE}");
     let world = Story::of(WELL).file(SETTINGS, &settings).file("test.sh", IMAGE_TEST).labeled().await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let ended = world.settled_as("verified").await;
     let warned = ended.observed("implement/1/agent")[0].1.warnings.join("\n");
     assert!(warned.contains("could not be started in the image"), "{warned}");
     world.end().await;
@@ -208,9 +205,8 @@ async fn tests_find_a_remote_origin_with_the_repositorys_address_and_no_token() 
 ";
     let story = Story::of(work).file(SETTINGS, ASKS_ORIGIN).file("answer", "41\n").without("test.sh");
     let world = story.labeled().await;
-    let ended = world.settled().await;
+    let ended = world.settled_as("verified").await;
 
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
     let said = ended.said("implement/1/agent");
     let seen: Vec<&str> = said.lines().collect();
     assert_eq!(seen.get(1), Some(&"fetched"), "{said}");

@@ -59,15 +59,6 @@ async fn the_tech_lead_guides_and_the_developer_succeeds() {
     assert!(!ended.said("implement/3/agent").contains("Write digits"), "not before it was asked");
     assert!(!world.pull().draft);
     assert_eq!(world.labels(), ["journeyman", "journeyman:done"]);
-    insta::assert_snapshot!(world.surfaces().await, @"
-    label: done
-    status: Verified, not examined: the pull request is ready for review
-    check: Verified, not examined: 2 of 2 tests pass (Some(Success))
-    pull: ✅ Verified, not examined (ready)
-    receipt: verified / verified / true
-    api: verified / true
-    exit: 0
-    attestation: PASSED
-    ");
+    world.assert_shown_as_verified().await;
     world.end().await;
 }

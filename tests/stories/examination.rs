@@ -75,8 +75,7 @@ async fn a_change_that_keeps_every_statement_is_verified_without_a_test_of_its_o
     ))
     .labeled()
     .await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    world.settled_as("verified").await;
     let body = world.pull().issue.body;
     assert!(body.contains("### ✅ Verified\n"), "{body}");
     let said: Vec<&str> = body.lines().filter(|line| line.contains("statement")).collect();
@@ -102,8 +101,7 @@ async fn the_author_hears_a_sentence_and_an_input_and_never_the_program() {
   say: The answer is right now.
 ";
     let world = story(&format!("{EXAMINER}{OTHER}{right}{}", read_again("\"42\""))).labeled().await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    world.settled_as("verified").await;
     world.end().await;
 }
 

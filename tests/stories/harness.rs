@@ -86,16 +86,7 @@ async fn the_second_round_passes_and_all_of_it_is_archived() {
     let tested = ended.projection.trace.work.as_ref().map(|work| work.commit.to_string());
     assert_eq!(Some(pull.head_sha), tested);
     assert_eq!(world.labels(), ["journeyman", "journeyman:done"]);
-    insta::assert_snapshot!(world.surfaces().await, @"
-    label: done
-    status: Verified, not examined: the pull request is ready for review
-    check: Verified, not examined: 2 of 2 tests pass (Some(Success))
-    pull: ✅ Verified, not examined (ready)
-    receipt: verified / verified / true
-    api: verified / true
-    exit: 0
-    attestation: PASSED
-    ");
+    world.assert_shown_as_verified().await;
     world.end().await;
 }
 
@@ -122,8 +113,7 @@ async fn when_the_rounds_run_out_a_person_gets_a_draft_and_an_approval_goes_on_t
     assert!(world.status_comment().contains("It is short."), "{}", world.status_comment());
 
     world.comment(MAINTAINER, "/approve").await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "approved", "{}", ended.because());
+    let ended = world.settled_as("approved").await;
     assert!(reached(&ended, "archive"));
     let last = world.artifact(ended.order, "archive-archive-final_code.patch").await;
     assert!(last.contains("+42") && last.contains("+and 3 more"), "what was approved: {last}");

@@ -7,9 +7,8 @@ use journeyman::order::Receipt;
 async fn a_label_becomes_a_verified_pull_request() {
     let world = Story::of(WELL).labeled().await;
     let before = world.github.branches(REPOSITORY);
-    let ended = world.settled().await;
+    let ended = world.settled_as("verified").await;
 
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
     let pull = world.pull();
     let receipt = Receipt::of(&ended.journal, &ended.projection);
     let tests = ended.projection.trace.work.as_ref().and_then(|work| work.tests.clone()).expect("tests ran");
@@ -38,15 +37,6 @@ async fn a_label_becomes_a_verified_pull_request() {
     assert_eq!(world.labels(), ["journeyman", "journeyman:done"]);
     assert!(world.status_comment().contains("Verified, not examined: the pull request is ready for review"));
     assert_eq!(world.thread().author, MAINTAINER);
-    insta::assert_snapshot!(world.surfaces().await, @"
-    label: done
-    status: Verified, not examined: the pull request is ready for review
-    check: Verified, not examined: 2 of 2 tests pass (Some(Success))
-    pull: ✅ Verified, not examined (ready)
-    receipt: verified / verified / true
-    api: verified / true
-    exit: 0
-    attestation: PASSED
-    ");
+    world.assert_shown_as_verified().await;
     world.end().await;
 }

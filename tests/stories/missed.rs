@@ -44,9 +44,8 @@ async fn a_label_that_no_delivery_tells_of_gets_its_order_and_never_a_second_one
     world.github.unlabel(REPOSITORY, 2, "journeyman", MAINTAINER).await.expect("it is on");
     world.github.label(REPOSITORY, 3, "bug", MAINTAINER).await.expect("it is there");
     start_without_deliveries(&mut world).await;
-    let ended = world.settled().await;
+    let ended = world.settled_as("verified").await;
 
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
     assert_eq!(ended.journal.opened().by.to_string(), MAINTAINER, "whoever put it on");
     assert_eq!(world.orders().await.len(), 1);
     let entries = ended.journal.entries().len();
@@ -81,8 +80,7 @@ async fn a_label_that_no_delivery_tells_of_gets_its_order_and_never_a_second_one
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_command_and_a_merge_that_no_delivery_tells_of_are_heard_once() {
     let mut world = Story::of(WELL).labeled().await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let ended = world.settled_as("verified").await;
     let pull = world.pull().issue.number;
     world.comment(MAINTAINER, "/status").await;
     world.quiet().await;

@@ -91,8 +91,7 @@ async fn a_missing_key_is_said_on_the_issue_and_nobody_is_asked() {
     let name = "NO_SUCH_MODEL_KEY_IN_ANY_ENVIRONMENT";
     let story = Story::of("").settings(on(Provider::Anthropic, model.url(), Some(name)));
     let world = story.labeled().await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "failed");
+    world.settled_as("failed").await;
     let status = world.status_comment().replace('\\', "");
     for part in [name, "agents.scripted.key_env", "not set in Journeyman's environment"] {
         assert!(status.contains(part), "{part}: {status}");

@@ -38,8 +38,7 @@ fn story() -> Story {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_repository_brings_its_own_pipeline_and_its_own_role() {
     let world = story().file(OWN, SHORT).file(POET, "name: poet\n").labeled().await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let ended = world.settled_as("verified").await;
     assert_eq!((ended.runs_of("branch"), ended.runs_of("classify"), ended.runs_of("plan")), (1, 0, 0));
     let stages: Vec<&str> = ended.journal.pipeline().stages.iter().map(|stage| stage.name.as_str()).collect();
     assert_eq!(stages, ["branch", "implement", "publish", "ready"], "pinned in the journal");
@@ -53,8 +52,7 @@ async fn a_repository_brings_its_own_pipeline_and_its_own_role() {
 async fn a_bad_pipeline_is_answered_on_the_issue_with_file_line_and_reason() {
     let broken = SHORT.replace("'{{branch.name}}'", "'{{branch.nmae}}'");
     let world = story().file(OWN, &broken).file(POET, "name: poet\n").labeled().await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "failed");
+    let ended = world.settled_as("failed").await;
     for said in
         ["short.yaml", "line 13", "stage \"implement\"", "branch.nmae", "there is name, result", "/retry"]
     {
@@ -67,8 +65,7 @@ async fn a_bad_pipeline_is_answered_on_the_issue_with_file_line_and_reason() {
     let mended = [(OWN.to_owned(), Some(SHORT.as_bytes().to_vec()))].into();
     world.github.push_commit(REPOSITORY, "main", MAINTAINER, "Mend it", mended).await.expect("a push");
     world.comment(MAINTAINER, "/retry").await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    world.settled_as("verified").await;
     world.end().await;
 }
 
@@ -93,8 +90,7 @@ async fn a_servers_own_templates_stand_in_place_of_ours() {
         })
         .labeled()
         .await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let ended = world.settled_as("verified").await;
     assert_eq!(ended.runs_of("plan"), 0);
     assert!(ended.said("implement/1/agent").contains("Say hello to The answer is wrong"));
     world.end().await;
@@ -151,8 +147,7 @@ async fn a_pipeline_that_was_published_elsewhere_runs_as_it_is() {
         .file(".github/journeyman/commands/note_it.md", template)
         .labeled()
         .await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let ended = world.settled_as("verified").await;
     let prompt = ended.said("write_up/1/agent");
     for said in [
         "code: diff --git a/answer b/answer",

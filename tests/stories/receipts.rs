@@ -68,8 +68,7 @@ fn signed(ended: &Ended, key: &SigningKey, lie: impl FnOnce(&mut Receipt)) -> St
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_gate_demands_the_signed_receipt_and_tries_it_again() {
     let world = Story::of(WELL).labeled().await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let ended = world.settled_as("verified").await;
     let path = format!("/api/v1/work-orders/{}/attestation", ended.order);
     let (status, envelope) = world.api("GET", &path, None).await;
     assert_eq!(status, 200, "{envelope}");
@@ -241,8 +240,7 @@ async fn a_true_receipt_of_a_bug_is_the_same_here_but_for_what_nobody_can_repeat
         .settings(|settings| settings.testing.mutant_time = std::time::Duration::from_secs(60))
         .labeled()
         .await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let ended = world.settled_as("verified").await;
     let gate = Gate::of(&world);
     let key = SigningKey::generate().expect("a key");
     let pem = gate.put("key.pem", &key.public().to_pem());

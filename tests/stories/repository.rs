@@ -29,8 +29,7 @@ async fn its_test_command_is_what_judges_from_the_base_and_never_from_the_change
     .file(SETTINGS, "test: '[ \"$(cat answer)\" = 42 ]'\n")
     .labeled()
     .await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "escalated", "{}", ended.because());
+    world.settled_as("escalated").await;
     assert!(world.pull().draft);
     world.end().await;
 }
@@ -43,8 +42,7 @@ async fn what_it_asks_of_whoever_works_on_it_reaches_every_agent_from_the_defaul
         .file("AGENTS.md", "Answers are numbers without units.\n")
         .file("CLAUDE.md", "Write commit messages in the imperative.\n");
     let world = story.labeled().await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let ended = world.settled_as("verified").await;
     let told = ended.said("implement/1/agent");
     let at = told.find("## What this repository asks of whoever works on it").expect("a part of its own");
     for words in ["Answers are numbers without units.", "Write commit messages in the imperative."] {
@@ -64,8 +62,7 @@ async fn a_setup_that_the_change_breaks_is_feedback_and_said_as_such() {
     let again = again.replace("  say: The answer is right now.\n", "");
     let story = Story::of(&again).file(SETTINGS, settings).file("setup.sh", "true\n");
     let world = story.labeled().await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "escalated", "{}", ended.because());
+    let ended = world.settled_as("escalated").await;
     assert!(ended.because().contains("the setup ended with exit code 3"), "{}", ended.because());
     let told = ended.said("implement/2/agent");
     assert!(told.contains("no such package: roads"), "{told}");
@@ -95,8 +92,7 @@ async fn a_setup_that_fails_costs_no_round_and_no_dollar_and_the_work_begins_onc
     let mended = [(SETTINGS.to_owned(), Some(b"setup: 'true'\ntest: sh test.sh\n".to_vec()))];
     let pushed = world.github.push_commit(REPOSITORY, "main", MAINTAINER, "Mend the setup", mended.into());
     pushed.await.expect("it is pushed");
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    world.settled_as("verified").await;
     world.end().await;
 }
 
@@ -117,8 +113,7 @@ async fn a_protected_path_is_not_published_and_the_agent_hears_why() {
     )
     .labeled()
     .await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let ended = world.settled_as("verified").await;
     let told = ended.said("implement/2/agent");
     assert!(told.contains(".github/workflows/ci.yml") && told.contains("protected"), "{told}");
     assert_eq!(world.git(&["diff", "--name-only", "main", &world.pull().head]), "answer");
@@ -131,8 +126,7 @@ async fn a_protected_path_is_not_published_and_the_agent_hears_why() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_unknown_key_is_named_on_the_issue() {
     let world = Story::of(WELL).file(SETTINGS, "test: sh test.sh\ntests: sh test.sh\n").labeled().await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "failed");
+    let ended = world.settled_as("failed").await;
     let status = world.status_comment();
     assert!(
         status.contains("journeyman.yml") && status.contains("tests") && status.contains("line 2"),
@@ -149,8 +143,7 @@ async fn an_unknown_key_is_named_on_the_issue() {
         .await
         .expect("a push");
     world.comment(MAINTAINER, "/retry").await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    world.settled_as("verified").await;
     world.end().await;
 }
 
@@ -168,8 +161,7 @@ async fn a_budget_ends_the_rounds_and_the_best_attempt_is_kept() {
     .file(SETTINGS, "test: '[ -e never ]'\nbudget: { usd: 0.3 }\n")
     .labeled()
     .await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "escalated", "{}", ended.because());
+    let ended = world.settled_as("escalated").await;
     assert_eq!(ended.runs_of("implement"), 1);
     let status = world.status_comment();
     assert!(status.contains("budget of \\$0.30 is spent") || status.contains("budget of"), "{status}");

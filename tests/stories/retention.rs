@@ -37,8 +37,7 @@ async fn age(world: &mut World, order: OrderId) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_old_order_keeps_its_receipt_and_its_pull_request_and_a_review_of_it_is_answered() {
     let mut world = Story::of(&(WELL.to_owned() + ANSWERS)).labeled().await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let ended = world.settled_as("verified").await;
     let (before, said) = (world.pull(), world.surfaces().await);
     age(&mut world, ended.order).await;
 
@@ -65,8 +64,7 @@ async fn an_old_order_keeps_its_receipt_and_its_pull_request_and_a_review_of_it_
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_known_of_an_order_that_ended_long_ago_and_the_label_begins_another() {
     let mut world = Story::of(WELL).labeled().await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let ended = world.settled_as("verified").await;
     age(&mut world, ended.order).await;
     assert!(world.store.order(ended.order).await.is_ok(), "its pull request is open");
     world.github.merge(REPOSITORY, world.pull().issue.number, MAINTAINER).await.expect("it can be merged");

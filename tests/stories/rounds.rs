@@ -22,9 +22,8 @@ fn answers(round: u32, answer: u32) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn failing_tests_send_the_agent_back_with_their_names_and_the_end_of_their_output() {
     let world = Story::of(&(answers(1, 43) + &answers(2, 42))).labeled().await;
-    let ended = world.settled().await;
+    let ended = world.settled_as("verified").await;
 
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
     let first = ended.said("implement/1/agent");
     assert!(!first.contains("attempt"), "the first round hears of no attempts: {first}");
     assert!(first.contains("Write 42 into answer") && first.contains("It says 41, and it should say 42."));
@@ -59,9 +58,8 @@ async fn a_push_that_a_ruleset_declines_sends_the_agent_back_with_the_rules_patt
     let rule = serde_json::json!({"operator": "regex", "pattern": "^JM-[0-9]+ ", "negate": false});
     world.github.add_rule(REPOSITORY, ("**", "commit_message_pattern"), rule, false).expect("a rule");
     world.label().await;
-    let ended = world.settled().await;
+    let ended = world.settled_as("verified").await;
 
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
     let heard = ended.said("publish/2/agent");
     for told in ["GH013: Repository rule violations found", "\"pattern\":\"^JM-[0-9]+ \""] {
         assert!(heard.contains(told), "{told:?} is not in the prompt: {heard}");
@@ -93,9 +91,8 @@ async fn when_the_attempts_run_out_the_best_one_is_handed_over_as_a_draft() {
   say: All tests pass.
 ";
     let world = Story::of(&format!("{best}{worse}")).labeled().await;
-    let ended = world.settled().await;
+    let ended = world.settled_as("escalated").await;
 
-    assert_eq!(ended.word(), "escalated", "{}", ended.because());
     assert_eq!((ended.runs_of("implement"), ended.judged_of("implement")), (3, 1), "the tech lead flags it");
     let pull = world.pull();
     assert!(pull.draft, "what is not verified stays a draft");
@@ -114,9 +111,8 @@ async fn when_the_attempts_run_out_the_best_one_is_handed_over_as_a_draft() {
 async fn a_repository_without_tests_is_called_unverified_in_so_many_words() {
     let story = Story::of(&answers(1, 42)).without("test.sh").without(".github/journeyman.yml");
     let world = story.labeled().await;
-    let ended = world.settled().await;
+    world.settled_as("unverified").await;
 
-    assert_eq!(ended.word(), "unverified", "{}", ended.because());
     let pull = world.pull();
     assert!(pull.draft);
     assert!(pull.issue.body.contains("Unverified"), "{}", pull.issue.body);
@@ -131,9 +127,8 @@ async fn a_repository_without_tests_is_called_unverified_in_so_many_words() {
 async fn a_test_command_that_runs_no_test_verifies_nothing() {
     let story = Story::of(&answers(1, 42)).file("test.sh", "echo 1..0\n");
     let world = story.labeled().await;
-    let ended = world.settled().await;
+    let ended = world.settled_as("unverified").await;
 
-    assert_eq!(ended.word(), "unverified", "{}", ended.because());
     assert!(ended.because().contains("ran no test"), "{}", ended.because());
     assert!(world.pull().draft);
     world.end().await;
@@ -146,9 +141,8 @@ async fn tests_that_hang_are_ended_with_all_they_started() {
         .file("test.sh", hanging)
         .settings(|settings| settings.testing.test_time = Duration::from_secs(1));
     let world = story.labeled().await;
-    let ended = world.settled().await;
+    world.settled_as("escalated").await;
 
-    assert_eq!(ended.word(), "escalated", "{}", ended.because());
     assert!(world.pull().issue.body.contains("timed out"), "{}", world.pull().issue.body);
     world.assert_no_process_is_left().await;
     world.end().await;

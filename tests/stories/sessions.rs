@@ -47,9 +47,8 @@ async fn on_another_machine_the_next_round_goes_on_in_the_session_and_finds_its_
     move_to_another_machine(&mut world);
     world.start_bot().await;
 
-    let ended = world.settled().await;
+    let ended = world.settled_as("verified").await;
 
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
     let observed = ended.observed("implement/2/agent");
     let (_, run) = observed.last().expect("it ran");
     assert_eq!(run.result.as_deref(), Some(FOUND));

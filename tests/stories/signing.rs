@@ -26,8 +26,7 @@ async fn a_repository_that_requires_signatures_gets_them_on_every_commit() {
     let keys = Keyring::ssh("ed25519", "");
     let mut world = where_signatures_are_required(&keys).await;
     world.label().await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let ended = world.settled_as("verified").await;
     let first = world.pull();
     keys.assert_good(&repository(&world), &first.head_sha);
     // Tests ran on the signed commit, and the same was pushed.
@@ -56,8 +55,7 @@ async fn a_repository_that_requires_signatures_gets_them_on_every_commit() {
     let notes = [("answer", 1, "say it to the end, please")];
     let verdict = (ReviewState::ChangesRequested, "One thing.");
     world.github.review_lines(REPOSITORY, first.issue.number, MAINTAINER, verdict, &notes).await.unwrap();
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    world.settled_as("verified").await;
     let second = world.pull();
     assert_ne!(second.head_sha, first.head_sha);
     keys.assert_good(&repository(&world), &second.head_sha);
@@ -65,8 +63,7 @@ async fn a_repository_that_requires_signatures_gets_them_on_every_commit() {
     // The base moves, and is merged in.
     let moved = [("question".to_owned(), Some(b"How many roads?\n".to_vec()))].into();
     world.github.push_commit(REPOSITORY, "main", MAINTAINER, "Ask shorter", moved).await.unwrap();
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    world.settled_as("verified").await;
     let third = world.pull();
     assert_eq!(world.git(&["rev-list", "--parents", "-n", "1", &third.head_sha]).split(' ').count(), 3);
     keys.assert_good(&repository(&world), &third.head_sha);

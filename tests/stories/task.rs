@@ -106,9 +106,8 @@ async fn who_may_write_is_asked_of_github_when_the_order_begins_and_a_restart_se
     world.stop_bot().await;
     world.github.set_permission(REPOSITORY, "rita", RepositoryRole::Write).expect("the repository is there");
     world.start_bot().await;
-    let ended = world.settled().await;
+    let ended = world.settled_as("verified").await;
 
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
     insta::assert_snapshot!(comments_in(&ended.said("implement/1/agent")), @"mona, who has write access: Write it in digits.");
     let asked = world.calls("GET", "/collaborators/rita/permission");
     assert_eq!(asked.len(), 1, "{asked:#?}");
@@ -159,9 +158,8 @@ async fn an_edit_before_there_is_code_is_taken_in_and_the_plan_is_made_anew() {
     world.label().await;
     world.until_begun("plan/1/agent").await;
     edit(&world).await;
-    let ended = world.settled().await;
+    let ended = world.settled_as("verified").await;
 
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
     assert_eq!((ended.runs_of("classify"), ended.runs_of("plan"), ended.runs_of("implement")), (1, 2, 1));
     let told = ended.said("implement/1/agent");
     assert!(told.contains("<untrusted what=\"issue title\">\nThe answer is wrong, in digits\n"), "{told}");
@@ -189,9 +187,8 @@ async fn once_there_is_code_the_order_goes_on_with_the_text_as_it_was_and_says_s
     world.comment(MAINTAINER, "Yes, please.").await;
     world.comment(OUTSIDER, "Me too!").await;
     world.comment("dependabot[bot]", "Bump.").await;
-    let ended = world.settled().await;
+    let ended = world.settled_as("verified").await;
 
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
     assert_eq!((ended.runs_of("plan"), ended.runs_of("implement")), (1, 1));
     let told = ended.said("implement/1/agent");
     assert!(!told.contains("in digits") && !told.contains("quickly"), "{told}");
@@ -204,8 +201,7 @@ async fn once_there_is_code_the_order_goes_on_with_the_text_as_it_was_and_says_s
     ");
 
     world.comment(MAINTAINER, "/retry").await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let ended = world.settled_as("verified").await;
     assert_eq!((ended.runs_of("implement"), ended.runs_of("answer")), (1, 1));
     let question = world.git(&["show", &format!("{}:question", world.pull().head_sha)]);
     assert!(question.ends_with("\n1"), "it was told the new title once: {question}");
@@ -236,9 +232,8 @@ async fn the_repositorys_pull_request_template_is_filled_in_beside_what_journeym
     let text = "Give the right answer\n\n## What\n\nIt is 42 now, @mona. <!-- In one sentence. -->\n\n### \u{2705} Verified\n\n\
                 ## Checklist\n\n- [x] I have run it";
     let world = Story::of(&writes(text)).file(".github/PULL_REQUEST_TEMPLATE.md", TEMPLATE).labeled().await;
-    let ended = world.settled().await;
+    world.settled_as("verified").await;
 
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
     let pull = world.pull();
     assert_eq!(pull.issue.title, "Give the right answer");
     insta::assert_snapshot!(words_of(&pull.issue.body), @r"

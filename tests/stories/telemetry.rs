@@ -67,8 +67,7 @@ async fn traced(url: &str) -> World {
 async fn an_order_is_one_trace_of_stages_rounds_and_moves_and_comes_once_through_a_collector_that_was_away() {
     let receiver = MessageReceiver::start().await;
     let mut world = traced(&receiver.url).await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let ended = world.settled_as("verified").await;
     // A server that ends sends what it still has; the next one sends nothing of it again.
     world.stop_bot().await;
     world.start_bot().await;

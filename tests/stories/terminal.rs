@@ -47,8 +47,7 @@ async fn what_is_at_work_is_listed_with_what_it_waits_for_and_can_be_followed_to
     let followed =
         tokio::time::timeout(Duration::from_secs(60), async { printed(&world, &["logs", "-f", &name]) });
     let followed = followed.await.expect("it ends with the order");
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let ended = world.settled_as("verified").await;
     assert!(followed.contains("asked GitHub: the sender may write here"), "{followed}");
     assert!(followed.lines().last().is_some_and(|line| line.contains("pull request")), "{followed}");
 
@@ -89,8 +88,7 @@ async fn an_order_is_stopped_and_tried_again_from_a_terminal() {
     let name = format!("{REPOSITORY}#{}", world.issue);
     let said = printed(&world, &["cancel", &name]);
     assert_eq!(said, format!("{name}: told to cancel\n"));
-    let first = world.settled().await;
-    assert_eq!(first.word(), "cancelled", "{}", first.because());
+    let first = world.settled_as("cancelled").await;
     let list = printed(&world, &["orders", "--all"]);
     assert!(list.starts_with(&format!("{name}  stopped  ")), "{list}");
     assert!(list.contains("said /cancel; next: /retry"), "{list}");
@@ -112,8 +110,7 @@ async fn an_order_is_stopped_and_tried_again_from_a_terminal() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn why_an_order_stopped_and_what_a_person_can_say_is_told_where_it_is_listed() {
     let world = Story::of(STUBBORN).labeled().await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "blocked");
+    let ended = world.settled_as("blocked").await;
     let name = format!("{REPOSITORY}#{}", world.issue);
     let because = ended.because();
 
@@ -134,8 +131,7 @@ async fn why_an_order_stopped_and_what_a_person_can_say_is_told_where_it_is_list
         }
     }
     world.comment(MAINTAINER, "/retry push it").await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let ended = world.settled_as("verified").await;
     let path = format!("/api/v1/work-orders/{}", ended.order);
     let (_, order) = world.api("GET", &path, None).await;
     assert_eq!(order["pull_request_url"], json!(ended.projection.trace.pull.expect("one").url), "{order}");

@@ -48,8 +48,7 @@ async fn work_that_rests_on_what_a_person_accepted_is_never_verified() {
     let work = WORK.replacen("echo 4$JOURNEYMAN_ROUND", "echo 43", 1);
     let world =
         Story::of(&work).file(SETTINGS, "test: sh test.sh\npipeline: own\n").file(OWN, TWO).labeled().await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "escalated", "{}", ended.because());
+    world.settled_as("escalated").await;
     world.comment(MAINTAINER, "/approve").await;
     let ended = world.settled().await;
     assert_eq!(world.handed_over("answer"), "42\n", "the second stage has passed its checks");

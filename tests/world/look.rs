@@ -268,6 +268,23 @@ impl World {
             statement.unwrap_or_else(none),
         )
     }
+
+    /// All that is shown says of two tests that they verify the order.
+    pub async fn assert_shown_as_verified(&self) {
+        let shown = self.surfaces().await;
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(shown, @"
+            label: done
+            status: Verified, not examined: the pull request is ready for review
+            check: Verified, not examined: 2 of 2 tests pass (Some(Success))
+            pull: ✅ Verified, not examined (ready)
+            receipt: verified / verified / true
+            api: verified / true
+            exit: 0
+            attestation: PASSED
+            ");
+        }
+    }
 }
 
 /// What the pull request says of itself, below what it closes and what the agent says.

@@ -188,6 +188,13 @@ impl World {
         Ended { order, projection, journal }
     }
 
+    /// The same, of an order that ended like this.
+    pub async fn settled_as(&self, word: &str) -> Ended {
+        let ended = self.settled().await;
+        assert_eq!(ended.word(), word, "{}", ended.because());
+        ended
+    }
+
     /// Waits until the latest order's journal shows something.
     pub async fn until<T>(
         &self,

@@ -1,6 +1,5 @@
 //! The program itself, `journeyman serve`: asked to end, killed, started twice, started wrongly.
 
-use std::fs;
 use std::net::SocketAddr;
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
@@ -220,23 +219,6 @@ async fn a_second_one_on_the_same_data_or_the_same_database_says_who_has_it_and_
     world.label().await;
     run_to_the_end(&world).await;
     result(&world).await.unwrap_or_else(|wrong| panic!("{wrong}\n{}", world.said()));
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_apps_key_comes_from_a_credential_of_systemd() {
-    let world = World::new(Agent::Quick).await;
-    let settings = fs::read_to_string(world.config()).expect("settings");
-    let line = settings.lines().find(|line| line.starts_with("private_key_path")).expect("a key's file");
-    fs::create_dir(world.path("credentials")).expect("a folder");
-    let folder = world.path("credentials").display().to_string();
-    fs::rename(world.path("app.pem"), world.path("credentials/app.pem")).expect("it is moved");
-
-    fs::write(world.config(), settings.replace(line, "")).expect("settings");
-    let mut by_credential = start_with(&world, &[("CREDENTIALS_DIRECTORY", &folder)]).await;
-    let ready = format!("http://{}/ready", by_credential.address);
-    let waits = async { while reqwest::get(&ready).await.expect("it answers").status().as_u16() != 200 {} };
-    tokio::time::timeout(PATIENCE, waits).await.expect("GitHub knows the App by it");
-    assert_eq!(by_credential.terminate().await.1, Some(0));
 }
 
 fn said(output: &Output) -> String {

@@ -261,12 +261,3 @@ async fn as_json_it_is_one_document() {
     assert_eq!(document["tests"]["failing"][0], "adds", "{document:#}");
     assert_eq!((&document["init"]["written"], &document["init"]["text"]), (&false.into(), &"".into()));
 }
-
-#[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_repository_is_wrong_usage() {
-    let repository = sample();
-    let command = journeyman(repository.folder.path(), &["environment", "--repo", "nowhere"]);
-    let ended = Running::start(command).end().await;
-    assert_eq!(ended.code, Some(2), "{}", ended.said);
-    assert!(ended.said.contains("name a git repository with at least one commit"), "{}", ended.said);
-}

@@ -96,17 +96,6 @@ async fn work_that_never_passes_is_handed_over_and_said_to_be_not_verified() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn work_without_tests_is_finished_and_unverified() {
-    let desk = Desk::new(RIGHT, Tests::None);
-
-    let ended = desk.run(&[]).await;
-
-    assert_eq!(ended.code, Some(4), "{}", ended.said);
-    assert!(ended.printed.contains("Unverified"), "{}", ended.printed);
-    assert_eq!(desk.new_branches().len(), 1);
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn nothing_of_a_clone_decides_what_runs_outside_of_the_sandbox() {
     let desk = Desk::new(RIGHT, Tests::There);
     let (mark, evil) = (desk.path("mark"), desk.path("repository/evil.sh"));

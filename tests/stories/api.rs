@@ -45,29 +45,6 @@ async fn a_work_order_is_made_and_read_over_the_api() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_cannot_be_made_is_a_problem_that_says_why() {
-    let world = Story::of(WELL).begin().await;
-    let repository = REPOSITORY.to_owned();
-    for (body, expected) in [
-        (json!({"repository": repository, "issue": 99}), 404),
-        (json!({"repository": "acme/nothing", "issue": 1}), 404),
-        (json!({"repository": "../../etc", "issue": 1}), 422),
-        (json!({"repository": repository, "issue": -1}), 422),
-        (json!({"repository": repository}), 422),
-        (json!([]), 422),
-    ] {
-        let (status, problem) = world.api("POST", "/api/v1/work-orders", Some(body.clone())).await;
-        let fits = status == expected || (expected == 422 && status == 400);
-        assert!(fits, "{body}: {status} {problem}");
-        assert!(problem["title"].is_string() && problem["status"] == status, "{body}: {problem}");
-    }
-    let (status, _) = world.api("GET", "/api/v1/work-orders/not-an-id", None).await;
-    assert!(status == 404 || status == 400, "{status}");
-    assert!(world.orders().await.is_empty());
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_order_that_has_ended_is_tried_again_over_the_api_and_wakes_at_once() {
     let world = Story::of(STUBBORN).labeled().await;
     let ended = world.settled_as("blocked").await;

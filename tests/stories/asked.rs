@@ -16,13 +16,6 @@ const LISTENING: &str = "
     git commit -q -a -m 'Give the right answer' && git push -q origin HEAD
 ";
 
-/// What a maintainer says on an issue that nobody has asked anything of.
-async fn asked(scenes: &str, text: &str) -> World {
-    let world = Story::of(scenes).begin().await;
-    world.comment(MAINTAINER, text).await;
-    world
-}
-
 /// Comments of ours beside the status of orders.
 fn said(world: &World) -> Vec<String> {
     let own = world.own_comments().into_iter().map(|comment| comment.body);
@@ -38,21 +31,14 @@ fn heard(ended: &Ended, run: &str, advice: &str) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_mention_by_somebody_who_may_starts_an_order_and_what_follows_is_its_advice() {
-    let world =
-        asked(LISTENING, "This is a good one.\n\n@journeyman: write 42 into the file\nand nothing else")
-            .await;
+    let world = Story::of(LISTENING).begin().await;
+    let text = "This is a good one.\n\n@journeyman: write 42 into the file\nand nothing else";
+    world.comment(MAINTAINER, text).await;
     let ended = world.settled().await;
     heard(&ended, "implement/1/agent", "write 42 into the file\nand nothing else");
     assert!(!ended.said("implement/1/agent").contains("This is a good one."));
     assert!(!world.pull().draft);
     assert_eq!(said(&world), Vec::<String>::new());
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_command_starts_an_order_as_a_mention_does() {
-    let world = asked(LISTENING, "/journeyman write 42 into the file").await;
-    heard(&world.settled().await, "implement/1/agent", "write 42 into the file");
     world.end().await;
 }
 

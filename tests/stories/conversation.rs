@@ -151,27 +151,6 @@ async fn a_base_that_contradicts_is_merged_in() {
     world.end().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_plan_waits_for_approval() {
-    let settings = "test: sh test.sh\nplan: approve\n";
-    let world = story().file(".github/journeyman.yml", settings).labeled().await;
-    world.until("the plan is shown", |_, projection| projection.trace.asks).await;
-    let shown =
-        || world.own_comments().into_iter().filter(|one| one.body.contains("Write 42 into answer")).count();
-    assert_eq!(shown(), 1);
-    world
-        .until("the label", |_, _| {
-            world.labels().contains(&"journeyman:needs-human".to_owned()).then_some(())
-        })
-        .await;
-    assert!(world.pulls().is_empty());
-
-    world.comment(MAINTAINER, "/approve").await;
-    world.settled_as("verified").await;
-    world.assert_shown_as_verified().await;
-    world.end().await;
-}
-
 /// Plans, and asks what it is not told; with an answer it plans without a question.
 const ASKING: &str = r#"
 - stage: plan

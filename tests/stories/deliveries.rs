@@ -49,21 +49,6 @@ async fn nonsense_that_is_signed_is_kept_with_a_reason_and_the_work_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_ping_is_answered() {
-    let world = Story::of(WELL).begin().await;
-    world.github.ping();
-    world.quiet().await;
-    let ping =
-        world.github.deliveries().into_iter().find(|one| one.event == "ping").expect("a ping was sent");
-    assert!(
-        matches!(ping.outcome, journeyman::emulator::DeliveryResult::Answered(200..=299)),
-        "{:?}",
-        ping.outcome
-    );
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_happened_on_github_while_nobody_was_there_is_heard_at_the_next_start() {
     let mut world = Story::of(WELL).begin().await;
     let listed = |github: &Emulator| {

@@ -39,7 +39,6 @@ mod review;
 mod rounds;
 mod sessions;
 mod setup;
-mod side_by_side;
 mod sign_in;
 mod signing;
 mod task;

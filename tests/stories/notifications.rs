@@ -59,11 +59,3 @@ async fn who_is_named_hears_once_that_a_person_is_needed_and_once_that_it_is_don
     assert_eq!((&said["event"], &said["state"]), (&"done".into(), &"approved".into()), "{said}");
     world.end().await;
 }
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_order_goes_on_where_nobody_listens() {
-    let world = unverified("http://127.0.0.1:9/nobody").await;
-    world.comment(MAINTAINER, "/approve").await;
-    assert_eq!(world.settled().await.word(), "approved");
-    world.end().await;
-}

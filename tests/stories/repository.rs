@@ -124,30 +124,6 @@ async fn a_protected_path_is_not_published_and_the_agent_hears_why() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_unknown_key_is_named_on_the_issue() {
-    let world = Story::of(WELL).file(SETTINGS, "test: sh test.sh\ntests: sh test.sh\n").labeled().await;
-    let ended = world.settled_as("failed").await;
-    let status = world.status_comment();
-    assert!(
-        status.contains("journeyman.yml") && status.contains("tests") && status.contains("line 2"),
-        "{status}"
-    );
-    assert!(status.contains("/retry"), "{status}");
-    assert_eq!(ended.runs_of("classify"), 0, "nothing is paid before the settings are right");
-
-    // Mended, and told so.
-    let mended = [(SETTINGS.to_owned(), Some(b"test: sh test.sh\n".to_vec()))].into();
-    world
-        .github
-        .push_commit(REPOSITORY, "main", MAINTAINER, "Mend the settings", mended)
-        .await
-        .expect("a push");
-    world.comment(MAINTAINER, "/retry").await;
-    world.settled_as("verified").await;
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_budget_ends_the_rounds_and_the_best_attempt_is_kept() {
     let world = Story::of(
         "

@@ -76,16 +76,3 @@ async fn a_repository_that_requires_signatures_gets_them_on_every_commit() {
     assert!(world.github.calls().iter().all(|call| !call.body.contains(secret)));
     world.end().await;
 }
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_a_key_nothing_is_paid_for_and_the_settings_are_named() {
-    let world = Story::of(WELL).begin().await;
-    world.github.add_rule(REPOSITORY, ("**", "required_signatures"), Value::Null, false).unwrap();
-    world.label().await;
-    let ended = world.settled().await;
-    assert_eq!(ended.runs_of("implement"), 0);
-    let told = world.status_comment();
-    let expected = "requires signed commits: set signing.key\\_file and signing.committer so that";
-    assert!(told.contains(expected), "{told}");
-    world.end().await;
-}

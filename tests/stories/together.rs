@@ -2,7 +2,7 @@
 
 use journeyman::order::{EffectOutcome, JournalEvent, Move};
 
-use crate::world::{MAINTAINER, REPOSITORY, Story, WELL, World};
+use crate::world::{MAINTAINER, REPOSITORY, Story, World};
 
 /// The branch is named after nothing but the issue's number.
 const SLOWLY: &str = "
@@ -102,15 +102,5 @@ async fn a_persons_commit_on_the_branch_is_never_overwritten() {
 
     assert_eq!(world.github.branch_head(REPOSITORY, &branch), Some(theirs));
     assert_eq!(world.branches(), [branch]);
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_private_repository_is_worked_on_like_any_other() {
-    let world = Story::of(WELL).begin().await;
-    world.github.make_private(REPOSITORY).expect("it is there");
-    world.label().await;
-    assert_eq!(world.settled().await.word(), "verified");
-    world.pull();
     world.end().await;
 }

@@ -28,12 +28,6 @@ pub fn finds(stage: &str, role: &str, round: Option<u32>, findings: &[&str]) -> 
     says(stage, role, round, &answer)
 }
 
-/// What the tech lead says of a stage that is stuck.
-pub fn diagnoses(stage: &str, decision: &str, diagnosis: &str, guidance: &str) -> String {
-    let answer = json!({"decision": decision, "diagnosis": diagnosis, "guidance": guidance});
-    says(stage, "tech_lead", None, &answer)
-}
-
 impl World {
     /// Comments of ours on the one pull request.
     pub fn reviews(&self) -> Vec<CommentView> {

@@ -48,16 +48,6 @@ pub fn artifact(body: &str, covered: &[&str]) -> Value {
             "description": "a word about it", "story_ids": covered}]})
 }
 
-/// An artifact with one file more.
-pub fn artifact_with(path: &str) -> Value {
-    let mut artifact = artifact("echo 42 # the answer", &["US-002"]);
-    if let Some(files) = artifact["files"].as_array_mut() {
-        files.push(json!({"file_path": path, "file_type": "config", "content": "name: a way out of here\n",
-            "description": "not what it seems", "story_ids": []}));
-    }
-    artifact
-}
-
 /// Everybody but the engineer, as scenes. The two in the middle take their time, the architect most.
 pub fn analysts() -> String {
     let slowly = |time: u32, scene: String| scene.replace("  usd:", &format!("  think: {time}\n  usd:"));

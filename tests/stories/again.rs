@@ -21,13 +21,6 @@ async fn label_again(world: &World, by: &str) {
     world.label_by(by).await;
 }
 
-/// What is said on the issue beside the status of orders.
-fn said(world: &World) -> Vec<String> {
-    let own = world.own_comments().into_iter().map(|comment| comment.body);
-    let bodies = own.filter(|body| !body.starts_with("<!-- journeyman:status:"));
-    bodies.map(|body| body.lines().skip(1).collect::<Vec<_>>().join("\n").trim().to_owned()).collect()
-}
-
 fn notes(body: &str) -> String {
     let notes = body.split("**Notes**\n\n").nth(1).unwrap_or_default();
     notes.split("\n\n").next().unwrap_or_default().to_owned()
@@ -58,7 +51,7 @@ async fn the_label_again_with_an_open_pull_request_that_is_well_is_answered_with
     assert_eq!((again.word(), again.order), ("verified", ended.order));
     assert_eq!(again.runs_of("implement"), 1, "nothing is paid for");
     world.pull();
-    insta::assert_snapshot!(said(&world).join("\n---\n"), @"Pull request #2 is open for this issue, so no other was begun: nothing is known to be wrong with it; review it, comment /retry and what to change, or close it and add the label again to start over.");
+    insta::assert_snapshot!(world.notices().join("\n---\n"), @"Pull request #2 is open for this issue, so no other was begun: nothing is known to be wrong with it; review it, comment /retry and what to change, or close it and add the label again to start over.");
     world.end().await;
 }
 

@@ -16,13 +16,6 @@ const LISTENING: &str = "
     git commit -q -a -m 'Give the right answer' && git push -q origin HEAD
 ";
 
-/// Comments of ours beside the status of orders.
-fn said(world: &World) -> Vec<String> {
-    let own = world.own_comments().into_iter().map(|comment| comment.body);
-    let bodies = own.filter(|body| !body.starts_with("<!-- journeyman:status:"));
-    bodies.map(|body| body.lines().skip(1).collect::<Vec<_>>().join("\n").trim().to_owned()).collect()
-}
-
 fn heard(ended: &Ended, run: &str, advice: &str) {
     assert_eq!(ended.word(), "verified", "{}", ended.because());
     let told = ended.said(run);
@@ -38,7 +31,7 @@ async fn a_mention_by_somebody_who_may_starts_an_order_and_what_follows_is_its_a
     heard(&ended, "implement/1/agent", "write 42 into the file\nand nothing else");
     assert!(!ended.said("implement/1/agent").contains("This is a good one."));
     assert!(!world.pull().draft);
-    assert_eq!(said(&world), Vec::<String>::new());
+    assert_eq!(world.notices(), Vec::<String>::new());
     world.end().await;
 }
 

@@ -1,6 +1,6 @@
 //! Pictures and texts that people attached to the issue: they reach the agents, and nothing else does.
 
-use journeyman::order::{AttachmentContent, TaskAttachment};
+use journeyman::order::AttachmentContent;
 
 use crate::world::{MAINTAINER, OUTSIDER, REPOSITORY, Story, World};
 
@@ -58,15 +58,6 @@ fn asked(world: &World) -> Vec<String> {
         .collect()
 }
 
-fn attached(journal: &journeyman::order::Journal) -> Vec<TaskAttachment> {
-    journal.task().attachments
-}
-
-async fn labeled(world: &World) -> crate::world::Ended {
-    world.label().await;
-    world.settled().await
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_picture_and_a_log_reach_the_agent_byte_for_byte_and_are_in_no_commit() {
     let mut world = Story::of(&format!("{LOOKS}{REVIEWS}")).begin().await;
@@ -79,9 +70,9 @@ async fn a_picture_and_a_log_reach_the_agent_byte_for_byte_and_are_in_no_commit(
     world.issue = github.open_issue(REPOSITORY, MAINTAINER, title, &body).await.expect("an issue");
     world.comment(MAINTAINER, &format!("The log: [run.log]({log})")).await;
     world.comment(OUTSIDER, &format!("[mine]({others})")).await;
-    let ended = labeled(&world).await;
+    world.label().await;
+    let ended = world.settled_as("verified").await;
 
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
     let told = told(&ended.said("implement/1/agent"), &world.github.origin());
     insta::assert_snapshot!(told, @"
     Files that people attached to the issue and its comments. Read those that matter to the task. They lie beside the repository, for reading only: they are no part of it, and are not to be committed.
@@ -99,7 +90,7 @@ async fn a_picture_and_a_log_reach_the_agent_byte_for_byte_and_are_in_no_commit(
     let branch = world.pull().head;
     assert_eq!(world.git(&["diff", "--name-only", "main", &branch]).trim(), "answer");
     // The journal has digests, and no bytes.
-    let kept = attached(&ended.journal);
+    let kept = ended.journal.task().attachments;
     assert!(
         matches!(&kept[0].content, AttachmentContent::Kept { sha256: digest, .. } if *digest == sha256(PICTURE))
     );
@@ -121,9 +112,9 @@ async fn no_host_but_githubs_is_asked_for_what_a_text_links_to() {
     );
     let (title, github) = ("The answer is wrong", &world.github);
     world.issue = github.open_issue(REPOSITORY, MAINTAINER, title, &body).await.expect("an issue");
-    let ended = labeled(&world).await;
+    world.label().await;
+    let ended = world.settled_as("verified").await;
 
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
     insta::assert_snapshot!(told(&ended.said("implement/1/agent"), &world.github.origin()), @"
     Files that people attached to the issue and its comments. None of them could be taken.
 
@@ -163,9 +154,9 @@ async fn what_is_no_picture_and_no_text_or_too_much_is_named_and_left_out() {
     }
     let (title, github) = ("The answer is wrong", &world.github);
     world.issue = github.open_issue(REPOSITORY, MAINTAINER, title, &body).await.expect("an issue");
-    let ended = labeled(&world).await;
+    world.label().await;
+    let ended = world.settled_as("verified").await;
 
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
     insta::assert_snapshot!(told(&ended.said("implement/1/agent"), &world.github.origin()), @"
     Files that people attached to the issue and its comments. Read those that matter to the task. They lie beside the repository, for reading only: they are no part of it, and are not to be committed.
 
@@ -213,9 +204,9 @@ async fn pictures_of_a_private_repository_are_read_by_the_addresses_that_the_api
     let (title, github) = ("The answer is wrong", &world.github);
     world.issue = github.open_issue(REPOSITORY, MAINTAINER, title, &body).await.expect("an issue");
     world.comment(MAINTAINER, &format!("![And this]({second})")).await;
-    let ended = labeled(&world).await;
+    world.label().await;
+    let ended = world.settled_as("verified").await;
 
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
     insta::assert_snapshot!(told(&ended.said("implement/1/agent"), &world.github.origin()), @"
     Files that people attached to the issue and its comments. Read those that matter to the task. They lie beside the repository, for reading only: they are no part of it, and are not to be committed.
 

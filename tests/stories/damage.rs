@@ -39,28 +39,15 @@ async fn the_next_order_is_verified(world: &mut World) {
     world.settled_as("verified").await;
 }
 
-async fn after_damage_between_two_orders(damage: impl Fn(&World)) {
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_mirror_that_lost_sectors_and_commits_that_lost_their_bytes_are_made_again() {
     let mut world = Story::of(WELL).labeled().await;
-    assert_eq!(world.settled().await.word(), "verified");
-    damage(&world);
+    world.settled_as("verified").await;
+    files(&world, "mirrors", "objects/pack").iter().for_each(|file| lose_a_sector(file));
+    the_next_order_is_verified(&mut world).await;
+
+    files(&world, "commits", "objects").iter().for_each(|file| overwrite(file, b""));
+    overwrite(&world.data().join("commits/acme/answers.git/config"), b"[core");
     the_next_order_is_verified(&mut world).await;
     world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_mirror_whose_packs_lost_a_sector_is_made_again() {
-    after_damage_between_two_orders(|world| {
-        let packs = files(world, "mirrors", "objects/pack");
-        packs.iter().for_each(|file| lose_a_sector(file));
-    })
-    .await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn commits_whose_files_are_empty_are_made_again() {
-    after_damage_between_two_orders(|world| {
-        files(world, "commits", "objects").iter().for_each(|file| overwrite(file, b""));
-        overwrite(&world.data().join("commits/acme/answers.git/config"), b"[core");
-    })
-    .await;
 }

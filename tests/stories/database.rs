@@ -7,23 +7,14 @@ use journeyman::order::{Journal, JournalEvent, Move, MoveKey};
 use journeyman_test_support::local_postgres::LocalPostgres;
 use secrecy::SecretString;
 
-use crate::world::{Story, World};
+use crate::world::{Story, World, slowly};
 
 /// Longer than any write waits for a connection.
 const AWAY: Duration = Duration::from_secs(12);
-/// At work long enough to be met in the middle.
-const SLOWLY: &str = "
-- stage: implement
-  think: 2000
-  usd: 0.05
-  run: |
-    echo 42 > answer
-    git commit -q -a -m 'Give the right answer' && git push -q origin HEAD
-";
 
 async fn labeled_on(database: &LocalPostgres) -> World {
     let url = SecretString::from(database.url.clone());
-    Story::of(SLOWLY).settings(|settings| settings.store.url = url).labeled().await
+    Story::of(&slowly(2_000)).settings(|settings| settings.store.url = url).labeled().await
 }
 
 /// Runs of agents that were begun more than once.

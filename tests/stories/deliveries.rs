@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use journeyman::config::DeliveryMode;
-use journeyman::emulator::{DeliveryAttempt, Emulator};
+use journeyman::emulator::DeliveryAttempt;
 use journeyman::order::OrderId;
 use journeyman::store::DeliveryConclusion;
 use serde_json::Value;
 
-use super::looks::{SLOWLY, until_the_next_is_at_work};
+use super::looks::until_the_next_is_at_work;
+use super::missed::begin;
 use crate::world::look::BOT;
-use crate::world::{MAINTAINER, REPOSITORY, Story, WELL, World};
+use crate::world::{MAINTAINER, REPOSITORY, Story, WELL, World, slowly};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nonsense_that_is_signed_is_kept_with_a_reason_and_the_work_goes_on() {
@@ -50,13 +51,7 @@ async fn nonsense_that_is_signed_is_kept_with_a_reason_and_the_work_goes_on() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_happened_on_github_while_nobody_was_there_is_heard_at_the_next_start() {
-    let mut world = Story::of(WELL).begin().await;
-    let listed = |github: &Emulator| {
-        let asked = github.calls().iter().any(|call| call.path.contains("/app/hook/deliveries"));
-        asked.then_some(())
-    };
-    let asked = world.github.wait_for("the first look", Duration::from_secs(30), listed);
-    asked.await.expect("GitHub is asked for its list");
+    let mut world = begin().await;
     world.stop_bot().await;
     world.label().await;
     // What the first look found may be there still to be taken in, and nobody is there to do that.
@@ -105,7 +100,7 @@ async fn the_next_is_verified(world: World, before: OrderId) {
 /// more and late, as another hook of the same events would tell it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_end_from_before_the_label_does_not_end_its_order() {
-    let world = Story::of(SLOWLY).labeled().await;
+    let world = Story::of(&slowly(3_000)).labeled().await;
     world.until_begun("implement/1/agent").await;
     world.unlabel().await;
     let first = world.settled_as("cancelled").await;

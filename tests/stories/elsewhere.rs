@@ -1,27 +1,12 @@
 //! The repository is renamed in the middle of an order.
 
-use crate::world::{MAINTAINER, REPOSITORY, Story, World};
-
-/// Slow enough to be met in the middle.
-const SLOWLY: &str = "
-- stage: implement
-  think: 300
-  usd: 0.05
-  run: |
-    echo 42 > answer
-    git commit -q -a -m 'Give the right answer' && git push -q origin HEAD
-";
-
-async fn in_the_middle() -> World {
-    let world = Story::of(SLOWLY).labeled().await;
-    world.until_begun("implement/1/agent").await;
-    world
-}
+use crate::world::{MAINTAINER, REPOSITORY, Story, slowly};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_repository_that_is_renamed_or_transferred_keeps_its_orders() {
     for now in ["acme/replies", "umbrella/answers"] {
-        let world = in_the_middle().await;
+        let world = Story::of(&slowly(300)).labeled().await;
+        world.until_begun("implement/1/agent").await;
         world.github.rename_repository(REPOSITORY, now).await.expect("the name is free");
         let ended = world.settled().await;
         assert_eq!(ended.word(), "verified", "{now}: {}", ended.because());

@@ -1,5 +1,6 @@
 //! The pipeline `coding-harness`: a developer, the tests, a reviewer who argues, and a record of it.
 
+use super::review::MENDS;
 use crate::world::judges::finds;
 use crate::world::{Ended, MAINTAINER, Story, World};
 
@@ -15,17 +16,6 @@ const WORK: &str = "
   usd: 0.01
   run: |
     case \"$(cat)\" in *'+42'*'and 2 more'*) echo 'The answer was wrong, and the question was short.' ;; *) echo 'Something was done.' ;; esac
-";
-
-/// Answers the reviewer in each round.
-const MENDS: &str = "
-- stage: review
-  role: developer
-  usd: 0.03
-  run: |
-    cat
-    echo \"and $JOURNEYMAN_ROUND more\" >> question
-    git commit -q -a -m 'Ask for more' -m 'The reviewer wants it.' && git push -q origin HEAD
 ";
 
 /// Objects in rounds 1 to 3, each time to something else.

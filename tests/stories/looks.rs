@@ -1,36 +1,13 @@
 //! Where the look at what no delivery told of is hindered, or finds much at once: nothing is given up for that, and what is
 //! found counts in the order in which it happened.
 
-use std::time::Duration;
-
 use journeyman::emulator::{Fault, FaultKind};
 use journeyman::order::next::OrderProjection;
 use journeyman::order::{IssueNumber, Journal, JournalEvent, OrderId, SignalKind};
 
-use super::missed::start_without_deliveries;
+use super::missed::{begin, start_without_deliveries};
 use crate::world::look;
-use crate::world::{MAINTAINER, REPOSITORY, Story, WELL, World};
-
-/// Slow enough to be met in the middle.
-pub(super) const SLOWLY: &str = "
-- stage: implement
-  think: 3000
-  usd: 0.05
-  run: |
-    echo 42 > answer
-    git commit -q -a -m 'Give the right answer' && git push -q origin HEAD
-";
-
-/// Has begun, with its first start behind it.
-async fn begin(scenes: &str) -> World {
-    let world = Story::of(scenes).begin().await;
-    let begun = std::time::Instant::now();
-    while world.store.looked_until().await.expect("the store can be read").is_none() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "it has not begun");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    world
-}
+use crate::world::{MAINTAINER, REPOSITORY, Story, World, slowly};
 
 /// Everything was looked at until twenty minutes later than it was.
 async fn twenty_minutes_pass(world: &World) {
@@ -83,7 +60,7 @@ async fn begun(world: &World) -> Vec<(u64, String)> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_happened_while_an_installation_was_suspended_is_heard_however_long_that_was() {
-    let mut world = begin(WELL).await;
+    let mut world = begin().await;
     world.stop_bot().await;
     start_without_deliveries(&mut world).await;
     world.github.suspend_installation(true);
@@ -102,7 +79,7 @@ async fn what_happened_while_an_installation_was_suspended_is_heard_however_long
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whatever_begins_an_order_is_heard_by_looking_and_an_issue_that_is_gone_hides_no_other() {
-    let mut world = begin(WELL).await;
+    let mut world = begin().await;
     for title in ["Gone", "By a comment", "By a mention", "By a label with options", "For somebody else"] {
         world.github.open_issue(REPOSITORY, MAINTAINER, title, "").await.expect("an issue");
     }
@@ -126,7 +103,7 @@ async fn whatever_begins_an_order_is_heard_by_looking_and_an_issue_that_is_gone_
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_label_that_is_taken_off_cancels_although_no_delivery_tells_of_it() {
-    let mut world = Story::of(SLOWLY).labeled().await;
+    let mut world = Story::of(&slowly(3_000)).labeled().await;
     world.until_begun("implement/1/agent").await;
     let order = world.latest_order().await.expect("there is one");
     world.stop_bot().await;

@@ -7,8 +7,19 @@ use journeyman::order::{JournalEvent, Settlement, SignalKind};
 use crate::world::look::BOT;
 use crate::world::{MAINTAINER, OUTSIDER, REPOSITORY, Story, WELL, World};
 
-/// Whatever GitHub would have delivered is over by the time Journeyman is up again. Until its first look is over.
-pub(super) async fn look_without_deliveries(world: &mut World) {
+/// Has begun, with its first start behind it.
+pub(super) async fn begin() -> World {
+    let world = Story::of(WELL).begin().await;
+    let begun = std::time::Instant::now();
+    while world.store.looked_until().await.expect("the store can be read").is_none() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it has not begun");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    world
+}
+
+/// Whatever GitHub would have delivered is over by the time Journeyman is up again. Until what its first look found is done.
+pub(super) async fn start_without_deliveries(world: &mut World) {
     world.delivered().await;
     world.github.forget_deliveries();
     let before = world.store.looked_until().await.expect("the store can be read");
@@ -18,22 +29,12 @@ pub(super) async fn look_without_deliveries(world: &mut World) {
         assert!(begun.elapsed() < Duration::from_secs(60), "nobody looked");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-}
-
-/// The same, and until what was found is done.
-pub(super) async fn start_without_deliveries(world: &mut World) {
-    look_without_deliveries(world).await;
     world.quiet().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_label_that_no_delivery_tells_of_gets_its_order_and_never_a_second_one() {
-    let mut world = Story::of(WELL).begin().await;
-    let begun = std::time::Instant::now();
-    while world.store.looked_until().await.expect("the store can be read").is_none() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "it has not begun");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    let mut world = begin().await;
     // Its label is taken off again before anybody looks; and one that nobody put a label on.
     for title in ["Not this one", "Nor this one"] {
         world.github.open_issue(REPOSITORY, MAINTAINER, title, "").await.expect("an issue");

@@ -5,22 +5,13 @@ use std::time::{Duration, Instant};
 use journeyman::emulator::RepositoryRole;
 use journeyman::order::{JournalEvent, SignalKind};
 
-use crate::world::{Ended, MAINTAINER, OUTSIDER, REPOSITORY, STUBBORN, Story, TRIAGER, WELL, World};
+use crate::world::{Ended, MAINTAINER, OUTSIDER, REPOSITORY, STUBBORN, Story, TRIAGER, WELL, World, slowly};
 
 /// Thinks for a minute before it does anything.
 const SLOW: &str = "
 - stage: implement
   think: 60000
   say: Nothing to do.
-";
-
-/// Takes its time, but not long.
-const SLOWLY: &str = "
-- stage: implement
-  think: 1500
-  run: |
-    echo 42 > answer
-    git commit -q -a -m 'Give the right answer' && git push -q origin HEAD
 ";
 
 /// How many signals there were, but for comments that are no commands.
@@ -95,7 +86,7 @@ async fn cancel_ends_a_running_agent_within_seconds() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_command_in_a_quote_in_code_or_in_prose_is_none() {
-    let world = Story::of(SLOWLY).labeled().await;
+    let world = Story::of(&slowly(1_500)).labeled().await;
     agent_is_running(&world).await;
     for text in
         ["> /cancel", "```\n/cancel\n```", "You could say /cancel", "    /cancel", "`/cancel`", "/cancelled"]
@@ -127,7 +118,7 @@ async fn closing_the_issue_stops_the_work() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_same_event_under_two_guids_is_one_order() {
-    let mut world = Story::of(SLOWLY).begin().await;
+    let mut world = Story::of(&slowly(1_500)).begin().await;
     world.stop_bot().await;
     world.label().await;
     let body = world.labeled_body().await;
@@ -146,7 +137,7 @@ async fn the_same_event_under_two_guids_is_one_order() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_right_that_is_taken_away_during_the_work_keeps_it_from_being_pushed() {
-    let world = Story::of(SLOWLY).labeled().await;
+    let world = Story::of(&slowly(1_500)).labeled().await;
     agent_is_running(&world).await;
     world
         .github

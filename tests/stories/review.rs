@@ -4,7 +4,7 @@ use crate::world::judges::finds;
 use crate::world::{Story, WELL};
 
 /// Adds a line to the question in each round, and shows what it was told.
-const MENDS: &str = "
+pub(super) const MENDS: &str = "
 - stage: review
   role: developer
   usd: 0.03

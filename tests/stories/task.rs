@@ -55,9 +55,9 @@ async fn what_writers_and_the_author_said_on_the_issue_belongs_to_the_task() {
     world.comment(TRIAGER, "Write 44!").await;
     world.comment(MAINTAINER, "/status").await;
     world.comment("dependabot[bot]", "Write 45!").await;
-    let ended = labeled(&world).await;
+    world.label().await;
+    let ended = world.settled_as("verified").await;
 
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
     insta::assert_snapshot!(comments_in(&ended.said("implement/1/agent")), @"
     mona, who has write access: Write it in digits.
     ada, who opened the issue: In digits, yes.
@@ -132,15 +132,6 @@ async fn edit(world: &World) {
         .expect("the issue is there");
 }
 
-/// What Journeyman said on the issue besides its status, without markers.
-fn notices(world: &World) -> Vec<String> {
-    let comments =
-        world.own_comments().into_iter().filter(|one| !one.body.starts_with("<!-- journeyman:status:"));
-    comments
-        .map(|one| one.body.split_once("-->\n").map_or(one.body.clone(), |(_, text)| text.to_owned()))
-        .collect()
-}
-
 /// Develops once `round` was thought about; what it was told is what it says.
 fn develops(rounds: &[(u32, u32, u32)]) -> String {
     let scene = |(round, think, answer): &(u32, u32, u32)| {
@@ -167,7 +158,7 @@ async fn an_edit_before_there_is_code_is_taken_in_and_the_plan_is_made_anew() {
         told.contains("the issue was changed since: its title, its text or its comments"),
         "in the plan: {told}"
     );
-    assert_eq!(notices(&world), [""; 0]);
+    assert_eq!(world.notices(), [""; 0]);
     assert!(!world.status_comment().contains("original text"), "{}", world.status_comment());
     world.end().await;
 }
@@ -193,7 +184,7 @@ async fn once_there_is_code_the_order_goes_on_with_the_text_as_it_was_and_says_s
     let told = ended.said("implement/1/agent");
     assert!(!told.contains("in digits") && !told.contains("quickly"), "{told}");
     // They are said side by side.
-    let mut said = notices(&world);
+    let mut said = world.notices();
     said.sort_unstable();
     insta::assert_snapshot!(said.join("\n"), @"
     The issue was edited after work on the code began. Journeyman goes on with the issue as it was; `/retry` takes the new text in.
@@ -205,7 +196,7 @@ async fn once_there_is_code_the_order_goes_on_with_the_text_as_it_was_and_says_s
     assert_eq!((ended.runs_of("implement"), ended.runs_of("answer")), (1, 1));
     let question = world.git(&["show", &format!("{}:question", world.pull().head_sha)]);
     assert!(question.ends_with("\n1"), "it was told the new title once: {question}");
-    assert_eq!(notices(&world).len(), 2, "{:?}", notices(&world));
+    assert_eq!(world.notices().len(), 2, "{:?}", world.notices());
     world.end().await;
 }
 

@@ -2,16 +2,7 @@
 
 use journeyman::order::{EffectOutcome, JournalEvent, Move};
 
-use crate::world::{MAINTAINER, REPOSITORY, Story, World};
-
-/// The branch is named after nothing but the issue's number.
-const SLOWLY: &str = "
-- stage: implement
-  think: 700
-  run: |
-    echo 42 > answer
-    git commit -q -a -m 'Give the right answer' && git push -q origin HEAD
-";
+use crate::world::{MAINTAINER, REPOSITORY, Story, World, slowly};
 
 async fn three_issues(world: &World) {
     for title in ["The second wrong answer", "The third wrong answer"] {
@@ -54,7 +45,7 @@ async fn most_agents_at_once(world: &World) -> usize {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_issues_of_one_repository_become_three_pull_requests_side_by_side() {
-    let world = Story::of(SLOWLY).begin().await;
+    let world = Story::of(&slowly(700)).begin().await;
     three_issues(&world).await;
     let pulls = world.pulls();
     assert_eq!(pulls.len(), 3);
@@ -73,7 +64,8 @@ async fn three_issues_of_one_repository_become_three_pull_requests_side_by_side(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_more_orders_are_at_work_than_the_settings_allow() {
-    let world = Story::of(SLOWLY).settings(|settings| settings.limits.concurrent_orders = 1).begin().await;
+    let world =
+        Story::of(&slowly(700)).settings(|settings| settings.limits.concurrent_orders = 1).begin().await;
     three_issues(&world).await;
     assert_eq!(world.pulls().len(), 3, "the others waited, and were not forgotten");
     assert_eq!(most_agents_at_once(&world).await, 1);

@@ -81,6 +81,15 @@ impl World {
         self.thread().comments.into_iter().filter(|comment| comment.author == BOT).collect()
     }
 
+    /// What we said on the issue beside the status of orders, without markers.
+    pub fn notices(&self) -> Vec<String> {
+        let own = self.own_comments().into_iter().map(|comment| comment.body);
+        let others = own.filter(|body| !body.starts_with("<!-- journeyman:status:"));
+        others
+            .map(|body| body.split_once("-->\n").map_or(&*body, |(_, text)| text).trim().to_owned())
+            .collect()
+    }
+
     /// The text of the one status comment.
     pub fn status_comment(&self) -> String {
         let mut comments = self.own_comments();

@@ -12,7 +12,7 @@ pub mod setting;
 pub mod team;
 mod webhook;
 
-pub use setting::{STUBBORN, Story, WELL};
+pub use setting::{STUBBORN, Story, WELL, slowly};
 
 use std::time::{Duration, Instant};
 

@@ -74,6 +74,20 @@ pub const WELL: &str = r#"
   say: The answer is right now.
 "#;
 
+/// Does it right after so many milliseconds, so that it can be met in the middle.
+pub fn slowly(think: u32) -> String {
+    format!(
+        "
+- stage: implement
+  think: {think}
+  usd: 0.05
+  run: |
+    echo 42 > answer
+    git commit -q -a -m 'Give the right answer' && git push -q origin HEAD
+"
+    )
+}
+
 /// Pushes nothing until it is told how, then does it.
 pub const STUBBORN: &str = "
 - stage: implement

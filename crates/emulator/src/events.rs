@@ -39,12 +39,6 @@ impl EmulatorState {
         self.queue(event, action, Some(id), &payload);
     }
 
-    /// The event that a new webhook begins with.
-    pub(crate) fn emit_ping(&mut self) {
-        let payload = json!({"zen": "Keep it logically awesome.", "hook_id": self.app.hook});
-        self.queue("ping", None, None, &payload);
-    }
-
     fn queue(&mut self, event: &str, action: Option<&str>, repository: Option<u64>, payload: &Value) {
         if self.app.suspended || self.app.stage != AppStage::Installed {
             return;

@@ -64,11 +64,6 @@ impl Emulator {
         self.shared.change(|world| world.names_apps = false);
     }
 
-    /// Sends `ping`, as GitHub does when a webhook is made.
-    pub fn ping(&self) {
-        self.shared.change(EmulatorState::emit_ping);
-    }
-
     /// A person opens an issue; its number.
     ///
     /// # Errors

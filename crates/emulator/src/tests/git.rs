@@ -157,21 +157,3 @@ async fn a_workflow_is_not_pushed_without_the_permission_for_it() {
     let (good, text) = commit_and_push(&folder, &person, "ci").await;
     assert!(good, "{text}");
 }
-
-#[tokio::test]
-async fn a_push_with_a_stale_lease_or_a_lost_race_is_declined() {
-    let emulator = stage().await;
-    let url = address(&emulator, "x-access-token", &full_token(&emulator).await);
-    let folder = clone(&emulator, &url).await;
-    assert!(commit_and_push(&folder, &url, "fix").await.0);
-    emulator
-        .push_commit(REPOSITORY, "fix", "ada", "By hand", [("b.txt".to_owned(), Some(b"b".to_vec()))].into())
-        .await
-        .expect("a person's commit");
-    let (good, text) = commit_and_push(&folder, &url, "fix").await;
-    assert!(!good && text.contains("rejected"), "{text}");
-    let (good, text) = git(folder.path(), &["push", "--force", &url, "fix"]).await;
-    assert!(good, "{text}");
-    let (good, text) = git(folder.path(), &["push", &url, ":fix"]).await;
-    assert!(good && emulator.branch_head(REPOSITORY, "fix").is_none(), "{text}");
-}

@@ -2,7 +2,6 @@
 
 mod apps;
 mod checks;
-mod deliveries;
 mod git;
 mod pages;
 mod pulls;
@@ -11,7 +10,6 @@ mod reviews;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::OnceLock;
-use std::time::Duration;
 
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -21,8 +19,6 @@ use super::{Emulator, EmulatorOptions, RepositorySource, keys};
 
 pub(super) const APP: u64 = 4242;
 pub(super) const REPOSITORY: &str = "octo/calc";
-pub(super) const SECRET: &str = "It's a Secret to Everybody";
-pub(super) const SOON: Duration = Duration::from_secs(20);
 
 pub(super) fn keys() -> &'static keys::AppKeys {
     static KEYS: OnceLock<keys::AppKeys> = OnceLock::new();
@@ -35,7 +31,8 @@ pub(super) fn files(list: &[(&str, &str)]) -> BTreeMap<String, Vec<u8>> {
 
 /// The emulator with the repository `octo/calc`, and an App that knows its key.
 pub(super) async fn stage() -> Emulator {
-    let options = EmulatorOptions::local(APP, keys().public_pem.clone(), SecretString::from(SECRET));
+    let secret = SecretString::from("It's a Secret to Everybody");
+    let options = EmulatorOptions::local(APP, keys().public_pem.clone(), secret);
     let emulator = Emulator::start(options).await.expect("the emulator starts");
     let source = RepositorySource::Files(files(&[
         ("README.md", "# calc\n"),

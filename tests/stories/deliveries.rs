@@ -5,49 +5,12 @@ use std::time::Duration;
 use journeyman::config::DeliveryMode;
 use journeyman::emulator::DeliveryAttempt;
 use journeyman::order::OrderId;
-use journeyman::store::DeliveryConclusion;
 use serde_json::Value;
 
 use super::looks::until_the_next_is_at_work;
 use super::missed::begin;
 use crate::world::look::BOT;
 use crate::world::{MAINTAINER, REPOSITORY, Story, WELL, World, slowly};
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nonsense_that_is_signed_is_kept_with_a_reason_and_the_work_goes_on() {
-    let world = Story::of(WELL).begin().await;
-    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-    let bodies: [(&str, &[u8]); 9] = [
-        ("issues", b""),
-        ("issues", b"not json"),
-        ("issues", b"{}"),
-        ("issues", b"null"),
-        ("issues", b"{\"action\":\"labeled\"}"),
-        ("issues", b"{\"action\":\"labeled\",\"issue\":{\"number\":-1},\"label\":null,\"repository\":[]}"),
-        ("issues", b"\xff\xfe{\x00}"),
-        ("issue_comment", deep.as_bytes()),
-        ("an_event_of_tomorrow", b"{\"action\":\"appeared\"}"),
-    ];
-    for (number, (event, body)) in bodies.iter().enumerate() {
-        let guid = format!("0b989ba4-242f-11e5-81e1-c7b6966d25{number:02}");
-        assert_eq!(world.deliver(&guid, event, body).await, 202, "{event} {number}");
-        world.quiet().await;
-        let guid = guid.parse().expect("a GUID");
-        let conclusion = world.store.conclusion(&guid).await.expect("it is kept").expect("it is concluded");
-        match conclusion {
-            DeliveryConclusion::Ignored { because } | DeliveryConclusion::Refused { because } => {
-                assert!(!because.is_empty(), "{event} {number}");
-            }
-            DeliveryConclusion::Opened { .. } | DeliveryConclusion::Signaled { .. } => {
-                panic!("{event} {number}: {conclusion:?}")
-            }
-        }
-    }
-    assert!(world.orders().await.is_empty());
-    world.label().await;
-    assert_eq!(world.settled().await.word(), "verified");
-    world.end().await;
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_happened_on_github_while_nobody_was_there_is_heard_at_the_next_start() {

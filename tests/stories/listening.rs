@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use journeyman::emulator::ReviewState;
 use journeyman::order::{JournalEvent, OrderId, Signal, SignalKind};
 use journeyman::store::DeliveryConclusion;
 use serde_json::{Value, json};
@@ -175,50 +174,4 @@ async fn checks_of_others_are_heard_by_their_branch_and_our_own_are_not_told_bac
     let asked = hand.world.calls("GET", "/app").into_iter().filter(|call| call.path.ends_with("/app"));
     assert_eq!(asked.count(), 1, "who we are is asked once");
     hand.world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_people_say_on_the_pull_request_is_heard_where_it_is_meant_for_us() {
-    let world = Story::of(WELL).labeled().await;
-    let order = world.settled().await.order;
-    let pull = world.pull().issue.number;
-    let before = heard(&world, order).await.len();
-    // Somebody who may look and comment, as everybody: what becomes of it is not the question here.
-    for text in [
-        "Nice.",
-        "@mona what do you think?",
-        "> @journeyman said so\n\nNo.",
-        "I would say `/retry`, or `@journeyman`",
-        "@journeyman how about a checked sum?",
-        "/rety please",
-        "/status",
-    ] {
-        world.github.comment(REPOSITORY, pull, OUTSIDER, text).await.expect("it is there");
-        world.quiet().await;
-    }
-    for state in [ReviewState::Commented, ReviewState::ChangesRequested, ReviewState::Approved] {
-        world.github.review(REPOSITORY, pull, OUTSIDER, state, "Hm.").await.expect("it is there");
-        world.quiet().await;
-    }
-    let mut said = Vec::new();
-    for signal in heard(&world, order).await.drain(before..) {
-        assert_eq!(signal.by.to_string(), OUTSIDER);
-        let kind = serde_json::to_value(&signal.kind).expect("a signal is JSON");
-        assert_eq!(kind["pull"], pull, "{kind}");
-        let words = [&kind["signal"], &kind["word"], &kind["verdict"], &kind["command"]["command"]];
-        let words: Vec<&str> = words.into_iter().filter_map(Value::as_str).collect();
-        said.push(words.join(" "));
-    }
-    assert_eq!(
-        said,
-        [
-            "remarked",
-            "misspoken rety",
-            "commanded status",
-            "reviewed commented",
-            "reviewed changes_requested",
-            "reviewed approved",
-        ]
-    );
-    world.end().await;
 }

@@ -61,33 +61,6 @@ async fn a_bad_pipeline_is_answered_on_the_issue_with_file_line_and_reason() {
     world.end().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_servers_own_templates_stand_in_place_of_ours() {
-    let folder = tempfile::tempdir().expect("a folder");
-    for (path, text) in [
-        ("pipelines/short.yaml", SHORT),
-        ("agents/poet.yaml", "name: poet\n"),
-        ("commands/implement.md", "Say hello to $2 first.\n$ARGUMENTS\n"),
-    ] {
-        let path = folder.path().join(path);
-        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-        std::fs::write(path, text).expect("a file");
-    }
-    let dir = folder.path().to_owned();
-    let scenes = WELL.replace("run: |", "run: |\n    cat").replace("  say: The answer is right now.\n", "");
-    let world = Story::of(&scenes)
-        .settings(move |settings| {
-            settings.templates.dir = Some(dir);
-            settings.defaults.pipeline = "short".to_owned();
-        })
-        .labeled()
-        .await;
-    let ended = world.settled_as("verified").await;
-    assert_eq!(ended.runs_of("plan"), 0);
-    assert!(ended.said("implement/1/agent").contains("Say hello to The answer is wrong"));
-    world.end().await;
-}
-
 /// As such pipelines stand in other projects: a version in words, names with underscores, a template with more than nine
 /// arguments.
 const PUBLISHED: &str = "\

@@ -35,23 +35,6 @@ async fn its_test_command_is_what_judges_from_the_base_and_never_from_the_change
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_it_asks_of_whoever_works_on_it_reaches_every_agent_from_the_default_branch() {
-    let reads = WELL.replace("echo 42 > answer", "cat; echo 42 > answer");
-    let reads = reads.replace("  say: The answer is right now.\n", "");
-    let story = Story::of(&reads)
-        .file("AGENTS.md", "Answers are numbers without units.\n")
-        .file("CLAUDE.md", "Write commit messages in the imperative.\n");
-    let world = story.labeled().await;
-    let ended = world.settled_as("verified").await;
-    let told = ended.said("implement/1/agent");
-    let at = told.find("## What this repository asks of whoever works on it").expect("a part of its own");
-    for words in ["Answers are numbers without units.", "Write commit messages in the imperative."] {
-        assert!(told[at..].contains(words), "{told}");
-    }
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_setup_that_the_change_breaks_is_feedback_and_said_as_such() {
     let settings = "setup: sh setup.sh\ntest: sh test.sh\n";
     let again = WELL.replace(

@@ -223,18 +223,6 @@ async fn a_delivery_is_on_disk_before_github_hears_202_and_counts_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_delivery_fifty_times_at_once_is_accepted_once() {
-    let house = http_fixture().await;
-    let answers = futures_util::future::join_all((0..50).map(|_| house.deliver(BODY, &[]))).await;
-    let mut accepted = 0;
-    for answer in answers {
-        assert_eq!(answer.status(), StatusCode::ACCEPTED);
-        accepted += usize::from(json_of(answer).await["status"] == "accepted");
-    }
-    assert_eq!((accepted, house.pending().await, house.orders.arrived.load(Ordering::SeqCst)), (1, 1, 1));
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn who_is_not_github_is_turned_away_before_anything_is_kept() {
     let house = http_fixture().await;
     let other = sign("another secret", BODY);

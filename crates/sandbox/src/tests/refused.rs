@@ -270,7 +270,7 @@ async fn programs_that_use_much_of_the_system_still_work() {
     for mode in walls() {
         let place = SandboxFixture::new(mode).await;
         let python = "
-import asyncio, multiprocessing, socket, subprocess, tempfile, threading
+import asyncio, json, multiprocessing, socket, sqlite3, ssl, subprocess, tempfile, threading
 with multiprocessing.Pool(2) as pool: print(sum(pool.map(abs, range(100))))
 async def served():
     async def answer(reader, writer):
@@ -310,6 +310,10 @@ System.out.println(new String(new ProcessBuilder(\"echo\", \"child\").start().ge
             ("go", "printf 'package main\\nfunc main() { println(42) }' > a.go && go run a.go 2>&1", "42"),
             ("bun", "bun -e 'console.log(6 * 7)'", "42"),
             ("claude", "claude --version", "."),
+            ("git", "git init -q x && git -C x status --short --branch", "No commits yet"),
+            ("npm", "npm --version", "."),
+            ("cargo", "cargo init -q --vcs none --name y y && cd y && cargo run -q --offline", "Hello"),
+            ("cc", "echo 'int main(void) { return 42; }' > a.c && cc a.c -o c; ./c || echo $?", "42"),
         ] {
             if !place.sandbox.has(tool) {
                 eprintln!("skipped: no {tool} on this machine");

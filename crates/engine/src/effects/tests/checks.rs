@@ -84,24 +84,6 @@ async fn there_is_one_check_run_and_the_same_again_writes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_write_whose_answer_was_lost_is_not_made_twice() {
-    let world = EffectsFixture::new().await;
-    let head = world.base().await;
-    let show = |state| Move::ShowCheck { head: head.clone(), state };
-    let lost = [FaultKind::AppliedThenLost, FaultKind::AppliedThen(502), FaultKind::Lost];
-    for (at, kind) in lost.into_iter().enumerate() {
-        for (method, state) in [("POST", CheckRunState::InProgress), ("PATCH", CheckRunState::Success)] {
-            world.strike(method, "/check-runs", kind.clone());
-            let first = world.attempt("check/1", show(state)).await;
-            assert!(matches!(first, EffectOutcome::Trouble(_)), "{method} {kind:?}: {first:?}");
-            assert_eq!(world.attempt("check/1", show(state)).await, EffectOutcome::Done, "{method} {kind:?}");
-            assert_eq!(world.ours(&head).len(), at + 1, "{method} {kind:?}");
-        }
-        assert_eq!(world.ours(&head)[at].conclusion, Some(CheckConclusion::Success));
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn annotations_are_sent_fifty_at_a_time_and_each_once() {
     let world = EffectsFixture::new().await;
     let (head, at) = (world.base().await, world.at());

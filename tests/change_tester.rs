@@ -50,12 +50,6 @@ impl ChangeTester {
         Self { testing: CommitTester::new(sandbox, workspaces, settings).await.expect("a tester"), place }
     }
 
-    /// Goes on as a process that has just started does.
-    pub async fn restart(&mut self) {
-        let CommitTester { sandbox, workspaces, settings, .. } = self.testing.clone();
-        self.testing = CommitTester::new(sandbox, workspaces, settings).await.expect("a tester");
-    }
-
     pub fn repository(&self) -> git2::Repository {
         git2::Repository::open(self.place.path().join("repository")).expect("the repository")
     }

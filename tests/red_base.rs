@@ -159,29 +159,3 @@ async fn what_does_not_compile_beside_red_tests_is_left_out_and_that_is_said() {
         assert_eq!(ran, Some(format!("{command} --no-fail-fast").as_str()));
     }
 }
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_base_of_which_nothing_compiles_or_loads_is_no_environment_to_work_in() {
-    let python = [("a/__init__.py", ""), ("test_a.py", "import unittest\nfrom a.gone import total\n")];
-    let rust = in_rust("", "use gone::total;", "0");
-    let rust = rust.each_ref().map(|(name, text)| (*name, text.as_str()));
-    let unittest = Some("python3 -m unittest -v".to_owned());
-    for (files, test, line) in [
-        (&python[..], unittest, "No module named 'a.gone'"),
-        (&rust[..], None, "unresolved import `gone`"),
-        (
-            &[("Makefile", "test:\n\tcc -o t t.c && ./t\n"), ("t.c", "int main(void) { return x; }\n")],
-            None,
-            "undeclared",
-        ),
-    ] {
-        let settings = TestingSettings { test_time: Duration::from_secs(100), ..TestingSettings::default() };
-        let tester = ChangeTester::new(IsolationMode::Bubblewrap, settings).await;
-        let settings = RepositorySettings { test, ..RepositorySettings::default() };
-        let change = TestedChange::new(tester.commits_of(files, files), settings);
-        let problem = tester.surveyed("one", change).await.report.problem.expect("a problem");
-        assert!(problem.what.ends_with("cannot run, since none of them compiles or loads"), "{problem:?}");
-        assert!(problem.line.as_ref().is_some_and(|told| told.contains(line)), "{problem:?}");
-        assert!(problem.remedy.contains("fix it on the default branch"), "{problem:?}");
-    }
-}

@@ -1,8 +1,6 @@
 //! What a repository's setup makes is there for all who work on the same, made once; and no change can put anything there
 //! for others.
 
-mod kept;
-
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

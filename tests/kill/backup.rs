@@ -63,11 +63,7 @@ async fn in_the_middle() -> (World, Serving) {
     let world = World::new(Agent::SlowAtItsFirstFix(2_000)).await;
     let serving = start(&world).await;
     world.label().await;
-    let begun = Instant::now();
-    while !world.runs().begun.contains_key("implement/1") {
-        assert!(begun.elapsed() < PATIENCE, "no fix: {}", world.said());
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    world.until_begun("implement/1").await;
     agent_at_work(&world).await;
     (world, serving)
 }

@@ -113,11 +113,7 @@ async fn asked_to_end_while_an_agent_works_it_ends_in_time_and_the_order_goes_on
     let world = World::new(Agent::SlowAtItsFirstFix(4_000)).await;
     let mut first = start(&world).await;
     world.label().await;
-    let begun = Instant::now();
-    while !world.runs().begun.contains_key("plan/1") {
-        assert!(begun.elapsed() < PATIENCE, "no plan: {}", world.said());
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    world.until_begun("plan/1").await;
     while world.runs().ended.contains_key("plan/1") != world.remembered().contains("plan-1-agent.1") {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
@@ -148,11 +144,7 @@ async fn given_time_to_end_it_lets_the_agent_finish_and_begins_nothing_new() {
     let world = World::new(Agent::SlowAtItsFirstFix(4_000)).await;
     let mut first = start_with(&world, &[("JOURNEYMAN_SERVER__DRAIN_SECONDS", "60")]).await;
     world.label().await;
-    let begun = Instant::now();
-    while !world.runs().begun.contains_key("implement/1") {
-        assert!(begun.elapsed() < PATIENCE, "no fix: {}", world.said());
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    world.until_begun("implement/1").await;
 
     first.signal(Signal::TERM);
     let ready = format!("http://{}/ready", first.address);

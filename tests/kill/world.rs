@@ -246,6 +246,15 @@ impl World {
         runs
     }
 
+    /// Waits until a run of the agent has begun.
+    pub async fn until_begun(&self, run: &str) {
+        let begun = Instant::now();
+        while !self.runs().begun.contains_key(run) {
+            assert!(begun.elapsed() < PATIENCE, "{run} does not begin: {}", self.said());
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
     /// Effects whose result is on disk, so that it is paid for and must not be paid for again.
     pub fn remembered(&self) -> BTreeSet<String> {
         let folders = self.orders().into_iter().flat_map(|order| folders(&order.join("runs")));

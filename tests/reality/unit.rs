@@ -22,6 +22,18 @@ const FILES: &[(&str, &str)] = &[
     ),
 ];
 
+/// Settings of a scripted agent, whose script lies beside them.
+fn agents(before: &str) -> String {
+    format!(
+        "{before}[defaults]\nagent = \"worker\"\n[agents.worker]\nruntime = \"command\"\n\
+         program = [{PROGRAM:?}, \"scripted-agent\", \"--script\", \"FOLDER/script.yaml\"]\n\
+         read = [{PROGRAM:?}, \"FOLDER/script.yaml\"]\n"
+    )
+}
+
+/// Where a server keeps what it has, beside its settings.
+const KEPT: &str = "[store]\nurl = \"sqlite://kept/journeyman.db\"\n[data]\ndir = \"kept/data\"\n";
+
 /// A command as systemd would start it from this unit.
 fn as_unit(unit: &Path, folder: &Path, command: &[&str]) -> Command {
     let mut started = journeyman(folder, &[]);
@@ -51,16 +63,11 @@ async fn the_unit_lets_the_server_start_bound_its_jobs_and_verify_a_change() {
     if !is_possible() {
         return;
     }
-    let agents = format!(
-        "[defaults]\nagent = \"worker\"\n[agents.worker]\nruntime = \"command\"\n\
-         program = [{PROGRAM:?}, \"scripted-agent\", \"--script\", \"FOLDER/script.yaml\"]\n\
-         read = [{PROGRAM:?}, \"FOLDER/script.yaml\"]\n"
-    );
     let serve = |folder: &Path| {
         std::fs::write(folder.join("script.yaml"), format!("{AROUND}{RIGHT}")).expect("a file");
         as_unit(UNIT.as_ref(), folder, &[PROGRAM, "serve"])
     };
-    let world = World::start_by(serve, &agents, FILES, ("sum.sh subtracts", "It should add.")).await;
+    let world = World::start_by(serve, &agents(""), FILES, ("sum.sh subtracts", "It should add.")).await;
     world.label().await;
 
     let pull = world.ready_pull().await;
@@ -82,12 +89,6 @@ async fn the_unit_that_setup_writes_is_one_and_lets_the_server_verify_a_change()
     if !is_possible() {
         return;
     }
-    let agents = format!(
-        "[store]\nurl = \"sqlite://kept/journeyman.db\"\n[data]\ndir = \"kept/data\"\n\
-         [defaults]\nagent = \"worker\"\n[agents.worker]\nruntime = \"command\"\n\
-         program = [{PROGRAM:?}, \"scripted-agent\", \"--script\", \"FOLDER/script.yaml\"]\n\
-         read = [{PROGRAM:?}, \"FOLDER/script.yaml\"]\n"
-    );
     let serve = |folder: &Path| {
         std::fs::write(folder.join("script.yaml"), format!("{AROUND}{RIGHT}")).expect("a file");
         let plan = ServicePlan::of(&folder.join("journeyman.toml"), ServiceScope::System).expect("a service");
@@ -109,7 +110,7 @@ async fn the_unit_that_setup_writes_is_one_and_lets_the_server_verify_a_change()
         assert!(!said.contains("journeyman.service:"), "{said}");
         as_unit(&plan.file, folder, &[PROGRAM, "serve"])
     };
-    let world = World::start_by(serve, &agents, FILES, ("sum.sh subtracts", "It should add.")).await;
+    let world = World::start_by(serve, &agents(KEPT), FILES, ("sum.sh subtracts", "It should add.")).await;
     world.label().await;
 
     let pull = world.ready_pull().await;
@@ -125,12 +126,7 @@ async fn a_users_own_systemd_runs_the_unit_that_setup_installs() {
         eprintln!("SKIPPED: this is no CI, or no systemd of this user runs");
         return;
     }
-    let agents = format!(
-        "deliveries = \"pull\"\n[store]\nurl = \"sqlite://kept/journeyman.db\"\n[data]\ndir = \"kept/data\"\n\
-         [defaults]\nagent = \"worker\"\n[agents.worker]\nruntime = \"command\"\n\
-         program = [{PROGRAM:?}, \"scripted-agent\", \"--script\", \"FOLDER/script.yaml\"]\n\
-         read = [{PROGRAM:?}, \"FOLDER/script.yaml\"]\n"
-    );
+    let agents = agents(&format!("deliveries = \"pull\"\n{KEPT}"));
     let install = |folder: &Path| {
         std::fs::write(folder.join("script.yaml"), format!("{AROUND}{RIGHT}")).expect("a file");
         let steps = "\"$1\" setup --non-interactive --service user --config \"$2\" && \

@@ -3,7 +3,6 @@
 use sha2::{Digest as _, Sha256};
 
 use crate::world::{REPOSITORY, Story};
-use journeyman::emulator::Caller;
 
 const ATTRIBUTES: &str = "*.bin filter=lfs diff=lfs merge=lfs -text\n";
 
@@ -37,41 +36,6 @@ fn story(scenes: &str) -> Story {
         .file(".gitattributes", ATTRIBUTES)
         .file("key.bin", &pointer_to(&key()))
         .file("test.sh", &test())
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn tests_that_read_a_file_of_git_lfs_verify_a_change_and_the_token_goes_nowhere_else() {
-    let scenes = r#"
-- stage: implement
-  run: |
-    head -n 1 key.bin; git status --porcelain
-    head -n 1 key.bin > answer; touch key.bin
-    git add -A; git status --short
-    git commit -q -m 'Give the right answer' && git push -q origin HEAD
-- stage: review
-  role: code_reviewer
-  run: |
-    printf '{"passed": true, "score": 1, "summary": "The key says %s.", "issues": []}' "$(head -n 1 key.bin)"
-"#;
-    let world = story(scenes).begin().await;
-    let pointer = world.github.put_large_file(REPOSITORY, &key()).expect("the repository is there");
-    world.label().await;
-    let ended = world.settled_as("verified").await;
-
-    assert_eq!(ended.said("implement/1/agent").trim(), "42\nM  answer");
-    assert!(ended.said("review/1/verify-1").contains("The key says 42."));
-    let head = world.pull().head;
-    assert_eq!(world.git(&["diff", "--name-only", "main", &head]), "answer");
-    assert_eq!(world.git(&["show", &format!("{head}:key.bin")]), pointer.trim());
-
-    let asked = world.calls("POST", "/info/lfs/objects/batch");
-    assert!(!asked.is_empty() && asked.iter().all(|call| call.caller == Caller::Installation), "{asked:?}");
-    let read = world.calls("GET", "/_large-files/");
-    assert_eq!(read.len(), 1, "it is kept: {read:?}");
-    assert!(!read[0].headers.contains_key("authorization"), "{read:?}");
-    let written = format!("{:?}", ended.journal.entries());
-    assert!(!written.contains("ghs_") && !written.contains(&read[0].headers["x-large-file-grant"]));
-    world.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

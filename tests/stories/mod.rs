@@ -3,7 +3,6 @@
 mod after_merge;
 mod again;
 mod agents;
-mod approve;
 mod asked;
 mod attachments;
 mod backup;

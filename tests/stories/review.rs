@@ -1,6 +1,5 @@
 //! A second agent looks at what passed the tests, and the developer answers it, in the open.
 
-use crate::world::judges::finds;
 use crate::world::{Story, WELL};
 
 /// Adds a line to the question in each round, and shows what it was told.
@@ -13,39 +12,6 @@ pub(super) const MENDS: &str = "
     echo \"and $JOURNEYMAN_ROUND more\" >> question
     git commit -q -a -m 'Ask for more' -m 'The reviewer wants it.' && git push -q origin HEAD
 ";
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_reviewer_objects_the_developer_mends_and_each_round_is_a_comment() {
-    let objects = finds("review", "code_reviewer", Some(1), &["Nobody asks how many more."]);
-    let world = Story::of(&(WELL.to_owned() + &objects + MENDS)).labeled().await;
-    let ended = world.settled_as("verified").await;
-
-    let told = ended.said("review/2/agent");
-    for words in ["attempt 1 of 2", "Nobody asks how many more.", "Carry out the plan below"] {
-        assert!(told.contains(words), "{words:?} is not in the developer's prompt: {told}");
-    }
-    assert_eq!(ended.session("review/2/agent"), ended.session("implement/1/agent"), "the same conversation");
-    let moves = ended.moves();
-    for made in ["review/1/verify-1", "review/2/import", "review/2/tests", "review/2/verify-1"] {
-        assert!(moves.iter().any(|name| name == made), "{made}: {moves:?}");
-    }
-    assert!(!moves.iter().any(|name| name == "review/1/agent" || name == "review/1/tests"), "{moves:?}");
-
-    let pull = world.pull();
-    assert!(!pull.draft);
-    let tested = ended.projection.trace.work.as_ref().map(|work| work.commit.to_string());
-    assert_eq!(Some(&pull.head_sha), tested.as_ref(), "what was reviewed last is what is there");
-    assert_eq!(world.handed_over("question").lines().last(), Some("and 2 more"));
-    assert_eq!(world.git(&["rev-list", "--count", &format!("main..{}", pull.head)]), "1");
-    let reviews = world.reviews();
-    assert_eq!(reviews.len(), 2, "a comment a round: {reviews:#?}");
-    assert!(reviews[0].body.contains("changes requested"), "{}", reviews[0].body);
-    assert!(reviews[0].body.contains("Nobody asks how many more."), "{}", reviews[0].body);
-    assert!(reviews[1].body.contains("round 2: passed"), "{}", reviews[1].body);
-    assert!(reviews[1].body.contains(&pull.head_sha[..7]), "{}", reviews[1].body);
-    world.assert_shown_as_verified().await;
-    world.end().await;
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_reviewer_is_shown_the_change_and_its_own_words_and_what_it_writes_changes_nothing() {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::world::{REPOSITORY, Story};
+use crate::world::Story;
 
 /// Writes an answer and pushes it.
 fn answers(round: u32, answer: u32) -> String {
@@ -44,66 +44,6 @@ async fn failing_tests_send_the_agent_back_with_their_names_and_the_end_of_their
     assert_eq!(world.git(&["rev-list", "--count", "main..journeyman/issue-1-right-answer"]), "1");
     let pushes = world.calls("POST", "git-receive-pack");
     assert_eq!(pushes.len(), 1, "only what passed is pushed: {pushes:#?}");
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_push_that_a_ruleset_declines_sends_the_agent_back_with_the_rules_pattern() {
-    let amends = "
-- stage: publish
-  round: 2
-  run: cat; git commit -q --amend -m 'JM-7 Give the answer 42' && git push -q --force origin HEAD
-";
-    let world = Story::of(&(answers(1, 42) + amends)).begin().await;
-    let rule = serde_json::json!({"operator": "regex", "pattern": "^JM-[0-9]+ ", "negate": false});
-    world.github.add_rule(REPOSITORY, ("**", "commit_message_pattern"), rule, false).expect("a rule");
-    world.label().await;
-    let ended = world.settled_as("verified").await;
-
-    let heard = ended.said("publish/2/agent");
-    for told in ["GH013: Repository rule violations found", "\"pattern\":\"^JM-[0-9]+ \""] {
-        assert!(heard.contains(told), "{told:?} is not in the prompt: {heard}");
-    }
-    assert_eq!(world.git(&["log", "-1", "--format=%s", &world.pull().head]), "JM-7 Give the answer 42");
-    assert_eq!(
-        (ended.runs_of("implement"), ended.runs_of("publish")),
-        (1, 2),
-        "who publishes made that commit's words"
-    );
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn when_the_attempts_run_out_the_best_one_is_handed_over_as_a_draft() {
-    let worse = "
-- stage: implement
-  run: |
-    git rm -q --ignore-unmatch question; echo $JOURNEYMAN_ROUND > answer
-    git commit -q -a -m 'Try something else' && git push -q origin HEAD
-  say: All tests pass.
-";
-    let best = "
-- stage: implement
-  round: 2
-  run: |
-    git checkout -q HEAD~1 -- question; echo 43 > answer
-    git commit -q -a -m 'Give the answer 43' && git push -q origin HEAD
-  say: All tests pass.
-";
-    let world = Story::of(&format!("{best}{worse}")).labeled().await;
-    let ended = world.settled_as("escalated").await;
-
-    assert_eq!((ended.runs_of("implement"), ended.judged_of("implement")), (3, 1), "the tech lead flags it");
-    let pull = world.pull();
-    assert!(pull.draft, "what is not verified stays a draft");
-    assert_eq!(world.github.file(REPOSITORY, &pull.head, "answer").as_deref(), Some(&b"43\n"[..]));
-    assert!(pull.issue.body.contains("❌ Not verified"), "{}", pull.issue.body);
-    assert!(pull.issue.body.contains("1 passed, 1 failed"), "{}", pull.issue.body);
-    assert_eq!(world.labels(), ["journeyman", "journeyman:needs-human"]);
-    let status = world.status_comment();
-    assert!(status.contains("round 2 came closest: 1 passed, 1 failed"), "{status}");
-    assert!(status.contains("0 passed, 2 failed") && status.contains("tried 3 times"), "{status}");
-    assert!(status.contains("/retry"), "{status}");
     world.end().await;
 }
 

@@ -198,12 +198,6 @@ impl Ended {
         let said = run.and_then(|(_, _, run)| run.result.clone());
         said.unwrap_or_else(|| panic!("{name} said nothing: {:?}", self.moves()))
     }
-
-    /// The session of a run.
-    pub fn session(&self, name: &str) -> String {
-        let run = self.runs().into_iter().rev().find(|(key, _, _)| *key == name);
-        run.and_then(|(_, _, run)| run.session_id.clone()).unwrap_or_else(|| panic!("{name} has no session"))
-    }
 }
 
 /// What GitHub shows of an order.

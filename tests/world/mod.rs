@@ -17,7 +17,7 @@ pub use setting::{STUBBORN, Story, WELL, slowly};
 use std::time::{Duration, Instant};
 
 use journeyman::app::{Application, ApplicationHandle};
-use journeyman::config::{AgentSettings, Settings};
+use journeyman::config::Settings;
 use journeyman::emulator::{DeliveryResult, Emulator};
 use journeyman::order::next::OrderProjection;
 use journeyman::order::{Journal, OrderId};
@@ -235,11 +235,6 @@ impl World {
     /// Waits until an effect's name was written as begun.
     pub async fn until_begun(&self, key: &str) {
         self.until(key, |journal, _| look::begun(journal, key).then_some(())).await;
-    }
-
-    /// Changes the agent's settings; they hold from the next [`World::start_bot`].
-    pub fn change_agent<T>(&mut self, change: impl FnOnce(&mut AgentSettings) -> T) -> T {
-        change(self.settings.agents.values_mut().next().expect("there is an agent"))
     }
 
     /// Changes Journeyman's settings; they hold from the next [`World::start_bot`].

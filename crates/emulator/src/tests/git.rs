@@ -21,20 +21,6 @@ async fn commit_and_push(folder: &tempfile::TempDir, url: &str, branch: &str) ->
 }
 
 #[tokio::test]
-async fn a_public_repository_is_cloned_by_anybody_with_modes_kept() {
-    let emulator = stage().await;
-    let folder = clone(&emulator, &git_url(&emulator, REPOSITORY)).await;
-    assert_eq!(std::fs::read_to_string(folder.path().join("README.md")).ok().as_deref(), Some("# calc\n"));
-    let (_, modes) = git(folder.path(), &["ls-files", "-s", "run.sh"]).await;
-    assert!(modes.starts_with("100755"), "{modes}");
-    let (_, protocol) = git(folder.path(), &["-c", "protocol.version=2", "fetch", "-v", "origin"]).await;
-    assert!(protocol.contains("main"), "{protocol}");
-    let call = emulator.calls().into_iter().next().expect("recorded");
-    assert_eq!((call.status, call.caller), (Some(200), Caller::Nobody));
-    assert!(call.user_agent.starts_with("git/"), "{}", call.user_agent);
-}
-
-#[tokio::test]
 async fn a_push_needs_a_token_that_may_write_here() {
     let emulator = stage().await;
     emulator

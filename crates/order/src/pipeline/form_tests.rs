@@ -1,11 +1,7 @@
 //! What a file may leave out.
 
+use super::tests::of_stages;
 use super::*;
-
-fn of_stages(stages: &[&str]) -> String {
-    let stages: String = stages.iter().map(|stage| format!("  - {{{stage}}}\n")).collect();
-    format!("name: p\nversion: 1\nstages:\n{stages}")
-}
 
 #[test]
 fn a_key_without_a_value_is_as_good_as_left_out() {

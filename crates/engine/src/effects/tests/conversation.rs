@@ -137,29 +137,6 @@ async fn everything_that_people_ask_for_is_read() {
 }
 
 #[tokio::test]
-async fn long_quarrels_and_long_texts_are_read_in_part() {
-    let world = EffectsFixture::new().await;
-    let pull = world.pull().await;
-    let emulator = &world.emulator;
-    let long = "word ".repeat(3_000);
-    let first =
-        emulator.comment_on_line(REPOSITORY, pull.0, "mona", ("sums.py", 2, &long)).await.expect("said");
-    for number in 2..=30 {
-        let text = format!("comment {number}");
-        emulator.reply_in_thread(REPOSITORY, pull.0, first, "ann", &text).await.expect("said");
-    }
-    for _ in 0..25 {
-        emulator.comment_on_line(REPOSITORY, pull.0, "mona", ("sums.py", 2, "again")).await.expect("said");
-    }
-    let reading = world.read(pull).await;
-    assert_eq!(reading.threads.len(), 26, "all pages are read");
-    let comments: Vec<&str> = reading.threads[0].comments.iter().map(|one| one.body.as_str()).collect();
-    assert_eq!(comments.len(), 20);
-    assert!(comments[0].ends_with("word…") && comments[0].chars().count() < 4_010, "{}", comments[0].len());
-    assert_eq!((comments[9], comments[10], comments[19]), ("comment 10", "comment 21", "comment 30"));
-}
-
-#[tokio::test]
 async fn threads_are_answered_once_and_settled_whatever_becomes_of_githubs_answer() {
     let lost = [FaultKind::AppliedThen(502), FaultKind::AppliedThenLost, FaultKind::Lost];
     // Of an answer the reply, and the settling.
@@ -303,18 +280,4 @@ async fn what_is_said_is_said_once() {
     let said = world.emulator.issue(REPOSITORY, 1).expect("the issue").comments;
     assert_eq!(said.len(), 1);
     assert!(said[0].body.contains("Only people with write access"), "{}", said[0].body);
-}
-
-#[tokio::test]
-async fn a_wait_that_github_asks_for_is_told() {
-    let world = EffectsFixture::new().await;
-    let pull = world.pull().await;
-    let headers = vec![("Retry-After".to_owned(), "7".to_owned())];
-    let body = "{\"message\": \"You have exceeded a secondary rate limit\"}".to_owned();
-    let kind = FaultKind::Status { code: 403, headers, body };
-    world.emulator.inject(Fault { path_contains: "/comments".to_owned(), ..fault(kind) });
-    let say = Move::Say { on: CommentTarget::Pull(pull), saying: NoticeComment::Help };
-    let EffectOutcome::Trouble(trouble) = world.attempt("say/1", say).await else { panic!("no trouble") };
-    assert_eq!(trouble.retry, Retry::After { seconds: 7 });
-    assert!(world.said().is_empty());
 }

@@ -1,6 +1,7 @@
 //! A repository on this machine whose changes are tested as an order's are: real commits, behind real walls.
 
 use std::path::Path;
+use std::time::Duration;
 
 use journeyman::engine::EnvironmentSurvey;
 use journeyman::engine::testing::{BaselineSource, CommitTester, TestRunRequest, TestRunResult};
@@ -48,6 +49,13 @@ impl ChangeTester {
         workspaces.import_local(&name(), &place.path().join("repository")).expect("the commits");
         let sandbox = Sandbox::new(mode, Vec::new()).await.expect("a sandbox");
         Self { testing: CommitTester::new(sandbox, workspaces, settings).await.expect("a tester"), place }
+    }
+
+    /// Behind walls, where a run of the tests has so many seconds.
+    pub async fn within(seconds: u64) -> Self {
+        let test_time = Duration::from_secs(seconds);
+        Self::new(IsolationMode::Bubblewrap, TestingSettings { test_time, ..TestingSettings::default() })
+            .await
     }
 
     pub fn repository(&self) -> git2::Repository {
@@ -105,6 +113,11 @@ impl ChangeTester {
 /// The repository's name.
 pub fn name() -> RepositoryName {
     "ada/sample".parse().expect("a name")
+}
+
+/// Settings by which this command tests.
+pub fn tested_by(command: &str) -> RepositorySettings {
+    RepositorySettings { test: Some(command.to_owned()), ..RepositorySettings::default() }
 }
 
 /// Settings by which `setup.sh` is the setup, and `test.sh` tests.

@@ -1,14 +1,11 @@
 //! An issue shows what is wrong, and the tests of its fix pass: its own example is run on both codes, outside of the tests. Where
 //! it has none, its plan may hold a test.
 
-use std::time::Duration;
-
 use journeyman::order::examination::{ExaminerStatement, StatementKind, StatementProgram};
 use journeyman::order::scrutiny::{ExampleVerdict, ProofTarget};
-use journeyman::order::{IssueExamination, RepositorySettings, TestRun, TestVerdict, TestingSettings};
-use journeyman::sandbox::IsolationMode;
+use journeyman::order::{IssueExamination, TestRun, TestVerdict};
 
-use crate::change_tester::{ChangeTester, TestedChange};
+use crate::change_tester::{ChangeTester, TestedChange, tested_by};
 
 const ISSUE: &str = "# Negative amounts are read wrongly\n\n`cents(\"-3.50\")` is `-250`. It should be `-350`: the sign belongs to \
     the whole amount.\n";
@@ -97,12 +94,11 @@ async fn tested_with(
     test_file: Option<(&str, &str)>,
     added: &[(&'static str, &'static str)],
 ) -> TestRun {
-    let limits = TestingSettings { test_time: Duration::from_secs(120), ..TestingSettings::default() };
-    let tester = ChangeTester::new(IsolationMode::Bubblewrap, limits).await;
+    let tester = ChangeTester::within(120).await;
     let before = with_sign(sample, 0);
     let after = [&files(sample, code)[..], added].concat();
     let commits = tester.commits_of(&files(sample, &before), &after);
-    let settings = RepositorySettings { test: Some(sample.test.to_owned()), ..RepositorySettings::default() };
+    let settings = tested_by(sample.test);
     let examination = test_file.map(examined_by);
     let change =
         TestedChange { issue: issue.to_owned(), examination, ..TestedChange::new(commits, settings) };

@@ -1,12 +1,9 @@
 //! Tests of a change that do more than fail on the code before it: they kill their process, or never end.
 
-use std::time::Duration;
-
 use journeyman::order::scrutiny::Scrutiny;
-use journeyman::order::{Exit, Proof, ProofGrade, RepositorySettings, TestVerdict, TestingSettings};
-use journeyman::sandbox::IsolationMode;
+use journeyman::order::{Exit, Proof, ProofGrade, TestVerdict};
 
-use crate::change_tester::{ChangeTester, TestedChange};
+use crate::change_tester::{ChangeTester, TestedChange, tested_by};
 
 const TESTS: &str = "import unittest\nfrom amounts import cents\n\n\nclass Cents(unittest.TestCase):\n    def test_whole(self):\n        \
                      self.assertEqual(cents('12'), 1200)\n";
@@ -20,14 +17,12 @@ fn code(negative: &str) -> String {
 
 /// What is found out about a change that reads negative amounts.
 async fn scrutinized(name: &str, negative: &str, (before, after): (&str, &str)) -> Scrutiny {
-    let limits = TestingSettings { test_time: Duration::from_secs(8), ..TestingSettings::default() };
-    let tester = ChangeTester::new(IsolationMode::Bubblewrap, limits).await;
+    let tester = ChangeTester::within(8).await;
     let commits = tester.commits_of(
         &[("amounts.py", &code(negative)), ("test_amounts.py", before)],
         &[("amounts.py", &code("return int(text) * 100")), ("test_amounts.py", after)],
     );
-    let test = Some("python3 -m unittest -v".to_owned());
-    let settings = RepositorySettings { test, ..RepositorySettings::default() };
+    let settings = tested_by("python3 -m unittest -v");
     let run = tester.tested(name, TestedChange::new(commits, settings)).await.run;
     assert_eq!(run.verdict, TestVerdict::Passed, "{run:#?}");
     *run.scrutiny.expect("it is compared with the base")

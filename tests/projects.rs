@@ -1,11 +1,8 @@
 //! A repository of more than one project: what a change edits in one of them is verified by the tests of that one alone.
 
-use std::time::Duration;
+use journeyman::order::{RepositorySettings, TestRun, TestVerdict};
 
-use journeyman::order::{RepositorySettings, TestRun, TestVerdict, TestingSettings};
-use journeyman::sandbox::IsolationMode;
-
-use crate::change_tester::{ChangeTester, TestedChange};
+use crate::change_tester::{ChangeTester, TestedChange, tested_by};
 
 const ROOT: &str = "[project]\nname = 'total'\n";
 const TOTAL: &str = "def total(numbers):\n    return sum(numbers)\n";
@@ -19,8 +16,7 @@ const WEB_TEST: &str = "const assert = require('assert');\nconst test = require(
                         test('half of four', () => assert.strictEqual(half(4), 2));\n";
 
 async fn tested(settings: RepositorySettings, half: &str, web_test: &str) -> TestRun {
-    let limits = TestingSettings { test_time: Duration::from_secs(60), ..TestingSettings::default() };
-    let tester = ChangeTester::new(IsolationMode::Bubblewrap, limits).await;
+    let tester = ChangeTester::within(60).await;
     let files = |half| {
         [
             ("pyproject.toml", ROOT),
@@ -54,8 +50,7 @@ async fn what_is_edited_where_no_test_runs_is_doubted_and_named() {
     assert_eq!(not_run.verdict, TestVerdict::Passed, "{not_run:#?}");
     insta::assert_snapshot!(not_run.doubt.expect("a doubt"), @"the change edits web/half.js, and no test of web ran: `npm test` cannot run there on the base commit; say in `tests` of .github/journeyman.yml how web is set up and tested");
 
-    let test = Some("python3 -m unittest".to_owned());
-    let named = RepositorySettings { test, ..RepositorySettings::default() };
+    let named = tested_by("python3 -m unittest");
     let not_asked = tested(named, BROKEN, WEB_TEST).await;
     assert_eq!(not_asked.verdict, TestVerdict::Passed, "{not_asked:#?}");
     insta::assert_snapshot!(not_asked.doubt.expect("a doubt"), @"the change edits web/half.js, and no test of web ran: name the tests of each folder as `tests` in .github/journeyman.yml");

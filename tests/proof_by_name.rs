@@ -1,20 +1,17 @@
 //! Proofs that hold for their own tests alone: by where they run, or at times.
 
-use std::time::Duration;
+use journeyman::order::{Proof, TestRun, TestVerdict};
 
-use journeyman::order::{Proof, RepositorySettings, TestRun, TestVerdict, TestingSettings};
-use journeyman::sandbox::IsolationMode;
-
-use crate::change_tester::{ChangeTester, TestedChange};
+use crate::change_tester::{ChangeTester, TestedChange, tested_by};
 
 const TESTS: &str = "import os\nimport unittest\nfrom amounts import cents\n\n\nclass Cents(unittest.TestCase):\n    \
     def test_whole(self):\n        self.assertEqual(cents('12'), 1200)\n";
 const NEW: &str = "\n    def test_negative(self):\n        self.assertEqual(cents('-3.50'), -350)\n";
 
 /// The code, where the sign is found by this condition.
-fn code(parameter: &str, sign: &str) -> String {
+fn code(sign: &str) -> String {
     format!(
-        "import os\nimport random\n\n\ndef cents(text{parameter}):\n    sign = -1 if {sign} else 1\n    \
+        "import os\nimport random\n\n\ndef cents(text):\n    sign = -1 if {sign} else 1\n    \
          text = text.lstrip('-') if sign < 0 else text\n    whole, _, part = text.partition('.')\n    return sign * (int(whole) * 100 + \
          int((part + '00')[:2]))\n"
     )
@@ -22,17 +19,15 @@ fn code(parameter: &str, sign: &str) -> String {
 
 /// The verdict on a change from reading no sign to reading it like this, with a test for it; the issue is in prose.
 async fn tested(sign: &str) -> TestRun {
-    let limits = TestingSettings { test_time: Duration::from_secs(60), ..TestingSettings::default() };
-    let tester = ChangeTester::new(IsolationMode::Bubblewrap, limits).await;
-    let before = code("", "False");
-    let after = code("", &format!("text.startswith('-') and {sign}"));
+    let tester = ChangeTester::within(60).await;
+    let before = code("False");
+    let after = code(&format!("text.startswith('-') and {sign}"));
     let tests = format!("{TESTS}{NEW}");
     let commits = tester.commits_of(
         &[("amounts.py", &before), ("test_amounts.py", TESTS)],
         &[("amounts.py", &after), ("test_amounts.py", &tests)],
     );
-    let test = Some("python3 -m unittest -v".to_owned());
-    let settings = RepositorySettings { test, ..RepositorySettings::default() };
+    let settings = tested_by("python3 -m unittest -v");
     let issue = "Negative amounts are read wrongly.".to_owned();
     let change = TestedChange { issue, ..TestedChange::new(commits, settings) };
     tester.tested("one", change).await.run
@@ -55,12 +50,11 @@ async fn a_fix_that_holds_only_where_the_tests_run_is_not_proven() {
 /// A test of the base passes now and then with the change: on the base it always passed, or always failed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_test_is_not_flaky_where_the_change_alone_makes_it_so() {
-    let limits = TestingSettings { test_time: Duration::from_secs(60), ..TestingSettings::default() };
-    let tester = ChangeTester::new(IsolationMode::Bubblewrap, limits).await;
+    let tester = ChangeTester::within(60).await;
     let red = format!("{TESTS}{NEW}");
     let new = "\n    def test_quarter(self):\n        self.assertEqual(cents('.25'), 25)\n";
-    let mended = |sign: &str| code("", sign).replace("int(whole)", "int(whole or 0)");
-    let before = code("", "False");
+    let mended = |sign: &str| code(sign).replace("int(whole)", "int(whole or 0)");
+    let before = code("False");
     for (name, tests, after) in [
         ("red-before", &*red, mended("text.startswith('-') and random.random() < 0.3")),
         ("green-before", TESTS, mended("random.random() < 0.97")),
@@ -69,8 +63,7 @@ async fn a_test_is_not_flaky_where_the_change_alone_makes_it_so() {
             &[("amounts.py", &before), ("test_amounts.py", tests)],
             &[("amounts.py", &after), ("test_amounts.py", &format!("{tests}{new}"))],
         );
-        let test = Some("python3 -m unittest -v".to_owned());
-        let settings = RepositorySettings { test, ..RepositorySettings::default() };
+        let settings = tested_by("python3 -m unittest -v");
         let run = tester.tested(name, TestedChange::new(commits, settings)).await.run;
         assert_ne!(run.verdict, TestVerdict::Passed, "{name}: {run:#?}");
     }

@@ -1,13 +1,10 @@
 //! Tests that fail before any change: nothing is verified beside them, unless the repository accepts that no other fails.
 
-use std::time::Duration;
-
 use journeyman::engine::testing::TestRunResult;
 use journeyman::order::settings::AcceptedRun;
-use journeyman::order::{ComparisonVerdict, Proof, RepositorySettings, TestVerdict, TestingSettings};
-use journeyman::sandbox::IsolationMode;
+use journeyman::order::{ComparisonVerdict, Proof, RepositorySettings, TestVerdict};
 
-use crate::change_tester::{ChangeTester, TestedChange};
+use crate::change_tester::{ChangeTester, TestedChange, tested_by};
 
 const BROKEN: &str = "def total(numbers):\n    return sum(numbers[1:])\n";
 const MENDED: &str = "def total(numbers):\n    return sum(numbers)\n";
@@ -25,15 +22,13 @@ fn tests(more: &str) -> String {
 const NEW: &str = "\n    def test_of_some(self):\n        self.assertEqual(total([1, 2, 3]), 6)\n";
 
 async fn tested(accept: AcceptedRun, code: &str, more: &str) -> TestRunResult {
-    let settings = TestingSettings { test_time: Duration::from_secs(60), ..TestingSettings::default() };
-    let tester = ChangeTester::new(IsolationMode::Bubblewrap, settings).await;
+    let tester = ChangeTester::within(60).await;
     let (before, after) = (tests(""), tests(more));
     let commits = tester.commits_of(
         &[("total.py", BROKEN), ("test_total.py", &before)],
         &[("total.py", code), ("test_total.py", &after)],
     );
-    let test = Some("python3 -m unittest -v".to_owned());
-    let settings = RepositorySettings { test, accept, ..RepositorySettings::default() };
+    let settings = RepositorySettings { accept, ..tested_by("python3 -m unittest -v") };
     tester.tested("one", TestedChange::new(commits, settings)).await
 }
 
@@ -79,8 +74,7 @@ fn in_javascript(numbers: &str, more: &str) -> [(&'static str, String); 2] {
 }
 
 async fn tested_in_javascript(settings: RepositorySettings, numbers: &str) -> TestRunResult {
-    let limits = TestingSettings { test_time: Duration::from_secs(60), ..TestingSettings::default() };
-    let tester = ChangeTester::new(IsolationMode::Bubblewrap, limits).await;
+    let tester = ChangeTester::within(60).await;
     let before = in_javascript("numbers.slice(1)", "");
     let new = "test('of some', () => assert.strictEqual(total([1, 2, 3]), 6))\n";
     let after = in_javascript(numbers, new);
@@ -103,11 +97,7 @@ async fn where_only_a_linter_fails_on_the_base_a_change_is_judged_by_the_tests()
     assert_eq!(wrong.verdict, TestVerdict::Failed, "{wrong:#?}");
 
     // Who names the whole command has it.
-    let named = |accept| RepositorySettings {
-        test: Some("npm test".to_owned()),
-        accept,
-        ..RepositorySettings::default()
-    };
+    let named = |accept| RepositorySettings { accept, ..tested_by("npm test") };
     let refused = tested_in_javascript(named(AcceptedRun::AllPass), "numbers").await.run;
     assert_eq!(refused.verdict, TestVerdict::Failed);
     let accepted = tested_in_javascript(named(AcceptedRun::NoNewFailures), "numbers").await.run;
@@ -140,8 +130,7 @@ async fn what_does_not_compile_beside_red_tests_is_left_out_and_that_is_said() {
         ),
         ("", "", "cargo test", ""),
     ] {
-        let settings = TestingSettings { test_time: Duration::from_secs(100), ..TestingSettings::default() };
-        let tester = ChangeTester::new(IsolationMode::Bubblewrap, settings).await;
+        let tester = ChangeTester::within(100).await;
         let [before, after] =
             ["all.iter().skip(1).sum()", "all.iter().sum()"].map(|sum| in_rust(manifest, first, sum));
         let commits = tester.commits_of(

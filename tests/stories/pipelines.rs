@@ -31,14 +31,11 @@ stages:
   - { name: ready, uses: ready, depends_on: [publish] }
 ";
 
-fn story() -> Story {
-    Story::of(WELL).file(SETTINGS, "test: sh test.sh\npipeline: short\n")
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_bad_pipeline_is_answered_on_the_issue_with_file_line_and_reason() {
     let broken = SHORT.replace("'{{branch.name}}'", "'{{branch.nmae}}'");
-    let world = story().file(OWN, &broken).file(POET, "name: poet\n").labeled().await;
+    let story = Story::of(WELL).file(SETTINGS, "test: sh test.sh\npipeline: short\n");
+    let world = story.file(OWN, &broken).file(POET, "name: poet\n").labeled().await;
     let ended = world.settled_as("failed").await;
     for said in
         ["short.yaml", "line 13", "stage \"implement\"", "branch.nmae", "there is name, result", "/retry"]

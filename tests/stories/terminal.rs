@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::world::look::begun;
 use crate::world::{API_TOKEN, MAINTAINER, REPOSITORY, STUBBORN, Story, WELL, World, slowly};
 
 /// `journeyman` with these arguments, told where the server is.
@@ -25,7 +24,7 @@ fn printed(world: &World, arguments: &[&str]) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_at_work_is_listed_with_what_it_waits_for_and_can_be_followed_to_its_end() {
     let world = Story::of(&slowly(3_000)).labeled().await;
-    world.until("its work", |journal, _| begun(journal, "implement/1/agent").then_some(())).await;
+    world.until_begun("implement/1/agent").await;
     let name = format!("{REPOSITORY}#{}", world.issue);
 
     let list = printed(&world, &["orders"]);
@@ -83,7 +82,7 @@ async fn what_is_at_work_is_listed_with_what_it_waits_for_and_can_be_followed_to
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_order_is_stopped_and_tried_again_from_a_terminal() {
     let world = Story::of(&slowly(3_000)).labeled().await;
-    world.until("its work", |journal, _| begun(journal, "implement/1/agent").then_some(())).await;
+    world.until_begun("implement/1/agent").await;
     let name = format!("{REPOSITORY}#{}", world.issue);
     let said = printed(&world, &["cancel", &name]);
     assert_eq!(said, format!("{name}: told to cancel\n"));

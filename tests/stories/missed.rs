@@ -18,7 +18,7 @@ pub(super) async fn begin() -> World {
     world
 }
 
-/// Whatever GitHub would have delivered is over by the time Journeyman is up again. Until what its first look found is done.
+/// Whatever GitHub would have delivered is over when Journeyman is up again. Until what its first look found is done.
 pub(super) async fn start_without_deliveries(world: &mut World) {
     world.delivered().await;
     world.github.forget_deliveries();

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use toml::Value;
+
 use super::SettingsError;
 use super::kind::{RawSetting, SettingKind};
 use super::known::{KNOWN_SETTINGS, KnownSetting, SettingDefault};
@@ -44,12 +46,12 @@ pub fn effective_settings(
 fn as_given(known: &KnownSetting, key: &str, given: &LocatedSetting) -> EffectiveSetting {
     let value = match (known.kind, &given.raw) {
         (SettingKind::Secret(_), _) => "set".to_owned(),
-        (_, RawSetting::Text(text) | RawSetting::Variable(text)) => text.clone(),
-        (_, RawSetting::Integer(number)) => number.to_string(),
-        (_, RawSetting::Float(number)) => number.to_string(),
-        (_, RawSetting::Truth(truth)) => truth.to_string(),
-        (_, RawSetting::List(list)) => list.join(", "),
-        (_, RawSetting::Other) => "–".to_owned(),
+        (_, RawSetting::Variable(text) | RawSetting::File(Value::String(text))) => text.clone(),
+        (_, RawSetting::File(Value::Float(number))) => number.to_string(),
+        (_, RawSetting::File(Value::Array(items))) => {
+            items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
+        }
+        (_, RawSetting::File(other)) => other.to_string(),
     };
     EffectiveSetting { key: key.to_owned(), value, from: given.location.to_string(), about: known.about }
 }

@@ -1,10 +1,10 @@
 //! What a setting may be, and what was given for it as that.
 
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::Path;
 
-use secrecy::SecretString;
+use serde::de::DeserializeOwned;
+use toml::Value;
 use url::Url;
 
 /// What a setting may be. The kind holds the bounds, says what is expected, and decides how TOML shows it.
@@ -79,21 +79,58 @@ impl SettingKind {
         }
     }
 
-    fn fits_text(self, text: &str) -> bool {
-        match self {
-            Self::Name(most) => {
+    /// What was given, as that. Nothing where it is not of this kind.
+    pub(super) fn read<T: DeserializeOwned>(self, raw: &RawSetting) -> Option<T> {
+        let value = match raw {
+            RawSetting::File(value) => value.clone(),
+            RawSetting::Variable(text) => self.in_environment(text)?,
+        };
+        self.fits(&value).then(|| value.try_into().ok())?
+    }
+
+    /// What a text means in the environment.
+    pub(super) fn in_environment(self, text: &str) -> Option<Value> {
+        Some(match self {
+            Self::Text | Self::Name(_) | Self::Secret(_) | Self::Choice(_) | Self::Address | Self::Url => {
+                text.into()
+            }
+            Self::Integer(..) => Value::Integer(text.trim().parse().ok()?),
+            Self::Amount(_) | Self::Price(_) => Value::Float(text.trim().parse().ok()?),
+            Self::Truth => Value::Boolean(text.trim().parse().ok()?),
+            Self::List | Self::Paths => split_list(text).into(),
+            Self::Command => shell_words::split(text).ok()?.into(),
+        })
+    }
+
+    fn fits(self, value: &Value) -> bool {
+        // Whole dollars need no decimal point.
+        let whole = || Some(f64::from(i32::try_from(value.as_integer()?).ok()?));
+        let number = value.as_float().or_else(whole);
+        let texts: Option<Vec<&str>> =
+            value.as_array().and_then(|items| items.iter().map(Value::as_str).collect());
+        match (self, value) {
+            (_, Value::String(text)) if text.trim().is_empty() => false,
+            (Self::Text | Self::Address, Value::String(_)) | (Self::Truth, Value::Boolean(_)) => true,
+            (Self::Name(most), Value::String(text)) => {
                 text.chars().count() <= most && !text.chars().any(char::is_control) && text.trim() == text
             }
-            Self::Secret(least) => text.len() >= least && (least < 2 || !is_guessable(text)),
-            Self::Choice(words) => words.contains(&text),
-            Self::Text | Self::Address | Self::Url => true,
-            Self::Integer(..)
-            | Self::Amount(_)
-            | Self::Price(_)
-            | Self::Truth
-            | Self::List
-            | Self::Paths
-            | Self::Command => false,
+            (Self::Secret(least), Value::String(text)) => {
+                text.len() >= least && (least < 2 || !is_guessable(text))
+            }
+            (Self::Choice(words), Value::String(text)) => words.contains(&text.as_str()),
+            (Self::Url, Value::String(text)) => Url::parse(text).is_ok_and(|url| {
+                let names_nobody = url.username().is_empty() && url.password().is_none();
+                matches!(url.scheme(), "http" | "https") && names_nobody
+            }),
+            (Self::Integer(from, to), Value::Integer(number)) => {
+                u64::try_from(*number).is_ok_and(|number| (from..=to).contains(&number))
+            }
+            (Self::Amount(most), _) => number.is_some_and(|number| number > 0.0 && number <= most),
+            (Self::Price(most), _) => number.is_some_and(|number| (0.0..=most).contains(&number)),
+            (Self::List, _) => texts.is_some(),
+            (Self::Paths, _) => texts.is_some_and(|all| all.iter().all(|path| Path::new(path).is_absolute())),
+            (Self::Command, _) => texts.is_some_and(|all| all.first().is_some_and(|first| !first.is_empty())),
+            _ => false,
         }
     }
 }
@@ -115,125 +152,7 @@ fn split_list(text: &str) -> Vec<String> {
 /// A value as it was given.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum RawSetting {
-    Text(String),
-    Integer(i64),
-    Float(f64),
-    Truth(bool),
-    List(Vec<String>),
+    File(Value),
     /// From the environment: the key decides what it is.
     Variable(String),
-    /// Of a kind that no key has.
-    Other,
-}
-
-impl RawSetting {
-    fn variable(&self) -> Option<&str> {
-        if let Self::Variable(text) = self { Some(text) } else { None }
-    }
-}
-
-/// What a value is read as. Nothing where it is not of its kind.
-pub(super) trait SettingValue: Sized {
-    fn read(kind: SettingKind, raw: &RawSetting) -> Option<Self>;
-}
-
-impl SettingValue for String {
-    fn read(kind: SettingKind, raw: &RawSetting) -> Option<Self> {
-        let (RawSetting::Text(text) | RawSetting::Variable(text)) = raw else { return None };
-        (!text.trim().is_empty() && kind.fits_text(text)).then(|| text.clone())
-    }
-}
-
-impl SettingValue for SecretString {
-    fn read(kind: SettingKind, raw: &RawSetting) -> Option<Self> {
-        String::read(kind, raw).map(Self::from)
-    }
-}
-
-impl SettingValue for PathBuf {
-    fn read(kind: SettingKind, raw: &RawSetting) -> Option<Self> {
-        String::read(kind, raw).map(Self::from)
-    }
-}
-
-impl SettingValue for SocketAddr {
-    fn read(kind: SettingKind, raw: &RawSetting) -> Option<Self> {
-        String::read(kind, raw)?.parse().ok()
-    }
-}
-
-impl SettingValue for Url {
-    fn read(kind: SettingKind, raw: &RawSetting) -> Option<Self> {
-        let url = Self::parse(&String::read(kind, raw)?).ok()?;
-        let names_nobody = url.username().is_empty() && url.password().is_none();
-        (matches!(url.scheme(), "http" | "https") && names_nobody).then_some(url)
-    }
-}
-
-impl SettingValue for u64 {
-    fn read(kind: SettingKind, raw: &RawSetting) -> Option<Self> {
-        let SettingKind::Integer(from, to) = kind else { return None };
-        let number = if let RawSetting::Integer(number) = raw {
-            Self::try_from(*number).ok()?
-        } else {
-            raw.variable()?.trim().parse().ok()?
-        };
-        (from..=to).contains(&number).then_some(number)
-    }
-}
-
-impl SettingValue for u32 {
-    fn read(kind: SettingKind, raw: &RawSetting) -> Option<Self> {
-        u64::read(kind, raw)?.try_into().ok()
-    }
-}
-
-impl SettingValue for usize {
-    fn read(kind: SettingKind, raw: &RawSetting) -> Option<Self> {
-        u64::read(kind, raw)?.try_into().ok()
-    }
-}
-
-impl SettingValue for f64 {
-    fn read(kind: SettingKind, raw: &RawSetting) -> Option<Self> {
-        let number = if let RawSetting::Float(number) = raw {
-            *number
-        } else if let RawSetting::Integer(number) = raw {
-            // Whole dollars need no decimal point.
-            i32::try_from(*number).ok()?.into()
-        } else {
-            raw.variable()?.trim().parse().ok()?
-        };
-        let fits = matches!(kind, SettingKind::Amount(most) if number > 0.0 && number <= most)
-            || matches!(kind, SettingKind::Price(most) if (0.0..=most).contains(&number));
-        fits.then_some(number)
-    }
-}
-
-impl SettingValue for bool {
-    fn read(_: SettingKind, raw: &RawSetting) -> Option<Self> {
-        if let RawSetting::Truth(truth) = raw { Some(*truth) } else { raw.variable()?.trim().parse().ok() }
-    }
-}
-
-impl SettingValue for Vec<String> {
-    fn read(kind: SettingKind, raw: &RawSetting) -> Option<Self> {
-        let is_command = kind == SettingKind::Command;
-        let words = if let RawSetting::List(items) = raw {
-            items.clone()
-        } else if is_command {
-            shell_words::split(raw.variable()?).ok()?
-        } else {
-            split_list(raw.variable()?)
-        };
-        let names_no_program = words.first().is_none_or(String::is_empty);
-        (!(is_command && names_no_program)).then_some(words)
-    }
-}
-
-impl SettingValue for Vec<PathBuf> {
-    fn read(kind: SettingKind, raw: &RawSetting) -> Option<Self> {
-        let paths: Self = Vec::<String>::read(kind, raw)?.into_iter().map(PathBuf::from).collect();
-        paths.iter().all(|path| path.is_absolute()).then_some(paths)
-    }
 }

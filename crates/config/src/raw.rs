@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde::de::{Deserialize as _, DeserializeOwned, IntoDeserializer as _};
 use toml::de::{DeTable, DeValue};
+use toml::{Table, Value};
 
 use super::SettingsError;
 use super::error::SettingLocation;
-use super::kind::{RawSetting, SettingValue};
+use super::kind::RawSetting;
 use super::known::{KNOWN_SETTINGS, KnownSetting, SettingDefault, replacement_of};
 use journeyman_order::byte_order_mark;
 
@@ -132,22 +134,24 @@ impl SettingReader<'_> {
     /// Whether exactly this text was given.
     pub(super) fn says(self, setting: KnownSetting, text: &str) -> bool {
         let given = self.keys.given.get(&setting.key_of(self.name)).map(|given| &given.raw);
-        matches!(given, Some(RawSetting::Text(given) | RawSetting::Variable(given)) if given == text)
+        matches!(
+            given, Some(RawSetting::File(Value::String(given)) | RawSetting::Variable(given)) if given == text
+        )
     }
 
     /// What was given, or else the default; nothing where there is none.
-    pub(super) fn get<T: SettingValue>(self, setting: KnownSetting) -> Result<Option<T>, SettingsError> {
+    pub(super) fn get<T: DeserializeOwned>(self, setting: KnownSetting) -> Result<Option<T>, SettingsError> {
         let usual = match setting.default {
             SettingDefault::Is(text) => Some(RawSetting::Variable(text.to_owned())),
             SettingDefault::Required(_) | SettingDefault::Optional(_) | SettingDefault::Depends(..) => None,
         };
         let given = self.keys.given.get(&setting.key_of(self.name)).map(|given| &given.raw);
         let Some(raw) = given.or(usual.as_ref()) else { return Ok(None) };
-        T::read(setting.kind, raw).map(Some).ok_or_else(|| self.wrong(setting, setting.kind.expected()))
+        setting.kind.read(raw).map(Some).ok_or_else(|| self.wrong(setting, setting.kind.expected()))
     }
 
     /// What was given, or else the default.
-    pub(super) fn need<T: SettingValue>(self, setting: KnownSetting) -> Result<T, SettingsError> {
+    pub(super) fn need<T: DeserializeOwned>(self, setting: KnownSetting) -> Result<T, SettingsError> {
         self.get(setting)?.ok_or_else(|| self.wrong(setting, setting.kind.expected()))
     }
 
@@ -209,26 +213,13 @@ impl TomlReader<'_> {
             } else {
                 let line = (self.line_at)(key.span().start);
                 let place = SettingLocation::File { file: Arc::clone(&self.file), line };
-                keys.give(path.join("."), raw(value.get_ref()), place)?;
+                // What no number holds is of no kind, as a table is.
+                let value = Value::deserialize(value.clone().into_deserializer());
+                let value = value.unwrap_or_else(|_| Table::new().into());
+                keys.give(path.join("."), RawSetting::File(value), place)?;
             }
         }
         Ok(())
-    }
-}
-
-fn raw(value: &DeValue<'_>) -> RawSetting {
-    match value {
-        DeValue::String(text) => RawSetting::Text(text.to_string()),
-        DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
-            .map_or(RawSetting::Other, RawSetting::Integer),
-        DeValue::Float(number) => number.as_str().parse().map_or(RawSetting::Other, RawSetting::Float),
-        DeValue::Array(array) => {
-            let texts: Option<Vec<String>> =
-                array.iter().map(|item| item.get_ref().as_str().map(str::to_owned)).collect();
-            texts.map_or(RawSetting::Other, RawSetting::List)
-        }
-        DeValue::Boolean(truth) => RawSetting::Truth(*truth),
-        DeValue::Datetime(_) | DeValue::Table(_) => RawSetting::Other,
     }
 }
 

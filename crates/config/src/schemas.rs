@@ -87,14 +87,8 @@ fn add(table: &mut Value, parts: &[&str], known: &KnownSetting) {
 fn setting(known: &KnownSetting) -> Value {
     let mut schema = of_kind(known.kind);
     schema.insert("description".to_owned(), known.about.into());
-    if let SettingDefault::Is(_) = known.default {
-        let default = toml::from_str::<Value>(&format!("it = {}", known.toml()));
-        schema.extend(
-            default
-                .ok()
-                .and_then(|mut said| said.get_mut("it").map(Value::take))
-                .map(|it| ("default".to_owned(), it)),
-        );
+    if let SettingDefault::Is(text) = known.default {
+        schema.insert("default".to_owned(), json!(known.kind.in_environment(text)));
     }
     Value::Object(schema)
 }

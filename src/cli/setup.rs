@@ -1,5 +1,6 @@
 //! `journeyman setup`: pages that lead from nothing to a server that works.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -203,10 +204,10 @@ fn usual() -> anyhow::Result<PathBuf> {
 
 async fn without_pages(file: &Path) -> anyhow::Result<u8> {
     log("warn,octocrab=off");
-    let mut progress = SetupProgress::of(file).await;
+    let mut progress = SetupProgress::observe(file, BTreeMap::new()).await;
     while progress.unlabeled() > 0 {
         eprintln!("making labels: {} repositories are left", progress.unlabeled());
-        progress = progress.on(file).await;
+        progress = SetupProgress::observe(file, progress.labels).await;
     }
     if let Some(problem) = &progress.problem {
         println!("FIX   {problem}");

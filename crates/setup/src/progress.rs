@@ -84,18 +84,8 @@ impl SetupProgress {
         }
     }
 
-    /// Looks, and makes the labels that are missing.
-    pub async fn of(file: &Path) -> Self {
-        Self::observe(file, BTreeMap::new()).await
-    }
-
-    /// Looks again, and goes on with the labels.
-    pub async fn on(self, file: &Path) -> Self {
-        Self::observe(file, self.labels).await
-    }
-
     /// Looks; the labels of repositories of which nothing is known are made.
-    pub(crate) async fn observe(file: &Path, labels: BTreeMap<RepositoryName, Option<String>>) -> Self {
+    pub async fn observe(file: &Path, labels: BTreeMap<RepositoryName, Option<String>>) -> Self {
         let mut progress = Self { is_configured: true, labels, ..Self::default() };
         let settings = match Settings::load(Some(file).filter(|file| file.exists()), std::env::vars()) {
             Ok(settings) => settings,
@@ -144,30 +134,18 @@ impl SetupProgress {
 
 /// Nothing was said of an App yet.
 fn is_new(error: &SettingsError) -> bool {
-    match error {
-        SettingsError::Missing { keys } => ["github.app_id", "github.private_key_path"]
-            .iter()
-            .all(|key| keys.iter().any(|missing| missing == key)),
-        SettingsError::File { .. }
-        | SettingsError::Toml { .. }
-        | SettingsError::Former { .. }
-        | SettingsError::Unknown { .. }
-        | SettingsError::Value { .. } => false,
-    }
+    let SettingsError::Missing { keys } = error else { return false };
+    ["github.app_id", "github.private_key_path"].iter().all(|key| keys.iter().any(|missing| missing == key))
 }
 
 fn said(error: &GitHubError) -> String {
-    match error.kind {
-        ErrorKind::Unauthorized | ErrorKind::NotFound => format!(
-            "GitHub does not know the App of the settings ({error}): check github.app_id, github.private_key_path, \
-             github.api_url and this machine's clock. To create another App, take these keys out of the file."
-        ),
-        ErrorKind::Unavailable { .. }
-        | ErrorKind::Forbidden
-        | ErrorKind::Conflict
-        | ErrorKind::Invalid
-        | ErrorKind::Unexpected => error.to_string(),
+    if !matches!(error.kind, ErrorKind::Unauthorized | ErrorKind::NotFound) {
+        return error.to_string();
     }
+    format!(
+        "GitHub does not know the App of the settings ({error}): check github.app_id, github.private_key_path, \
+         github.api_url and this machine's clock. To create another App, take these keys out of the file."
+    )
 }
 
 async fn app(settings: &Settings) -> Result<(SetupApp, GitHub), GitHubError> {

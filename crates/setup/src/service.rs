@@ -44,14 +44,14 @@ impl ServicePlan {
     /// # Errors
     /// When the settings do not do by themselves: a service has not the environment of a terminal.
     pub fn of(settings: &Path, scope: ServiceScope) -> anyhow::Result<Self> {
-        let asks = AskingUser::observe()?;
+        let is_root = rustix::process::geteuid().is_root();
         let nothing = std::iter::empty;
         let known = Settings::load(Some(settings), nothing()).context(
             "a service has not the environment of this terminal, and the settings' file alone does not do",
         )?;
-        let given = effective_settings(Some(settings), nothing())?;
-        let is_given = |key: &str| given.iter().any(|one| one.key == key && one.from != "default");
-        let text = |key: &str| given.iter().find(|one| one.key == key && is_given(key)).map(|one| &one.value);
+        let mut given = effective_settings(Some(settings), nothing())?;
+        given.retain(|one| one.from != "default");
+        let text = |key: &str| given.iter().find(|one| one.key == key).map(|one| &one.value);
         let key = text("github.private_key_path").map(|path| files::beside(settings, path));
         let variables = text("server.environment_file").map(|path| files::beside(settings, path));
         let url = known.store.url.expose_secret();
@@ -61,22 +61,19 @@ impl ServicePlan {
         let database = database.map(|path| decoded(path).unwrap_or_else(|| path.into()));
         let database = database.map(|path| files::folder_of(&path).to_owned());
         // PostgreSQL has no folder here, and the unit's own database is not to go over it.
-        let store = is_given("store.url").then(|| database.unwrap_or_default());
-        let data = is_given("data.dir").then(|| known.data.dir.clone());
+        let store = text("store.url").map(|_| database.unwrap_or_default());
+        let data = text("data.dir").map(|_| known.data.dir.clone());
 
-        let for_another = scope == ServiceScope::System && asks.is_root;
+        let for_another = scope == ServiceScope::System && is_root;
         let moves = for_another && files::folder_of(settings) != Path::new(OF_SYSTEM);
         let own = std::env::current_exe()?;
         let copies = for_another && !is_for_everybody(&own);
-        let encrypted = match (&key, scope) {
-            (Some(key), ServiceScope::System) if has_systemd_creds() => Some(key.clone()),
-            (Some(_) | None, ServiceScope::System | ServiceScope::User) => None,
-        };
+        let encrypted = key.clone().filter(|_| scope == ServiceScope::System && has_systemd_creds());
         let values = UnitValues {
             scope,
             program: if copies { PROGRAM.into() } else { own.clone() },
             settings: if moves { Path::new(OF_SYSTEM).join("journeyman.toml") } else { settings.to_owned() },
-            user: if asks.is_root { "journeyman".to_owned() } else { asks.name.clone() },
+            user: if is_root { "journeyman".to_owned() } else { asking_user() },
             path: searched(),
             store: store.clone(),
             data: data.clone(),
@@ -86,7 +83,7 @@ impl ServicePlan {
         let unit = values.text()?;
         let file = match scope {
             ServiceScope::System => files::beside(settings, NAME),
-            ServiceScope::User => asks.units()?.join(NAME),
+            ServiceScope::User => user_units()?.join(NAME),
         };
         let mut notes = Vec::new();
         let is_beside = |file: &Path| files::folder_of(file) == files::folder_of(settings);
@@ -141,13 +138,11 @@ impl ServicePlan {
         let commands = match scope {
             ServiceScope::User => Vec::new(),
             ServiceScope::System => {
-                let mine =
-                    [Some(settings.to_owned()), variables, key.clone().filter(|_| encrypted.is_none())];
-                let mut lines = if asks.is_root {
-                    for_new_user(settings, mine.into_iter().flatten(), moves)
-                } else {
-                    Vec::new()
-                };
+                let mine = [Some(settings.to_owned()), variables, key.filter(|_| encrypted.is_none())];
+                let mut lines = Vec::new();
+                if is_root {
+                    lines = for_new_user(settings, mine.into_iter().flatten(), moves);
+                }
                 if copies {
                     lines.push(format!("install -m 755 {} {PROGRAM}", word(&own)));
                 }
@@ -161,7 +156,7 @@ impl ServicePlan {
                 lines.push(format!("install -m 644 {} /etc/systemd/system/{NAME}", word(&file)));
                 lines.push("systemctl daemon-reload".to_owned());
                 lines.push(format!("systemctl enable --now {NAME}"));
-                let sudo = if asks.is_root { "" } else { "sudo " };
+                let sudo = if is_root { "" } else { "sudo " };
                 lines.into_iter().map(|line| format!("{sudo}{line}")).collect()
             }
         };
@@ -196,29 +191,19 @@ pub fn has_user_manager() -> bool {
     folder.is_some_and(|folder| folder.join("systemd/private").exists())
 }
 
-struct AskingUser {
-    name: String,
-    is_root: bool,
-    home: Option<PathBuf>,
+/// By the name that systemd takes: its number where a directory service names people.
+fn asking_user() -> String {
+    let known = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let number = rustix::process::geteuid().as_raw().to_string();
+    let named = known.lines().find(|line| line.split(':').nth(2) == Some(&*number));
+    named.and_then(|line| line.split(':').next()).map_or(number.clone(), str::to_owned)
 }
 
-impl AskingUser {
-    fn observe() -> anyhow::Result<Self> {
-        let id = rustix::process::geteuid();
-        let known = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
-        let number = id.as_raw().to_string();
-        let named = known.lines().find(|line| line.split(':').nth(2) == Some(&*number));
-        // Where a directory service names people, systemd takes the number.
-        let name = named.and_then(|line| line.split(':').next()).map_or(number.clone(), str::to_owned);
-        Ok(Self { name, is_root: id.is_root(), home: std::env::home_dir() })
-    }
-
-    /// Where a user's units are.
-    fn units(&self) -> anyhow::Result<PathBuf> {
-        let named = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-        let folder = named.or_else(|| Some(self.home.as_ref()?.join(".config")));
-        Ok(folder.context("this user has no home folder")?.join("systemd/user"))
-    }
+/// Where a user's units are.
+fn user_units() -> anyhow::Result<PathBuf> {
+    let named = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let folder = named.or_else(|| Some(std::env::home_dir()?.join(".config")));
+    Ok(folder.context("this user has no home folder")?.join("systemd/user"))
 }
 
 /// A user of its own may read these, and nobody else.

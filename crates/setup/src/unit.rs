@@ -10,28 +10,9 @@ const SHIPPED: &str = include_str!("../../../deploy/journeyman.service");
 /// Where `ProtectHome=` lets nobody look.
 const HOMES: [&str; 3] = ["/home", "/root", "/run/user"];
 /// What a manager of one user can hold; the rest needs root.
-const OF_USERS: [&str; 20] = [
-    "Description",
-    "StateDirectory",
-    "StateDirectoryMode",
-    "UMask",
-    "ExecStart",
-    "Restart",
-    "RestartSec",
-    "KillMode",
-    "TimeoutStopSec",
-    "TasksMax",
-    "MemoryHigh",
-    "LimitNOFILE",
-    "LimitCORE",
-    "Delegate",
-    "NoNewPrivileges",
-    "RestrictRealtime",
-    "RestrictSUIDSGID",
-    "RestrictAddressFamilies",
-    "SystemCallArchitectures",
-    "WantedBy",
-];
+const OF_USERS: &str = "Description StateDirectory StateDirectoryMode UMask ExecStart Restart RestartSec KillMode \
+                        TimeoutStopSec TasksMax MemoryHigh LimitNOFILE LimitCORE Delegate NoNewPrivileges \
+                        RestrictRealtime RestrictSUIDSGID RestrictAddressFamilies SystemCallArchitectures WantedBy";
 
 /// Whose manager runs the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +65,9 @@ impl UnitValues {
                     lines.push("ProtectHome=read-only".to_owned());
                 }
                 (Some(_), ServiceScope::System) => lines.push(line.to_owned()),
-                (Some(key), ServiceScope::User) if OF_USERS.contains(&key) => lines.push(line.to_owned()),
+                (Some(key), ServiceScope::User) if OF_USERS.split(' ').any(|known| known == key) => {
+                    lines.push(line.to_owned());
+                }
                 (Some(_), ServiceScope::User) => {}
             }
         }

@@ -8,7 +8,6 @@
 
 mod answers;
 mod files;
-mod manifest;
 mod pages;
 mod progress;
 mod server;

@@ -19,7 +19,6 @@ use tokio::sync::watch;
 use url::Url;
 
 use crate::answers::AppAnswers;
-use crate::manifest::manifest;
 use crate::pages::{
     AgentPage, AppPage, CheckPage, CreatePage, EndPage, InstallPage, ReadyView, STYLE, SetupOutline,
     StartPage, TroublePage, shown,
@@ -315,7 +314,7 @@ async fn answer(state: Data<SetupState>, fields: Form<HashMap<String, String>>) 
     let page = CreatePage {
         outline: state.outline(SetupStep::App, None),
         action: answers.form_address(&word).to_string(),
-        manifest: manifest(&answers, &back).to_string(),
+        manifest: answers.manifest(&back).to_string(),
         web: answers.web.host_str().unwrap_or_default().to_owned(),
         permissions: shipped.permissions.iter().map(|(name, level)| format!("{name}: {level}")).collect(),
         events: shipped.events,

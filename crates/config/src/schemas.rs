@@ -3,9 +3,9 @@
 //!
 //! May know: [`KNOWN_SETTINGS`] and the types of `order`. Must never know: who reads the schemas.
 
+use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
-use schemars::{JsonSchema, Schema};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::kind::SettingKind;
 use super::known::{KNOWN_SETTINGS, KnownSetting, SettingDefault, WHOSE};
@@ -18,32 +18,20 @@ const NAMES: [(&str, &str); 3] =
 
 /// Each schema with the name of its file.
 pub fn json_schemas() -> Vec<(&'static str, Value)> {
+    let read = || SchemaSettings::draft2020_12().for_deserialize();
+    let written = SchemaSettings::draft2020_12().for_serialize();
+    let repository = "A repository's settings for Journeyman, .github/journeyman.yml";
     vec![
         ("journeyman.toml.json", settings()),
-        (
-            "repository.json",
-            read::<RepositorySettings>("A repository's settings for Journeyman, .github/journeyman.yml"),
-        ),
-        ("pipeline.json", read::<Pipeline>("A pipeline of Journeyman")),
-        ("role.json", read::<Role>("A role of Journeyman")),
-        ("receipt.json", written::<Receipt>("A receipt of Journeyman")),
+        ("repository.json", titled::<RepositorySettings>(read(), repository)),
+        ("pipeline.json", titled::<Pipeline>(read(), "A pipeline of Journeyman")),
+        ("role.json", titled::<Role>(read(), "A role of Journeyman")),
+        ("receipt.json", titled::<Receipt>(written, "A receipt of Journeyman")),
     ]
 }
 
-/// Of what is read.
-fn read<T: JsonSchema>(title: &str) -> Value {
-    titled(
-        SchemaSettings::draft2020_12().for_deserialize().into_generator().into_root_schema_for::<T>(),
-        title,
-    )
-}
-
-/// Of what is written.
-fn written<T: JsonSchema>(title: &str) -> Value {
-    titled(SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>(), title)
-}
-
-fn titled(mut schema: Schema, title: &str) -> Value {
+fn titled<T: JsonSchema>(settings: SchemaSettings, title: &str) -> Value {
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
     schema.insert("title".to_owned(), title.into());
     schema.to_value()
 }
@@ -86,16 +74,16 @@ fn add(table: &mut Value, parts: &[&str], known: &KnownSetting) {
 
 fn setting(known: &KnownSetting) -> Value {
     let mut schema = of_kind(known.kind);
-    schema.insert("description".to_owned(), known.about.into());
+    schema["description"] = known.about.into();
     if let SettingDefault::Is(text) = known.default {
-        schema.insert("default".to_owned(), json!(known.kind.in_environment(text)));
+        schema["default"] = json!(known.kind.in_environment(text));
     }
-    Value::Object(schema)
+    schema
 }
 
-fn of_kind(kind: SettingKind) -> Map<String, Value> {
+fn of_kind(kind: SettingKind) -> Value {
     let texts = |least: u64| json!({ "type": "array", "items": { "type": "string" }, "minItems": least });
-    let schema = match kind {
+    match kind {
         SettingKind::Text => json!({ "type": "string", "minLength": 1 }),
         SettingKind::Name(most) => json!({ "type": "string", "minLength": 1, "maxLength": most }),
         SettingKind::Secret(least) => json!({ "type": "string", "minLength": least, "writeOnly": true }),
@@ -109,9 +97,5 @@ fn of_kind(kind: SettingKind) -> Map<String, Value> {
         SettingKind::List => texts(0),
         SettingKind::Paths => json!({ "type": "array", "items": { "type": "string", "pattern": "^/" } }),
         SettingKind::Command => texts(1),
-    };
-    match schema {
-        Value::Object(fields) => fields,
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
     }
 }

@@ -5,8 +5,8 @@
 
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
 use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue};
+use serde_json::json;
 
-use journeyman_order::agent_run::AgentFailureKind;
 use journeyman_order::bounds::LONGEST_NAME;
 use journeyman_order::moves::{AgentTask, Retry};
 use journeyman_order::test_run::TestRun;
@@ -36,38 +36,12 @@ fn attribute(key: &str, value: Value) -> KeyValue {
     KeyValue { key: key.to_owned(), value: Some(AnyValue { value: Some(value) }), ..KeyValue::default() }
 }
 
+/// As journals name it.
 pub(super) fn name(r#move: &Move) -> String {
-    let name = match r#move {
-        Move::RunAgent(task) => return format!("invoke_agent {}", role(task)),
-        Move::Authorize { .. } => "authorize",
-        Move::Prepare => "prepare",
-        Move::FindFiles { .. } => "find_files",
-        Move::Import { .. } => "import",
-        Move::Commit { .. } => "commit",
-        Move::RunTests { .. } => "run_tests",
-        Move::WriteArtifact { .. } => "write_artifact",
-        Move::Archive { .. } => "archive",
-        Move::ShowReview(_) => "show_review",
-        Move::Push { .. } => "push",
-        Move::OpenPull { .. } => "open_pull",
-        Move::FinishPull { .. } => "finish_pull",
-        Move::ShowStatus { .. } => "show_status",
-        Move::Preflight => "preflight",
-        Move::ReadIssue => "read_issue",
-        Move::PrepareEnvironment => "prepare_environment",
-        Move::ReadPull { .. } => "read_pull",
-        Move::TakeIn { .. } => "take_in",
-        Move::UpdateBranch { .. } => "update_branch",
-        Move::AnswerThreads { .. } => "answer_threads",
-        Move::RequestReview { .. } => "request_review",
-        Move::ShowAnswer(_) => "show_answer",
-        Move::React { .. } => "react",
-        Move::Say { .. } => "say",
-        Move::ShowCheck { .. } => "show_check",
-        Move::RerunJobs { .. } => "rerun_jobs",
-        Move::Tidy { .. } => "tidy",
-    };
-    name.to_owned()
+    if let Move::RunAgent(task) = r#move {
+        return format!("invoke_agent {}", role(task));
+    }
+    json!(r#move)["move"].as_str().unwrap_or_default().to_owned()
 }
 
 fn role(task: &AgentTask) -> String {
@@ -92,7 +66,7 @@ pub(super) fn of_move(
     if let EffectOutcome::Tested(run) = outcome {
         said.extend(of_tests(run));
     }
-    said.extend(error_type(outcome).map(|kind| text("error.type", kind)));
+    said.extend(error_type(outcome).map(|kind| text("error.type", &kind)));
     said
 }
 
@@ -138,21 +112,16 @@ fn of_tests(run: &TestRun) -> Vec<KeyValue> {
 }
 
 /// Why a move could not be made, in a word. That tests are red or a review objects is no error: it is what was asked.
-pub(super) fn error_type(outcome: &EffectOutcome) -> Option<&'static str> {
+pub(super) fn error_type(outcome: &EffectOutcome) -> Option<String> {
     if let EffectOutcome::Trouble(trouble) = outcome {
-        return Some(match trouble.retry {
+        let word = match trouble.retry {
             Retry::Soon => "trouble",
             Retry::After { .. } => "asked_to_wait",
             Retry::Outage => "outage",
             Retry::Never => "needs_person",
-        });
+        };
+        return Some(word.to_owned());
     }
     let EffectOutcome::AgentRan(run) = outcome else { return None };
-    run.failure.as_ref().map(|failure| match failure.kind {
-        AgentFailureKind::Unavailable => "unavailable",
-        AgentFailureKind::Misconfigured => "misconfigured",
-        AgentFailureKind::UnknownSession => "unknown_session",
-        AgentFailureKind::LimitReached => "limit_reached",
-        AgentFailureKind::Ended => "ended",
-    })
+    json!(run.failure.as_ref()?.kind).as_str().map(str::to_owned)
 }

@@ -33,7 +33,6 @@ mod ruby;
 mod setup_steps;
 mod statement;
 mod version;
-mod workflow;
 
 pub use environment_plan::{
     DependencyFolders, EnvironmentPlan, EnvironmentSource, PlannedFolder, PlannedService, PlannedTest,

@@ -6,12 +6,14 @@ use serde_json::{Map, Value};
 
 use crate::files::{RepositoryFiles, quote};
 use crate::statement::{SourceStatement, is_image, is_variable};
-use crate::workflow::{self, TOOLS, text_of};
 use crate::{EnvironmentSource, SetupCommand};
+use journeyman_order::bounds::LARGEST_DOCUMENT;
 
 const FILES: [&str; 2] =
     [".github/workflows/copilot-setup-steps.yml", ".github/workflows/copilot-setup-steps.yaml"];
 const JOB: &str = "copilot-setup-steps";
+/// Values of a workflow, those that stand for others by an alias among them: a few lines can stand for gigabytes.
+const MOST_VALUES: usize = 50_000;
 
 /// Actions that there is nothing to do for here.
 const NOTHING_TO_DO: [&str; 9] = [
@@ -26,13 +28,37 @@ const NOTHING_TO_DO: [&str; 9] = [
     "step-security/harden-runner",
 ];
 
+/// Actions that set up a tool: the input that holds its version.
+const TOOLS: [(&str, &str, &str); 20] = [
+    ("actions/setup-python", "python", "python-version"),
+    ("actions/setup-node", "node", "node-version"),
+    ("actions/setup-go", "go", "go-version"),
+    ("actions/setup-java", "java", "java-version"),
+    ("actions/setup-dotnet", "dotnet", "dotnet-version"),
+    ("ruby/setup-ruby", "ruby", "ruby-version"),
+    ("dtolnay/rust-toolchain", "rust", "toolchain"),
+    ("actions-rs/toolchain", "rust", "toolchain"),
+    ("actions-rust-lang/setup-rust-toolchain", "rust", "toolchain"),
+    ("moonrepo/setup-rust", "rust", "channel"),
+    ("pnpm/action-setup", "pnpm", "version"),
+    ("oven-sh/setup-bun", "bun", "bun-version"),
+    ("astral-sh/setup-uv", "uv", "version"),
+    ("snok/install-poetry", "poetry", "version"),
+    ("abatilo/actions-poetry", "poetry", "poetry-version"),
+    ("pdm-project/setup-pdm", "pdm", "version"),
+    ("pypa/hatch", "hatch", "version"),
+    ("shivammathur/setup-php", "php", "php-version"),
+    ("lukka/get-cmake", "cmake", "cmakeVersion"),
+    ("stCarolas/setup-maven", "mvn", "maven-version"),
+];
+
 pub(crate) fn read(files: &RepositoryFiles<'_>) -> Option<SourceStatement> {
     let (path, text) = FILES.into_iter().find_map(|path| Some((path, files.text(path)?)))?;
     let mut said = SourceStatement {
         source: EnvironmentSource::CopilotSetupSteps { path: path.to_owned() },
         ..SourceStatement::default()
     };
-    let Some(workflow) = workflow::read(&text) else {
+    let Some(workflow) = workflow_of(&text) else {
         said.note(path, "it cannot be read, since it is not YAML, or more than a workflow is");
         return Some(said);
     };
@@ -88,7 +114,7 @@ fn own_action(action: &str, files: &RepositoryFiles<'_>) -> Option<(String, Valu
     let folder = action.strip_prefix("./")?.trim_end_matches('/');
     let path = ["action.yml", "action.yaml"].map(|name| format!("{folder}/{name}"));
     let (path, text) = path.into_iter().find_map(|path| Some((path.clone(), files.text(&path)?)))?;
-    let action = workflow::read(&text)?;
+    let action = workflow_of(&text)?;
     let is_composite = action.get("runs")?.get("using")?.as_str() == Some("composite");
     is_composite.then_some((path, action))
 }
@@ -215,4 +241,19 @@ fn run(
         before.push_str(&format!("cd {} && ", quote(folder)));
     }
     said.setup.push(SetupCommand { command: format!("{before}{command}"), because });
+}
+
+/// A scalar as the text that it stands for.
+fn text_of(value: &Value) -> Option<String> {
+    let number = || value.as_f64().map(|number| number.to_string());
+    let truth = || value.as_bool().map(|truth| truth.to_string());
+    value.as_str().map(str::to_owned).or_else(number).or_else(truth)
+}
+
+/// A workflow; none where it is not YAML of that form, or more than anybody writes.
+fn workflow_of(text: &str) -> Option<Value> {
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! { max_nodes: MOST_VALUES, max_total_scalar_bytes: LARGEST_DOCUMENT },
+    };
+    serde_saphyr::from_str_with_options(text, options).ok()
 }

@@ -2,10 +2,9 @@
 //!
 //! May know: the options of these tools. Must never know: how tests are run.
 
-use super::names::Manager;
 use super::native::{build_requirements, words as words_of};
 use super::needs::TestNeeds;
-use super::project::PythonProject;
+use super::project::{Manager, PythonProject};
 use super::runner::PythonRunner;
 use crate::files::quote;
 use crate::project::{Detection, FoundProject};

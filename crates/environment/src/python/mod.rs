@@ -5,7 +5,6 @@
 //! The project itself is always installed editable: a copy among the installed packages would test stale code.
 
 mod managers;
-mod names;
 mod native;
 mod needs;
 mod project;

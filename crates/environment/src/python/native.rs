@@ -4,7 +4,6 @@
 
 use toml::{Table, Value};
 
-use super::names::normalized;
 use crate::files::quote;
 
 /// A build that compiles.
@@ -22,6 +21,14 @@ pub(super) fn build_requirements(pyproject: &Table) -> Vec<String> {
     let listed: Vec<String> =
         listed.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
     if listed.is_empty() { vec!["setuptools".to_owned(), "wheel".to_owned()] } else { listed }
+}
+
+/// The name of what a requirement asks for, as PyPI compares names.
+pub(super) fn normalized(requirement: &str) -> String {
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let trimmed = requirement.trim();
+    let end = trimmed.find(|c: char| !is_of_name(c)).unwrap_or(trimmed.len());
+    trimmed.get(..end).unwrap_or_default().to_lowercase().replace(['_', '.'], "-")
 }
 
 /// Requirements as words of a command.

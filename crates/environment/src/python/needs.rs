@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::names::normalized;
+use super::native::normalized;
 use super::project::{MOST_INCLUDED, PythonProject};
 use super::tox;
 use crate::files::RepositoryFiles;

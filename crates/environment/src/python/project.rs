@@ -6,13 +6,21 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use toml::{Table, Value};
 
-use super::names::{Manager, normalized};
-use super::native::NativeBuild;
+use super::native::{NativeBuild, normalized};
 use crate::files::RepositoryFiles;
 use journeyman_order::bounds::MOST_ITEMS;
 
 /// Files of requirements that others name and that are read.
 pub(super) const MOST_INCLUDED: usize = 50;
+
+/// Who installs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Manager {
+    Uv,
+    Poetry,
+    Pdm,
+    Pip,
+}
 
 /// A Python project, as its files describe it.
 #[derive(Debug)]

@@ -19,17 +19,15 @@ pub(crate) fn files(files: &RepositoryFiles<'_>, plan: &EnvironmentPlan) -> Vec<
     let Some(command) = plan.setup_command() else { return Vec::new() };
     let runs_make = command.split(|c: char| !c.is_alphanumeric()).any(|word| word == "make");
     let is_make = |path: &str| path.ends_with("akefile") || path.ends_with(".mk");
-    let source = match &plan.source {
-        EnvironmentSource::Devcontainer { path } | EnvironmentSource::CopilotSetupSteps { path } => {
-            Some(path.as_str())
-        }
-        EnvironmentSource::Settings { .. } | EnvironmentSource::Found { .. } | EnvironmentSource::Nothing => {
-            None
-        }
+    let is_source = |path: &str| {
+        matches!(
+            plan.source,
+            EnvironmentSource::Devcontainer { .. } | EnvironmentSource::CopilotSetupSteps { .. }
+        ) && plan.source.file() == path
     };
     let named = network::NamedFiles::of(&command);
     let decides = |path: &&str| {
-        (named.decide(path) && (runs_make || !is_make(path)) && !is_aside(path)) || Some(*path) == source
+        (named.decide(path) && (runs_make || !is_make(path)) && !is_aside(path)) || is_source(path)
     };
     let mut all: Vec<String> = files.all().filter(decides).map(str::to_owned).collect();
     // Where only the root is known, what the commands name is there all the same.

@@ -6,7 +6,7 @@ use jsonc_parser::{ParseOptions, parse_to_serde_value};
 use serde_json::{Map, Value};
 
 use crate::files::{RepositoryFiles, quote};
-use crate::statement::{SourceStatement, is_image, is_variable};
+use crate::statement::{SourceStatement, can_be_set};
 use crate::{EnvironmentSource, ProgramFolder, SetupCommand};
 use journeyman_order::settings::plain_folder;
 
@@ -52,11 +52,7 @@ pub(crate) fn read(files: &RepositoryFiles<'_>) -> Option<SourceStatement> {
         }
     }
     if let Some(image) = config.get("image").and_then(Value::as_str) {
-        match is_image(image) {
-            true => said.image = Some(image.to_owned()),
-            false => said
-                .note(&path, format!("`image` is left out: {image:?} is not a plain reference of an image")),
-        }
+        said.take_image(&path, "image", image);
     }
     let folder = folder(config, files);
     if let Some(folder) = &folder {
@@ -89,12 +85,7 @@ pub(crate) fn read(files: &RepositoryFiles<'_>) -> Option<SourceStatement> {
                     format!("`{key}` is left out: variables of elsewhere are not known: {command:?}"),
                 );
             } else if !command.trim().is_empty() {
-                if command.split_whitespace().any(|word| word == "sudo") {
-                    said.note(
-                        &path,
-                        format!("`{key}` asks for sudo, which nothing of a repository gets here"),
-                    );
-                }
+                said.note_sudo(&path, &format!("`{key}`"), &command);
                 let command = match &folder {
                     Some(folder) => format!("cd {} && {command}", quote(folder)),
                     None => command,
@@ -154,7 +145,7 @@ fn variable(key: &str, name: &str, value: &str, path: &str, said: &mut SourceSta
         }
         return;
     }
-    if !is_variable(name) || here.contains("${") || value.len() > 4_096 || value.contains('\0') {
+    if !can_be_set(name, value) || here.contains("${") {
         said.note(path, format!("`{key}.{name}` is left out: its value is not known here, or cannot be set"));
         return;
     }

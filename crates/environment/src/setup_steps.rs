@@ -2,10 +2,10 @@
 //!
 //! May know: GitHub's workflow files and the actions that set up a language. Must never know: what other sources say.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::files::{RepositoryFiles, quote};
-use crate::statement::{SourceStatement, is_image, is_variable};
+use crate::statement::{SourceStatement, can_be_set};
 use crate::{EnvironmentSource, SetupCommand};
 use journeyman_order::bounds::LARGEST_DOCUMENT;
 
@@ -71,7 +71,15 @@ pub(crate) fn read(files: &RepositoryFiles<'_>) -> Option<SourceStatement> {
             said.variables.insert(name, value);
         }
     }
-    container(job, path, &mut said);
+    let container = job.get("container");
+    let image =
+        container.and_then(|container| container.as_str().or_else(|| container.get("image")?.as_str()));
+    if let Some(image) = image {
+        said.take_image(path, "container", image);
+    }
+    if job.get("services").is_some() {
+        said.note(path, "`services` are left out: name them in .github/journeyman.yml");
+    }
     let default_folder = [job, &workflow]
         .into_iter()
         .find_map(|of| of.get("defaults")?.get("run")?.get("working-directory")?.as_str().map(str::to_owned));
@@ -129,7 +137,7 @@ fn variables(
     for (name, value) in env.and_then(Value::as_object).into_iter().flatten() {
         let Some(value) = text_of(value) else { continue };
         let value = value.replace("${{ github.workspace }}", "{tree}");
-        if value.contains("${{") || value.len() > 4_096 || value.contains('\0') || !is_variable(name) {
+        if value.contains("${{") || !can_be_set(name, &value) {
             said.note(
                 path,
                 format!(
@@ -143,26 +151,9 @@ fn variables(
     all
 }
 
-fn container(job: &Value, path: &str, said: &mut SourceStatement) {
-    let image_of = |value: &Value| value.as_str().or_else(|| value.get("image")?.as_str()).map(str::to_owned);
-    if let Some(image) = job.get("container").and_then(image_of) {
-        match is_image(&image) {
-            true => said.image = Some(image),
-            false => said.note(
-                path,
-                format!("`container` is left out: {image:?} is not a plain reference of an image"),
-            ),
-        }
-    }
-    if job.get("services").is_some() {
-        said.note(path, "`services` are left out: name them in .github/journeyman.yml");
-    }
-}
-
 fn uses(action: &str, step: &Value, name: &str, because: &str, path: &str, said: &mut SourceStatement) {
     let (plain, reference) = action.split_once('@').unwrap_or((action, ""));
-    let with = step.get("with").and_then(Value::as_object).cloned().unwrap_or_else(Map::new);
-    let input = |key: &str| with.get(key).and_then(text_of).filter(|value| !value.is_empty());
+    let input = |key: &str| text_of(step.get("with")?.get(key)?).filter(|value| !value.is_empty());
     if NOTHING_TO_DO.contains(&plain) {
         return;
     }
@@ -221,9 +212,7 @@ fn run(
             return;
         }
     };
-    if script.split_whitespace().any(|word| word == "sudo") {
-        said.note(path, format!("{name} asks for sudo, which nothing of a repository gets here"));
-    }
+    said.note_sudo(path, name, script);
     let mut before = String::new();
     for (variable, value) in variables(step.get("env"), path, &format!("{name}.env"), said) {
         before.push_str(&format!("export {variable}={}; ", quote(&value.replace("{tree}", "."))));

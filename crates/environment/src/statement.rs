@@ -33,6 +33,25 @@ impl SourceStatement {
             self.notes.push(note);
         }
     }
+
+    /// Takes what looks like a reference. Whoever pulls it parses it.
+    pub(crate) fn take_image(&mut self, path: &str, key: &str, image: &str) {
+        let is_of_reference = |b: u8| b.is_ascii_alphanumeric() || b"./:@_-".contains(&b);
+        if (1..=512).contains(&image.len())
+            && image.bytes().all(is_of_reference)
+            && image.starts_with(|c: char| c.is_ascii_alphanumeric())
+        {
+            self.image = Some(image.to_owned());
+        } else {
+            self.note(path, format!("`{key}` is left out: {image:?} is not a plain reference of an image"));
+        }
+    }
+
+    pub(crate) fn note_sudo(&mut self, path: &str, who: &str, command: &str) {
+        if command.split_whitespace().any(|word| word == "sudo") {
+            self.note(path, format!("{who} asks for sudo, which nothing of a repository gets here"));
+        }
+    }
 }
 
 /// The files that commands name, with what the scripts among them hold: what they do is what the commands do.
@@ -65,19 +84,16 @@ fn named_scripts(commands: &str) -> Vec<String> {
     words(commands).filter(is_script).map(|word| word.trim_start_matches("./").to_owned()).take(10).collect()
 }
 
-/// What looks like an image reference. Whoever pulls it parses it.
-pub(crate) fn is_image(text: &str) -> bool {
-    let is_of_reference = |b: u8| b.is_ascii_alphanumeric() || b"./:@_-".contains(&b);
-    (1..=512).contains(&text.len())
-        && text.bytes().all(is_of_reference)
-        && text.starts_with(|c: char| c.is_ascii_alphanumeric())
-}
-
 pub(crate) fn is_variable(name: &str) -> bool {
     (1..=100).contains(&name.len())
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
         && !name.starts_with(|c: char| c.is_ascii_digit())
         && !matches!(name, "PATH" | "HOME")
+}
+
+/// Whether a variable can have a value.
+pub(crate) fn can_be_set(name: &str, value: &str) -> bool {
+    is_variable(name) && value.len() <= 4_096 && !value.contains('\0')
 }
 
 /// Puts Python's packages where nothing else is, where commands of a repository call pip on a machine of ours: the

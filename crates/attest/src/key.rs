@@ -76,9 +76,7 @@ impl SigningKey {
         match beside.persist_noclobber(&path) {
             Ok(_) => {}
             Err(taken) if taken.error.kind() == io::ErrorKind::AlreadyExists => {
-                drop(taken);
-                let there = Self::open(&path)?.ok_or_else(|| said("read")(io::ErrorKind::NotFound.into()))?;
-                return Ok((there, SigningKeyOrigin::Found));
+                return Self::open_or_make(data);
             }
             Err(failed) => return Err(said("make")(failed.error)),
         }

@@ -58,10 +58,7 @@ pub fn load_repository_templates<E>(
         let text = std::str::from_utf8(&bytes).map_err(|_| unusable(path, "is not UTF-8"))?;
         Ok(Some(byte_order_mark::strip(text).to_owned()))
     };
-    let named = match wanted {
-        Some(wanted) => Some(named(wanted, known, &mut read)?),
-        None => None,
-    };
+    let named = wanted.map(|wanted| named(wanted, known, &mut read)).transpose()?;
     let pipeline = named.as_ref().map_or(known.default, |(pipeline, _)| pipeline);
     let needed: BTreeSet<&str> =
         pipeline.stages.iter().flat_map(|stage| stage.roles().map(|(_, role)| role)).collect();
@@ -78,43 +75,39 @@ pub fn load_repository_templates<E>(
     }
     let mut all = known.roles.clone();
     all.extend(roles.clone());
-    match &named {
+    let own = named.as_ref().and_then(|(_, own)| own.as_ref());
+    match own {
         // Once more, for its lines.
-        Some((_, PipelineSource::Repository { path, yaml })) => {
+        Some((path, yaml)) => {
             Pipeline::parse_with(yaml, &all).map_err(|invalid| unusable(path, invalid))?;
         }
-        Some((_, PipelineSource::Server)) | None => {
+        None => {
             let with_name = |invalid| unusable(&format!("pipeline {}", pipeline.name), invalid);
             pipeline.check_variables(&all).map_err(with_name)?;
         }
     }
-    let own = named.as_ref().filter(|(_, source)| matches!(source, PipelineSource::Repository { .. }));
-    let stages = own
-        .iter()
-        .flat_map(|(pipeline, _)| pipeline.stages.iter().flat_map(|stage| pipeline.commands_of(stage)));
+    let stages = own.iter().flat_map(|_| &pipeline.stages).flat_map(|stage| pipeline.commands_of(stage));
     let reviews = roles.values().filter_map(|role| role.review_command.as_deref());
     let reviews = reviews.filter_map(|command| journeyman_agent::command_name(command).ok());
     let commands = stages.chain(reviews).map(str::to_owned).collect();
     Ok(RepositoryTemplates { pipeline: named.map(|(pipeline, _)| pipeline), roles, commands })
 }
 
-enum PipelineSource {
-    Server,
-    Repository { path: String, yaml: String },
-}
+/// A pipeline; with path and text of its file, where the repository has it.
+type NamedPipeline = (Pipeline, Option<(String, String)>);
 
 fn named<E>(
     wanted: &str,
     known: ServerTemplates<'_>,
     read: &mut impl FnMut(&str) -> Result<Option<String>, RepositoryTemplatesError<E>>,
-) -> Result<(Pipeline, PipelineSource), RepositoryTemplatesError<E>> {
+) -> Result<NamedPipeline, RepositoryTemplatesError<E>> {
     let path = if is_file_name(wanted) { wanted.to_owned() } else { format!("{PIPELINES}/{wanted}.yaml") };
     if let Some(yaml) = read(&path)? {
         let pipeline = Pipeline::parse(&yaml).map_err(|invalid| unusable(&path, invalid))?;
-        return Ok((pipeline, PipelineSource::Repository { path, yaml }));
+        return Ok((pipeline, Some((path, yaml))));
     }
     if let Some(pipeline) = known.pipelines.get(wanted) {
-        return Ok((pipeline.clone(), PipelineSource::Server));
+        return Ok((pipeline.clone(), None));
     }
     let names = known.pipelines.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
     let because =

@@ -24,13 +24,7 @@ pub(crate) struct SetupOutline {
 impl SetupOutline {
     /// For the list of steps: what is done, what is next, what comes later.
     fn state(&self, step: u8) -> &'static str {
-        let at = match self.step {
-            SetupStep::App => 1,
-            SetupStep::Install => 2,
-            SetupStep::Agent => 3,
-            SetupStep::Check => 4,
-        };
-        match step.cmp(&at) {
+        match step.cmp(&(self.step as u8)) {
             std::cmp::Ordering::Less => "done",
             std::cmp::Ordering::Equal => "now",
             std::cmp::Ordering::Greater => "later",

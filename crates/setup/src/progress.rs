@@ -17,7 +17,7 @@ const LABELS_AT_ONCE: Duration = Duration::from_secs(4);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SetupStep {
     /// There is no App, or it cannot be used.
-    App,
+    App = 1,
     /// It is installed nowhere.
     Install,
     /// The agent has no key.

@@ -302,13 +302,11 @@ async fn answer(state: Data<SetupState>, fields: Form<HashMap<String, String>>) 
         return state.back(Some("The settings name an App already.".to_owned()));
     }
     // Once GitHub has made it, its key is told once.
-    if let Err(error) = files::check(&state.options.settings) {
-        return state.app_page(Some(format!("{error:#}")), &fields);
-    }
-    let (word, back) = match (files::random_hex(), state.base.join("made")) {
-        (Ok(word), Ok(back)) => (word, back),
-        (Err(error), _) => return state.app_page(Some(error.to_string()), &fields),
-        (_, Err(error)) => return state.app_page(Some(error.to_string()), &fields),
+    let can_be_kept = files::check(&state.options.settings);
+    let asked = can_be_kept.and_then(|()| Ok((files::random_hex()?, state.base.join("made")?)));
+    let (word, back) = match asked {
+        Ok(asked) => asked,
+        Err(error) => return state.app_page(Some(format!("{error:#}")), &fields),
     };
     let shipped = AppManifest::shipped();
     let page = CreatePage {

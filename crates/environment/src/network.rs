@@ -4,6 +4,8 @@
 
 use std::collections::HashSet;
 
+use journeyman_order::length::some_of;
+
 /// In the settings: the registries of the package managers that a repository has files for.
 pub const REGISTRIES: &str = "registries";
 
@@ -213,7 +215,7 @@ impl SetupNetwork {
             Self::Edited(files) => format!(
                 "it asked for {hosts} and had no network, since the change edits {}; who runs the server can allow that with \
                  sandbox.setup_network_for_changes = true in journeyman.toml",
-                named(files)
+                some_of(files, files.len() as u64)
             ),
         }
     }
@@ -223,21 +225,13 @@ impl SetupNetwork {
         match self {
             Self::Hosts(_) | Self::Nowhere => None,
             Self::Edited(files) => {
-                let named = named(files);
+                let named = some_of(files, files.len() as u64);
                 Some(format!(
                     "Journeyman: this setup had no network, since the change edits what is installed ({named}). Who \
                      runs the server can allow it: sandbox.setup_network_for_changes = true in journeyman.toml.\n"
                 ))
             }
         }
-    }
-}
-
-fn named(files: &[String]) -> String {
-    let named = files.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
-    match files.len().saturating_sub(5) {
-        0 => named,
-        more => format!("{named} and {more} more"),
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use journeyman_order::bounds::MOST_IN_A_SENTENCE;
+use journeyman_order::length::some_of;
 use journeyman_order::settings::plain_folder;
 use journeyman_order::{RepositorySettings, UnrunProject, UnrunReason};
 
@@ -47,13 +47,8 @@ pub(crate) fn below(
 
 /// Some of them, by their manifests; none where there are none.
 fn named<'a>(all: impl Iterator<Item = &'a ProjectBelow>) -> Option<String> {
-    let all: Vec<&str> = all.map(|below| below.manifest.as_str()).collect();
-    let some = all.iter().take(MOST_IN_A_SENTENCE).copied().collect::<Vec<_>>().join(", ");
-    match (all.is_empty(), all.len().saturating_sub(MOST_IN_A_SENTENCE)) {
-        (true, _) => None,
-        (false, 0) => Some(some),
-        (false, more) => Some(format!("{some} and {more} more")),
-    }
+    let all: Vec<String> = all.map(|below| below.manifest.clone()).collect();
+    (!all.is_empty()).then(|| some_of(&all, all.len() as u64))
 }
 
 /// Those that have tests.

@@ -22,7 +22,7 @@ pub fn shorten(text: &str, most: usize) -> String {
 }
 
 /// The first of these names, and how many more there are of all `total`.
-pub(crate) fn some_of(names: &[String], total: u64) -> String {
+pub fn some_of(names: &[String], total: u64) -> String {
     let shown = names.get(..MOST_IN_A_SENTENCE).unwrap_or(names).join(", ");
     match total.saturating_sub(MOST_IN_A_SENTENCE as u64) {
         0 => shown,

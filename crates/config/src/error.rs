@@ -71,6 +71,14 @@ pub enum SettingsError {
     Missing { keys: Vec<String> },
 }
 
+impl SettingsError {
+    /// What is wrong with a variable that is no setting's.
+    pub(super) fn in_environment(variable: &str, expected: &str) -> Self {
+        let (key, place) = (variable.to_owned(), "the environment".to_owned());
+        Self::Value { key, place, expected: expected.to_owned() }
+    }
+}
+
 /// All keys that are required, by sections.
 fn example() -> String {
     let mut lines = String::new();

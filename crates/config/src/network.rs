@@ -69,15 +69,10 @@ fn proxy(variables: &EnvironmentVariables) -> Result<Option<OutgoingProxy>, Sett
         let hosts = hosts.expose_secret().split(',').map(str::trim);
         hosts.filter(|host| !host.is_empty()).map(str::to_owned).collect()
     });
-    match read(text.expose_secret()) {
-        Some((url, credential)) => Ok(Some(OutgoingProxy { url, credential, bypass })),
-        None => Err(SettingsError::Value {
-            key: "HTTPS_PROXY".to_owned(),
-            place: "the environment".to_owned(),
-            expected: "http://HOST:PORT or http://USER:PASSWORD@HOST:PORT, a proxy that takes CONNECT"
-                .to_owned(),
-        }),
-    }
+    let expected = "http://HOST:PORT or http://USER:PASSWORD@HOST:PORT, a proxy that takes CONNECT";
+    let (url, credential) =
+        read(text.expose_secret()).ok_or_else(|| SettingsError::in_environment("HTTPS_PROXY", expected))?;
+    Ok(Some(OutgoingProxy { url, credential, bypass }))
 }
 
 fn read(text: &str) -> Option<(Url, RegistryCredential)> {

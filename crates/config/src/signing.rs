@@ -37,11 +37,6 @@ pub(super) fn signing(keys: SettingReader<'_>) -> Result<Option<CommitSigning>, 
     Ok(Some(CommitSigning { format, key, committer }))
 }
 
-/// Ends the last line: ssh-keygen reads no other key.
-fn whole(key: &str) -> SecretString {
-    format!("{}\n", key.trim()).into()
-}
-
 /// Reads a file that nobody else may read. One that belongs to somebody else, as systemd's credentials do, may be our
 /// group's.
 pub(super) fn read_private(path: &Path) -> Result<SecretString, String> {
@@ -63,7 +58,8 @@ pub(super) fn read_private(path: &Path) -> Result<SecretString, String> {
     if text.len() > LARGEST_SETTINGS || text.trim().is_empty() {
         return Err("it is empty or too large".to_owned());
     }
-    Ok(whole(byte_order_mark::strip(&text)))
+    // The last line has an end: ssh-keygen reads no other key.
+    Ok(format!("{}\n", byte_order_mark::strip(&text).trim()).into())
 }
 
 #[cfg(test)]

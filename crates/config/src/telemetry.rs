@@ -31,7 +31,7 @@ fn endpoint(variables: &EnvironmentVariables) -> Result<Option<Url>, SettingsErr
         let Some(text) = text else { continue };
         let url =
             Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
-        let url = url.ok_or_else(|| wrong(name, "http://HOST:4318 or https://…"))?;
+        let url = url.ok_or_else(|| SettingsError::in_environment(name, "http://HOST:4318 or https://…"))?;
         return Ok(Some(if is_whole { url } else { for_traces(url) }));
     }
     Ok(None)
@@ -55,15 +55,7 @@ fn headers(variables: &EnvironmentVariables) -> Result<Vec<(String, SecretString
         (!name.is_empty()).then(|| (name.to_owned(), SecretString::from(value)))
     });
     let pairs = pairs.collect::<Option<Vec<_>>>();
-    pairs.ok_or_else(|| wrong(name, "NAME=VALUE, several with a comma between"))
-}
-
-fn wrong(name: &str, expected: &str) -> SettingsError {
-    SettingsError::Value {
-        key: name.to_owned(),
-        place: "the environment".to_owned(),
-        expected: expected.to_owned(),
-    }
+    pairs.ok_or_else(|| SettingsError::in_environment(name, "NAME=VALUE, several with a comma between"))
 }
 
 #[cfg(test)]

@@ -219,14 +219,9 @@ impl EnvironmentPlan {
             folders: vec![folder.clone()],
             ..self.clone()
         };
-        let tested: Vec<&PlannedFolder> =
-            self.folders.iter().filter(|folder| folder.test.is_some()).collect();
-        let are_several = tested.len() > 1;
-        tested
-            .into_iter()
-            .filter(|_| are_several)
-            .map(|folder| (folder.path.as_str(), alone(folder)))
-            .collect()
+        let tested = self.folders.iter().filter(|folder| folder.test.is_some());
+        let each: Vec<_> = tested.map(|folder| (folder.path.as_str(), alone(folder))).collect();
+        if each.len() > 1 { each } else { Vec::new() }
     }
 
     /// The same with its tests alone, without what their commands do beside them; none where that is all that they do.

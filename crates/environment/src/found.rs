@@ -35,25 +35,22 @@ pub(crate) struct Discovery<'a> {
 
 /// The first project with tests; else the first that can be set up.
 pub(crate) fn find<'a>(files: &'a RepositoryFiles<'a>, tools: &'a HostTools<'a>) -> Option<Discovery<'a>> {
-    let mut without_tests = None;
-    let mut others: Vec<String> = Vec::new();
-    let mut taken: Option<Discovery<'a>> = None;
-    for finder in FINDERS {
+    let discover = |finder: Finder| {
         let mut collector = ToolCollector::new(files, tools);
-        let found = finder(&mut Detection { files, tools: &mut collector });
-        let Some(project) = found else { continue };
-        match (&taken, project.test.is_some()) {
-            (None, true) => taken = Some(Discovery { project, tools: collector }),
-            (Some(taken), true) if taken.project.because != project.because => others.push(project.because),
-            (None, false) if without_tests.is_none() => {
-                without_tests = Some(Discovery { project, tools: collector });
-            }
-            (Some(_) | None, _) => {}
-        }
+        let project = finder(&mut Detection { files, tools: &mut collector })?;
+        Some(Discovery { project, tools: collector })
+    };
+    let mut all: Vec<Discovery<'a>> = FINDERS.into_iter().filter_map(discover).collect();
+    if all.is_empty() {
+        return None;
     }
-    let mut found = taken.or(without_tests)?;
+    let has_tests = |one: &Discovery<'_>| one.project.test.is_some();
+    let mut found = all.remove(all.iter().position(has_tests).unwrap_or(0));
+    all.retain(has_tests);
+    let others = all.into_iter().map(|other| other.project.because);
+    let mut others: Vec<String> = others.filter(|other| *other != found.project.because).collect();
     others.dedup();
-    others.retain(|other| !other.contains("akefile") && *other != found.project.because);
+    others.retain(|other| !other.contains("akefile"));
     if !others.is_empty() {
         found.project.notes.push(format!(
             "{} tells of tests too, which are not run: name both as `test` in .github/journeyman.yml",

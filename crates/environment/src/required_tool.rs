@@ -85,6 +85,12 @@ pub(crate) struct WantedVersion {
     pub(crate) file: String,
 }
 
+impl WantedVersion {
+    fn of(file: &str, version: &str) -> Self {
+        Self { version: version.to_owned(), file: file.to_owned() }
+    }
+}
+
 /// What is asked of a tool; the file that was made for it first.
 pub(crate) fn wanted(files: &RepositoryFiles<'_>, tool: &str) -> Option<WantedVersion> {
     match tool {
@@ -95,10 +101,9 @@ pub(crate) fn wanted(files: &RepositoryFiles<'_>, tool: &str) -> Option<WantedVe
                 let poetry = || table.get("tool")?.get("poetry")?.get("dependencies")?.get("python").cloned();
                 project.or_else(poetry)?.as_str().map(str::to_owned)
             });
-            let of = |file: &str, version: String| WantedVersion { version, file: file.to_owned() };
-            asked.map(|version| of("pyproject.toml", version)).or_else(|| {
+            asked.map(|version| WantedVersion::of("pyproject.toml", &version)).or_else(|| {
                 let asked = files.ini("setup.cfg")?.get("options", "python_requires")?.to_owned();
-                Some(of("setup.cfg", asked))
+                Some(WantedVersion::of("setup.cfg", &asked))
             })
         }),
         "node" => line_of(files, ".nvmrc")
@@ -122,21 +127,20 @@ fn line_of(files: &RepositoryFiles<'_>, file: &str) -> Option<WantedVersion> {
             line
         }
     });
-    let file = file.to_owned();
-    (version.len() <= 60).then(|| WantedVersion { version: version.to_owned(), file })
+    (version.len() <= 60).then(|| WantedVersion::of(file, version))
 }
 
 fn engine(files: &RepositoryFiles<'_>, tool: &str) -> Option<WantedVersion> {
-    let version = files.json("package.json")?.get("engines")?.get(tool)?.as_str()?.to_owned();
-    Some(WantedVersion { version, file: "package.json".to_owned() })
+    let manifest = files.json("package.json")?;
+    Some(WantedVersion::of("package.json", manifest.get("engines")?.get(tool)?.as_str()?))
 }
 
 /// `packageManager` is exact: `pnpm@9.1.0+sha512.…`.
 fn package_manager(files: &RepositoryFiles<'_>, tool: &str) -> Option<WantedVersion> {
     let manifest = files.json("package.json")?;
     let said = manifest.get("packageManager")?.as_str()?;
-    let version = said.strip_prefix(tool)?.strip_prefix('@')?.split('+').next()?.to_owned();
-    Some(WantedVersion { version, file: "package.json".to_owned() })
+    let version = said.strip_prefix(tool)?.strip_prefix('@')?.split('+').next()?;
+    Some(WantedVersion::of("package.json", version))
 }
 
 /// A version as numbers, where a name stands for them.
@@ -199,7 +203,7 @@ impl<'a> ToolCollector<'a> {
     /// Notes that a tool is needed in the version that a step or feature says.
     pub(crate) fn need_version(&mut self, tool: &'static str, version: String, file: &str) {
         self.required.retain(|known| known.tool != tool);
-        self.require(tool, Some(WantedVersion { version, file: file.to_owned() }), file);
+        self.require(tool, Some(WantedVersion::of(file, &version)), file);
     }
 
     fn require(&mut self, tool: &'static str, wanted: Option<WantedVersion>, file: &str) {

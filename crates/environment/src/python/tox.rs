@@ -12,7 +12,7 @@ use crate::files::{IniFile, RepositoryFiles, quote};
 use journeyman_order::bounds::MOST_LISTED;
 
 /// What an environment of tox needs.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub(super) struct SessionNeeds {
     pub(super) requirements: Vec<String>,
     pub(super) files: Vec<String>,
@@ -21,13 +21,6 @@ pub(super) struct SessionNeeds {
 }
 
 impl SessionNeeds {
-    pub(super) fn is_empty(&self) -> bool {
-        self.requirements.is_empty()
-            && self.files.is_empty()
-            && self.extras.is_empty()
-            && self.groups.is_empty()
-    }
-
     /// One entry of a list of dependencies.
     pub(super) fn add(&mut self, entry: &str) {
         let entry = entry.trim();
@@ -112,7 +105,7 @@ pub(super) fn needs(files: &RepositoryFiles<'_>, project: &PythonProject) -> Opt
         needs.extras.extend(words("extras"));
         needs.groups.extend(words("dependency_groups"));
     }
-    (!needs.is_empty()).then_some(needs)
+    (needs != SessionNeeds::default()).then_some(needs)
 }
 
 /// The test command of tox's environment, where it is a plain one.

@@ -13,8 +13,7 @@ use journeyman_order::{Pipeline, Receipt, RepositorySettings, Role};
 
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 /// What stands for names in keys, and what such a name is made of.
-const NAMES: [(&str, &str); 3] =
-    [("NAME", "^[a-z0-9_-]{1,40}$"), ("\"MODEL\"", "^\\S{1,200}$"), ("WHOSE", "")];
+const NAMES: [(&str, &str); 2] = [("NAME", "^[a-z0-9_-]{1,40}$"), ("\"MODEL\"", "^\\S{1,200}$")];
 
 /// Each schema with the name of its file.
 pub fn json_schemas() -> Vec<(&'static str, Value)> {
@@ -40,8 +39,21 @@ fn titled<T: JsonSchema>(settings: SchemaSettings, title: &str) -> Value {
 fn settings() -> Value {
     let mut root = table();
     for known in KNOWN_SETTINGS {
-        let parts: Vec<&str> = known.key.split('.').collect();
-        add(&mut root, &parts, known);
+        let each = if known.key.contains("WHOSE") { &WHOSE[..] } else { &[""] };
+        for whose in each {
+            let key = known.key.replace("WHOSE", whose);
+            let mut place = &mut root;
+            for part in key.split('.') {
+                if place.is_null() {
+                    *place = table();
+                }
+                place = match NAMES.iter().find(|(stands, _)| *stands == part) {
+                    Some((_, pattern)) => &mut place["patternProperties"][*pattern],
+                    None => &mut place["properties"][part],
+                };
+            }
+            *place = setting(known);
+        }
     }
     root["$schema"] = DIALECT.into();
     root["title"] = "Settings of a Journeyman server, journeyman.toml".into();
@@ -50,26 +62,6 @@ fn settings() -> Value {
 
 fn table() -> Value {
     json!({ "type": "object", "additionalProperties": false })
-}
-
-fn add(table: &mut Value, parts: &[&str], known: &KnownSetting) {
-    let Some((part, rest)) = parts.split_first() else { return };
-    let below = |table: &mut Value, group: &str, name: &str| {
-        let place = &mut table[group][name];
-        if rest.is_empty() {
-            *place = setting(known);
-        } else {
-            if place.is_null() {
-                *place = self::table();
-            }
-            add(place, rest, known);
-        }
-    };
-    match NAMES.iter().find(|(stands, _)| stands == part) {
-        Some(("WHOSE", _)) => WHOSE.iter().for_each(|name| below(table, "properties", name)),
-        Some((_, pattern)) => below(table, "patternProperties", pattern),
-        None => below(table, "properties", part),
-    }
 }
 
 fn setting(known: &KnownSetting) -> Value {

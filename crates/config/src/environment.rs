@@ -6,6 +6,7 @@ use std::sync::Arc;
 use secrecy::{ExposeSecret, SecretString};
 
 use journeyman_order::byte_order_mark;
+use journeyman_order::names::is_variable;
 
 /// All its variables. Printing them shows no value. Cheap to clone.
 #[derive(Debug, Clone, Default)]
@@ -39,8 +40,7 @@ pub(super) fn variables_of(text: &str) -> Result<Vec<(String, String)>, usize> {
             continue;
         }
         let (name, value) = line.split_once('=').ok_or(number)?;
-        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) || !name.chars().all(is_name) {
+        if !is_variable(name) {
             return Err(number);
         }
         let quoted = ['"', '\''].into_iter().find_map(|mark| value.strip_prefix(mark)?.strip_suffix(mark));

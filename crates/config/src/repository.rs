@@ -4,6 +4,7 @@
 use super::repository_templates::{is_pipeline, is_plain_name};
 use journeyman_image::ImageReference;
 use journeyman_order::bounds::{LARGEST_SETTINGS, MOST_LISTED, MOST_NAMED};
+use journeyman_order::names::can_be_set;
 use journeyman_order::settings::plain_folder;
 use journeyman_order::yaml;
 use journeyman_order::{RepositorySettings, byte_order_mark};
@@ -153,24 +154,13 @@ fn hold_environment_to_rules(settings: &RepositorySettings, problems: &mut Vec<S
         let key = |of: &str| format!("services.{name}.{of}");
         hold(problems, key("image"), is_image(&service.image), IMAGE);
         hold(problems, key("env"), are_variables(&service.env), VARIABLES);
-        let is_fit =
-            |ready: &String| !ready.trim().is_empty() && ready.len() <= MOST_COMMAND && !ready.contains('\0');
-        let fits = service.ready.as_ref().is_none_or(is_fit);
+        let fits = is_command(service.ready.as_ref());
         hold(problems, key("ready"), fits, "a shell command of 1 to 4096 characters, such as pg_isready");
     }
 }
 
 fn are_variables(all: &std::collections::BTreeMap<String, String>) -> bool {
-    let is_name = |name: &str| {
-        (1..=100).contains(&name.len())
-            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-            && !name.starts_with(|c: char| c.is_ascii_digit())
-            && !matches!(name, "PATH" | "HOME")
-    };
-    let fits = |(name, value): (&String, &String)| {
-        is_name(name) && value.len() <= MOST_COMMAND && !value.contains('\0')
-    };
-    all.len() <= MOST_VARIABLES && all.iter().all(fits)
+    all.len() <= MOST_VARIABLES && all.iter().all(|(name, value)| can_be_set(name, value))
 }
 
 /// By the grammar of whoever pulls it.

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use journeyman_order::RepositorySettings;
+use journeyman_order::names::can_be_set;
 
 use crate::environment_plan::{
     DependencyFolders, EnvironmentPlan, EnvironmentSource, PlannedService, PlannedTest, ProgramFolder,
@@ -230,7 +231,7 @@ fn tokens(files: &RepositoryFiles<'_>) -> Vec<(&'static str, String)> {
         let text = files.text(file).unwrap_or_default();
         for line in text.lines().filter(|line| line.to_ascii_lowercase().contains("auth")) {
             let name = line.split_once("${").and_then(|(_, rest)| rest.split_once('}')).map(|(name, _)| name);
-            if let Some(name) = name.filter(|name| statement::is_variable(name)) {
+            if let Some(name) = name.filter(|name| can_be_set(name, "")) {
                 found.push((file, name.to_owned()));
             }
         }

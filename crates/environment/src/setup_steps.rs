@@ -5,9 +5,10 @@
 use serde_json::Value;
 
 use crate::files::{RepositoryFiles, quote};
-use crate::statement::{SourceStatement, can_be_set};
+use crate::statement::SourceStatement;
 use crate::{EnvironmentSource, SetupCommand};
 use journeyman_order::bounds::LARGEST_DOCUMENT;
+use journeyman_order::names::can_be_set;
 
 const FILES: [&str; 2] =
     [".github/workflows/copilot-setup-steps.yml", ".github/workflows/copilot-setup-steps.yaml"];

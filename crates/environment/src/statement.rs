@@ -84,18 +84,6 @@ fn named_scripts(commands: &str) -> Vec<String> {
     words(commands).filter(is_script).map(|word| word.trim_start_matches("./").to_owned()).take(10).collect()
 }
 
-pub(crate) fn is_variable(name: &str) -> bool {
-    (1..=100).contains(&name.len())
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-        && !name.starts_with(|c: char| c.is_ascii_digit())
-        && !matches!(name, "PATH" | "HOME")
-}
-
-/// Whether a variable can have a value.
-pub(crate) fn can_be_set(name: &str, value: &str) -> bool {
-    is_variable(name) && value.len() <= 4_096 && !value.contains('\0')
-}
-
 /// Puts Python's packages where nothing else is, where commands of a repository call pip on a machine of ours: the
 /// system's own packages are not theirs to change. `text` is the commands with the scripts that they run.
 pub(crate) fn with_own_python(

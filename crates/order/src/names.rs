@@ -35,6 +35,12 @@ pub fn is_variable(name: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
+/// Whether a repository can set a variable to this. PATH and HOME are ours.
+pub fn can_be_set(name: &str, value: &str) -> bool {
+    let is_ours = matches!(name, "PATH" | "HOME");
+    is_variable(name) && !is_ours && name.len() <= 100 && value.len() <= 4_096 && !value.contains('\0')
+}
+
 /// Whether it is the name of a variable that can be shown where a key is missing, and none of Journeyman's: keys have small
 /// letters, so that none gets through as a name.
 pub fn is_variable_of_a_key(name: &str) -> bool {

@@ -106,14 +106,11 @@ fn file(files: &RepositoryFiles<'_>, said: &mut SourceStatement) -> Option<(Stri
     }
     let is_one = |path: &&str| path.ends_with("/devcontainer.json") && path.matches('/').count() == 2;
     let all: Vec<&str> = files.below(".devcontainer").filter(is_one).collect();
-    let path = (*all.first()?).to_owned();
-    if let [_, others @ ..] = all.as_slice()
-        && !others.is_empty()
-    {
-        said.note(&path, format!("it is taken and {} is not", others.join(", ")));
+    let (path, others) = all.split_first()?;
+    if !others.is_empty() {
+        said.note(path, format!("it is taken and {} is not", others.join(", ")));
     }
-    let text = files.text(&path)?;
-    Some((path, text))
+    Some(((*path).to_owned(), files.text(path)?))
 }
 
 /// The folder below the repository's root that commands run in.

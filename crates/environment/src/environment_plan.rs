@@ -230,19 +230,10 @@ pub enum ProgramFolder {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DependencyFolders {
     /// A name with a slash in front is one in the root; others are found at any depth. A star stands for anything, once.
-    patterns: Vec<String>,
+    pub(crate) patterns: Vec<String>,
 }
 
 impl DependencyFolders {
-    pub(crate) fn new(patterns: Vec<String>) -> Self {
-        Self { patterns }
-    }
-
-    /// The patterns: with a slash in front in the root only, others at any depth.
-    pub fn patterns(&self) -> &[String] {
-        &self.patterns
-    }
-
     /// Whether a path, from the root, is such a folder or lies in one.
     pub fn contain(&self, path: &str) -> bool {
         self.patterns.iter().any(|pattern| is_in(pattern, path))

@@ -9,8 +9,7 @@ use journeyman_order::settings::plain_folder;
 use journeyman_order::{RepositorySettings, TestedFolder};
 
 use crate::environment_plan::{
-    DependencyFolders, EnvironmentPlan, EnvironmentSource, PlannedFolder, PlannedTest, ProgramFolder,
-    ProjectBelow, SetupCommand,
+    EnvironmentPlan, EnvironmentSource, PlannedFolder, PlannedTest, ProgramFolder, ProjectBelow, SetupCommand,
 };
 use crate::files::RepositoryFiles;
 use crate::planning::plan_one;
@@ -88,7 +87,6 @@ impl EnvironmentPlan {
     /// Adds what folders need to what the whole repository says of itself, and tests them each by itself.
     fn add(&mut self, folders: Vec<OwnFolder>) {
         let whole = self;
-        let mut patterns = whole.dependency_folders.patterns().to_vec();
         for (path, also, own) in folders {
             // What one folder brings is nothing to another's tests.
             let before = exports(&own);
@@ -133,7 +131,7 @@ impl EnvironmentPlan {
             }
             whole.setup_scripts.extend(own.setup_scripts.iter().map(|at| joined(&path, at)));
             whole.decisive_files.extend(own.decisive_files.iter().map(|at| joined(&path, at)));
-            patterns.extend(own.dependency_folders.patterns().iter().map(|pattern| {
+            whole.dependency_folders.patterns.extend(own.dependency_folders.patterns.iter().map(|pattern| {
                 match pattern.strip_prefix('/') {
                     Some(at_root) => format!("/{}", joined(&path, at_root)),
                     None => pattern.clone(),
@@ -142,11 +140,11 @@ impl EnvironmentPlan {
             whole.version_from_git |= own.version_from_git;
             whole.folders.push(PlannedFolder { path, also, test });
         }
-        for list in [&mut whole.setup_scripts, &mut whole.decisive_files, &mut patterns] {
+        let patterns = &mut whole.dependency_folders.patterns;
+        for list in [&mut whole.setup_scripts, &mut whole.decisive_files, patterns] {
             list.sort();
             list.dedup();
         }
-        whole.dependency_folders = DependencyFolders::new(patterns);
         whole.test = one_test(&whole.folders);
     }
 

@@ -89,7 +89,7 @@ pub(crate) fn plan_one(
     }
     plan.decisive_files = decisive::files(files, &plan);
     plan.setup_scripts = decisive::scripts(files, &plan);
-    plan.dependency_folders = DependencyFolders::new(decisive::dependency_folders(files));
+    plan.dependency_folders = DependencyFolders { patterns: decisive::dependency_folders(files) };
     plan
 }
 

@@ -39,11 +39,7 @@ impl VersionNumber {
     }
 
     fn padded(&self) -> [u64; 4] {
-        let mut all = [0; 4];
-        for (slot, part) in all.iter_mut().zip(&self.0) {
-            *slot = *part;
-        }
-        all
+        std::array::from_fn(|at| self.0.get(at).copied().unwrap_or(0))
     }
 
     /// With its last part but `keep` raised: where a range of `~` or `^` ends.
@@ -65,15 +61,8 @@ impl std::fmt::Display for VersionNumber {
 
 /// Whether a version is one of those that are wanted; none where the notation is not known, such as `lts/*`.
 pub(crate) fn fits(version: &VersionNumber, wanted: &str) -> Option<bool> {
-    let mut is_known = false;
-    for alternative in wanted.split("||") {
-        match fits_all(version, alternative) {
-            Some(true) => return Some(true),
-            Some(false) => is_known = true,
-            None => {}
-        }
-    }
-    is_known.then_some(false)
+    let known = wanted.split("||").filter_map(|alternative| fits_all(version, alternative));
+    known.reduce(|one, other| one || other)
 }
 
 fn fits_all(version: &VersionNumber, wanted: &str) -> Option<bool> {
@@ -87,7 +76,7 @@ fn fits_all(version: &VersionNumber, wanted: &str) -> Option<bool> {
     }
     let mut operator = String::new();
     let mut seen = false;
-    for word in split_comparators(wanted) {
+    for word in wanted.split([',', ' ']).map(str::trim).filter(|word| !word.is_empty()) {
         let end = word.find(|c: char| c.is_ascii_alphanumeric()).unwrap_or(word.len());
         let (sign, rest) = word.split_at(end);
         operator.push_str(sign.trim());
@@ -100,10 +89,6 @@ fn fits_all(version: &VersionNumber, wanted: &str) -> Option<bool> {
         }
     }
     seen.then_some(true)
-}
-
-fn split_comparators(wanted: &str) -> impl Iterator<Item = &str> {
-    wanted.split([',', ' ']).map(str::trim).filter(|word| !word.is_empty())
 }
 
 fn comparator(version: &VersionNumber, operator: &str, text: &str) -> Option<bool> {

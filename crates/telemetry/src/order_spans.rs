@@ -93,11 +93,7 @@ fn end_of(state: StageState, settled: bool) -> Option<&'static str> {
 
 fn is_failure(projection: &OrderProjection) -> bool {
     use journeyman_order::Settlement::*;
-    projection.next.settled.as_ref().is_some_and(|settled| match settled {
-        Blocked { .. } | Failed { .. } | Unprepared { .. } => true,
-        Finished { .. } | Escalated { .. } | Cancelled { .. } | Merged { .. } | Closed { .. } => false,
-        Refused { .. } => false,
-    })
+    matches!(projection.next.settled, Some(Blocked { .. } | Failed { .. } | Unprepared { .. }))
 }
 
 /// A move, from when it was intended last: what was cut off before that is told by nobody.

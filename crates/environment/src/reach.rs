@@ -42,14 +42,13 @@ pub(crate) enum Reach {
 
 /// Of a plan's test command, in each folder that it is for.
 pub(crate) fn reach(project: &Project<'_>, plan: &EnvironmentPlan, files: &RepositoryFiles<'_>) -> Reach {
-    let whole = plan.test_command().map(|command| ("", command));
+    let whole = plan.test_command().filter(|_| plan.folders.is_empty()).map(|command| ("", command));
     let in_folders = plan
         .folders
         .iter()
         .filter_map(|folder| Some((folder.path.as_str(), folder.test.as_ref()?.command.as_str())));
-    let each: Vec<(&str, &str)> =
-        if plan.folders.is_empty() { whole.into_iter().collect() } else { in_folders.collect() };
-    let of_each = each.into_iter().map(|(at, command)| Command::read(at, command, files).reach(project));
+    let each = whole.into_iter().chain(in_folders);
+    let of_each = each.map(|(at, command)| Command::read(at, command, files).reach(project));
     of_each.max().unwrap_or(Reach::DoesNot)
 }
 

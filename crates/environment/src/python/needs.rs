@@ -192,18 +192,20 @@ fn requirement_files(
 /// Adds a file of requirements that requires something.
 fn add_file(files: &RepositoryFiles<'_>, needs: &mut TestNeeds, file: &str) {
     let Some(text) = files.text(file) else { return };
-    let says = |line: &&str| !line.is_empty() && !line.starts_with('#');
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(says).collect();
-    if lines.is_empty() || needs.requirement_files.iter().any(|known| known == file) {
+    if lines_of(&text).next().is_none() || needs.requirement_files.iter().any(|known| known == file) {
         return;
     }
     needs.requirement_files.push(file.to_owned());
-    name_lines(files, needs, file, &lines);
+    name_lines(files, needs, file, &text);
+}
+
+fn lines_of(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
 /// Names what a file requires, and those that it includes: each once, since it may include itself.
-fn name_lines(files: &RepositoryFiles<'_>, needs: &mut TestNeeds, file: &str, lines: &[&str]) {
-    for line in lines {
+fn name_lines(files: &RepositoryFiles<'_>, needs: &mut TestNeeds, file: &str, text: &str) {
+    for line in lines_of(text) {
         let included = ["-r", "--requirement"].iter().find_map(|option| line.strip_prefix(option));
         let Some(inner) = included else {
             needs.named.push(normalized(line));
@@ -216,9 +218,7 @@ fn name_lines(files: &RepositoryFiles<'_>, needs: &mut TestNeeds, file: &str, li
             && needs.included.insert(inner.clone())
             && let Some(text) = files.text(&inner)
         {
-            let lines: Vec<&str> =
-                text.lines().map(str::trim).filter(|line| !line.starts_with('#')).collect();
-            name_lines(files, needs, &inner, &lines);
+            name_lines(files, needs, &inner, &text);
         }
     }
 }

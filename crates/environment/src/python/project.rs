@@ -72,12 +72,7 @@ impl PythonProject {
         );
         let mut groups = dependency_groups(at(&["dependency-groups"]));
         groups.extend(lists(at(&["tool", "pdm", "dev-dependencies"])));
-        if let Some(dev) = at(&["tool", "uv", "dev-dependencies"]).and_then(Value::as_array) {
-            groups
-                .entry("dev".into())
-                .or_default()
-                .extend(dev.iter().filter_map(Value::as_str).map(str::to_owned));
-        }
+        groups.entry("dev".into()).or_default().extend(strings(at(&["tool", "uv", "dev-dependencies"])));
         let mut optional_groups = Vec::new();
         if let Some(tables) = at(&["tool", "poetry", "group"]).and_then(Value::as_table) {
             for (name, group) in tables {
@@ -88,10 +83,7 @@ impl PythonProject {
             }
         }
         groups.entry("dev".into()).or_default().extend(keys(at(&["tool", "poetry", "dev-dependencies"])));
-        if let Some(tables) = at(&["tool", "poetry", "extras"]).and_then(Value::as_table) {
-            let poetry_extras = Value::Table(tables.clone());
-            extras.extend(lists(Some(&poetry_extras)));
-        }
+        extras.extend(lists(at(&["tool", "poetry", "extras"])));
         groups.retain(|_, group| !group.is_empty());
         let mut dependencies = strings(at(&["project", "dependencies"]));
         dependencies.extend(

@@ -1,5 +1,6 @@
 //! How other hosts are reached: by `network.ca_file`, `HTTPS_PROXY` and `NO_PROXY`.
 
+use percent_encoding::percent_decode_str;
 use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
@@ -85,26 +86,16 @@ fn read(text: &str) -> Option<(Url, RegistryCredential)> {
 
 /// Moves an address's user and password out of it. `None` if they are not text.
 pub(super) fn split_credential(mut url: Url) -> Option<(Url, RegistryCredential)> {
+    let decoded = |text: &str| Some(percent_decode_str(text).decode_utf8().ok()?.into_owned());
     let credential = match (url.username(), url.password()) {
         ("", None) => RegistryCredential::None,
         (user, password) => RegistryCredential::Password {
-            user: percent_decoded(user)?,
-            password: SecretString::from(percent_decoded(password.unwrap_or_default())?),
+            user: decoded(user)?,
+            password: SecretString::from(decoded(password.unwrap_or_default())?),
         },
     };
     let is_bare = url.set_username("").is_ok() && url.set_password(None).is_ok();
     is_bare.then_some((url, credential))
-}
-
-/// Decodes as forms do, except that a plus is a plus.
-fn percent_decoded(text: &str) -> Option<String> {
-    let text = text.replace('+', "%2B");
-    let mut pairs = url::form_urlencoded::parse(text.as_bytes());
-    match (pairs.next(), pairs.next()) {
-        (None, _) => Some(String::new()),
-        (Some((name, value)), None) if value.is_empty() => Some(name.into_owned()),
-        (Some(_), _) => None,
-    }
 }
 
 #[cfg(test)]

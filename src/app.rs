@@ -129,7 +129,7 @@ impl Application {
             format!("cannot listen on server.listen = {listen}; is another Journeyman running?")
         })?;
         // They only compute, while what comes next waits for the disk and for other processes.
-        let (ours, folder) = (settings.templates.dir.clone(), settings.data.dir.clone());
+        let (ours, folder) = (settings.templates.clone(), settings.data.dir.clone());
         let templates = spawn_blocking(move || Templates::load(ours.as_deref()));
         let workspaces = spawn_blocking(move || Workspaces::new(&folder));
         let holder = holder();

@@ -223,7 +223,7 @@ impl LocalStack {
         }
         if let Some(pipeline) = wishes.pipeline {
             if !settings.pipelines.contains_key(&pipeline) {
-                let known = Templates::load(settings.templates.dir.as_deref())?;
+                let known = Templates::load(settings.templates.as_deref())?;
                 known
                     .pipeline(&pipeline)
                     .map_err(|error| UsageError(format!("--pipeline {pipeline}: {error}")))?;

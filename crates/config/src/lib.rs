@@ -87,8 +87,8 @@ pub struct Settings {
     pub retention: RetentionSettings,
     /// `[defaults]`
     pub defaults: DefaultSettings,
-    /// `[templates]`
-    pub templates: TemplateSettings,
+    /// `templates.dir`
+    pub templates: Option<PathBuf>,
     /// `[limits]`
     pub limits: LimitSettings,
     /// `[sandbox]`
@@ -190,12 +190,6 @@ pub struct DefaultSettings {
     pub agent: String,
     /// A name, or a file.
     pub pipeline: String,
-}
-
-/// `[templates]`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TemplateSettings {
-    pub dir: Option<PathBuf>,
 }
 
 /// How long things are kept that nobody works with, from `[retention]`; none: for ever.

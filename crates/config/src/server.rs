@@ -15,8 +15,7 @@ use super::telemetry::telemetry;
 use super::{
     AgentSettings, AppClientSettings, DataSettings, DefaultSettings, DeliveryMode, GithubSettings,
     LimitSettings, Prices, RetentionSettings, RuntimeKind, SandboxSettings, ServerSettings, Settings,
-    SettingsError, StoreSettings, TemplateSettings, TestRunSettings, api, app_key, network, registries,
-    signing,
+    SettingsError, StoreSettings, TestRunSettings, api, app_key, network, registries, signing,
 };
 use journeyman_order::names::{OWN_VARIABLES, is_variable};
 use journeyman_order::{
@@ -132,7 +131,7 @@ fn assemble(
         telemetry: telemetry(variables)?,
         retention: retention(keys)?,
         defaults,
-        templates: TemplateSettings { dir: keys.path(known::TEMPLATES_DIR)? },
+        templates: keys.path(known::TEMPLATES_DIR)?,
         limits: limits(given)?,
         sandbox,
         testing: testing(given, variables)?,

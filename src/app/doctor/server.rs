@@ -42,7 +42,7 @@ pub(super) async fn examine(settings: &Settings) -> Vec<DoctorFinding> {
 /// What `serve` makes of the settings alone when it starts, tried.
 fn refused(settings: &Settings) -> Vec<DoctorFinding> {
     let about_templates = "templates.dir, defaults.pipeline";
-    let known = Templates::load(settings.templates.dir.as_deref()).map_err(anyhow::Error::from);
+    let known = Templates::load(settings.templates.as_deref()).map_err(anyhow::Error::from);
     let templates = known.and_then(|known| rules(settings, known, "")).map(|rules| rules.pipeline.name);
     let outgoing = &settings.testing.outgoing;
     let notifier = settings.notifications.clone().map(|told| Notifier::new(told, outgoing)).transpose();

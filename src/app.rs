@@ -312,15 +312,6 @@ impl ApplicationHandle {
         self.engine.watch()
     }
 
-    /// The order that was opened last, if there is one.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub async fn latest_order(&self) -> anyhow::Result<Option<OrderId>> {
-        let filter = OrderFilter { limit: 1, ..OrderFilter::default() };
-        Ok(self.store.orders(&filter).await?.first().map(|row| row.id))
-    }
-
     /// The latest orders of a repository, by issue.
     ///
     /// # Errors

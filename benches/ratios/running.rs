@@ -91,7 +91,12 @@ impl Running {
     pub async fn order(&self) -> AgentStart {
         let Self { github, handle, .. } = self;
         let issue = github.open_issue(REPOSITORY, PERSON, "The sum is wrong", "").await.expect("an issue");
-        let before = handle.latest_order().await.expect("the store");
+        let repository = REPOSITORY.parse().expect("a name");
+        let latest = async || {
+            let orders = handle.orders_of(&repository, 1).await.expect("the store");
+            orders.first().map(|(_, order)| *order)
+        };
+        let before = latest().await;
         let sent = github.deliveries().len();
         github.label(REPOSITORY, issue, "journeyman", PERSON).await.expect("the label");
         let labeled = |github: &Emulator| {
@@ -105,8 +110,7 @@ impl Running {
         let answered = github.wait_for("202", PATIENCE, labeled).await.expect("a 202");
         let answered = answered.duration_since(UNIX_EPOCH).expect("a time after 1970");
         loop {
-            let order = handle.latest_order().await.expect("the store");
-            if let Some(order) = order.filter(|order| Some(*order) != before)
+            if let Some(order) = latest().await.filter(|order| Some(*order) != before)
                 && let (journal, projection) = handle.look(order).await.expect("the journal")
                 && projection.next.settled.is_some()
             {

@@ -1,7 +1,5 @@
 //! `journeyman agent check`: one question to an agent, asked as an order asks it, and what is wrong with the answer.
 
-use std::time::Duration;
-
 use clap::{Args, Subcommand};
 
 use super::local::{LocalOptions, LocalStack};
@@ -94,21 +92,13 @@ pub(super) async fn main(arguments: AgentArguments) -> anyhow::Result<u8> {
 /// The order, once its agent has answered or cannot be asked. None when stopped.
 async fn ask(local: &LocalStack, name: &str) -> anyhow::Result<Option<(Journal, OrderProjection)>> {
     local.put_repository(REPOSITORY, RepositorySource::Files(Sample::Shell.files())).await?;
-    local.put_issue_for(name, REPOSITORY, &sample::issue()).await?;
-    loop {
-        if let Some(order) = local.handle.latest_order().await? {
-            let seen = local.look(order).await?;
-            let trace = &seen.1.trace;
-            if first_run(&seen.0).is_some() || trace.waiting.is_some() || seen.1.next.settled.is_some() {
-                return Ok(Some(seen));
-            }
-        }
-        anyhow::ensure!(!local.has_ended(), "Journeyman stopped before the agent was asked");
-        tokio::select! {
-            () = local.asked_to_stop() => return Ok(None),
-            () = tokio::time::sleep(Duration::from_millis(100)) => {}
-        }
-    }
+    let issue = local.put_issue_for(name, REPOSITORY, &sample::issue()).await?;
+    let Some(order) = local.order(&REPOSITORY.parse()?, issue).await? else { return Ok(None) };
+    let seen = local.until(order, |journal, projection| {
+        let cannot_be_asked = projection.trace.waiting.is_some() || projection.next.settled.is_some();
+        first_run(journal).is_some() || cannot_be_asked
+    });
+    seen.await
 }
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "no other outcome is an agent's run")]

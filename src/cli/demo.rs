@@ -88,7 +88,7 @@ pub(super) async fn main(arguments: DemoArguments) -> anyhow::Result<u8> {
     eprintln!("  {origin}/{REPOSITORY}/issues/{issue}\n");
     let mut live = LiveOutput::new(LineTarget::Beside);
     let people = if arguments.once { HumanPresence::Absent } else { HumanPresence::Present };
-    let Some((order, mut shown)) = local.work(&mut live, people).await? else {
+    let Some((order, mut shown)) = local.work((REPOSITORY, issue), &mut live, people).await? else {
         local.stop().await?;
         return Ok(INTERRUPTED);
     };
@@ -112,7 +112,7 @@ async fn stay(
     live: &mut LiveOutput,
 ) -> anyhow::Result<Surfaces> {
     loop {
-        let at_work = local.look(order).await?.1.next.settled.is_none();
+        let at_work = local.handle.look(order).await?.1.next.settled.is_none();
         if at_work {
             match local.watch(order, live, HumanPresence::Present).await? {
                 Some(ended) => shown = ended,
@@ -128,7 +128,7 @@ async fn stay(
 }
 
 async fn summary(local: &LocalStack, order: OrderId) -> anyhow::Result<()> {
-    let (journal, projection) = local.look(order).await?;
+    let (journal, projection) = local.handle.look(order).await?;
     let receipt = Receipt::of(&journal, &projection);
     println!();
     let shown = projection.surfaces();

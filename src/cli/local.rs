@@ -21,10 +21,13 @@ use crate::config::{
 use crate::emulator::{Emulator, EmulatorOptions, RepositoryRole, RepositorySource, WebPages, keys};
 use crate::order::next::OrderProjection;
 use crate::order::trace::PendingApproval;
-use crate::order::{Journal, JournalEvent, OrderId, Pipeline, Surfaces, WriteLimits};
+use crate::order::{Journal, JournalEvent, OrderId, Pipeline, RepositoryName, Surfaces, WriteLimits};
 
 /// The App's id on the emulator; any number serves.
 const APP_ID: u64 = 1;
+
+/// How often an order is looked at although nothing was heard of it.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 /// Exit code: a person has to say the next word.
 pub(super) const HANDED_OVER: u8 = 3;
@@ -296,11 +299,11 @@ impl LocalStack {
         agent: &str,
         repository: &str,
         (title, body): &(String, String),
-    ) -> anyhow::Result<()> {
+    ) -> anyhow::Result<u64> {
         let issue = self.emulator.open_issue(repository, PERSON, title, body).await?;
         let label = format!("{}:agent={agent}", self.label);
         self.emulator.label(repository, issue, &label, PERSON).await?;
-        Ok(())
+        Ok(issue)
     }
 
     /// Whether Journeyman has ended by itself, which it should not.
@@ -316,26 +319,59 @@ impl LocalStack {
     /// Takes the labeled issue and shows the work on it. None when stopped.
     pub(super) async fn work(
         &self,
+        (repository, issue): (&str, u64),
         live: &mut LiveOutput,
         people: HumanPresence,
     ) -> anyhow::Result<Option<(OrderId, Surfaces)>> {
-        let Some(order) = self.order().await? else { return Ok(None) };
+        let Some(order) = self.order(&repository.parse()?, issue).await? else { return Ok(None) };
         Ok(self.watch(order, live, people).await?.map(|shown| (order, shown)))
     }
 
-    /// The one order, once the delivery has arrived. None when stopped.
-    async fn order(&self) -> anyhow::Result<Option<OrderId>> {
+    /// The order of an issue, once the delivery has arrived. None when stopped.
+    pub(super) async fn order(
+        &self,
+        repository: &RepositoryName,
+        issue: u64,
+    ) -> anyhow::Result<Option<OrderId>> {
         loop {
-            if let Some(order) = self.handle.latest_order().await? {
+            // The issues that are open at a time are the latest.
+            let latest = self.handle.orders_of(repository, 300).await?;
+            if let Some((_, order)) = latest.into_iter().find(|(known, _)| known.0 == issue) {
                 return Ok(Some(order));
             }
-            if self.asked.is_cancelled() {
-                return Ok(None);
+            anyhow::ensure!(!self.has_ended(), "Journeyman stopped before it took the issue");
+            tokio::select! {
+                () = tokio::time::sleep(Duration::from_millis(20)) => {}
+                () = self.asked_to_stop() => return Ok(None),
             }
-            if self.running.is_finished() {
-                anyhow::bail!("Journeyman stopped before it took the issue");
+        }
+    }
+
+    /// What is known of an order as soon as that is enough. None when stopped.
+    pub(super) async fn until(
+        &self,
+        order: OrderId,
+        mut is_enough: impl FnMut(&Journal, &OrderProjection) -> bool,
+    ) -> anyhow::Result<Option<(Journal, OrderProjection)>> {
+        let mut news = self.handle.watch();
+        loop {
+            let (journal, projection) = self.handle.look(order).await?;
+            if is_enough(&journal, &projection) {
+                return Ok(Some((journal, projection)));
             }
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            anyhow::ensure!(!self.has_ended(), "Journeyman has ended");
+            let again = tokio::time::sleep(LOOK_AGAIN);
+            tokio::pin!(again);
+            loop {
+                tokio::select! {
+                    heard = news.recv() => match heard {
+                        Ok((known, _)) if known != order => {}
+                        Ok(_) | Err(_) => break,
+                    },
+                    () = &mut again => break,
+                    () = self.asked_to_stop() => return Ok(None),
+                }
+            }
         }
     }
 
@@ -347,40 +383,20 @@ impl LocalStack {
         live: &mut LiveOutput,
         people: HumanPresence,
     ) -> anyhow::Result<Option<Surfaces>> {
-        let mut news = self.handle.watch();
         live.begin_again();
-        loop {
-            let (journal, projection) = self.look(order).await?;
+        let seen = self.until(order, |journal, projection| {
             journal.entries().iter().for_each(|entry| live.show(entry));
-            if projection.next.settled.is_some() && projection.next.moves.is_empty() {
-                live.end();
-                return Ok(Some(projection.surfaces()));
-            }
-            match projection.trace.asks {
-                Some(asks) if people == HumanPresence::Absent && projection.next.moves.is_empty() => {
-                    live.end();
-                    return Err(PersonRequired(match asks {
-                        PendingApproval::Plan => PLAN_WAITS.to_owned(),
-                        PendingApproval::Answers => questions_wait(&journal),
-                    })
-                    .into());
-                }
-                Some(PendingApproval::Plan | PendingApproval::Answers) | None => {}
-            }
-            tokio::select! {
-                _ = news.recv() => {}
-                () = tokio::time::sleep(std::time::Duration::from_millis(500)) => {}
-                () = self.asked_to_stop() => {
-                    live.end();
-                    return Ok(None);
-                }
-            }
+            let asks_nobody = projection.trace.asks.is_some() && people == HumanPresence::Absent;
+            projection.next.moves.is_empty() && (projection.next.settled.is_some() || asks_nobody)
+        });
+        let seen = seen.await;
+        live.end();
+        let Some((journal, projection)) = seen? else { return Ok(None) };
+        match projection.trace.asks.filter(|_| projection.next.settled.is_none()) {
+            Some(PendingApproval::Plan) => Err(PersonRequired(PLAN_WAITS.to_owned()).into()),
+            Some(PendingApproval::Answers) => Err(PersonRequired(questions_wait(&journal)).into()),
+            None => Ok(Some(projection.surfaces())),
         }
-    }
-
-    /// What is known of an order now.
-    pub(super) async fn look(&self, order: OrderId) -> anyhow::Result<(Journal, OrderProjection)> {
-        self.handle.look(order).await
     }
 
     /// Stops after something that did not work: what it rests on is not taken away before.

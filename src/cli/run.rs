@@ -65,13 +65,12 @@ pub(super) async fn main(arguments: RunArguments) -> anyhow::Result<u8> {
     .await?;
     let name = format!("local/{}", plain_name(&folder));
     let source = RepositorySource::Path(folder.clone());
-    let started = local.start_order(&name, source, &issue.title, &issue.body).await;
-    if let Err(error) = started {
-        return local.give_up(error).await;
-    }
-    let Some((order, _)) =
-        local.work(&mut LiveOutput::new(LineTarget::BesideWithoutGitHub), HumanPresence::Absent).await?
-    else {
+    let issue = match local.start_order(&name, source, &issue.title, &issue.body).await {
+        Ok(issue) => issue,
+        Err(error) => return local.give_up(error).await,
+    };
+    let mut live = LiveOutput::new(LineTarget::BesideWithoutGitHub);
+    let Some((order, _)) = local.work((name.as_str(), issue), &mut live, HumanPresence::Absent).await? else {
         local.stop().await?;
         eprintln!("journeyman: stopped; no branch was created in the repository");
         return Ok(INTERRUPTED);
@@ -96,7 +95,7 @@ async fn report(
     repository: &git2::Repository,
     json: bool,
 ) -> anyhow::Result<(Surfaces, Option<BranchName>)> {
-    let (journal, projection) = local.look(order).await?;
+    let (journal, projection) = local.handle.look(order).await?;
     let receipt = Receipt::of(&journal, &projection);
     let branch = receipt.branch.clone().filter(|_| receipt.on_remote);
     if let Some(branch) = &branch {
@@ -141,7 +140,7 @@ async fn attest(local: &LocalStack, order: OrderId, file: &Path) -> anyhow::Resu
         None => (SigningKey::generate()?, SigningKeyOrigin::Made),
     };
     let public = key.public().to_pem();
-    let (journal, projection) = local.look(order).await?;
+    let (journal, projection) = local.handle.look(order).await?;
     let envelope = match local.handle.signer(key).sign(&journal, &projection).await {
         Ok(envelope) => envelope,
         Err(nothing @ (SigningError::AtWork | SigningError::NoCommit)) => {

@@ -7,20 +7,16 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
 use indicatif::{ProgressBar, ProgressStyle};
-use tokio::sync::broadcast::error::RecvError;
 
 use super::record::{self, CaseRecord, HiddenVerdict, ReplayRecord};
 use super::suite::{CaseRepository, EvalCase, simulated_files};
 use super::{hidden, repository};
 use crate::cli::local::LocalStack;
 use crate::emulator::RepositorySource;
-use crate::order::next::OrderProjection;
-use crate::order::{Journal, OrderId, RepositoryName};
+use crate::order::RepositoryName;
 
 /// The repository of all simulated cases.
 const SIMULATED: &str = "eval/simulated";
-/// How often something is looked at although nothing was heard of it.
-const LOOK_AGAIN: Duration = Duration::from_millis(500);
 /// Where there is no terminal to draw on, a line is written with the first case, and then so often.
 const A_LINE: Duration = Duration::from_secs(10);
 
@@ -64,14 +60,15 @@ pub(super) async fn run(
     loop {
         let done = tokio::select! {
             done = works.next() => done,
-            () = local.asked_to_stop() => {
-                interrupted = true;
-                break;
-            }
+            () = local.asked_to_stop() => Some((0, Ok(None))),
         };
         match done {
             None => break,
-            Some((place, Ok(record))) => {
+            Some((_, Ok(None))) => {
+                interrupted = true;
+                break;
+            }
+            Some((place, Ok(Some(record)))) => {
                 progress.done(record.outcome == "verified");
                 records.insert(place, record);
             }
@@ -87,12 +84,13 @@ pub(super) async fn run(
     Ok(SuiteRun { records: records.into_values().collect(), interrupted, troubles })
 }
 
+/// What became of a case. None when a person stopped the run.
 async fn one(
     local: &LocalStack,
     case: &EvalCase,
     keep: Retention,
     patches: &Path,
-) -> anyhow::Result<CaseRecord> {
+) -> anyhow::Result<Option<CaseRecord>> {
     let name = match &case.repository {
         CaseRepository::Simulated => SIMULATED.to_owned(),
         CaseRepository::Folder(folder) => {
@@ -112,8 +110,10 @@ async fn one(
     };
     let issue = local.put_issue(&name, &case.title, &case.body).await?;
     let name: RepositoryName = name.parse()?;
-    let order = order(local, &name, issue).await?;
-    let (journal, projection) = settled(local, order).await?;
+    let Some(order) = local.order(&name, issue).await? else { return Ok(None) };
+    let ended = local
+        .until(order, |_, projection| projection.next.settled.is_some() && projection.next.moves.is_empty());
+    let Some((journal, projection)) = ended.await? else { return Ok(None) };
     let mut record = record::read(&case.name, &journal, &projection);
     if let CaseRepository::Real(replay) = &case.repository {
         record.false_green = !replay.variant.is_mended() && record.outcome == "verified";
@@ -129,48 +129,7 @@ async fn one(
     if keep == Retention::Nothing {
         local.handle.eval_sandbox().clear(order).await?;
     }
-    Ok(record)
-}
-
-/// The issue's order, once the delivery has arrived.
-async fn order(local: &LocalStack, repository: &RepositoryName, issue: u64) -> anyhow::Result<OrderId> {
-    let mut news = local.handle.watch();
-    loop {
-        // The issues that are open at a time are the latest.
-        let latest = local.handle.orders_of(repository, 300).await?;
-        if let Some((_, order)) = latest.into_iter().find(|(known, _)| known.0 == issue) {
-            return Ok(order);
-        }
-        anyhow::ensure!(!local.has_ended(), "Journeyman has ended");
-        tokio::select! {
-            heard = news.recv() => drop(heard),
-            () = tokio::time::sleep(Duration::from_millis(20)) => {}
-        }
-    }
-}
-
-/// What is known of an order once it has ended.
-async fn settled(local: &LocalStack, order: OrderId) -> anyhow::Result<(Journal, OrderProjection)> {
-    let mut news = local.handle.watch();
-    loop {
-        let (journal, projection) = local.handle.look(order).await?;
-        if projection.next.settled.is_some() && projection.next.moves.is_empty() {
-            return Ok((journal, projection));
-        }
-        anyhow::ensure!(!local.has_ended(), "Journeyman has ended");
-        let until = tokio::time::sleep(LOOK_AGAIN);
-        tokio::pin!(until);
-        loop {
-            tokio::select! {
-                heard = news.recv() => match heard {
-                    Ok((known, _)) if known == order => break,
-                    Ok(_) => {}
-                    Err(RecvError::Lagged(_) | RecvError::Closed) => break,
-                },
-                () = &mut until => break,
-            }
-        }
-    }
+    Ok(Some(record))
 }
 
 /// How far it is, on standard error.

@@ -2,14 +2,14 @@
 //! commits and pushes; only whether its change is right is drawn. For `journeyman eval --simulate`.
 
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::Context as _;
 use clap::Args;
 use serde_json::json;
 
-use super::eval::simulation::{PassRates, SimulatedAdvice, Simulation, percent};
+use super::eval::simulation::Simulation;
 
 /// What the simulated tech lead's guidance begins with, and by what the simulated agent knows that it was advised.
 const GUIDANCE: &str = "Simulated guidance:";
@@ -20,27 +20,17 @@ const LEAD: &str = "tech_lead";
 /// What it is told.
 #[derive(Debug, Args)]
 pub(super) struct SimulatedAgentArguments {
-    /// How many of a hundred attempts pass, by attempt.
-    #[arg(long)]
-    rates: PassRates,
-    /// What the draws depend on.
-    #[arg(long)]
-    seed: u64,
-    /// How many of a hundred cases fail in the same way until somebody advises.
-    #[arg(long, default_value = "0", value_parser = percent)]
-    stubborn: f64,
-    /// How many of a hundred attempts pass after advice.
-    #[arg(long, default_value = "45", value_parser = percent)]
-    guided: f64,
+    /// The simulation, in JSON.
+    #[arg(value_parser = read)]
+    simulation: Simulation,
+}
+
+fn read(json: &str) -> serde_json::Result<Simulation> {
+    serde_json::from_str(json)
 }
 
 pub(super) fn main(arguments: &SimulatedAgentArguments) -> anyhow::Result<u8> {
-    let simulation = Simulation {
-        rates: arguments.rates.clone(),
-        seed: arguments.seed,
-        stubborn: arguments.stubborn,
-        guided: arguments.guided,
-    };
+    let simulation = &arguments.simulation;
     let mut prompt = String::new();
     std::io::stdin().read_to_string(&mut prompt)?;
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
@@ -49,8 +39,8 @@ pub(super) fn main(arguments: &SimulatedAgentArguments) -> anyhow::Result<u8> {
         _ if is_lead => (advise(), simulation.usd(LEAD, 1)),
         Some(case) => {
             let attempt = variable("JOURNEYMAN_ROUND").parse().unwrap_or(1);
-            let advice = advice(&prompt, Path::new(&variable("HOME")))?;
-            work(&simulation.attempt(case.trim(), attempt, advice), attempt)?;
+            let is_advised = is_advised(&prompt, Path::new(&variable("HOME")))?;
+            work(&simulation.attempt(case.trim(), attempt, is_advised), attempt)?;
             ("I changed answer.txt. All tests pass.".to_owned(), simulation.usd(case.trim(), attempt))
         }
         None => {
@@ -64,12 +54,12 @@ pub(super) fn main(arguments: &SimulatedAgentArguments) -> anyhow::Result<u8> {
 }
 
 /// Advice is given once and remembered, as an agent's session would.
-fn advice(prompt: &str, home: &Path) -> anyhow::Result<SimulatedAdvice> {
-    let memory: PathBuf = home.join("advised");
+fn is_advised(prompt: &str, home: &Path) -> anyhow::Result<bool> {
+    let memory = home.join("advised");
     if prompt.contains(GUIDANCE) {
         std::fs::write(&memory, "").with_context(|| format!("cannot write {}", memory.display()))?;
     }
-    Ok(if memory.exists() { SimulatedAdvice::Given } else { SimulatedAdvice::None })
+    Ok(memory.exists())
 }
 
 fn advise() -> String {

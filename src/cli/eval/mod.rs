@@ -4,7 +4,6 @@
 //! drawing (`table`, `page`, `chart`), which are pure.
 
 mod chart;
-mod expected;
 mod hidden;
 mod page;
 mod record;
@@ -33,10 +32,9 @@ use super::sample::own_agent;
 use super::{UsageError, log, user_settings};
 use crate::config::AgentSettings;
 use crate::order::Pipeline;
-use expected::Guidance;
 pub(super) use replay::CASE;
 use replay::ReplayVariant;
-use report::{EvalSetup, SimulationLine};
+use report::EvalSetup;
 use runner::Retention;
 use simulation::{PassRates, Simulation, percent};
 use suite::{CaseRepository, EvalSuite, ReplaySelection};
@@ -123,7 +121,7 @@ pub(super) async fn main(arguments: EvalArguments) -> anyhow::Result<u8> {
         rates,
         seed: arguments.seed,
         stubborn: arguments.stubborn,
-        guided: arguments.guided,
+        guided: arguments.guidance.then_some(arguments.guided),
     });
     let suite = match &arguments.suite {
         Some(folder) => suite::read(
@@ -160,20 +158,13 @@ pub(super) async fn main(arguments: EvalArguments) -> anyhow::Result<u8> {
         cases: suite.cases.len() as u64,
         agent: local.agent.clone(),
         pipeline: local.pipeline.clone(),
-        simulation: simulation.as_ref().map(|simulation| SimulationLine {
-            rates: simulation.rates.percentages().to_vec(),
-            seed: simulation.seed,
-            stubborn: simulation.stubborn,
-            guided: arguments.guidance.then_some(simulation.guided),
-        }),
+        simulation,
         parallel,
         began: began.to_rfc3339_opts(chrono::SecondsFormat::Secs, true),
         seconds: clock.elapsed().as_secs_f64(),
         interrupted: ran.interrupted,
     };
-    let guidance = if arguments.guidance { Guidance::Once } else { Guidance::None };
-    let simulated = simulation.as_ref().map(|known| (known, guidance));
-    let report = report::report(setting, ran.records, ran.troubles, simulated);
+    let report = report::report(setting, ran.records, ran.troubles);
     print!("{}", table::text(&report));
     if let Some(mut file) = json {
         serde_json::to_writer_pretty(&mut file, &report)?;
@@ -220,7 +211,8 @@ async fn start(
         }
     };
     if let Some(simulation) = simulation {
-        agents.insert(SIMULATED_AGENT.to_owned(), simulated_agent(simulation)?);
+        let words = ["simulated-agent", &serde_json::to_string(simulation)?];
+        agents.insert(SIMULATED_AGENT.to_owned(), own_agent(SIMULATED_AGENT, &words)?);
         agent = Some(SIMULATED_AGENT.to_owned());
     }
     let is_replay = suite.cases.iter().any(|case| matches!(case.repository, CaseRepository::Real(_)));
@@ -251,19 +243,4 @@ async fn start(
         ..LocalOptions::default()
     })
     .await
-}
-
-fn simulated_agent(simulation: &Simulation) -> anyhow::Result<AgentSettings> {
-    let words = [
-        "simulated-agent",
-        "--rates",
-        &simulation.rates.to_string(),
-        "--seed",
-        &simulation.seed.to_string(),
-        "--stubborn",
-        &simulation.stubborn.to_string(),
-        "--guided",
-        &simulation.guided.to_string(),
-    ];
-    own_agent(SIMULATED_AGENT, &words)
 }

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::expected::{ATTEMPTS, ExpectedAttempt, Guidance, expected};
 use super::record::{Attempt, AttemptEnd, CaseRecord, HiddenVerdict};
-use super::simulation::{PUBLISHED, PUBLISHED_OVERALL, PUBLISHED_USD, Simulation};
+use super::simulation::{ATTEMPTS, ExpectedAttempt, PUBLISHED, PUBLISHED_OVERALL, PUBLISHED_USD, Simulation};
 use super::statistics::{Distribution, Proportion, three_deviations};
 use crate::order::Category;
 use crate::order::moves::DiagnosisDecision;
@@ -68,7 +67,7 @@ pub(super) struct EvalSetup {
     pub(super) agent: String,
     pub(super) pipeline: String,
     /// How the agent was simulated; none for a real one.
-    pub(super) simulation: Option<SimulationLine>,
+    pub(super) simulation: Option<Simulation>,
     /// Cases that were at work at the same time.
     pub(super) parallel: usize,
     /// When it began, by RFC 3339.
@@ -77,18 +76,6 @@ pub(super) struct EvalSetup {
     pub(super) seconds: f64,
     /// A person stopped it before all cases were done.
     pub(super) interrupted: bool,
-}
-
-/// How an agent was simulated.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct SimulationLine {
-    pub(super) rates: Vec<f64>,
-    /// What the draws depend on.
-    pub(super) seed: u64,
-    /// Percentage of cases that fail in the same way until somebody advises.
-    pub(super) stubborn: f64,
-    /// Percentage of attempts that pass after advice; none without a tech lead.
-    pub(super) guided: Option<f64>,
 }
 
 /// What a simulation was to come to, and whether it did.
@@ -157,21 +144,15 @@ pub(super) struct PublishedAccount {
 }
 
 /// Makes the report.
-pub(super) fn report(
-    setting: EvalSetup,
-    records: Vec<CaseRecord>,
-    troubles: Vec<String>,
-    simulation: Option<(&Simulation, Guidance)>,
-) -> EvalReport {
+pub(super) fn report(setting: EvalSetup, records: Vec<CaseRecord>, troubles: Vec<String>) -> EvalReport {
+    let simulation = setting.simulation.as_ref();
     let cases = records.len() as u64;
     let count =
         |what: &dyn Fn(&CaseRecord) -> bool| records.iter().filter(|record| what(record)).count() as u64;
     let verified = Proportion::new(count(&is_verified), cases);
-    let expected =
-        simulation.map(|(simulation, guidance)| expected(simulation, guidance)).unwrap_or_default();
-    let is_published = simulation.is_some_and(|(simulation, _)| {
-        simulation.rates.percentages() == PUBLISHED && simulation.stubborn == 0.0
-    });
+    let expected = simulation.map(Simulation::expected).unwrap_or_default();
+    let is_published = simulation
+        .is_some_and(|simulation| simulation.rates.percentages() == PUBLISHED && simulation.stubborn == 0.0);
     let mut outcomes = BTreeMap::new();
     let mut rounds = BTreeMap::new();
     let mut failures: BTreeMap<String, u64> = BTreeMap::new();

@@ -2,7 +2,6 @@
 
 use proptest::prelude::*;
 
-use super::expected::Guidance;
 use super::record::{Attempt, AttemptEnd, CaseRecord, HiddenVerdict};
 use super::report::{EvalReport, EvalSetup, report};
 use super::simulation::Simulation;
@@ -98,7 +97,7 @@ fn by_hand() -> EvalReport {
         case("nothing-pushed", "blocked", not_run, "mmm"),
         case("cut-off", "failed", not_run, "1x"),
     ];
-    report(setting(10), records, vec!["odd: no place".to_owned()], None)
+    report(setting(10), records, vec!["odd: no place".to_owned()])
 }
 
 #[test]
@@ -147,15 +146,16 @@ fn the_page_shows_foreign_text_as_text() {
     assert!(page.contains("The issue of at-once &#60;script&#62;"), "{page}");
     assert!(page.contains("class=\"bad\">false green"));
     assert!(!page.contains("SIMULATED"));
-    let empty = report(setting(0), vec![], vec![], None);
+    let empty = report(setting(0), vec![], vec![]);
     assert!(page::html(&empty).unwrap().contains("</html>"));
     assert!(table::text(&empty).contains("verified"));
 }
 
 #[test]
 fn a_simulation_says_so_before_any_figure() {
-    let simulation = Simulation { rates: "35,72,45".parse().unwrap(), seed: 7, stubborn: 0.0, guided: 45.0 };
-    let report = report(setting(9), by_hand().cases, vec![], Some((&simulation, Guidance::None)));
+    let simulation = Simulation { rates: "35,72,45".parse().unwrap(), seed: 7, stubborn: 0.0, guided: None };
+    let setting = EvalSetup { simulation: Some(simulation), ..setting(9) };
+    let report = report(setting, by_hand().cases, vec![]);
     let (text, page) = (table::text(&report), page::html(&report).unwrap());
     assert!(text.starts_with("The agent is SIMULATED"), "{text}");
     assert!(page.find("SIMULATED") < page.find("<svg"));
@@ -183,7 +183,7 @@ proptest! {
             })
             .collect();
         let cases = records.len() as u64;
-        let report = report(setting(cases), records, vec![], None);
+        let report = report(setting(cases), records, vec![]);
         prop_assert_eq!(report.outcomes.values().sum::<u64>(), cases);
         prop_assert_eq!(report.rounds.values().sum::<u64>(), cases);
         let passed: u64 = report.attempts.iter().map(|line| line.passed.count).sum();

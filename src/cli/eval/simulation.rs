@@ -5,22 +5,25 @@
 
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 /// The published account of this loop that a simulation is held against: how many of a hundred pass at the first, at
 /// the second and at the third attempt, of those that come so far.
-pub(in crate::cli) const PUBLISHED: [f64; 3] = [35.0, 72.0, 45.0];
+pub(super) const PUBLISHED: [f64; 3] = [35.0, 72.0, 45.0];
 /// How many of a hundred pass in all, by the same account.
 pub(super) const PUBLISHED_OVERALL: f64 = 88.0;
 /// What three attempts cost by the same account, in dollars.
-pub(in crate::cli) const PUBLISHED_USD: f64 = 0.23;
+pub(super) const PUBLISHED_USD: f64 = 0.23;
 
 /// How many tests the simulated repository has.
-pub(in crate::cli) const TESTS: u32 = 8;
+const TESTS: u32 = 8;
+/// How many attempts the tests give the worker, and guidance gives again.
+pub(super) const ATTEMPTS: usize = 3;
 
 /// How many of a hundred attempts pass, by attempt. The last holds for all later ones.
-#[derive(Debug, Clone, PartialEq)]
-pub(in crate::cli) struct PassRates(Vec<f64>);
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct PassRates(Vec<f64>);
 
 impl FromStr for PassRates {
     type Err = String;
@@ -31,13 +34,6 @@ impl FromStr for PassRates {
         let rates: Vec<f64> =
             text.split(',').map(|rate| percent(rate).map_err(|_| wrong())).collect::<Result<_, _>>()?;
         if (1..=20).contains(&rates.len()) { Ok(Self(rates)) } else { Err(wrong()) }
-    }
-}
-
-impl std::fmt::Display for PassRates {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let rates: Vec<String> = self.0.iter().map(f64::to_string).collect();
-        out.write_str(&rates.join(","))
     }
 }
 
@@ -55,7 +51,7 @@ impl PassRates {
 }
 
 /// A number from 0 to 100.
-pub(in crate::cli) fn percent(text: &str) -> Result<f64, String> {
+pub(super) fn percent(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent),
         Ok(_) | Err(_) => Err(format!("{text:?} is not a percentage of 0 to 100")),
@@ -63,35 +59,69 @@ pub(in crate::cli) fn percent(text: &str) -> Result<f64, String> {
 }
 
 /// A simulated agent.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(in crate::cli) struct Simulation {
-    pub(in crate::cli) rates: PassRates,
-    pub(in crate::cli) seed: u64,
-    /// How many of a hundred cases fail in the same way for ever, until somebody advises.
-    pub(in crate::cli) stubborn: f64,
-    /// How many of a hundred attempts pass once a tech lead has advised.
-    pub(in crate::cli) guided: f64,
+    pub(super) rates: PassRates,
+    /// What the draws depend on.
+    pub(super) seed: u64,
+    /// Percentage of cases that fail in the same way until somebody advises.
+    pub(super) stubborn: f64,
+    /// Percentage of attempts that pass after advice; none without a tech lead.
+    pub(super) guided: Option<f64>,
 }
 
-/// Whether somebody has advised.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::cli) enum SimulatedAdvice {
-    None,
-    Given,
+/// What is expected of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct ExpectedAttempt {
+    /// After a tech lead's guidance.
+    pub(super) guided: bool,
+    /// Its place among those, from 1.
+    pub(super) attempt: u32,
+    /// Of those that reach it, the share that passes.
+    pub(super) rate: f64,
+    /// Of all cases, the share that has passed with it.
+    pub(super) cumulative: f64,
 }
 
 impl Simulation {
     /// The tests that the agent's change fails at this attempt of this case, by their numbers from 1; none: it is the change
     /// that is wanted.
-    pub(in crate::cli) fn attempt(&self, case: &str, attempt: u32, advice: SimulatedAdvice) -> Vec<u32> {
-        let passes = match advice {
-            SimulatedAdvice::None if self.is_stubborn(case) => return vec![1, 2],
-            SimulatedAdvice::None => self.draw(case, &format!("attempt {attempt}")) < self.rates.of(attempt),
-            SimulatedAdvice::Given => {
-                self.draw(case, &format!("advised attempt {attempt}")) < self.guided / 100.0
-            }
+    pub(in crate::cli) fn attempt(&self, case: &str, attempt: u32, is_advised: bool) -> Vec<u32> {
+        let (what, rate) = match is_advised {
+            true => ("advised attempt", self.guided.unwrap_or_default() / 100.0),
+            false if self.is_stubborn(case) => return vec![1, 2],
+            false => ("attempt", self.rates.of(attempt)),
         };
+        let passes = self.draw(case, &format!("{what} {attempt}")) < rate;
         if passes { Vec::new() } else { self.wrong(case, attempt) }
+    }
+
+    /// What its rates come to in the loop, by arithmetic: every attempt, in order. A stubborn case passes without guidance at
+    /// none, and the loop stops it after the second.
+    ///
+    /// With rates r₁, r₂, r₃ and nothing else, 1 − (1 − r₁)(1 − r₂)(1 − r₃) of all cases pass.
+    pub(super) fn expected(&self) -> Vec<ExpectedAttempt> {
+        let stubborn = self.stubborn / 100.0;
+        let mut attempts = Vec::new();
+        // Shares of all cases: those that can still pass, and those that have.
+        let (mut open, mut passed) = (1.0 - stubborn, 0.0);
+        for attempt in (1..).take(ATTEMPTS) {
+            let stuck = if attempt <= 2 { stubborn } else { 0.0 };
+            let reached = open + stuck;
+            let passes = open * self.rates.of(attempt);
+            open -= passes;
+            passed += passes;
+            let rate = if reached > 0.0 { passes / reached } else { 0.0 };
+            attempts.push(ExpectedAttempt { guided: false, attempt, rate, cumulative: passed });
+        }
+        if let Some(guided) = self.guided {
+            let rate = guided / 100.0;
+            for attempt in (1..).take(ATTEMPTS) {
+                passed += (1.0 - passed) * rate;
+                attempts.push(ExpectedAttempt { guided: true, attempt, rate, cumulative: passed });
+            }
+        }
+        attempts
     }
 
     fn is_stubborn(&self, case: &str) -> bool {
@@ -129,12 +159,12 @@ mod tests {
     use super::*;
 
     fn simulation(stubborn: f64) -> Simulation {
-        Simulation { rates: "35,72,45".parse().unwrap(), seed: 7, stubborn, guided: 60.0 }
+        Simulation { rates: "35,72,45".parse().unwrap(), seed: 7, stubborn, guided: None }
     }
 
     #[test]
     fn rates_are_percentages() {
-        assert_eq!("35, 72,45".parse::<PassRates>().unwrap().to_string(), "35,72,45");
+        assert_eq!("35, 72,45".parse::<PassRates>().unwrap().percentages(), [35.0, 72.0, 45.0]);
         for wrong in ["", "35,", "101", "-1", "NaN", "a", "35;72"] {
             assert!(wrong.parse::<PassRates>().is_err(), "{wrong:?}");
         }
@@ -145,9 +175,7 @@ mod tests {
         let simulation = simulation(0.0);
         for (attempt, rate) in [(1, 0.35), (2, 0.72), (3, 0.45), (4, 0.45)] {
             let passes = (0..10_000)
-                .filter(|case| {
-                    simulation.attempt(&format!("case {case}"), attempt, SimulatedAdvice::None).is_empty()
-                })
+                .filter(|case| simulation.attempt(&format!("case {case}"), attempt, false).is_empty())
                 .count();
             assert!((passes as f64 / 10_000.0 - rate).abs() < 0.015, "attempt {attempt}: {passes}");
         }
@@ -159,13 +187,33 @@ mod tests {
             let case = format!("case {case}");
             for attempt in 1..12 {
                 let free = simulation(0.0);
-                let (one, two) =
-                    (free.wrong(&case, attempt), free.attempt(&case, attempt + 1, SimulatedAdvice::None));
+                let (one, two) = (free.wrong(&case, attempt), free.attempt(&case, attempt + 1, false));
                 assert_ne!(one, two, "{case}, attempt {attempt}");
             }
             let stubborn = simulation(100.0);
-            let deeds = [1, 2, 3].map(|attempt| stubborn.attempt(&case, attempt, SimulatedAdvice::None));
+            let deeds = [1, 2, 3].map(|attempt| stubborn.attempt(&case, attempt, false));
             assert!(deeds.iter().all(|fails| *fails == deeds[0] && !fails.is_empty()));
         }
+    }
+
+    fn of(attempts: &[ExpectedAttempt]) -> Vec<(f64, f64)> {
+        let round = |x: f64| (x * 10_000.0).round() / 10_000.0;
+        attempts.iter().map(|attempt| (round(attempt.rate), round(attempt.cumulative))).collect()
+    }
+
+    #[test]
+    fn the_published_rates_come_to_ninety_of_a_hundred() {
+        let attempts = simulation(0.0).expected();
+        assert_eq!(of(&attempts), [(0.35, 0.35), (0.72, 0.818), (0.45, 0.8999)]);
+    }
+
+    #[test]
+    fn the_stubborn_weigh_on_the_first_two_attempts_and_are_rescued_by_guidance_only() {
+        let attempts = Simulation { guided: Some(50.0), ..simulation(10.0) }.expected();
+        // 0.9 × 0.35; 0.9 × 0.65 × 0.72 of 0.685; 0.45 of those that are not stubborn.
+        assert_eq!(
+            of(&attempts),
+            [(0.315, 0.315), (0.6149, 0.7362), (0.45, 0.8099), (0.5, 0.905), (0.5, 0.9525), (0.5, 0.9762)]
+        );
     }
 }

@@ -97,7 +97,8 @@ pub(super) fn agent(report: &EvalReport) -> String {
     match &setting.simulation {
         None => setting.agent.clone(),
         Some(simulation) => {
-            let rates: Vec<String> = simulation.rates.iter().map(|rate| format!("{rate} %")).collect();
+            let rates: Vec<String> =
+                simulation.rates.percentages().iter().map(|rate| format!("{rate} %")).collect();
             let mut line = format!("simulated: {} by attempt, seed {}", rates.join(", "), simulation.seed);
             if simulation.stubborn > 0.0 {
                 let _ = write!(line, ", {} % stubborn", simulation.stubborn);

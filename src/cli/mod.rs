@@ -52,8 +52,6 @@ mod manual;
 mod orders;
 mod pipeline;
 mod receipt;
-#[cfg(feature = "eval")]
-mod replay_agent;
 #[cfg(feature = "emulator")]
 mod run;
 #[cfg(feature = "emulator")]
@@ -148,14 +146,10 @@ enum Subcommands {
     Completions(manual::CompletionsArguments),
     /// Write the manual pages into a folder.
     Man(manual::ManArguments),
-    /// The agent of the demo: does what a script says, stage by stage.
+    /// The agent of the demo and of suites of real fixes: does what a script says, stage by stage.
     #[cfg(feature = "emulator")]
     #[command(hide = true)]
     ScriptedAgent(scripted_agent::ScriptedAgentArguments),
-    /// The agent of suites of real fixes: makes the change of its case.
-    #[cfg(feature = "eval")]
-    #[command(hide = true)]
-    ReplayAgent(replay_agent::ReplayAgentArguments),
     /// The agent of simulated suites: is right as often as it is told to be.
     #[cfg(feature = "eval")]
     #[command(hide = true)]
@@ -231,8 +225,6 @@ pub fn main() -> ExitCode {
         // Agents run inside the sandbox and need no runtime.
         #[cfg(feature = "emulator")]
         Subcommands::ScriptedAgent(arguments) => exit(scripted_agent::main(&arguments)),
-        #[cfg(feature = "eval")]
-        Subcommands::ReplayAgent(arguments) => exit(replay_agent::main(&arguments)),
         #[cfg(feature = "eval")]
         Subcommands::SimulatedAgent(arguments) => exit(simulated_agent::main(&arguments)),
     }

@@ -1,5 +1,6 @@
 //! An agent that follows a script instead of a model. It is a real program, started like any other agent, in the same
-//! sandbox, and it speaks the same stream; only its judgement is canned. For the demo and for stories.
+//! sandbox, and it speaks the same stream; only its judgement is canned. For the demo, for suites of real fixes and for
+//! stories.
 
 use std::io::{Read, Write};
 use std::path::PathBuf;
@@ -25,8 +26,8 @@ pub(super) struct ScriptedAgentArguments {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ScriptStep {
-    /// `JOURNEYMAN_STAGE`.
-    stage: String,
+    /// `JOURNEYMAN_STAGE`; absent: every stage that has no scene of its own.
+    stage: Option<String>,
     /// `JOURNEYMAN_ROLE`; absent: every role that has no scene of its own in this stage.
     role: Option<String>,
     /// `JOURNEYMAN_ROUND`; absent: every round that has no scene of its own.
@@ -102,14 +103,14 @@ fn is_of_the_demo(prompt: &str) -> bool {
     shows("<untrusted what=\"issue title\">", &title) && shows("<untrusted what=\"issue body\">", &body)
 }
 
-/// The scene that says most about who is asked: the role counts before the round.
+/// The scene that says most about who is asked: the stage counts before the role, and that before the round.
 fn scene_for<'a>(scenes: &'a [ScriptStep], stage: &str, role: &str, round: u32) -> Option<&'a ScriptStep> {
     scenes
         .iter()
-        .filter(|scene| scene.stage == stage)
+        .filter(|scene| scene.stage.as_deref().is_none_or(|wanted| wanted == stage))
         .filter(|scene| scene.role.as_deref().is_none_or(|wanted| wanted == role))
         .filter(|scene| scene.round.is_none_or(|wanted| wanted == round))
-        .min_by_key(|scene| (scene.role.is_none(), scene.round.is_none()))
+        .min_by_key(|scene| (scene.stage.is_none(), scene.role.is_none(), scene.round.is_none()))
 }
 
 fn play(scene: &ScriptStep, prompt: &str) -> anyhow::Result<Vec<u8>> {
@@ -190,7 +191,8 @@ mod tests {
     #[test]
     fn the_scene_that_says_most_is_played() {
         let script = "[{stage: review, say: a}, {stage: review, round: 2, say: b}, {stage: review, role: judge, say: c}, \
-                      {stage: review, role: judge, round: 2, say: d}, {stage: plan, role: judge, say: e}]";
+                      {stage: review, role: judge, round: 2, say: d}, {stage: plan, role: judge, say: e}, \
+                      {round: 3, say: f}]";
         let scenes: Vec<ScriptStep> = serde_saphyr::from_str(script).unwrap();
         for (stage, role, round, said) in [
             ("review", "", 1, Some("a")),
@@ -198,6 +200,8 @@ mod tests {
             ("review", "judge", 1, Some("c")),
             ("review", "judge", 2, Some("d")),
             ("plan", "developer", 1, None),
+            ("plan", "developer", 3, Some("f")),
+            ("review", "developer", 3, Some("a")),
         ] {
             let scene = scene_for(&scenes, stage, role, round);
             assert_eq!(scene.and_then(|scene| scene.say.as_deref()), said, "{stage} {role} {round}");

@@ -32,7 +32,6 @@ use super::sample::own_agent;
 use super::{UsageError, log, user_settings};
 use crate::config::AgentSettings;
 use crate::order::Pipeline;
-pub(super) use replay::CASE;
 use replay::ReplayVariant;
 use report::EvalSetup;
 use runner::Retention;
@@ -217,8 +216,11 @@ async fn start(
     }
     let is_replay = suite.cases.iter().any(|case| matches!(case.repository, CaseRepository::Real(_)));
     if is_replay && agent.is_none() {
+        let script = patches.join("script.yaml");
+        let text = include_str!("../../../templates/eval/replay.yaml");
+        std::fs::write(&script, text.replace("PATCHES", &patches.display().to_string()))?;
         let settings =
-            own_agent(REPLAY_AGENT, &["replay-agent", "--patches", &patches.display().to_string()])?;
+            own_agent(REPLAY_AGENT, &["scripted-agent", "--script", &script.display().to_string()])?;
         let settings = AgentSettings { read: [settings.read, vec![patches.to_owned()]].concat(), ..settings };
         agents.insert(REPLAY_AGENT.to_owned(), settings);
         agent = Some(REPLAY_AGENT.to_owned());

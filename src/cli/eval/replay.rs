@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::app::bounded_tree;
 
-/// What the body of a replayed issue ends with, and by what the replaying agent knows its change.
-pub(in crate::cli) const CASE: &str = "Case: ";
+/// What the body of a replayed issue ends with, and by what the script in `templates/eval` knows its change.
+pub(super) const CASE: &str = "Case: ";
 
 /// What is made of a fix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize, Deserialize)]

@@ -70,7 +70,8 @@ impl Sample {
     }
 }
 
-fn files<Repository: RustEmbed>() -> BTreeMap<String, Vec<u8>> {
+/// What is in an embedded folder.
+pub(super) fn files<Repository: RustEmbed>() -> BTreeMap<String, Vec<u8>> {
     let file = |path: std::borrow::Cow<'static, str>| {
         let file = Repository::get(&path)?;
         Some((path.into_owned(), file.data.into_owned()))

@@ -32,7 +32,6 @@ use super::sample::own_agent;
 use super::{UsageError, log, user_settings};
 use crate::config::AgentSettings;
 use crate::order::Pipeline;
-use replay::ReplayVariant;
 use report::EvalSetup;
 use runner::Retention;
 use simulation::{PassRates, Simulation, percent};
@@ -73,24 +72,8 @@ pub(super) struct EvalArguments {
     /// The percentage of simulated attempts that pass after advice.
     #[arg(long, value_name = "PERCENT", conflicts_with = "suite", default_value = "45", value_parser = percent)]
     guided: f64,
-    /// Of a suite of real fixes: a folder with clones of the repositories; what is missing is cloned into it.
-    #[arg(long, value_name = "DIR", conflicts_with = "simulate")]
-    mirrors: Option<PathBuf>,
-    /// Of a suite of real fixes: the forms in which each is replayed.
-    #[arg(
-        long,
-        value_name = "FORMS",
-        value_delimiter = ',',
-        conflicts_with = "simulate",
-        default_value = "right,code_alone,wrong_code,weakened"
-    )]
-    variants: Vec<ReplayVariant>,
-    /// Of a suite of real fixes: the file that is each repository's .github/journeyman.yml.
-    #[arg(long, value_name = "FILE", conflicts_with = "simulate")]
-    settings: Option<PathBuf>,
-    /// Of a suite of real fixes: only repositories whose names have this in them.
-    #[arg(long, value_name = "WORD", conflicts_with = "simulate")]
-    only: Option<String>,
+    #[command(flatten)]
+    replays: ReplaySelection,
     /// The agent, by its name in the settings.
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
@@ -123,22 +106,7 @@ pub(super) async fn main(arguments: EvalArguments) -> anyhow::Result<u8> {
         guided: arguments.guidance.then_some(arguments.guided),
     });
     let suite = match &arguments.suite {
-        Some(folder) => suite::read(
-            folder,
-            &ReplaySelection {
-                variants: arguments.variants.clone(),
-                only: arguments.only.clone(),
-                settings: arguments
-                    .settings
-                    .as_ref()
-                    .map(|path| {
-                        std::fs::read_to_string(path)
-                            .map_err(|error| UsageError(format!("--settings {}: {error}", path.display())))
-                    })
-                    .transpose()?,
-                mirrors: arguments.mirrors.clone().unwrap_or_else(|| folder.join("mirrors")),
-            },
-        )?,
+        Some(folder) => suite::read(folder, &arguments.replays)?,
         None => suite::simulated(arguments.cases),
     };
     let parallel = usize::from(arguments.parallel.unwrap_or(4));

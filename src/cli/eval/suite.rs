@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context as _;
+use clap::Args;
 use rust_embed::RustEmbed;
 use serde::Deserialize;
 
 use super::replay::{self, RealFix, ReplayCase, ReplayVariant};
-use crate::cli::{UsageError, issue_file};
+use crate::cli::{UsageError, issue_file, sample};
 
 /// The repository of every simulated case.
 #[derive(RustEmbed)]
@@ -58,13 +60,12 @@ pub(super) struct HiddenTests {
     pub(super) test: String,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 struct SuiteFile {
     /// Real fixes to replay, as a file beside it.
     fixes: Option<String>,
     name: Option<String>,
-    #[serde(default)]
     description: String,
     pipeline: Option<String>,
 }
@@ -76,66 +77,75 @@ struct CaseFile {
     setup: Option<String>,
 }
 
+/// Which of the fixes of a suite are replayed, in which forms.
+#[derive(Debug, Args)]
+pub(super) struct ReplaySelection {
+    /// Of a suite of real fixes: a folder with clones of the repositories; what is missing is cloned into it.
+    #[arg(long, value_name = "DIR", conflicts_with = "simulate")]
+    mirrors: Option<PathBuf>,
+    /// Of a suite of real fixes: the forms in which each is replayed.
+    #[arg(
+        long,
+        value_name = "FORMS",
+        value_delimiter = ',',
+        conflicts_with = "simulate",
+        default_value = "right,code_alone,wrong_code,weakened"
+    )]
+    variants: Vec<ReplayVariant>,
+    /// Of a suite of real fixes: the file that is each repository's .github/journeyman.yml.
+    #[arg(long, value_name = "FILE", conflicts_with = "simulate")]
+    settings: Option<PathBuf>,
+    /// Of a suite of real fixes: only repositories whose names have this in them.
+    #[arg(long, value_name = "WORD", conflicts_with = "simulate")]
+    only: Option<String>,
+}
+
 /// Reads a suite.
 pub(super) fn read(folder: &Path, replays: &ReplaySelection) -> anyhow::Result<EvalSuite> {
-    let wrong = |path: &Path, problem: &dyn std::fmt::Display| {
-        UsageError(format!("--suite {}: {}: {problem}", folder.display(), path.display()))
-    };
+    let settings = replays.settings.as_ref().map(|path| {
+        std::fs::read_to_string(path)
+            .map_err(|error| UsageError(format!("--settings {}: {error}", path.display())))
+    });
+    let suite = suite(folder, replays, settings.transpose()?);
+    Ok(suite.map_err(|error| UsageError(format!("--suite {}: {error:#}", folder.display())))?)
+}
+
+fn suite(folder: &Path, replays: &ReplaySelection, settings: Option<String>) -> anyhow::Result<EvalSuite> {
     let about = folder.join("suite.yaml");
+    let in_file = || about.display().to_string();
     let file: SuiteFile = match std::fs::read_to_string(&about) {
-        Ok(yaml) => serde_saphyr::from_str(&yaml).map_err(|error| wrong(&about, &error))?,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            SuiteFile { fixes: None, name: None, description: String::new(), pipeline: None }
+        Ok(yaml) => serde_saphyr::from_str(&yaml).with_context(in_file)?,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => SuiteFile::default(),
+        Err(error) => return Err(error).with_context(in_file),
+    };
+    let cases = match &file.fixes {
+        Some(fixes) => {
+            let fixes = replay::read(&folder.join(fixes)).with_context(in_file)?;
+            let cases = replays.cases(fixes, folder, settings);
+            anyhow::ensure!(!cases.is_empty(), "{}: no fix is selected", about.display());
+            cases
         }
-        Err(error) => return Err(wrong(&about, &error).into()),
+        None => cases(&folder.join("cases"))?,
     };
     let own_name = || folder.canonicalize().ok()?.file_name().map(|name| name.to_string_lossy().into_owned());
-    let named = || file.name.clone().or_else(own_name).unwrap_or_else(|| "suite".to_owned());
     // A pipeline in the suite's own folder is named from there.
-    let pipeline = file.pipeline.clone().map(|name| {
+    let pipeline = file.pipeline.map(|name| {
         let beside = folder.join(&name);
         if beside.is_file() { beside.to_string_lossy().into_owned() } else { name }
     });
-    if let Some(fixes) = &file.fixes {
-        let cases = replays
-            .cases(replay::read(&folder.join(fixes)).map_err(|error| wrong(&about, &format!("{error:#}")))?);
-        if cases.is_empty() {
-            return Err(wrong(&about, &"no fix is selected").into());
-        }
-        return Ok(EvalSuite { name: named(), description: file.description, pipeline, cases });
-    }
-    let place = folder.join("cases");
-    let listed = std::fs::read_dir(&place).map_err(|error| {
-        wrong(&place, &format!("{error}; a suite has a folder `cases` with one folder a case"))
-    })?;
-    let mut cases = Vec::new();
-    for entry in listed {
-        let path = entry.map_err(|error| wrong(&place, &error))?.path();
-        if path.is_dir() {
-            cases.push(case(&path).map_err(|(path, problem)| wrong(&path, &problem))?);
-        }
-    }
-    cases.sort_by(|one, other| one.name.cmp(&other.name));
-    if cases.is_empty() {
-        return Err(wrong(&place, &"there are no cases in it").into());
-    }
-    Ok(EvalSuite { name: named(), description: file.description, pipeline, cases })
-}
-
-/// Which of the fixes of a suite are replayed, in which forms.
-#[derive(Debug)]
-pub(super) struct ReplaySelection {
-    pub(super) variants: Vec<ReplayVariant>,
-    /// A part of the repository's name; none: all.
-    pub(super) only: Option<String>,
-    pub(super) mirrors: PathBuf,
-    pub(super) settings: Option<String>,
+    Ok(EvalSuite {
+        name: file.name.or_else(own_name).unwrap_or_else(|| "suite".to_owned()),
+        description: file.description,
+        pipeline,
+        cases,
+    })
 }
 
 impl ReplaySelection {
-    fn cases(&self, fixes: Vec<RealFix>) -> Vec<EvalCase> {
+    fn cases(&self, fixes: Vec<RealFix>, folder: &Path, settings: Option<String>) -> Vec<EvalCase> {
         let is_wanted =
             |fix: &RealFix| self.only.as_ref().is_none_or(|only| fix.repository.contains(only.as_str()));
+        let mirrors = self.mirrors.clone().unwrap_or_else(|| folder.join("mirrors"));
         let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
         let mut cases = Vec::new();
         for fix in fixes {
@@ -146,8 +156,8 @@ impl ReplaySelection {
                 let replay = ReplayCase {
                     fix: fix.clone(),
                     variant: *variant,
-                    mirrors: self.mirrors.clone(),
-                    settings: self.settings.clone(),
+                    mirrors: mirrors.clone(),
+                    settings: settings.clone(),
                 };
                 cases.push(EvalCase {
                     title: fix.title.clone(),
@@ -162,32 +172,47 @@ impl ReplaySelection {
     }
 }
 
-type CaseFileProblem = (PathBuf, String);
+/// The cases in a folder, by name.
+fn cases(folder: &Path) -> anyhow::Result<Vec<EvalCase>> {
+    let here = folder.display();
+    let listed = std::fs::read_dir(folder).map_err(|error| {
+        anyhow::anyhow!("{here}: {error}; a suite has a folder `cases` with one folder a case")
+    })?;
+    let mut cases = Vec::new();
+    for entry in listed {
+        let path = entry.with_context(|| here.to_string())?.path();
+        if path.is_dir() {
+            cases.push(case(&path)?);
+        }
+    }
+    anyhow::ensure!(!cases.is_empty(), "{here}: there are no cases in it");
+    cases.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(cases)
+}
 
-fn case(folder: &Path) -> Result<EvalCase, CaseFileProblem> {
+fn case(folder: &Path) -> anyhow::Result<EvalCase> {
     let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    if !name.chars().all(fits) || name.starts_with('.') || name.len() > 80 {
-        let problem = "a case's folder is named with letters, digits, `-`, `_` and `.`, at most 80";
-        return Err((folder.to_owned(), problem.to_owned()));
-    }
-    let at = |file: &str, problem: &dyn std::fmt::Display| (folder.join(file), problem.to_string());
-    let read = |file: &str| std::fs::read_to_string(folder.join(file)).map_err(|error| at(file, &error));
+    anyhow::ensure!(
+        name.chars().all(fits) && !name.starts_with('.') && name.len() <= 80,
+        "{}: a case's folder is named with letters, digits, `-`, `_` and `.`, at most 80",
+        folder.display()
+    );
+    let at = |file: &str| folder.join(file).display().to_string();
+    let read = |file: &str| std::fs::read_to_string(folder.join(file)).with_context(|| at(file));
     let issue = issue_file::parse(&read("issue.md")?)
-        .ok_or_else(|| at("issue.md", &"the file is empty; its first line is the title"))?;
-    let about: CaseFile =
-        serde_saphyr::from_str(&read("case.yaml")?).map_err(|error| at("case.yaml", &error))?;
+        .with_context(|| format!("{}: the file is empty; its first line is the title", at("issue.md")))?;
+    let about: CaseFile = serde_saphyr::from_str(&read("case.yaml")?).with_context(|| at("case.yaml"))?;
     let repository = folder.join("repository");
-    if !repository.is_dir() {
-        return Err(at(
-            "repository",
-            &"there is no such folder; it holds the files that the work starts from",
-        ));
-    }
+    anyhow::ensure!(
+        repository.is_dir(),
+        "{}: there is no such folder; it holds the files that the work starts from",
+        repository.display()
+    );
     let mut files = BTreeMap::new();
     let hidden = folder.join("hidden");
     if hidden.is_dir() {
-        collect(&hidden, Path::new(""), &mut files).map_err(|(path, error)| (path, error.to_string()))?;
+        collect(&hidden, Path::new(""), &mut files)?;
     }
     Ok(EvalCase {
         name,
@@ -198,19 +223,16 @@ fn case(folder: &Path) -> Result<EvalCase, CaseFileProblem> {
     })
 }
 
-fn collect(
-    folder: &Path,
-    under: &Path,
-    files: &mut BTreeMap<PathBuf, Vec<u8>>,
-) -> Result<(), (PathBuf, std::io::Error)> {
-    let said = |error| (folder.to_owned(), error);
-    for entry in std::fs::read_dir(folder).map_err(said)? {
-        let entry = entry.map_err(said)?;
+fn collect(folder: &Path, under: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) -> anyhow::Result<()> {
+    let here = || folder.display().to_string();
+    for entry in std::fs::read_dir(folder).with_context(here)? {
+        let entry = entry.with_context(here)?;
         let (path, name) = (entry.path(), under.join(entry.file_name()));
         if path.is_dir() {
             collect(&path, &name, files)?;
         } else {
-            files.insert(name, std::fs::read(&path).map_err(|error| (path, error))?);
+            let bytes = std::fs::read(&path).with_context(|| path.display().to_string())?;
+            files.insert(name, bytes);
         }
     }
     Ok(())
@@ -240,7 +262,5 @@ pub(super) fn simulated(cases: u32) -> EvalSuite {
 
 /// The files of the simulated repository.
 pub(super) fn simulated_files() -> BTreeMap<String, Vec<u8>> {
-    SimulatedRepository::iter()
-        .filter_map(|path| Some((path.to_string(), SimulatedRepository::get(&path)?.data.into_owned())))
-        .collect()
+    sample::files::<SimulatedRepository>()
 }

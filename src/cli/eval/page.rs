@@ -3,6 +3,7 @@
 use askama::Template;
 
 use super::chart::{self, ChartBar};
+use super::record::CaseRecord;
 use super::report::{AttemptLine, EvalReport};
 use super::table;
 use crate::order::bounds::MOST_LISTED;
@@ -12,21 +13,10 @@ use crate::order::bounds::MOST_LISTED;
 struct EvalPage<'a> {
     report: &'a EvalReport,
     agent: String,
-    verified: EvalTile,
-    hidden: EvalTile,
-    false_green: EvalTile,
-    expected: Option<String>,
     plots: Vec<EvalPlot>,
-    attempts: Vec<AttemptRow>,
     added: Vec<(&'static str, String)>,
-    cases: Vec<CaseRow>,
+    cases: Vec<&'a CaseRecord>,
     left_out: usize,
-}
-
-struct EvalTile {
-    rate: String,
-    count: String,
-    interval: String,
 }
 
 struct EvalPlot {
@@ -37,71 +27,28 @@ struct EvalPlot {
     second: Option<(&'static str, String)>,
 }
 
-struct AttemptRow {
-    name: String,
-    reached: u64,
-    passed: u64,
-    rate: String,
-    interval: String,
-    expected: String,
-    so_far: String,
-    expected_so_far: String,
-}
-
-struct CaseRow {
-    name: String,
-    title: String,
-    outcome: String,
-    hidden: &'static str,
-    /// For the page's colours: `good`, `bad` or `soft`.
-    mark: &'static str,
-    attempts: usize,
-    usd: String,
-    seconds: String,
-    wrong: String,
-}
-
 /// The whole page.
 pub(super) fn html(report: &EvalReport) -> anyhow::Result<String> {
-    let (cases, left_out) = cases(report);
+    let mut cases: Vec<&CaseRecord> = report.cases.iter().collect();
+    if cases.len() > MOST_LISTED {
+        cases.sort_by_key(|record| (!record.false_green, record.is_verified()));
+        cases.truncate(MOST_LISTED);
+    }
     let page = EvalPage {
         report,
         agent: table::agent(report),
-        verified: tile(&report.verified),
-        hidden: tile(&report.hidden),
-        false_green: tile(&report.false_green),
-        expected: report.expectation.map(|expected| {
-            format!(
-                "expected {} ± {}: {}",
-                table::percent(expected.rate),
-                table::points(expected.three_deviations),
-                if expected.within { "within" } else { "NOT within" }
-            )
-        }),
         plots: plots(report),
-        attempts: report.attempts.iter().map(attempt_row).collect(),
         added: table::added_lines(report),
+        left_out: report.cases.len() - cases.len(),
         cases,
-        left_out,
     };
     Ok(page.render()?)
-}
-
-fn tile(share: &super::statistics::Proportion) -> EvalTile {
-    if share.of == 0 {
-        return EvalTile { rate: "–".to_owned(), count: "none".to_owned(), interval: String::new() };
-    }
-    EvalTile {
-        rate: table::percent(share.rate),
-        count: format!("{} of {}", share.count, share.of),
-        interval: table::interval(share),
-    }
 }
 
 fn plots(report: &EvalReport) -> Vec<EvalPlot> {
     let bar = |line: &AttemptLine| ChartBar {
         name: if line.guided { format!("guided {}", line.attempt) } else { line.attempt.to_string() },
-        said: table::percent(line.passed.rate),
+        said: line.passed.percent(),
         height: line.passed.rate,
         interval: (line.passed.low, line.passed.high),
         expected: line.expected,
@@ -160,46 +107,4 @@ fn plots(report: &EvalReport) -> Vec<EvalPlot> {
             second: None,
         },
     ]
-}
-
-fn attempt_row(line: &AttemptLine) -> AttemptRow {
-    AttemptRow {
-        name: table::attempt_name(line),
-        reached: line.passed.of,
-        passed: line.passed.count,
-        rate: table::percent(line.passed.rate),
-        interval: table::interval(&line.passed),
-        expected: line.expected.map(table::percent).unwrap_or_default(),
-        so_far: table::percent(line.cumulative.rate),
-        expected_so_far: line.expected_cumulative.map(table::percent).unwrap_or_default(),
-    }
-}
-
-/// The rows, and how many cases are not among them.
-fn cases(report: &EvalReport) -> (Vec<CaseRow>, usize) {
-    let mut listed: Vec<_> = report.cases.iter().collect();
-    if listed.len() > MOST_LISTED {
-        listed.sort_by_key(|record| (!record.false_green, record.outcome == "verified"));
-        listed.truncate(MOST_LISTED);
-    }
-    let left_out = report.cases.len() - listed.len();
-    let rows = listed.into_iter().map(|record| {
-        let mark = match record.outcome.as_str() {
-            _ if record.false_green => "bad",
-            "verified" => "good",
-            _ => "soft",
-        };
-        CaseRow {
-            name: record.case.clone(),
-            title: record.title.clone(),
-            outcome: record.outcome.clone(),
-            hidden: if record.false_green { "false green" } else { table::hidden(record.hidden) },
-            mark,
-            attempts: record.attempts.len(),
-            usd: format!("{:.3}", record.usd),
-            seconds: format!("{:.1}", record.seconds),
-            wrong: table::wrong(record).chars().take(300).collect(),
-        }
-    });
-    (rows.collect(), left_out)
 }

@@ -50,6 +50,18 @@ pub(super) struct CaseRecord {
     pub(super) replay: Option<ReplayRecord>,
 }
 
+impl CaseRecord {
+    pub(super) fn is_verified(&self) -> bool {
+        self.outcome == "verified"
+    }
+
+    /// Why it is not what it should be.
+    pub(super) fn wrong(&self) -> String {
+        let wrong = self.because.as_deref().or(self.hidden_output.as_deref());
+        wrong.unwrap_or_default().chars().take(300).collect()
+    }
+}
+
 /// A real fix that was replayed, and what was found of it besides the verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct ReplayRecord {
@@ -88,6 +100,16 @@ pub(super) enum HiddenVerdict {
     Failed,
     /// There is no resulting commit, or nothing hidden.
     NotRun,
+}
+
+impl HiddenVerdict {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::NotRun => "not run",
+        }
+    }
 }
 
 /// One run of the worker, and what its checks said.

@@ -106,6 +106,12 @@ pub(super) struct AttemptLine {
     pub(super) expected_cumulative: Option<f64>,
 }
 
+impl AttemptLine {
+    pub(super) fn name(&self) -> String {
+        if self.guided { format!("{} after guidance", self.attempt) } else { self.attempt.to_string() }
+    }
+}
+
 /// What early stops, the best round and guidance added.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct LoopGains {
@@ -149,7 +155,7 @@ pub(super) fn report(setting: EvalSetup, records: Vec<CaseRecord>, troubles: Vec
     let cases = records.len() as u64;
     let count =
         |what: &dyn Fn(&CaseRecord) -> bool| records.iter().filter(|record| what(record)).count() as u64;
-    let verified = Proportion::new(count(&is_verified), cases);
+    let verified = Proportion::new(count(&CaseRecord::is_verified), cases);
     let expected = simulation.map(Simulation::expected).unwrap_or_default();
     let is_published = simulation
         .is_some_and(|simulation| simulation.rates.percentages() == PUBLISHED && simulation.stubborn == 0.0);
@@ -173,7 +179,7 @@ pub(super) fn report(setting: EvalSetup, records: Vec<CaseRecord>, troubles: Vec
         hidden: Proportion::new(count(&|record| record.hidden == HiddenVerdict::Passed), count(&was_run)),
         false_green: Proportion::new(
             count(&|record| record.false_green),
-            count(&|record| is_verified(record) && was_run(record)),
+            count(&|record| record.is_verified() && was_run(record)),
         ),
         expectation: expected.last().filter(|_| cases > 0).map(|last| {
             let three = three_deviations(last.cumulative, cases);
@@ -197,10 +203,6 @@ pub(super) fn report(setting: EvalSetup, records: Vec<CaseRecord>, troubles: Vec
         troubles,
         cases: records,
     }
-}
-
-fn is_verified(record: &CaseRecord) -> bool {
-    record.outcome == "verified"
 }
 
 fn took_three(record: &CaseRecord) -> bool {
@@ -246,13 +248,13 @@ fn added(records: &[CaseRecord]) -> LoopGains {
                 added.rounds_saved += saved;
             }
         }
-        if is_verified(record) && after.is_empty() {
+        if record.is_verified() && after.is_empty() {
             added.verified_without += 1;
         }
         added.flagged += u64::from(record.advice == Some(DiagnosisDecision::Flag));
         if !after.is_empty() {
             added.guided += 1;
-            rescued += u64::from(is_verified(record));
+            rescued += u64::from(record.is_verified());
             added.guided_rounds += after.len() as u64;
             added.guidance_usd += after.iter().map(|attempt| attempt.usd).sum::<f64>();
         }

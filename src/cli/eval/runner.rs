@@ -69,7 +69,7 @@ pub(super) async fn run(
                 break;
             }
             Some((place, Ok(Some(record)))) => {
-                progress.done(record.outcome == "verified");
+                progress.done(record.is_verified());
                 records.insert(place, record);
             }
             Some((place, Err(error))) => {
@@ -116,13 +116,13 @@ async fn one(
     let Some((journal, projection)) = ended.await? else { return Ok(None) };
     let mut record = record::read(&case.name, &journal, &projection);
     if let CaseRepository::Real(replay) = &case.repository {
-        record.false_green = !replay.variant.is_mended() && record.outcome == "verified";
+        record.false_green = !replay.variant.is_mended() && record.is_verified();
         record.replay = Some(ReplayRecord::of(replay, &projection));
     }
     if let (Some(hidden), Some(work)) = (&case.hidden, &projection.trace.work) {
         let (verdict, output) =
             hidden::judge(local.handle.eval_sandbox(), &name, &work.commit, hidden).await?;
-        record.false_green = verdict == HiddenVerdict::Failed && record.outcome == "verified";
+        record.false_green = verdict == HiddenVerdict::Failed && record.is_verified();
         (record.hidden, record.hidden_output) = (verdict, output);
     }
     // A thousand workspaces are a great many files; they go one by one, beside the work on others.

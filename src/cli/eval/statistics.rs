@@ -23,6 +23,27 @@ impl Proportion {
         let rate = if of == 0 { 0.0 } else { count as f64 / of as f64 };
         Self { count, of, rate, low, high }
     }
+
+    pub(super) fn counted(&self) -> String {
+        if self.of == 0 { "none".to_owned() } else { format!("{} of {}", self.count, self.of) }
+    }
+
+    pub(super) fn percent(&self) -> String {
+        if self.of == 0 { "–".to_owned() } else { percent(self.rate) }
+    }
+
+    /// The interval in percent; nothing where there is nothing to go by.
+    pub(super) fn interval(&self) -> String {
+        match self.of {
+            0 => String::new(),
+            _ => format!("{:.1} – {:.1} %", 100.0 * self.low, 100.0 * self.high),
+        }
+    }
+}
+
+/// A share in percent.
+pub(super) fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
 }
 
 /// Wilson's interval; all of 0 to 1 when there is nothing to go by.

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::record::{CaseRecord, HiddenVerdict};
+use super::record::CaseRecord;
 use super::report::{AttemptLine, EvalReport};
-use super::statistics::{Distribution, Proportion};
+use super::statistics::{Distribution, Proportion, percent};
 use crate::order::commit_message::is_hidden;
 
 /// Suites up to this size are listed case by case.
@@ -48,11 +48,11 @@ fn write(out: &mut String, report: &EvalReport) -> std::fmt::Result {
         let nearness = if expected.within { "within" } else { "NOT within" };
         writeln!(
             out,
-            "{:14}{} ± {} (three standard deviations); measured {}: {nearness}",
+            "{:14}{} ± {:.2} points (three standard deviations); measured {}: {nearness}",
             "expected",
             percent(expected.rate),
-            points(expected.three_deviations),
-            percent(report.verified.rate),
+            100.0 * expected.three_deviations,
+            report.verified.percent(),
         )?;
     }
     if let Some(published) = &report.published {
@@ -119,7 +119,7 @@ fn cases(out: &mut String, cases: &[CaseRecord]) -> std::fmt::Result {
         "case", "Journeyman", "hidden tests", "attempts", "dollars", "seconds"
     )?;
     for record in cases {
-        let hidden = if record.false_green { "FALSE GREEN" } else { hidden(record.hidden) };
+        let hidden = if record.false_green { "FALSE GREEN" } else { record.hidden.word() };
         writeln!(
             out,
             "{:width$}  {:11} {:13} {:>8} {:>9.3} {:>8.1}  {}",
@@ -129,7 +129,7 @@ fn cases(out: &mut String, cases: &[CaseRecord]) -> std::fmt::Result {
             record.attempts.len(),
             record.usd,
             record.seconds,
-            line(&wrong(record), 60),
+            line(&record.wrong(), 60),
         )?;
     }
     Ok(())
@@ -163,25 +163,11 @@ fn replays(out: &mut String, cases: &[CaseRecord]) -> std::fmt::Result {
     let forms: std::collections::BTreeSet<_> = replays.iter().map(|(_, replay)| replay.variant).collect();
     for form in forms {
         let of_form = || replays.iter().filter(|(_, replay)| replay.variant == form);
-        let verified = of_form().filter(|(record, _)| record.outcome == "verified").count();
+        let verified = of_form().filter(|(record, _)| record.is_verified()).count();
         let proven = of_form().filter(|(_, replay)| replay.proven).count();
         writeln!(out, "{:14}{verified} of {} verified, {proven} proven", form.word(), of_form().count())?;
     }
     Ok(())
-}
-
-/// The hidden tests' verdict in a word.
-pub(super) fn hidden(verdict: HiddenVerdict) -> &'static str {
-    match verdict {
-        HiddenVerdict::Passed => "passed",
-        HiddenVerdict::Failed => "failed",
-        HiddenVerdict::NotRun => "not run",
-    }
-}
-
-/// Why a case is not what it should be, in a line.
-pub(super) fn wrong(record: &CaseRecord) -> String {
-    record.because.clone().or_else(|| record.hidden_output.clone()).unwrap_or_default()
 }
 
 fn attempts(out: &mut String, lines: &[AttemptLine]) -> std::fmt::Result {
@@ -203,22 +189,17 @@ fn attempts(out: &mut String, lines: &[AttemptLine]) -> std::fmt::Result {
         writeln!(
             out,
             "{:18}{:>8}{:>8}{:>9}  {:16}{}{:>10}{}",
-            attempt_name(known),
+            known.name(),
             known.passed.of,
             known.passed.count,
-            percent(known.passed.rate),
-            interval(&known.passed),
+            known.passed.percent(),
+            known.passed.interval(),
             told(known.expected),
-            percent(known.cumulative.rate),
+            known.cumulative.percent(),
             told(known.expected_cumulative),
         )?;
     }
     Ok(())
-}
-
-/// The attempt's name in a table.
-pub(super) fn attempt_name(line: &AttemptLine) -> String {
-    if line.guided { format!("{} after guidance", line.attempt) } else { line.attempt.to_string() }
 }
 
 /// What more than plain rounds added, each in a line.
@@ -258,9 +239,9 @@ pub(super) fn added_lines(report: &EvalReport) -> Vec<(&'static str, String)> {
             plural(added.guided_rounds, "round", "rounds"),
             added.guidance_usd,
             share.count,
-            percent(share.rate),
+            share.percent(),
             report.verified.count,
-            percent(report.verified.rate),
+            report.verified.percent(),
         );
         lines.push(("guidance", said));
     }
@@ -272,26 +253,8 @@ fn plural(count: u64, one: &str, more: &str) -> String {
 }
 
 fn share(share: &Proportion) -> String {
-    if share.of == 0 {
-        return format!("{:>13}", "none");
-    }
-    let count = format!("{} of {}", share.count, share.of);
-    format!("{count:>13}  {:>7}   {}", percent(share.rate), interval(share))
-}
-
-/// An interval in percent.
-pub(super) fn interval(share: &Proportion) -> String {
-    format!("{:.1} – {:.1} %", 100.0 * share.low, 100.0 * share.high)
-}
-
-/// A share in percent.
-pub(super) fn percent(share: f64) -> String {
-    format!("{:.1} %", 100.0 * share)
-}
-
-/// Percentage points, where the second digit decides.
-pub(super) fn points(share: f64) -> String {
-    format!("{:.2} points", 100.0 * share)
+    let row = format!("{:>13}  {:>7}   {}", share.counted(), share.percent(), share.interval());
+    if share.of == 0 { format!("{:>13}", share.counted()) } else { row }
 }
 
 fn distribution(values: &Distribution, digits: usize) -> String {

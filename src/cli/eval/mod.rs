@@ -1,9 +1,8 @@
 //! `journeyman eval`: a suite of cases, run with any agent through the real engine, and what came of it in figures.
 //!
 //! Running (`runner`, `hidden`, `repository`) is apart from reading (`record`), counting (`statistics`, `report`) and
-//! drawing (`table`, `page`, `chart`), which are pure.
+//! drawing (`table`, `page`), which are pure.
 
-mod chart;
 mod hidden;
 mod page;
 mod record;

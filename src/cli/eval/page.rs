@@ -2,11 +2,14 @@
 
 use askama::Template;
 
-use super::chart::{self, ChartBar};
 use super::record::CaseRecord;
 use super::report::{AttemptLine, EvalReport};
+use super::statistics::HistogramBin;
 use super::table;
 use crate::order::bounds::MOST_LISTED;
+
+/// How long the longest bar is, in the page's units.
+const LONGEST: f64 = 310.0;
 
 #[derive(Template)]
 #[template(path = "eval/report.html")]
@@ -22,9 +25,21 @@ struct EvalPage<'a> {
 struct EvalPlot {
     title: &'static str,
     about: String,
-    svg: String,
-    /// Another below it, with what stands between.
-    second: Option<(&'static str, String)>,
+    /// For the page's colours: `wrong`, or nothing.
+    class: &'static str,
+    bars: Vec<ChartBar>,
+}
+
+/// A bar, with an interval around its end and a mark for what was expected.
+#[derive(Default)]
+struct ChartBar {
+    name: String,
+    length: f64,
+    interval: Option<(f64, f64)>,
+    expected: Option<f64>,
+    /// What stands behind all that, and where.
+    said: String,
+    said_at: f64,
 }
 
 /// The whole page.
@@ -46,19 +61,23 @@ pub(super) fn html(report: &EvalReport) -> anyhow::Result<String> {
 }
 
 fn plots(report: &EvalReport) -> Vec<EvalPlot> {
-    let bar = |line: &AttemptLine| ChartBar {
-        name: if line.guided { format!("guided {}", line.attempt) } else { line.attempt.to_string() },
-        said: line.passed.percent(),
-        height: line.passed.rate,
-        interval: (line.passed.low, line.passed.high),
-        expected: line.expected,
+    let share = |line: &AttemptLine| {
+        let [length, low, high] =
+            [line.passed.rate, line.passed.low, line.passed.high].map(|share| LONGEST * share);
+        let expected = line.expected.map(|share| LONGEST * share);
+        ChartBar {
+            name: line.name(),
+            length,
+            interval: Some((low, high)),
+            expected,
+            said: line.passed.percent(),
+            said_at: high.max(expected.unwrap_or_default()),
+        }
     };
-    let bars: Vec<ChartBar> = report.attempts.iter().map(bar).collect();
     let legend = if report.expectation.is_some() { " The orange mark is what was expected." } else { "" };
     // A number of attempts that no case took has its place too.
-    let numbers =
-        report.rounds.keys().min().copied().unwrap_or(0)..=report.rounds.keys().max().copied().unwrap_or(0);
-    let rounds: Vec<(String, u64)> = numbers
+    let [fewest, most] = [report.rounds.keys().next(), report.rounds.keys().next_back()];
+    let rounds = (fewest.copied().unwrap_or(0)..=most.copied().unwrap_or(0))
         .map(|number| (number.to_string(), report.rounds.get(&number).copied().unwrap_or(0)))
         .collect();
     let mut kinds: Vec<(String, u64)> =
@@ -67,44 +86,58 @@ fn plots(report: &EvalReport) -> Vec<EvalPlot> {
         report.outcomes.iter().map(|(word, count)| (word.clone(), *count)).collect();
     ends.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     kinds.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let plot = |title, about, bars| EvalPlot { title, about, class: "", bars };
     vec![
-        EvalPlot {
-            title: "Success by attempt",
-            about: format!(
+        plot(
+            "Success by attempt",
+            format!(
                 "Of the cases that reach an attempt, the share that passes. Whiskers: 95 % (Wilson).{legend}"
             ),
-            svg: chart::shares("Success by attempt", &bars),
-            second: None,
-        },
-        EvalPlot {
-            title: "Attempts a case",
-            about: "Cases by how often the worker was sent to work.".to_owned(),
-            svg: chart::counts("Attempts a case", "attempts", &rounds),
-            second: None,
-        },
+            report.attempts.iter().map(share).collect(),
+        ),
+        plot(
+            "Attempts a case",
+            "Cases by how often the worker was sent to work.".to_owned(),
+            counted(rounds),
+        ),
         EvalPlot {
             title: "Kinds of failure",
             about: "Failed attempts by what their checks said.".to_owned(),
-            svg: chart::kinds("Kinds of failure", "wrong", &kinds),
-            second: Some(("Cases by how they ended.", chart::kinds("How cases ended", "soft", &ends))),
+            class: "wrong",
+            bars: counted(kinds),
         },
-        EvalPlot {
-            title: "Cost a case",
-            about: format!(
-                "${:.2} in all; mean ${:.3} (the orange line), median ${:.3}, nine of ten at most ${:.3}.",
+        plot("How cases ended", "Cases by how they ended.".to_owned(), counted(ends)),
+        plot(
+            "Cost a case",
+            format!(
+                "${:.2} in all; mean ${:.3}, median ${:.3}, nine of ten at most ${:.3}.",
                 report.usd.total, report.usd.mean, report.usd.median, report.usd.p90
             ),
-            svg: chart::histogram("Cost a case", "dollars", &report.usd.bins, report.usd.mean),
-            second: None,
-        },
-        EvalPlot {
-            title: "Time a case",
-            about: format!(
-                "Mean {:.1} s (the orange line), median {:.1} s, nine of ten at most {:.1} s; {} at a time.",
+            histogram(&report.usd.bins),
+        ),
+        plot(
+            "Time a case",
+            format!(
+                "Seconds. Mean {:.1} s, median {:.1} s, nine of ten at most {:.1} s; {} at a time.",
                 report.seconds.mean, report.seconds.median, report.seconds.p90, report.setting.parallel
             ),
-            svg: chart::histogram("Time a case", "seconds", &report.seconds.bins, report.seconds.mean),
-            second: None,
-        },
+            histogram(&report.seconds.bins),
+        ),
     ]
+}
+
+/// How numbers lie, from below.
+fn histogram(bins: &[HistogramBin]) -> Vec<ChartBar> {
+    let short = |value: f64| (value * 1e6).round() / 1e6;
+    let named = |bin: &HistogramBin| (format!("{} – {}", short(bin.from), short(bin.to)), bin.count);
+    counted(bins.iter().map(named).collect())
+}
+
+fn counted(counts: Vec<(String, u64)>) -> Vec<ChartBar> {
+    let most = counts.iter().map(|(_, count)| *count).max().unwrap_or(0).max(1);
+    let bar = |(name, count): (String, u64)| {
+        let length = LONGEST * count as f64 / most as f64;
+        ChartBar { name, length, said: count.to_string(), said_at: length, ..ChartBar::default() }
+    };
+    counts.into_iter().map(bar).collect()
 }

@@ -140,7 +140,7 @@ fn bins(sorted: &[f64]) -> Vec<HistogramBin> {
 }
 
 /// The next of 1, 2, 2.5, 5 times a power of ten. Where all values are the same, a tenth of them will do.
-pub(super) fn round_up(width: f64, scale: f64) -> f64 {
+fn round_up(width: f64, scale: f64) -> f64 {
     let width = if width > scale * 1e-9 && width > 1e-12 { width } else { (scale / 10.0).max(1e-3) };
     let power = 10_f64.powf(width.log10().floor());
     let steps = [1.0, 2.0, 2.5, 5.0, 10.0];

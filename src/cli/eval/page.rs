@@ -4,7 +4,6 @@ use askama::Template;
 
 use super::record::CaseRecord;
 use super::report::{AttemptLine, EvalReport};
-use super::statistics::HistogramBin;
 use super::table;
 use crate::order::bounds::MOST_LISTED;
 
@@ -107,30 +106,7 @@ fn plots(report: &EvalReport) -> Vec<EvalPlot> {
             bars: counted(kinds),
         },
         plot("How cases ended", "Cases by how they ended.".to_owned(), counted(ends)),
-        plot(
-            "Cost a case",
-            format!(
-                "${:.2} in all; mean ${:.3}, median ${:.3}, nine of ten at most ${:.3}.",
-                report.usd.total, report.usd.mean, report.usd.median, report.usd.p90
-            ),
-            histogram(&report.usd.bins),
-        ),
-        plot(
-            "Time a case",
-            format!(
-                "Seconds. Mean {:.1} s, median {:.1} s, nine of ten at most {:.1} s; {} at a time.",
-                report.seconds.mean, report.seconds.median, report.seconds.p90, report.setting.parallel
-            ),
-            histogram(&report.seconds.bins),
-        ),
     ]
-}
-
-/// How numbers lie, from below.
-fn histogram(bins: &[HistogramBin]) -> Vec<ChartBar> {
-    let short = |value: f64| (value * 1e6).round() / 1e6;
-    let named = |bin: &HistogramBin| (format!("{} – {}", short(bin.from), short(bin.to)), bin.count);
-    counted(bins.iter().map(named).collect())
 }
 
 fn counted(counts: Vec<(String, u64)>) -> Vec<ChartBar> {

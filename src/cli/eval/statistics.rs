@@ -79,19 +79,6 @@ pub(super) struct Distribution {
     /// Nine of ten are at most this.
     pub(super) p90: f64,
     pub(super) max: f64,
-    /// How many lie in each of some equal parts.
-    pub(super) bins: Vec<HistogramBin>,
-}
-
-/// A part of a distribution.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(super) struct HistogramBin {
-    /// Where it begins; what is there belongs to it.
-    pub(super) from: f64,
-    /// Where it ends; what is there belongs to the next, but in the last.
-    pub(super) to: f64,
-    /// How many are in it.
-    pub(super) count: u64,
 }
 
 impl Distribution {
@@ -106,7 +93,6 @@ impl Distribution {
             median: quantile(&values, 0.5),
             p90: quantile(&values, 0.9),
             max: values.last().copied().unwrap_or_default(),
-            bins: bins(&values),
         }
     }
 }
@@ -115,37 +101,6 @@ impl Distribution {
 fn quantile(sorted: &[f64], share: f64) -> f64 {
     let rank = (share * sorted.len() as f64).ceil().max(1.0) as usize;
     sorted.get(rank - 1).copied().unwrap_or_default()
-}
-
-/// Equal parts of a round width, from a round number on: about as many as the square root of the count.
-fn bins(sorted: &[f64]) -> Vec<HistogramBin> {
-    let (Some(least), Some(most)) = (sorted.first().copied(), sorted.last().copied()) else {
-        return Vec::new();
-    };
-    let wanted = (sorted.len() as f64).sqrt().ceil().clamp(1.0, 24.0);
-    let width = round_up((most - least) / wanted, most.abs());
-    let first = (least / width).floor();
-    let parts = ((most / width).floor() - first) as usize + 1;
-    let at = |part: usize| (first + part as f64) * width;
-    let mut bins: Vec<HistogramBin> =
-        (0..parts.min(100)).map(|part| HistogramBin { from: at(part), to: at(part + 1), count: 0 }).collect();
-    for value in sorted {
-        let part = ((value / width).floor() - first) as usize;
-        let last = bins.len() - 1;
-        if let Some(bin) = bins.get_mut(part.min(last)) {
-            bin.count += 1;
-        }
-    }
-    bins
-}
-
-/// The next of 1, 2, 2.5, 5 times a power of ten. Where all values are the same, a tenth of them will do.
-fn round_up(width: f64, scale: f64) -> f64 {
-    let width = if width > scale * 1e-9 && width > 1e-12 { width } else { (scale / 10.0).max(1e-3) };
-    let power = 10_f64.powf(width.log10().floor());
-    let steps = [1.0, 2.0, 2.5, 5.0, 10.0];
-    let step = steps.into_iter().find(|step| step * power >= width * (1.0 - 1e-9)).unwrap_or(10.0);
-    step * power
 }
 
 #[cfg(test)]
@@ -180,9 +135,7 @@ mod tests {
         let distribution = Distribution::of((1..=10).map(f64::from));
         assert_eq!((distribution.total, distribution.mean), (55.0, 5.5));
         assert_eq!((distribution.median, distribution.p90, distribution.max), (5.0, 9.0, 10.0));
-        assert_eq!(Distribution::of([]).bins, []);
-        let same = Distribution::of([0.25; 4]);
-        assert_eq!(same.bins.iter().map(|bin| bin.count).collect::<Vec<_>>(), [4]);
+        assert_eq!(Distribution::of([]).max, 0.0);
     }
 
     proptest! {
@@ -193,18 +146,6 @@ mod tests {
             prop_assert!(0.0 <= one.low && one.low <= one.rate && one.rate <= one.high && one.high <= 1.0);
             let four = Proportion::new(count * 4, of * 4);
             prop_assert!(four.high - four.low <= one.high - one.low + 1e-12);
-        }
-
-        #[test]
-        fn every_number_is_in_one_bin(values in proptest::collection::vec(0.0..10_000.0_f64, 0..300)) {
-            let distribution = Distribution::of(values.clone());
-            let binned: u64 = distribution.bins.iter().map(|bin| bin.count).sum();
-            prop_assert_eq!(binned, values.len() as u64);
-            prop_assert!(distribution.bins.len() <= 100);
-            for bin in &distribution.bins {
-                prop_assert!(bin.from < bin.to);
-            }
-            prop_assert!(distribution.median <= distribution.p90 && distribution.p90 <= distribution.max);
         }
     }
 }

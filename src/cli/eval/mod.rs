@@ -1,6 +1,6 @@
 //! `journeyman eval`: a suite of cases, run with any agent through the real engine, and what came of it in figures.
 //!
-//! Running (`runner`, `hidden`, `repository`) is apart from reading (`record`), counting (`statistics`, `report`) and
+//! Running (`runner`, `hidden`) is apart from reading (`record`), counting (`statistics`, `report`) and
 //! drawing (`table`, `page`), which are pure.
 
 mod hidden;
@@ -10,7 +10,6 @@ mod replay;
 mod report;
 #[cfg(test)]
 mod report_tests;
-mod repository;
 mod runner;
 pub(super) mod simulation;
 mod statistics;
@@ -32,7 +31,6 @@ use super::{UsageError, log, user_settings};
 use crate::config::AgentSettings;
 use crate::order::Pipeline;
 use report::EvalSetup;
-use runner::Retention;
 use simulation::{PassRates, Simulation, percent};
 use suite::{CaseRepository, EvalSuite, ReplaySelection};
 
@@ -115,8 +113,7 @@ pub(super) async fn main(arguments: EvalArguments) -> anyhow::Result<u8> {
     let patches = tempfile::Builder::new().prefix("journeyman-patches-").tempdir()?;
     let local = start(&arguments, &suite, simulation.as_ref(), parallel, patches.path()).await?;
     let (began, clock) = (chrono::Utc::now(), Instant::now());
-    let keep = if arguments.keep.is_some() { Retention::All } else { Retention::Nothing };
-    let ran = runner::run(&local, &suite.cases, parallel, keep, patches.path()).await?;
+    let ran = runner::run(&local, &suite.cases, parallel, arguments.keep.is_some(), patches.path()).await?;
     let setting = EvalSetup {
         journeyman: env!("CARGO_PKG_VERSION").to_owned(),
         suite: suite.name,

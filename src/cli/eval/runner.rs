@@ -1,16 +1,17 @@
 //! Runs the cases, so many side by side, through the real engine: each is an issue with a label on it.
 
 use std::collections::BTreeMap;
-use std::io::IsTerminal;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use anyhow::Context as _;
 use futures_util::StreamExt as _;
+use git2::{IndexAddOption, Repository, RepositoryInitOptions, Signature, Time};
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::hidden;
 use super::record::{self, CaseRecord, HiddenVerdict, ReplayRecord};
 use super::suite::{CaseRepository, EvalCase, simulated_files};
-use super::{hidden, repository};
 use crate::cli::local::LocalStack;
 use crate::emulator::RepositorySource;
 use crate::order::RepositoryName;
@@ -19,14 +20,6 @@ use crate::order::RepositoryName;
 const SIMULATED: &str = "eval/simulated";
 /// Where there is no terminal to draw on, a line is written with the first case, and then so often.
 const A_LINE: Duration = Duration::from_secs(10);
-
-/// What is left of finished cases while the run goes on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Retention {
-    /// Their journals; workspaces are taken away.
-    Nothing,
-    All,
-}
 
 /// What came of a run.
 pub(super) struct SuiteRun {
@@ -42,7 +35,7 @@ pub(super) async fn run(
     local: &LocalStack,
     cases: &[EvalCase],
     parallel: usize,
-    keep: Retention,
+    keeps_workspaces: bool,
     patches: &Path,
 ) -> anyhow::Result<SuiteRun> {
     if cases.iter().any(|case| matches!(case.repository, CaseRepository::Simulated)) {
@@ -55,7 +48,7 @@ pub(super) async fn run(
     let works = cases
         .iter()
         .enumerate()
-        .map(|(place, case)| async move { (place, one(local, case, keep, patches).await) });
+        .map(|(place, case)| async move { (place, one(local, case, keeps_workspaces, patches).await) });
     let mut works = futures_util::stream::iter(works).buffer_unordered(parallel);
     loop {
         let done = tokio::select! {
@@ -80,7 +73,7 @@ pub(super) async fn run(
             }
         }
     }
-    progress.end();
+    progress.bar.finish_and_clear();
     Ok(SuiteRun { records: records.into_values().collect(), interrupted, troubles })
 }
 
@@ -88,26 +81,21 @@ pub(super) async fn run(
 async fn one(
     local: &LocalStack,
     case: &EvalCase,
-    keep: Retention,
+    keeps_workspaces: bool,
     patches: &Path,
 ) -> anyhow::Result<Option<CaseRecord>> {
-    let name = match &case.repository {
-        CaseRepository::Simulated => SIMULATED.to_owned(),
-        CaseRepository::Folder(folder) => {
-            let name = format!("eval/{}", case.name);
-            let place = tempfile::Builder::new().prefix("journeyman-case-").tempdir()?;
-            repository::make(folder, place.path())?;
-            local.put_repository(&name, RepositorySource::Path(place.path().to_owned())).await?;
-            name
-        }
+    let mut name = format!("eval/{}", case.name);
+    let place = tempfile::Builder::new().prefix("journeyman-case-").tempdir()?;
+    match &case.repository {
+        CaseRepository::Simulated => SIMULATED.clone_into(&mut name),
+        CaseRepository::Folder(folder) => make_repository(folder, place.path())?,
         CaseRepository::Real(replay) => {
-            let name = format!("eval/{}", case.name);
-            let place = tempfile::Builder::new().prefix("journeyman-case-").tempdir()?;
             replay.write(place.path(), &patches.join(format!("{}.patch", case.name)))?;
-            local.put_repository(&name, RepositorySource::Path(place.path().to_owned())).await?;
-            name
         }
-    };
+    }
+    if !matches!(case.repository, CaseRepository::Simulated) {
+        local.put_repository(&name, RepositorySource::Path(place.path().to_owned())).await?;
+    }
     let issue = local.put_issue(&name, &case.title, &case.body).await?;
     let name: RepositoryName = name.parse()?;
     let Some(order) = local.order(&name, issue).await? else { return Ok(None) };
@@ -126,59 +114,58 @@ async fn one(
         (record.hidden, record.hidden_output) = (verdict, output);
     }
     // A thousand workspaces are a great many files; they go one by one, beside the work on others.
-    if keep == Retention::Nothing {
+    if !keeps_workspaces {
         local.handle.eval_sandbox().clear(order).await?;
     }
     Ok(Some(record))
 }
 
+/// Makes a repository of a case's folder: one commit, the same every time.
+fn make_repository(from: &Path, at: &Path) -> anyhow::Result<()> {
+    let mut options = RepositoryInitOptions::new();
+    options.bare(true).external_template(false).initial_head("main");
+    let repository = Repository::init_opts(at, &options)?;
+    repository.set_workdir(from, false)?;
+    let mut index = repository.index()?;
+    let added = index.add_all(["*"], IndexAddOption::FORCE, None);
+    added.with_context(|| format!("cannot read {}", from.display()))?;
+    anyhow::ensure!(!index.is_empty(), "{} is empty: a case starts from at least one file", from.display());
+    let tree = repository.find_tree(index.write_tree()?)?;
+    let by = Signature::new("you", "you@invalid", &Time::new(1_700_000_000, 0))?;
+    repository.commit(Some("refs/heads/main"), &by, &by, "The state before", &tree, &[])?;
+    Ok(())
+}
+
 /// How far it is, on standard error.
 struct EvalProgress {
-    bar: Option<ProgressBar>,
-    begun: Instant,
+    /// Drawn where there is a terminal.
+    bar: ProgressBar,
     said: Instant,
-    of: usize,
-    done: usize,
     verified: usize,
 }
 
 impl EvalProgress {
     fn begin(of: usize) -> Self {
-        let bar = std::io::stderr().is_terminal().then(|| {
-            let bar = ProgressBar::new(of as u64);
-            if let Ok(style) =
-                ProgressStyle::with_template("  {bar:30} {pos}/{len} cases, {msg}, {elapsed}, {eta} to go")
-            {
-                bar.set_style(style);
-            }
-            bar.set_message("0 verified");
-            bar.enable_steady_tick(Duration::from_millis(500));
-            bar
-        });
-        Self { bar, begun: Instant::now(), said: Instant::now(), of, done: 0, verified: 0 }
+        let bar = ProgressBar::new(of as u64);
+        if let Ok(style) =
+            ProgressStyle::with_template("  {bar:30} {pos}/{len} cases, {msg}, {elapsed}, {eta} to go")
+        {
+            bar.set_style(style);
+        }
+        bar.set_message("0 verified");
+        bar.enable_steady_tick(Duration::from_millis(500));
+        Self { bar, said: Instant::now(), verified: 0 }
     }
 
     fn done(&mut self, is_verified: bool) {
         self.verified += usize::from(is_verified);
-        self.done += 1;
-        let verified = format!("{} verified", self.verified);
-        match &self.bar {
-            Some(bar) => {
-                bar.inc(1);
-                bar.set_message(verified);
-            }
-            None if self.done == 1 || self.said.elapsed() > A_LINE => {
-                self.said = Instant::now();
-                let seconds = self.begun.elapsed().as_secs();
-                eprintln!("  {} of {} cases, {verified}, {seconds} s", self.done, self.of);
-            }
-            None => {}
-        }
-    }
-
-    fn end(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
+        self.bar.inc(1);
+        self.bar.set_message(format!("{} verified", self.verified));
+        let (done, of) = (self.bar.position(), self.bar.length().unwrap_or_default());
+        if self.bar.is_hidden() && (done == 1 || self.said.elapsed() > A_LINE) {
+            self.said = Instant::now();
+            let seconds = self.bar.elapsed().as_secs();
+            eprintln!("  {done} of {of} cases, {} verified, {seconds} s", self.verified);
         }
     }
 }

@@ -168,7 +168,7 @@ impl Application {
             github: github.clone(),
             workspaces,
             agents: Arc::new(Agents::new(settings.agents.clone(), &outgoing)?),
-            sandbox: sandbox.clone(),
+            sandbox,
             environments,
             settings: rules,
             notifier,
@@ -181,7 +181,7 @@ impl Application {
             webhook_secrets: settings.github.webhook_secrets.clone(),
             api_token: settings.server.api_token.clone(),
             orders: Arc::new(EngineOrders(engine.clone())),
-            signer: Arc::new(signer(&settings, sandbox)?),
+            signer: Arc::new(signer(&settings, eval_sandbox.clone())?),
             ready: ready(&engine, &settings, app_problem.clone()),
             limits: BodyLimits::default(),
             schemas: config::json_schemas().into(),
@@ -328,7 +328,7 @@ impl ApplicationHandle {
 
     /// Signs with another key than the server's.
     pub fn signer(&self, key: SigningKey) -> ReceiptSigner {
-        ReceiptSigner::new(key, None, self.eval_sandbox.sandbox.clone())
+        ReceiptSigner::new(key, None, self.eval_sandbox.clone())
     }
 
     /// Where finished work can be judged from outside.
@@ -401,7 +401,7 @@ fn settings_on(
     }
 }
 
-fn signer(settings: &Settings, sandbox: Sandbox) -> anyhow::Result<ReceiptSigner> {
+fn signer(settings: &Settings, sandbox: EvalSandbox) -> anyhow::Result<ReceiptSigner> {
     let (key, origin) =
         SigningKey::open_or_make(&settings.data.dir).context("the key that receipts are signed with")?;
     let id = key.public().id();

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::order::Exit;
 use crate::order::bounds::LARGEST_DOCUMENT;
-use crate::order::{CommitSha, Exit, OrderId, RepositoryName};
 use crate::sandbox::{CollectedOutput, Job, Mount, MountAccess, Sandbox, SandboxNetwork};
 use crate::workspace::Workspaces;
 
@@ -18,41 +18,16 @@ pub struct EvalSandbox {
 }
 
 impl EvalSandbox {
-    /// Writes the files of an order's commit into a folder, which is emptied before.
+    /// Does something with the commits and workspaces of orders.
     ///
     /// # Errors
-    /// When the commit is not here, or the disk fails.
-    pub async fn checkout(
+    /// Those of the work.
+    pub async fn with_workspaces<T: Send + 'static>(
         &self,
-        repository: &RepositoryName,
-        commit: &CommitSha,
-        into: &Path,
-    ) -> anyhow::Result<()> {
+        work: impl FnOnce(&Workspaces) -> anyhow::Result<T> + Send + 'static,
+    ) -> anyhow::Result<T> {
         let workspaces = self.workspaces.clone();
-        let (repository, commit, into) = (repository.clone(), commit.clone(), into.to_owned());
-        tokio::task::spawn_blocking(move || workspaces.checkout(&repository, &commit, &into)).await??;
-        Ok(())
-    }
-
-    /// Copies the submodules that a clone on this machine has checked out, for the repository that is made of it.
-    ///
-    /// # Errors
-    /// When there is no clone, or the disk fails.
-    pub async fn import_beside(&self, repository: &RepositoryName, clone: &Path) -> anyhow::Result<()> {
-        let workspaces = self.workspaces.clone();
-        let (repository, clone) = (repository.clone(), clone.to_owned());
-        tokio::task::spawn_blocking(move || workspaces.import_beside(&repository, &clone)).await??;
-        Ok(())
-    }
-
-    /// Takes an order's workspace away; what its runs printed is kept. For orders that have ended.
-    ///
-    /// # Errors
-    /// When something cannot be removed.
-    pub async fn clear(&self, order: OrderId) -> anyhow::Result<()> {
-        let workspaces = self.workspaces.clone();
-        tokio::task::spawn_blocking(move || workspaces.remove(order)).await??;
-        Ok(())
+        tokio::task::spawn_blocking(move || work(&workspaces)).await?
     }
 
     /// Runs a shell command in a folder, which it may write, and with an empty home beside it. How it ended, and what it

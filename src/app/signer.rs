@@ -6,13 +6,14 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::OnceCell;
 
+use super::EvalSandbox;
 use crate::attest::{AttestationVerifier, Envelope, PublicKey, SigningError, SigningKey};
 use crate::http::ReceiptAttester;
 use crate::order::bounds::LONGEST_NAME;
 use crate::order::next::OrderProjection;
 use crate::order::receipt::said_at;
 use crate::order::{Journal, Receipt};
-use crate::sandbox::{CollectedOutput, IsolationMode, Job, JobLimits, Sandbox, SandboxNetwork};
+use crate::sandbox::{IsolationMode, SandboxNetwork};
 
 /// What is asked for its version, in the words in which it answers.
 const ASKED: &[(&str, &str)] = &[
@@ -27,25 +28,27 @@ const BUBBLEWRAP: (&str, &str) = ("bubblewrap", "bwrap --version");
 const TIME_TO_ASK: Duration = Duration::from_secs(20);
 
 /// Signs what the journals of orders say.
-#[derive(Debug)]
 pub struct ReceiptSigner {
     key: SigningKey,
     url: Option<String>,
-    sandbox: Sandbox,
+    sandbox: EvalSandbox,
     /// Asked once, when something is signed for the first time.
     versions: OnceCell<BTreeMap<String, String>>,
 }
 
 impl ReceiptSigner {
-    pub(super) fn new(key: SigningKey, url: Option<String>, sandbox: Sandbox) -> Self {
+    pub(super) fn new(key: SigningKey, url: Option<String>, sandbox: EvalSandbox) -> Self {
         Self { key, url, sandbox, versions: OnceCell::new() }
     }
+}
 
-    /// What an order's journal says of its commit, signed.
-    ///
-    /// # Errors
-    /// When it says nothing yet, or cannot be signed.
-    pub async fn sign(
+#[async_trait]
+impl ReceiptAttester for ReceiptSigner {
+    fn public_key(&self) -> PublicKey {
+        *self.key.public()
+    }
+
+    async fn attest(
         &self,
         journal: &Journal,
         projection: &OrderProjection,
@@ -61,25 +64,10 @@ impl ReceiptSigner {
     }
 }
 
-#[async_trait]
-impl ReceiptAttester for ReceiptSigner {
-    fn public_key(&self) -> PublicKey {
-        *self.key.public()
-    }
-
-    async fn attest(
-        &self,
-        journal: &Journal,
-        projection: &OrderProjection,
-    ) -> Result<Envelope, SigningError> {
-        self.sign(journal, projection).await
-    }
-}
-
 /// Asked behind the walls, where tests find them as well. What is not there, or does not answer, is left out.
-async fn versions(sandbox: &Sandbox) -> BTreeMap<String, String> {
+async fn versions(sandbox: &EvalSandbox) -> BTreeMap<String, String> {
     let mut versions = BTreeMap::from([("journeyman".to_owned(), env!("CARGO_PKG_VERSION").to_owned())]);
-    let walls = match sandbox.mode() {
+    let walls = match sandbox.sandbox.mode() {
         IsolationMode::Bubblewrap => Some(BUBBLEWRAP),
         IsolationMode::None => None,
     };
@@ -88,31 +76,15 @@ async fn versions(sandbox: &Sandbox) -> BTreeMap<String, String> {
     });
     let Ok(place) = tempfile::tempdir() else { return versions };
     let script = format!("{}true", asked.collect::<String>());
-    let job = Job {
-        program: ["sh", "-c", &script].map(Into::into).to_vec(),
-        directory: place.path().to_owned(),
-        environment: BTreeMap::new(),
-        stdin: Vec::new(),
-        home: place.path().to_owned(),
-        mounts: Vec::new(),
-        layers: Vec::new(),
-        search: Vec::new(),
-        relocation: None,
-        root: None,
-        joins: None,
-        network: SandboxNetwork::None,
-        limits: JobLimits::small(),
-        timeout: TIME_TO_ASK,
-        most_output: 16 * 1024,
+    let folder = place.path();
+    let said = match sandbox.run_command(folder, folder, &script, SandboxNetwork::None, TIME_TO_ASK).await {
+        Ok((_, said)) => said,
+        Err(error) => {
+            tracing::warn!("receipts are signed without versions of toolchains: {error}");
+            return versions;
+        }
     };
-    let mut said = CollectedOutput::default();
-    if let Err(error) = sandbox.run(job, &mut said).await {
-        tracing::warn!("receipts are signed without versions of toolchains: {error}");
-        return versions;
-    }
-    for (name, version) in
-        String::from_utf8_lossy(&said.stdout).lines().filter_map(|line| line.split_once('\t'))
-    {
+    for (name, version) in said.lines().filter_map(|line| line.split_once('\t')) {
         versions.insert(name.to_owned(), number(version));
     }
     versions

@@ -278,7 +278,9 @@ impl LocalStack {
         source: RepositorySource,
     ) -> anyhow::Result<()> {
         if let RepositorySource::Path(clone) = &source {
-            self.handle.eval_sandbox().import_beside(&repository.parse()?, clone).await?;
+            let (of, clone): (RepositoryName, _) = (repository.parse()?, clone.clone());
+            let sandbox = self.handle.eval_sandbox();
+            sandbox.with_workspaces(move |known| Ok(known.import_beside(&of, &clone)?)).await?;
         }
         self.emulator.create_repository(repository, source).await?;
         self.emulator.add_user(PERSON);

@@ -11,6 +11,7 @@ use super::{INTERRUPTED, UsageError, issue_file, local_clone, log, user_settings
 use crate::app::{open_clone, plain_name};
 use crate::attest::{SigningError, SigningKey, SigningKeyOrigin};
 use crate::emulator::RepositorySource;
+use crate::http::ReceiptAttester as _;
 use crate::order::{BranchName, OrderId, Receipt, Surfaces};
 
 /// What `run` is told.
@@ -141,7 +142,7 @@ async fn attest(local: &LocalStack, order: OrderId, file: &Path) -> anyhow::Resu
     };
     let public = key.public().to_pem();
     let (journal, projection) = local.handle.look(order).await?;
-    let envelope = match local.handle.signer(key).sign(&journal, &projection).await {
+    let envelope = match local.handle.signer(key).attest(&journal, &projection).await {
         Ok(envelope) => envelope,
         Err(nothing @ (SigningError::AtWork | SigningError::NoCommit)) => {
             eprintln!("  no signed receipt: {nothing}");

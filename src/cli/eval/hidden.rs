@@ -26,7 +26,8 @@ pub(super) async fn judge(
     let place = tempfile::Builder::new().prefix("journeyman-hidden-").tempdir()?;
     let (tree, home) = (place.path().join("tree"), place.path().join("home"));
     std::fs::create_dir(&home)?;
-    sandbox.checkout(repository, commit, &tree).await?;
+    let (of, at, into) = (repository.clone(), commit.clone(), tree.clone());
+    sandbox.with_workspaces(move |known| Ok(known.checkout(&of, &at, &into)?)).await?;
     lay_over(&tree, hidden)?;
     if let Some(setup) = &hidden.setup {
         let (exit, output) = sandbox.run_command(&tree, &home, setup, SandboxNetwork::Host, TIME).await?;

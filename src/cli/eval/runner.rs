@@ -115,7 +115,7 @@ async fn one(
     }
     // A thousand workspaces are a great many files; they go one by one, beside the work on others.
     if !keeps_workspaces {
-        local.handle.eval_sandbox().clear(order).await?;
+        local.handle.eval_sandbox().with_workspaces(move |known| Ok(known.remove(order)?)).await?;
     }
     Ok(Some(record))
 }

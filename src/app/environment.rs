@@ -14,7 +14,7 @@ use crate::engine::testing::{BaselineSource, CommitTester, TestRunRequest};
 use crate::engine::{EnvironmentProgress, EnvironmentSurvey};
 use crate::environment::EnvironmentPlan;
 use crate::order::environment_report::EnvironmentProblem;
-use crate::order::{CommitSha, EffectError, PinnedImages, RepositoryName, RepositorySettings};
+use crate::order::{CommitSha, PinnedImages, RepositoryName, RepositorySettings};
 use crate::sandbox::IsolationMode;
 use crate::workspace::Workspaces;
 
@@ -86,17 +86,12 @@ impl LocalEnvironment {
         self.testing.sandbox.describe_isolation()
     }
 
-    /// The repository's settings on the commit.
-    pub fn settings(&self) -> &RepositorySettings {
-        &self.ask.settings
-    }
-
     /// What the commit asks for.
     ///
     /// # Errors
     /// When it cannot be read.
     pub async fn plan(&self) -> anyhow::Result<EnvironmentPlan> {
-        self.testing.environment_plan(&self.ask).await.map_err(told)
+        self.plan_with(self.ask.settings.clone()).await
     }
 
     /// What it would ask for with other settings.
@@ -105,7 +100,7 @@ impl LocalEnvironment {
     /// As [`Self::plan`].
     pub async fn plan_with(&self, settings: RepositorySettings) -> anyhow::Result<EnvironmentPlan> {
         let ask = TestRunRequest { settings, ..self.ask.clone() };
-        self.testing.environment_plan(&ask).await.map_err(told)
+        self.testing.environment_plan(&ask).await.map_err(|trouble| anyhow::anyhow!(trouble.message))
     }
 
     /// The same, and what happens is told.
@@ -127,10 +122,6 @@ impl LocalEnvironment {
             })
         })
     }
-}
-
-fn told(trouble: EffectError) -> anyhow::Error {
-    anyhow::anyhow!(trouble.message)
 }
 
 async fn lock(folder: PathBuf, wait: impl FnOnce() + Send + 'static) -> anyhow::Result<File> {

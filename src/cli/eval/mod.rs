@@ -159,21 +159,15 @@ async fn start(
 ) -> anyhow::Result<LocalStack> {
     let mut agents = BTreeMap::new();
     let mut agent = arguments.agent.clone();
-    let wanted = arguments.pipeline.clone().or_else(|| suite.pipeline.clone());
-    let (pipeline, pipelines) = match (simulation, wanted) {
-        (_, Some(wanted)) => (Some(wanted), Vec::new()),
-        (None, None) => (None, Vec::new()),
-        (Some(_), None) => {
-            let yaml = if arguments.guidance {
-                include_str!("../../../templates/eval/simulated-guided.yaml")
-            } else {
-                include_str!("../../../templates/eval/simulated.yaml")
-            };
-            let pipeline = Pipeline::parse(yaml)?;
-            (Some(pipeline.name.clone()), vec![pipeline])
-        }
-    };
+    let mut pipeline = arguments.pipeline.clone().or_else(|| suite.pipeline.clone());
+    let mut pipelines = Vec::new();
     if let Some(simulation) = simulation {
+        let own = Pipeline::parse(match simulation.guided {
+            Some(_) => include_str!("../../../templates/eval/simulated-guided.yaml"),
+            None => include_str!("../../../templates/eval/simulated.yaml"),
+        })?;
+        pipeline.get_or_insert_with(|| own.name.clone());
+        pipelines.push(own);
         let words = ["simulated-agent", &serde_json::to_string(simulation)?];
         agents.insert(SIMULATED_AGENT.to_owned(), own_agent(SIMULATED_AGENT, &words)?);
         agent = Some(SIMULATED_AGENT.to_owned());

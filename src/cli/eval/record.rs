@@ -154,7 +154,8 @@ pub(super) fn read(case: &str, journal: &Journal, projection: &OrderProjection) 
     let last = journal.entries().last().map_or(journal.opened_at(), |entry| entry.at);
     let settled = projection.next.settled.as_ref();
     let shown = projection.surfaces();
-    let escalations = steps.iter().filter(|step| is_escalation(step));
+    // A tech lead's look at exhausted work, which is no attempt.
+    let escalations = steps.iter().filter(|step| step.kind == StepKind::Diagnosis);
     let rounds = stage.and_then(|stage| trace.stages.iter().rfind(|seen| seen.name == stage.name));
     let rounds = rounds.map_or(&[][..], |seen| &seen.rounds);
     CaseRecord {
@@ -184,16 +185,6 @@ fn work_stage(journal: &Journal) -> Option<&Stage> {
     with(Check::Tests).or_else(|| with(Check::PushedCommit))
 }
 
-/// A tech lead's look at exhausted work, which is no attempt.
-fn is_escalation(step: &Step) -> bool {
-    step.kind == StepKind::Diagnosis
-}
-
-/// A run of the stage's worker itself.
-fn is_worker(step: &Step, stage: &str) -> bool {
-    step.kind == StepKind::Agent && step.stage == stage && step.key.part() == EffectPart::Worker
-}
-
 /// What a tech lead said after this round.
 fn advice(round: &RoundTrace) -> Option<DiagnosisDecision> {
     round.diagnosis.as_ref().map(|diagnosis| diagnosis.decision)
@@ -204,8 +195,11 @@ fn attempts(stage: &Stage, rounds: &[RoundTrace], steps: &[Step]) -> Vec<Attempt
     let mut attempts = Vec::new();
     // The round after which somebody advised.
     let mut advised: Option<u32> = None;
+    let is_worker = |step: &&Step| {
+        step.kind == StepKind::Agent && step.stage == stage.name && step.key.part() == EffectPart::Worker
+    };
     for round in rounds {
-        let step = steps.iter().find(|step| is_worker(step, &stage.name) && step.round == Some(round.round));
+        let step = steps.iter().filter(is_worker).find(|step| step.round == Some(round.round));
         let mut kinds = Vec::new();
         for finding in round.feedback.iter().flat_map(|feedback| &feedback.issues) {
             if !kinds.contains(&finding.category) {

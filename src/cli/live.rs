@@ -457,9 +457,13 @@ fn doing(r#move: &Move) -> Option<String> {
     }
 }
 
-/// Foreign text for one line of a terminal: no control characters, not too long.
 pub(super) fn one_line(text: &str) -> String {
-    shorten(&whole(text), LONGEST)
+    line(text, LONGEST)
+}
+
+/// Foreign text for one line of a terminal: nothing that steers it, and not too long.
+pub(super) fn line(text: &str, longest: usize) -> String {
+    shorten(&whole(text), longest)
 }
 
 /// What is wrong, and what to do about it: its end matters as much as its beginning.

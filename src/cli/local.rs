@@ -10,8 +10,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::kept_environments::KeptEnvironments;
-use super::live::LiveOutput;
-use super::receipt::line;
+use super::live::{LiveOutput, line};
 use super::{UsageError, asked_to_stop, sample};
 use crate::app::{Application, ApplicationHandle, remove_all};
 use crate::config::{

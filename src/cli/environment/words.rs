@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use super::super::receipt::line;
+use super::super::live::line;
 use super::checkout::{LocalCheckout, UncommittedFiles};
 use super::outcome::EnvironmentOutcome;
 use super::pin::PinnedFile;

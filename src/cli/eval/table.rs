@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::record::CaseRecord;
 use super::report::{AttemptLine, EvalReport};
 use super::statistics::{Distribution, Proportion, percent};
-use crate::order::commit_message::is_hidden;
+use crate::cli::live::line;
 
 /// Suites up to this size are listed case by case.
 const MOST_LISTED: usize = 40;
@@ -265,16 +265,4 @@ fn distribution(values: &Distribution, digits: usize) -> String {
 
 fn or_none(text: &str) -> &str {
     if text.is_empty() { "none" } else { text }
-}
-
-/// Foreign text in one line of a terminal.
-fn line(text: &str, most: usize) -> String {
-    let clean = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| !is_hidden(*c));
-    let mut line: String = clean.take(most + 1).collect();
-    if line.chars().count() > most {
-        line.pop();
-        line.pop();
-        line.push('…');
-    }
-    line
 }

@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
+use super::live::line;
 use super::{UsageError, doctor, user_settings};
 use crate::attest::{Envelope, SigningKey};
-use crate::order::commit_message::is_hidden;
 
 /// A receipt that is larger is not read.
 const MOST_BYTES: u64 = 8 * 1024 * 1024 + 1;
@@ -102,15 +102,4 @@ fn open(file: &Path) -> anyhow::Result<Result<Envelope, crate::attest::EnvelopeE
 fn not_signed(why: &dyn std::fmt::Display) -> u8 {
     eprintln!("journeyman: not a valid receipt: {}", line(&why.to_string(), 500));
     NOT_SIGNED
-}
-
-/// Foreign text for one line of a terminal: nothing that steers it, and not too long.
-pub(super) fn line(text: &str, longest: usize) -> String {
-    let seen = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| !is_hidden(*c));
-    let mut line: String = seen.take(longest + 1).collect();
-    if line.chars().count() > longest {
-        line.pop();
-        line.push('…');
-    }
-    line
 }

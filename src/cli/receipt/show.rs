@@ -1,6 +1,6 @@
 //! A receipt in words: what is verified and by which evidence, and, as plainly, what is not.
 
-use super::line;
+use super::super::live::line;
 use crate::attest::{KeyId, Statement};
 use crate::order::bounds::{LONGEST_LINE, MOST_NAMED};
 use crate::order::receipt::TestEvidence;

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 
+use super::super::live::line;
 use super::super::{UsageError, user_settings};
-use super::{line, not_signed, open};
+use super::{not_signed, open};
 use crate::app::{RepeatedTests, open_clone, reverify};
 use crate::attest::{
     AttestationResult, KeyId, PublicKey, ReceiptClaims, ReverificationResult, ReverifiedStatement,

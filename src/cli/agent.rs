@@ -92,7 +92,8 @@ pub(super) async fn main(arguments: AgentArguments) -> anyhow::Result<u8> {
 /// The order, once its agent has answered or cannot be asked. None when stopped.
 async fn ask(local: &LocalStack, name: &str) -> anyhow::Result<Option<(Journal, OrderProjection)>> {
     local.put_repository(REPOSITORY, RepositorySource::Files(Sample::Shell.files())).await?;
-    let issue = local.put_issue_for(name, REPOSITORY, &sample::issue()).await?;
+    let (title, body) = sample::issue();
+    let issue = local.put_issue(REPOSITORY, &title, &body, Some(name)).await?;
     let Some(order) = local.order(&REPOSITORY.parse()?, issue).await? else { return Ok(None) };
     let seen = local.until(order, |journal, projection| {
         let cannot_be_asked = projection.trace.waiting.is_some() || projection.next.settled.is_some();

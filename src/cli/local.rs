@@ -1,6 +1,7 @@
 //! GitHub's emulator and the application beside it, in this process: what `run` and `demo` have in common.
 
 use std::collections::BTreeMap;
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,10 +10,9 @@ use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::kept_environments::KeptEnvironments;
 use super::live::{LiveOutput, line};
-use super::{UsageError, asked_to_stop, sample};
-use crate::app::{Application, ApplicationHandle, remove_all};
+use super::{UsageError, asked_to_stop, cache_folder, sample};
+use crate::app::{Application, ApplicationHandle, name_by_place, remove_all};
 use crate::config::{
     AgentSettings, DataSettings, DefaultSettings, DeliveryMode, GithubSettings, Settings, Templates,
     TestRunSettings, sqlite_url,
@@ -118,6 +118,33 @@ impl Drop for TemporaryPlace {
     }
 }
 
+/// Environments that are kept for the next run on the same repository, so that nothing is installed twice. No other run uses
+/// the folder as long as this lives.
+struct KeptEnvironments {
+    folder: PathBuf,
+    _lock: File,
+}
+
+impl KeptEnvironments {
+    /// The folder for a repository, below `data`, or below the user's cache folder.
+    fn take(data: Option<&Path>, repository: &Path) -> anyhow::Result<Self> {
+        let below = data.map(Path::to_owned).or_else(cache_folder);
+        let below = below.ok_or_else(|| anyhow::anyhow!("neither HOME nor XDG_CACHE_HOME names a folder"))?;
+        Self::take_in(below.join("run").join(name_by_place(repository)?))
+    }
+
+    fn take_in(folder: PathBuf) -> anyhow::Result<Self> {
+        let failed = |error: std::io::Error| anyhow::anyhow!("{}: {error}", folder.display());
+        std::fs::create_dir_all(&folder).map_err(failed)?;
+        let lock = File::create(folder.join("in-use")).map_err(failed)?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self { folder, _lock: lock }),
+            Err(TryLockError::WouldBlock) => anyhow::bail!("another run is at work on this repository"),
+            Err(TryLockError::Error(error)) => Err(failed(error)),
+        }
+    }
+}
+
 /// A running emulator and a running application.
 pub(super) struct LocalStack {
     pub(super) emulator: Emulator,
@@ -192,7 +219,7 @@ impl LocalStack {
                 .ok()
         });
         let dir = folder.join("data");
-        let cache_dir = kept.as_ref().map_or_else(|| dir.clone(), |kept| kept.path().to_owned());
+        let cache_dir = kept.as_ref().map_or_else(|| dir.clone(), |kept| kept.folder.clone());
         settings.data = DataSettings { dir, cache_dir };
         settings.store.url = SecretString::from(sqlite_url(&folder.join("journeyman.db")));
         settings.limits.order.gather_seconds = wishes.gather_seconds;
@@ -267,7 +294,7 @@ impl LocalStack {
         body: &str,
     ) -> anyhow::Result<u64> {
         self.put_repository(repository, source).await?;
-        self.put_issue(repository, title, body).await
+        self.put_issue(repository, title, body, None).await
     }
 
     /// A repository that our person may do everything in.
@@ -287,23 +314,17 @@ impl LocalStack {
         Ok(())
     }
 
-    /// An issue, which gets the label.
-    pub(super) async fn put_issue(&self, repository: &str, title: &str, body: &str) -> anyhow::Result<u64> {
-        let issue = self.emulator.open_issue(repository, PERSON, title, body).await?;
-        self.emulator.label(repository, issue, &self.label, PERSON).await?;
-        Ok(issue)
-    }
-
-    /// An issue with the label that asks for one agent, whatever roles and pipelines say.
-    pub(super) async fn put_issue_for(
+    /// An issue, which gets the label; of an agent the one that asks for it, whatever roles and pipelines say.
+    pub(super) async fn put_issue(
         &self,
-        agent: &str,
         repository: &str,
-        (title, body): &(String, String),
+        title: &str,
+        body: &str,
+        agent: Option<&str>,
     ) -> anyhow::Result<u64> {
         let issue = self.emulator.open_issue(repository, PERSON, title, body).await?;
-        let label = format!("{}:agent={agent}", self.label);
-        self.emulator.label(repository, issue, &label, PERSON).await?;
+        let agent = agent.map(|agent| format!(":agent={agent}")).unwrap_or_default();
+        self.emulator.label(repository, issue, &format!("{}{agent}", self.label), PERSON).await?;
         Ok(issue)
     }
 
@@ -413,5 +434,21 @@ impl LocalStack {
         self.running.await??;
         self.emulator.stop().await;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_run_at_a_time_has_the_folder() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("sum-1");
+        let first = KeptEnvironments::take_in(folder.clone()).unwrap();
+        let busy = KeptEnvironments::take_in(folder.clone()).err().unwrap();
+        assert_eq!(busy.to_string(), "another run is at work on this repository");
+        drop(first);
+        assert!(KeptEnvironments::take_in(folder).is_ok());
     }
 }

@@ -42,8 +42,6 @@ mod environment;
 mod eval;
 #[cfg(feature = "emulator")]
 mod issue_file;
-#[cfg(feature = "emulator")]
-mod kept_environments;
 mod live;
 #[cfg(feature = "emulator")]
 mod local;

@@ -4,8 +4,9 @@
 //! server's state lies.
 
 use std::collections::BTreeSet;
-use std::fs::File;
+use std::fs::{DirBuilder, File};
 use std::io::{self, BufRead as _, BufReader, Read, Seek as _, Write};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context as _, bail};
@@ -146,19 +147,10 @@ fn is_whole(name: &Path, artifact: &File) -> bool {
 }
 
 fn create_private(path: &Path) -> io::Result<File> {
-    let mut folders = std::fs::DirBuilder::new();
-    folders.recursive(true);
-    let mut options = File::options();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    {
-        std::os::unix::fs::DirBuilderExt::mode(&mut folders, 0o700);
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    }
     if let Some(folder) = path.parent() {
-        folders.create(folder)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     }
-    options.open(path)
+    File::options().write(true).create_new(true).mode(0o600).open(path)
 }
 
 /// So that what lies in these folders is named on the disk.

@@ -81,7 +81,7 @@ impl ReplayRecord {
         let scrutiny =
             projection.trace.work.as_ref().and_then(|work| work.tests.as_ref()?.scrutiny.as_deref());
         Self {
-            repository: case.fix.repository.clone(),
+            repository: case.fix.repository.to_string(),
             language: case.fix.language.clone(),
             fix: case.fix.fix.clone(),
             variant: case.variant,

@@ -12,6 +12,7 @@ use git2::{DiffOptions, Oid, Repository, Tree};
 use serde::{Deserialize, Serialize};
 
 use crate::app::bounded_tree;
+use crate::order::RepositoryName;
 
 /// What the body of a replayed issue ends with, and by what the script in `templates/eval` knows its change.
 pub(super) const CASE: &str = "Case: ";
@@ -49,17 +50,12 @@ impl ReplayVariant {
 
 /// A line of `fixes.jsonl`.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct RealFix {
-    /// On GitHub.
-    pub(super) repository: String,
+    pub(super) repository: RepositoryName,
     pub(super) language: String,
     /// The commit before the fix.
     pub(super) base: String,
     pub(super) fix: String,
-    /// When the fix was made.
-    #[serde(rename = "year")]
-    _year: u32,
     pub(super) source_files: Vec<String>,
     pub(super) test_files: Vec<String>,
     /// The issue, in words of the suite's own.
@@ -82,26 +78,10 @@ pub(super) struct ReplayCase {
 pub(super) fn read(file: &Path) -> anyhow::Result<Vec<RealFix>> {
     let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    lines
-        .map(|(number, line)| {
-            let fix: RealFix = serde_json::from_str(line)
-                .with_context(|| format!("{}, line {}", file.display(), number + 1))?;
-            let is_name = |part: &str| {
-                !part.is_empty()
-                    && !part.starts_with(['.', '-'])
-                    && part.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
-            };
-            let is_repository =
-                fix.repository.split('/').count() == 2 && fix.repository.split('/').all(is_name);
-            anyhow::ensure!(
-                is_repository,
-                "{}, line {}: no repository of GitHub's",
-                file.display(),
-                number + 1
-            );
-            Ok(fix)
-        })
-        .collect()
+    let fixes = lines.map(|(number, line)| {
+        serde_json::from_str(line).with_context(|| format!("{}, line {}", file.display(), number + 1))
+    });
+    fixes.collect()
 }
 
 impl ReplayCase {
@@ -140,7 +120,7 @@ impl ReplayCase {
 
     fn mirror(&self) -> anyhow::Result<PathBuf> {
         let name = &self.fix.repository;
-        let (owner, short) = name.split_once('/').unwrap_or_default();
+        let (owner, short) = (name.owner(), name.name());
         let is_repository = |path: &Path| path.join("HEAD").is_file() && path.join("objects").is_dir();
         let own = self.mirrors.join(owner).join(format!("{short}.git"));
         let near = [

@@ -96,7 +96,7 @@ async fn one(
     if !matches!(case.repository, CaseRepository::Simulated) {
         local.put_repository(&name, RepositorySource::Path(place.path().to_owned())).await?;
     }
-    let issue = local.put_issue(&name, &case.title, &case.body).await?;
+    let issue = local.put_issue(&name, &case.title, &case.body, None).await?;
     let name: RepositoryName = name.parse()?;
     let Some(order) = local.order(&name, issue).await? else { return Ok(None) };
     let ended = local

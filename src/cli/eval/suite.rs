@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use super::replay::{self, RealFix, ReplayCase, ReplayVariant};
 use crate::cli::{UsageError, issue_file, sample};
+use crate::order::RepositoryName;
 
 /// The repository of every simulated case.
 #[derive(RustEmbed)]
@@ -143,16 +144,16 @@ fn suite(folder: &Path, replays: &ReplaySelection, settings: Option<String>) -> 
 
 impl ReplaySelection {
     fn cases(&self, fixes: Vec<RealFix>, folder: &Path, settings: Option<String>) -> Vec<EvalCase> {
-        let is_wanted =
-            |fix: &RealFix| self.only.as_ref().is_none_or(|only| fix.repository.contains(only.as_str()));
         let mirrors = self.mirrors.clone().unwrap_or_else(|| folder.join("mirrors"));
-        let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
+        let mut numbers: BTreeMap<RepositoryName, u32> = BTreeMap::new();
         let mut cases = Vec::new();
         for fix in fixes {
             let number = numbers.entry(fix.repository.clone()).or_default();
             *number += 1;
-            for variant in self.variants.iter().filter(|_| is_wanted(&fix)) {
-                let name = format!("{}-{number}-{}", fix.repository.replace('/', "-"), variant.word());
+            let repository = fix.repository.to_string();
+            let is_wanted = self.only.as_ref().is_none_or(|only| repository.contains(only));
+            for variant in self.variants.iter().filter(|_| is_wanted) {
+                let name = format!("{}-{number}-{}", repository.replace('/', "-"), variant.word());
                 let replay = ReplayCase {
                     fix: fix.clone(),
                     variant: *variant,

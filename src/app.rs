@@ -76,9 +76,7 @@ const DATA_LOCK: &str = "lock";
 /// An application that is ready to run.
 pub struct Application {
     address: SocketAddr,
-    engine: Engine,
-    store: Store,
-    eval_sandbox: EvalSandbox,
+    handle: ApplicationHandle,
     listener: TcpListener,
     state: HttpState,
     dashboard: DashboardState,
@@ -190,9 +188,7 @@ impl Application {
         let dashboard = dashboard::dashboard(&engine, &state, &settings, listener.local_addr()?, door);
         Ok(Self {
             address: listener.local_addr()?,
-            engine,
-            store,
-            eval_sandbox,
+            handle: ApplicationHandle { engine, store, eval_sandbox },
             listener,
             state,
             dashboard,
@@ -219,11 +215,7 @@ impl Application {
 
     /// What can be done with it while it runs.
     pub fn handle(&self) -> ApplicationHandle {
-        ApplicationHandle {
-            engine: self.engine.clone(),
-            store: self.store.clone(),
-            eval_sandbox: self.eval_sandbox.clone(),
-        }
+        self.handle.clone()
     }
 
     /// Runs until [`ApplicationHandle::stop`] or until the server fails. Orders that are under way stay resumable.
@@ -231,16 +223,15 @@ impl Application {
     /// # Errors
     /// When the server fails by itself.
     pub async fn run(self) -> anyhow::Result<()> {
+        let ApplicationHandle { engine, store, eval_sandbox } = self.handle;
         let pages = self.dashboard;
         let (server, serving) = http::start(self.listener, self.state, move |config| {
             crate::dashboard::configure(&pages, config)
         })?;
-        let engine = self.engine.clone();
-        let working = tokio::spawn(async move { engine.run().await });
-        let engine = self.engine.clone();
-        let housekeeping = tokio::spawn(async move { engine.housekeep_forever().await });
-        let engine = self.engine.clone();
-        let tracing = tokio::spawn(async move { engine.export_traces_forever().await });
+        let [works, keeps_house, exports] = [engine.clone(), engine.clone(), engine.clone()];
+        let working = tokio::spawn(async move { works.run().await });
+        let housekeeping = tokio::spawn(async move { keeps_house.housekeep_forever().await });
+        let tracing = tokio::spawn(async move { exports.export_traces_forever().await });
         tokio::pin!(working);
         let serving = tokio::spawn(serving);
         tokio::pin!(serving);
@@ -256,13 +247,13 @@ impl Application {
                 }
             }
             served = &mut serving => {
-                self.engine.stop();
+                engine.stop();
                 let _ = tokio::time::timeout(TIME_TO_END, working).await;
                 served.context("the server's task failed")?.context("the server failed")
             }
             // Whatever it would still do, it could not write down.
-            by = self.store.lost() => {
-                self.engine.stop();
+            by = store.lost() => {
+                engine.stop();
                 let _ = tokio::time::timeout(TIME_TO_END, working).await;
                 let _ = tokio::time::timeout(TIME_TO_END, server.stop(true)).await;
                 Err(anyhow::anyhow!("another server has taken the database (store.url): {by}"))
@@ -270,12 +261,12 @@ impl Application {
         };
         housekeeping.abort();
         tracing.abort();
-        self.engine.ended();
+        engine.ended();
         if served.is_ok() {
-            let _ = tokio::time::timeout(TIME_TO_END, self.engine.export_traces_once()).await;
+            let _ = tokio::time::timeout(TIME_TO_END, engine.export_traces_once()).await;
         }
-        let _ = tokio::time::timeout(TIME_TO_END, self.store.close()).await;
-        let leave = spawn_blocking(move || self.eval_sandbox.workspaces.end_use());
+        let _ = tokio::time::timeout(TIME_TO_END, store.close()).await;
+        let leave = spawn_blocking(move || eval_sandbox.workspaces.end_use());
         match tokio::time::timeout(TIME_TO_SYNC, leave).await {
             Ok(Ok(Err(error))) => tracing::warn!("the data folder could not be left in peace: {error}"),
             Err(_) => tracing::warn!(

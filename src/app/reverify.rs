@@ -11,7 +11,7 @@ use crate::config::TestRunSettings;
 use crate::engine::testing::TestRunRequest;
 use crate::order::receipt::TestEvidence;
 use crate::order::settings::ProofRequirement;
-use crate::order::{CommitSha, PinnedImages, RepositoryName, RepositorySettings, TestingSettings};
+use crate::order::{PinnedImages, TestingSettings};
 use crate::workspace::Workspaces;
 
 /// The tests of a receipt, run again.
@@ -44,7 +44,13 @@ pub async fn reverify(
     let needed = [from, base.clone(), claims.commit.clone()];
     let settings = tokio::task::spawn_blocking(move || {
         commits.import_local(&name, &path)?;
-        settings(&commits, &name, &needed)
+        for commit in &needed {
+            commits.root_files(&name, commit).with_context(|| {
+                format!("the commit {commit} is needed: fetch the history of the branch and of its base, not the last commit alone")
+            })?;
+        }
+        let [from, ..] = &needed;
+        super::settings_on(&commits, &name, from)
     })
     .await??;
     let is_proof_wanted = settings.prove.of != ProofRequirement::Never;
@@ -73,19 +79,4 @@ pub async fn reverify(
         scrutiny.mutants = None;
     }
     Ok(RepeatedTests { evidence, is_image_by_digest: tested.is_image_by_digest, is_proof_wanted })
-}
-
-/// The repository's settings, as they are on the commit that the work started from. All commits have to be here.
-fn settings(
-    workspaces: &Workspaces,
-    repository: &RepositoryName,
-    needed: &[CommitSha; 3],
-) -> anyhow::Result<RepositorySettings> {
-    for commit in needed {
-        workspaces.root_files(repository, commit).with_context(|| {
-            format!("the commit {commit} is needed: fetch the history of the branch and of its base, not the last commit alone")
-        })?;
-    }
-    let [from, ..] = needed;
-    super::settings_on(workspaces, repository, from)
 }

@@ -17,13 +17,6 @@ macro_rules! println {
         let _ = writeln!(std::io::stdout(), $($text)*);
     }};
 }
-#[cfg(feature = "emulator")]
-macro_rules! eprint {
-    ($($text:tt)*) => {{
-        use std::io::Write as _;
-        let _ = write!(std::io::stderr(), $($text)*);
-    }};
-}
 macro_rules! eprintln {
     ($($text:tt)*) => {{
         use std::io::Write as _;

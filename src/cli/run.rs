@@ -154,22 +154,20 @@ async fn attest(local: &LocalStack, order: OrderId, file: &Path) -> anyhow::Resu
         std::fs::write(file, text).map_err(|error| anyhow::anyhow!("{}: {error}", file.display()))
     };
     write(file, &format!("{}\n", envelope.to_json()))?;
-    eprint!("  signed receipt {}", file.display());
-    match (origin, &local.data) {
-        (SigningKeyOrigin::Found, _) => eprintln!(),
+    let with = match (origin, &local.data) {
+        (SigningKeyOrigin::Found, _) => String::new(),
         (SigningKeyOrigin::Made, Some(data)) => {
-            eprintln!(", with a key that was created in {}", data.display())
+            format!(", with a key that was created in {}", data.display())
         }
         (SigningKeyOrigin::Made, None) => {
             let mut beside = file.as_os_str().to_owned();
             beside.push(".pem");
-            write(Path::new(&beside), &public)?;
-            eprintln!(
-                ", with a key of this run alone: its public key is in {}",
-                Path::new(&beside).display()
-            );
+            let beside = Path::new(&beside);
+            write(beside, &public)?;
+            format!(", with a key of this run alone: its public key is in {}", beside.display())
         }
-    }
+    };
+    eprintln!("  signed receipt {}{with}", file.display());
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::OnceCell;
 
-use super::EvalSandbox;
+use super::eval_sandbox::EvalSandbox;
 use crate::attest::{AttestationVerifier, Envelope, PublicKey, SigningError, SigningKey};
 use crate::http::ReceiptAttester;
 use crate::order::bounds::LONGEST_NAME;

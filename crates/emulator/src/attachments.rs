@@ -11,14 +11,32 @@ use uuid::Uuid;
 use super::Emulator;
 use super::api::{arrived, carry_out};
 use super::pages::problem;
-use super::request::header;
-use super::state::attachments::{AttachmentAnswer, EmulatedAttachment};
 use super::state::calls::Caller;
-use super::state::{RepositoryVisibility, SharedEmulatorState};
-use crate::clock;
+use super::state::{
+    EmulatedAttachment, EmulatorState, RepositoryVisibility, SharedEmulatorState, SignedContent,
+};
 
 /// What GitHub keeps as pictures and films; the rest are files.
 const ASSETS: [&str; 7] = ["png", "jpg", "jpeg", "gif", "webp", "svg", "mp4"];
+
+/// For how long a signed address can be used, in seconds; as with GitHub.
+const SIGNED_FOR: i64 = 300;
+
+impl EmulatorState {
+    /// A text as the API renders it: much simpler, but for the addresses of pictures in private repositories.
+    pub(crate) fn body_html(&mut self, repository: &str, body: &str) -> String {
+        let mut html = body.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;");
+        for one in self.attachments.clone().into_iter().filter(|one| one.repository == repository) {
+            let link = format!("{}{}", self.origin, one.path);
+            if html.contains(&link) && one.path.contains("/assets/") {
+                let place = format!("{}/_private-user-images/7/{}-{}.png", self.origin, one.id, one.uuid);
+                let token = self.sign(one.content, SIGNED_FOR);
+                html = html.replace(&link, &format!("<img src=\"{place}?v=1&amp;jwt={token}\">"));
+            }
+        }
+        format!("<p dir=\"auto\">{html}</p>")
+    }
+}
 
 impl Emulator {
     /// Uploads a file as somebody's browser does; its address, for a text. Pictures and films have no name in theirs.
@@ -26,7 +44,7 @@ impl Emulator {
     /// # Errors
     /// When there is no such repository.
     pub fn attach(&self, repository: &str, name: &str, bytes: &[u8]) -> anyhow::Result<String> {
-        self.upload(repository, name, AttachmentAnswer::Bytes(bytes.to_vec()))
+        self.upload(repository, name, SignedContent::Bytes(bytes.to_vec()))
     }
 
     /// An upload whose address leads to another one, whatever that is.
@@ -34,10 +52,10 @@ impl Emulator {
     /// # Errors
     /// When there is no such repository.
     pub fn attach_elsewhere(&self, repository: &str, name: &str, location: &str) -> anyhow::Result<String> {
-        self.upload(repository, name, AttachmentAnswer::Elsewhere(location.to_owned()))
+        self.upload(repository, name, SignedContent::Elsewhere(location.to_owned()))
     }
 
-    fn upload(&self, repository: &str, name: &str, answer: AttachmentAnswer) -> anyhow::Result<String> {
+    fn upload(&self, repository: &str, name: &str, content: SignedContent) -> anyhow::Result<String> {
         self.shared.change(|world| {
             let repository = world.require_repository(repository)?.full_name.clone();
             let (id, uuid) = (world.new_id(), Uuid::new_v4().to_string());
@@ -47,8 +65,7 @@ impl Emulator {
                 false => format!("/user-attachments/files/{id}/{name}"),
             };
             let link = format!("{}{path}", world.origin);
-            let signed = Vec::new();
-            world.attachments.push(EmulatedAttachment { id, repository, path, uuid, answer, signed });
+            world.attachments.push(EmulatedAttachment { id, repository, path, uuid, content });
             Ok(link)
         })
     }
@@ -59,50 +76,21 @@ pub(crate) async fn link(request: HttpRequest, shared: web::Data<Arc<SharedEmula
     let call = arrived(&request, Caller::Nobody, String::new());
     let apply = async {
         shared.change(|world| {
-            let origin = world.origin.clone();
-            let found = world.attachments.iter().position(|one| one.path == request.path());
-            let Some(at) = found else { return problem(404, "Not Found") };
-            let is_public = world.attachments.get(at).is_some_and(|one| {
+            let is_public = |one: &&EmulatedAttachment| {
                 let repository = world.repository(&one.repository);
                 repository.is_some_and(|found| found.visibility == RepositoryVisibility::Public)
-            });
-            match world.attachments.get_mut(at) {
-                Some(one) if is_public => {
-                    let location = match &one.answer {
-                        AttachmentAnswer::Bytes(_) => format!("{origin}/_attachments?jwt={}", one.sign()),
-                        AttachmentAnswer::Elsewhere(location) => location.clone(),
-                    };
-                    HttpResponse::Found().insert_header(("Location", location)).finish()
+            };
+            let found = world.attachments.iter().find(|one| one.path == request.path()).filter(is_public);
+            let location = match found.map(|one| one.content.clone()) {
+                Some(SignedContent::Elsewhere(location)) => location,
+                Some(bytes) => {
+                    let token = world.sign(bytes, SIGNED_FOR);
+                    format!("{}/_attachments?jwt={token}", world.origin)
                 }
-                Some(_) | None => problem(404, "Not Found"),
-            }
+                None => return problem(404, "Not Found"),
+            };
+            HttpResponse::Found().insert_header(("Location", location)).finish()
         })
-    };
-    carry_out(&shared, call, apply).await
-}
-
-/// As the storage service behind GitHub answers, which takes the address alone.
-pub(crate) async fn stored(
-    request: HttpRequest,
-    shared: web::Data<Arc<SharedEmulatorState>>,
-) -> HttpResponse {
-    let call = arrived(&request, Caller::Nobody, String::new());
-    let apply = async {
-        if !header(request.headers(), "authorization").is_empty() {
-            return problem(400, "InvalidAuthenticationInfo: the address is signed, and no header is wanted");
-        }
-        let given = request.query_string().rsplit_once("jwt=").map_or("", |(_, given)| given);
-        let world = shared.lock();
-        let is_known = |one: &&EmulatedAttachment| {
-            one.signed.iter().any(|(token, until)| token == given && *until > clock::now())
-        };
-        match world.attachments.iter().find(is_known).map(|one| &one.answer) {
-            Some(AttachmentAnswer::Bytes(bytes)) => HttpResponse::Ok().body(bytes.clone()),
-            Some(AttachmentAnswer::Elsewhere(location)) => {
-                HttpResponse::Found().insert_header(("Location", location.clone())).finish()
-            }
-            None => problem(403, "AuthenticationFailed: the address is unknown, or its time is over"),
-        }
     };
     carry_out(&shared, call, apply).await
 }

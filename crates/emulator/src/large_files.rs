@@ -10,20 +10,19 @@ use std::sync::Arc;
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use uuid::Uuid;
 
 use super::Emulator;
 use super::api::{arrived, carry_out};
 use super::git_access::{GitRefusal, GitService, grant, holder};
-use super::pages::problem;
 use super::reply::status;
 use super::request::header;
-use super::state::SharedEmulatorState;
+use super::signed::GRANT;
 use super::state::calls::Caller;
+use super::state::{SharedEmulatorState, SignedContent};
 
 const MEDIA_TYPE: &str = "application/vnd.git-lfs+json";
-/// What opens a content, for as long as the emulator runs.
-const GRANT: &str = "x-large-file-grant";
+/// For how long a content can be fetched, in seconds.
+const GRANTED_FOR: i64 = 3_600;
 
 impl Emulator {
     /// Keeps a content as a push by git-lfs does; the pointer that stands in git for it.
@@ -96,37 +95,14 @@ fn one(shared: &SharedEmulatorState, git: &Path, object: &Value) -> Value {
     let (oid, size) = (object["oid"].as_str().unwrap_or_default(), object["size"].as_u64());
     let problem = |code: u16, message: &str| json!({"oid": oid, "size": size, "error": {"code": code, "message": message}});
     let Some(place) = place(git, oid) else { return problem(422, "Invalid object ID") };
-    if !place.is_file() {
-        return problem(404, "Object does not exist on the server");
-    }
-    let token = Uuid::new_v4().simple().to_string();
-    let href = shared.change(|world| {
-        world.large_files.insert(token.clone(), place);
+    let Ok(bytes) = std::fs::read(place) else { return problem(404, "Object does not exist on the server") };
+    let (token, href) = shared.change(|world| {
         // A name of its own: to whoever asks it is another host.
-        format!("{}/_large-files/{oid}", world.origin.replace("127.0.0.1", "localhost"))
+        let href = format!("{}/_large-files/{oid}", world.origin.replace("127.0.0.1", "localhost"));
+        (world.sign(SignedContent::Bytes(bytes), GRANTED_FOR), href)
     });
     json!({
         "oid": oid, "size": size, "authenticated": true,
-        "actions": {"download": {"href": href, "header": {GRANT: token}, "expires_in": 3600}},
+        "actions": {"download": {"href": href, "header": {GRANT: token}, "expires_in": GRANTED_FOR}},
     })
-}
-
-/// As the storage behind GitHub answers: to the link's own header, and to no credential of anybody's.
-pub(crate) async fn stored(
-    request: HttpRequest,
-    shared: web::Data<Arc<SharedEmulatorState>>,
-) -> HttpResponse {
-    let call = arrived(&request, Caller::Nobody, String::new());
-    let apply = async {
-        if !header(request.headers(), "authorization").is_empty() {
-            return problem(400, "InvalidAuthenticationInfo: no such header is wanted");
-        }
-        let granted = shared.lock().large_files.get(&header(request.headers(), GRANT)).cloned();
-        match granted.map(std::fs::read) {
-            Some(Ok(bytes)) => HttpResponse::Ok().content_type("application/octet-stream").body(bytes),
-            Some(Err(_)) => problem(404, "Not Found"),
-            None => problem(403, "AuthenticationFailed"),
-        }
-    };
-    carry_out(&shared, call, apply).await
 }

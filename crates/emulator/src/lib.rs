@@ -30,6 +30,7 @@ mod repos;
 mod request;
 mod routes;
 mod sign_in;
+mod signed;
 mod state;
 mod test_api;
 mod webhooks;
@@ -212,12 +213,10 @@ fn routes(config: &mut web::ServiceConfig, pages: WebPages) {
     config
         .route("/{owner}/{name}.git/info/refs", web::get().to(git_http::info_refs))
         .route("/{owner}/{name}.git/info/lfs/objects/batch", web::post().to(large_files::batch))
-        .route("/_large-files/{oid}", web::get().to(large_files::stored))
         .route("/{owner}/{name}.git/{service}", web::post().to(git_http::exchange))
-        .route("/_logs/{token}", web::get().to(routes::checks::log))
         .route("/user-attachments/{path:.*}", web::get().to(attachments::link))
-        .route("/_attachments", web::get().to(attachments::stored))
-        .route("/_private-user-images/{path:.*}", web::get().to(attachments::stored))
+        .route("/{storage:_logs|_attachments}", web::get().to(signed::stored))
+        .route("/{storage:_large-files|_private-user-images}/{path:.*}", web::get().to(signed::stored))
         .service(web::scope("/api").default_service(web::to(api::serve)));
     match pages {
         WebPages::Shown => {
@@ -267,7 +266,7 @@ fn world(options: EmulatorOptions, origin: String) -> anyhow::Result<EmulatorSta
         manifests: BTreeMap::new(),
         sign_ins: BTreeMap::new(),
         attachments: Vec::new(),
-        large_files: HashMap::new(),
+        signed: HashMap::new(),
         tokens: HashMap::new(),
         deliveries: Vec::new(),
         calls: Vec::new(),

@@ -1,25 +1,18 @@
 //! Check runs, annotations, commit statuses; jobs of Actions, their logs and their being run again.
 
-use std::sync::Arc;
-
-use actix_web::{HttpRequest, HttpResponse, web};
-use chrono::Duration;
 use serde_json::json;
-use uuid::Uuid;
 
 use super::check_fields::fields;
 use super::parse_number;
 use crate::auth::require;
-use crate::clock;
 use crate::mutations::checks::NewCheckRun;
-use crate::pages::problem;
 use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult, EmulatedReplyBody};
 use crate::repos;
-use crate::request::{EmulatedApiRequest, header};
+use crate::request::EmulatedApiRequest;
 use crate::state::checks::{
     ACTIONS_APP, CheckRunMaker, CheckRunProgress, EmulatedCheckRun, EmulatedCheckSuite,
 };
-use crate::state::{EmulatedRepository, EmulatorState, PermissionLevel, SharedEmulatorState};
+use crate::state::{EmulatedRepository, EmulatorState, PermissionLevel, SignedContent};
 
 /// For how long the address of a log can be used, in seconds; as with GitHub.
 const SIGNED_FOR: i64 = 60;
@@ -180,34 +173,9 @@ fn job<'a>(found: &'a EmulatedRepository, id: &str) -> Result<&'a EmulatedCheckR
 
 /// 302 to an address that anybody can read from for a minute, and nobody who brings credentials.
 fn sign_log(world: &mut EmulatorState, repository: &str, id: &str) -> EmulatedApiResult {
-    let run = job(world.require_repository(repository)?, id)?;
-    if run.log.is_none() {
-        return Err(EmulatedApiError::not_found());
-    }
-    let (id, token) = (run.id, Uuid::new_v4().simple().to_string());
-    let until = clock::now() + Duration::seconds(SIGNED_FOR);
-    let location = format!("{}/_logs/{token}", world.origin);
-    world.require_repository_mut(repository)?.checks.signed.push((token, id, until));
+    let log = job(world.require_repository(repository)?, id)?.log.clone();
+    let log = log.ok_or_else(EmulatedApiError::not_found)?;
+    let token = world.sign(SignedContent::Bytes(log.into_bytes()), SIGNED_FOR);
+    let location = format!("{}/_logs?jwt={token}", world.origin);
     Ok(EmulatedApiReply { status: 302, body: EmulatedReplyBody::Redirect(location), link: None })
-}
-
-/// `GET /_logs/{token}`: as the storage service behind GitHub answers, which takes the address alone.
-pub(crate) async fn log(
-    request: HttpRequest,
-    token: web::Path<String>,
-    shared: web::Data<Arc<SharedEmulatorState>>,
-) -> HttpResponse {
-    if !header(request.headers(), "authorization").is_empty() {
-        return problem(400, "InvalidAuthenticationInfo: the address is signed, and no header is wanted");
-    }
-    let world = shared.lock();
-    let log = world.repositories.values().find_map(|found| {
-        let known = |(known, _, until): &&(String, u64, _)| known == token.as_str() && *until > clock::now();
-        let (_, job, _) = found.checks.signed.iter().find(known)?;
-        found.checks.run(*job)?.log.clone()
-    });
-    match log {
-        Some(log) => HttpResponse::Ok().insert_header(("Content-Type", "text/plain")).body(log),
-        None => problem(403, "AuthenticationFailed: the address is unknown, or its time is over"),
-    }
 }

@@ -2,7 +2,7 @@
 
 mod app;
 mod check_fields;
-pub(crate) mod checks;
+mod checks;
 mod issues;
 mod lists;
 mod pulls;

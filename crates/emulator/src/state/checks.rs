@@ -1,7 +1,5 @@
 //! Check runs, the suites they come in, and commit statuses: what is kept of them.
 
-use chrono::{DateTime, Utc};
-
 /// The App of GitHub Actions, as GitHub itself numbers it.
 pub(crate) const ACTIONS_APP: u64 = 15_368;
 
@@ -176,8 +174,6 @@ pub(crate) struct EmulatedChecks {
     pub runs: Vec<EmulatedCheckRun>,
     pub suites: Vec<EmulatedCheckSuite>,
     pub statuses: Vec<EmulatedCommitStatus>,
-    /// Addresses of logs that were handed out: the secret in it, the job, until when.
-    pub signed: Vec<(String, u64, DateTime<Utc>)>,
 }
 
 impl EmulatedChecks {

@@ -1,6 +1,5 @@
 //! Everything that the emulated GitHub remembers, and the one lock around it.
 
-pub(crate) mod attachments;
 pub(crate) mod calls;
 pub(crate) mod checks;
 pub(crate) mod deliveries;
@@ -16,7 +15,6 @@ use jsonwebtoken::DecodingKey;
 use secrecy::SecretString;
 use tokio::sync::watch;
 
-use self::attachments::EmulatedAttachment;
 use self::calls::{ApiCall, Fault};
 use self::checks::EmulatedChecks;
 use self::deliveries::DeliveryAttempt;
@@ -278,6 +276,25 @@ pub(crate) struct PendingSignIn {
     pub until: DateTime<Utc>,
 }
 
+/// What an address opens that needs no credentials.
+#[derive(Debug, Clone)]
+pub(crate) enum SignedContent {
+    Bytes(Vec<u8>),
+    /// As GitHub never does: another host.
+    Elsewhere(String),
+}
+
+/// A file that was uploaded.
+#[derive(Debug, Clone)]
+pub(crate) struct EmulatedAttachment {
+    pub id: u64,
+    pub repository: String,
+    /// The path of the link that stands in texts.
+    pub path: String,
+    pub uuid: String,
+    pub content: SignedContent,
+}
+
 /// How far an App has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AppStage {
@@ -322,8 +339,8 @@ pub(crate) struct EmulatorState {
     /// By their codes.
     pub sign_ins: BTreeMap<String, PendingSignIn>,
     pub attachments: Vec<EmulatedAttachment>,
-    /// Contents of Git LFS that were granted, by what opens them.
-    pub large_files: HashMap<String, PathBuf>,
+    /// Contents that can be read without credentials, and until when, by what opens them.
+    pub signed: HashMap<String, (SignedContent, DateTime<Utc>)>,
     pub tokens: HashMap<String, EmulatedToken>,
     pub deliveries: Vec<DeliveryAttempt>,
     pub calls: Vec<ApiCall>,

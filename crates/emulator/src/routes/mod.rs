@@ -1,18 +1,18 @@
-//! The way from a request's path to what it is about.
+//! The way from a request's path to what it is about, and what opens it.
 
 mod app;
 mod check_fields;
-mod checks;
-mod issues;
-mod lists;
-mod pulls;
-mod repositories;
-mod reviews;
-mod rules;
+mod read;
+mod write;
 
-use crate::reply::{EmulatedApiError, EmulatedApiResult};
+use serde_json::Value;
+
+use crate::auth::require;
+use crate::reply::{EmulatedApiError, EmulatedApiResult, EmulatedReplyBody};
+use crate::repos;
 use crate::request::EmulatedApiRequest;
-use crate::state::EmulatorState;
+use crate::state::checks::{CheckRunMaker, EmulatedCheckRun};
+use crate::state::{EmulatedIssue, EmulatedRepository, EmulatorState, PermissionLevel};
 use crate::{graphql, manifest, sign_in};
 
 pub(crate) fn route(world: &mut EmulatorState, request: &EmulatedApiRequest) -> EmulatedApiResult {
@@ -38,20 +38,7 @@ pub(crate) fn route(world: &mut EmulatorState, request: &EmulatedApiRequest) -> 
         ["app" | "installation", ..] | ["repos", _, _, "installation"] => {
             app::serve(world, request, &segments)
         }
-        ["repos", owner, name, rest @ ..] => {
-            let repository = format!("{owner}/{name}");
-            if let Some(list) = lists::serve(world, request, &repository, rest) {
-                return list;
-            }
-            let serve = match rest {
-                ["issues" | "labels", ..] => issues::serve,
-                ["pulls", ..] => pulls::serve,
-                ["check-runs" | "actions", ..] | ["commits", .., "check-runs" | "status"] => checks::serve,
-                ["rules" | "rulesets", ..] | ["git", "refs", ..] => rules::serve,
-                _ => repositories::serve,
-            };
-            serve(world, request, &repository, rest)
-        }
+        ["repos", owner, name, rest @ ..] => of_repository(world, request, &format!("{owner}/{name}"), rest),
         _ => Err(EmulatedApiError::not_found()),
     }
 }
@@ -59,4 +46,69 @@ pub(crate) fn route(world: &mut EmulatorState, request: &EmulatedApiRequest) -> 
 /// A number in a path; what is none leads nowhere.
 fn parse_number(text: &str) -> Result<u64, EmulatedApiError> {
     text.parse().map_err(|_| EmulatedApiError::not_found())
+}
+
+fn of_repository(
+    world: &mut EmulatorState,
+    request: &EmulatedApiRequest,
+    repository: &str,
+    rest: &[&str],
+) -> EmulatedApiResult {
+    let found = world.require_repository(repository)?;
+    let is_look = request.method == "GET";
+    let level = if is_look { PermissionLevel::Read } else { PermissionLevel::Write };
+    let any_of: Vec<_> = permissions(found, rest).iter().map(|name| (*name, level)).collect();
+    require(request.holder()?, found, &any_of)?;
+    let leaves_something = matches!(rest, ["pulls", _] | ["actions", "jobs", _, "logs"]);
+    let mut reply = if is_look && !leaves_something {
+        read::serve(world, request, found, rest)?
+    } else {
+        write::serve(world, request, repository, rest)?
+    };
+    if request.accept.contains("full+json")
+        && let EmulatedReplyBody::Json(Value::Object(fields)) = &mut reply.body
+        && let Some(body) = fields.get("body").and_then(Value::as_str).map(str::to_owned)
+    {
+        fields.insert("body_html".to_owned(), world.body_html(repository, &body).into());
+    }
+    Ok(reply)
+}
+
+/// The permissions of which any one opens a route.
+fn permissions(found: &EmulatedRepository, rest: &[&str]) -> &'static [&'static str] {
+    const OF_THREADS: &[&str] = &["issues", "pull_requests"];
+    let is_issue = |is_it: &dyn Fn(&EmulatedIssue) -> bool| {
+        found.threads.values().any(|thread| thread.pull.is_none() && is_it(thread))
+    };
+    match rest {
+        ["git" | "contents", ..] => &["contents"],
+        ["check-runs", ..] | ["commits", .., "check-runs"] => &["checks"],
+        ["commits", .., "status"] => &["statuses"],
+        ["actions", ..] => &["actions"],
+        ["pulls", ..] => &["pull_requests"],
+        ["issues"] => &["issues"],
+        ["labels", ..] | ["issues", _, "events"] => OF_THREADS,
+        // What stands on a pull request goes by either.
+        ["issues", "comments", id, ..]
+            if is_issue(&|of| of.comments.iter().any(|one| one.id.to_string() == **id)) =>
+        {
+            &["issues"]
+        }
+        ["issues", number, ..] if is_issue(&|of| of.number.to_string() == **number) => &["issues"],
+        ["issues", ..] => OF_THREADS,
+        _ => &["metadata"],
+    }
+}
+
+/// The commit that a SHA or a branch names.
+fn commit(repository: &EmulatedRepository, reference: &str) -> Result<String, EmulatedApiError> {
+    let named = reference.strip_prefix("heads/").unwrap_or(reference);
+    repos::resolve(&repository.git, named)
+        .ok_or_else(|| EmulatedApiError::new(422, format!("No commit found for SHA: {reference}")))
+}
+
+/// A check run that is a job.
+fn job<'a>(found: &'a EmulatedRepository, id: &str) -> Result<&'a EmulatedCheckRun, EmulatedApiError> {
+    let run = found.checks.run(parse_number(id)?).filter(|run| run.maker == CheckRunMaker::Actions);
+    run.ok_or_else(EmulatedApiError::not_found)
 }

@@ -9,10 +9,10 @@ use serde_json::{Map, Value, json};
 use crate::auth::require;
 use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult};
 use crate::request::EmulatedApiRequest;
-use crate::state::review_threads::{EmulatedReviewComment, EmulatedReviewThread};
+use crate::state::review_threads::EmulatedReviewThread;
 use crate::state::{
-    EmulatedAccountKind, EmulatedIssue, EmulatedPull, EmulatedRepository, EmulatorState, PermissionLevel,
-    TokenHolder,
+    EmulatedAccountKind, EmulatedComment, EmulatedIssue, EmulatedPull, EmulatedRepository, EmulatorState,
+    PermissionLevel, TokenHolder,
 };
 
 /// Why the whole request is refused.
@@ -202,18 +202,13 @@ impl FieldSelector<'_> {
         })
     }
 
-    fn comment(
-        &self,
-        world: &EmulatorState,
-        of: &EmulatedReviewThread,
-        comment: &EmulatedReviewComment,
-    ) -> Value {
+    fn comment(&self, world: &EmulatorState, of: &EmulatedReviewThread, comment: &EmulatedComment) -> Value {
         let author = world.accounts.get(&comment.author);
         let is_bot = author.is_some_and(|account| account.kind == EmulatedAccountKind::Bot);
         json!({
             "__typename": "PullRequestReviewComment", "fullDatabaseId": comment.id.to_string(),
             "body": comment.body, "viewerDidAuthor": comment.author == self.by, "diffHunk": of.hunk,
-            "pullRequestReview": {"fullDatabaseId": comment.review.to_string()},
+            "pullRequestReview": {"fullDatabaseId": comment.review.map(|id| id.to_string())},
             // Here a bot's name has no "[bot]" behind it.
             "author": {
                 "__typename": if is_bot { "Bot" } else { "User" },

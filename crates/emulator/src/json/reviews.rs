@@ -4,9 +4,10 @@ use serde_json::{Value, json};
 
 use super::time;
 use crate::repos;
-use crate::state::review_threads::{EmulatedReviewComment, EmulatedReviewThread};
+use crate::state::review_threads::EmulatedReviewThread;
 use crate::state::{
-    EmulatedIssue, EmulatedIssueState, EmulatedPull, EmulatedRepository, EmulatedReview, EmulatorState,
+    EmulatedComment, EmulatedIssue, EmulatedIssueState, EmulatedPull, EmulatedRepository, EmulatedReview,
+    EmulatorState,
 };
 
 impl EmulatorState {
@@ -52,11 +53,7 @@ impl EmulatorState {
         value
     }
 
-    pub(crate) fn review_comment_json(
-        &self,
-        of: &EmulatedReviewThread,
-        comment: &EmulatedReviewComment,
-    ) -> Value {
+    pub(crate) fn review_comment_json(&self, of: &EmulatedReviewThread, comment: &EmulatedComment) -> Value {
         json!({
             "id": comment.id, "pull_request_review_id": comment.review, "path": of.path, "body": comment.body,
             "user": self.user_json(comment.author), "created_at": time(comment.created_at),

@@ -3,7 +3,6 @@
 
 pub(crate) mod checks;
 pub(crate) mod pulls;
-pub(crate) mod reactions;
 pub(crate) mod reviews;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -13,7 +12,8 @@ use crate::clock;
 use crate::json::label_json;
 use crate::reply::EmulatedApiError;
 use crate::state::{
-    EmulatedComment, EmulatedIssue, EmulatedIssueState, EmulatedLabel, EmulatedRepository, EmulatorState,
+    EmulatedComment, EmulatedIssue, EmulatedIssueState, EmulatedLabel, EmulatedReaction, EmulatedRepository,
+    EmulatorState, REACTIONS,
 };
 
 /// The longest text that an issue, a pull request or a comment can have, in characters.
@@ -210,19 +210,50 @@ impl EmulatorState {
         body: &str,
     ) -> Result<u64, EmulatedApiError> {
         check_words("IssueComment", body)?;
-        let (id, now) = (self.new_id(), clock::now());
+        let comment = self.new_comment(None, author, body);
+        let id = comment.id;
         let thread = self.thread_mut(repository, number)?;
-        thread.comments.push(EmulatedComment {
+        thread.remarked(comment.created_at);
+        thread.comments.push(comment);
+        self.emit_comment(repository, number, id, "created", author, json!({}));
+        Ok(id)
+    }
+
+    fn new_comment(&mut self, review: Option<u64>, author: u64, body: &str) -> EmulatedComment {
+        let (id, now) = (self.new_id(), clock::now());
+        EmulatedComment {
             id,
+            review,
             author,
             body: body.to_owned(),
             created_at: now,
             updated_at: now,
             reactions: Vec::new(),
+        }
+    }
+
+    /// Reacts to a comment, wherever it is; the second of a kind is the first again. Whether it is new.
+    pub(crate) fn react(
+        &mut self,
+        repository: &str,
+        comment: u64,
+        content: &str,
+        by: u64,
+    ) -> Result<bool, EmulatedApiError> {
+        let known = REACTIONS.iter().find(|(name, _)| *name == content);
+        let (content, _) =
+            known.ok_or_else(|| EmulatedApiError::invalid("Reaction", "content", "invalid"))?;
+        let threads = self.require_repository_mut(repository)?.threads.values_mut();
+        let mut all = threads.flat_map(|EmulatedIssue { comments, pull, .. }| {
+            let of_lines = pull.iter_mut().flat_map(|pull| &mut pull.review_threads);
+            comments.iter_mut().chain(of_lines.flat_map(|of| &mut of.comments))
         });
-        thread.remarked(now);
-        self.emit_comment(repository, number, id, "created", author, json!({}));
-        Ok(id)
+        let found = all.find(|one| one.id == comment).ok_or_else(EmulatedApiError::not_found)?;
+        let is_new = !found.reactions.iter().any(|one| one.by == by && one.content == *content);
+        if is_new {
+            found.reactions.push(EmulatedReaction { by, content });
+        }
+        Ok(is_new)
     }
 
     /// The number of the thread that a comment belongs to.

@@ -6,7 +6,7 @@ use super::{check_body, check_words};
 use crate::clock;
 use crate::lines;
 use crate::reply::EmulatedApiError;
-use crate::state::review_threads::{EmulatedReviewComment, EmulatedReviewThread};
+use crate::state::review_threads::EmulatedReviewThread;
 use crate::state::{EmulatedReview, EmulatorState, RepositoryRole, ReviewState};
 
 /// What is said of a line of the branch.
@@ -55,7 +55,7 @@ impl EmulatorState {
         let review = self.add_review(repository, number, author, new.state, &new.body)?;
         let mut said = Vec::new();
         for (mut thread, one) in begun.into_iter().zip(new.comments) {
-            let comment = self.new_comment(review, author, &one.body);
+            let comment = self.new_comment(Some(review), author, &one.body);
             said.push(comment.id);
             (thread.id, thread.comments) = (self.new_id(), vec![comment]);
             self.pull_mut(repository, number)?.review_threads.push(thread);
@@ -83,17 +83,6 @@ impl EmulatorState {
         pull.requested.retain(|asked| *asked != author);
         self.thread_mut(repository, number)?.remarked(now);
         Ok(id)
-    }
-
-    fn new_comment(&mut self, review: u64, author: u64, body: &str) -> EmulatedReviewComment {
-        EmulatedReviewComment {
-            id: self.new_id(),
-            review,
-            author,
-            body: body.to_owned(),
-            created_at: clock::now(),
-            reactions: Vec::new(),
-        }
     }
 
     /// A thread that nobody has said anything in yet. Its lines have to be in the diff.
@@ -132,14 +121,10 @@ impl EmulatorState {
     ) -> Result<u64, EmulatedApiError> {
         let review = NewReview { state: ReviewState::Commented, body: String::new(), comments: vec![new] };
         let review = self.review(repository, number, author, review)?;
-        let of_it = |one: &EmulatedReviewComment| one.review == review;
-        let thread = self.review_thread_mut(repository, |one| one.comments.iter().any(of_it))?;
-        thread
-            .comments
-            .iter()
-            .find(|one| of_it(one))
-            .map(|one| one.id)
-            .ok_or_else(EmulatedApiError::not_found)
+        let begun =
+            |of: &EmulatedReviewThread| of.comments.first().is_some_and(|one| one.review == Some(review));
+        let first = self.review_thread_mut(repository, begun)?.comments.first();
+        first.map(|one| one.id).ok_or_else(EmulatedApiError::not_found)
     }
 
     /// Answers in a thread, in a review of its own; the comment's id. `to` has to be the thread's first comment.
@@ -164,7 +149,7 @@ impl EmulatorState {
             return Err(EmulatedApiError::custom(COMMENT, message));
         }
         let review = self.add_review(repository, number, author, ReviewState::Commented, "")?;
-        let comment = self.new_comment(review, author, body);
+        let comment = self.new_comment(Some(review), author, body);
         let id = comment.id;
         let has_it = |one: &EmulatedReviewThread| one.comments.iter().any(|comment| comment.id == to);
         self.review_thread_mut(repository, has_it)?.comments.push(comment);
@@ -227,7 +212,7 @@ impl EmulatorState {
         Ok(())
     }
 
-    pub(crate) fn review_thread_mut(
+    fn review_thread_mut(
         &mut self,
         repository: &str,
         wanted: impl Fn(&EmulatedReviewThread) -> bool,
@@ -236,15 +221,6 @@ impl EmulatorState {
         let mut all =
             threads.filter_map(|thread| thread.pull.as_mut()).flat_map(|pull| &mut pull.review_threads);
         all.find(|one| wanted(one)).ok_or_else(EmulatedApiError::not_found)
-    }
-
-    pub(crate) fn review_comment_mut(
-        &mut self,
-        repository: &str,
-        id: u64,
-    ) -> Result<&mut EmulatedReviewComment, EmulatedApiError> {
-        let of = self.review_thread_mut(repository, |one| one.comments.iter().any(|said| said.id == id))?;
-        of.comments.iter_mut().find(|comment| comment.id == id).ok_or_else(EmulatedApiError::not_found)
     }
 }
 

@@ -4,10 +4,10 @@ use chrono::{DateTime, Utc};
 
 use super::markdown;
 use crate::diffs::DiffLine;
-use crate::state::review_threads::{EmulatedReviewComment, EmulatedReviewThread};
+use crate::state::review_threads::EmulatedReviewThread;
 use crate::state::{
-    EmulatedIssue, EmulatedPull, EmulatedReaction, EmulatedRepository, EmulatedReview, EmulatorState,
-    REACTIONS, ReviewState,
+    EmulatedComment, EmulatedIssue, EmulatedPull, EmulatedReaction, EmulatedRepository, EmulatedReview,
+    EmulatorState, REACTIONS, ReviewState,
 };
 
 /// Lines of a diff that are shown above what was said of them.
@@ -66,6 +66,14 @@ impl TimelineRenderer<'_> {
         }
     }
 
+    fn comment(&self, one: &EmulatedComment) -> TimelineComment {
+        TimelineComment {
+            edited: one.updated_at != one.created_at,
+            reactions: counted(&one.reactions),
+            ..self.words(one.author, one.created_at, &one.body)
+        }
+    }
+
     fn said(&self, pull: &EmulatedPull, of: &EmulatedReviewThread) -> TimelineThread {
         let today = of.current_line(self.repository, pull);
         let place = match today {
@@ -79,13 +87,6 @@ impl TimelineRenderer<'_> {
         };
         let lines: Vec<DiffLine> = of.hunk.lines().map(line).collect();
         let hidden = lines.len().saturating_sub(MOST_LINES);
-        let comment = |one: &EmulatedReviewComment| {
-            let words = TimelineComment {
-                reactions: counted(&one.reactions),
-                ..self.words(one.author, one.created_at, &one.body)
-            };
-            (one.id, words)
-        };
         TimelineThread {
             id: of.id,
             first: of.comments.first().map_or(0, |first| first.id),
@@ -94,7 +95,7 @@ impl TimelineRenderer<'_> {
             outdated: today.is_none(),
             resolved_by: of.resolved_by.map(|by| self.world.login(by).to_owned()),
             lines: lines.into_iter().skip(hidden).collect(),
-            comments: of.comments.iter().map(comment).collect(),
+            comments: of.comments.iter().map(|one| (one.id, self.comment(one))).collect(),
         }
     }
 
@@ -105,8 +106,9 @@ impl TimelineRenderer<'_> {
             ReviewState::ChangesRequested => ("requested changes", "refused"),
             ReviewState::Commented => ("reviewed", ""),
         };
-        let begun =
-            |of: &&EmulatedReviewThread| of.comments.first().is_some_and(|first| first.review == review.id);
+        let begun = |of: &&EmulatedReviewThread| {
+            of.comments.first().is_some_and(|first| first.review == Some(review.id))
+        };
         let threads: Vec<TimelineThread> =
             pull.review_threads.iter().filter(begun).map(|of| self.said(pull, of)).collect();
         let is_empty = review.state == ReviewState::Commented && review.body.is_empty() && threads.is_empty();
@@ -145,11 +147,7 @@ pub(crate) fn entries(
         anchor: format!("issuecomment-{}", one.id),
         verb: "commented",
         class: "",
-        words: TimelineComment {
-            edited: one.updated_at != one.created_at,
-            reactions: counted(&one.reactions),
-            ..paper.words(one.author, one.created_at, &one.body)
-        },
+        words: paper.comment(one),
         threads: Vec::new(),
     });
     let pulls = thread.pull.iter();

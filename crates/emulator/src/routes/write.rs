@@ -8,7 +8,6 @@ use crate::events::{NO_SHA, RefUpdate};
 use crate::mutations::IssueEdit;
 use crate::mutations::checks::NewCheckRun;
 use crate::mutations::pulls::NewPull;
-use crate::mutations::reactions::ReactionSubject;
 use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult, EmulatedReplyBody};
 use crate::repos;
 use crate::request::EmulatedApiRequest;
@@ -54,14 +53,8 @@ pub(super) fn serve(
             world.delete_comment(repository, parse_number(id)?, by)?;
             Ok(EmulatedApiReply::no_content())
         }
-        ("POST", [on @ ("issues" | "pulls"), "comments", id, "reactions"]) => {
-            let id = parse_number(id)?;
-            let on = if *on == "issues" {
-                ReactionSubject::Comment(id)
-            } else {
-                ReactionSubject::ReviewComment(id)
-            };
-            let is_new = world.react(repository, on, &text("content"), by)?;
+        ("POST", ["issues" | "pulls", "comments", id, "reactions"]) => {
+            let is_new = world.react(repository, parse_number(id)?, &text("content"), by)?;
             let content = json!({"content": text("content")});
             Ok(EmulatedApiReply::json(if is_new { 201 } else { 200 }, content))
         }

@@ -122,9 +122,12 @@ pub(crate) const REACTIONS: [(&str, &str); 8] = [
     ("eyes", "👀"),
 ];
 
+/// A comment on an issue or a pull request, or on a line of its diff.
 #[derive(Debug, Clone)]
 pub(crate) struct EmulatedComment {
     pub id: u64,
+    /// The review that it came with; none where it is on no line.
+    pub review: Option<u64>,
     pub author: u64,
     pub body: String,
     pub created_at: DateTime<Utc>,

@@ -1,8 +1,6 @@
 //! The threads of reviews: where on a diff each stands, what is said in it, whether it is settled.
 
-use chrono::{DateTime, Utc};
-
-use super::{EmulatedIssue, EmulatedPull, EmulatedReaction, EmulatedRepository};
+use super::{EmulatedComment, EmulatedIssue, EmulatedPull, EmulatedRepository};
 use crate::lines;
 
 /// A thread of a review, on a line of a file as the branch has it.
@@ -17,18 +15,7 @@ pub(crate) struct EmulatedReviewThread {
     /// The piece of the diff that it was begun on, down to its line.
     pub hunk: String,
     pub resolved_by: Option<u64>,
-    pub comments: Vec<EmulatedReviewComment>,
-}
-
-/// A comment in a thread.
-#[derive(Debug, Clone)]
-pub(crate) struct EmulatedReviewComment {
-    pub id: u64,
-    pub review: u64,
-    pub author: u64,
-    pub body: String,
-    pub created_at: DateTime<Utc>,
-    pub reactions: Vec<EmulatedReaction>,
+    pub comments: Vec<EmulatedComment>,
 }
 
 impl EmulatedReviewThread {
@@ -51,7 +38,7 @@ impl EmulatedRepository {
     pub(crate) fn review_comment(
         &self,
         id: u64,
-    ) -> Option<(&EmulatedIssue, &EmulatedReviewThread, &EmulatedReviewComment)> {
+    ) -> Option<(&EmulatedIssue, &EmulatedReviewThread, &EmulatedComment)> {
         self.threads.values().find_map(|thread| {
             thread.review_threads().find_map(|one| {
                 let comment = one.comments.iter().find(|comment| comment.id == id)?;

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use crate::state::deliveries::DeliveryAttempt;
 use crate::state::review_threads::EmulatedReviewThread;
 use crate::state::{
-    EmulatedIssue, EmulatedIssueState, EmulatedPull, EmulatedReaction, EmulatedRepository, EmulatorState,
-    ReviewState,
+    EmulatedComment, EmulatedIssue, EmulatedIssueState, EmulatedPull, EmulatedReaction, EmulatedRepository,
+    EmulatorState, ReviewState,
 };
 use crate::{ApiCall, Emulator, repos};
 
@@ -92,19 +92,15 @@ pub struct ReviewView {
     pub commit: String,
 }
 
-fn comment_view(
-    world: &EmulatorState,
-    (id, author): (u64, u64),
-    body: &str,
-    reactions: &[EmulatedReaction],
-) -> CommentView {
+fn comment_views(world: &EmulatorState, comments: &[EmulatedComment]) -> Vec<CommentView> {
     let reaction = |one: &EmulatedReaction| (world.login(one.by).to_owned(), one.content.to_owned());
-    CommentView {
-        id,
-        author: world.login(author).to_owned(),
-        body: body.to_owned(),
-        reactions: reactions.iter().map(reaction).collect(),
-    }
+    let view = |one: &EmulatedComment| CommentView {
+        id: one.id,
+        author: world.login(one.author).to_owned(),
+        body: one.body.clone(),
+        reactions: one.reactions.iter().map(reaction).collect(),
+    };
+    comments.iter().map(view).collect()
 }
 
 fn issue_view(world: &EmulatorState, thread: &EmulatedIssue) -> IssueView {
@@ -115,11 +111,7 @@ fn issue_view(world: &EmulatorState, thread: &EmulatedIssue) -> IssueView {
         author: world.login(thread.author).to_owned(),
         state: thread.state,
         labels: thread.labels.clone(),
-        comments: thread
-            .comments
-            .iter()
-            .map(|one| comment_view(world, (one.id, one.author), &one.body, &one.reactions))
-            .collect(),
+        comments: comment_views(world, &thread.comments),
     }
 }
 
@@ -134,11 +126,7 @@ fn review_thread_view(
         path: of.path.clone(),
         line: of.current_line(repository, pull),
         resolved: of.resolved_by.is_some(),
-        comments: of
-            .comments
-            .iter()
-            .map(|one| comment_view(world, (one.id, one.author), &one.body, &one.reactions))
-            .collect(),
+        comments: comment_views(world, &of.comments),
     }
 }
 

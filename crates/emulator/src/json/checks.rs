@@ -4,14 +4,14 @@ use serde_json::{Value, json};
 
 use super::with;
 use crate::repos;
-use crate::state::checks::{ACTIONS_APP, CheckRunMaker, EmulatedCheckRun, EmulatedCheckSuite};
+use crate::state::checks::{ACTIONS_APP, EmulatedCheckRun, EmulatedCheckSuite};
 use crate::state::{EmulatedIssueState, EmulatedRepository, EmulatorState, PermissionLevel};
 
 impl EmulatorState {
-    fn maker_json(&self, maker: CheckRunMaker) -> Value {
-        match maker {
-            CheckRunMaker::App => json!({"id": self.app.id, "slug": self.app.slug}),
-            CheckRunMaker::Actions => json!({"id": ACTIONS_APP, "slug": "github-actions"}),
+    fn maker_json(&self, is_app: bool) -> Value {
+        match is_app {
+            true => json!({"id": self.app.id, "slug": self.app.slug}),
+            false => json!({"id": ACTIONS_APP, "slug": "github-actions"}),
         }
     }
 
@@ -29,49 +29,44 @@ impl EmulatorState {
 
     pub(crate) fn check_run_json(&self, repository: &EmulatedRepository, run: &EmulatedCheckRun) -> Value {
         let page = self.job_page(repository, run);
-        let details = match run.maker {
-            CheckRunMaker::Actions => Some(page.clone()),
-            CheckRunMaker::App => run.details_url.clone().or_else(|| Some(self.origin.clone())),
+        let details = match run.by_app {
+            true => run.details_url.as_ref().unwrap_or(&self.origin),
+            false => &page,
         };
         json!({
             "id": run.id, "name": run.name, "head_sha": run.head_sha, "external_id": run.external_id,
-            "html_url": page, "details_url": details, "status": run.progress.status(),
-            "conclusion": run.progress.conclusion().map(|one| one.as_str()),
-            "output": {
-                "title": run.output.title, "summary": run.output.summary,
-                "annotations_count": run.output.annotations.len(),
+            "html_url": page, "details_url": details, "status": run.status,
+            "conclusion": run.conclusion, "output": {
+                "title": run.title, "summary": run.summary, "annotations_count": run.annotations.len(),
             },
-            "app": self.maker_json(run.maker), "pull_requests": self.pulls_at(repository, &run.head_sha),
+            "app": self.maker_json(run.by_app), "pull_requests": self.pulls_at(repository, &run.head_sha),
         })
     }
 
     /// A job of Actions has a page of its own; any other check run is shown on the pull request's.
     fn job_page(&self, repository: &EmulatedRepository, run: &EmulatedCheckRun) -> String {
         let page = format!("{}/{}", self.origin, repository.full_name);
-        match (run.maker, repository.checks.suite(run.suite)) {
-            (CheckRunMaker::Actions, Some(suite)) => {
-                format!("{page}/actions/runs/{}/job/{}", suite.run, run.id)
-            }
-            (CheckRunMaker::Actions, None) | (CheckRunMaker::App, _) => format!("{page}/runs/{}", run.id),
+        match repository.checks.suite(run.suite).filter(|_| !run.by_app) {
+            Some(suite) => format!("{page}/actions/runs/{}/job/{}", suite.run, run.id),
+            None => format!("{page}/runs/{}", run.id),
         }
     }
 
     fn suite_json(&self, repository: &EmulatedRepository, suite: &EmulatedCheckSuite) -> Value {
-        let progress = repository.checks.progress(suite);
+        let (status, conclusion) = repository.checks.progress(suite);
         json!({
             "id": suite.id, "head_branch": branch_at(repository, &suite.head_sha), "head_sha": suite.head_sha,
-            "status": progress.status(), "conclusion": progress.conclusion().map(|one| one.as_str()),
-            "app": self.maker_json(suite.maker), "pull_requests": self.pulls_at(repository, &suite.head_sha),
+            "status": status, "conclusion": conclusion, "app": self.maker_json(suite.by_app),
+            "pull_requests": self.pulls_at(repository, &suite.head_sha),
         })
     }
 
     fn workflow_run_json(&self, repository: &EmulatedRepository, suite: &EmulatedCheckSuite) -> Value {
-        let progress = repository.checks.progress(suite);
+        let (status, conclusion) = repository.checks.progress(suite);
         json!({
             "id": suite.run, "name": "CI", "head_branch": branch_at(repository, &suite.head_sha),
-            "head_sha": suite.head_sha, "status": progress.status(),
-            "conclusion": progress.conclusion().map(|one| one.as_str()), "run_attempt": suite.attempt,
-            "pull_requests": self.pulls_at(repository, &suite.head_sha),
+            "head_sha": suite.head_sha, "status": status, "conclusion": conclusion,
+            "run_attempt": suite.attempt, "pull_requests": self.pulls_at(repository, &suite.head_sha),
             "head_repository": {"id": repository.id},
         })
     }
@@ -88,23 +83,20 @@ impl EmulatorState {
         let Some(run) = found.checks.run(id) else { return };
         let suite = found.checks.suite(run.suite).map(|suite| self.suite_json(found, suite));
         let about = with(self.check_run_json(found, run), json!({"check_suite": suite}));
-        let by = match run.maker {
-            CheckRunMaker::App => self.app.bot,
-            CheckRunMaker::Actions => found.owner,
-        };
+        let by = if run.by_app { self.app.bot } else { found.owner };
         self.emit(repository, "check_run", Some(action), by, json!({"check_run": about}));
     }
 
     pub(crate) fn emit_suite(&mut self, repository: &str, id: u64) {
         let Some(found) = self.repository(repository) else { return };
         let Some(suite) = found.checks.suite(id) else { return };
-        let (maker, owner) = (suite.maker, found.owner);
+        let (by_app, owner) = (suite.by_app, found.owner);
         let about = json!({"check_suite": self.suite_json(found, suite)});
         let workflow = json!({"workflow_run": self.workflow_run_json(found, suite)});
         if self.receives_event("checks") {
             self.emit(repository, "check_suite", Some("completed"), owner, about);
         }
-        if maker == CheckRunMaker::Actions && self.receives_event("actions") {
+        if !by_app && self.receives_event("actions") {
             self.emit(repository, "workflow_run", Some("completed"), owner, workflow);
         }
     }
@@ -123,7 +115,7 @@ impl EmulatorState {
             "id": status.id, "sha": status.sha, "context": status.context, "state": status.state,
             "description": status.description, "target_url": status.target_url, "branches": branches,
         });
-        let by = status.creator;
+        let by = found.owner;
         self.emit(repository, "status", None, by, about);
     }
 }

@@ -1,6 +1,5 @@
 //! Pages to look at: repositories, issues, pull requests. What can be done on them is in `forms`.
 
-mod checks;
 pub(crate) mod forms;
 mod markdown;
 mod parts;
@@ -10,14 +9,15 @@ use std::sync::Arc;
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use askama::Template;
+use serde_json::json;
 
-use self::checks::check_parts;
 use self::parts::{
-    Badge, CommitLine, IndexPage, LabelChip, PageFrame, PullPart, RepositoryLine, RepositoryPage, ThreadLine,
-    ThreadPage,
+    Badge, CheckPart, CommitLine, IndexPage, LabelChip, PageFrame, PullPart, RepositoryLine, RepositoryPage,
+    ThreadLine, ThreadPage,
 };
 use self::timeline::entries;
 use crate::reply::status;
+use crate::state::checks::{CheckConclusion, EmulatedCheckRun};
 use crate::state::{
     EmulatedAccountKind, EmulatedIssue, EmulatedIssueState, EmulatedRepository, EmulatorState,
     RepositoryRole, SharedEmulatorState,
@@ -142,6 +142,45 @@ fn line(world: &EmulatorState, repository: &EmulatedRepository, thread: &Emulate
 fn href(repository: &EmulatedRepository, thread: &EmulatedIssue) -> String {
     let kind = if thread.pull.is_some() { "pull" } else { "issues" };
     format!("/{}/{kind}/{}", repository.full_name, thread.number)
+}
+
+/// The newest check run of each name, the App's own first; then commit statuses.
+fn check_parts(repository: &EmulatedRepository, sha: &str) -> Vec<CheckPart> {
+    let suites = repository.checks.suites.iter().filter(|suite| suite.head_sha == sha);
+    let mut runs: Vec<&EmulatedCheckRun> = suites.flat_map(|suite| repository.checks.latest(suite)).collect();
+    runs.sort_by_key(|run| (!run.by_app, run.id));
+    let runs = runs.into_iter().map(|run| {
+        let word = run.conclusion.map_or_else(|| json!(run.status), |one| json!(one));
+        CheckPart {
+            by_app: run.by_app,
+            name: run.name.clone(),
+            mark: match run.conclusion {
+                None => "●",
+                Some(CheckConclusion::Success) => "✓",
+                Some(CheckConclusion::Neutral | CheckConclusion::Skipped | CheckConclusion::Cancelled) => "○",
+                Some(CheckConclusion::ActionRequired) => "!",
+                Some(CheckConclusion::Failure | CheckConclusion::TimedOut) => "✗",
+            },
+            word: word.as_str().unwrap_or_default().replace('_', " "),
+            title: run.title.clone(),
+            html: markdown::render(&run.summary, &repository.full_name),
+            annotations: run.annotations.clone(),
+        }
+    });
+    let statuses = repository.checks.statuses_of(sha).into_iter().map(|status| CheckPart {
+        by_app: false,
+        name: status.context.clone(),
+        mark: match status.state.as_str() {
+            "success" => "✓",
+            "pending" => "●",
+            _ => "✗",
+        },
+        word: status.state.clone(),
+        title: status.description.clone(),
+        html: String::new(),
+        annotations: Vec::new(),
+    });
+    runs.chain(statuses).collect()
 }
 
 async fn version(shared: web::Data<Arc<SharedEmulatorState>>) -> HttpResponse {

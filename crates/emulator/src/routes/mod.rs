@@ -1,7 +1,6 @@
 //! The way from a request's path to what it is about, and what opens it.
 
 mod app;
-mod check_fields;
 mod read;
 mod write;
 
@@ -11,7 +10,7 @@ use crate::auth::require;
 use crate::reply::{EmulatedApiError, EmulatedApiResult, EmulatedReplyBody};
 use crate::repos;
 use crate::request::EmulatedApiRequest;
-use crate::state::checks::{CheckRunMaker, EmulatedCheckRun};
+use crate::state::checks::EmulatedCheckRun;
 use crate::state::{EmulatedIssue, EmulatedRepository, EmulatorState, PermissionLevel};
 use crate::{graphql, manifest, sign_in};
 
@@ -109,6 +108,6 @@ fn commit(repository: &EmulatedRepository, reference: &str) -> Result<String, Em
 
 /// A check run that is a job.
 fn job<'a>(found: &'a EmulatedRepository, id: &str) -> Result<&'a EmulatedCheckRun, EmulatedApiError> {
-    let run = found.checks.run(parse_number(id)?).filter(|run| run.maker == CheckRunMaker::Actions);
+    let run = found.checks.run(parse_number(id)?).filter(|run| !run.by_app);
     run.ok_or_else(EmulatedApiError::not_found)
 }

@@ -11,7 +11,7 @@ use crate::json::label_json;
 use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult};
 use crate::repos::{self, ContentLookup};
 use crate::request::EmulatedApiRequest;
-use crate::state::checks::{ACTIONS_APP, CheckRunMaker, EmulatedCheckRun, EmulatedCheckSuite};
+use crate::state::checks::{ACTIONS_APP, EmulatedCheckRun, EmulatedCheckSuite};
 use crate::state::{EmulatedIssue, EmulatedIssueState, EmulatedRepository, EmulatorState, PermissionLevel};
 
 pub(super) fn serve(
@@ -80,10 +80,7 @@ pub(super) fn serve(
         }
         ["check-runs", id, "annotations"] => {
             let run = found.checks.run(parse_number(id)?).ok_or_else(missing)?;
-            let all = run.output.annotations.iter();
-            let told = all
-                .map(|one| json!({"path": one.path, "start_line": one.start_line, "message": one.message}));
-            return list(told.collect());
+            return list(run.annotations.iter().map(|one| json!(one)).collect());
         }
         ["commits", reference @ .., "check-runs"] => {
             let list = runs(world, request, found, &commit(found, &reference.join("/"))?);
@@ -106,7 +103,7 @@ pub(super) fn serve(
         }
         ["actions", "runs", id] => {
             let id = parse_number(id)?;
-            let mine = |suite: &&EmulatedCheckSuite| suite.maker == CheckRunMaker::Actions && suite.run == id;
+            let mine = |suite: &&EmulatedCheckSuite| !suite.by_app && suite.run == id;
             let suite = found.checks.suites.iter().find(mine).ok_or_else(missing)?;
             json!({"id": suite.run, "run_attempt": suite.attempt})
         }
@@ -194,11 +191,9 @@ fn runs(
 ) -> Vec<Value> {
     let app = request.query("app_id").and_then(|id| id.parse::<u64>().ok());
     let all = request.query("filter") == Some("all");
-    let of_app = |maker: CheckRunMaker| match maker {
-        CheckRunMaker::App => app.is_none_or(|app| app == world.app.id),
-        CheckRunMaker::Actions => app.is_none_or(|app| app == ACTIONS_APP),
-    };
-    let suites = found.checks.suites.iter().filter(|suite| suite.head_sha == sha && of_app(suite.maker));
+    let maker = |suite: &EmulatedCheckSuite| if suite.by_app { world.app.id } else { ACTIONS_APP };
+    let suites = found.checks.suites.iter().filter(|suite| suite.head_sha == sha);
+    let suites = suites.filter(|suite| app.is_none_or(|app| app == maker(suite)));
     let mut list: Vec<&EmulatedCheckRun> = suites
         .flat_map(|suite| -> Vec<_> {
             if all {

@@ -2,16 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::check_fields::fields;
 use super::{commit, job, parse_number, read};
 use crate::events::{NO_SHA, RefUpdate};
 use crate::mutations::IssueEdit;
-use crate::mutations::checks::NewCheckRun;
 use crate::mutations::pulls::NewPull;
 use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult, EmulatedReplyBody};
 use crate::repos;
 use crate::request::EmulatedApiRequest;
-use crate::state::checks::{CheckRunMaker, CheckRunProgress};
+use crate::state::checks::EmulatedCheckRun;
 use crate::state::{EmulatorState, SignedContent};
 
 /// For how long the address of a log can be used, in seconds; as with GitHub.
@@ -105,20 +103,19 @@ pub(super) fn serve(
         }
         ("POST", ["check-runs"]) => {
             let head_sha = commit(world.require_repository(repository)?, &text("head_sha"))?;
-            let fields = fields(&request.body)?;
-            let progress = fields.progress.unwrap_or(CheckRunProgress::Queued);
-            let new = NewCheckRun { maker: CheckRunMaker::App, name: text("name"), head_sha, progress };
-            let id = world.create_check(repository, new, |run| fields.fill(run))?;
+            let mut run = EmulatedCheckRun::queued(true, &text("name"), head_sha);
+            run.say(&request.body)?;
+            let id = world.put_check(repository, run)?;
             shown(world, 201, &["check-runs", &id.to_string()])
         }
         ("PATCH", ["check-runs", id]) => {
-            let id = parse_number(id)?;
-            let run = world.require_repository(repository)?.checks.run(id);
-            if run.ok_or_else(EmulatedApiError::not_found)?.maker != CheckRunMaker::App {
+            let run = world.require_repository(repository)?.checks.run(parse_number(id)?);
+            let mut run = run.ok_or_else(EmulatedApiError::not_found)?.clone();
+            if !run.by_app {
                 return Err(EmulatedApiError::forbidden());
             }
-            let fields = fields(&request.body)?;
-            world.update_check(repository, id, fields.progress, |run| fields.fill(run))?;
+            run.say(&request.body)?;
+            world.put_check(repository, run)?;
             shown(world, 200, rest)
         }
         ("POST", ["actions", "jobs", id, "rerun"]) => {

@@ -1,27 +1,13 @@
 //! Check runs, the suites they come in, and commit statuses: what is kept of them.
 
+use serde::{Deserialize, Serialize};
+
 /// The App of GitHub Actions, as GitHub itself numbers it.
 pub(crate) const ACTIONS_APP: u64 = 15_368;
 
-/// Whose a check run is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CheckRunMaker {
-    /// The App that is tested.
-    App,
-    /// GitHub Actions: the check run is a job.
-    Actions,
-}
-
-/// How far a check run is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CheckRunProgress {
-    Queued,
-    Running,
-    Completed(CheckConclusion),
-}
-
 /// What a check run came to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CheckConclusion {
     /// A person has to do something.
     ActionRequired,
@@ -37,61 +23,19 @@ pub enum CheckConclusion {
     TimedOut,
 }
 
-impl CheckRunProgress {
-    /// The `status` of the API.
-    pub(crate) fn status(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Running => "in_progress",
-            Self::Completed(_) => "completed",
-        }
-    }
-
-    pub(crate) fn conclusion(self) -> Option<CheckConclusion> {
-        match self {
-            Self::Queued | Self::Running => None,
-            Self::Completed(conclusion) => Some(conclusion),
-        }
-    }
-}
-
 impl CheckConclusion {
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        Some(match text {
-            "action_required" => Self::ActionRequired,
-            "cancelled" => Self::Cancelled,
-            "failure" => Self::Failure,
-            "neutral" => Self::Neutral,
-            "success" => Self::Success,
-            "skipped" => Self::Skipped,
-            "timed_out" => Self::TimedOut,
-            _ => return None,
-        })
-    }
-
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::ActionRequired => "action_required",
-            Self::Cancelled => "cancelled",
-            Self::Failure => "failure",
-            Self::Neutral => "neutral",
-            Self::Success => "success",
-            Self::Skipped => "skipped",
-            Self::TimedOut => "timed_out",
-        }
-    }
-
     pub(crate) fn is_fine(self) -> bool {
         matches!(self, Self::Success | Self::Neutral | Self::Skipped)
     }
 }
 
 /// What a check run says of lines.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EmulatedAnnotation {
     pub path: String,
     pub start_line: u64,
     /// `notice`, `warning` or `failure`.
+    #[serde(rename = "annotation_level")]
     pub level: String,
     pub message: String,
 }
@@ -109,7 +53,7 @@ impl EmulatedAnnotation {
 }
 
 /// A button on a check run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct CheckRunAction {
     /// What stands on it.
     pub label: String,
@@ -119,37 +63,47 @@ pub struct CheckRunAction {
     pub identifier: String,
 }
 
-/// What a check run says.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct EmulatedCheckOutput {
-    pub title: Option<String>,
-    pub summary: Option<String>,
+/// A check run, as people see it and as it is kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EmulatedCheckRun {
+    /// Its id; for a job of Actions the job's. 0 until it is kept.
+    pub id: u64,
+    pub(crate) suite: u64,
+    /// Whether the App made it, rather than Actions.
+    pub by_app: bool,
+    pub name: String,
+    pub(crate) head_sha: String,
+    /// `queued`, `in_progress` or `completed`.
+    pub status: String,
+    /// What it came to, once it is completed.
+    pub conclusion: Option<CheckConclusion>,
+    /// What its maker knows it by.
+    pub external_id: String,
+    /// The page that it leads to.
+    pub details_url: Option<String>,
+    pub title: String,
+    pub summary: String,
+    /// What it says of lines.
     pub annotations: Vec<EmulatedAnnotation>,
+    pub actions: Vec<CheckRunAction>,
+    /// What a job printed; none for a check run that is no job.
+    pub(crate) log: Option<String>,
+    /// Which attempt of its workflow run it belongs to, from 1.
+    pub(crate) attempt: u64,
 }
 
-#[derive(Debug, Clone)]
-pub(crate) struct EmulatedCheckRun {
-    pub id: u64,
-    pub suite: u64,
-    pub maker: CheckRunMaker,
-    pub name: String,
-    pub head_sha: String,
-    pub progress: CheckRunProgress,
-    pub external_id: String,
-    pub details_url: Option<String>,
-    pub output: EmulatedCheckOutput,
-    pub actions: Vec<CheckRunAction>,
-    /// What a job printed; none for a check run that is no job, or one whose log has been deleted.
-    pub log: Option<String>,
-    /// Which attempt of its workflow run it belongs to, from 1.
-    pub attempt: u64,
+impl EmulatedCheckRun {
+    /// One that has not begun.
+    pub(crate) fn queued(by_app: bool, name: &str, head_sha: String) -> Self {
+        Self { by_app, name: name.to_owned(), head_sha, status: "queued".to_owned(), ..Self::default() }
+    }
 }
 
 /// All check runs of one maker on one commit.
 #[derive(Debug, Clone)]
 pub(crate) struct EmulatedCheckSuite {
     pub id: u64,
-    pub maker: CheckRunMaker,
+    pub by_app: bool,
     pub head_sha: String,
     /// The id of the workflow run behind it.
     pub run: u64,
@@ -163,9 +117,8 @@ pub(crate) struct EmulatedCommitStatus {
     pub sha: String,
     pub context: String,
     pub state: String,
-    pub description: Option<String>,
-    pub target_url: Option<String>,
-    pub creator: u64,
+    pub description: String,
+    pub target_url: String,
 }
 
 /// Everything that checks a repository's commits.
@@ -194,20 +147,16 @@ impl EmulatedChecks {
         of_suite().filter(move |run| !of_suite().any(|other| other.name == run.name && other.id > run.id))
     }
 
-    /// How a suite stands: as its runs do.
-    pub(crate) fn progress(&self, suite: &EmulatedCheckSuite) -> CheckRunProgress {
+    /// The status of a suite and what it came to: as its runs do.
+    pub(crate) fn progress(&self, suite: &EmulatedCheckSuite) -> (&'static str, Option<CheckConclusion>) {
         let mut worst: Option<CheckConclusion> = None;
         for run in self.latest(suite) {
-            match run.progress {
-                CheckRunProgress::Queued | CheckRunProgress::Running => return CheckRunProgress::Running,
-                CheckRunProgress::Completed(conclusion) => {
-                    if worst.is_none_or(CheckConclusion::is_fine) {
-                        worst = Some(conclusion);
-                    }
-                }
+            let Some(conclusion) = run.conclusion else { return ("in_progress", None) };
+            if worst.is_none_or(CheckConclusion::is_fine) {
+                worst = Some(conclusion);
             }
         }
-        worst.map_or(CheckRunProgress::Queued, CheckRunProgress::Completed)
+        (if worst.is_some() { "completed" } else { "queued" }, worst)
     }
 
     /// The newest status of each context on a commit, the newest first.

@@ -3,36 +3,10 @@
 use serde_json::Value;
 
 use crate::clock;
-use crate::mutations::checks::NewCheckRun;
 use crate::state::EmulatorState;
-use crate::state::checks::{
-    CheckConclusion, CheckRunAction, CheckRunMaker, CheckRunProgress, EmulatedAnnotation, EmulatedCheckRun,
-};
+use crate::state::checks::{CheckConclusion, EmulatedAnnotation, EmulatedCheckRun, EmulatedCommitStatus};
 use crate::state::rules::RulesetRule;
 use crate::{Emulator, repos};
-
-/// A check run, as people see it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CheckRunView {
-    /// Its id; for a job of Actions the job's.
-    pub id: u64,
-    pub name: String,
-    /// Whether the App made it, rather than Actions.
-    pub by_app: bool,
-    /// `queued`, `in_progress` or `completed`.
-    pub status: String,
-    /// What it came to, once it is completed.
-    pub conclusion: Option<CheckConclusion>,
-    /// What its maker knows it by.
-    pub external_id: String,
-    /// The page that it leads to.
-    pub details_url: Option<String>,
-    pub title: String,
-    pub summary: String,
-    /// What it says of lines.
-    pub annotations: Vec<EmulatedAnnotation>,
-    pub actions: Vec<CheckRunAction>,
-}
 
 /// A repository's CI: jobs of Actions, and commit statuses of other systems.
 #[derive(Debug, Clone, Copy)]
@@ -48,28 +22,10 @@ impl Emulator {
     }
 
     /// All check runs on a commit, the oldest first.
-    pub fn check_runs(&self, repository: &str, sha: &str) -> Vec<CheckRunView> {
+    pub fn check_runs(&self, repository: &str, sha: &str) -> Vec<EmulatedCheckRun> {
         let world = self.shared.lock();
-        let Some(found) = world.repository(repository) else { return Vec::new() };
-        found
-            .checks
-            .runs
-            .iter()
-            .filter(|run| run.head_sha == sha)
-            .map(|run| CheckRunView {
-                id: run.id,
-                name: run.name.clone(),
-                by_app: run.maker == CheckRunMaker::App,
-                status: run.progress.status().to_owned(),
-                conclusion: run.progress.conclusion(),
-                external_id: run.external_id.clone(),
-                details_url: run.details_url.clone(),
-                title: run.output.title.clone().unwrap_or_default(),
-                summary: run.output.summary.clone().unwrap_or_default(),
-                annotations: run.output.annotations.clone(),
-                actions: run.actions.clone(),
-            })
-            .collect()
+        let all = world.repository(repository).into_iter().flat_map(|found| &found.checks.runs);
+        all.filter(|run| run.head_sha == sha).cloned().collect()
     }
 
     /// A ruleset forbids to make and to move branches of this pattern, such as `journeyman/**`.
@@ -148,7 +104,7 @@ impl EmulatedCi<'_> {
     /// # Errors
     /// When there is no such repository or commit.
     pub fn start_job(&self, sha: &str, name: &str) -> anyhow::Result<u64> {
-        self.job(sha, name, CheckRunProgress::Running, "", Vec::new())
+        self.job(sha, name, None, "", Vec::new())
     }
 
     /// A job fails, having printed this, and says this of lines. One that had begun is the one that ends.
@@ -162,7 +118,7 @@ impl EmulatedCi<'_> {
         log: &str,
         annotations: Vec<EmulatedAnnotation>,
     ) -> anyhow::Result<u64> {
-        self.job(sha, name, CheckRunProgress::Completed(CheckConclusion::Failure), log, annotations)
+        self.job(sha, name, Some(CheckConclusion::Failure), log, annotations)
     }
 
     /// A job passes.
@@ -170,7 +126,7 @@ impl EmulatedCi<'_> {
     /// # Errors
     /// When there is no such repository or commit.
     pub fn pass_job(&self, sha: &str, name: &str) -> anyhow::Result<u64> {
-        self.job(sha, name, CheckRunProgress::Completed(CheckConclusion::Success), "all good\n", Vec::new())
+        self.job(sha, name, Some(CheckConclusion::Success), "all good\n", Vec::new())
     }
 
     /// A job ends otherwise.
@@ -178,20 +134,25 @@ impl EmulatedCi<'_> {
     /// # Errors
     /// When there is no such repository or commit.
     pub fn finish_job(&self, sha: &str, name: &str, conclusion: CheckConclusion) -> anyhow::Result<u64> {
-        self.job(sha, name, CheckRunProgress::Completed(conclusion), "", Vec::new())
+        self.job(sha, name, Some(conclusion), "", Vec::new())
     }
 
     /// A CI system without an App says how a commit stands: `error`, `failure`, `pending` or `success`.
     ///
     /// # Errors
-    /// When there is no such repository or commit, or the state is another word.
-    pub fn status(&self, sha: &str, context: &str, state: &str) -> anyhow::Result<u64> {
+    /// When there is no such repository or commit.
+    pub fn status(&self, sha: &str, context: &str, state: &str) -> anyhow::Result<()> {
         self.emulator.shared.change(|world| {
-            let found = world.require_repository(self.repository)?;
-            let (owner, sha) = (found.owner, require_commit(world, self.repository, sha)?);
-            let about = Some(format!("{context}: {state}"));
-            let page = Some(format!("https://ci.example.org/{context}"));
-            Ok(world.set_status(self.repository, owner, (&sha, context, state), (about, page))?)
+            let sha = require_commit(world, self.repository, sha)?;
+            let status = EmulatedCommitStatus {
+                id: world.new_id(),
+                sha,
+                context: context.to_owned(),
+                state: state.to_owned(),
+                description: format!("{context}: {state}"),
+                target_url: format!("https://ci.example.org/{context}"),
+            };
+            Ok(world.set_status(self.repository, status)?)
         })
     }
 
@@ -199,37 +160,21 @@ impl EmulatedCi<'_> {
         &self,
         sha: &str,
         name: &str,
-        progress: CheckRunProgress,
+        conclusion: Option<CheckConclusion>,
         log: &str,
         annotations: Vec<EmulatedAnnotation>,
     ) -> anyhow::Result<u64> {
         self.emulator.shared.change(|world| {
             let head_sha = require_commit(world, self.repository, sha)?;
-            let begun = world.require_repository(self.repository)?.checks.runs.iter().rev().find(|run| {
-                run.name == name
-                    && run.head_sha == head_sha
-                    && run.maker == CheckRunMaker::Actions
-                    && run.progress.conclusion().is_none()
-            });
-            let fill = |run: &mut EmulatedCheckRun| {
-                run.output.annotations.extend(annotations);
-                run.log = Some(printed(log));
-            };
-            match begun.map(|run| run.id) {
-                Some(id) => {
-                    world.update_check(self.repository, id, Some(progress), fill)?;
-                    Ok(id)
-                }
-                None => {
-                    let new = NewCheckRun {
-                        maker: CheckRunMaker::Actions,
-                        name: name.to_owned(),
-                        head_sha,
-                        progress,
-                    };
-                    Ok(world.create_check(self.repository, new, fill)?)
-                }
-            }
+            let runs = &world.require_repository(self.repository)?.checks.runs;
+            let is_it = |run: &&EmulatedCheckRun| run.name == name && run.head_sha == head_sha && !run.by_app;
+            let begun = runs.iter().rev().find(|run| is_it(run) && run.conclusion.is_none()).cloned();
+            let mut run = begun.unwrap_or_else(|| EmulatedCheckRun::queued(false, name, head_sha));
+            run.status = if conclusion.is_some() { "completed" } else { "in_progress" }.to_owned();
+            run.conclusion = conclusion;
+            run.annotations.extend(annotations);
+            run.log = Some(printed(log));
+            Ok(world.put_check(self.repository, run)?)
         })
     }
 }

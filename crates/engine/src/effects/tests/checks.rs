@@ -1,6 +1,8 @@
 //! Our check run: one for an order and a commit, whatever goes wrong on the way.
 
-use journeyman_emulator::{CheckConclusion, CheckRunView, EmulatedAnnotation as Annotated, Fault, FaultKind};
+use journeyman_emulator::{
+    CheckConclusion, EmulatedAnnotation as Annotated, EmulatedCheckRun, Fault, FaultKind,
+};
 use journeyman_github::{CheckButton, InstalledRepository, OrderCheckRun};
 use journeyman_order::conversation::{
     AnnotationLevel, CheckAnnotation, CheckRunOutput, CheckRunState, ChecksSnapshot,
@@ -27,7 +29,7 @@ impl EffectsFixture {
         self.emulator.inject(Fault { method, path_contains, times: 1, kind });
     }
 
-    fn ours(&self, head: &CommitSha) -> Vec<CheckRunView> {
+    fn ours(&self, head: &CommitSha) -> Vec<EmulatedCheckRun> {
         let mut runs = self.emulator.check_runs(REPOSITORY, head.as_str());
         runs.retain(|run| run.by_app);
         runs

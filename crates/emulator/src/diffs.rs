@@ -16,7 +16,7 @@ pub(crate) struct DiffSize {
 }
 
 /// A diff from the merge base, as GitHub shows it.
-pub(crate) fn with_diff<T>(
+fn with_diff<T>(
     path: &Path,
     base: &str,
     head: &str,

@@ -1,4 +1,4 @@
-//! What a repository allows on its branches: rulesets, protected branches, and being archived.
+//! What a repository allows on its branches: rulesets, and being archived.
 
 use regex::Regex;
 use serde_json::Value;
@@ -22,13 +22,11 @@ pub(crate) struct RulesetRule {
 #[derive(Debug, Default)]
 pub(crate) struct RepositoryRules {
     pub rules: Vec<RulesetRule>,
-    /// Patterns of branches that are protected the classic way: not deleted, not overwritten.
-    pub protected: Vec<String>,
     pub archived: bool,
 }
 
 /// The pattern as a regular expression over a branch's name, for us and for `grep -E` alike.
-pub(crate) fn expression(pattern: &str) -> String {
+fn expression(pattern: &str) -> String {
     let mut expression = String::from("^");
     let mut characters = pattern.chars().peekable();
     while let Some(character) = characters.next() {
@@ -58,23 +56,13 @@ impl EmulatedRepository {
         self.rules.rules.iter().filter(move |rule| matches(&rule.pattern, branch))
     }
 
-    pub(crate) fn is_protected(&self, branch: &str) -> bool {
-        self.rules.protected.iter().any(|pattern| matches(pattern, branch))
-    }
-
-    /// For the hook that judges pushes: one `KIND EXPRESSION` a line, with the pattern behind it where the rule has one. A
-    /// classic protection is the two rules it means.
+    /// For the hook that judges pushes: one `KIND EXPRESSION` a line, with the pattern behind it where the rule has one.
     pub(crate) fn rules_for_pushes(&self, app: bool) -> String {
         let rules = self.rules.rules.iter().filter(|rule| !(app && rule.bypass));
         let pattern = |rule: &RulesetRule| rule.parameters["pattern"].as_str().unwrap_or_default().to_owned();
-        let mut lines: Vec<String> = rules
+        let lines: Vec<String> = rules
             .map(|rule| format!("{} {} {}", rule.kind, expression(&rule.pattern), pattern(rule)))
             .collect();
-        for pattern in &self.rules.protected {
-            lines.extend(
-                ["deletion", "non_fast_forward"].map(|kind| format!("{kind} {}", expression(pattern))),
-            );
-        }
         lines.join("\n")
     }
 }

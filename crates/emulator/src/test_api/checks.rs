@@ -28,16 +28,13 @@ impl Emulator {
         all.filter(|run| run.head_sha == sha).cloned().collect()
     }
 
-    /// A ruleset forbids to make and to move branches of this pattern, such as `journeyman/**`.
+    /// Rulesets forbid to make and to move branches of this pattern, such as `journeyman/**`.
     ///
     /// # Errors
     /// When there is no such repository.
     pub fn forbid_branches(&self, repository: &str, pattern: &str) -> anyhow::Result<()> {
-        let ruleset = self.shared.change(EmulatorState::new_id);
-        for kind in ["creation", "update"] {
-            self.push_rule(repository, ruleset, (pattern, kind, Value::Null), false)?;
-        }
-        Ok(())
+        let forbid = |kind| self.add_rule(repository, (pattern, kind), Value::Null, false);
+        ["creation", "update"].into_iter().try_for_each(forbid)
     }
 
     /// A ruleset with one rule, by GitHub's name of it, such as `required_signatures`; `bypass` lets the App through.
@@ -51,32 +48,10 @@ impl Emulator {
         parameters: Value,
         bypass: bool,
     ) -> anyhow::Result<()> {
-        let ruleset = self.shared.change(EmulatorState::new_id);
-        self.push_rule(repository, ruleset, (pattern, kind, parameters), bypass)
-    }
-
-    fn push_rule(
-        &self,
-        repository: &str,
-        ruleset: u64,
-        (pattern, kind, parameters): (&str, &str, Value),
-        bypass: bool,
-    ) -> anyhow::Result<()> {
         let (pattern, kind) = (pattern.to_owned(), kind.to_owned());
         self.shared.change(|world| {
-            let rule = RulesetRule { ruleset, pattern, kind, parameters, bypass };
+            let rule = RulesetRule { ruleset: world.new_id(), pattern, kind, parameters, bypass };
             world.require_repository_mut(repository)?.rules.rules.push(rule);
-            Ok(())
-        })
-    }
-
-    /// Branches of this pattern are protected, as in a repository's older settings: not deleted, not overwritten.
-    ///
-    /// # Errors
-    /// When there is no such repository.
-    pub fn protect_branches(&self, repository: &str, pattern: &str) -> anyhow::Result<()> {
-        self.shared.change(|world| {
-            world.require_repository_mut(repository)?.rules.protected.push(pattern.to_owned());
             Ok(())
         })
     }

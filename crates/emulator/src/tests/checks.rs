@@ -33,7 +33,7 @@ async fn rules_are_told_and_hold_for_pushes() {
         assert_eq!(good, expected.is_empty(), "{branch}: {text}");
         assert!(text.contains(expected), "{text}");
     }
-    emulator.protect_branches(REPOSITORY, "free").expect("protected");
+    emulator.add_rule(REPOSITORY, ("free", "deletion"), Value::Null, false).expect("a rule");
     let token = full_token(&emulator).await;
     let delete = async |branch: &str| {
         let path = format!("/repos/{REPOSITORY}/git/refs/heads/{branch}");

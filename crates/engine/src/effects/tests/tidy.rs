@@ -33,7 +33,8 @@ async fn our_labels_go_and_the_branch_if_it_is_where_we_left_it() {
     assert_eq!(labels(&world), ["bug", "journeyman"], "only ours are taken off");
     assert_eq!(world.make("tidy", tidy(Some(&ours))).await, EffectOutcome::Done);
     assert_eq!(head().as_deref(), Some(theirs.as_str()), "somebody's commit is on it");
-    world.emulator.protect_branches(REPOSITORY, "journeyman/**").expect("protected");
+    let rule = ("journeyman/**", "deletion");
+    world.emulator.add_rule(REPOSITORY, rule, serde_json::Value::Null, false).expect("a rule");
     assert_eq!(world.make("tidy", tidy(Some(&theirs))).await, EffectOutcome::Done);
     assert!(head().is_some(), "a protected branch stays");
 }

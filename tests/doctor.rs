@@ -78,9 +78,9 @@ fn about<'a>(said: &'a Value, key: &str) -> (&'a str, bool) {
 async fn doctor_looks_at_what_a_server_needs_and_names_what_has_to_be_mended() {
     let folder = tempfile::tempdir().expect("a folder");
     let keys = keys::generate().expect("keys");
-    let mut options = EmulatorOptions::local(7, keys.public_pem.clone(), SecretString::from("not asked for"));
-    options.permissions.retain(|(name, _)| name != "statuses");
+    let options = EmulatorOptions::local(7, keys.public_pem.clone(), SecretString::from("not asked for"));
     let github = Emulator::start(options).await.expect("GitHub, emulated");
+    github.remove_permission("statuses");
     write_private(&folder.path().join("app.pem"), keys.private_pem.expose_secret());
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let settings = |agent: &str| {

@@ -11,8 +11,8 @@ use super::json::time;
 use super::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult};
 use super::state::calls::Caller;
 use super::state::{
-    AppPermissions, AppStage, EmulatedRepository, EmulatedToken, EmulatorState, PermissionLevel,
-    RepositoryRole, RepositoryVisibility, TokenHolder,
+    AppStage, EmulatedRepository, EmulatedToken, EmulatorState, PermissionLevel, RepositoryRole,
+    RepositoryVisibility, TokenHolder,
 };
 use crate::clock;
 
@@ -100,17 +100,16 @@ impl EmulatorState {
         }
         let repositories = self.wanted_repositories(body)?;
         let mut permissions = self.app.permissions.clone();
-        if let Some(wanted) = body.get("permissions").and_then(Value::as_object) {
+        if let Some(wanted) = body.get("permissions") {
             let refused = || {
                 EmulatedApiError::new(422, "The permissions requested are not granted to this installation.")
             };
-            permissions = AppPermissions::new();
-            for (name, level) in wanted.iter().filter(|(_, level)| !level.is_null()) {
-                let level = level.as_str().and_then(PermissionLevel::parse).ok_or_else(refused)?;
-                if self.app.permissions.get(name).is_none_or(|granted| *granted < level) {
-                    return Err(refused());
-                }
-                permissions.insert(name.clone(), level);
+            let is_granted = |(name, level): (&String, &PermissionLevel)| {
+                self.app.permissions.get(name).is_some_and(|granted| granted >= level)
+            };
+            permissions = serde_json::from_value(wanted.clone()).map_err(|_| refused())?;
+            if !permissions.iter().all(is_granted) {
+                return Err(refused());
             }
         }
         permissions.entry("metadata".to_owned()).or_insert(PermissionLevel::Read);

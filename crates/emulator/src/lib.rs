@@ -81,6 +81,20 @@ pub enum WebPages {
     Hidden,
 }
 
+/// The App's name in addresses; its bot is `NAME[bot]`.
+const SLUG: &str = "journeyman";
+
+/// What an App for issues and pull requests is granted.
+const GRANTED: [(&str, PermissionLevel); 7] = [
+    ("metadata", PermissionLevel::Read),
+    ("contents", PermissionLevel::Write),
+    ("issues", PermissionLevel::Write),
+    ("pull_requests", PermissionLevel::Write),
+    ("checks", PermissionLevel::Write),
+    ("actions", PermissionLevel::Write),
+    ("statuses", PermissionLevel::Read),
+];
+
 /// How the emulator is started.
 #[derive(Debug, Clone)]
 pub struct EmulatorOptions {
@@ -89,16 +103,10 @@ pub struct EmulatorOptions {
     pub app_id: u64,
     /// Whether there is an App already.
     pub app_stage: AppStage,
-    /// The App's name in addresses; its bot is `NAME[bot]`.
-    pub app_slug: String,
     /// PEM of the App's public key.
     pub app_public_key_pem: String,
     /// What deliveries are signed with.
     pub webhook_secret: SecretString,
-    /// Where deliveries go; can be set later.
-    pub webhook_url: Option<String>,
-    /// What the App was granted, such as `("issues", "write")`.
-    pub permissions: Vec<(String, String)>,
     /// Whether there are pages.
     pub pages: WebPages,
     /// The folder in which it keeps its repositories; none: that of temporary files.
@@ -106,26 +114,14 @@ pub struct EmulatorOptions {
 }
 
 impl EmulatorOptions {
-    /// On a free port of 127.0.0.1, with the permissions that an App for issues and pull requests has.
+    /// On a free port of 127.0.0.1.
     pub fn local(app_id: u64, app_public_key_pem: String, webhook_secret: SecretString) -> Self {
-        let granted = [
-            ("metadata", "read"),
-            ("contents", "write"),
-            ("issues", "write"),
-            ("pull_requests", "write"),
-            ("checks", "write"),
-            ("actions", "write"),
-            ("statuses", "read"),
-        ];
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             app_id,
             app_stage: AppStage::Installed,
-            app_slug: "journeyman".to_owned(),
             app_public_key_pem,
             webhook_secret,
-            webhook_url: None,
-            permissions: granted.map(|(name, level)| (name.to_owned(), level.to_owned())).to_vec(),
             pages: WebPages::Shown,
             within: None,
         }
@@ -233,12 +229,6 @@ fn routes(config: &mut web::ServiceConfig, pages: WebPages) {
 fn world(options: EmulatorOptions, origin: String) -> anyhow::Result<EmulatorState> {
     let key = DecodingKey::from_rsa_pem(options.app_public_key_pem.as_bytes())
         .context("app_public_key_pem is not the PEM of an RSA public key")?;
-    let mut permissions = state::AppPermissions::new();
-    for (name, level) in options.permissions {
-        let level = PermissionLevel::parse(&level)
-            .with_context(|| format!("permission {name}: read or write, not {level:?}"))?;
-        permissions.insert(name, level);
-    }
     let app = EmulatedApp {
         id: options.app_id,
         stage: options.app_stage,
@@ -247,12 +237,12 @@ fn world(options: EmulatorOptions, origin: String) -> anyhow::Result<EmulatorSta
         apart: BTreeMap::new(),
         suspended: false,
         hook: 1_003,
-        permissions,
+        permissions: GRANTED.map(|(name, level)| (name.to_owned(), level)).into(),
         key,
         webhook_secret: options.webhook_secret,
         client_secret: SecretString::from(Uuid::new_v4().simple().to_string()),
         callbacks: Vec::new(),
-        slug: options.app_slug,
+        slug: SLUG.to_owned(),
     };
     let bot =
         EmulatedAccount { id: app.bot, login: format!("{}[bot]", app.slug), kind: EmulatedAccountKind::Bot };
@@ -271,7 +261,7 @@ fn world(options: EmulatorOptions, origin: String) -> anyhow::Result<EmulatorSta
         deliveries: Vec::new(),
         calls: Vec::new(),
         faults: Vec::new(),
-        webhook_url: options.webhook_url,
+        webhook_url: None,
         names_apps: true,
         last_id: 2_000,
     })

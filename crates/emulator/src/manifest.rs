@@ -17,9 +17,7 @@ use crate::keys;
 use crate::pages::forms::{foreign, refused};
 use crate::pages::{problem, show_with};
 use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult};
-use crate::state::{
-    AppPermissions, AppStage, EmulatorState, PendingManifest, PermissionLevel, SharedEmulatorState,
-};
+use crate::state::{AppStage, EmulatorState, PendingManifest, SharedEmulatorState};
 
 type FormFields = web::Form<HashMap<String, String>>;
 
@@ -100,12 +98,8 @@ pub(crate) fn convert(world: &mut EmulatorState, code: &str) -> EmulatedApiResul
         world.manifests.remove(code).ok_or_else(EmulatedApiError::not_found)?;
     let keys = keys::generate().map_err(EmulatedApiError::broken)?;
     let slug = slug(&name);
-    let permissions: AppPermissions = manifest["default_permissions"]
-        .as_object()
-        .into_iter()
-        .flatten()
-        .filter_map(|(name, level)| Some((name.clone(), PermissionLevel::parse(level.as_str()?)?)))
-        .collect();
+    let permissions = serde_json::from_value(manifest["default_permissions"].clone());
+    let permissions = permissions.map_err(|error| EmulatedApiError::new(422, error.to_string()))?;
     let secret = Uuid::new_v4().simple().to_string();
     let hook = &manifest["hook_attributes"];
     let is_active = hook["active"].as_bool().unwrap_or(true);

@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 use crate::WebPages;
 use crate::state::deliveries::{DeliveryAttempt, DeliveryResult};
 use crate::state::{
-    AppPermissions, EmulatedAccountKind, EmulatedComment, EmulatedIssue, EmulatedIssueEvent, EmulatedLabel,
-    EmulatedPull, EmulatedRepository, EmulatorState, RepositoryVisibility,
+    EmulatedAccountKind, EmulatedComment, EmulatedIssue, EmulatedIssueEvent, EmulatedLabel, EmulatedPull,
+    EmulatedRepository, EmulatorState, RepositoryVisibility,
 };
 
 /// What the App's webhook gets.
@@ -90,7 +90,7 @@ impl EmulatorState {
         let mut issue = json!({
             "id": thread.id, "number": thread.number, "html_url": self.thread_page(repository, thread),
             "title": thread.title, "body": thread.body, "user": self.user_json(thread.author),
-            "labels": self.labels_json(repository, thread), "state": thread.state.as_str(),
+            "labels": self.labels_json(repository, thread), "state": thread.state,
             "created_at": time(thread.created_at), "updated_at": time(thread.updated_at),
             "performed_via_github_app": self.via_app(thread.author),
         });
@@ -115,20 +115,12 @@ impl EmulatorState {
         if self.names_apps && author == self.app.bot { self.app_json() } else { Value::Null }
     }
 
-    pub(crate) fn permissions_json(permissions: &AppPermissions) -> Value {
-        permissions
-            .iter()
-            .map(|(name, level)| (name.clone(), Value::from(level.as_str())))
-            .collect::<Map<_, _>>()
-            .into()
-    }
-
     pub(crate) fn app_json(&self) -> Value {
         let app = &self.app;
         json!({
             "id": app.id, "slug": app.slug, "name": app.slug, "client_id": self.client_id(),
             "html_url": format!("{}/apps/{}", self.origin, app.slug),
-            "permissions": Self::permissions_json(&app.permissions), "events": EVENTS,
+            "permissions": app.permissions, "events": EVENTS,
         })
     }
 
@@ -137,7 +129,7 @@ impl EmulatorState {
         json!({
             "id": installation, "account": self.user_json(owner),
             "html_url": format!("{}/settings/installations/{installation}", self.origin),
-            "permissions": Self::permissions_json(&app.permissions),
+            "permissions": app.permissions,
             "suspended_at": app.suspended.then_some("2024-01-01T00:00:00Z"),
         })
     }
@@ -167,7 +159,7 @@ impl EmulatorState {
         let repo = self.repository_json(repository);
         json!({
             "id": pull.id, "node_id": format!("PR_{}", pull.id), "number": thread.number,
-            "html_url": self.thread_page(repository, thread), "state": thread.state.as_str(),
+            "html_url": self.thread_page(repository, thread), "state": thread.state,
             "title": thread.title, "body": thread.body, "user": self.user_json(thread.author),
             "created_at": time(thread.created_at), "updated_at": time(thread.updated_at),
             "draft": pull.draft, "merged": merged.is_some(),

@@ -41,14 +41,14 @@ impl EmulatorState {
         json!({
             "id": review.id, "user": self.user_json(review.author), "commit_id": review.commit,
             "body": (!review.body.is_empty()).then_some(&review.body),
-            "submitted_at": time(review.at), "state": review.state.as_str(),
+            "submitted_at": time(review.at), "state": review.state,
         })
     }
 
     /// The review as the API has it: it shouts where the webhook speaks softly, and has text where that has none.
     pub(crate) fn review_of_api(&self, review: &EmulatedReview) -> Value {
         let mut value = self.review_json(review);
-        value["state"] = json!(review.state.as_str().to_ascii_uppercase());
+        value["state"] = json!(value["state"].as_str().map(str::to_ascii_uppercase));
         value["body"] = json!(review.body);
         value
     }

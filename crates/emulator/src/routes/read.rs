@@ -151,7 +151,7 @@ fn threads(
         .threads
         .values()
         .filter(|thread| thread.updated_at >= since && (sees_pulls || thread.pull.is_none()))
-        .filter(|thread| state == "all" || thread.state.as_str() == state)
+        .filter(|thread| state == "all" || json!(thread.state) == state)
         .collect();
     threads.sort_by_key(|thread| thread.updated_at);
     if request.query("direction") != Some("asc") {

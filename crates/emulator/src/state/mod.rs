@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use chrono::{DateTime, Utc};
 use jsonwebtoken::DecodingKey;
 use secrecy::SecretString;
+use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
 use self::calls::{ApiCall, Fault};
@@ -49,38 +50,21 @@ impl RepositoryRole {
 }
 
 /// Open or closed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum EmulatedIssueState {
     Open,
     /// Closed; for a pull request also when merged.
     Closed,
 }
 
-impl EmulatedIssueState {
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Closed => "closed",
-        }
-    }
-}
-
 /// What a review says of a pull request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ReviewState {
     Approved,
     ChangesRequested,
     Commented,
-}
-
-impl ReviewState {
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Approved => "approved",
-            Self::ChangesRequested => "changes_requested",
-            Self::Commented => "commented",
-        }
-    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -222,27 +206,11 @@ pub(crate) struct EmulatedRepository {
 }
 
 /// The level of a permission of an App.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum PermissionLevel {
     Read,
     Write,
-}
-
-impl PermissionLevel {
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        match text {
-            "read" => Some(Self::Read),
-            "write" => Some(Self::Write),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-        }
-    }
 }
 
 pub(crate) type AppPermissions = BTreeMap<String, PermissionLevel>;

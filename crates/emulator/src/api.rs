@@ -60,18 +60,7 @@ pub(crate) async fn carry_out(
         }
         response.body(body)
     };
-    let answered = strike(shared, call, apply, faulty, |answer: &HttpResponse| answer.status().as_u16());
-    answered.await.unwrap_or_else(cut_off)
-}
-
-/// The answer, or none where the connection is cut.
-pub(crate) async fn strike<T>(
-    shared: &SharedEmulatorState,
-    call: ApiCall,
-    apply: impl Future<Output = T>,
-    faulty: impl FnOnce(u16, Vec<(String, String)>, String) -> T,
-    status_of: fn(&T) -> u16,
-) -> Option<T> {
+    // None where the connection is cut.
     let answer = match shared.take_fault(&call.method, &call.path, &call.body) {
         None => Some(apply.await),
         Some(FaultKind::Delay(time)) => {
@@ -89,9 +78,9 @@ pub(crate) async fn strike<T>(
             Some(faulty(code, Vec::new(), json!({"message": "Server Error"}).to_string()))
         }
     };
-    let status = answer.as_ref().map(status_of);
+    let status = answer.as_ref().map(|answer| answer.status().as_u16());
     shared.record(ApiCall { at: clock::now(), status, ..call });
-    answer
+    answer.unwrap_or_else(cut_off)
 }
 
 /// An answer whose body fails before its first byte: the server drops the connection without having written.

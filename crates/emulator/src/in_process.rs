@@ -1,8 +1,8 @@
-//! The API for whoever runs in the same process: no socket, no signature; faults and the record as for everybody.
+//! The API for whoever runs in the same process: no socket, no signature and no faults; the record as for everybody.
 
 use std::collections::BTreeMap;
 
-use super::api::{RequestParts, answer, common_headers, strike};
+use super::api::{RequestParts, answer, common_headers};
 use super::auth::Credentials;
 use super::events::{NO_SHA, RefUpdate};
 use super::reply::EmulatedReplyBody;
@@ -40,51 +40,47 @@ impl Emulator {
         Ok(Self { shared: Self::shared(options, origin)?, serving: None })
     }
 
-    /// Answers a request of the API; none where the connection is cut. `path` begins with `/api/`.
-    pub async fn exchange(
+    /// Answers a request of the API. `path` begins with `/api/`.
+    pub fn exchange(
         &self,
         caller: InProcessCaller,
         method: &str,
         path: &str,
-        body: Vec<u8>,
-    ) -> Option<InProcessAnswer> {
+        body: &[u8],
+    ) -> InProcessAnswer {
         let credentials = match caller {
             InProcessCaller::App => Ok(Credentials::App),
             InProcessCaller::Token(token) => {
                 self.shared.lock().authenticate(Some(&format!("Bearer {token}")))
             }
         };
-        let call = ApiCall {
+        let caller = credentials.as_ref().map_or(Caller::Nobody, |known| self.shared.lock().caller(known));
+        let (route, query) = path.split_once('?').unwrap_or((path, ""));
+        let accept = "application/vnd.github+json".to_owned();
+        let parts = RequestParts { method, path: route, query, accept };
+        let reply = answer(&self.shared, parts, body, credentials);
+        let common = common_headers(&self.shared).map(|(name, value)| (name.to_owned(), value));
+        let mut headers: Vec<(String, String)> = common.into_iter().collect();
+        headers.extend(reply.link.map(|link| ("link".to_owned(), link)));
+        self.shared.record(ApiCall {
             at: clock::now(),
             method: method.to_owned(),
             path: path.to_owned(),
-            caller: credentials.as_ref().map_or(Caller::Nobody, |known| self.shared.lock().caller(known)),
+            caller,
             user_agent: "in-process".to_owned(),
             headers: BTreeMap::new(),
-            body: String::from_utf8_lossy(&body).into_owned(),
-            status: None,
+            body: String::from_utf8_lossy(body).into_owned(),
+            status: Some(reply.status),
+        });
+        let body = match reply.body {
+            EmulatedReplyBody::Nothing => Vec::new(),
+            EmulatedReplyBody::Json(value) => value.to_string().into_bytes(),
+            EmulatedReplyBody::Redirect(location) => {
+                headers.push(("location".to_owned(), location));
+                Vec::new()
+            }
         };
-        let apply = async {
-            let (path, query) = path.split_once('?').unwrap_or((path, ""));
-            let accept = "application/vnd.github+json".to_owned();
-            let parts = RequestParts { method, path, query, accept };
-            let reply = answer(&self.shared, parts, &body, credentials);
-            let common = common_headers(&self.shared).map(|(name, value)| (name.to_owned(), value));
-            let mut headers: Vec<(String, String)> = common.into_iter().collect();
-            headers.extend(reply.link.map(|link| ("link".to_owned(), link)));
-            let body = match reply.body {
-                EmulatedReplyBody::Nothing => Vec::new(),
-                EmulatedReplyBody::Json(value) => value.to_string().into_bytes(),
-                EmulatedReplyBody::Redirect(location) => {
-                    headers.push(("location".to_owned(), location));
-                    Vec::new()
-                }
-            };
-            InProcessAnswer { status: reply.status, headers, body }
-        };
-        let faulty =
-            |status, headers, body: String| InProcessAnswer { status, headers, body: body.into_bytes() };
-        strike(&self.shared, call, apply, faulty, |answer: &InProcessAnswer| answer.status).await
+        InProcessAnswer { status: reply.status, headers, body }
     }
 
     /// What is to be delivered, the oldest first.

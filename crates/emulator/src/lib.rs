@@ -46,7 +46,7 @@ pub use state::deliveries::{DeliveryAttempt, DeliveryResult};
 pub use state::{AppStage, EmulatedIssueState, RepositoryRole, ReviewState};
 pub use test_api::checks::EmulatedCi;
 pub use test_api::reviews::LineComment;
-pub use test_api::views::{CommentView, IssueView, PullView, RepositorySource, ReviewThreadView, ReviewView};
+pub use test_api::views::{CommentView, IssueView, PullView, RepositorySource, ReviewThreadView};
 pub use webhooks::signature;
 
 use std::collections::{BTreeMap, HashMap};

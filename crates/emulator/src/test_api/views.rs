@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::state::deliveries::DeliveryAttempt;
-use crate::state::review_threads::EmulatedReviewThread;
 use crate::state::{
     EmulatedComment, EmulatedIssue, EmulatedIssueState, EmulatedPull, EmulatedReaction, EmulatedRepository,
-    EmulatorState, ReviewState,
+    EmulatorState,
 };
 use crate::{ApiCall, Emulator, repos};
 
@@ -59,8 +58,6 @@ pub struct PullView {
     pub draft: bool,
     /// The merge commit, once merged.
     pub merged: Option<String>,
-    /// Its reviews, oldest first. An answer in a thread is one, too.
-    pub reviews: Vec<ReviewView>,
     /// Its review threads, oldest first.
     pub threads: Vec<ReviewThreadView>,
     /// Who was asked for a review and has not given it yet.
@@ -72,24 +69,10 @@ pub struct PullView {
 pub struct ReviewThreadView {
     /// Its id in GraphQL.
     pub node_id: String,
-    pub path: String,
-    /// The line in today's diff; none when it is outdated.
-    pub line: Option<u64>,
     /// Whether it is settled.
     pub resolved: bool,
     /// Its comments, oldest first.
     pub comments: Vec<CommentView>,
-}
-
-/// A review.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReviewView {
-    pub id: u64,
-    pub author: String,
-    pub state: ReviewState,
-    pub body: String,
-    /// The commit that was reviewed.
-    pub commit: String,
 }
 
 fn comment_views(world: &EmulatorState, comments: &[EmulatedComment]) -> Vec<CommentView> {
@@ -115,35 +98,12 @@ fn issue_view(world: &EmulatorState, thread: &EmulatedIssue) -> IssueView {
     }
 }
 
-fn review_thread_view(
-    world: &EmulatorState,
-    repository: &EmulatedRepository,
-    pull: &EmulatedPull,
-    of: &EmulatedReviewThread,
-) -> ReviewThreadView {
-    ReviewThreadView {
+fn pull_view(world: &EmulatorState, thread: &EmulatedIssue, pull: &EmulatedPull) -> PullView {
+    let threads = pull.review_threads.iter().map(|of| ReviewThreadView {
         node_id: format!("PRRT_{}", of.id),
-        path: of.path.clone(),
-        line: of.current_line(repository, pull),
         resolved: of.resolved_by.is_some(),
         comments: comment_views(world, &of.comments),
-    }
-}
-
-fn pull_view(
-    world: &EmulatorState,
-    repository: &EmulatedRepository,
-    thread: &EmulatedIssue,
-    pull: &EmulatedPull,
-) -> PullView {
-    let reviews = pull.reviews.iter().map(|one| ReviewView {
-        id: one.id,
-        author: world.login(one.author).to_owned(),
-        state: one.state,
-        body: one.body.clone(),
-        commit: one.commit.clone(),
     });
-    let threads = pull.review_threads.iter();
     PullView {
         issue: issue_view(world, thread),
         head: pull.head.clone(),
@@ -151,8 +111,7 @@ fn pull_view(
         base: pull.base.clone(),
         draft: pull.draft,
         merged: pull.merged.as_ref().map(|merged| merged.commit.clone()),
-        reviews: reviews.collect(),
-        threads: threads.map(|of| review_thread_view(world, repository, pull, of)).collect(),
+        threads: threads.collect(),
         requested: pull.requested.iter().map(|one| world.login(*one).to_owned()).collect(),
     }
 }
@@ -179,7 +138,7 @@ impl Emulator {
         self.with_repository(repository, |world, found| {
             let pulls =
                 found.threads.values().filter_map(|thread| thread.pull.as_ref().map(|pull| (thread, pull)));
-            pulls.map(|(thread, pull)| pull_view(world, found, thread, pull)).collect()
+            pulls.map(|(thread, pull)| pull_view(world, thread, pull)).collect()
         })
         .unwrap_or_default()
     }

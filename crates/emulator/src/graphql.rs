@@ -15,46 +15,21 @@ use crate::state::{
     PermissionLevel, TokenHolder,
 };
 
-/// Why the whole request is refused.
-struct GraphQlError {
-    /// None where it is about the document.
-    kind: Option<&'static str>,
-    message: String,
+/// An error refuses the whole request; 400 is about the document.
+type GraphQlResult = Result<Value, EmulatedApiError>;
+
+fn undefined(name: &str, of: &str) -> EmulatedApiError {
+    EmulatedApiError::new(400, format!("Field '{name}' doesn't exist on type '{of}'"))
 }
 
-impl GraphQlError {
-    fn not_found(message: String) -> Self {
-        Self { kind: Some("NOT_FOUND"), message }
-    }
-
-    fn no_node(id: &str) -> Self {
-        Self::not_found(format!("Could not resolve to a node with the global id of '{id}'"))
-    }
-
-    fn undefined(name: &str, of: &str) -> Self {
-        Self { kind: None, message: format!("Field '{name}' doesn't exist on type '{of}'") }
-    }
-
-    fn json(&self) -> Value {
-        match self.kind {
-            Some(kind) => json!({"type": kind, "message": self.message}),
-            None => json!({"extensions": {"code": "undefinedField"}, "message": self.message}),
-        }
+fn error_json(error: &EmulatedApiError) -> Value {
+    match error.status {
+        400 => json!({"extensions": {"code": "undefinedField"}, "message": error.message}),
+        403 => json!({"type": "FORBIDDEN", "message": error.message}),
+        404 => json!({"type": "NOT_FOUND", "message": error.message}),
+        _ => json!({"type": "UNPROCESSABLE", "message": error.message}),
     }
 }
-
-impl From<EmulatedApiError> for GraphQlError {
-    fn from(error: EmulatedApiError) -> Self {
-        let kind = match error.status {
-            403 => "FORBIDDEN",
-            404 => "NOT_FOUND",
-            _ => "UNPROCESSABLE",
-        };
-        Self { kind: Some(kind), message: error.message }
-    }
-}
-
-type GraphQlResult = Result<Value, GraphQlError>;
 
 /// The arguments of a field, with the variables put in.
 type FieldArguments = Map<String, Value>;
@@ -80,11 +55,11 @@ pub(crate) fn serve(world: &mut EmulatorState, request: &EmulatedApiRequest) -> 
             let variables = request.body.get("variables").unwrap_or(&Value::Null);
             FieldSelector { holder: &holder, by, document: &document, variables }.carry_out(world)
         }
-        Err(error) => Err(GraphQlError { kind: None, message: error.to_string() }),
+        Err(error) => Err(EmulatedApiError::new(400, error.to_string())),
     };
     Ok(EmulatedApiReply::ok(match told {
         Ok(data) => json!({"data": data}),
-        Err(error) => json!({"data": null, "errors": [error.json()]}),
+        Err(error) => json!({"data": null, "errors": [error_json(&error)]}),
     }))
 }
 
@@ -92,7 +67,7 @@ impl FieldSelector<'_> {
     /// Every field of the operation in turn, and then what was asked for of what came of it.
     fn carry_out(&self, world: &mut EmulatorState) -> GraphQlResult {
         let DocumentOperations::Single(operation) = &self.document.operations else {
-            return Err(GraphQlError { kind: None, message: "Which operation is meant?".to_owned() });
+            return Err(EmulatedApiError::new(400, "Which operation is meant?"));
         };
         let mut told = Map::new();
         for selection in &operation.node.selection_set.node.items {
@@ -116,7 +91,7 @@ impl FieldSelector<'_> {
                 let name = format!("{}/{}", text("owner"), text("name"));
                 let missing = || {
                     let message = format!("Could not resolve to a Repository with the name '{name}'.");
-                    GraphQlError::not_found(message)
+                    EmulatedApiError::new(404, message)
                 };
                 let found = world.repository(&name).ok_or_else(missing)?;
                 // Whoever may not see it is not told that it is there.
@@ -136,7 +111,7 @@ impl FieldSelector<'_> {
                 world.resolve(&repository, number_of(id), true, self.by)?;
                 Ok(json!({"thread": self.node(world, id)?}))
             }
-            _ => Err(GraphQlError::undefined(name, "Query or Mutation")),
+            _ => Err(undefined(name, "Query or Mutation")),
         }
     }
 
@@ -145,15 +120,14 @@ impl FieldSelector<'_> {
         repository: &EmulatedRepository,
         permission: &str,
         level: PermissionLevel,
-    ) -> Result<(), GraphQlError> {
-        Ok(require(self.holder, repository, &[(permission, level)])?)
+    ) -> Result<(), EmulatedApiError> {
+        require(self.holder, repository, &[(permission, level)])
     }
 
     /// The repository and the number of a pull request, or of the one that a thread is in. What changes how a pull request
     /// stands takes write access to contents, too, as an App finds out to its surprise.
-    fn writable(&self, world: &EmulatorState, id: &str) -> Result<(String, u64), GraphQlError> {
-        let (NodePlace::Pull(found, issue, _) | NodePlace::Thread(found, issue, ..)) =
-            place(world, id).ok_or_else(|| GraphQlError::no_node(id))?;
+    fn writable(&self, world: &EmulatorState, id: &str) -> Result<(String, u64), EmulatedApiError> {
+        let (NodePlace::Pull(found, issue, _) | NodePlace::Thread(found, issue, ..)) = place(world, id)?;
         for name in ["pull_requests", "contents"] {
             self.may(found, name, PermissionLevel::Write)?;
         }
@@ -162,7 +136,7 @@ impl FieldSelector<'_> {
 
     /// What has this id, when whoever asks may see it.
     fn node(&self, world: &EmulatorState, id: &str) -> GraphQlResult {
-        match place(world, id).ok_or_else(|| GraphQlError::no_node(id))? {
+        match place(world, id)? {
             NodePlace::Pull(found, _, pull) => {
                 self.may(found, "pull_requests", PermissionLevel::Read)?;
                 Ok(json!({"__typename": "PullRequest", "id": id, "isDraft": pull.draft}))
@@ -179,7 +153,7 @@ impl FieldSelector<'_> {
         self.may(found, "pull_requests", PermissionLevel::Read)?;
         let pull = found.threads.get(&number).and_then(|issue| issue.pull.as_ref()).ok_or_else(|| {
             let message = format!("Could not resolve to a PullRequest with the number of {number}.");
-            GraphQlError::not_found(message)
+            EmulatedApiError::new(404, message)
         })?;
         let threads = pull.review_threads.iter().map(|of| self.thread(world, found, (number, pull), of));
         let threads: Vec<Value> = threads.collect();
@@ -235,7 +209,7 @@ impl FieldSelector<'_> {
         of: &Value,
         set: &SelectionSet,
         told: &mut Map<String, Value>,
-    ) -> Result<(), GraphQlError> {
+    ) -> Result<(), EmulatedApiError> {
         for selection in &set.items {
             let (on, within) = match &selection.node {
                 Selection::Field(field) => {
@@ -252,7 +226,7 @@ impl FieldSelector<'_> {
                 Selection::FragmentSpread(one) => {
                     let name = one.node.fragment_name.node.as_str();
                     let found = self.document.fragments.get(name);
-                    let found = found.ok_or_else(|| GraphQlError::undefined(name, "the document"))?;
+                    let found = found.ok_or_else(|| undefined(name, "the document"))?;
                     (Some(found.node.type_condition.node.on.node.as_str()), &found.node.selection_set.node)
                 }
             };
@@ -272,7 +246,7 @@ impl FieldSelector<'_> {
         match of.get(name) {
             Some(Value::Array(all)) if name != "nodes" => Ok(connection(all, &arguments)),
             Some(value) => Ok(value.clone()),
-            None => Err(GraphQlError::undefined(name, of["__typename"].as_str().unwrap_or_default())),
+            None => Err(undefined(name, of["__typename"].as_str().unwrap_or_default())),
         }
     }
 
@@ -291,9 +265,9 @@ fn number_of(id: &str) -> u64 {
     id.split_once('_').and_then(|(_, number)| number.parse().ok()).unwrap_or(0)
 }
 
-fn place<'w>(world: &'w EmulatorState, id: &str) -> Option<NodePlace<'w>> {
-    let (kind, number) = (id.split_once('_')?.0, number_of(id));
-    world.repositories.values().find_map(|found| match kind {
+fn place<'w>(world: &'w EmulatorState, id: &str) -> Result<NodePlace<'w>, EmulatedApiError> {
+    let (kind, number) = (id.split_once('_').map_or("", |(kind, _)| kind), number_of(id));
+    let found = world.repositories.values().find_map(|found| match kind {
         "PR" => {
             let issue = found.thread_of_pull(number)?;
             Some(NodePlace::Pull(found, issue, issue.pull.as_ref()?))
@@ -303,6 +277,9 @@ fn place<'w>(world: &'w EmulatorState, id: &str) -> Option<NodePlace<'w>> {
             Some(NodePlace::Thread(found, issue, issue.pull.as_ref()?, thread))
         }
         _ => None,
+    });
+    found.ok_or_else(|| {
+        EmulatedApiError::new(404, format!("Could not resolve to a node with the global id of '{id}'"))
     })
 }
 

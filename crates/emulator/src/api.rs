@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::auth::Credentials;
-use super::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult, status};
+use super::reply::{ActResult, EmulatedApiError, EmulatedApiReply, status};
 use super::request::{EmulatedApiRequest, header};
 use super::routes::route;
 use super::state::SharedEmulatorState;
@@ -125,7 +125,7 @@ pub(crate) fn answer(
     shared: &SharedEmulatorState,
     parts: RequestParts<'_>,
     body: &[u8],
-    credentials: Result<Credentials, EmulatedApiError>,
+    credentials: ActResult<Credentials>,
 ) -> EmulatedApiReply {
     try_answer(shared, parts, body, credentials).unwrap_or_else(EmulatedApiError::into_reply)
 }
@@ -134,8 +134,8 @@ fn try_answer(
     shared: &SharedEmulatorState,
     parts: RequestParts<'_>,
     body: &[u8],
-    credentials: Result<Credentials, EmulatedApiError>,
-) -> EmulatedApiResult {
+    credentials: ActResult<Credentials>,
+) -> ActResult {
     let credentials = credentials?;
     let body = if body.is_empty() {
         Value::Null

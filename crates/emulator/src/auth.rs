@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::json::time;
-use super::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult};
+use super::reply::{ActResult, EmulatedApiError, EmulatedApiReply};
 use super::state::calls::Caller;
 use super::state::{
     AppStage, EmulatedRepository, EmulatedToken, EmulatorState, PermissionLevel, RepositoryRole,
@@ -31,7 +31,7 @@ pub(crate) enum Credentials {
 
 impl EmulatorState {
     /// Reads `Authorization`: `Bearer` or `token`, an App's JWT or a token.
-    pub(crate) fn authenticate(&self, header: Option<&str>) -> Result<Credentials, EmulatedApiError> {
+    pub(crate) fn authenticate(&self, header: Option<&str>) -> ActResult<Credentials> {
         let Some(header) = header else { return Ok(Credentials::Nobody) };
         let (scheme, text) = header.split_once(' ').unwrap_or(("", header));
         if !scheme.eq_ignore_ascii_case("bearer") && !scheme.eq_ignore_ascii_case("token") {
@@ -69,7 +69,7 @@ impl EmulatorState {
         }
     }
 
-    fn check_jwt(&self, text: &str) -> Result<(), EmulatedApiError> {
+    fn check_jwt(&self, text: &str) -> ActResult<()> {
         if self.app.stage == AppStage::None {
             return Err(EmulatedApiError::new(404, "Integration not found"));
         }
@@ -94,7 +94,7 @@ impl EmulatorState {
     }
 
     /// `POST /app/installations/{id}/access_tokens`: a token for one hour, narrowed as asked.
-    pub(crate) fn issue_token(&mut self, installation: u64, body: &Value) -> EmulatedApiResult {
+    pub(crate) fn issue_token(&mut self, installation: u64, body: &Value) -> ActResult {
         if self.app.suspended {
             return Err(EmulatedApiError::suspended());
         }
@@ -122,7 +122,7 @@ impl EmulatorState {
     }
 
     /// The repositories that are named; none: all.
-    fn wanted_repositories(&self, body: &Value) -> Result<Option<BTreeSet<u64>>, EmulatedApiError> {
+    fn wanted_repositories(&self, body: &Value) -> ActResult<Option<BTreeSet<u64>>> {
         let Some(names) = body.get("repositories").and_then(Value::as_array) else { return Ok(None) };
         let named = names.iter().map(|name| {
             let is_it = |one: &&EmulatedRepository| {
@@ -153,7 +153,7 @@ pub(crate) fn require(
     holder: &TokenHolder,
     repository: &EmulatedRepository,
     any_of: &[(&str, PermissionLevel)],
-) -> Result<(), EmulatedApiError> {
+) -> ActResult<()> {
     allowed(holder, repository, any_of)?;
     let writes = any_of.iter().all(|(_, level)| *level == PermissionLevel::Write);
     if writes && repository.rules.archived {
@@ -166,7 +166,7 @@ fn allowed(
     holder: &TokenHolder,
     repository: &EmulatedRepository,
     any_of: &[(&str, PermissionLevel)],
-) -> Result<(), EmulatedApiError> {
+) -> ActResult<()> {
     match holder {
         TokenHolder::Installation { id: _, repositories, permissions } => {
             if repositories.as_ref().is_some_and(|ids| !ids.contains(&repository.id)) {

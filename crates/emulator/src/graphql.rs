@@ -7,7 +7,7 @@ use async_graphql_parser::types::{DocumentOperations, ExecutableDocument, Field,
 use serde_json::{Map, Value, json};
 
 use crate::auth::require;
-use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult};
+use crate::reply::{ActResult, EmulatedApiError, EmulatedApiReply};
 use crate::request::EmulatedApiRequest;
 use crate::state::review_threads::EmulatedReviewThread;
 use crate::state::{
@@ -16,7 +16,7 @@ use crate::state::{
 };
 
 /// An error refuses the whole request; 400 is about the document.
-type GraphQlResult = Result<Value, EmulatedApiError>;
+type GraphQlResult = ActResult<Value>;
 
 fn undefined(name: &str, of: &str) -> EmulatedApiError {
     EmulatedApiError::new(400, format!("Field '{name}' doesn't exist on type '{of}'"))
@@ -48,7 +48,7 @@ enum NodePlace<'w> {
     Thread(&'w EmulatedRepository, &'w EmulatedIssue, &'w EmulatedPull, &'w EmulatedReviewThread),
 }
 
-pub(crate) fn serve(world: &mut EmulatorState, request: &EmulatedApiRequest) -> EmulatedApiResult {
+pub(crate) fn serve(world: &mut EmulatorState, request: &EmulatedApiRequest) -> ActResult {
     let (holder, by) = (request.holder()?.clone(), request.actor(world)?);
     let told = match parse_query(request.text("query").unwrap_or_default()) {
         Ok(document) => {
@@ -120,13 +120,13 @@ impl FieldSelector<'_> {
         repository: &EmulatedRepository,
         permission: &str,
         level: PermissionLevel,
-    ) -> Result<(), EmulatedApiError> {
+    ) -> ActResult<()> {
         require(self.holder, repository, &[(permission, level)])
     }
 
     /// The repository and the number of a pull request, or of the one that a thread is in. What changes how a pull request
     /// stands takes write access to contents, too, as an App finds out to its surprise.
-    fn writable(&self, world: &EmulatorState, id: &str) -> Result<(String, u64), EmulatedApiError> {
+    fn writable(&self, world: &EmulatorState, id: &str) -> ActResult<(String, u64)> {
         let (NodePlace::Pull(found, issue, _) | NodePlace::Thread(found, issue, ..)) = place(world, id)?;
         for name in ["pull_requests", "contents"] {
             self.may(found, name, PermissionLevel::Write)?;
@@ -209,7 +209,7 @@ impl FieldSelector<'_> {
         of: &Value,
         set: &SelectionSet,
         told: &mut Map<String, Value>,
-    ) -> Result<(), EmulatedApiError> {
+    ) -> ActResult<()> {
         for selection in &set.items {
             let (on, within) = match &selection.node {
                 Selection::Field(field) => {
@@ -265,7 +265,7 @@ fn number_of(id: &str) -> u64 {
     id.split_once('_').and_then(|(_, number)| number.parse().ok()).unwrap_or(0)
 }
 
-fn place<'w>(world: &'w EmulatorState, id: &str) -> Result<NodePlace<'w>, EmulatedApiError> {
+fn place<'w>(world: &'w EmulatorState, id: &str) -> ActResult<NodePlace<'w>> {
     let (kind, number) = (id.split_once('_').map_or("", |(kind, _)| kind), number_of(id));
     let found = world.repositories.values().find_map(|found| match kind {
         "PR" => {

@@ -16,7 +16,7 @@ use uuid::Uuid;
 use crate::keys;
 use crate::pages::forms::{foreign, refused};
 use crate::pages::{problem, show_with};
-use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult};
+use crate::reply::{ActResult, EmulatedApiError, EmulatedApiReply};
 use crate::state::{AppStage, EmulatorState, PendingManifest, SharedEmulatorState};
 
 type FormFields = web::Form<HashMap<String, String>>;
@@ -93,7 +93,7 @@ async fn make(
 }
 
 /// `POST /app-manifests/{code}/conversions`: the App, its key and its secrets, once.
-pub(crate) fn convert(world: &mut EmulatorState, code: &str) -> EmulatedApiResult {
+pub(crate) fn convert(world: &mut EmulatorState, code: &str) -> ActResult {
     let PendingManifest { manifest, name } =
         world.manifests.remove(code).ok_or_else(EmulatedApiError::not_found)?;
     let keys = keys::generate().map_err(EmulatedApiError::broken)?;

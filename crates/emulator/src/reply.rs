@@ -126,4 +126,5 @@ impl EmulatedApiError {
     }
 }
 
-pub(crate) type EmulatedApiResult = Result<EmulatedApiReply, EmulatedApiError>;
+/// What comes of a request, or of an act that it asks for.
+pub(crate) type ActResult<T = EmulatedApiReply> = Result<T, EmulatedApiError>;

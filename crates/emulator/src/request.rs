@@ -4,7 +4,7 @@ use actix_web::http::header::{HeaderMap, HeaderName};
 use serde_json::{Value, json};
 
 use super::auth::Credentials;
-use super::reply::{EmulatedApiError, EmulatedApiReply, EmulatedReplyBody};
+use super::reply::{ActResult, EmulatedApiError, EmulatedApiReply, EmulatedReplyBody};
 use super::state::{EmulatorState, TokenHolder};
 
 /// A request, taken apart.
@@ -28,7 +28,7 @@ impl EmulatedApiRequest {
     }
 
     /// Whoever holds the token; without one there is nothing to see here, and an App's own token opens only `/app`.
-    pub(crate) fn holder(&self) -> Result<&TokenHolder, EmulatedApiError> {
+    pub(crate) fn holder(&self) -> ActResult<&TokenHolder> {
         match &self.credentials {
             Credentials::Nobody => Err(EmulatedApiError::new(401, "Requires authentication")),
             Credentials::App => Err(EmulatedApiError::new(
@@ -40,7 +40,7 @@ impl EmulatedApiRequest {
     }
 
     /// The account that acts: the App's bot, or the person.
-    pub(crate) fn actor(&self, world: &EmulatorState) -> Result<u64, EmulatedApiError> {
+    pub(crate) fn actor(&self, world: &EmulatorState) -> ActResult<u64> {
         Ok(match self.holder()? {
             TokenHolder::Installation { .. } => world.app.bot,
             TokenHolder::Person(id) => *id,

@@ -21,7 +21,7 @@ use crate::clock;
 use crate::json::with;
 use crate::pages::forms::{foreign, refused};
 use crate::pages::{problem, show_with};
-use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult};
+use crate::reply::{ActResult, EmulatedApiError, EmulatedApiReply};
 use crate::request::EmulatedApiRequest;
 use crate::state::{
     AppStage, EmulatedAccountKind, EmulatedRepository, EmulatedToken, EmulatorState, PendingSignIn,
@@ -157,11 +157,7 @@ async fn exchange(fields: web::Form<Fields>, shared: web::Data<Arc<SharedEmulato
 }
 
 /// `/user` and what is under it.
-pub(crate) fn serve(
-    world: &EmulatorState,
-    request: &EmulatedApiRequest,
-    segments: &[&str],
-) -> EmulatedApiResult {
+pub(crate) fn serve(world: &EmulatorState, request: &EmulatedApiRequest, segments: &[&str]) -> ActResult {
     let person = match &request.credentials {
         Credentials::Token { holder: TokenHolder::Person(person), .. } => *person,
         Credentials::Nobody => return Err(EmulatedApiError::new(401, "Requires authentication")),

@@ -3,7 +3,7 @@
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::reply::EmulatedApiError;
+use crate::reply::{ActResult, EmulatedApiError};
 use crate::state::EmulatorState;
 use crate::state::checks::{EmulatedAnnotation, EmulatedCheckRun, EmulatedCheckSuite, EmulatedCommitStatus};
 
@@ -15,7 +15,7 @@ fn invalid(what: impl std::fmt::Display) -> EmulatedApiError {
 }
 
 /// What a request says; what it does not say is left as it is.
-fn put<T: DeserializeOwned>(place: &mut T, said: &Value) -> Result<(), EmulatedApiError> {
+fn put<T: DeserializeOwned>(place: &mut T, said: &Value) -> ActResult<()> {
     if let Some(new) = serde_json::from_value(said.clone()).map_err(invalid)? {
         *place = new;
     }
@@ -24,7 +24,7 @@ fn put<T: DeserializeOwned>(place: &mut T, said: &Value) -> Result<(), EmulatedA
 
 impl EmulatedCheckRun {
     /// What a request says of it. Annotations are added to those that are there; all else takes the place of what was there.
-    pub(crate) fn say(&mut self, body: &Value) -> Result<(), EmulatedApiError> {
+    pub(crate) fn say(&mut self, body: &Value) -> ActResult<()> {
         let output = &body["output"];
         let mut more: Vec<EmulatedAnnotation> = Vec::new();
         put(&mut more, &output["annotations"])?;
@@ -51,12 +51,7 @@ impl EmulatedCheckRun {
 
 impl EmulatorState {
     /// The suite of a maker on a commit, made when there is none, and its attempt.
-    fn ensure_suite(
-        &mut self,
-        repository: &str,
-        by_app: bool,
-        sha: &str,
-    ) -> Result<(u64, u64), EmulatedApiError> {
+    fn ensure_suite(&mut self, repository: &str, by_app: bool, sha: &str) -> ActResult<(u64, u64)> {
         let found = self.require_repository(repository)?;
         let known = found.checks.suites.iter().find(|suite| suite.by_app == by_app && suite.head_sha == sha);
         if let Some(suite) = known {
@@ -69,11 +64,7 @@ impl EmulatorState {
     }
 
     /// Keeps a check run as it is now; its id, which a new one gets here.
-    pub(crate) fn put_check(
-        &mut self,
-        repository: &str,
-        mut run: EmulatedCheckRun,
-    ) -> Result<u64, EmulatedApiError> {
+    pub(crate) fn put_check(&mut self, repository: &str, mut run: EmulatedCheckRun) -> ActResult<u64> {
         let is_new = run.id == 0;
         if is_new {
             (run.suite, run.attempt) = self.ensure_suite(repository, run.by_app, &run.head_sha)?;
@@ -109,11 +100,7 @@ impl EmulatorState {
     }
 
     /// A CI system says how a commit stands with it.
-    pub(crate) fn set_status(
-        &mut self,
-        repository: &str,
-        status: EmulatedCommitStatus,
-    ) -> Result<(), EmulatedApiError> {
+    pub(crate) fn set_status(&mut self, repository: &str, status: EmulatedCommitStatus) -> ActResult<()> {
         let id = status.id;
         self.require_repository_mut(repository)?.checks.statuses.push(status);
         self.emit_status(repository, id);
@@ -121,7 +108,7 @@ impl EmulatorState {
     }
 
     /// Begins a job once more: a new check run of the same name, in the next attempt of its workflow run.
-    pub(crate) fn rerun_job(&mut self, repository: &str, job: u64) -> Result<(), EmulatedApiError> {
+    pub(crate) fn rerun_job(&mut self, repository: &str, job: u64) -> ActResult<()> {
         let found = self.require_repository(repository)?;
         let run = found.checks.run(job).filter(|run| !run.by_app);
         let (suite, name) =
@@ -130,7 +117,7 @@ impl EmulatorState {
     }
 
     /// Begins all failed jobs of a workflow run once more.
-    pub(crate) fn rerun_failed(&mut self, repository: &str, run: u64) -> Result<(), EmulatedApiError> {
+    pub(crate) fn rerun_failed(&mut self, repository: &str, run: u64) -> ActResult<()> {
         let checks = &self.require_repository(repository)?.checks;
         let suite = checks.suites.iter().find(|suite| !suite.by_app && suite.run == run);
         let suite = suite.ok_or_else(EmulatedApiError::not_found)?;
@@ -139,12 +126,7 @@ impl EmulatorState {
         self.next_attempt(repository, suite.id, &names)
     }
 
-    fn next_attempt(
-        &mut self,
-        repository: &str,
-        suite: u64,
-        names: &[String],
-    ) -> Result<(), EmulatedApiError> {
+    fn next_attempt(&mut self, repository: &str, suite: u64, names: &[String]) -> ActResult<()> {
         let checks = &mut self.require_repository_mut(repository)?.checks;
         let known = checks.suite(suite).ok_or_else(EmulatedApiError::not_found)?;
         if checks.progress(known).1.is_none() {

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::clock;
 use crate::json::label_json;
-use crate::reply::EmulatedApiError;
+use crate::reply::{ActResult, EmulatedApiError};
 use crate::state::{
     EmulatedComment, EmulatedIssue, EmulatedIssueState, EmulatedLabel, EmulatedReaction, EmulatedRepository,
     EmulatorState, REACTIONS,
@@ -25,7 +25,7 @@ pub(crate) struct IssueEdit {
     pub body: Option<String>,
 }
 
-fn check_body(resource: &str, body: &str) -> Result<(), EmulatedApiError> {
+fn check_body(resource: &str, body: &str) -> ActResult<()> {
     if body.chars().count() > LONGEST_BODY {
         return Err(EmulatedApiError::custom(
             resource,
@@ -36,7 +36,7 @@ fn check_body(resource: &str, body: &str) -> Result<(), EmulatedApiError> {
 }
 
 /// A comment has to say something.
-fn check_words(resource: &str, body: &str) -> Result<(), EmulatedApiError> {
+fn check_words(resource: &str, body: &str) -> ActResult<()> {
     if body.trim().is_empty() {
         return Err(EmulatedApiError::invalid(resource, "body", "missing_field"));
     }
@@ -56,30 +56,20 @@ impl EmulatedIssue {
 }
 
 impl EmulatorState {
-    pub(crate) fn require_repository(
-        &self,
-        repository: &str,
-    ) -> Result<&EmulatedRepository, EmulatedApiError> {
+    pub(crate) fn require_repository(&self, repository: &str) -> ActResult<&EmulatedRepository> {
         self.repository(repository).ok_or_else(EmulatedApiError::not_found)
     }
 
-    pub(crate) fn require_repository_mut(
-        &mut self,
-        repository: &str,
-    ) -> Result<&mut EmulatedRepository, EmulatedApiError> {
+    pub(crate) fn require_repository_mut(&mut self, repository: &str) -> ActResult<&mut EmulatedRepository> {
         self.repository_mut(repository).ok_or_else(EmulatedApiError::not_found)
     }
 
-    pub(crate) fn thread(&self, repository: &str, number: u64) -> Result<&EmulatedIssue, EmulatedApiError> {
+    pub(crate) fn thread(&self, repository: &str, number: u64) -> ActResult<&EmulatedIssue> {
         let found = self.require_repository(repository)?;
         found.threads.get(&number).ok_or_else(EmulatedApiError::not_found)
     }
 
-    pub(crate) fn thread_mut(
-        &mut self,
-        repository: &str,
-        number: u64,
-    ) -> Result<&mut EmulatedIssue, EmulatedApiError> {
+    pub(crate) fn thread_mut(&mut self, repository: &str, number: u64) -> ActResult<&mut EmulatedIssue> {
         let found = self.require_repository_mut(repository)?;
         found.threads.get_mut(&number).ok_or_else(EmulatedApiError::not_found)
     }
@@ -90,7 +80,7 @@ impl EmulatorState {
         author: u64,
         title: &str,
         body: &str,
-    ) -> Result<u64, EmulatedApiError> {
+    ) -> ActResult<u64> {
         let kind = "Issue";
         if title.trim().is_empty() {
             return Err(EmulatedApiError::invalid(kind, "title", "missing_field"));
@@ -123,7 +113,7 @@ impl EmulatorState {
         author: u64,
         title: &str,
         body: &str,
-    ) -> Result<u64, EmulatedApiError> {
+    ) -> ActResult<u64> {
         let number = self.add_thread(repository, author, title, body)?;
         self.emit_thread(repository, number, "opened", author, json!({}));
         Ok(number)
@@ -136,7 +126,7 @@ impl EmulatorState {
         number: u64,
         names: &[String],
         by: u64,
-    ) -> Result<(), EmulatedApiError> {
+    ) -> ActResult<()> {
         self.thread(repository, number)?;
         for wanted in names {
             let name = self.ensure_label(repository, wanted)?;
@@ -157,7 +147,7 @@ impl EmulatorState {
         number: u64,
         name: &str,
         by: u64,
-    ) -> Result<(), EmulatedApiError> {
+    ) -> ActResult<()> {
         let thread = self.thread_mut(repository, number)?;
         let at = thread.labels.iter().position(|one| one.eq_ignore_ascii_case(name));
         let Some(at) = at else { return Err(EmulatedApiError::new(404, "Label does not exist")) };
@@ -174,7 +164,7 @@ impl EmulatorState {
         self.emit_thread(repository, number, action, by, more);
     }
 
-    fn ensure_label(&mut self, repository: &str, name: &str) -> Result<String, EmulatedApiError> {
+    fn ensure_label(&mut self, repository: &str, name: &str) -> ActResult<String> {
         let same = |label: &&EmulatedLabel| label.name.eq_ignore_ascii_case(name);
         if let Some(label) = self.require_repository(repository)?.labels.iter().find(same) {
             return Ok(label.name.clone());
@@ -183,12 +173,7 @@ impl EmulatorState {
         Ok(name.to_owned())
     }
 
-    pub(crate) fn create_label(
-        &mut self,
-        repository: &str,
-        name: &str,
-        color: &str,
-    ) -> Result<(), EmulatedApiError> {
+    pub(crate) fn create_label(&mut self, repository: &str, name: &str, color: &str) -> ActResult<()> {
         let kind = "Label";
         if name.trim().is_empty() || name.chars().count() > 50 {
             return Err(EmulatedApiError::invalid(kind, "name", "invalid"));
@@ -208,7 +193,7 @@ impl EmulatorState {
         number: u64,
         author: u64,
         body: &str,
-    ) -> Result<u64, EmulatedApiError> {
+    ) -> ActResult<u64> {
         check_words("IssueComment", body)?;
         let comment = self.new_comment(None, author, body);
         let id = comment.id;
@@ -239,7 +224,7 @@ impl EmulatorState {
         comment: u64,
         content: &str,
         by: u64,
-    ) -> Result<bool, EmulatedApiError> {
+    ) -> ActResult<bool> {
         let known = REACTIONS.iter().find(|(name, _)| *name == content);
         let (content, _) =
             known.ok_or_else(|| EmulatedApiError::invalid("Reaction", "content", "invalid"))?;
@@ -257,7 +242,7 @@ impl EmulatorState {
     }
 
     /// The number of the thread that a comment belongs to.
-    pub(crate) fn thread_of_comment(&self, repository: &str, comment: u64) -> Result<u64, EmulatedApiError> {
+    pub(crate) fn thread_of_comment(&self, repository: &str, comment: u64) -> ActResult<u64> {
         let has = |thread: &&EmulatedIssue| thread.comments.iter().any(|one| one.id == comment);
         self.require_repository(repository)?
             .threads
@@ -273,7 +258,7 @@ impl EmulatorState {
         comment: u64,
         body: &str,
         by: u64,
-    ) -> Result<u64, EmulatedApiError> {
+    ) -> ActResult<u64> {
         check_body("IssueComment", body)?;
         let number = self.thread_of_comment(repository, comment)?;
         let thread = self.thread_mut(repository, number)?;
@@ -293,25 +278,14 @@ impl EmulatorState {
         Ok(number)
     }
 
-    pub(crate) fn delete_comment(
-        &mut self,
-        repository: &str,
-        comment: u64,
-        by: u64,
-    ) -> Result<(), EmulatedApiError> {
+    pub(crate) fn delete_comment(&mut self, repository: &str, comment: u64, by: u64) -> ActResult<()> {
         let number = self.thread_of_comment(repository, comment)?;
         self.emit_comment(repository, number, comment, "deleted", by, json!({}));
         self.thread_mut(repository, number)?.comments.retain(|one| one.id != comment);
         Ok(())
     }
 
-    pub(crate) fn edit(
-        &mut self,
-        repository: &str,
-        number: u64,
-        edit: IssueEdit,
-        by: u64,
-    ) -> Result<(), EmulatedApiError> {
+    pub(crate) fn edit(&mut self, repository: &str, number: u64, edit: IssueEdit, by: u64) -> ActResult<()> {
         if let Some(body) = &edit.body {
             check_body("Issue", body)?;
         }
@@ -336,7 +310,7 @@ impl EmulatorState {
         number: u64,
         state: EmulatedIssueState,
         by: u64,
-    ) -> Result<(), EmulatedApiError> {
+    ) -> ActResult<()> {
         if self.thread(repository, number)?.state == state {
             return Ok(());
         }

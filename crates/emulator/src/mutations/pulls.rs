@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::clock;
 use crate::events::{NO_SHA, RefUpdate};
-use crate::reply::EmulatedApiError;
+use crate::reply::{ActResult, EmulatedApiError};
 use crate::repos;
 use crate::state::{EmulatedIssueState, EmulatedPull, EmulatorState, MergeRecord};
 
@@ -18,20 +18,11 @@ pub(crate) struct NewPull {
 }
 
 impl EmulatorState {
-    pub(crate) fn pull_mut(
-        &mut self,
-        repository: &str,
-        number: u64,
-    ) -> Result<&mut EmulatedPull, EmulatedApiError> {
+    pub(crate) fn pull_mut(&mut self, repository: &str, number: u64) -> ActResult<&mut EmulatedPull> {
         self.thread_mut(repository, number)?.pull.as_mut().ok_or_else(EmulatedApiError::not_found)
     }
 
-    pub(crate) fn open_pull(
-        &mut self,
-        repository: &str,
-        author: u64,
-        new: NewPull,
-    ) -> Result<u64, EmulatedApiError> {
+    pub(crate) fn open_pull(&mut self, repository: &str, author: u64, new: NewPull) -> ActResult<u64> {
         let kind = "PullRequest";
         let found = self.require_repository(repository)?;
         let owner = self.login(found.owner).to_owned();
@@ -80,12 +71,7 @@ impl EmulatorState {
     }
 
     /// Makes a draft ready; again is harmless.
-    pub(crate) fn mark_ready(
-        &mut self,
-        repository: &str,
-        number: u64,
-        by: u64,
-    ) -> Result<(), EmulatedApiError> {
+    pub(crate) fn mark_ready(&mut self, repository: &str, number: u64, by: u64) -> ActResult<()> {
         let pull = self.pull_mut(repository, number)?;
         if pull.draft {
             pull.draft = false;
@@ -106,12 +92,7 @@ impl EmulatorState {
     }
 
     /// Merges with a merge commit, and closes the issues that the pull request's text says it closes.
-    pub(crate) fn merge(
-        &mut self,
-        repository: &str,
-        number: u64,
-        by: u64,
-    ) -> Result<String, EmulatedApiError> {
+    pub(crate) fn merge(&mut self, repository: &str, number: u64, by: u64) -> ActResult<String> {
         let login = self.login(by).to_owned();
         let found = self.require_repository(repository)?;
         let (git, default_branch) = (found.git.clone(), found.default_branch.clone());

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{check_body, check_words};
 use crate::clock;
 use crate::lines;
-use crate::reply::EmulatedApiError;
+use crate::reply::{ActResult, EmulatedApiError};
 use crate::state::review_threads::EmulatedReviewThread;
 use crate::state::{EmulatedReview, EmulatorState, RepositoryRole, ReviewState};
 
@@ -34,7 +34,7 @@ impl EmulatorState {
         number: u64,
         author: u64,
         new: NewReview,
-    ) -> Result<u64, EmulatedApiError> {
+    ) -> ActResult<u64> {
         let kind = "PullRequestReview";
         check_body(kind, &new.body)?;
         let thread = self.thread(repository, number)?;
@@ -74,7 +74,7 @@ impl EmulatorState {
         author: u64,
         state: ReviewState,
         body: &str,
-    ) -> Result<u64, EmulatedApiError> {
+    ) -> ActResult<u64> {
         let (id, now) = (self.new_id(), clock::now());
         let pull = self.pull_mut(repository, number)?;
         let commit = pull.head_sha.clone();
@@ -91,7 +91,7 @@ impl EmulatorState {
         repository: &str,
         number: u64,
         new: &NewReviewComment,
-    ) -> Result<EmulatedReviewThread, EmulatedApiError> {
+    ) -> ActResult<EmulatedReviewThread> {
         check_words(COMMENT, &new.body)?;
         let found = self.require_repository(repository)?;
         let pull = self.thread(repository, number)?.pull.as_ref().ok_or_else(EmulatedApiError::not_found)?;
@@ -118,7 +118,7 @@ impl EmulatorState {
         number: u64,
         author: u64,
         new: NewReviewComment,
-    ) -> Result<u64, EmulatedApiError> {
+    ) -> ActResult<u64> {
         let review = NewReview { state: ReviewState::Commented, body: String::new(), comments: vec![new] };
         let review = self.review(repository, number, author, review)?;
         let begun =
@@ -135,7 +135,7 @@ impl EmulatorState {
         to: u64,
         author: u64,
         body: &str,
-    ) -> Result<u64, EmulatedApiError> {
+    ) -> ActResult<u64> {
         check_words(COMMENT, body)?;
         let (thread, found, _) = self
             .require_repository(repository)?
@@ -165,7 +165,7 @@ impl EmulatorState {
         thread: u64,
         resolved: bool,
         by: u64,
-    ) -> Result<(), EmulatedApiError> {
+    ) -> ActResult<()> {
         self.review_thread_mut(repository, |one| one.id == thread)?.resolved_by = resolved.then_some(by);
         Ok(())
     }
@@ -178,7 +178,7 @@ impl EmulatorState {
         number: u64,
         logins: &[String],
         by: u64,
-    ) -> Result<(), EmulatedApiError> {
+    ) -> ActResult<()> {
         let author = self.thread(repository, number)?.author;
         let reviewed: Vec<u64> =
             self.pull_mut(repository, number)?.reviews.iter().map(|one| one.author).collect();
@@ -216,7 +216,7 @@ impl EmulatorState {
         &mut self,
         repository: &str,
         wanted: impl Fn(&EmulatedReviewThread) -> bool,
-    ) -> Result<&mut EmulatedReviewThread, EmulatedApiError> {
+    ) -> ActResult<&mut EmulatedReviewThread> {
         let threads = self.require_repository_mut(repository)?.threads.values_mut();
         let mut all =
             threads.filter_map(|thread| thread.pull.as_mut()).flat_map(|pull| &mut pull.review_threads);

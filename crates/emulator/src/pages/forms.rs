@@ -8,7 +8,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 
 use super::{ACTING, acting, problem, visible};
 use crate::mutations::reviews::{NewReview, NewReviewComment};
-use crate::reply::EmulatedApiError;
+use crate::reply::{ActResult, EmulatedApiError};
 use crate::request::header;
 use crate::state::{EmulatedIssueState, EmulatorState, RepositoryRole, ReviewState, SharedEmulatorState};
 
@@ -114,7 +114,7 @@ fn carry_out(
     act: &str,
     by: u64,
     fields: &HashMap<String, String>,
-) -> Result<(), EmulatedApiError> {
+) -> ActResult<()> {
     let text = |name: &str| fields.get(name).map_or("", String::as_str).replace("\r\n", "\n");
     let role = world.require_repository(repository)?.role(by);
     let own = world.thread(repository, number)?.author == by;
@@ -171,7 +171,7 @@ fn carry_out(
 }
 
 /// The review that a form holds: its text, and what it says of one line where it names one.
-fn new_review(state: ReviewState, text: impl Fn(&str) -> String) -> Result<NewReview, EmulatedApiError> {
+fn new_review(state: ReviewState, text: impl Fn(&str) -> String) -> ActResult<NewReview> {
     let note = text("note");
     let comments = if note.trim().is_empty() {
         Vec::new()

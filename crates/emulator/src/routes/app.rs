@@ -4,15 +4,11 @@ use serde_json::json;
 
 use crate::auth::Credentials;
 use crate::json::delivery_json;
-use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult};
+use crate::reply::{ActResult, EmulatedApiError, EmulatedApiReply};
 use crate::request::EmulatedApiRequest;
 use crate::state::{AppStage, EmulatorState, TokenHolder};
 
-pub(crate) fn serve(
-    world: &mut EmulatorState,
-    request: &EmulatedApiRequest,
-    segments: &[&str],
-) -> EmulatedApiResult {
+pub(crate) fn serve(world: &mut EmulatorState, request: &EmulatedApiRequest, segments: &[&str]) -> ActResult {
     if let ["installation", rest @ ..] = segments {
         return installation(world, request, rest);
     }
@@ -60,7 +56,7 @@ pub(crate) fn serve(
     }
 }
 
-fn installation(world: &mut EmulatorState, request: &EmulatedApiRequest, rest: &[&str]) -> EmulatedApiResult {
+fn installation(world: &mut EmulatorState, request: &EmulatedApiRequest, rest: &[&str]) -> ActResult {
     match (request.method.as_str(), rest, &request.credentials) {
         ("DELETE", ["token"], Credentials::Token { text, .. }) => {
             world.tokens.remove(text);

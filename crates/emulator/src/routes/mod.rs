@@ -7,14 +7,14 @@ mod write;
 use serde_json::Value;
 
 use crate::auth::require;
-use crate::reply::{EmulatedApiError, EmulatedApiResult, EmulatedReplyBody};
+use crate::reply::{ActResult, EmulatedApiError, EmulatedReplyBody};
 use crate::repos;
 use crate::request::EmulatedApiRequest;
 use crate::state::checks::EmulatedCheckRun;
 use crate::state::{EmulatedIssue, EmulatedRepository, EmulatorState, PermissionLevel};
 use crate::{graphql, manifest, sign_in};
 
-pub(crate) fn route(world: &mut EmulatorState, request: &EmulatedApiRequest) -> EmulatedApiResult {
+pub(crate) fn route(world: &mut EmulatorState, request: &EmulatedApiRequest) -> ActResult {
     let full_name;
     let mut segments: Vec<&str> = request.segments.iter().map(String::as_str).collect();
     // By its id a repository is found under every name.
@@ -43,7 +43,7 @@ pub(crate) fn route(world: &mut EmulatorState, request: &EmulatedApiRequest) -> 
 }
 
 /// A number in a path; what is none leads nowhere.
-fn parse_number(text: &str) -> Result<u64, EmulatedApiError> {
+fn parse_number(text: &str) -> ActResult<u64> {
     text.parse().map_err(|_| EmulatedApiError::not_found())
 }
 
@@ -52,7 +52,7 @@ fn of_repository(
     request: &EmulatedApiRequest,
     repository: &str,
     rest: &[&str],
-) -> EmulatedApiResult {
+) -> ActResult {
     let found = world.require_repository(repository)?;
     let is_look = request.method == "GET";
     let level = if is_look { PermissionLevel::Read } else { PermissionLevel::Write };
@@ -100,14 +100,14 @@ fn permissions(found: &EmulatedRepository, rest: &[&str]) -> &'static [&'static 
 }
 
 /// The commit that a SHA or a branch names.
-fn commit(repository: &EmulatedRepository, reference: &str) -> Result<String, EmulatedApiError> {
+fn commit(repository: &EmulatedRepository, reference: &str) -> ActResult<String> {
     let named = reference.strip_prefix("heads/").unwrap_or(reference);
     repos::resolve(&repository.git, named)
         .ok_or_else(|| EmulatedApiError::new(422, format!("No commit found for SHA: {reference}")))
 }
 
 /// A check run that is a job.
-fn job<'a>(found: &'a EmulatedRepository, id: &str) -> Result<&'a EmulatedCheckRun, EmulatedApiError> {
+fn job<'a>(found: &'a EmulatedRepository, id: &str) -> ActResult<&'a EmulatedCheckRun> {
     let run = found.checks.run(parse_number(id)?).filter(|run| !run.by_app);
     run.ok_or_else(EmulatedApiError::not_found)
 }

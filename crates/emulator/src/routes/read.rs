@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{commit, job, parse_number};
 use crate::auth::require;
 use crate::json::label_json;
-use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult};
+use crate::reply::{ActResult, EmulatedApiError, EmulatedApiReply};
 use crate::repos::{self, ContentLookup};
 use crate::request::EmulatedApiRequest;
 use crate::state::checks::{ACTIONS_APP, EmulatedCheckRun, EmulatedCheckSuite};
@@ -19,7 +19,7 @@ pub(super) fn serve(
     request: &EmulatedApiRequest,
     found: &EmulatedRepository,
     rest: &[&str],
-) -> EmulatedApiResult {
+) -> ActResult {
     let missing = EmulatedApiError::not_found;
     let list = |all: Vec<Value>| Ok(request.page(world, all));
     let value = match rest {
@@ -112,15 +112,11 @@ pub(super) fn serve(
     Ok(EmulatedApiReply::ok(value))
 }
 
-fn thread<'a>(found: &'a EmulatedRepository, number: &str) -> Result<&'a EmulatedIssue, EmulatedApiError> {
+fn thread<'a>(found: &'a EmulatedRepository, number: &str) -> ActResult<&'a EmulatedIssue> {
     found.threads.get(&parse_number(number)?).ok_or_else(EmulatedApiError::not_found)
 }
 
-fn contents(
-    request: &EmulatedApiRequest,
-    found: &EmulatedRepository,
-    path: &str,
-) -> Result<Value, EmulatedApiError> {
+fn contents(request: &EmulatedApiRequest, found: &EmulatedRepository, path: &str) -> ActResult<Value> {
     let reference = request.query("ref").unwrap_or(&found.default_branch);
     match repos::find(&found.git, reference, path) {
         ContentLookup::NoSuchRef => {
@@ -143,7 +139,7 @@ fn threads(
     world: &EmulatorState,
     request: &EmulatedApiRequest,
     found: &EmulatedRepository,
-) -> Result<Vec<Value>, EmulatedApiError> {
+) -> ActResult<Vec<Value>> {
     let pulls = [("pull_requests", PermissionLevel::Read)];
     let sees_pulls = require(request.holder()?, found, &pulls).is_ok();
     let (since, state) = (since(request), request.query("state").unwrap_or("open"));

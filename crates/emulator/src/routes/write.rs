@@ -6,7 +6,7 @@ use super::{commit, job, parse_number, read};
 use crate::events::{NO_SHA, RefUpdate};
 use crate::mutations::IssueEdit;
 use crate::mutations::pulls::NewPull;
-use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult, EmulatedReplyBody};
+use crate::reply::{ActResult, EmulatedApiError, EmulatedApiReply, EmulatedReplyBody};
 use crate::repos;
 use crate::request::EmulatedApiRequest;
 use crate::state::checks::EmulatedCheckRun;
@@ -20,14 +20,14 @@ pub(super) fn serve(
     request: &EmulatedApiRequest,
     repository: &str,
     rest: &[&str],
-) -> EmulatedApiResult {
+) -> ActResult {
     let by = request.actor(world)?;
     let text = |field: &str| request.text(field).unwrap_or_default();
     let texts = |field: &str| -> Vec<String> {
         let all = request.body.get(field).and_then(Value::as_array).into_iter().flatten();
         all.filter_map(Value::as_str).map(str::to_owned).collect()
     };
-    let shown = |world: &EmulatorState, status: u16, rest: &[&str]| -> EmulatedApiResult {
+    let shown = |world: &EmulatorState, status: u16, rest: &[&str]| -> ActResult {
         let reply = read::serve(world, request, world.require_repository(repository)?, rest)?;
         Ok(EmulatedApiReply { status, ..reply })
     };
@@ -134,7 +134,7 @@ pub(super) fn serve(
 }
 
 /// 302 to an address that anybody can read from for a minute, and nobody who brings credentials.
-fn sign_log(world: &mut EmulatorState, repository: &str, id: &str) -> EmulatedApiResult {
+fn sign_log(world: &mut EmulatorState, repository: &str, id: &str) -> ActResult {
     let log = job(world.require_repository(repository)?, id)?.log.clone();
     let log = log.ok_or_else(EmulatedApiError::not_found)?;
     let token = world.sign(SignedContent::Bytes(log.into_bytes()), SIGNED_FOR);
@@ -142,7 +142,7 @@ fn sign_log(world: &mut EmulatorState, repository: &str, id: &str) -> EmulatedAp
     Ok(EmulatedApiReply { status: 302, body: EmulatedReplyBody::Redirect(location), link: None })
 }
 
-fn delete_branch(world: &mut EmulatorState, repository: &str, branch: &str, by: u64) -> EmulatedApiResult {
+fn delete_branch(world: &mut EmulatorState, repository: &str, branch: &str, by: u64) -> ActResult {
     let found = world.require_repository(repository)?;
     let git = found.git.clone();
     let Some(before) = repos::head(&git, branch) else {

@@ -9,10 +9,9 @@ use serde_json::{Map, Value, json};
 use crate::auth::require;
 use crate::reply::{ActResult, EmulatedApiError, EmulatedApiReply};
 use crate::request::EmulatedApiRequest;
-use crate::state::review_threads::EmulatedReviewThread;
 use crate::state::{
-    EmulatedAccountKind, EmulatedComment, EmulatedIssue, EmulatedPull, EmulatedRepository, EmulatorState,
-    PermissionLevel, TokenHolder,
+    EmulatedAccountKind, EmulatedComment, EmulatedIssue, EmulatedPull, EmulatedRepository,
+    EmulatedReviewThread, EmulatorState, PermissionLevel, TokenHolder,
 };
 
 /// An error refuses the whole request; 400 is about the document.

@@ -6,8 +6,7 @@ use super::{check_body, check_words};
 use crate::clock;
 use crate::lines;
 use crate::reply::{ActResult, EmulatedApiError};
-use crate::state::review_threads::EmulatedReviewThread;
-use crate::state::{EmulatedReview, EmulatorState, RepositoryRole, ReviewState};
+use crate::state::{EmulatedReview, EmulatedReviewThread, EmulatorState, RepositoryRole, ReviewState};
 
 /// What is said of a line of the branch.
 #[derive(Debug, Clone)]

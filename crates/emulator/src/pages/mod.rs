@@ -2,7 +2,6 @@
 
 pub(crate) mod forms;
 mod markdown;
-mod parts;
 mod timeline;
 
 use std::sync::Arc;
@@ -11,13 +10,10 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use askama::Template;
 use serde_json::json;
 
-use self::parts::{
-    Badge, CheckPart, CommitLine, IndexPage, LabelChip, PageFrame, PullPart, RepositoryLine, RepositoryPage,
-    ThreadLine, ThreadPage,
-};
-use self::timeline::entries;
+use self::timeline::{TimelineEntry, entries};
+use crate::diffs::{DiffSize, FileDiff};
 use crate::reply::status;
-use crate::state::checks::{CheckConclusion, EmulatedCheckRun};
+use crate::state::checks::{CheckConclusion, EmulatedAnnotation, EmulatedCheckRun};
 use crate::state::{
     EmulatedAccountKind, EmulatedIssue, EmulatedIssueState, EmulatedRepository, EmulatorState,
     RepositoryRole, SharedEmulatorState,
@@ -26,6 +22,114 @@ use crate::{diffs, repos};
 
 /// The cookie that says as whom one acts; the emulator asks nobody for a password.
 pub(crate) const ACTING: &str = "acting";
+
+struct PageFrame {
+    title: String,
+    here: String,
+    version: u64,
+    acting: String,
+    accounts: Vec<String>,
+}
+
+struct LabelChip {
+    name: String,
+    color: String,
+    /// Black or white, whichever can be read on the colour.
+    ink: &'static str,
+}
+
+struct ThreadLine {
+    href: String,
+    number: u64,
+    title: String,
+    badge: Badge,
+    labels: Vec<LabelChip>,
+    author: String,
+    comments: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Badge {
+    class: &'static str,
+    text: &'static str,
+}
+
+struct RepositoryLine {
+    full_name: String,
+    issues: usize,
+    pulls: usize,
+}
+
+#[derive(Template)]
+#[template(path = "emulator/index.html")]
+struct IndexPage {
+    frame: PageFrame,
+    repositories: Vec<RepositoryLine>,
+}
+
+#[derive(Template)]
+#[template(path = "emulator/repository.html")]
+struct RepositoryPage {
+    frame: PageFrame,
+    full_name: String,
+    default_branch: String,
+    git_url: String,
+    branches: Vec<(String, String)>,
+    issues: Vec<ThreadLine>,
+    pulls: Vec<ThreadLine>,
+}
+
+struct CommitLine {
+    short: String,
+    title: String,
+    author: String,
+}
+
+struct PullPart {
+    head: String,
+    base: String,
+    head_sha: String,
+    draft: bool,
+    size: DiffSize,
+    commits: Vec<CommitLine>,
+    files: Vec<FileDiff>,
+    checks: Vec<CheckPart>,
+    /// Who was asked for a review.
+    requested: Vec<String>,
+    /// Whether git cannot merge it.
+    conflicts: bool,
+}
+
+/// A check run, or a commit status, on the head.
+struct CheckPart {
+    by_app: bool,
+    name: String,
+    mark: &'static str,
+    word: String,
+    title: String,
+    html: String,
+    annotations: Vec<EmulatedAnnotation>,
+}
+
+#[derive(Template)]
+#[template(path = "emulator/thread.html")]
+struct ThreadPage {
+    frame: PageFrame,
+    full_name: String,
+    number: u64,
+    title: String,
+    badge: Badge,
+    author: String,
+    open: bool,
+    merged: bool,
+    may_triage: bool,
+    may_close: bool,
+    may_write: bool,
+    labels: Vec<LabelChip>,
+    other_labels: Vec<String>,
+    entries: Vec<TimelineEntry>,
+    pull: Option<PullPart>,
+}
 
 pub(crate) fn routes(config: &mut web::ServiceConfig) {
     config

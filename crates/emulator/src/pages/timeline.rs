@@ -4,10 +4,9 @@ use chrono::{DateTime, Utc};
 
 use super::markdown;
 use crate::diffs::DiffLine;
-use crate::state::review_threads::EmulatedReviewThread;
 use crate::state::{
     EmulatedComment, EmulatedIssue, EmulatedPull, EmulatedReaction, EmulatedRepository, EmulatedReview,
-    EmulatorState, REACTIONS, ReviewState,
+    EmulatedReviewThread, EmulatorState, REACTIONS, ReviewState,
 };
 
 /// Lines of a diff that are shown above what was said of them.

@@ -3,7 +3,6 @@
 pub(crate) mod calls;
 pub(crate) mod checks;
 pub(crate) mod deliveries;
-pub(crate) mod review_threads;
 pub(crate) mod rules;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -19,9 +18,8 @@ use tokio::sync::watch;
 use self::calls::{ApiCall, Fault};
 use self::checks::EmulatedChecks;
 use self::deliveries::DeliveryAttempt;
-use self::review_threads::EmulatedReviewThread;
 use self::rules::RepositoryRules;
-use crate::WebPages;
+use crate::{WebPages, lines};
 
 /// What a person may do in a repository; GitHub's five roles, and none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -117,6 +115,30 @@ pub(crate) struct EmulatedComment {
     pub created_at: DateTime<Utc>,
     pub updated_at: DateTime<Utc>,
     pub reactions: Vec<EmulatedReaction>,
+}
+
+/// A thread of a review, on a line of a file as the branch has it.
+#[derive(Debug, Clone)]
+pub(crate) struct EmulatedReviewThread {
+    pub id: u64,
+    pub path: String,
+    /// The line that it was begun on.
+    pub line: u64,
+    /// The head of the branch when it was begun.
+    pub commit: String,
+    /// The piece of the diff that it was begun on, down to its line.
+    pub hunk: String,
+    pub resolved_by: Option<u64>,
+    pub comments: Vec<EmulatedComment>,
+}
+
+impl EmulatedReviewThread {
+    /// Its line now: one that no later commit touched is followed, as long as the diff still has it. None: it is outdated.
+    pub(crate) fn current_line(&self, repository: &EmulatedRepository, pull: &EmulatedPull) -> Option<u64> {
+        let line = lines::follow(&repository.git, &self.commit, &pull.head_sha, &self.path, self.line)?;
+        let diff = (pull.base_sha.as_str(), pull.head_sha.as_str());
+        lines::hunk(&repository.git, diff, &self.path, line).map(|_| line)
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -384,8 +406,35 @@ impl EmulatedRepository {
         }
     }
 
+    /// The pull request and the thread that have this comment.
+    pub(crate) fn review_comment(
+        &self,
+        id: u64,
+    ) -> Option<(&EmulatedIssue, &EmulatedReviewThread, &EmulatedComment)> {
+        self.threads.values().find_map(|thread| {
+            thread.review_threads().find_map(|one| {
+                let comment = one.comments.iter().find(|comment| comment.id == id)?;
+                Some((thread, one, comment))
+            })
+        })
+    }
+
+    /// The pull request and its thread of this id.
+    pub(crate) fn review_thread(&self, id: u64) -> Option<(&EmulatedIssue, &EmulatedReviewThread)> {
+        self.threads.values().find_map(|thread| {
+            let found = thread.review_threads().find(|one| one.id == id)?;
+            Some((thread, found))
+        })
+    }
+
     pub(crate) fn thread_of_pull(&self, id: u64) -> Option<&EmulatedIssue> {
         self.threads.values().find(|thread| thread.pull.as_ref().is_some_and(|pull| pull.id == id))
+    }
+}
+
+impl EmulatedIssue {
+    fn review_threads(&self) -> impl Iterator<Item = &EmulatedReviewThread> {
+        self.pull.iter().flat_map(|pull| &pull.review_threads)
     }
 }
 

@@ -3,34 +3,23 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use actix_web::HttpResponse;
+use actix_web::{HttpRequest, HttpResponse};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::auth::require;
-use super::reply::status;
+use super::reply::{ActResult, EmulatedApiError, status};
+use super::request::header;
+use super::state::calls::Caller;
 use super::state::{PermissionLevel, RepositoryVisibility, SharedEmulatorState, TokenHolder};
 
-/// Why not, as GitHub words it.
-pub(crate) struct GitRefusal {
-    code: u16,
-    message: &'static str,
-}
-
-impl GitRefusal {
-    pub(crate) fn new(code: u16, message: &'static str) -> Self {
-        Self { code, message }
+/// A refusal as git shows it.
+pub(crate) fn refused(error: &EmulatedApiError) -> HttpResponse {
+    let mut response = HttpResponse::build(status(error.status));
+    if error.status == 401 {
+        response.insert_header(("WWW-Authenticate", "Basic realm=\"GitHub\""));
     }
-
-    pub(crate) fn into_response(self) -> HttpResponse {
-        let mut response = HttpResponse::build(status(self.code));
-        if self.code == 401 {
-            response.insert_header(("WWW-Authenticate", "Basic realm=\"GitHub\""));
-        }
-        response
-            .insert_header(("Content-Type", "text/plain; charset=utf-8"))
-            .body(format!("{}\n", self.message))
-    }
+    response.insert_header(("Content-Type", "text/plain; charset=utf-8")).body(format!("{}\n", error.message))
 }
 
 /// What git wants.
@@ -59,6 +48,7 @@ impl GitService {
 
 /// A repository that the caller may use as asked.
 pub(crate) struct GitGrant {
+    pub service: GitService,
     pub full_name: String,
     pub git: PathBuf,
     pub receiving: Arc<tokio::sync::Mutex<()>>,
@@ -68,16 +58,34 @@ pub(crate) struct GitGrant {
     pub rules: String,
 }
 
-/// Basic credentials: an installation's token with the name `x-access-token`, a person's with any name.
-pub(crate) fn holder(
+/// Who calls, and what they are granted.
+pub(crate) fn enter(
     shared: &SharedEmulatorState,
-    authorization: &str,
-) -> Result<Option<TokenHolder>, GitRefusal> {
+    request: &HttpRequest,
+    full_name: &str,
+    service: Option<GitService>,
+) -> (Caller, ActResult<GitGrant>) {
+    let found = holder(shared, &header(request.headers(), "authorization"));
+    let caller = match &found {
+        Ok(Some(holder)) => shared.lock().caller_of(holder),
+        Ok(None) | Err(_) => Caller::Nobody,
+    };
+    let granted = match service {
+        Some(service) => found.and_then(|holder| grant(shared, full_name, service, holder.as_ref())),
+        None => {
+            Err(EmulatedApiError::new(403, "Please upgrade your git client: dumb HTTP is not supported."))
+        }
+    };
+    (caller, granted)
+}
+
+/// Basic credentials: an installation's token with the name `x-access-token`, a person's with any name.
+fn holder(shared: &SharedEmulatorState, authorization: &str) -> ActResult<Option<TokenHolder>> {
     if authorization.is_empty() {
         return Ok(None);
     }
     let refused = || {
-        GitRefusal::new(
+        EmulatedApiError::new(
             401,
             "Invalid username or token. Password authentication is not supported for Git operations.",
         )
@@ -99,23 +107,21 @@ pub(crate) fn holder(
 }
 
 /// What the holder may do with this repository.
-pub(crate) fn grant(
+fn grant(
     shared: &SharedEmulatorState,
     full_name: &str,
     service: GitService,
     holder: Option<&TokenHolder>,
-) -> Result<GitGrant, GitRefusal> {
+) -> ActResult<GitGrant> {
     let world = shared.lock();
-    let unknown = || GitRefusal::new(404, "Repository not found.");
-    let Some(found) = world.repository(full_name) else {
-        // Whoever is nobody is asked for credentials first, so that names cannot be probed.
-        return Err(if holder.is_some() { unknown() } else { GitRefusal::new(401, "Repository not found.") });
-    };
+    // Whoever is nobody is asked for credentials first, so that names cannot be probed.
+    let unknown = || EmulatedApiError::new(holder.map_or(401, |_| 404), "Repository not found.");
+    let found = world.repository(full_name).ok_or_else(unknown)?;
     let (by, workflows) = match holder {
         None => match (service, found.visibility) {
             (GitService::Fetch, RepositoryVisibility::Public) => (0, false),
             (GitService::Fetch, RepositoryVisibility::Private) | (GitService::Push, _) => {
-                return Err(GitRefusal::new(401, "No anonymous write access."));
+                return Err(EmulatedApiError::new(401, "No anonymous write access."));
             }
         },
         Some(holder) => {
@@ -127,7 +133,7 @@ pub(crate) fn grant(
                 return Err(if refused.status == 404 {
                     unknown()
                 } else {
-                    GitRefusal::new(403, "Write access to repository not granted.")
+                    EmulatedApiError::new(403, "Write access to repository not granted.")
                 });
             }
             match holder {
@@ -139,6 +145,7 @@ pub(crate) fn grant(
         }
     };
     Ok(GitGrant {
+        service,
         full_name: found.full_name.clone(),
         git: found.git.clone(),
         receiving: Arc::clone(&found.receiving),

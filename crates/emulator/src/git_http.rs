@@ -13,37 +13,15 @@ use tokio_util::io::ReaderStream;
 
 use super::api::{arrived, carry_out};
 use super::events::{NO_SHA, RefUpdate};
-use super::git_access::{GitGrant, GitRefusal, GitService, grant, holder};
+use super::git_access::{GitGrant, GitService, enter, refused};
 use super::git_child::git;
+use super::reply::EmulatedApiError;
 use super::repos;
 use super::request::header;
 use super::state::SharedEmulatorState;
-use super::state::calls::{ApiCall, Caller};
 
 /// The most that an inflated request may hold, in bytes; git compresses only negotiations, which are small.
 const MOST_INFLATED: u64 = 64 * 1024 * 1024;
-
-/// What both kinds of request begin with: who calls, what is granted.
-fn enter(
-    shared: &SharedEmulatorState,
-    request: &HttpRequest,
-    (owner, name): &(String, String),
-    service: Option<GitService>,
-) -> (ApiCall, Result<(GitGrant, GitService), GitRefusal>) {
-    let found = holder(shared, &header(request.headers(), "authorization"));
-    let caller = match &found {
-        Ok(Some(holder)) => shared.lock().caller_of(holder),
-        Ok(None) | Err(_) => Caller::Nobody,
-    };
-    let granted = match service {
-        None => Err(GitRefusal::new(403, "Please upgrade your git client: dumb HTTP is not supported.")),
-        Some(service) => found.and_then(|holder| {
-            grant(shared, &format!("{owner}/{name}"), service, holder.as_ref())
-                .map(|granted| (granted, service))
-        }),
-    };
-    (arrived(request, caller, String::new()), granted)
-}
 
 /// `GET …/info/refs?service=…`
 pub(crate) async fn info_refs(
@@ -54,13 +32,12 @@ pub(crate) async fn info_refs(
     let service = url::form_urlencoded::parse(request.query_string().as_bytes())
         .find(|(key, _)| key == "service")
         .and_then(|(_, name)| GitService::parse(&name));
-    let (call, granted) = enter(&shared, &request, &path, service);
+    let (caller, granted) = enter(&shared, &request, &format!("{}/{}", path.0, path.1), service);
+    let call = arrived(&request, caller, String::new());
     let apply = async {
         match granted {
-            Ok((granted, service)) => {
-                advertise(&shared, &granted, service, &request).await.unwrap_or_else(broken)
-            }
-            Err(refused) => refused.into_response(),
+            Ok(granted) => advertise(&shared, &granted, &request).await.unwrap_or_else(broken),
+            Err(error) => refused(&error),
         }
     };
     carry_out(&shared, call, apply).await
@@ -74,37 +51,34 @@ pub(crate) async fn exchange(
     shared: web::Data<Arc<SharedEmulatorState>>,
 ) -> HttpResponse {
     let (owner, name, service) = path.into_inner();
-    let (call, granted) = enter(&shared, &request, &(owner, name), GitService::parse(&service));
+    let service = GitService::parse(&service);
+    let (caller, granted) = enter(&shared, &request, &format!("{owner}/{name}"), service);
+    let call = arrived(&request, caller, String::new());
     let apply = async {
-        match granted {
-            Ok((granted, GitService::Fetch)) => {
-                upload(&shared, &granted, &request, body).await.unwrap_or_else(broken)
-            }
-            Ok((granted, GitService::Push)) => {
-                receive(&shared, &granted, &request, body).await.unwrap_or_else(broken)
-            }
-            Err(refused) => refused.into_response(),
-        }
+        let granted = match granted {
+            Ok(granted) => granted,
+            Err(error) => return refused(&error),
+        };
+        let done = match granted.service {
+            GitService::Fetch => upload(&shared, &granted, &request, body).await,
+            GitService::Push => receive(&shared, &granted, &request, body).await,
+        };
+        done.unwrap_or_else(broken)
     };
     carry_out(&shared, call, apply).await
 }
 
 fn broken(error: anyhow::Error) -> HttpResponse {
     tracing::warn!("emulator: git failed: {error:#}");
-    GitRefusal::new(500, "git failed in the emulator").into_response()
+    refused(&EmulatedApiError::new(500, "git failed in the emulator"))
 }
 
-fn child(
-    shared: &SharedEmulatorState,
-    granted: &GitGrant,
-    service: GitService,
-    request: &HttpRequest,
-) -> Command {
+fn child(shared: &SharedEmulatorState, granted: &GitGrant, request: &HttpRequest) -> Command {
     let mut command = git(shared.directory.path());
     // GitHub has its packs ready. What is loose here would be searched for likenesses for each clone, which takes longer
     // than to send it as it is.
     command.args(["-c", "pack.window=0"]);
-    command.arg(service.name()).arg("--stateless-rpc").stdin(Stdio::piped()).stdout(Stdio::piped());
+    command.arg(granted.service.name()).arg("--stateless-rpc").stdin(Stdio::piped()).stdout(Stdio::piped());
     let protocol = header(request.headers(), "git-protocol");
     if !protocol.is_empty() && protocol.len() < 200 {
         command.env("GIT_PROTOCOL", protocol);
@@ -134,17 +108,16 @@ fn no_cache(service: GitService, kind: &str) -> actix_web::HttpResponseBuilder {
 async fn advertise(
     shared: &SharedEmulatorState,
     granted: &GitGrant,
-    service: GitService,
     request: &HttpRequest,
 ) -> anyhow::Result<HttpResponse> {
-    let mut command = child(shared, granted, service, request);
+    let mut command = child(shared, granted, request);
     command.arg("--http-backend-info-refs").arg(&granted.git).stdin(Stdio::null());
     let done = command.output().await.context("git could not be started: is it installed?")?;
     anyhow::ensure!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    let line = format!("# service=git-{}\n", service.name());
+    let line = format!("# service=git-{}\n", granted.service.name());
     let mut body = format!("{:04x}{line}0000", line.len() + 4).into_bytes();
     body.extend_from_slice(&done.stdout);
-    Ok(no_cache(service, "advertisement").body(body))
+    Ok(no_cache(granted.service, "advertisement").body(body))
 }
 
 /// Feeds the request to git: as it comes, or inflated when git compressed it.
@@ -181,14 +154,14 @@ async fn upload(
     request: &HttpRequest,
     body: web::Payload,
 ) -> anyhow::Result<HttpResponse> {
-    let (mut child, stdout) = start(child(shared, granted, GitService::Fetch, request), granted)?;
+    let (mut child, stdout) = start(child(shared, granted, request), granted)?;
     feed(&mut child, request, body).await?;
     // The child goes with the stream: when the client leaves, git ends.
     let stream = ReaderStream::with_capacity(stdout, 64 * 1024).map(move |chunk| {
         let _ = &child;
         chunk
     });
-    Ok(no_cache(GitService::Fetch, "result").streaming(stream))
+    Ok(no_cache(granted.service, "result").streaming(stream))
 }
 
 async fn receive(
@@ -199,7 +172,7 @@ async fn receive(
 ) -> anyhow::Result<HttpResponse> {
     let _one_at_a_time = granted.receiving.lock().await;
     let before = repos::heads(&granted.git);
-    let (mut child, mut stdout) = start(child(shared, granted, GitService::Push, request), granted)?;
+    let (mut child, mut stdout) = start(child(shared, granted, request), granted)?;
     let mut report = Vec::new();
     let (fed, read) = tokio::join!(feed(&mut child, request, body), stdout.read_to_end(&mut report));
     fed?;
@@ -209,7 +182,7 @@ async fn receive(
     if !moved.is_empty() {
         shared.change(|world| world.pushed(&granted.full_name, &moved, granted.by));
     }
-    Ok(no_cache(GitService::Push, "result").body(report))
+    Ok(no_cache(granted.service, "result").body(report))
 }
 
 fn moves(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> Vec<RefUpdate> {

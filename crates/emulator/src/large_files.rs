@@ -13,11 +13,10 @@ use sha2::{Digest as _, Sha256};
 
 use super::Emulator;
 use super::api::{arrived, carry_out};
-use super::git_access::{GitRefusal, GitService, grant, holder};
+use super::git_access::{GitService, enter, refused};
 use super::reply::status;
 use super::request::header;
 use super::signed::GRANT;
-use super::state::calls::Caller;
 use super::state::{SharedEmulatorState, SignedContent};
 
 const MEDIA_TYPE: &str = "application/vnd.git-lfs+json";
@@ -58,19 +57,12 @@ pub(crate) async fn batch(
     shared: web::Data<Arc<SharedEmulatorState>>,
 ) -> HttpResponse {
     let (owner, name) = path.into_inner();
-    let found = holder(&shared, &header(request.headers(), "authorization"));
-    let caller = match &found {
-        Ok(Some(holder)) => shared.lock().caller_of(holder),
-        Ok(None) | Err(_) => Caller::Nobody,
-    };
+    let (caller, granted) = enter(&shared, &request, &format!("{owner}/{name}"), Some(GitService::Fetch));
     let call = arrived(&request, caller, String::from_utf8_lossy(&body).into_owned());
     let apply = async {
-        let repository = format!("{owner}/{name}");
-        let granted =
-            found.and_then(|holder| grant(&shared, &repository, GitService::Fetch, holder.as_ref()));
         match granted {
             Ok(granted) => answer(&shared, &granted.git, &request, &body),
-            Err(refused) => GitRefusal::into_response(refused),
+            Err(error) => refused(&error),
         }
     };
     carry_out(&shared, call, apply).await

@@ -24,7 +24,7 @@ impl EmulatorState {
     /// Puts an event in the queue of deliveries.
     pub(crate) fn emit(&mut self, repository: &str, event: &str, action: Option<&str>, by: u64, more: Value) {
         let Some(found) = self.repository(repository) else { return };
-        let (id, installation) = (found.id, self.installation_of(found.owner));
+        let installation = self.installation_of(found.owner);
         let mut payload = with(
             more,
             json!({
@@ -36,28 +36,31 @@ impl EmulatorState {
         if let Some(action) = action {
             payload = with(json!({"action": action}), payload);
         }
-        self.queue(event, action, Some(id), &payload);
+        self.queue(event, action, &payload);
     }
 
-    fn queue(&mut self, event: &str, action: Option<&str>, repository: Option<u64>, payload: &Value) {
+    fn queue(&mut self, event: &str, action: Option<&str>, payload: &Value) {
         if self.app.suspended || self.app.stage != AppStage::Installed {
             return;
         }
-        let owner = repository.and_then(|id| self.repositories.values().find(|one| one.id == id));
-        let installation_id = owner.map_or(self.app.installation, |one| self.installation_of(one.owner));
         let id = self.new_id();
         self.deliveries.push(DeliveryAttempt {
             id,
             guid: Uuid::new_v4().to_string(),
             event: event.to_owned(),
             action: action.map(str::to_owned),
-            repository_id: repository,
-            installation_id,
             payload: payload.to_string(),
             at: clock::now(),
             redelivery: false,
             outcome: DeliveryResult::Queued,
         });
+    }
+
+    /// What became of a delivery.
+    pub(crate) fn delivered(&mut self, id: u64, outcome: DeliveryResult) {
+        if let Some(found) = self.deliveries.iter_mut().find(|one| one.id == id) {
+            found.outcome = outcome;
+        }
     }
 
     /// Keeps an act of a kind that GitHub keeps.

@@ -91,11 +91,7 @@ impl Emulator {
 
     /// What became of a delivery.
     pub fn delivered(&self, id: u64, outcome: DeliveryResult) {
-        self.shared.change(|world| {
-            if let Some(found) = world.deliveries.iter_mut().find(|one| one.id == id) {
-                found.outcome = outcome;
-            }
-        });
+        self.shared.change(|world| world.delivered(id, outcome));
     }
 
     /// The App pushes a commit that is in the repository already, with a lease on where the branch is (none: nowhere).

@@ -1,4 +1,4 @@
-//! Deliveries: signed, sent in order, recorded, and sent again when asked.
+//! Deliveries: signed, sent in order, and recorded.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,9 +7,8 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use secrecy::ExposeSecret as _;
 use sha2::Sha256;
 
-use super::state::deliveries::{DeliveryAttempt, DeliveryResult};
-use super::state::{EmulatorState, SharedEmulatorState};
-use crate::clock;
+use super::state::SharedEmulatorState;
+use super::state::deliveries::DeliveryResult;
 
 /// How long a receiver may take, as with GitHub.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -23,22 +22,6 @@ pub fn signature(secret: &[u8], body: &[u8]) -> String {
         }
         // HMAC takes keys of any length, so this is never reached; an empty signature is refused by everybody.
         Err(_) => "sha256=".to_owned(),
-    }
-}
-
-impl EmulatorState {
-    /// Queues the newest attempt of this GUID again.
-    pub(crate) fn redeliver(&mut self, guid: &str) -> Option<u64> {
-        let again = self.deliveries.iter().rev().find(|one| one.guid == guid)?.clone();
-        let id = self.new_id();
-        self.deliveries.push(DeliveryAttempt {
-            id,
-            at: clock::now(),
-            redelivery: true,
-            outcome: DeliveryResult::Queued,
-            ..again
-        });
-        Some(id)
     }
 }
 
@@ -95,10 +78,6 @@ pub(crate) async fn deliver(shared: Arc<SharedEmulatorState>) {
                 }
             }
         };
-        shared.change(|world| {
-            if let Some(found) = world.deliveries.iter_mut().find(|one| one.id == delivery.id) {
-                found.outcome = outcome;
-            }
-        });
+        shared.change(|world| world.delivered(delivery.id, outcome));
     }
 }

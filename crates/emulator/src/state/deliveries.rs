@@ -13,10 +13,6 @@ pub struct DeliveryAttempt {
     pub event: String,
     /// The payload's `action`, where the event has one.
     pub action: Option<String>,
-    /// The repository that it is about.
-    pub repository_id: Option<u64>,
-    /// The installation that it is for.
-    pub installation_id: u64,
     /// The body, byte for byte as it is signed and sent.
     pub payload: String,
     /// When the event happened, or the redelivery was asked for.

@@ -14,8 +14,9 @@ use secrecy::SecretString;
 
 use crate::events::{NO_SHA, RefUpdate};
 use crate::mutations::IssueEdit;
+use crate::state::deliveries::{DeliveryAttempt, DeliveryResult};
 use crate::state::{EmulatedIssueState, EmulatorState};
-use crate::{Emulator, Fault, repos};
+use crate::{Emulator, Fault, clock, repos};
 
 impl Emulator {
     /// What somebody does, who gets an account if there is none of that login.
@@ -209,8 +210,13 @@ impl Emulator {
     /// # Errors
     /// When there is none of that GUID.
     pub async fn redeliver(&self, guid: &str) -> anyhow::Result<()> {
-        let done = self.shared.change(|world| world.redeliver(guid));
-        done.map(drop).with_context(|| format!("no delivery has the GUID {guid}"))
+        self.shared.change(|world| {
+            let newest = world.deliveries.iter().rev().find(|one| one.guid == guid).cloned();
+            let newest = newest.with_context(|| format!("no delivery has the GUID {guid}"))?;
+            let (id, at, outcome) = (world.new_id(), clock::now(), DeliveryResult::Queued);
+            world.deliveries.push(DeliveryAttempt { id, at, redelivery: true, outcome, ..newest });
+            Ok(())
+        })
     }
 
     /// Waits until `look` sees something: asks at once, and again after every change of the emulator's state.

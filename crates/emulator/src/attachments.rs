@@ -12,9 +12,7 @@ use super::Emulator;
 use super::api::{arrived, carry_out};
 use super::pages::problem;
 use super::state::calls::Caller;
-use super::state::{
-    EmulatedAttachment, EmulatorState, RepositoryVisibility, SharedEmulatorState, SignedContent,
-};
+use super::state::{EmulatedAttachment, EmulatorState, SharedEmulatorState, SignedContent};
 
 /// What GitHub keeps as pictures and films; the rest are files.
 const ASSETS: [&str; 7] = ["png", "jpg", "jpeg", "gif", "webp", "svg", "mp4"];
@@ -78,7 +76,7 @@ pub(crate) async fn link(request: HttpRequest, shared: web::Data<Arc<SharedEmula
         shared.change(|world| {
             let is_public = |one: &&EmulatedAttachment| {
                 let repository = world.repository(&one.repository);
-                repository.is_some_and(|found| found.visibility == RepositoryVisibility::Public)
+                repository.is_some_and(|found| !found.is_private)
             };
             let found = world.attachments.iter().find(|one| one.path == request.path()).filter(is_public);
             let location = match found.map(|one| one.content.clone()) {

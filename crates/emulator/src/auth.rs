@@ -11,8 +11,7 @@ use super::json::time;
 use super::reply::{ActResult, EmulatedApiError, EmulatedApiReply};
 use super::state::calls::Caller;
 use super::state::{
-    AppStage, EmulatedRepository, EmulatedToken, EmulatorState, PermissionLevel, RepositoryRole,
-    RepositoryVisibility, TokenHolder,
+    AppStage, EmulatedRepository, EmulatedToken, EmulatorState, PermissionLevel, RepositoryRole, TokenHolder,
 };
 use crate::clock;
 
@@ -180,9 +179,7 @@ fn allowed(
         TokenHolder::Person(id) => {
             let role = repository.role(*id);
             let enough = any_of.iter().any(|(_, level)| match level {
-                PermissionLevel::Read => {
-                    role >= RepositoryRole::Read || repository.visibility == RepositoryVisibility::Public
-                }
+                PermissionLevel::Read => role >= RepositoryRole::Read || !repository.is_private,
                 PermissionLevel::Write => role >= RepositoryRole::Write,
             });
             match enough {

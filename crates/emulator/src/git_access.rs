@@ -11,7 +11,7 @@ use super::auth::require;
 use super::reply::{ActResult, EmulatedApiError, status};
 use super::request::header;
 use super::state::calls::Caller;
-use super::state::{PermissionLevel, RepositoryVisibility, SharedEmulatorState, TokenHolder};
+use super::state::{PermissionLevel, SharedEmulatorState, TokenHolder};
 
 /// A refusal as git shows it.
 pub(crate) fn refused(error: &EmulatedApiError) -> HttpResponse {
@@ -118,12 +118,8 @@ fn grant(
     let unknown = || EmulatedApiError::new(holder.map_or(401, |_| 404), "Repository not found.");
     let found = world.repository(full_name).ok_or_else(unknown)?;
     let (by, workflows) = match holder {
-        None => match (service, found.visibility) {
-            (GitService::Fetch, RepositoryVisibility::Public) => (0, false),
-            (GitService::Fetch, RepositoryVisibility::Private) | (GitService::Push, _) => {
-                return Err(EmulatedApiError::new(401, "No anonymous write access."));
-            }
-        },
+        None if service == GitService::Fetch && !found.is_private => (0, false),
+        None => return Err(EmulatedApiError::new(401, "No anonymous write access.")),
         Some(holder) => {
             let level = match service {
                 GitService::Fetch => PermissionLevel::Read,

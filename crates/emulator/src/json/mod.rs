@@ -9,7 +9,6 @@ use crate::state::deliveries::{DeliveryAttempt, DeliveryResult};
 use crate::state::{
     EmulatedAccountKind, EmulatedComment, EmulatedIssue, EmulatedIssueEvent, EmulatedIssueState,
     EmulatedLabel, EmulatedPull, EmulatedRepository, EmulatedReview, EmulatedReviewThread, EmulatorState,
-    RepositoryVisibility,
 };
 use crate::{WebPages, repos};
 
@@ -64,7 +63,7 @@ impl EmulatorState {
     pub(crate) fn repository_json(&self, repository: &EmulatedRepository) -> Value {
         json!({
             "id": repository.id, "name": repository.name, "full_name": repository.full_name,
-            "private": repository.visibility == RepositoryVisibility::Private,
+            "private": repository.is_private,
             "owner": self.user_json(repository.owner), "archived": repository.rules.archived,
             "default_branch": repository.default_branch,
         })

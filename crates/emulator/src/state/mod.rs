@@ -203,19 +203,14 @@ pub(crate) struct EmulatedIssue {
     pub pull: Option<EmulatedPull>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RepositoryVisibility {
-    Public,
-    Private,
-}
-
 #[derive(Debug)]
 pub(crate) struct EmulatedRepository {
     pub id: u64,
     pub owner: u64,
     pub name: String,
     pub full_name: String,
-    pub visibility: RepositoryVisibility,
+    /// Hidden from whoever was not given a role.
+    pub is_private: bool,
     pub default_branch: String,
     pub git: PathBuf,
     pub labels: Vec<EmulatedLabel>,
@@ -398,11 +393,11 @@ impl EmulatorState {
 impl EmulatedRepository {
     /// The role of an account; whoever was given none may read what is public.
     pub(crate) fn role(&self, account: u64) -> RepositoryRole {
-        match (self.roles.get(&account), self.visibility) {
-            (Some(role), _) => *role,
-            (None, _) if account == self.owner => RepositoryRole::Admin,
-            (None, RepositoryVisibility::Public) => RepositoryRole::Read,
-            (None, RepositoryVisibility::Private) => RepositoryRole::None,
+        match self.roles.get(&account) {
+            Some(role) => *role,
+            None if account == self.owner => RepositoryRole::Admin,
+            None if self.is_private => RepositoryRole::None,
+            None => RepositoryRole::Read,
         }
     }
 

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use super::views::RepositorySource;
 use crate::state::checks::EmulatedChecks;
 use crate::state::rules::RepositoryRules;
-use crate::state::{EmulatedLabel, EmulatedRepository, RepositoryRole, RepositoryVisibility};
+use crate::state::{EmulatedLabel, EmulatedRepository, RepositoryRole};
 use crate::{Emulator, git_child, repos};
 
 /// The labels that a repository begins with.
@@ -57,7 +57,7 @@ impl Emulator {
                 owner,
                 name: parsed.name().to_owned(),
                 full_name: parsed.to_string(),
-                visibility: RepositoryVisibility::Public,
+                is_private: false,
                 default_branch,
                 git,
                 labels,
@@ -102,7 +102,7 @@ impl Emulator {
     /// When there is no such repository.
     pub fn make_private(&self, repository: &str) -> anyhow::Result<()> {
         self.shared.change(|world| {
-            world.require_repository_mut(repository)?.visibility = RepositoryVisibility::Private;
+            world.require_repository_mut(repository)?.is_private = true;
             Ok(())
         })
     }

@@ -175,7 +175,7 @@ fn paths_in_the_file_begin_at_the_file_and_others_at_the_working_folder() {
     let settings = home.load_whole(&toml, &[]).unwrap();
     assert_eq!(settings.data.dir, folder.join("kept"));
     assert_eq!(settings.signing.unwrap().key.expose_secret(), "s3cret-key\n");
-    assert_eq!(settings.templates.dir, Some(folder.join("mine")));
+    assert_eq!(settings.templates, Some(folder.join("mine")));
     assert_eq!(settings.defaults.pipeline, folder.join("mine/p.yaml").display().to_string());
     let url = settings.store.url.expose_secret();
     assert_eq!(*url, format!("sqlite://{}/here.db?mode=rwc", folder.display()));

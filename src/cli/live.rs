@@ -153,7 +153,9 @@ impl LiveOutput {
             }
             EffectOutcome::Authorized { allowed: false } => self.wrong("the sender has no write access"),
             EffectOutcome::IssueRead { .. } => self.done("read the issue again, as it was changed"),
-            EffectOutcome::Prepared { base, .. } => self.done(&format!("fetched the base, {}", base.short())),
+            EffectOutcome::Prepared(prepared) => {
+                self.done(&format!("fetched the base, {}", prepared.base.short()))
+            }
             EffectOutcome::AgentRan(run) => self.agent_ran(r#move, run),
             EffectOutcome::FilesFound { files, .. } => {
                 let files: Vec<String> = files.iter().map(|file| one_line(file)).collect();

@@ -1,18 +1,15 @@
 //! The append-only record of an order. The only truth; everything else is derived from it.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
 
 use super::effect_name::EffectScope;
 use super::examination::IssueExamination;
-use super::ids::CommitSha;
 pub use super::journal_entry::{
     EarlierPull, IssueText, JOURNAL_FORMAT, JournalEntry, JournalEvent, OrderInput,
 };
 use super::journal_index::{EntryKind, JournalIndex, JournalPrefix};
-use super::moves::{AgentTask, EffectOutcome, Move, MoveKey};
+use super::moves::{AgentTask, EffectOutcome, Move, MoveKey, PreparedRepository};
 use super::order_request::OrderRequest;
 use super::pipeline::Pipeline;
 use super::role::Role;
@@ -149,34 +146,12 @@ impl Journal {
     }
 
     /// What the order works with, once its repository was fetched.
-    pub fn prepared(&self) -> Option<PreparedRepository<'_>> {
+    pub fn prepared(&self) -> Option<&PreparedRepository> {
         // Fetched again after a default branch was mended.
         self.whole().of_kind(EntryKind::Text).rev().find_map(|entry| {
             let JournalEvent::Observed { outcome, .. } = &entry.event else { return None };
-            let EffectOutcome::Prepared {
-                base,
-                default,
-                settings,
-                pipeline,
-                roles,
-                commands,
-                subjects,
-                template,
-                ..
-            } = &**outcome
-            else {
-                return None;
-            };
-            Some(PreparedRepository {
-                base,
-                default: default.as_ref(),
-                settings,
-                pipeline: pipeline.as_deref(),
-                roles,
-                commands,
-                subjects,
-                template: template.as_deref(),
-            })
+            let EffectOutcome::Prepared(prepared) = &**outcome else { return None };
+            Some(&**prepared)
         })
     }
 
@@ -228,7 +203,7 @@ impl Journal {
 
     /// The pipeline that is pinned: the repository's, once it is known.
     pub fn pipeline(&self) -> &Pipeline {
-        self.prepared().and_then(|prepared| prepared.pipeline).unwrap_or(&self.opened.pipeline)
+        self.prepared().and_then(|prepared| prepared.pipeline.as_ref()).unwrap_or(&self.opened.pipeline)
     }
 }
 
@@ -242,9 +217,9 @@ pub(crate) fn task_after(opened: &OrderInput, prefix: JournalPrefix<'_>) -> Task
     };
     for entry in prefix.of_kind(EntryKind::Text) {
         let JournalEvent::Observed { outcome, .. } = &entry.event else { continue };
-        if let EffectOutcome::Prepared { comments, attachments, .. } = &**outcome {
-            text.comments.clone_from(comments);
-            text.attachments.clone_from(attachments);
+        if let EffectOutcome::Prepared(prepared) = &**outcome {
+            text.comments.clone_from(&prepared.comments);
+            text.attachments.clone_from(&prepared.attachments);
         }
         if let EffectOutcome::IssueRead { title, body, comments, attachments } = &**outcome {
             let (title, body, comments) = (title.clone(), body.clone(), comments.clone());
@@ -252,20 +227,4 @@ pub(crate) fn task_after(opened: &OrderInput, prefix: JournalPrefix<'_>) -> Task
         }
     }
     text
-}
-
-#[derive(Debug, Clone, Copy)]
-pub struct PreparedRepository<'a> {
-    pub base: &'a CommitSha,
-    /// That of the default branch, where it is another.
-    pub default: Option<&'a CommitSha>,
-    /// The repository's settings on the default branch.
-    pub settings: &'a RepositorySettings,
-    pub pipeline: Option<&'a Pipeline>,
-    /// Roles that the repository has in place of ours.
-    pub roles: &'a BTreeMap<String, Role>,
-    /// The command templates that its own pipeline and roles name.
-    pub commands: &'a BTreeSet<String>,
-    pub subjects: &'a [String],
-    pub template: Option<&'a str>,
 }

@@ -45,7 +45,7 @@ impl EntryKind {
             }
             (_, JournalEvent::Observed { outcome, .. }) => match &**outcome {
                 EffectOutcome::AgentRan(_) => Some(Self::Run),
-                EffectOutcome::Prepared { .. } | EffectOutcome::IssueRead { .. } => Some(Self::Text),
+                EffectOutcome::Prepared(_) | EffectOutcome::IssueRead { .. } => Some(Self::Text),
                 EffectOutcome::EnvironmentPrepared(_) => Some(Self::Environment),
                 EffectOutcome::Pushed | EffectOutcome::PushDeclined { .. } => Some(Self::Push),
                 EffectOutcome::TakenIn { .. } => Some(Self::TakeIn),

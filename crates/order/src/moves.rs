@@ -291,38 +291,7 @@ pub enum EffectOutcome {
     Authorized {
         allowed: bool,
     },
-    Prepared {
-        /// The head of the branch that the work starts from.
-        base: CommitSha,
-        /// That of the default branch, where it is another.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        default: Option<CommitSha>,
-        /// `.github/journeyman.yml`.
-        #[serde(deserialize_with = "pinned_value::read")]
-        settings: Box<RepositorySettings>,
-        #[serde(default, deserialize_with = "pinned_value::read")]
-        pipeline: Option<Box<Pipeline>>,
-        /// Roles that the repository has in place of ours.
-        #[serde(
-            default,
-            skip_serializing_if = "BTreeMap::is_empty",
-            deserialize_with = "pinned_value::read"
-        )]
-        roles: BTreeMap<String, Role>,
-        /// The command templates that the repository's own pipeline and roles name.
-        #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-        commands: BTreeSet<String>,
-        /// The first lines of the last commits on the base, newest first, at most fifty: how titles are written here.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        subjects: Vec<String>,
-        #[serde(default, skip_serializing_if = "TaskComments::is_empty")]
-        comments: TaskComments,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        attachments: Vec<TaskAttachment>,
-        /// The repository's template of a pull request's text, cut at 10,000 characters.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        template: Option<String>,
-    },
+    Prepared(Box<PreparedRepository>),
     AgentRan(Box<AgentRun>),
     FilesFound {
         /// Paths from the work tree's root, sorted, at most a hundred.
@@ -434,6 +403,37 @@ pub enum EffectOutcome {
     },
     /// Of any: it could not be done.
     Trouble(EffectError),
+}
+
+/// Of [`Move::Prepare`]: what the order works with, as its repository says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PreparedRepository {
+    /// The head of the branch that the work starts from.
+    pub base: CommitSha,
+    /// That of the default branch, where it is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<CommitSha>,
+    /// `.github/journeyman.yml`.
+    #[serde(deserialize_with = "pinned_value::read")]
+    pub settings: RepositorySettings,
+    #[serde(default, deserialize_with = "pinned_value::read")]
+    pub pipeline: Option<Pipeline>,
+    /// Roles that the repository has in place of ours.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "pinned_value::read")]
+    pub roles: BTreeMap<String, Role>,
+    /// The command templates that the repository's own pipeline and roles name.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub commands: BTreeSet<String>,
+    /// The first lines of the last commits on the base, newest first, at most fifty: how titles are written here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub subjects: Vec<String>,
+    #[serde(default, skip_serializing_if = "TaskComments::is_empty")]
+    pub comments: TaskComments,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<TaskAttachment>,
+    /// The repository's template of a pull request's text, cut at 10,000 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template: Option<String>,
 }
 
 /// Why an effect could not be made. Never the fault of the work itself.

@@ -204,7 +204,7 @@ impl<'a> StepBuilder<'a> {
                 step.add_artifacts(artifacts);
                 step.end_well(None);
             }
-            EffectOutcome::Prepared { base, .. } => step.end_well(Some(base.to_string())),
+            EffectOutcome::Prepared(prepared) => step.end_well(Some(prepared.base.to_string())),
             EffectOutcome::AgentRan(run) => {
                 step.result.clone_from(&run.result);
                 step.session_id.clone_from(&run.session_id);

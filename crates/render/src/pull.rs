@@ -39,7 +39,7 @@ pub fn pull(journal: &Journal, projection: &OrderProjection, summary: &str) -> O
     let rest = parts.join("\n\n");
     // The agent's words get the room that is left: what we know ourselves is never cut for them.
     let room = ROOM.saturating_sub(verdict.chars().count() + rest.chars().count() + 200).min(LONGEST_SUMMARY);
-    let template = journal.prepared().and_then(|prepared| prepared.template);
+    let template = journal.prepared().and_then(|prepared| prepared.template.as_deref());
     let words = match template.and_then(|template| filled(template, summary)) {
         Some(filled) => Some(format!("{}\n\n---", in_the_template(&filled, room))),
         None => quoted_within(summary, room)

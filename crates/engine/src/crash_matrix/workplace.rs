@@ -16,7 +16,7 @@ use crate::effects::{Effect, EffectContext, EffectPerformer, RealEffects};
 use crate::live_journal::JournalSnapshot;
 use journeyman_emulator::Emulator;
 use journeyman_order::agent_run::AgentUsage;
-use journeyman_order::moves::{AgentTask, Retry};
+use journeyman_order::moves::{AgentTask, PreparedRepository, Retry};
 use journeyman_order::{
     AgentRun, CommitSha, EffectError, EffectOutcome, Move, OrderId, TestCounts, TestRun, TestVerdict, TreeSha,
 };
@@ -73,10 +73,10 @@ impl EffectPerformer for Workplace {
             _ => return RealEffects.perform(parts, order, effect, turns).await,
         };
         let outcome = match &effect.r#move {
-            Move::Prepare => Ok(EffectOutcome::Prepared {
+            Move::Prepare => Ok(EffectOutcome::Prepared(Box::new(PreparedRepository {
                 default: None,
                 base: self.base(),
-                settings: Box::default(),
+                settings: Default::default(),
                 pipeline: None,
                 roles: Default::default(),
                 commands: Default::default(),
@@ -84,7 +84,7 @@ impl EffectPerformer for Workplace {
                 comments: Default::default(),
                 attachments: Vec::new(),
                 template: None,
-            }),
+            }))),
             Move::RunAgent(task) => self.run_agent(&context, &name, task).await,
             Move::FindFiles { .. } => Ok(EffectOutcome::FilesFound {
                 files: vec![".journeyman/plans/a.md".to_owned()],

@@ -211,7 +211,7 @@ impl EffectContext {
 
     /// The commit of the default branch that says how work is done here: settings, commands, instructions.
     fn default_commit(&self) -> Result<CommitSha, EffectError> {
-        let chosen = self.journal.prepared().and_then(|prepared| prepared.default.cloned());
+        let chosen = self.journal.prepared().and_then(|prepared| prepared.default.clone());
         chosen.map_or_else(|| self.base(), Ok)
     }
 

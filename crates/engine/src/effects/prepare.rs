@@ -6,7 +6,7 @@ use crate::SETTINGS_FILE;
 use journeyman_config::{RepositoryTemplatesError, ServerTemplates, load_repository_templates};
 use journeyman_github::GitAccess;
 use journeyman_order::bounds::LONGEST_DOCUMENT;
-use journeyman_order::moves::{AgentTask, AgentTaskWorkspace, Retry};
+use journeyman_order::moves::{AgentTask, AgentTaskWorkspace, PreparedRepository, Retry};
 use journeyman_order::pull_template::{may_hold_template, template_path};
 use journeyman_order::{
     CommitSha, EffectError, EffectOutcome, Move, MoveKey, RepositoryName, RepositorySettings, byte_order_mark,
@@ -66,18 +66,18 @@ impl EffectContext {
             })
             .await?
             .map_err(never)?;
-        Ok(EffectOutcome::Prepared {
+        Ok(EffectOutcome::Prepared(Box::new(PreparedRepository {
             default: (default != base).then_some(default),
             base,
-            settings: Box::new(settings),
-            pipeline: own.pipeline.map(Box::new),
+            settings,
+            pipeline: own.pipeline,
             roles: own.roles,
             commands: own.commands,
             subjects,
             comments,
             attachments,
             template,
-        })
+        })))
     }
 
     /// Fetches the commits that a task begins with if they are missing, as on another machine.

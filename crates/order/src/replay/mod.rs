@@ -254,10 +254,10 @@ impl<'a> Replay<'a> {
             again => MoveKey::beside(ReservedWord::Prepare, again),
         };
         let seen = self.observe(&key, Move::Prepare)?;
-        if let EffectOutcome::Prepared { base, settings, .. } = seen.outcome {
-            self.base = Some(base.clone());
-            self.trace.base = Some(base.clone());
-            self.settings = (**settings).clone();
+        if let EffectOutcome::Prepared(prepared) = seen.outcome {
+            self.base = Some(prepared.base.clone());
+            self.trace.base.clone_from(&self.base);
+            self.settings = prepared.settings.clone();
         }
         Ok(())
     }

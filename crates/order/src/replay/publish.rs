@@ -216,14 +216,14 @@ impl<'a> Replay<'a> {
         let title = self.task.title.trim();
         let title: String = title.chars().take(200).collect();
         let title = if title.is_empty() { "Change for an issue without a title".to_owned() } else { title };
-        let subjects = self.journal.prepared().map_or(&[][..], |prepared| prepared.subjects);
+        let subjects = self.journal.prepared().map_or(&[][..], |prepared| &prepared.subjects);
         let habit = TitleStyle::of(subjects);
         let title = habit.typed(&title, &self.class());
         if stage.agent.is_none() {
             return Ok((title, String::new()));
         }
         let mut worker = self.worker(stage, &format!("{}/{}/text", stage.name, work.commit.short()))?;
-        let template = self.journal.prepared().and_then(|prepared| prepared.template);
+        let template = self.journal.prepared().and_then(|prepared| prepared.template.as_deref());
         if let Some(template) = template {
             worker.task.inputs.insert("pull request template to fill in".to_owned(), template.to_owned());
         }

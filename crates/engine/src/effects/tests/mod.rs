@@ -142,7 +142,7 @@ impl EffectsFixture {
         let branch = BranchName::for_issue(IssueNumber(issue), "mend the sum", 1);
         let world = Self { emulator, parts: Arc::new(parts), order, branch, place };
         let prepared = world.make("prepare", Move::Prepare).await;
-        assert!(matches!(prepared, EffectOutcome::Prepared { .. }), "{prepared:?}");
+        assert!(matches!(prepared, EffectOutcome::Prepared(_)), "{prepared:?}");
         world
     }
 

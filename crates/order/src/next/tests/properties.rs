@@ -7,7 +7,7 @@ use super::chance::cases;
 use super::world::{SimulatedOrder, failed, imported, nothing, red, said, sha, tested};
 use crate::PullNumber;
 use crate::agent_run::AgentFailureKind;
-use crate::moves::{EffectError, Retry};
+use crate::moves::{EffectError, PreparedRepository, Retry};
 use crate::next::*;
 use crate::settings::RepositorySettings;
 use crate::signal::{SignalKind, SlashCommand};
@@ -115,7 +115,7 @@ proptest! {
             budget: Some(crate::settings::BudgetLimits { usd: None, minutes, runs: None }),
             ..RepositorySettings::default()
         };
-        let prepared = EffectOutcome::Prepared { default: None, base: sha(1), settings: Box::new(settings), pipeline: None, roles: Default::default(), commands: Default::default(), subjects: Vec::new(), comments: Default::default(), attachments: Vec::new(), template: None };
+        let prepared = EffectOutcome::Prepared(Box::new(PreparedRepository { default: None, base: sha(1), settings, pipeline: None, roles: Default::default(), commands: Default::default(), subjects: Vec::new(), comments: Default::default(), attachments: Vec::new(), template: None }));
         SimulatedOrder::new().when("prepare", vec![prepared]).settle();
     }
 }

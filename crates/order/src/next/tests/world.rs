@@ -6,7 +6,7 @@ use crate::conversation::{ChecksSnapshot, Mergeability, PullSnapshot, PullSnapsh
 use crate::ids::*;
 use crate::inconclusive::Inconclusive;
 use crate::journal::{IssueText, JournalEntry, OrderInput};
-use crate::moves::AgentTask;
+use crate::moves::{AgentTask, PreparedRepository};
 use crate::next::*;
 use crate::settings::{OrderLimits, RepositorySettings};
 use crate::signal::{CommentCommand, Requester, Signal, SignalKind};
@@ -176,10 +176,10 @@ impl SimulatedOrder {
 
     /// The repository's settings.
     pub(super) fn settings(self, settings: RepositorySettings) -> Self {
-        let prepared = EffectOutcome::Prepared {
+        let prepared = EffectOutcome::Prepared(Box::new(PreparedRepository {
             default: None,
             base: sha(1),
-            settings: Box::new(settings),
+            settings,
             pipeline: None,
             roles: Default::default(),
             commands: Default::default(),
@@ -187,7 +187,7 @@ impl SimulatedOrder {
             comments: Default::default(),
             attachments: Vec::new(),
             template: None,
-        };
+        }));
         self.when("prepare", vec![prepared])
     }
 
@@ -350,10 +350,10 @@ impl SimulatedOrder {
         }
         match r#move {
             Move::Authorize { .. } => EffectOutcome::Authorized { allowed: true },
-            Move::Prepare => EffectOutcome::Prepared {
+            Move::Prepare => EffectOutcome::Prepared(Box::new(PreparedRepository {
                 default: None,
                 base: sha(1),
-                settings: Box::default(),
+                settings: Default::default(),
                 pipeline: None,
                 roles: Default::default(),
                 commands: Default::default(),
@@ -361,7 +361,7 @@ impl SimulatedOrder {
                 comments: Default::default(),
                 attachments: Vec::new(),
                 template: None,
-            },
+            })),
             Move::RunAgent(task) => said(match task.command.as_str() {
                 "classify_issue" => "/bug",
                 "generate_branch" => "fix-the-sum",

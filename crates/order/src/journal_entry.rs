@@ -11,7 +11,6 @@ use super::ids::{
 };
 use super::moves::{EffectOutcome, Move, MoveKey};
 use super::order_request::OrderRequest;
-use super::pinned_value;
 use super::pipeline::Pipeline;
 use super::role::Role;
 use super::settings::OrderLimits;
@@ -83,13 +82,12 @@ pub struct OrderInput {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment: Option<u64>,
     /// The pipeline unless the repository names another.
-    #[serde(deserialize_with = "pinned_value::read")]
     pub pipeline: Pipeline,
     /// The agent that does what no role of the pipeline or the repository is given to.
     pub agent: String,
     pub limits: OrderLimits,
     /// The roles, by name, unless the repository has its own.
-    #[serde(default, deserialize_with = "pinned_value::read")]
+    #[serde(default)]
     pub roles: BTreeMap<String, Role>,
     /// The pull requests that earlier orders of the issue had, the latest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

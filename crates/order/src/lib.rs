@@ -40,7 +40,6 @@ pub mod order_api;
 pub mod order_request;
 mod order_wait;
 pub mod package_registry;
-mod pinned_value;
 pub mod pipeline;
 mod plan_questions;
 pub mod proof;

@@ -15,7 +15,6 @@ pub use super::effect_name::MoveKey;
 use super::environment_report::EnvironmentReport;
 use super::feedback::{Feedback, Finding};
 use super::ids::{BranchName, CommitSha, Person, PullNumber, TreeSha};
-use super::pinned_value;
 use super::pipeline::{FeedbackMode, Pipeline};
 use super::role::Role;
 use super::settings::RepositorySettings;
@@ -259,7 +258,7 @@ pub struct Rework {
     /// What a person said with `/retry`.
     pub guidance: Option<String>,
     /// What the escalation's agent advises.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "pinned_value::read")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diagnosis: Option<Diagnosis>,
     #[serde(default)]
     pub mode: FeedbackMode,
@@ -414,12 +413,11 @@ pub struct PreparedRepository {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<CommitSha>,
     /// `.github/journeyman.yml`.
-    #[serde(deserialize_with = "pinned_value::read")]
     pub settings: RepositorySettings,
-    #[serde(default, deserialize_with = "pinned_value::read")]
+    #[serde(default)]
     pub pipeline: Option<Pipeline>,
     /// Roles that the repository has in place of ours.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "pinned_value::read")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub roles: BTreeMap<String, Role>,
     /// The command templates that the repository's own pipeline and roles name.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]

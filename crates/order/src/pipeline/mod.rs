@@ -272,30 +272,3 @@ impl Stage {
         }
     }
 }
-
-impl Default for Stage {
-    /// Nothing but defaults, as when YAML names nothing.
-    fn default() -> Self {
-        Self {
-            name: String::new(),
-            depends_on: Vec::new(),
-            uses: StageKind::default(),
-            agent: None,
-            command: None,
-            arguments: Vec::new(),
-            inputs: BTreeMap::new(),
-            output: None,
-            checks: Vec::new(),
-            begins_with: StageStart::default(),
-            verifier: Verifiers::default(),
-            max_adversarial_rounds: default_adversarial_rounds(),
-            feedback_mode: FeedbackMode::default(),
-            escalate_on_exhaust: Escalation::default(),
-            retry_count: default_retries(),
-            retry_policy: RetryPolicy::default(),
-            timeout: None,
-            budget: None,
-            when: None,
-        }
-    }
-}

@@ -81,18 +81,13 @@ impl<'a> Replay<'a> {
                 Err(ended) => return Ok(*ended),
             },
         };
-        let (number, url) = self.publish(stage, &work, branch)?;
+        let (number, url) = self.publish(&work, branch)?;
         Ok(StageResult::passed(named([("url", url), ("number", number)]), Some(work)))
     }
 
-    fn publish(
-        &mut self,
-        stage: &Stage,
-        work: &CandidateWork,
-        branch: BranchName,
-    ) -> Result<(String, String), Suspension> {
-        let (title, summary) = self.pull_text(stage, work)?;
-        let key = MoveKey::within(&stage.name, "pull");
+    fn publish(&mut self, work: &CandidateWork, branch: BranchName) -> Result<(String, String), Suspension> {
+        let (title, summary) = self.pull_text(work)?;
+        let key = MoveKey::within(self.publisher_name(), "pull");
         let open = Move::OpenPull { branch, title: title.clone(), summary: summary.clone() };
         let seen = self.observe(&key, open)?;
         let EffectOutcome::PullOpened { number, url } = seen.outcome else { return Err(self.mismatch(&key)) };
@@ -103,6 +98,11 @@ impl<'a> Replay<'a> {
     /// The stage that opens the pull request, if the pipeline has one.
     fn publisher(&self) -> Option<&'a Stage> {
         self.pipeline.stages.iter().find(|stage| stage.uses == StageKind::Publish)
+    }
+
+    /// What its effects are called, also where there is none and a draft is handed over.
+    fn publisher_name(&self) -> &'a str {
+        self.publisher().map_or("publish", |stage| stage.name.as_str())
     }
 
     /// The branch under which the commit is on the remote, where nobody is left who could be told why it is declined.
@@ -123,7 +123,7 @@ impl<'a> Replay<'a> {
     ) -> Result<Result<BranchName, Feedback>, Suspension> {
         let tried = again.map(|round| format!("-round-{round}")).unwrap_or_default();
         let wished = self.branch_or_default();
-        let name = self.publisher().map_or("publish", |stage| stage.name.as_str());
+        let name = self.publisher_name();
         let issue = self.journal.opened().issue.number;
         // What answers people came after all that is replayed here: it changes nothing of it, and is not pushed over.
         let pushes: Vec<LastPush> = self.pushes.iter().filter(|push| !push.is_answer).cloned().collect();
@@ -212,16 +212,16 @@ impl<'a> Replay<'a> {
     }
 
     /// Title and text: the agent's, or the issue's own title when it has none to offer.
-    fn pull_text(&mut self, stage: &Stage, work: &CandidateWork) -> Result<(String, String), Suspension> {
+    fn pull_text(&mut self, work: &CandidateWork) -> Result<(String, String), Suspension> {
         let title = self.task.title.trim();
         let title: String = title.chars().take(200).collect();
         let title = if title.is_empty() { "Change for an issue without a title".to_owned() } else { title };
         let subjects = self.journal.prepared().map_or(&[][..], |prepared| &prepared.subjects);
         let habit = TitleStyle::of(subjects);
         let title = habit.typed(&title, &self.class());
-        if stage.agent.is_none() {
+        let Some(stage) = self.publisher().filter(|stage| stage.agent.is_some()) else {
             return Ok((title, String::new()));
-        }
+        };
         let mut worker = self.worker(stage, &format!("{}/{}/text", stage.name, work.commit.short()))?;
         let template = self.journal.prepared().and_then(|prepared| prepared.template.as_deref());
         if let Some(template) = template {
@@ -314,20 +314,20 @@ impl<'a> Replay<'a> {
         if self.trace.pull.is_none() {
             // It was handed over before it could be accepted.
             let branch = self.push(&work)?;
-            self.publish(&self.publisher().cloned().unwrap_or_else(by_itself), &work, branch)?;
+            self.publish(&work, branch)?;
         }
         self.finish("ready", &work).map(|_| ())
     }
 
     /// The best round goes to a person: on the branch, in a pull request that is and stays a draft.
     pub(crate) fn hand_over(&mut self, work: &CandidateWork) -> Result<(), Suspension> {
-        let publisher = self.publisher().cloned().unwrap_or_else(by_itself);
+        let publisher = self.publisher_name();
         let handed = if self.trace.pull.is_some() {
             self.push(work).map(|_| ())
         } else {
-            self.trace.begin(&publisher.name);
-            let published = self.push(work).and_then(|branch| self.publish(&publisher, work, branch));
-            published.map(|_| self.trace.conclude(&publisher.name, StageState::Passed))
+            self.trace.begin(publisher);
+            let published = self.push(work).and_then(|branch| self.publish(work, branch));
+            published.map(|_| self.trace.conclude(publisher, StageState::Passed))
         };
         let ready = self.pipeline.stages.iter().find(|stage| stage.uses == StageKind::Ready);
         let ready = ready.map_or("ready", |stage| stage.name.as_str());
@@ -349,11 +349,6 @@ pub(super) fn declined(because: &str) -> Feedback {
 /// A round whose commit the server does not take.
 pub(super) fn push_declined(work: CandidateWork, feedback: Feedback) -> RoundEnd {
     RoundEnd::sent_back(RoundCheck::Push, work, feedback, None)
-}
-
-/// What hands a draft over where the pipeline publishes nothing: no agent is asked for words.
-fn by_itself() -> Stage {
-    Stage { name: "publish".to_owned(), uses: StageKind::Publish, ..Stage::default() }
 }
 
 /// Every push that the remote was seen to have or to decline, in order.

@@ -35,7 +35,7 @@ pub use markdown::markdown;
 pub use notice::{no_order, notice, unreadable};
 pub use pages::order_page;
 pub use pull::{evidence, pull};
-pub use review::{earlier_review, review};
+pub use review::review;
 pub use status::status;
 pub use text::{code_block, code_span, plain, title};
 

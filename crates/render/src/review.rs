@@ -1,4 +1,4 @@
-//! The comment of a round of review: who judged which commit, what was found, and what became of it.
+//! The comment of a round of review: who judged which commit, and what was found.
 
 use super::ROOM;
 use super::markdown::quoted_within;
@@ -11,10 +11,9 @@ use journeyman_order::{CommitSha, EffectOutcome, Feedback, Finding, Journal, Jou
 
 const MOST_FINDINGS: usize = 25;
 
-/// The comment's body, with what became of the findings as far as the journal tells. All that agents said is foreign.
+/// The comment's body. All that agents said is foreign.
 pub fn review(journal: &Journal, note: &ReviewNote) -> String {
     let pages = pages_of(journal, &note.commit);
-    let next = reviews(journal, &note.stage).find(|other| other.round > note.round);
     let (mark, verdict) = match &note.feedback {
         Some(feedback) if feedback.passed => ("✅", "passed"),
         Some(_) => ("🔁", "changes requested"),
@@ -31,10 +30,7 @@ pub fn review(journal: &Journal, note: &ReviewNote) -> String {
             facts.push(format!("score {:.2}", score(feedback)));
             parts.push(facts.join(" · "));
             parts.extend(quoted_within(&feedback.summary, 4_000));
-            let looked_again = next.and_then(|next| {
-                Some((pages_of(journal, &next.commit).commit(&next.commit), next.feedback.as_ref()?))
-            });
-            parts.extend(findings(note, &feedback.issues, looked_again, &pages));
+            parts.extend(findings(note, &feedback.issues, &pages));
         }
         None => {
             parts.push(facts.join(" · "));
@@ -62,38 +58,11 @@ fn pages_of(journal: &Journal, commit: &CommitSha) -> RepositoryLinks {
     if is_pushed { RepositoryLinks::of(journal) } else { RepositoryLinks::default() }
 }
 
-/// The round before, of the same review: what became of its findings may be known by now.
-pub fn earlier_review<'a>(journal: &'a Journal, note: &ReviewNote) -> Option<&'a ReviewNote> {
-    let round = note.round;
-    reviews(journal, &note.stage).filter(|other| other.round < round).last()
-}
-
-/// The rounds of review that were told on the pull request, by round: of one that a `/retry` repeated, the last.
-fn reviews<'a>(journal: &'a Journal, stage: &str) -> impl Iterator<Item = &'a ReviewNote> {
-    let mut notes: Vec<&ReviewNote> = Vec::new();
-    for entry in journal.entries() {
-        let JournalEvent::Intended { r#move, .. } = &entry.event else { continue };
-        let Move::ShowReview(note) = &**r#move else { continue };
-        if note.stage == stage {
-            notes.retain(|known| known.round != note.round);
-            notes.push(note);
-        }
-    }
-    notes.sort_by_key(|note| note.round);
-    notes.into_iter()
-}
-
 fn score(feedback: &Feedback) -> f64 {
     if feedback.score.is_finite() { feedback.score.clamp(0.0, 1.0) } else { 0.0 }
 }
 
-fn findings(
-    note: &ReviewNote,
-    issues: &[Finding],
-    looked_again: Option<(String, &Feedback)>,
-    pages: &RepositoryLinks,
-) -> Option<String> {
-    let shown = &issues[..issues.len().min(MOST_FINDINGS)];
+fn findings(note: &ReviewNote, issues: &[Finding], pages: &RepositoryLinks) -> Option<String> {
     let row = |finding: &Finding| {
         let place = finding.location.as_deref().map(|place| pages.location(&note.commit, place));
         let suggestion = finding.suggestion.as_deref().map(|text| brief(text, 300));
@@ -106,39 +75,13 @@ fn findings(
         ]
         .map(|text| cell(&text))
     };
-    let heading = ["severity", "kind", "where", "what", "suggestion"];
-    // Nothing has become of any of them before somebody looks again: then there is no column of empty cells.
-    let mut text = match looked_again {
-        None => table(heading, &shown.iter().map(row).collect::<Vec<_>>()),
-        Some((commit, feedback)) => {
-            let rows: Vec<[String; 6]> = shown
-                .iter()
-                .map(|finding| {
-                    let is_there = feedback.issues.iter().any(|other| is_same(finding, other));
-                    let fate = if is_there { "still there" } else { "not raised again" };
-                    let [severity, kind, place, what, suggestion] = row(finding);
-                    [severity, kind, place, what, suggestion, format!("{fate} on {commit}")]
-                })
-                .collect();
-            let [severity, kind, place, what, suggestion] = heading;
-            table([severity, kind, place, what, suggestion, "since then"], &rows)
-        }
-    }?;
+    let rows: Vec<[String; 5]> = issues.iter().take(MOST_FINDINGS).map(row).collect();
+    let mut text = table(["severity", "kind", "where", "what", "suggestion"], &rows)?;
     let more = issues.len().saturating_sub(MOST_FINDINGS);
     if more > 0 {
         text.push_str(&format!("\n\nAnd {more} more."));
     }
     Some(text)
-}
-
-/// Whether a reviewer means the same: reviewers are told to repeat what still stands, and lines move.
-fn is_same(one: &Finding, other: &Finding) -> bool {
-    let file = |finding: &Finding| {
-        let place = finding.location.as_deref()?;
-        Some(place.split(':').next().unwrap_or(place).trim().to_owned())
-    };
-    one.description.trim() == other.description.trim()
-        || (one.category == other.category && file(one).is_some() && file(one) == file(other))
 }
 
 #[cfg(test)]

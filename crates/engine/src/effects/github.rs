@@ -74,14 +74,10 @@ impl EffectContext {
 
     pub(super) async fn show_review(&self, note: &ReviewNote) -> EffectResult {
         let at = self.at().await?;
-        // The round before it can be told to its end by now.
-        let before = render::earlier_review(&self.journal, note);
-        for note in [Some(note), before].into_iter().flatten() {
-            let body = render::review(&self.journal, note);
-            // A stage's name may have two hyphens, and no full stop.
-            let marker = format!("review:{}:{}:{}", self.order, note.stage.replace('-', "."), note.round);
-            self.parts.github.set_pull_comment(&at, note.pull, &marker, &body).await?;
-        }
+        let body = render::review(&self.journal, note);
+        // A stage's name may have two hyphens, and no full stop.
+        let marker = format!("review:{}:{}:{}", self.order, note.stage.replace('-', "."), note.round);
+        self.parts.github.set_pull_comment(&at, note.pull, &marker, &body).await?;
         Ok(EffectOutcome::ReviewShown)
     }
 

@@ -2,18 +2,13 @@
 
 use chrono::TimeDelta;
 
-use super::{
-    finding, intends, journal, projection, published, run, says, sees, sha, stage, start, tested, trouble,
-};
+use super::{intends, journal, projection, published, run, says, sees, sha, stage, start, tested, trouble};
 use crate::stages::{last_news, seconds_at_work, under_way};
-use crate::{check, earlier_review, label, notice, pull, review, status};
+use crate::{check, label, notice, pull, status};
 use journeyman_order::conversation::{CheckRunState, NoticeComment};
-use journeyman_order::moves::ReviewNote;
 use journeyman_order::surfaces::OrderLabel;
 use journeyman_order::trace::{CiTrace, OrderTrace, PendingApproval, RoundTrace, StageState};
-use journeyman_order::{
-    Category, EffectOutcome, Feedback, Finding, Move, PullNumber, Settlement, SignalKind,
-};
+use journeyman_order::{Category, EffectOutcome, Feedback, Move, PullNumber, Settlement, SignalKind};
 
 #[test]
 fn time_is_counted_while_something_is_done_and_not_while_a_person_is_waited_for() {
@@ -190,58 +185,4 @@ fn a_stage_that_asks_nobody_shows_its_history_and_where_its_best_round_is() {
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
-}
-
-#[test]
-fn what_became_of_a_finding_is_what_the_next_review_says() {
-    let note = |round, commit, issues: Vec<Finding>| ReviewNote {
-        pull: PullNumber(12),
-        stage: "review".to_owned(),
-        round,
-        verifier: "code_reviewer".to_owned(),
-        commit,
-        feedback: Some(Feedback {
-            passed: false,
-            score: 0.5,
-            summary: "No.".to_owned(),
-            issues,
-            changed_tests: Vec::new(),
-        }),
-    };
-    let mut first = note(1, sha('a'), vec![finding("a is wrong", "x.py:1"), finding("b is wrong", "y.py:1")]);
-    let second = note(2, sha('b'), vec![finding("a is still wrong", "x.py:9")]);
-    first.feedback.as_mut().unwrap().issues[1].suggestion = Some("Return `0`.".to_owned());
-    let show = |key: &str, note: &ReviewNote| intends(key, Move::ShowReview(note.clone()));
-    let push = |commit| {
-        let branch = "journeyman/issue-7-sum".parse().unwrap();
-        (0, intends("publish/push", Move::Push { branch, commit, lease: None }))
-    };
-    let early = journal(vec![push(sha('a')), (1, show("review/1/show", &first))]);
-    let text = review(&early, &first);
-    assert!(text.contains("| suggestion |\n"), "{text}");
-
-    let later = journal(vec![
-        push(sha('a')),
-        push(sha('b')),
-        (1, show("review/1/show", &first)),
-        (2, show("review/2/show", &second)),
-    ]);
-    let (then, now) = ("a".repeat(40), "b".repeat(40));
-    let place = |file: &str| format!("[`{file}:1`](https://github.com/o/r/blob/{then}/{file}#L1)");
-    let link = format!("[`bbbbbbbbbb`](https://github.com/o/r/commit/{now})");
-    let text = review(&later, &first);
-    assert!(
-        text.ends_with(&format!(
-            "| severity | kind | where | what | suggestion | since then |\n|---|---|---|---|---|---|\n\
-             | major | logic error | {} | a is wrong |  | still there on {link} |\n\
-             | major | logic error | {} | b is wrong | Return \\`0\\`. | not raised again on {link} |",
-            place("x.py"),
-            place("y.py")
-        )),
-        "{text}"
-    );
-    let text = review(&later, &second);
-    assert!(!text.contains("since then"), "{text}");
-    assert_eq!(earlier_review(&later, &second), Some(&first));
-    assert_eq!(earlier_review(&later, &first), None);
 }

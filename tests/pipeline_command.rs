@@ -31,14 +31,7 @@ fn a_sound_file_is_ok_and_its_repositorys_roles_are_known() {
     );
     let checked = pipeline(&["check", &file]);
     assert_eq!(checked.status.code(), Some(0), "{}", said(&checked));
-    let words = [
-        "ok\n",
-        "1 stage",
-        "1 role (poet)",
-        "1 agent run in the best case, at most 3 in the worst case",
-        "a asks a person",
-        "Nothing will be published",
-    ];
+    let words = ["ok\n", "1 stage", "1 role (poet)", "a asks a person", "Nothing will be published"];
     for word in words {
         assert!(said(&checked).contains(word), "{word}: {}", said(&checked));
     }

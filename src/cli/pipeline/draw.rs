@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::order::Pipeline;
-use crate::order::pipeline::{Check, Escalation, Stage, StageKind, StageOutput, StageStart};
+use crate::order::pipeline::{Check, Escalation, MOST_RUNS, Stage, StageKind, StageOutput, StageStart};
 
 /// Each stage with those it comes after, and below it what it does.
 pub(super) fn list(pipeline: &Pipeline) -> String {
@@ -113,14 +113,11 @@ fn gives(stage: &Stage) -> Option<String> {
 /// The checks of a stage with how often each may fail.
 fn checks(stage: &Stage) -> Vec<String> {
     let one = |check: &Check| {
-        let word = match check {
-            Check::Verifier => stage.verifier.roles().join(" + "),
-            Check::PushedCommit | Check::Policy | Check::Tests => check.word().to_owned(),
+        let (word, limit) = match check {
+            Check::Verifier => (stage.verifier.roles().join(" + "), stage.max_adversarial_rounds),
+            Check::PushedCommit | Check::Policy | Check::Tests => (check.word().to_owned(), MOST_RUNS),
         };
-        match stage.limit(*check) {
-            Some(limit) => format!("{word} ×{limit}"),
-            None => format!("{word} (not asked)"),
-        }
+        if limit > 0 { format!("{word} ×{limit}") } else { format!("{word} (not asked)") }
     };
     stage.checks.iter().map(one).collect()
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::order::Pipeline;
 use crate::order::pipeline::{Escalation, Stage, StageKind};
 
-/// Stages, who works, how much it may come to, and who is asked when rounds run out.
+/// Stages, who works, and who is asked when rounds run out.
 pub(super) fn paragraph(pipeline: &Pipeline) -> String {
     let stages = &pipeline.stages;
     let roles: BTreeSet<&str> = stages
@@ -19,7 +19,6 @@ pub(super) fn paragraph(pipeline: &Pipeline) -> String {
     } else {
         format!("When the rounds are used up: {}.", asked.join("; "))
     };
-    let (least, most) = (pipeline.least_runs(), pipeline.most_runs());
     let publishes = stages.iter().any(|stage| stage.uses == StageKind::Publish);
     let published = if publishes {
         ""
@@ -27,8 +26,7 @@ pub(super) fn paragraph(pipeline: &Pipeline) -> String {
         " Nothing will be published: no stage has `uses: publish`. The results are posted as a comment on the issue."
     };
     format!(
-        "{} {}: {}, {} ({}). An order takes {least} agent run{} in the best case, at most {most} in the worst case, and never \
-         more than its budget allows. {told}{published}",
+        "{} {}: {}, {} ({}). {told}{published}",
         pipeline.name,
         pipeline.version,
         counted(stages.len(), "stage"),
@@ -38,7 +36,6 @@ pub(super) fn paragraph(pipeline: &Pipeline) -> String {
         } else {
             roles.into_iter().collect::<Vec<_>>().join(", ")
         },
-        if least == 1 { "" } else { "s" },
     )
 }
 

@@ -14,7 +14,6 @@ mod fields;
 #[cfg(test)]
 mod form_tests;
 mod graph;
-mod most_runs;
 mod parse;
 mod problem;
 mod references;
@@ -33,7 +32,7 @@ pub const MOST_STAGES: usize = 50;
 pub const MOST_ROUNDS: u32 = 10;
 
 /// How often a check may send the worker back, the first run included.
-pub(crate) const MOST_RUNS: u32 = 3;
+pub const MOST_RUNS: u32 = 3;
 /// How often an agent is asked whose answer is of no use.
 pub(crate) const MOST_QUESTIONS: u32 = 2;
 

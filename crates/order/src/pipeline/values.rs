@@ -148,11 +148,6 @@ impl Verifiers {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
-
-    /// How many are asked at the same time.
-    pub fn count(&self) -> u32 {
-        u32::try_from(self.0.len()).unwrap_or(u32::MAX)
-    }
 }
 
 impl fmt::Display for Verifiers {

@@ -24,7 +24,6 @@ pub(crate) enum EntryKind {
     /// The remote was seen to have a commit of ours, or not to take it.
     Push,
     TakeIn,
-    Outage,
     Status,
     Check,
 }
@@ -49,7 +48,6 @@ impl EntryKind {
                 EffectOutcome::EnvironmentPrepared(_) => Some(Self::Environment),
                 EffectOutcome::Pushed | EffectOutcome::PushDeclined { .. } => Some(Self::Push),
                 EffectOutcome::TakenIn { .. } => Some(Self::TakeIn),
-                EffectOutcome::Trouble(EffectError { retry: Retry::Outage, .. }) => Some(Self::Outage),
                 _ => None,
             },
             (_, JournalEvent::Opened(_) | JournalEvent::Signaled { .. }) => None,

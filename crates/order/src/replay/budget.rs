@@ -1,5 +1,4 @@
-//! What an order and its stages may cost, in dollars, in time and in runs of agents; and how long the order waited for a GitHub
-//! that was away.
+//! What an order and its stages may cost, in dollars, in time and in runs of agents.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,8 +15,6 @@ use crate::settings::OrderLimits;
 
 /// No agent is started for less time than this.
 const SHORTEST_RUN_SECONDS: i64 = 30;
-/// Shorter outages are not told.
-const TOLD: TimeDelta = TimeDelta::minutes(5);
 
 /// What an order may cost and has cost since its beginning or its last `/retry`, which grants it all again.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -227,39 +224,4 @@ impl AwayEffects {
     fn are_all_of(&self, under_way: &[EffectNumber]) -> bool {
         !self.0.is_empty() && under_way.iter().all(|effect| self.0.contains(effect))
     }
-}
-
-/// What people are told once it is over, if it was long enough to be noticed.
-pub(super) fn note_of_outage(prefix: JournalPrefix<'_>) -> Option<String> {
-    prefix.of_kind(EntryKind::Outage).next()?;
-    let mut away = AwayEffects::default();
-    // An outage that still goes on is not told yet.
-    let (mut waited, mut waiting) = (TimeDelta::zero(), TimeDelta::zero());
-    let mut last = prefix.entries().first()?.at;
-    for (entry, effect) in prefix.numbered() {
-        if !away.0.is_empty() {
-            waiting += passed(last, entry.at);
-        }
-        last = entry.at;
-        let (JournalEvent::Observed { key, outcome }, Some(effect)) = (&entry.event, effect) else {
-            continue;
-        };
-        // The order waits for none of these, and a status cannot say how long itself was not shown.
-        if matches!(key.0.split('/').next(), Some("status" | "check" | "tidy")) {
-            continue;
-        }
-        away.observe(effect, outcome);
-        if away.0.is_empty() {
-            waited += std::mem::take(&mut waiting);
-        }
-    }
-    if waited < TOLD {
-        return None;
-    }
-    let (hours, minutes) = (waited.num_hours(), waited.num_minutes() % 60);
-    let took = if hours > 0 { format!("{hours} h {minutes} min") } else { format!("{minutes} min") };
-    // A disk without room and a signer that is away are waited for in the same way.
-    Some(format!(
-        "For {took}, GitHub or what git needs on this machine could not be used: the order waited for it."
-    ))
 }

@@ -4,7 +4,7 @@
 //! - `worker` is who runs, and what stages tell one another; `output`, `work` and `review` are the checks.
 //! - `best` and `fingerprint` compare rounds.
 //! - `escalation` is what happens when a check has run out; `publish` brings the work, or the best round, to GitHub.
-//! - `signal_log` and `signal_reader` are what people said; `budget` what may be spent, and what was waited for.
+//! - `signal_log` and `signal_reader` are what people said; `budget` what may be spent.
 //!
 //! May know: the vocabulary beside it. Must never know: how a move is made, and what time it is but by being told.
 
@@ -173,10 +173,7 @@ impl<'a> Replay<'a> {
         let (pushes, declined_pushes): (Vec<LastPush>, Vec<LastPush>) =
             publish::pushes(prefix).into_iter().partition(|push| push.declined.is_none());
         let usage = budget::usage_after(prefix, 0);
-        let mut trace = OrderTrace { usage, has_pushed: !pushes.is_empty(), ..OrderTrace::default() };
-        if let Some(note) = budget::note_of_outage(prefix) {
-            trace.note(note);
-        }
+        let trace = OrderTrace { usage, has_pushed: !pushes.is_empty(), ..OrderTrace::default() };
         Self {
             journal,
             pipeline,

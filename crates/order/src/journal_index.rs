@@ -9,7 +9,7 @@ use foldhash::fast::RandomState;
 
 use super::effect_name::{EffectScope, MoveKey, ReservedWord};
 use super::journal_entry::{JournalEntry, JournalEvent};
-use super::moves::{EffectError, EffectOutcome, Move, Retry};
+use super::moves::{EffectOutcome, Move};
 
 /// What entries are found by. Each is of one kind at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,19 +69,12 @@ pub(super) struct JournalIndex {
     /// Of which effect each entry is.
     numbers: Vec<Option<EffectNumber>>,
     kinds: BTreeMap<EntryKind, Vec<usize>>,
-    /// Where an effect found nobody first, also one that is of another kind.
-    first_outage: Option<usize>,
 }
 
 impl JournalIndex {
     pub(super) fn push(&mut self, place: usize, event: &JournalEvent) {
         if let Some(kind) = EntryKind::of(event) {
             self.kinds.entry(kind).or_default().push(place);
-        }
-        if let JournalEvent::Observed { outcome, .. } = event
-            && matches!(&**outcome, EffectOutcome::Trouble(EffectError { retry: Retry::Outage, .. }))
-        {
-            self.first_outage.get_or_insert(place);
         }
         let number = match event {
             JournalEvent::Intended { key, .. } | JournalEvent::Observed { key, .. } => {
@@ -128,10 +121,6 @@ impl<'a> JournalPrefix<'a> {
 
     pub(crate) fn numbered(self) -> impl Iterator<Item = (&'a JournalEntry, Option<EffectNumber>)> {
         self.entries.iter().zip(self.index.numbers.iter().copied())
-    }
-
-    pub(crate) fn has_outage(self) -> bool {
-        self.index.first_outage.is_some_and(|place| place < self.entries.len())
     }
 
     pub(crate) fn before(self, seq: u64) -> Self {

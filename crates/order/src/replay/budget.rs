@@ -109,8 +109,6 @@ impl Replay<'_> {
         let (mut worked, mut last) = (TimeDelta::zero(), first.at);
         let mut under_way: Vec<EffectNumber> = Vec::new();
         let mut away = AwayEffects::default();
-        // What came of an effect lies elsewhere in memory: where GitHub was never away, nobody looks.
-        let was_away = prefix.has_outage();
         for (entry, effect) in prefix.numbered().skip_while(|(entry, _)| entry.seq < first.seq) {
             let is_rest = matches!(entry.event, JournalEvent::Signaled { .. }) && under_way.is_empty();
             if !is_rest && !away.are_all_of(&under_way) {
@@ -123,9 +121,7 @@ impl Replay<'_> {
                 JournalEvent::Intended { .. } => under_way.push(effect),
                 JournalEvent::Observed { outcome, .. } => {
                     under_way.retain(|known| *known != effect);
-                    if was_away {
-                        away.observe(effect, outcome);
-                    }
+                    away.observe(effect, outcome);
                 }
                 JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => {}
             }

@@ -108,10 +108,14 @@ impl Replay<'_> {
         };
         let (mut worked, mut last) = (TimeDelta::zero(), first.at);
         let mut under_way: Vec<EffectNumber> = Vec::new();
-        let mut away = AwayEffects::default();
+        // Those that found nobody when they were tried last.
+        let mut away: BTreeSet<EffectNumber> = BTreeSet::new();
+        let are_all_away = |away: &BTreeSet<EffectNumber>, under_way: &[EffectNumber]| {
+            !away.is_empty() && under_way.iter().all(|effect| away.contains(effect))
+        };
         for (entry, effect) in prefix.numbered().skip_while(|(entry, _)| entry.seq < first.seq) {
             let is_rest = matches!(entry.event, JournalEvent::Signaled { .. }) && under_way.is_empty();
-            if !is_rest && !away.are_all_of(&under_way) {
+            if !is_rest && !are_all_away(&away, &under_way) {
                 worked += passed(last, entry.at);
             }
             last = entry.at;
@@ -121,12 +125,15 @@ impl Replay<'_> {
                 JournalEvent::Intended { .. } => under_way.push(effect),
                 JournalEvent::Observed { outcome, .. } => {
                     under_way.retain(|known| *known != effect);
-                    away.observe(effect, outcome);
+                    away.remove(&effect);
+                    if matches!(**outcome, EffectOutcome::Trouble(EffectError { retry: Retry::Outage, .. })) {
+                        away.insert(effect);
+                    }
                 }
                 JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => {}
             }
         }
-        let is_away = away.are_all_of(&under_way);
+        let is_away = are_all_away(&away, &under_way);
         (worked, if is_away { TimeDelta::zero() } else { passed(last, self.now) })
     }
 
@@ -201,23 +208,4 @@ fn usage_of(prefix: JournalPrefix<'_>, seq: u64, is_counted: impl Fn(&MoveKey) -
 /// How long it took from one moment to the next. A clock that was set back counts as no time.
 fn passed(from: DateTime<Utc>, until: DateTime<Utc>) -> TimeDelta {
     (until - from).max(TimeDelta::zero())
-}
-
-/// The effects that found nobody when they were tried last.
-#[derive(Debug, Default)]
-struct AwayEffects(BTreeSet<EffectNumber>);
-
-impl AwayEffects {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "any other outcome was an answer")]
-    fn observe(&mut self, effect: EffectNumber, outcome: &EffectOutcome) {
-        match outcome {
-            EffectOutcome::Trouble(EffectError { retry: Retry::Outage, .. }) => self.0.insert(effect),
-            _ => self.0.remove(&effect),
-        };
-    }
-
-    /// Whether nothing is under way but tries to reach somebody who is away.
-    fn are_all_of(&self, under_way: &[EffectNumber]) -> bool {
-        !self.0.is_empty() && under_way.iter().all(|effect| self.0.contains(effect))
-    }
 }

@@ -157,34 +157,21 @@ impl Journal {
 
     /// What the examiner said of the issue last; none where nobody examined it.
     pub fn examination(&self) -> Option<IssueExamination> {
-        let run = self.latest_of_examiner(EntryKind::Run, |event| {
-            let JournalEvent::Observed { key, outcome } = event else { return None };
-            let EffectOutcome::AgentRan(run) = &**outcome else { return None };
-            Some((key, run))
-        });
-        IssueExamination::parse(run?.complete_answer()).ok()
+        let (_, _, run) = self.whole().runs().rev().find(|(_, key, _)| self.is_of_examiner(key))?;
+        IssueExamination::parse(run.complete_answer()).ok()
     }
 
     /// The examiner's task as it was asked for last.
     pub fn examined_by(&self) -> Option<&AgentTask> {
-        self.latest_of_examiner(EntryKind::Start, |event| {
-            let JournalEvent::Intended { key, r#move } = event else { return None };
+        self.whole().of_kind(EntryKind::Start).rev().find_map(|entry| {
+            let JournalEvent::Intended { key, r#move } = &entry.event else { return None };
             let Move::RunAgent(task) = &**r#move else { return None };
-            Some((key, task))
+            self.is_of_examiner(key).then_some(task)
         })
     }
 
-    /// What `found` finds in the latest entry of the examiner's stage that has it.
-    fn latest_of_examiner<'a, T>(
-        &'a self,
-        kind: EntryKind,
-        found: impl Fn(&'a JournalEvent) -> Option<(&'a MoveKey, T)>,
-    ) -> Option<T> {
-        let stage = self.pipeline().examiner()?;
-        self.whole().of_kind(kind).rev().find_map(|entry| {
-            let (key, what) = found(&entry.event)?;
-            (key.scope() == EffectScope::Stage(&stage.name)).then_some(what)
-        })
+    fn is_of_examiner(&self, key: &MoveKey) -> bool {
+        self.pipeline().examiner().is_some_and(|stage| key.scope() == EffectScope::Stage(&stage.name))
     }
 
     /// The role of that name: the repository's own, or the server's.

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use chrono::{DateTime, Utc};
 use foldhash::fast::RandomState;
 
+use super::agent_run::AgentRun;
 use super::effect_name::{EffectScope, MoveKey, ReservedWord};
 use super::journal_entry::{JournalEntry, JournalEvent};
 use super::moves::{EffectOutcome, Move};
@@ -144,6 +145,15 @@ impl<'a> JournalPrefix<'a> {
         let places = places.map_or(&[][..], Vec::as_slice);
         let known = places.partition_point(|place| *place < self.entries.len());
         places.get(..known).unwrap_or_default().iter().filter_map(move |place| self.entries.get(*place))
+    }
+
+    /// What is known of every run of an agent, and in which entry.
+    pub(crate) fn runs(self) -> impl DoubleEndedIterator<Item = (u64, &'a MoveKey, &'a AgentRun)> {
+        self.of_kind(EntryKind::Run).filter_map(|entry| {
+            let JournalEvent::Observed { key, outcome } = &entry.event else { return None };
+            let EffectOutcome::AgentRan(run) = &**outcome else { return None };
+            Some((entry.seq, key, &**run))
+        })
     }
 
     pub(crate) fn observed(

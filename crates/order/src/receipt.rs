@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::agent_run::{AgentRun, AgentUsage};
+use super::agent_run::AgentUsage;
 use super::effect_name::{EffectScope, ReservedWord};
 use super::feedback::Feedback;
 use super::ids::{BranchName, CommitSha, IssueNumber, OrderId, PullNumber, RepositoryName, TreeSha};
@@ -213,7 +213,7 @@ pub fn said_at(journal: &Journal, projection: &OrderProjection) -> DateTime<Utc>
 
 /// What agents were kept from on the network, the first of it.
 pub fn refused(journal: &Journal) -> Vec<ReceiptRefusal> {
-    let each = runs(journal).filter_map(|(run, ran)| Some((run, ran.network.as_ref()?)));
+    let each = journal.whole().runs().filter_map(|(_, run, ran)| Some((run, ran.network.as_ref()?)));
     each.flat_map(|(run, record)| {
         record.refused.iter().map(|refused| ReceiptRefusal { run: run.clone(), refused: refused.clone() })
     })
@@ -223,16 +223,7 @@ pub fn refused(journal: &Journal) -> Vec<ReceiptRefusal> {
 
 /// Credentials that agents' programs had to hold themselves, by their variables.
 pub fn held(journal: &Journal) -> BTreeSet<String> {
-    runs(journal).flat_map(|(_, run)| run.held.iter().cloned()).collect()
-}
-
-/// Every run of an agent, by its effect.
-fn runs(journal: &Journal) -> impl Iterator<Item = (&MoveKey, &AgentRun)> {
-    journal.entries().iter().filter_map(|entry| {
-        let JournalEvent::Observed { key, outcome } = &entry.event else { return None };
-        let EffectOutcome::AgentRan(run) = &**outcome else { return None };
-        Some((key, &**run))
-    })
+    journal.whole().runs().flat_map(|(_, _, run)| run.held.iter().cloned()).collect()
 }
 
 impl TestEvidence {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::Replay;
 use super::worker::Worker;
-use crate::agent_run::{AgentRun, AgentUsage};
+use crate::agent_run::AgentUsage;
 use crate::journal::JournalEvent;
 use crate::journal_index::{EffectNumber, EntryKind, JournalPrefix};
 use crate::moves::{EffectError, EffectOutcome, MoveKey, Retry};
@@ -162,20 +162,6 @@ impl Replay<'_> {
     }
 }
 
-/// What is known of every run of an agent, by the entries after this one.
-fn told_after(prefix: JournalPrefix<'_>, seq: u64) -> impl Iterator<Item = (&MoveKey, &AgentRun)> {
-    prefix.of_kind(EntryKind::Run).filter(move |entry| entry.seq > seq).filter_map(|entry| {
-        let JournalEvent::Observed { key, outcome } = &entry.event else { return None };
-        let EffectOutcome::AgentRan(run) = &**outcome else { return None };
-        Some((key, &**run))
-    })
-}
-
-/// Every run in which an agent was at work, by the entries after this one.
-fn runs_after(prefix: JournalPrefix<'_>, seq: u64) -> impl Iterator<Item = (&MoveKey, &AgentRun)> {
-    told_after(prefix, seq).filter(|(_, run)| run.took_place())
-}
-
 /// How many runs of agents there were, by the entries after this one, those that were cut off included: begun again
 /// although nothing was observed. What is under way is not counted yet.
 fn started(prefix: JournalPrefix<'_>, seq: u64) -> u32 {
@@ -184,7 +170,8 @@ fn started(prefix: JournalPrefix<'_>, seq: u64) -> u32 {
         let JournalEvent::Intended { key, .. } = &start.event else { return false };
         prefix.before(start.seq).is_under_way_since(key, seq)
     });
-    u32::try_from(runs_after(prefix, seq).count() + cut_off.count()).unwrap_or(u32::MAX)
+    let ended = prefix.runs().filter(|(at, _, run)| *at > seq && run.took_place());
+    u32::try_from(ended.count() + cut_off.count()).unwrap_or(u32::MAX)
 }
 
 /// What the agents cost, by the entries after this one.
@@ -200,8 +187,8 @@ fn steady(usd: f64) -> f64 {
 
 /// What runs of these names cost.
 fn usage_of(prefix: JournalPrefix<'_>, seq: u64, is_counted: impl Fn(&MoveKey) -> bool) -> AgentUsage {
-    let counted = told_after(prefix, seq).filter(|(key, _)| is_counted(key));
-    let usage = counted.fold(AgentUsage::default(), |sum, (_, run)| sum + run.usage);
+    let counted = prefix.runs().filter(|(at, key, _)| *at > seq && is_counted(key));
+    let usage = counted.fold(AgentUsage::default(), |sum, (_, _, run)| sum + run.usage);
     AgentUsage { usd: steady(usage.usd), ..usage }
 }
 

@@ -114,7 +114,8 @@ impl<'a> ReceiptSource<'a> {
         lines.extend(self.others());
         let rounds = self.projection.trace.worker_rounds();
         let plural = if rounds == 1 { "" } else { "s" };
-        let (spent, budget) = (dollars(self.projection.trace.usage.usd), dollars(self.projection.usd_limit));
+        let (spent, budget) =
+            (dollars(self.projection.trace.usage.usd), dollars(self.projection.budget.usd_limit));
         lines.push(format!("- after {rounds} round{plural}, for {spent} of {budget}"));
         lines.join("\n")
     }

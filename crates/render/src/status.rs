@@ -48,7 +48,7 @@ pub fn status(journal: &Journal, projection: &OrderProjection, public_url: Optio
     end.push(format!(
         "<sub>{} of {} spent · {} of work · updated {}</sub>",
         dollars(trace.usage.usd),
-        dollars(projection.usd_limit),
+        dollars(projection.budget.usd_limit),
         duration(seconds_at_work(journal, |_| true).unwrap_or_default()),
         last_news(journal).format("%Y-%m-%d %H:%M:%S UTC")
     ));

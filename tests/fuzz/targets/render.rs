@@ -361,7 +361,7 @@ fn projection(text: &str, settled: Option<Settlement>) -> OrderProjection {
     };
     let next = NextMoves { moves: Vec::new(), wake_at: None, settled };
     let answers = vec![AnsweredSignal { signal: 2, answer: SignalAnswer::Ignored(foreign()) }];
-    OrderProjection { next, trace, verdict, answers, usd_limit: 5.0, budget, revision: 1 }
+    OrderProjection { next, trace, verdict, answers, budget, revision: 1 }
 }
 
 fn whole_bodies(text: &str) -> Vec<String> {

@@ -189,7 +189,7 @@ impl EffectContext {
     }
 
     fn budget(&self, found: &mut PreflightReport) {
-        let usd = self.projection.usd_limit;
+        let usd = self.projection.budget.usd_limit;
         if usd.is_nan() || usd <= 0.0 {
             found.problem(format!(
                 "The order may spend ${usd:.2}, which is nothing: raise limits.order_usd in journeyman.toml, or \

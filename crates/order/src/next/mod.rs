@@ -48,8 +48,6 @@ pub struct OrderProjection {
     pub verdict: Verdict,
     /// What became of each signal.
     pub answers: Vec<AnsweredSignal>,
-    /// What the order may cost.
-    pub usd_limit: f64,
     /// What the order may cost, and how much of that is spent.
     pub budget: OrderBudget,
     /// How many times there was news to show.
@@ -117,15 +115,7 @@ pub fn projection(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) ->
     if let Some(shown) = status(journal, (revision, is_last), now, &mut next.wake_at) {
         next.moves.push(shown);
     }
-    OrderProjection {
-        next,
-        trace,
-        verdict,
-        answers: signals.answers,
-        usd_limit: budget.usd_limit,
-        budget,
-        revision,
-    }
+    OrderProjection { next, trace, verdict, answers: signals.answers, budget, revision }
 }
 
 /// How many times there was something new to show. Nothing is shown for people who may not ask for work.

@@ -127,7 +127,7 @@ pub(crate) fn projection(trace: OrderTrace, settled: Option<Settlement>) -> Orde
         runs_spent: 0,
     };
     let verdict = Verdict::of(&Pipeline::parse(PIPELINE).unwrap(), &trace, next.settled.as_ref());
-    OrderProjection { next, trace, verdict, answers: Vec::new(), usd_limit: 5.0, budget, revision: 1 }
+    OrderProjection { next, trace, verdict, answers: Vec::new(), budget, revision: 1 }
 }
 
 pub(crate) fn stage(name: &str, state: StageState, rounds: Vec<RoundTrace>) -> StageTrace {

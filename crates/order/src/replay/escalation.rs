@@ -27,21 +27,9 @@ pub(crate) enum WorkerOutcome<T> {
         because: String,
         /// The best round, for a person.
         best: Option<CandidateWork>,
-        to: EscalationTarget,
+        /// Whether a person is left to look at it.
+        to_person: bool,
     },
-}
-
-/// Who is left to look at rounds that came to nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum EscalationTarget {
-    Person,
-    Nobody,
-}
-
-impl EscalationTarget {
-    pub(crate) fn of(escalation: &Escalation) -> Self {
-        if *escalation == Escalation::None { Self::Nobody } else { Self::Person }
-    }
 }
 
 /// A set of rounds that came to its end.
@@ -103,8 +91,8 @@ impl Replay<'_> {
             ResumeCommand::StatementDropped { .. } => None,
         });
         Ok(said.unwrap_or_else(|| {
-            let to = EscalationTarget::of(&worker.escalation);
-            ControlFlow::Break(WorkerOutcome::GivenUp { because, best: best.cloned(), to })
+            let to_person = worker.escalation != Escalation::None;
+            ControlFlow::Break(WorkerOutcome::GivenUp { because, best: best.cloned(), to_person })
         }))
     }
 

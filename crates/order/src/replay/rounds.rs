@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use super::escalation::{CheckExhaustion, EscalationTarget, WorkerOutcome, decided};
+use super::escalation::{CheckExhaustion, WorkerOutcome, decided};
 use super::fingerprint::FailureFingerprint;
 use super::judge::{FailedRound, RoundCheck, RoundEnd, UnmadeCheck};
 use super::plan::another_plan;
@@ -148,7 +148,7 @@ impl Replay<'_> {
             }
         }
         let because = "there are no more rounds".to_owned();
-        Ok(WorkerOutcome::GivenUp { because, best, to: EscalationTarget::Person })
+        Ok(WorkerOutcome::GivenUp { because, best, to_person: true })
     }
 
     /// What a person advised with a `/retry` that nothing was done about yet, or when they asked for the order.
@@ -172,7 +172,7 @@ impl Replay<'_> {
     fn out_of_budget<T>(&self, because: String, best: Option<CandidateWork>) -> WorkerOutcome<T> {
         match (best, self.signals.approved_last_after(self.position)) {
             (Some(work), by @ Some(_)) => decided(work, by),
-            (best, _) => WorkerOutcome::GivenUp { because, best, to: EscalationTarget::Person },
+            (best, _) => WorkerOutcome::GivenUp { because, best, to_person: true },
         }
     }
 }

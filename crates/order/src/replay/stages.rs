@@ -1,6 +1,6 @@
 //! What each kind of stage does, from its beginning to its end.
 
-use super::escalation::{EscalationTarget, WorkerOutcome};
+use super::escalation::WorkerOutcome;
 use super::graph::{StageFields, StageResult, named};
 use super::judge::{RoundCheck, RoundEnd};
 use super::publish::push_declined;
@@ -10,7 +10,7 @@ use crate::checks;
 use crate::feedback::Feedback;
 use crate::ids::BranchName;
 use crate::moves::{EffectOutcome, Move, MoveKey};
-use crate::pipeline::{Check, Stage, StageKind, StageOutput, StageStart};
+use crate::pipeline::{Check, Escalation, Stage, StageKind, StageOutput, StageStart};
 use crate::settlement::Settlement;
 use crate::test_path::is_of_tests;
 use crate::test_run::TestVerdict;
@@ -103,7 +103,7 @@ impl Replay<'_> {
                 }
                 StageResult { state, ..StageResult::passed(work_fields(&work), Some(*work)) }
             }
-            WorkerOutcome::GivenUp { because, best, to } => hand_on(stage, because, best, to),
+            WorkerOutcome::GivenUp { because, best, to_person } => hand_on(stage, because, best, to_person),
         };
         if stage.checks.contains(&Check::Verifier) {
             concluded.fields.push(("findings".to_owned(), self.reviews_so_far(stage, None)));
@@ -155,7 +155,9 @@ impl Replay<'_> {
                 self.accept_decided(&mut work, approved_by);
                 Ok((self.push(&work)?, *work))
             }
-            WorkerOutcome::GivenUp { because, best, to } => Err(Box::new(hand_on(&asked, because, best, to))),
+            WorkerOutcome::GivenUp { because, best, to_person } => {
+                Err(Box::new(hand_on(&asked, because, best, to_person)))
+            }
         })
     }
 
@@ -209,8 +211,8 @@ impl Replay<'_> {
                 let concluded = StageResult::passed(fields(&work), Some(work));
                 return Ok(StageResult { state: StageState::Approved, ..concluded });
             }
-            let to = EscalationTarget::of(&stage.escalate_on_exhaust);
-            return Ok(hand_on(stage, because, Some(work), to));
+            let to_person = stage.escalate_on_exhaust != Escalation::None;
+            return Ok(hand_on(stage, because, Some(work), to_person));
         }
         Err(Suspension::failed("the tests were run too often"))
     }
@@ -243,13 +245,13 @@ impl Replay<'_> {
 }
 
 /// The end of a stage whose rounds came to nothing.
-fn hand_on(stage: &Stage, because: String, best: Option<CandidateWork>, to: EscalationTarget) -> StageResult {
+fn hand_on(stage: &Stage, because: String, best: Option<CandidateWork>, to_person: bool) -> StageResult {
     let because = match &best {
         Some(work) => with_its_own_fault(work, because),
         None => format!("stage {}: {because}", stage.name),
     };
-    match (best, to) {
-        (Some(mut work), EscalationTarget::Person) => {
+    match (best, to_person) {
+        (Some(mut work), true) => {
             work.checks = StageChecksOutcome::Failed { because: because.clone() };
             StageResult {
                 state: StageState::Escalated,
@@ -260,7 +262,7 @@ fn hand_on(stage: &Stage, because: String, best: Option<CandidateWork>, to: Esca
         (None, _) if stage.checks.contains(&Check::PushedCommit) => {
             StageResult::failed(Settlement::Blocked { because })
         }
-        (best, EscalationTarget::Person | EscalationTarget::Nobody) => {
+        (best, _) => {
             let checks = StageChecksOutcome::Failed { because: because.clone() };
             let work = best.map(|work| CandidateWork { checks, ..work });
             StageResult { work, ..StageResult::failed(Settlement::Failed { because }) }

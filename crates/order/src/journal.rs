@@ -1,7 +1,6 @@
 //! The append-only record of an order. The only truth; everything else is derived from it.
 
 use chrono::{DateTime, Utc};
-use serde::Deserialize;
 
 use super::effect_name::EffectScope;
 use super::examination::IssueExamination;
@@ -35,25 +34,6 @@ pub enum InvalidJournal {
     Gap { expected: u64, found: u64 },
     #[error("it has format {found}, and this Journeyman reads formats up to {JOURNAL_FORMAT}")]
     Newer { found: u32 },
-}
-
-impl JournalEvent {
-    /// Reads one as it was written, by this program or an older one.
-    ///
-    /// # Errors
-    /// Why it cannot be read. The text of it may be in the message.
-    pub fn read(text: &str) -> Result<Self, serde_json::Error> {
-        #[derive(Deserialize)]
-        struct Format {
-            format: u32,
-        }
-        serde_json::from_str(text).map_err(|error| match serde_json::from_str::<Format>(text) {
-            Ok(Format { format: found }) if found > JOURNAL_FORMAT => {
-                serde::de::Error::custom(InvalidJournal::Newer { found })
-            }
-            Ok(_) | Err(_) => error,
-        })
-    }
 }
 
 impl Journal {

@@ -74,7 +74,7 @@ impl Store {
         let row: Option<(String,)> = read!(self, fetch_optional,
             "SELECT event FROM journal WHERE order_id = $1 AND seq = 1";
             order.to_string())?;
-        Ok(match row.map(|(event,)| JournalEvent::read(&event)) {
+        Ok(match row.map(|(event,)| serde_json::from_str(&event)) {
             Some(Ok(JournalEvent::Opened(opened))) => Some(opened.by),
             Some(
                 Ok(
@@ -123,6 +123,6 @@ fn entry(order: OrderId, seq: i64, at: i64, event: &str) -> Result<JournalEntry,
     Ok(JournalEntry {
         seq: from_column(seq, "its number").map_err(|error| unreadable(&error))?,
         at: from_micros(at, "its time").map_err(|error| unreadable(&error))?,
-        event: JournalEvent::read(event).map_err(|error| unreadable(&error))?,
+        event: serde_json::from_str(event).map_err(|error| unreadable(&error))?,
     })
 }

@@ -128,21 +128,18 @@ fn a_journal_that_a_newer_program_opened_is_named_as_such_and_one_that_names_no_
     let mut written = serde_json::to_value(JournalEvent::Opened(opened.clone())).unwrap();
     assert_eq!(written["format"], JOURNAL_FORMAT);
     written.as_object_mut().unwrap().remove("format");
-    let JournalEvent::Opened(read) = JournalEvent::read(&written.to_string()).unwrap() else {
+    let JournalEvent::Opened(read) = serde_json::from_str(&written.to_string()).unwrap() else {
         panic!("the first entry")
     };
     assert_eq!(read.format, 1);
 
     written["format"] = (JOURNAL_FORMAT + 1).into();
-    let event = JournalEvent::read(&written.to_string()).unwrap();
+    let event = serde_json::from_str(&written.to_string()).unwrap();
     let newer = Journal::new(vec![JournalEntry { seq: 1, at: world.now, event }]).unwrap_err();
     assert_eq!(newer, InvalidJournal::Newer { found: JOURNAL_FORMAT + 1 });
-    // The same where what is in it means nothing to this program.
-    written["issue"] = "of another shape".into();
     let says = format!(
         "it has format {}, and this Journeyman reads formats up to {JOURNAL_FORMAT}",
         JOURNAL_FORMAT + 1
     );
-    assert_eq!(JournalEvent::read(&written.to_string()).unwrap_err().to_string(), says);
     assert_eq!(newer.to_string(), says);
 }

@@ -51,23 +51,38 @@ impl Serialize for Seconds {
 
 impl<'de> Deserialize<'de> for Seconds {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct SecondsVisitor;
-        impl Visitor<'_> for SecondsVisitor {
-            type Value = Seconds;
+        let expected = "a length of time such as 90s, 10m or 2h";
+        deserializer.deserialize_any(NumberOrText { expected, parse: Self::parse })
+    }
+}
 
-            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                out.write_str("a length of time such as 90s, 10m or 2h")
-            }
+/// Reads what may be written as a number or as a text.
+struct NumberOrText<T> {
+    expected: &'static str,
+    parse: fn(&str) -> Result<T, String>,
+}
 
-            fn visit_u64<E: Error>(self, number: u64) -> Result<Seconds, E> {
-                self.visit_str(&number.to_string())
-            }
+impl<T> Visitor<'_> for NumberOrText<T> {
+    type Value = T;
 
-            fn visit_str<E: Error>(self, text: &str) -> Result<Seconds, E> {
-                Seconds::parse(text).map_err(E::custom)
-            }
-        }
-        deserializer.deserialize_any(SecondsVisitor)
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.expected)
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<T, E> {
+        self.visit_str(&number.to_string())
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<T, E> {
+        self.visit_str(&number.to_string())
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<T, E> {
+        self.visit_str(&format!("{number:?}"))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+        (self.parse)(text).map_err(E::custom)
     }
 }
 
@@ -108,31 +123,8 @@ impl Serialize for PipelineVersion {
 
 impl<'de> Deserialize<'de> for PipelineVersion {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct PipelineVersionVisitor;
-        impl Visitor<'_> for PipelineVersionVisitor {
-            type Value = PipelineVersion;
-
-            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                out.write_str("a number or a text such as \"1.0\"")
-            }
-
-            fn visit_u64<E: Error>(self, number: u64) -> Result<PipelineVersion, E> {
-                self.visit_str(&number.to_string())
-            }
-
-            fn visit_i64<E: Error>(self, number: i64) -> Result<PipelineVersion, E> {
-                self.visit_str(&number.to_string())
-            }
-
-            fn visit_f64<E: Error>(self, number: f64) -> Result<PipelineVersion, E> {
-                self.visit_str(&format!("{number:?}"))
-            }
-
-            fn visit_str<E: Error>(self, text: &str) -> Result<PipelineVersion, E> {
-                PipelineVersion::parse(text).map_err(E::custom)
-            }
-        }
-        deserializer.deserialize_any(PipelineVersionVisitor)
+        let expected = "a number or a text such as \"1.0\"";
+        deserializer.deserialize_any(NumberOrText { expected, parse: Self::parse })
     }
 }
 

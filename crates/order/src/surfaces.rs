@@ -65,11 +65,20 @@ impl Surfaces {
     /// What is shown of an order that has ended so, or not yet, with this verdict on its commit.
     pub fn of(settled: Option<&Settlement>, verdict: &Verdict) -> Self {
         let verified = is_verified(settled, verdict);
-        let outcome = outcome(settled, verdict, verified);
+        let (outcome, label, check, exit_code) = outcome(settled, verdict, verified);
         let (words, result, heading) = said_of(verdict, verified);
         let is_of_work = *verdict != Verdict::None;
+        let is_accepted = matches!(verdict, Verdict::Verified(_) | Verdict::Approved { .. });
+        let is_open = match settled {
+            Some(Settlement::Finished { .. }) => !is_accepted,
+            None
+            | Some(Settlement::Merged { .. } | Settlement::Closed { .. } | Settlement::Refused { .. }) => {
+                false
+            }
+            Some(_) => true,
+        };
         Self {
-            outcome: outcome.word,
+            outcome,
             because: match settled {
                 Some(Settlement::Finished { .. }) => verdict.sentence(),
                 Some(_) | None => settled.and_then(Settlement::because).map(str::to_owned),
@@ -78,15 +87,14 @@ impl Surfaces {
             verified,
             headline: headline(settled, verdict),
             heading,
-            label: match (settled, verdict) {
-                (Some(Settlement::Finished { .. }), Verdict::None) => OrderLabel::Done,
-                (Some(_) | None, _) => outcome.label,
-            },
-            check: outcome.check,
+            label,
+            check,
             result,
-            exit_code: outcome.exit_code,
-            can_be_retried: outcome.can_be_retried,
-            can_be_approved: outcome.can_be_approved && is_of_work,
+            exit_code,
+            can_be_retried: is_open,
+            can_be_approved: is_open
+                && is_of_work
+                && matches!(settled, Some(Settlement::Finished { .. } | Settlement::Escalated { .. })),
         }
     }
 }
@@ -100,61 +108,36 @@ fn is_verified(settled: Option<&Settlement>, verdict: &Verdict) -> bool {
     stands && matches!(verdict, Verdict::Verified(_))
 }
 
-/// What is shown of an order that stands so, whatever is known of its commit.
-struct Outcome {
-    word: &'static str,
-    label: OrderLabel,
-    check: Option<CheckRunState>,
-    /// 0 is said of what is verified alone, and 4 of what people merged without that.
-    exit_code: u8,
-    can_be_retried: bool,
-    can_be_approved: bool,
-}
-
-impl Outcome {
-    fn new(word: &'static str, label: OrderLabel, check: Option<CheckRunState>, exit_code: u8) -> Self {
-        Self { word, label, check, exit_code, can_be_retried: false, can_be_approved: false }
-    }
-
-    fn retried(self) -> Self {
-        Self { can_be_retried: true, ..self }
-    }
-
-    fn approved(self) -> Self {
-        Self { can_be_approved: true, ..self }
-    }
-}
-
-fn outcome(settled: Option<&Settlement>, verdict: &Verdict, verified: bool) -> Outcome {
+/// What is shown of an order that stands so: a word, a label, the check run, and the exit code. 0 is said of what is
+/// verified alone, and 4 of what people merged without that.
+fn outcome(
+    settled: Option<&Settlement>,
+    verdict: &Verdict,
+    verified: bool,
+) -> (&'static str, OrderLabel, Option<CheckRunState>, u8) {
     use OrderLabel::{Done, NeedsHuman, None as Unlabelled, Working};
     let (neutral, failure) = (Some(CheckRunState::Neutral), Some(CheckRunState::Failure));
-    let Some(settled) = settled else {
-        return Outcome::new("working", Working, Some(CheckRunState::InProgress), 1);
-    };
-    let escalated = Outcome::new("escalated", NeedsHuman, failure, 3).retried().approved();
+    let Some(settled) = settled else { return ("working", Working, Some(CheckRunState::InProgress), 1) };
     match settled {
         Settlement::Finished { .. } => match verdict {
-            Verdict::Verified(_) => Outcome::new("verified", Done, Some(CheckRunState::Success), 0),
-            Verdict::Approved { .. } => Outcome::new("approved", Done, neutral, 4),
+            Verdict::Verified(_) => ("verified", Done, Some(CheckRunState::Success), 0),
+            Verdict::Approved { .. } => ("approved", Done, neutral, 4),
             Verdict::Inconclusive { why: Inconclusive::Unproven { .. } } => {
-                Outcome::new("unproven", NeedsHuman, neutral, 4).retried().approved()
+                ("unproven", NeedsHuman, neutral, 4)
             }
-            Verdict::Inconclusive { .. } | Verdict::None | Verdict::Pending { .. } => {
-                Outcome::new("unverified", NeedsHuman, neutral, 4).retried().approved()
-            }
+            Verdict::None => ("unverified", Done, neutral, 4),
+            Verdict::Inconclusive { .. } | Verdict::Pending { .. } => ("unverified", NeedsHuman, neutral, 4),
             // The replay escalates what is rejected; said here as well, it cannot be said otherwise.
-            Verdict::Rejected { .. } => escalated,
+            Verdict::Rejected { .. } => ("escalated", NeedsHuman, failure, 3),
         },
-        Settlement::Escalated { .. } => escalated,
-        Settlement::Blocked { .. } => Outcome::new("blocked", NeedsHuman, failure, 1).retried(),
-        Settlement::Failed { .. } => Outcome::new("failed", NeedsHuman, failure, 1).retried(),
-        Settlement::Unprepared { .. } => Outcome::new("unprepared", NeedsHuman, failure, 1).retried(),
-        Settlement::Cancelled { .. } => {
-            Outcome::new("cancelled", Unlabelled, Some(CheckRunState::Cancelled), 1).retried()
-        }
-        Settlement::Merged { .. } => Outcome::new("merged", Unlabelled, None, if verified { 0 } else { 4 }),
-        Settlement::Closed { .. } => Outcome::new("closed", Unlabelled, None, 1),
-        Settlement::Refused { .. } => Outcome::new("refused", Unlabelled, None, 1),
+        Settlement::Escalated { .. } => ("escalated", NeedsHuman, failure, 3),
+        Settlement::Blocked { .. } => ("blocked", NeedsHuman, failure, 1),
+        Settlement::Failed { .. } => ("failed", NeedsHuman, failure, 1),
+        Settlement::Unprepared { .. } => ("unprepared", NeedsHuman, failure, 1),
+        Settlement::Cancelled { .. } => ("cancelled", Unlabelled, Some(CheckRunState::Cancelled), 1),
+        Settlement::Merged { .. } => ("merged", Unlabelled, None, if verified { 0 } else { 4 }),
+        Settlement::Closed { .. } => ("closed", Unlabelled, None, 1),
+        Settlement::Refused { .. } => ("refused", Unlabelled, None, 1),
     }
 }
 

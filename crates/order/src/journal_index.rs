@@ -56,19 +56,10 @@ impl EntryKind {
     }
 }
 
-/// Which of a journal's effects; quicker to compare than its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct EffectNumber(usize);
-
 /// The places of entries, from 0.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct JournalIndex {
-    /// The effects by their names, numbered as they came up.
-    effects: HashMap<MoveKey, EffectNumber, RandomState>,
-    /// Where each effect's entries are.
-    places: Vec<Vec<usize>>,
-    /// Of which effect each entry is.
-    numbers: Vec<Option<EffectNumber>>,
+    effects: HashMap<MoveKey, Vec<usize>, RandomState>,
     kinds: BTreeMap<EntryKind, Vec<usize>>,
 }
 
@@ -77,23 +68,13 @@ impl JournalIndex {
         if let Some(kind) = EntryKind::of(event) {
             self.kinds.entry(kind).or_default().push(place);
         }
-        let number = match event {
-            JournalEvent::Intended { key, .. } | JournalEvent::Observed { key, .. } => {
-                let known = self.effects.get(key).copied();
-                let number = known.unwrap_or_else(|| {
-                    let new = EffectNumber(self.places.len());
-                    self.effects.insert(key.clone(), new);
-                    self.places.push(Vec::new());
-                    new
-                });
-                if let Some(places) = self.places.get_mut(number.0) {
-                    places.push(place);
-                }
-                Some(number)
-            }
-            JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => None,
-        };
-        self.numbers.push(number);
+        let (JournalEvent::Intended { key, .. } | JournalEvent::Observed { key, .. }) = event else { return };
+        // Most are known, and their names are not copied.
+        if let Some(places) = self.effects.get_mut(key) {
+            places.push(place);
+        } else {
+            self.effects.insert(key.clone(), vec![place]);
+        }
     }
 }
 
@@ -120,10 +101,6 @@ impl<'a> JournalPrefix<'a> {
         self.entries
     }
 
-    pub(crate) fn numbered(self) -> impl Iterator<Item = (&'a JournalEntry, Option<EffectNumber>)> {
-        self.entries.iter().zip(self.index.numbers.iter().copied())
-    }
-
     pub(crate) fn before(self, seq: u64) -> Self {
         let length = usize::try_from(seq.saturating_sub(1)).unwrap_or(usize::MAX);
         Self::new(self.entries, self.index, length)
@@ -134,8 +111,7 @@ impl<'a> JournalPrefix<'a> {
     }
 
     fn of_effect(self, key: &MoveKey) -> impl DoubleEndedIterator<Item = &'a JournalEntry> + use<'a> {
-        let number = self.index.effects.get(key);
-        self.at(number.and_then(|number| self.index.places.get(number.0)))
+        self.at(self.index.effects.get(key))
     }
 
     fn at(

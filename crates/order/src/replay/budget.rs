@@ -9,7 +9,7 @@ use super::Replay;
 use super::worker::Worker;
 use crate::agent_run::AgentUsage;
 use crate::journal::JournalEvent;
-use crate::journal_index::{EffectNumber, EntryKind, JournalPrefix};
+use crate::journal_index::{EntryKind, JournalPrefix};
 use crate::moves::{EffectError, EffectOutcome, MoveKey, Retry};
 use crate::settings::OrderLimits;
 
@@ -107,33 +107,30 @@ impl Replay<'_> {
             return (TimeDelta::zero(), TimeDelta::zero());
         };
         let (mut worked, mut last) = (TimeDelta::zero(), first.at);
-        let mut under_way: Vec<EffectNumber> = Vec::new();
-        // Those that found nobody when they were tried last.
-        let mut away: BTreeSet<EffectNumber> = BTreeSet::new();
-        let are_all_away = |away: &BTreeSet<EffectNumber>, under_way: &[EffectNumber]| {
-            !away.is_empty() && under_way.iter().all(|effect| away.contains(effect))
-        };
-        for (entry, effect) in prefix.numbered().skip_while(|(entry, _)| entry.seq < first.seq) {
+        // And those that found nobody when they were tried last.
+        let (mut under_way, mut away): (BTreeSet<&MoveKey>, BTreeSet<&MoveKey>) = Default::default();
+        for entry in prefix.entries().iter().skip_while(|entry| entry.seq < first.seq) {
             let is_rest = matches!(entry.event, JournalEvent::Signaled { .. }) && under_way.is_empty();
-            if !is_rest && !are_all_away(&away, &under_way) {
+            let is_away = !away.is_empty() && under_way.is_subset(&away);
+            if !is_rest && !is_away {
                 worked += passed(last, entry.at);
             }
             last = entry.at;
-            let Some(effect) = effect else { continue };
             match &entry.event {
-                JournalEvent::Intended { .. } if under_way.contains(&effect) => {}
-                JournalEvent::Intended { .. } => under_way.push(effect),
-                JournalEvent::Observed { outcome, .. } => {
-                    under_way.retain(|known| *known != effect);
-                    away.remove(&effect);
+                JournalEvent::Intended { key, .. } => {
+                    under_way.insert(key);
+                }
+                JournalEvent::Observed { key, outcome } => {
+                    under_way.remove(key);
+                    away.remove(key);
                     if matches!(**outcome, EffectOutcome::Trouble(EffectError { retry: Retry::Outage, .. })) {
-                        away.insert(effect);
+                        away.insert(key);
                     }
                 }
                 JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => {}
             }
         }
-        let is_away = are_all_away(&away, &under_way);
+        let is_away = !away.is_empty() && under_way.is_subset(&away);
         (worked, if is_away { TimeDelta::zero() } else { passed(last, self.now) })
     }
 

@@ -2,13 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::comparison::{Comparison, ComparisonVerdict, TestList};
+use super::comparison::{Comparison, ComparisonVerdict};
 use super::feedback::{Category, Feedback, Finding};
 use super::ids::{CommitSha, TreeSha};
-use super::length::some_of;
 use super::moves::EffectOutcome;
 use super::pipeline::Check;
-use super::scrutiny::Objection;
 use super::test_run::{CommandRun, Exit, TestRun, TestVerdict};
 
 /// What one check said.
@@ -170,68 +168,11 @@ fn weakened(run: &TestRun) -> Feedback {
 const HUNG: &str = "Look for an infinite loop, and for code or a test that waits: for input, which nobody gives, for a lock, for \
     another process, or for the network, which is not there.";
 
-const PUT_BACK: &str = "Put back what was there, and make the code pass it. Where the test itself is wrong, say so and leave \
-    it: a person decides.";
-
 fn objections(run: &TestRun) -> Vec<Finding> {
-    let found = run.scrutiny.iter().flat_map(|scrutiny| scrutiny.objections());
-    found
-        .map(|objection| {
-            let (description, location, suggestion) = match objection {
-                Objection::Weakening(weakening) => {
-                    let place = match weakening.line {
-                        Some(line) => format!("{}:{line}", weakening.path),
-                        None => weakening.path.clone(),
-                    };
-                    let suggestion = "Make the code right for every input, whoever runs it.";
-                    (format!("{}: {}", weakening.kind.as_str(), weakening.what), Some(place), suggestion)
-                }
-                Objection::Missing(comparison) => (missing(comparison), None, PUT_BACK),
-                Objection::OldTests { because, laid } => (because.to_owned(), laid.first().cloned(), PUT_BACK),
-                Objection::Lie(lies) => {
-                    let lie = lies.told.iter().find(|lie| !lie.noticed);
-                    let place = lie.map(|lie| format!("{}:{}", lie.path, lie.line));
-                    let what = lie.map(|lie| format!(": with {} in place of {}", lie.now, lie.was));
-                    (
-                        format!(
-                            "the tests pass on this code with a wrong expectation as well{}",
-                            what.unwrap_or_default()
-                        ),
-                        place,
-                        "Make the code right, and leave alone what compares, asserts, collects and runs the tests.",
-                    )
-                }
-                Objection::Rewritten(paths) => (
-                    format!("files of the commit are written while the tests run: {}", paths.join(", ")),
-                    paths.first().cloned(),
-                    "What is tested has to be what is committed.",
-                ),
-                Objection::Example(example) => (
-                    example.sentence().unwrap_or_default(),
-                    None,
-                    "Run the issue's example by itself, outside of the tests, and make it give what the issue asks for.",
-                ),
-            };
-            let suggestion = Some(suggestion.to_owned());
-            Finding { location, suggestion, ..Finding::critical(Category::TestFailure, description) }
-        })
-        .collect()
-}
-
-/// Which tests of the base do not run any more.
-fn missing(comparison: &Comparison) -> String {
-    let named = |tests: &TestList| some_of(&tests.names, tests.total);
-    let mut said = Vec::new();
-    if !comparison.gone.is_empty() {
-        said.push(format!("tests of the base commit do not run any more: {}", named(&comparison.gone)));
-    }
-    if !comparison.skipped.is_empty() {
-        said.push(format!("tests of the base commit are skipped now: {}", named(&comparison.skipped)));
-    }
-    if !comparison.unloaded.is_empty() {
-        said.push(format!("what loaded on the base commit does not now: {}", comparison.unloaded.join(", ")));
-    }
-    if said.is_empty() { "fewer tests run than on the base commit".to_owned() } else { said.join("; ") }
+    let found = run.scrutiny.as_ref().map(|scrutiny| scrutiny.objections());
+    let (mut all, of_examples) = found.unwrap_or_default();
+    all.extend(of_examples);
+    all
 }
 
 fn failing_test(name: &str, run: &TestRun) -> Finding {

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::command_run::{Exit, TestCounts};
+use super::length::some_of;
 use crate::bounds::MOST_LISTED;
 
 /// What was read of a run.
@@ -187,6 +188,22 @@ impl Comparison {
         ]
         .into_iter()
         .filter(|(_, _, tests)| !tests.is_empty())
+    }
+
+    /// Which tests of the base do not run any more.
+    pub(crate) fn missing(&self) -> String {
+        let named = |tests: &TestList| some_of(&tests.names, tests.total);
+        let mut said = Vec::new();
+        if !self.gone.is_empty() {
+            said.push(format!("tests of the base commit do not run any more: {}", named(&self.gone)));
+        }
+        if !self.skipped.is_empty() {
+            said.push(format!("tests of the base commit are skipped now: {}", named(&self.skipped)));
+        }
+        if !self.unloaded.is_empty() {
+            said.push(format!("what loaded on the base commit does not now: {}", self.unloaded.join(", ")));
+        }
+        if said.is_empty() { "fewer tests run than on the base commit".to_owned() } else { said.join("; ") }
     }
 }
 

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::command_run::{CommandRun, Exit, TestCounts};
 use super::comparison::{ComparedBy, Comparison, ComparisonVerdict};
 use super::examination::ExaminationRun;
+use super::feedback::{Category, Finding};
 use super::ids::CommitSha;
 use super::proof::Proof;
 use super::weakening::Weakening;
@@ -419,26 +420,51 @@ impl Scrutiny {
         self.against.iter().chain(before).map(String::as_str)
     }
 
-    /// What stands against the change: tests that are missing or bent, and files that the tests rewrite.
-    pub fn objections(&self) -> Vec<Objection<'_>> {
-        let grave = self.weakenings.iter().filter(|remark| remark.severe).map(Objection::Weakening);
-        let mut all: Vec<Objection<'_>> = grave.collect();
+    /// What stands against the change: tests that are missing or bent and files that the tests rewrite, and beside them the
+    /// issue's own examples that are not mended.
+    pub fn objections(&self) -> (Vec<Finding>, Vec<Finding>) {
+        let found = |description: String, location: Option<String>, suggestion: &str| {
+            let suggestion = Some(suggestion.to_owned());
+            Finding { location, suggestion, ..Finding::critical(Category::TestFailure, description) }
+        };
+        let mut of_tests = Vec::new();
+        for remark in self.weakenings.iter().filter(|remark| remark.severe) {
+            let place = match remark.line {
+                Some(line) => format!("{}:{line}", remark.path),
+                None => remark.path.clone(),
+            };
+            let what = format!("{}: {}", remark.kind.as_str(), remark.what);
+            of_tests.push(found(what, Some(place), "Make the code right for every input, whoever runs it."));
+        }
         let ran_before = self.comparison.base.is_some_and(|counts| counts.ran() > 0);
         if self.judged == ComparisonVerdict::TestsMissing
             || (self.judged == ComparisonVerdict::NoTests && ran_before)
         {
-            all.push(Objection::Missing(&self.comparison));
+            of_tests.push(found(self.comparison.missing(), None, PUT_BACK));
         }
-        let laid = self.old_tests.as_ref().map_or(&[][..], |old| &old.laid);
-        all.extend(self.against().map(|because| Objection::OldTests { because, laid }));
+        let laid = self.old_tests.as_ref().and_then(|old| old.laid.first());
+        of_tests.extend(self.against().map(|because| found(because.to_owned(), laid.cloned(), PUT_BACK)));
         if let Some(lies) = self.lies.as_ref().filter(|lies| lies.said == LieVerdict::Unnoticed) {
-            all.push(Objection::Lie(lies));
+            let lie = lies.told.iter().find(|lie| !lie.noticed);
+            let place = lie.map(|lie| format!("{}:{}", lie.path, lie.line));
+            let what = lie.map(|lie| format!(": with {} in place of {}", lie.now, lie.was));
+            let what = what.unwrap_or_default();
+            of_tests.push(found(
+                format!("the tests pass on this code with a wrong expectation as well{what}"),
+                place,
+                "Make the code right, and leave alone what compares, asserts, collects and runs the tests.",
+            ));
         }
-        if !self.rewritten.is_empty() {
-            all.push(Objection::Rewritten(&self.rewritten));
+        if let Some(first) = self.rewritten.first() {
+            let what =
+                format!("files of the commit are written while the tests run: {}", self.rewritten.join(", "));
+            of_tests.push(found(what, Some(first.clone()), "What is tested has to be what is committed."));
         }
-        all.extend(self.examples.iter().filter(|example| example.is_against()).map(Objection::Example));
-        all
+        let run_it = "Run the issue's example by itself, outside of the tests, and make it give what the issue asks for.";
+        let examples = self.examples.iter().filter(|example| example.is_against());
+        let of_examples =
+            examples.map(|example| found(example.sentence().unwrap_or_default(), None, run_it)).collect();
+        (of_tests, of_examples)
     }
 
     /// What the runs show of the change; none where the tests do not pass, so that nobody looked.
@@ -515,26 +541,8 @@ impl Scrutiny {
     }
 }
 
-/// One thing that stands against believing a pass.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Objection<'a> {
-    /// Seen in the change.
-    Weakening(&'a Weakening),
-    /// Tests of the base do not run any more.
-    Missing(&'a Comparison),
-    /// The tests of the base do not pass on the code of the change.
-    OldTests {
-        because: &'a str,
-        /// Paths that were put back.
-        laid: &'a [String],
-    },
-    /// Expectations that were made false were not noticed.
-    Lie(&'a LieDetector),
-    /// The tests rewrite files of the commit.
-    Rewritten(&'a [String]),
-    /// The issue's own example is not mended.
-    Example(&'a ExampleRun),
-}
+const PUT_BACK: &str = "Put back what was there, and make the code pass it. Where the test itself is wrong, say so and leave \
+    it: a person decides.";
 
 /// What the runs show of the change, in one sentence that is the same everywhere.
 #[derive(Debug, Clone, PartialEq, Eq)]

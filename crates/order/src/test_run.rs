@@ -66,9 +66,11 @@ impl TestRun {
     /// should: nobody who works on it can do more. Where it turned some of the base's green, the rest may be its own affair.
     pub fn is_right_beside_red(&self) -> bool {
         let is_right = |scrutiny: &Scrutiny| {
+            let (of_tests, of_examples) = scrutiny.objections();
             matches!(scrutiny.proof, Some(Proof::Proven { .. }))
                 && scrutiny.comparison.fixed.is_empty()
-                && scrutiny.objections().is_empty()
+                && of_tests.is_empty()
+                && of_examples.is_empty()
         };
         self.verdict == TestVerdict::Failed && self.beside_red().is_some_and(is_right)
     }

@@ -4,7 +4,7 @@ use super::super::live::line;
 use crate::attest::{KeyId, Statement};
 use crate::order::bounds::{LONGEST_LINE, MOST_NAMED};
 use crate::order::receipt::TestEvidence;
-use crate::order::scrutiny::{LieVerdict, MutantTally, Objection, Scrutiny};
+use crate::order::scrutiny::{LieVerdict, MutantTally, Scrutiny};
 use crate::order::test_run::CommandRun;
 use crate::order::{TestCounts, TestVerdict};
 
@@ -161,8 +161,7 @@ fn beside(scrutiny: &Scrutiny, verified: &mut Vec<String>, open: &mut Vec<String
     for test in scrutiny.changed_tests.iter().take(MOST_NAMED) {
         open.push(format!("test of the base changed: {}, {}", line(&test.test, 120), test.how.as_str()));
     }
-    let is_of_tests = |objection: &&Objection<'_>| !matches!(objection, Objection::Example(_));
-    let objections = scrutiny.objections().iter().filter(is_of_tests).count();
+    let objections = scrutiny.objections().0.len();
     if objections > 0 {
         open.push(format!(
             "{objections} objection(s) to how the change treats the tests; the JSON names them"

@@ -24,7 +24,6 @@ use std::sync::Arc;
 
 use super::effect_error::never;
 use journeyman_environment::{EnvironmentPlan, edited_setup, judge_by, without_own_tests};
-use journeyman_order::scrutiny::Objection;
 use journeyman_order::settings::AcceptedRun;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{
@@ -367,12 +366,9 @@ impl CommitTester {
 /// The experiment takes a pass away, and excuses a failure only if it was flaky or, where that is accepted, red before.
 fn verdict(alone: TestVerdict, scrutiny: &Scrutiny, ask: &TestRunRequest) -> TestVerdict {
     let is_accepted = ask.settings.accept == AcceptedRun::NoNewFailures;
-    let objections = scrutiny.objections();
-    let is_bent = !objections.is_empty();
-    let bent = match objections.iter().all(|objection| matches!(objection, Objection::Example(_))) {
-        true => TestVerdict::Unmended,
-        false => TestVerdict::Weakened,
-    };
+    let (of_tests, of_examples) = scrutiny.objections();
+    let is_bent = !(of_tests.is_empty() && of_examples.is_empty());
+    let bent = if of_tests.is_empty() { TestVerdict::Unmended } else { TestVerdict::Weakened };
     match (alone, scrutiny.judged) {
         (TestVerdict::Passed | TestVerdict::NoTests, _) if is_bent => bent,
         (TestVerdict::Passed, ComparisonVerdict::Failed) => TestVerdict::Failed,

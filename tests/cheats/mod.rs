@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
 use journeyman::config::repository_settings;
-use journeyman::order::change_kind::{ChangeKind, IssueClassification, kind_of};
+use journeyman::order::change_kind::{ChangeKind, kind_of};
 use journeyman::order::scrutiny::ProofTarget;
 use journeyman::order::{IssueNumber, IssueText, RepositorySettings, TestRun, TestingSettings};
 use journeyman::sandbox::IsolationMode;
@@ -145,7 +145,7 @@ fn ends_verified_as(stranger: &Stranger, run: &TestRun, by_who_is_judged: bool) 
         url: String::new(),
     };
     let unproven = |wanted| run.scrutiny.as_ref().and_then(|scrutiny| scrutiny.unproven(wanted));
-    match kind_of(&issue, IssueClassification { class: &stranger.class, by_who_is_judged }) {
+    match kind_of(&issue, &stranger.class, by_who_is_judged) {
         ChangeKind::Bug => ends_verified(run),
         ChangeKind::Unsaid => {
             run.verdict.is_pass() && run.doubt.is_none() && unproven(ProofTarget::Addition).is_none()

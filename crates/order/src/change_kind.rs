@@ -29,15 +29,6 @@ impl ChangeKind {
     }
 }
 
-/// What an agent called the issue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct IssueClassification<'a> {
-    /// `/bug`, `/feature` or `/chore`; empty where nobody said.
-    pub class: &'a str,
-    /// Whether its role makes the change as well, and so is judged by it.
-    pub by_who_is_judged: bool,
-}
-
 /// Words of labels, by what they say.
 const LABELS: [(ChangeKind, &[&str]); 3] = [
     (ChangeKind::Bug, &["bug", "regression", "defect", "crash", "fix"]),
@@ -51,7 +42,9 @@ const WRONG: &str = "wrong wrongly bug bugs buggy crash crashes crashed broken b
 const WRONG_PHRASES: [&str; 6] =
     ["does not work", "doesn't work", "no longer works", "stopped working", "fails with", "fails when"];
 
-pub fn kind_of(issue: &IssueText, said: IssueClassification<'_>) -> ChangeKind {
+/// `class` is what an agent called the issue: `/bug`, `/feature` or `/chore`, empty where nobody said. `by_who_is_judged`:
+/// its role makes the change as well.
+pub fn kind_of(issue: &IssueText, class: &str, by_who_is_judged: bool) -> ChangeKind {
     let words = |text: &str| -> Vec<String> {
         text.to_lowercase()
             .split(|c: char| !c.is_alphanumeric())
@@ -76,14 +69,14 @@ pub fn kind_of(issue: &IssueText, said: IssueClassification<'_>) -> ChangeKind {
         || WRONG_PHRASES.iter().any(|phrase| lower.contains(phrase));
     let is_wish =
         ["should", "expected", "instead of", "must be", "ought"].iter().any(|word| lower.contains(word));
-    match said.class {
+    match class {
         "/bug" => ChangeKind::Bug,
         // A pipeline that classifies nothing asks for nothing but what labels say.
         "" => ChangeKind::Feature,
         _ if is_complaint => ChangeKind::Bug,
         // Upkeep is not asked for by saying what something should be; where others than its maker call it that, it is.
-        "/chore" if is_wish && said.by_who_is_judged => ChangeKind::Bug,
-        _ if said.by_who_is_judged => ChangeKind::Unsaid,
+        "/chore" if is_wish && by_who_is_judged => ChangeKind::Bug,
+        _ if by_who_is_judged => ChangeKind::Unsaid,
         "/chore" => ChangeKind::Chore,
         _ => ChangeKind::Feature,
     }
@@ -112,7 +105,7 @@ mod tests {
             url: String::new(),
             labels: labels.iter().map(|label| (*label).to_owned()).collect(),
         };
-        kind_of(&issue, IssueClassification { class: said, by_who_is_judged: false })
+        kind_of(&issue, said, false)
     }
 
     #[test]
@@ -152,8 +145,7 @@ mod tests {
             url: String::new(),
             labels: Vec::new(),
         };
-        let own =
-            |class, issue: &IssueText| kind_of(issue, IssueClassification { class, by_who_is_judged: true });
+        let own = |class, issue: &IssueText| kind_of(issue, class, true);
         assert_eq!(own("/chore", &issue), ChangeKind::Unsaid);
         assert_eq!(own("/feature", &issue), ChangeKind::Unsaid);
         assert_eq!(own("/bug", &issue), ChangeKind::Bug);

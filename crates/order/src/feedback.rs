@@ -127,33 +127,6 @@ impl Feedback {
         Self { passed: false, score: 0.0, summary, issues, changed_tests: Vec::new() }
     }
 
-    /// What several judges say of the same: it passes if all of them let it, and each finding names who found it. One
-    /// judge's word stays as it is.
-    pub fn merged(said: &[(&str, &Self)]) -> Self {
-        if let [(_, only)] = said {
-            return (*only).clone();
-        }
-        let (passing, failing): (Vec<_>, Vec<_>) = said.iter().partition(|(_, feedback)| feedback.passed);
-        let in_words = |(role, feedback): &(&str, &Self)| format!("{role}: {}", feedback.summary);
-        let summaries: Vec<String> = failing.iter().chain(&passing).map(in_words).collect();
-        let marked = |role: &str, finding: &Finding| Finding {
-            description: format!("{role}: {}", finding.description),
-            ..finding.clone()
-        };
-        let mut issues: Vec<Finding> = said
-            .iter()
-            .flat_map(|(role, feedback)| feedback.issues.iter().map(move |finding| marked(role, finding)))
-            .collect();
-        issues.sort_by_key(|finding| finding.severity);
-        Self {
-            passed: failing.is_empty(),
-            score: said.iter().map(|(_, feedback)| feedback.score).fold(1.0, f64::min),
-            summary: summaries.join(" "),
-            issues,
-            changed_tests: said.iter().flat_map(|(_, feedback)| feedback.changed_tests.clone()).collect(),
-        }
-    }
-
     /// The same, with what would mend its first finding.
     #[must_use]
     pub fn suggest(mut self, suggestion: impl Into<String>) -> Self {

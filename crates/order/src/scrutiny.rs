@@ -460,7 +460,8 @@ impl Scrutiny {
                 format!("files of the commit are written while the tests run: {}", self.rewritten.join(", "));
             of_tests.push(found(what, Some(first.clone()), "What is tested has to be what is committed."));
         }
-        let run_it = "Run the issue's example by itself, outside of the tests, and make it give what the issue asks for.";
+        let run_it = "Run the issue's example by itself, outside of the tests, and make it give what the issue asks \
+            for.";
         let examples = self.examples.iter().filter(|example| example.is_against());
         let of_examples =
             examples.map(|example| found(example.sentence().unwrap_or_default(), None, run_it)).collect();

@@ -8,7 +8,7 @@ use super::signal_log::PlanDecision;
 use super::worker::Worker;
 use super::{Replay, Suspension};
 use crate::agent_run::AgentRun;
-use crate::change_kind::{ChangeKind, IssueClassification, kind_of};
+use crate::change_kind::{ChangeKind, kind_of};
 use crate::checks;
 use crate::examination::{
     ExaminationRun, IssueExamination, SecondReading, StatementVerdict, reading_schema, schema, second_reading,
@@ -30,9 +30,8 @@ const EXAMINER: &str = "examiner";
 impl Replay<'_> {
     /// What the issue is taken for.
     pub(crate) fn change_kind(&self) -> ChangeKind {
-        let class = self.class();
-        let said = IssueClassification { class: &class, by_who_is_judged: self.class_is_of_who_is_judged() };
-        kind_of(&self.journal.opened().issue, said)
+        let (class, by_who_is_judged) = self.class();
+        kind_of(&self.journal.opened().issue, class, by_who_is_judged)
     }
 
     /// An examiner who cannot be had is nobody's fault: the change is not examined then, and everybody hears that.

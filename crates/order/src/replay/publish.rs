@@ -185,30 +185,21 @@ impl<'a> Replay<'a> {
         Err(Suspension::failed(because))
     }
 
-    /// What the issue was classified as; empty where no stage says.
-    pub(crate) fn class(&self) -> String {
-        self.classified().map(|(_, class)| class.to_owned()).unwrap_or_default()
-    }
-
-    /// Whether the role that classified it makes the change as well.
-    pub(crate) fn class_is_of_who_is_judged(&self) -> bool {
-        let role_of = |name: &str| self.pipeline.stage(name).and_then(|stage| stage.agent.as_deref());
-        let role = self.classified().and_then(|(stage, _)| role_of(stage));
-        let mut makers =
-            self.pipeline.stages.iter().filter(|stage| stage.checks.contains(&Check::PushedCommit));
-        role.is_some_and(|role| makers.any(|stage| stage.agent.as_deref() == Some(role)))
-    }
-
-    /// The stage that classified the issue, and what it said.
-    fn classified(&self) -> Option<(&str, &str)> {
-        self.stage_results.iter().find_map(|(stage, concluded)| {
+    /// What the issue was classified as, empty where no stage says; and whether that role makes the change as well.
+    pub(crate) fn class(&self) -> (&str, bool) {
+        let classified = self.stage_results.iter().find_map(|(stage, concluded)| {
             let mut results = concluded.fields.iter().filter(|(field, _)| field == "result");
             // A template may be in a folder: `/agent-work-orders/bug`.
             let class = results.find_map(|(_, value)| value.get(value.rfind('/')?..));
             class
                 .filter(|class| matches!(*class, "/feature" | "/bug" | "/chore"))
                 .map(|class| (*stage, class))
-        })
+        });
+        let Some((stage, class)) = classified else { return ("", false) };
+        let role = self.pipeline.stage(stage).and_then(|stage| stage.agent.as_deref());
+        let mut makers =
+            self.pipeline.stages.iter().filter(|stage| stage.checks.contains(&Check::PushedCommit));
+        (class, role.is_some_and(|role| makers.any(|stage| stage.agent.as_deref() == Some(role))))
     }
 
     /// Title and text: the agent's, or the issue's own title when it has none to offer.
@@ -218,7 +209,7 @@ impl<'a> Replay<'a> {
         let title = if title.is_empty() { "Change for an issue without a title".to_owned() } else { title };
         let subjects = self.journal.prepared().map_or(&[][..], |prepared| &prepared.subjects);
         let habit = TitleStyle::of(subjects);
-        let title = habit.typed(&title, &self.class());
+        let title = habit.typed(&title, self.class().0);
         let Some(stage) = self.publisher().filter(|stage| stage.agent.is_some()) else {
             return Ok((title, String::new()));
         };

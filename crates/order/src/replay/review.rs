@@ -5,7 +5,7 @@ use super::graph::StageFields;
 use super::judge::{RoundCheck, RoundEnd, UnmadeCheck, not_verified};
 use super::worker::Worker;
 use super::{Replay, Suspension};
-use crate::feedback::Feedback;
+use crate::feedback::{Feedback, Finding};
 use crate::judge_answer;
 use crate::moves::{AgentTask, AgentTaskWorkspace, Move, MoveKey, ReviewNote};
 use crate::pipeline::{Check, MOST_QUESTIONS, Stage};
@@ -263,9 +263,28 @@ impl Replay<'_> {
     }
 }
 
-/// What all of them say together.
+/// What all of them say together: it passes if all of them let it, and each finding names who found it. One judge's word
+/// stays as it is.
 fn merged(reviews: &[RoleReview]) -> Feedback {
-    let said: Vec<(&str, &Feedback)> =
-        reviews.iter().map(|review| (review.role.as_str(), &review.feedback)).collect();
-    Feedback::merged(&said)
+    if let [only] = reviews {
+        return only.feedback.clone();
+    }
+    let (passing, failing): (Vec<_>, Vec<_>) = reviews.iter().partition(|review| review.feedback.passed);
+    let in_words = |review: &&RoleReview| format!("{}: {}", review.role, review.feedback.summary);
+    let summaries: Vec<String> = failing.iter().chain(&passing).map(in_words).collect();
+    let mut issues: Vec<Finding> = Vec::new();
+    for RoleReview { role, feedback } in reviews {
+        issues.extend(feedback.issues.iter().map(|finding| Finding {
+            description: format!("{role}: {}", finding.description),
+            ..finding.clone()
+        }));
+    }
+    issues.sort_by_key(|finding| finding.severity);
+    Feedback {
+        passed: failing.is_empty(),
+        score: reviews.iter().map(|review| review.feedback.score).fold(1.0, f64::min),
+        summary: summaries.join(" "),
+        issues,
+        changed_tests: reviews.iter().flat_map(|review| review.feedback.changed_tests.clone()).collect(),
+    }
 }

@@ -34,18 +34,15 @@ pub(super) struct FeedbackPoint {
 /// Where a point comes from, and so where it is answered.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum PointSource {
-    Thread { id: String, last: u64 },
+    Thread {
+        id: String,
+        last: u64,
+    },
     Remark,
     Asked,
     Check,
+    /// Words alone are no answer to it.
     Base,
-}
-
-impl FeedbackPoint {
-    /// Whether words alone are no answer to it.
-    pub(super) fn needs_a_commit(&self) -> bool {
-        self.source == PointSource::Base
-    }
 }
 
 impl Replay<'_> {

@@ -179,7 +179,7 @@ impl Replay<'_> {
                 (Err(end), Ok(said))
                     if end.is_by(RoundCheck::PushedCommit)
                         && !by_deed
-                        && points.iter().all(|point| !point.needs_a_commit())
+                        && points.iter().all(|point| point.source != PointSource::Base)
                         && replay.was_told_of_a_missing_commit(round) =>
                 {
                     return Ok((said.clone(), None));
@@ -426,7 +426,7 @@ fn answers(run: &AgentRun, points: &[FeedbackPoint]) -> Result<Vec<PointAnswer>,
     }
     let is_undone =
         |point: &FeedbackPoint| answers.iter().any(|answer| answer.point == point.id && !answer.done);
-    let undone = points.iter().find(|point| point.needs_a_commit() && is_undone(point));
+    let undone = points.iter().find(|point| point.source == PointSource::Base && is_undone(point));
     if let Some(point) = undone {
         return invalid(format!("point {} has to be done: words do not answer it", point.id));
     }

@@ -46,27 +46,9 @@ fn in_words(key: &MoveKey, doing: &Move) -> Option<String> {
     Some(words)
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum StageProgress {
-    Waiting,
-    Running,
-    Passed,
-    Failed,
-    Skipped,
-}
-
-impl StageProgress {
-    /// A box that is ticked when nothing is left to do there, and a sign where that does not tell enough.
-    fn mark(self) -> &'static str {
-        match self {
-            Self::Waiting => "[ ]",
-            Self::Running => "[ ] ⏳",
-            Self::Passed => "[x]",
-            Self::Failed => "[ ] ❌",
-            Self::Skipped => "[x] ➖",
-        }
-    }
-}
+const PASSED: &str = "[x]";
+const RUNNING: &str = "[ ] ⏳";
+const FAILED: &str = "[ ] ❌";
 
 /// The pipeline's stages, and after them what came up besides, such as rounds that people asked for. Once the order has
 /// ended they are folded.
@@ -85,34 +67,29 @@ pub(super) fn stages(journal: &Journal, projection: &OrderProjection) -> Option<
     if projection.next.settled.is_none() {
         return Some(lines);
     }
-    let passed = names.iter().filter(|name| progress(name, projection) == StageProgress::Passed).count();
+    let passed = names.iter().filter(|name| mark(name, projection) == PASSED).count();
     let all = names.len();
     Some(format!("<details>\n<summary>{passed} of {all} stages passed</summary>\n\n{lines}\n\n</details>"))
 }
 
-fn progress(name: &str, projection: &OrderProjection) -> StageProgress {
+/// How far a stage is: a box that is ticked when nothing is left to do there, and a sign where that does not tell enough.
+fn mark(name: &str, projection: &OrderProjection) -> &'static str {
     let trace = projection.trace.stages.iter().rfind(|stage| stage.name == name);
     match (trace.map(|stage| stage.state), &projection.next.settled) {
-        (Some(Stood::Passed | Stood::Approved), _) => StageProgress::Passed,
-        (Some(Stood::Skipped | Stood::NotReached), _) | (None, Some(_)) => StageProgress::Skipped,
-        (Some(Stood::Failed | Stood::Escalated), _) | (Some(Stood::Running), Some(_)) => {
-            StageProgress::Failed
-        }
-        (Some(Stood::Running), None) => StageProgress::Running,
-        (None, None) => StageProgress::Waiting,
+        (Some(Stood::Passed | Stood::Approved), _) => PASSED,
+        (Some(Stood::Skipped | Stood::NotReached), _) | (None, Some(_)) => "[x] ➖",
+        (Some(Stood::Failed | Stood::Escalated), _) | (Some(Stood::Running), Some(_)) => FAILED,
+        (Some(Stood::Running), None) => RUNNING,
+        (None, None) => "[ ]",
     }
 }
 
 /// One stage: its name, a few words more, such as the round and the test counts, and how long it was at work.
 fn stage_line(name: &str, journal: &Journal, projection: &OrderProjection) -> String {
-    let progress = progress(name, projection);
-    let shown = brief(name, 60);
+    let (mark, shown) = (mark(name, projection), brief(name, 60));
     // What is of interest stands out: where it is at work, and where it went wrong.
-    let shown = match progress {
-        StageProgress::Running | StageProgress::Failed => format!("**{shown}**"),
-        StageProgress::Waiting | StageProgress::Passed | StageProgress::Skipped => shown,
-    };
-    let mut line = format!("- {} {shown}", progress.mark());
+    let shown = if matches!(mark, RUNNING | FAILED) { format!("**{shown}**") } else { shown };
+    let mut line = format!("- {mark} {shown}");
     let Some(trace) = projection.trace.stages.iter().rfind(|stage| stage.name == name) else { return line };
     let detail = trace.rounds.last().map(|round| round_detail(round, attempt(journal, name)));
     let detail = detail.map(|detail| brief(&detail, 300)).filter(|detail| !detail.is_empty());

@@ -1,13 +1,10 @@
 //! What kind of change an issue asks for, and so whether something has to be shown wrong before: by its labels, its own
 //! words, and last by the word of an agent, which counts for less where it is the one who is judged by it.
 
-use serde::Serialize;
-
 use super::journal::IssueText;
 
 /// What an issue asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeKind {
     Bug,
     /// Something new is wanted.

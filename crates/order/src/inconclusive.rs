@@ -1,12 +1,9 @@
 //! What keeps a commit from being verified where no check failed on it.
 
-use serde::Serialize;
-
 use super::length::some_of;
 
 /// What is missing where no check failed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(tag = "lacks", rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Inconclusive {
     /// No tests ran on the commit.
     NotTested,

@@ -1,12 +1,9 @@
 //! How an order can end. What may be said of its commit is the [`Verdict`](super::Verdict)'s to say.
 
-use serde::{Deserialize, Serialize};
-
 use super::ids::PullNumber;
 
 /// How an order ended. `/retry` opens those again that came to no good end.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "settled", rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Settlement {
     /// Its pipeline came to its end, or what people asked for afterwards did.
     Finished {

@@ -2,7 +2,6 @@
 //! and the live display are made from this and from nothing else.
 
 use chrono::{DateTime, Utc};
-use serde::Serialize;
 
 use super::agent_run::AgentUsage;
 use super::change_kind::ChangeKind;
@@ -14,10 +13,9 @@ use super::moves::{Diagnosis, Move, MoveKey};
 use super::order_request::OrderRequest;
 use super::test_run::TestRun;
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct OrderTrace {
     /// What was asked for besides the issue, by whoever may.
-    #[serde(skip_serializing_if = "OrderRequest::is_bare")]
     pub request: OrderRequest,
     /// Who asked for the work and may; none when it was asked for through the API.
     pub authorized_by: Option<Person>,
@@ -39,7 +37,6 @@ pub struct OrderTrace {
     /// What the issue is taken for; none before a stage has ended.
     pub kind: Option<ChangeKind>,
     /// Whether the repository wants a statement of an examiner's to hold.
-    #[serde(skip)]
     pub requires_examination: bool,
     /// What stood in the way before anything was paid for.
     pub problems: Vec<String>,
@@ -53,15 +50,14 @@ pub struct OrderTrace {
     pub answering: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct StageTrace {
     pub name: String,
     pub state: StageState,
     pub rounds: Vec<RoundTrace>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StageState {
     Running,
     Passed,
@@ -88,14 +84,13 @@ impl StageState {
     }
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct RoundTrace {
     pub round: u32,
     /// The agent that worked in it, by its name in the settings; none where what was there was judged.
     pub agent: Option<String>,
     pub result: Option<String>,
     /// What was odd about its run and did no harm.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     pub commit: Option<CommitSha>,
     pub tests: Option<TestRun>,
@@ -104,20 +99,19 @@ pub struct RoundTrace {
     /// What the verifiers said, whether or not they had something to object.
     pub review: Option<Feedback>,
     /// The same as each of them said it of the commit.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reviews: Vec<RoleReview>,
     /// What the escalation's agent said after it.
     pub diagnosis: Option<Diagnosis>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RoleReview {
     pub role: String,
     pub feedback: Feedback,
 }
 
 /// Work that can be published.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct CandidateWork {
     pub round: u32,
     /// The commit that the agent pushed; never published itself.
@@ -138,7 +132,6 @@ pub struct CandidateWork {
     /// What its tests came to; none when the stage has no such check.
     pub tests: Option<TestRun>,
     /// The journal's entry that says so; 0 where there is none.
-    #[serde(skip)]
     pub tested_at: u64,
     /// What the checks of its own stage came to.
     pub checks: StageChecksOutcome,
@@ -148,7 +141,7 @@ pub struct CandidateWork {
 
 /// What stands against a round of a stage when it is compared with others: what the reviewers said last, of this round or of one
 /// before it. If none has spoken yet, what the failing check said.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct OpenFindings {
     pub critical: usize,
     pub major: usize,
@@ -157,8 +150,7 @@ pub struct OpenFindings {
 
 /// What the checks of one piece of work came to, in the stage that made or tested it. What may be said of the commit is
 /// the [`Verdict`](super::Verdict)'s to say.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(tag = "checks", rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StageChecksOutcome {
     Passed,
     Lacking(Inconclusive),
@@ -184,14 +176,14 @@ impl StageChecksOutcome {
 }
 
 /// A person's `/approve` of work as it is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Acceptance {
     pub by: String,
     pub because: String,
     pub failed: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PullTrace {
     pub number: PullNumber,
     pub url: String,
@@ -200,8 +192,7 @@ pub struct PullTrace {
     pub ready: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PendingApproval {
     /// To approve the plan, or to say what is to be different.
     Plan,
@@ -210,7 +201,7 @@ pub enum PendingApproval {
 }
 
 /// What the checks of others came to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CiTrace {
     pub commit: CommitSha,
     pub passed: u32,
@@ -221,7 +212,7 @@ pub struct CiTrace {
     pub failing_on_base: Vec<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EffectBackoff {
     pub message: String,
     pub until: DateTime<Utc>,

@@ -1,8 +1,6 @@
 //! What may be said of the commit that an order publishes. This is the only place that says it: every surface is a
 //! function of the settlement and of this verdict (`surfaces`).
 
-use serde::Serialize;
-
 use super::change_kind::ChangeKind;
 use super::effect_name::{EffectScope, ReservedWord};
 use super::ids::CommitSha;
@@ -13,7 +11,7 @@ use super::settlement::Settlement;
 use super::trace::{Acceptance, CandidateWork, OrderTrace, RoleReview, StageChecksOutcome, StageState};
 
 /// What stands beside the word *verified*.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct VerifiedCaveats {
     /// Nobody who never saw the change said beforehand what it has to do.
     pub not_examined: bool,
@@ -22,8 +20,7 @@ pub struct VerifiedCaveats {
 }
 
 /// The verdict on the published commit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(tag = "verdict", rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// There is no commit.
     None,

@@ -1,10 +1,14 @@
 //! Where a repository's pages are: links of our own, to lines and commits, that nothing foreign can bend.
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use url::Url;
 
 use super::text::code_span;
 use journeyman_order::length::shorten;
 use journeyman_order::{CommitSha, IssueNumber, Journal, OrderId};
+
+/// What is written as its number where a path stands in an address: all but letters, digits and a few harmless signs.
+const ENCODED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
 
 /// The pages of a repository. Without a known address there are no links, and the same is said without them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -43,7 +47,8 @@ impl RepositoryLinks {
         let shown = code_span(&shorten(place, 150));
         match (&self.root, FileLocation::of(place)) {
             (Some(root), Some(FileLocation { path, line })) if !shown.is_empty() => {
-                format!("[{shown}]({root}/blob/{commit}/{}#L{line})", encoded(path))
+                let path = utf8_percent_encode(path, &ENCODED);
+                format!("[{shown}]({root}/blob/{commit}/{path}#L{line})")
             }
             (Some(_) | None, Some(_) | None) => shown,
         }
@@ -84,19 +89,6 @@ pub(super) fn is_linkable(url: &str) -> bool {
 
 pub fn order_page(public_url: &Url, order: OrderId) -> String {
     format!("{}/orders/{order}", public_url.as_str().trim_end_matches('/'))
-}
-
-/// A path in an address: everything but letters, digits and a few harmless signs by its number.
-fn encoded(path: &str) -> String {
-    let mut encoded = String::with_capacity(path.len());
-    for byte in path.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            encoded.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    encoded
 }
 
 #[cfg(test)]

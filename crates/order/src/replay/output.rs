@@ -137,10 +137,7 @@ impl Replay<'_> {
         })?;
         match chosen {
             WorkerOutcome::Passed(file) => {
-                let exact = file.chars().fold(String::new(), |glob, c| match c {
-                    '*' | '?' | '[' | ']' | '{' | '}' | '\\' | '!' => glob + "[" + &c.to_string() + "]",
-                    c => glob + &c.to_string(),
-                });
+                let exact = globset::escape(&file).replace('\\', r"[\]");
                 let (_, content) = self.find_files(&worker.key(round, "read"), &exact)?;
                 found(&file, content.unwrap_or_default())
             }

@@ -403,11 +403,8 @@ fn prompt_text(points: &[FeedbackPoint], is_wanted: impl Fn(&PointSource) -> boo
 /// What the worker says of each point; every point once.
 fn answers(run: &AgentRun, points: &[FeedbackPoint]) -> Result<Vec<PointAnswer>, Feedback> {
     let value = answer::fitting(run.result.as_deref().unwrap_or_default(), &schema(), &[])?;
+    let PointAnswers { answers } = answer::read(value)?;
     let invalid = |what: String| Err(Feedback::failed(Category::InvalidOutput, what));
-    let answers = match serde_json::from_value::<PointAnswers>(value) {
-        Ok(PointAnswers { answers }) => answers,
-        Err(error) => return invalid(format!("the answer is not of its form: {error}")),
-    };
     let mut seen = BTreeSet::new();
     if let Some(twice) = answers.iter().find(|answer| !seen.insert(answer.point.as_str())) {
         return invalid(format!("point {} is answered twice", in_short(&twice.point)));

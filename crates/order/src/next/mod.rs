@@ -88,12 +88,9 @@ pub fn projection(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) ->
     let budget = replay.budget();
     let trace = replay.trace;
 
-    let settled = match (signals.closed(), signals.cancelled()) {
-        (Some(closure), _) => Some(closure.settlement()),
-        (None, Some((_, because))) => Some(Settlement::Cancelled { because: because.to_owned() }),
-        (None, None) => None,
-    };
-    let mut next = match settled {
+    let cancelled =
+        || signals.cancelled().map(|because| Settlement::Cancelled { because: because.to_owned() });
+    let mut next = match signals.closed().map(|closure| closure.settlement()).or_else(cancelled) {
         Some(settled) => NextMoves { moves: Vec::new(), wake_at: None, settled: Some(settled) },
         None => NextMoves { moves: ran.moves, wake_at: ran.wake_at, settled: ran.settled },
     };

@@ -17,7 +17,8 @@ use crate::signal::ReviewVerdict;
 pub(crate) struct SignalLog {
     /// Words that open an order again, in order.
     pub(crate) commands: Vec<AppliedCommand>,
-    pub(crate) cancels: Vec<Cancellation>,
+    /// Why the order was cancelled, each time, and in which entry.
+    pub(crate) cancels: Vec<(u64, String)>,
     /// What was said and done about the pull request, in the order in which it counts.
     pub(crate) pull_events: Vec<PullEvent>,
     pub(crate) closures: Vec<PullClosure>,
@@ -144,12 +145,6 @@ pub(crate) enum PlanDecision {
     Again { guidance: Option<String> },
 }
 
-#[derive(Debug)]
-pub(crate) struct Cancellation {
-    pub(crate) seq: u64,
-    pub(crate) because: String,
-}
-
 /// What became of a signal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnsweredSignal {
@@ -266,18 +261,16 @@ impl SignalLog {
         self.pull_events.get(first..end).unwrap_or_default()
     }
 
-    /// Why the order is cancelled, if it is, and by which entry.
-    pub(crate) fn cancelled(&self) -> Option<(u64, &str)> {
-        let reopened = |seq: u64| self.commands.iter().any(|spoken| spoken.seq > seq);
-        self.cancels
-            .last()
-            .filter(|cancel| !reopened(cancel.seq))
-            .map(|cancel| (cancel.seq, cancel.because.as_str()))
+    /// Why the order is cancelled, if it is.
+    pub(crate) fn cancelled(&self) -> Option<&str> {
+        let (at, because) = self.cancels.last()?;
+        let is_reopened = self.commands.iter().any(|spoken| spoken.seq > *at);
+        (!is_reopened).then_some(because.as_str())
     }
 
     /// The first word that ended the order, whether it has gone on since or not.
     pub(crate) fn first_end(&self) -> Option<u64> {
-        let cancels = self.cancels.iter().map(|cancel| cancel.seq);
+        let cancels = self.cancels.iter().map(|(seq, _)| *seq);
         cancels.chain(self.closures.iter().map(|closure| closure.seq)).min()
     }
 

@@ -7,8 +7,8 @@ use chrono::{DateTime, Utc};
 use super::Replay;
 use super::permissions::SenderPermission;
 use super::signal_log::{
-    AnsweredSignal, AppliedCommand, Cancellation, PlanDecision, PullClosure, PullClosureKind, PullEvent,
-    PullEventKind, ResumeCommand, SignalAnswer, SignalLog, TextNews, has_code,
+    AnsweredSignal, AppliedCommand, PlanDecision, PullClosure, PullClosureKind, PullEvent, PullEventKind,
+    ResumeCommand, SignalAnswer, SignalLog, TextNews, has_code,
 };
 use crate::ids::{Person, UserId};
 use crate::journal::{Journal, JournalEntry, JournalEvent};
@@ -169,7 +169,7 @@ impl SignalLog {
                 SignalAnswer::Taken
             }
             SignalRequest::Gone(because) => {
-                self.cancels.push(Cancellation { seq, because });
+                self.cancels.push((seq, because));
                 SignalAnswer::Taken
             }
             SignalRequest::Command(command) => {
@@ -308,7 +308,7 @@ impl SignalLog {
             (Cancel(because) | Unlabel(because), PlanWaits | Unprepared)
             | (Cancel(because), AtWork { .. } | Rests { gathers: true, .. })
             | (Unlabel(because), AtWork { has_pull: false, .. }) => {
-                self.cancels.push(Cancellation { seq, because });
+                self.cancels.push((seq, because));
                 return SignalAnswer::Taken;
             }
             (Unlabel(_), AtWork { has_pull: true, .. }) => {

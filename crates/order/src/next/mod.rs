@@ -5,9 +5,8 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 
 use super::backoff::Backoff;
-use super::conversation::NoticeComment;
-use super::effect_name::ReservedWord;
-use super::journal::{Journal, JournalEvent};
+use super::effect_name::{EffectPart, ReservedWord};
+use super::journal::{Journal, JournalEntry, JournalEvent};
 use super::journal_index::EntryKind;
 use super::moves::{EffectOutcome, Move, MoveKey, Retry};
 use super::pipeline::Pipeline;
@@ -121,43 +120,29 @@ fn revision(
     answers: &[AnsweredSignal],
     (settled, ended): (Option<&Settlement>, Option<u64>),
 ) -> u64 {
-    let mut revision = 0;
-    let mut plans: Vec<&MoveKey> = Vec::new();
-    for entry in journal.entries() {
-        revision += match &entry.event {
-            JournalEvent::Intended { key, r#move }
-                if matches!(
-                    **r#move,
-                    Move::Say { saying: NoticeComment::Plan { .. } | NoticeComment::Questions { .. }, .. }
-                ) =>
-            {
-                plans.push(key);
-                0
-            }
-            // From now on a person is waited for.
-            JournalEvent::Observed { key, outcome } if **outcome == EffectOutcome::Done => {
-                u64::from(plans.contains(&key))
-            }
-            JournalEvent::Intended { r#move, .. } => u64::from(matches!(
-                **r#move,
-                Move::Prepare
-                    | Move::RunAgent(_)
-                    | Move::RunTests { .. }
-                    | Move::Push { .. }
-                    | Move::FinishPull { .. }
-                    | Move::ReadPull { .. }
-            )),
-            // What is waited for must not look like work.
-            JournalEvent::Observed { outcome, .. } => u64::from(
-                matches!(&**outcome, EffectOutcome::AgentRan(run) if run.failure.is_some())
-                    || matches!(**outcome, EffectOutcome::PullOpened { .. })
-                    // What was under way when a person ended the order, and no later news will show.
-                    || (matches!(**outcome, EffectOutcome::Pushed | EffectOutcome::PullFinished)
-                        && ended.is_some_and(|seq| seq < entry.seq)),
-            ),
-            JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => 0,
-        };
-    }
+    let is_news = |entry: &&JournalEntry| match &entry.event {
+        JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => false,
+        JournalEvent::Intended { r#move, .. } => matches!(
+            **r#move,
+            Move::Prepare
+                | Move::RunAgent(_)
+                | Move::RunTests { .. }
+                | Move::Push { .. }
+                | Move::FinishPull { .. }
+                | Move::ReadPull { .. }
+        ),
+        JournalEvent::Observed { key, outcome } => {
+            // A plan was shown, or what it leaves open was asked: from now on a person is waited for.
+            (**outcome == EffectOutcome::Done && matches!(key.part(), EffectPart::Other("show" | "ask")))
+                // What is waited for must not look like work.
+                || matches!(&**outcome, EffectOutcome::AgentRan(run) if run.failure.is_some())
+                || matches!(**outcome, EffectOutcome::PullOpened { .. })
+                // What was under way when a person ended the order, and no later news will show.
+                || (matches!(**outcome, EffectOutcome::Pushed | EffectOutcome::PullFinished)
+                    && ended.is_some_and(|seq| seq < entry.seq))
+        }
+    };
+    let revision = journal.entries().iter().filter(is_news).count() as u64;
     let taken = answers.iter().filter(|answered| answered.answer == SignalAnswer::Taken).count();
     match settled {
         Some(Settlement::Refused { .. }) => 0,

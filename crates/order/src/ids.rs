@@ -112,57 +112,27 @@ text!(DeliveryGuid, "a delivery's GUID", |text| {
 });
 
 /// `owner/name`, of the characters that GitHub allows; safe as two path components.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct RepositoryName {
-    owner: String,
-    name: String,
-}
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(transparent)]
+pub struct RepositoryName(String);
+text!(RepositoryName, "a repository as owner/name", |text| {
+    let part_fits = |part: &str| {
+        (1..=100).contains(&part.len())
+            && part != "."
+            && part != ".."
+            && !part.ends_with(".git")
+            && part.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+    };
+    text.split_once('/').is_some_and(|(owner, name)| part_fits(owner) && part_fits(name))
+});
 
 impl RepositoryName {
     pub fn owner(&self) -> &str {
-        &self.owner
+        self.0.split_once('/').map_or("", |(owner, _)| owner)
     }
 
     pub fn name(&self) -> &str {
-        &self.name
-    }
-}
-
-impl fmt::Display for RepositoryName {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}/{}", self.owner, self.name)
-    }
-}
-
-impl FromStr for RepositoryName {
-    type Err = InvalidId;
-
-    fn from_str(text: &str) -> Result<Self, InvalidId> {
-        let part_fits = |part: &str| {
-            (1..=100).contains(&part.len())
-                && part != "."
-                && part != ".."
-                && !part.ends_with(".git")
-                && part.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
-        };
-        match text.split_once('/') {
-            Some((owner, name)) if part_fits(owner) && part_fits(name) => {
-                Ok(Self { owner: owner.to_owned(), name: name.to_owned() })
-            }
-            _ => Err(InvalidId::new("a repository as owner/name", text)),
-        }
-    }
-}
-
-impl Serialize for RepositoryName {
-    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for RepositoryName {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
+        self.0.split_once('/').map_or("", |(_, name)| name)
     }
 }
 

@@ -326,13 +326,8 @@ fn listed(names: &[String], shown: impl Fn(&str) -> String) -> String {
 }
 
 fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            grouped.push(' ');
-        }
-        grouped.push(digit);
+    match (number / 1_000, number % 1_000) {
+        (0, few) => few.to_string(),
+        (thousands, rest) => format!("{} {rest:03}", grouped(thousands)),
     }
-    grouped
 }

@@ -9,7 +9,7 @@ use super::text::{brief, duration, passing};
 use journeyman_order::next::OrderProjection;
 use journeyman_order::trace::{RoundTrace, StageState as Stood};
 use journeyman_order::{
-    EffectOutcome, EffectPart, EffectScope, Journal, JournalEntry, JournalEvent, Move, MoveKey, ReservedWord,
+    EffectPart, EffectScope, Journal, JournalEntry, JournalEvent, Move, MoveKey, ReservedWord,
 };
 
 /// What is under way, in words. Foreign in part: roles have names of a repository's choice.
@@ -138,10 +138,8 @@ pub(super) fn last_news(journal: &Journal) -> DateTime<Utc> {
 
 fn news(journal: &Journal) -> impl Iterator<Item = &JournalEntry> {
     journal.entries().iter().filter(|entry| match &entry.event {
-        JournalEvent::Intended { r#move, .. } => !matches!(**r#move, Move::ShowStatus { .. }),
-        JournalEvent::Observed { key, outcome } => {
-            !matches!(**outcome, EffectOutcome::StatusShown { .. })
-                && key.scope() != EffectScope::Beside(ReservedWord::Status)
+        JournalEvent::Intended { key, .. } | JournalEvent::Observed { key, .. } => {
+            key.scope() != EffectScope::Beside(ReservedWord::Status)
         }
         JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => true,
     })

@@ -169,14 +169,9 @@ static CLOSING: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&format!("{keyword}{reference}")).ok()
 });
 
+/// The most backticks in a row.
 fn longest_run(text: &str) -> usize {
-    let mut longest = 0;
-    let mut run = 0;
-    for character in text.chars() {
-        run = if character == '`' { run + 1 } else { 0 };
-        longest = longest.max(run);
-    }
-    longest
+    text.split(|character| character != '`').map(str::len).max().unwrap_or(0)
 }
 
 /// Foreign text on one line, without any shape of its own; may stand within a line of ours or be one.

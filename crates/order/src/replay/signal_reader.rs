@@ -344,6 +344,8 @@ impl SignalReader<'_> {
         use SignalKind::{Commanded, Labeled, Misspoken, Unlabeled};
         let by = &signal.by;
         let heard = (entry.seq, entry.at);
+        let closure =
+            |pull, how| SignalRequest::Closure(PullClosure { seq: entry.seq, pull, by: by.to_string(), how });
         let wish = match &signal.kind {
             SignalKind::Labeled { pull: None, .. } => {
                 return self.ignore(entry.seq, "the work is already running");
@@ -386,14 +388,9 @@ impl SignalReader<'_> {
             SignalKind::IssueClosed => {
                 SignalRequest::Command(RequestedCommand::Cancel(format!("{by} closed the issue")))
             }
-            SignalKind::PullClosed { pull, merged } => {
-                let how = if *merged { PullClosureKind::Merged } else { PullClosureKind::TurnedDown };
-                SignalRequest::Closure(PullClosure { seq: entry.seq, pull: *pull, by: by.to_string(), how })
-            }
-            SignalKind::PullReopened { pull } => {
-                let how = PullClosureKind::Reopened;
-                SignalRequest::Closure(PullClosure { seq: entry.seq, pull: *pull, by: by.to_string(), how })
-            }
+            SignalKind::PullClosed { pull, merged: true } => closure(*pull, PullClosureKind::Merged),
+            SignalKind::PullClosed { pull, merged: false } => closure(*pull, PullClosureKind::TurnedDown),
+            SignalKind::PullReopened { pull } => closure(*pull, PullClosureKind::Reopened),
             SignalKind::PullPushed { head, .. } => {
                 SignalRequest::Occasion(PullEventKind::Pushed { head: head.clone() })
             }

@@ -414,7 +414,6 @@ pub struct PreparedRepository {
     pub default: Option<CommitSha>,
     /// `.github/journeyman.yml`.
     pub settings: RepositorySettings,
-    #[serde(default)]
     pub pipeline: Option<Pipeline>,
     /// Roles that the repository has in place of ours.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

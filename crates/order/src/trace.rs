@@ -242,14 +242,9 @@ impl OrderTrace {
         self.rounds_of_work().filter(|(_, round)| round.agent.is_some()).count()
     }
 
-    pub(super) fn begin(&mut self, name: &str) -> &mut StageTrace {
-        self.stages.push(StageTrace {
-            name: name.to_owned(),
-            state: StageState::Running,
-            rounds: Vec::new(),
-        });
-        let last = self.stages.len() - 1;
-        &mut self.stages[last]
+    pub(super) fn begin(&mut self, name: &str) {
+        let (name, state) = (name.to_owned(), StageState::Running);
+        self.stages.push(StageTrace { name, state, rounds: Vec::new() });
     }
 
     /// Something that went another way than asked; said once, however often it happens.

@@ -82,15 +82,6 @@ fn with_last_run(known: &CandidateWork, later: &CandidateWork) -> CandidateWork 
     }
 }
 
-/// Whether a stage's turn has come.
-enum StageReadiness {
-    /// Something it depends on is at work.
-    Waits,
-    /// It will not run.
-    Ended(Box<StageResult>),
-    Runs,
-}
-
 impl<'a> Replay<'a> {
     /// Every stage as far as the journal carries. Stages that need the one work tree follow one another in the
     /// pipeline's order, whichever is reached first: so what comes out does not depend on who is quicker.
@@ -100,17 +91,15 @@ impl<'a> Replay<'a> {
         let pipeline = self.pipeline;
         for stage in &pipeline.stages {
             let waits = match self.readiness(stage) {
-                StageReadiness::Waits => true,
-                StageReadiness::Ended(concluded) => {
+                None => true,
+                Some(Err(concluded)) => {
                     if concluded.state == StageState::Skipped {
                         self.trace.begin(&stage.name);
                     }
-                    self.conclude(&stage.name, *concluded);
+                    self.conclude(&stage.name, concluded);
                     continue;
                 }
-                StageReadiness::Runs => {
-                    at_work == MOST_SIDE_BY_SIDE || (stage.writes_tree() && tree_is_taken)
-                }
+                Some(Ok(())) => at_work == MOST_SIDE_BY_SIDE || (stage.writes_tree() && tree_is_taken),
             };
             if waits {
                 tree_is_taken |= stage.writes_tree();
@@ -150,26 +139,25 @@ impl<'a> Replay<'a> {
         self.trace.work = newest(works);
     }
 
-    /// Whether a stage's turn has come; if so, the replay stands where all that it depends on has ended.
-    fn readiness(&mut self, stage: &Stage) -> StageReadiness {
+    /// Whether a stage's turn has come; if so, the replay stands where all that it depends on has ended. None while something
+    /// of that is at work; an error is its end, where it will not run.
+    fn readiness(&mut self, stage: &Stage) -> Option<Result<(), StageResult>> {
         (self.position, self.last_run) = (1, 1);
         for name in &stage.depends_on {
-            let Some(before) = self.stage_results.get(name.as_str()) else { return StageReadiness::Waits };
+            let before = self.stage_results.get(name.as_str())?;
             self.position = self.position.max(before.position);
             self.last_run = self.last_run.max(before.last_run);
             if !matches!(before.state, StageState::Passed | StageState::Approved | StageState::Skipped) {
-                let ended = StageResult::without_result(StageState::NotReached);
-                return StageReadiness::Ended(Box::new(ended));
+                return Some(Err(StageResult::without_result(StageState::NotReached)));
             }
         }
-        let Some(condition) = &stage.when else { return StageReadiness::Runs };
+        let Some(condition) = &stage.when else { return Some(Ok(())) };
         let visible = self.visible_to(stage);
-        let ended = match condition.holds(|text| self.fill(stage, text, &visible)) {
-            Ok(true) => return StageReadiness::Runs,
-            Ok(false) => StageResult::without_result(StageState::Skipped),
-            Err(settlement) => StageResult::failed(settlement),
-        };
-        StageReadiness::Ended(Box::new(ended))
+        Some(match condition.holds(|text| self.fill(stage, text, &visible)) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(StageResult::without_result(StageState::Skipped)),
+            Err(settlement) => Err(StageResult::failed(settlement)),
+        })
     }
 
     /// No stage can go on: the best round is handed over, if that is how it ended, and the order has come to its end.

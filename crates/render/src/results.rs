@@ -4,13 +4,12 @@ use super::ROOM;
 use super::markdown::quoted_within;
 use super::pages::RepositoryLinks;
 use super::text::{code_block, code_span, passing};
-use journeyman_order::bounds::MOST_NAMED;
 use journeyman_order::json_values::indented;
 use journeyman_order::length::{fit, shorten};
 use journeyman_order::next::OrderProjection;
 use journeyman_order::pipeline::StageKind;
 use journeyman_order::trace::StageState;
-use journeyman_order::{EffectOutcome, Journal, JournalEvent, Move};
+use journeyman_order::{Journal, JournalEvent, Move};
 
 /// The comment's body. What agents answered is foreign.
 pub(super) fn results(journal: &Journal, projection: &OrderProjection) -> String {
@@ -35,11 +34,6 @@ pub(super) fn results(journal: &Journal, projection: &OrderProjection) -> String
         && !parts.iter().any(|(_, known)| *known == work.patch)
     {
         parts.push(("the change".to_owned(), work.patch.clone()));
-    }
-    let names = artifacts(journal);
-    if !names.is_empty() {
-        let shown = names.iter().take(MOST_NAMED).map(|name| code_span(name)).collect::<Vec<_>>().join(", ");
-        head.push(format!("Artifacts of the order: {shown}."));
     }
     // Each part gets its share of the room, so that no fold is cut open.
     let room = (ROOM - 6_000) / parts.len().max(1);
@@ -84,23 +78,10 @@ fn archived(journal: &Journal) -> Vec<(String, String)> {
     parts.map(|(stage, (name, text))| (format!("{stage}: {name}"), text.clone())).collect()
 }
 
-/// The names of all artifacts that stages archived.
-fn artifacts(journal: &Journal) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for entry in journal.entries() {
-        if let JournalEvent::Observed { outcome, .. } = &entry.event
-            && let EffectOutcome::Archived { artifacts } = &**outcome
-        {
-            names.extend(artifacts.iter().filter(|name| !names.contains(name)).cloned().collect::<Vec<_>>());
-        }
-    }
-    names
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::{intends, journal, projection, published, sees, stage, tested};
+    use crate::tests::{intends, journal, projection, published, stage, tested};
     use journeyman_order::length::LONGEST_BODY;
     use journeyman_order::trace::{OrderTrace, RoundTrace};
 
@@ -135,22 +116,18 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_that_nothing_publishes_is_there_with_its_artifacts_and_however_much_there_is_it_fits() {
+    fn a_commit_that_nothing_publishes_is_there_and_however_much_there_is_it_fits() {
         let diff = format!("diff --git a/x b/x\n{}", "+`x` fixes #3\n".repeat(20_000));
         let mut trace = published(StageState::Passed);
         let work = trace.work.as_mut().unwrap();
         (work.tests, work.patch) = (Some(tested()), diff.clone());
         let parts =
             vec![("final_code".to_owned(), diff), ("findings".to_owned(), "Round 1: fine".to_owned())];
-        let archived = vec!["archive-archive-final_code.patch".to_owned()];
-        let journal = journal(vec![
-            (1, intends("archive/archive", Move::Archive { stage: "archive".to_owned(), parts })),
-            (2, sees("archive/archive", EffectOutcome::Archived { artifacts: archived })),
-        ]);
+        let archive = Move::Archive { stage: "archive".to_owned(), parts };
+        let journal = journal(vec![(1, intends("archive/archive", archive))]);
         let text = results(&journal, &projection(trace, None));
         assert!(text.chars().count() <= LONGEST_BODY, "{}", text.len());
         assert!(text.contains("commit `aaaaaaaaaa`, 24 of 24 tests pass. It was not pushed"), "{text:.600}");
-        assert!(text.contains("Artifacts of the order: `archive-archive-final_code.patch`."), "{text:.600}");
         assert!(text.contains("<summary>archive: findings</summary>\n\n> Round 1: fine"), "{text:.600}");
         assert_eq!(text.matches("diff --git").count(), 1, "what was archived is not there twice");
         assert_eq!(text.matches("<details>").count(), text.matches("</details>").count());

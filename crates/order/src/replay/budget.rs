@@ -140,7 +140,7 @@ impl Replay<'_> {
         let stage = key.stage();
         let mut rounds: BTreeMap<&str, f64> = BTreeMap::new();
         let mut runs: Vec<f64> = Vec::new();
-        for (known, run) in runs_after(self.prefix, 0) {
+        for (_, known, run) in self.prefix.runs().filter(|(_, _, run)| run.took_place()) {
             runs.push(run.usage.usd);
             if known.stage() == stage {
                 *rounds.entry(known.round()).or_default() += run.usage.usd;

@@ -152,7 +152,7 @@ impl GitHub {
         let token = self.token(at, TokenPermissions::ReadIssues, None).await?;
         let request = self.plain_client()?.get(format!("{}{route}", self.0.endpoints.rest));
         let request = request
-            .bearer_auth(token.secret.expose_secret())
+            .bearer_auth(token.secret().expose_secret())
             .header(ACCEPT, "application/vnd.github.full+json")
             .header("x-github-api-version", API_VERSION);
         let answer = request.send().await.map_err(|error| unreachable(WHAT, &error))?;

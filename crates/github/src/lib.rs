@@ -31,6 +31,7 @@ mod refusal;
 mod repo_rules;
 mod service;
 mod sign_in;
+mod token_cache;
 mod tokens;
 mod transport;
 

@@ -48,7 +48,7 @@ impl GitHub {
     pub async fn job_log(&self, at: &InstalledRepository, job: u64) -> Result<Option<String>> {
         let token = self.token(at, TokenPermissions::ReadActions, None).await?;
         let url = format!("{}{}", self.0.endpoints.rest, at.route(&format!("/actions/jobs/{job}/logs")));
-        let request = self.plain_client()?.get(url).bearer_auth(token.secret.expose_secret());
+        let request = self.plain_client()?.get(url).bearer_auth(token.secret().expose_secret());
         let request =
             request.header(ACCEPT, "application/vnd.github+json").header("x-github-api-version", API_VERSION);
         let mut answer = request.send().await.map_err(|error| unreachable(WHAT, &error))?;

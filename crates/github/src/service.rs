@@ -14,7 +14,7 @@ use super::endpoints::{Endpoints, InstalledRepository};
 use super::error::{ErrorKind, GitHubError, Result};
 use super::gate::{WriteGate, WritePermit, WritePriority};
 use super::permissions::TokenPermissions;
-use super::tokens::{InstallationToken, TokenCache};
+use super::token_cache::{InstallationToken, TokenCache};
 use super::transport::{GitHubRequest, GitHubResponse, send};
 use journeyman_order::{Backoff, OutgoingNetwork, RepositoryName, WriteLimits};
 
@@ -270,7 +270,7 @@ impl GitHub {
         if permit.is_none() {
             self.0.gate.check_read(at.installation)?;
         }
-        let sender = RequestSender::Token(token.secret.clone());
+        let sender = RequestSender::Token(token.secret());
         let answer = self.send(sender, request, Some(permissions)).await;
         // A read that is limited tells as much as a write does.
         if let Some(wait) = answer.as_ref().err().and_then(GitHubError::limit) {

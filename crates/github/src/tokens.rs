@@ -1,48 +1,19 @@
-//! Installation tokens are made for one repository and the permissions of a call, and kept while they last.
+//! Installation tokens are made for one repository and the permissions of a call.
 
-use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::json;
-use tokio::time::Instant;
 
 use super::connection::RequestSender;
 use super::endpoints::InstalledRepository;
 use super::error::{ErrorKind, GitHubError, Result};
 use super::permissions::{GitAccess, TokenPermissions};
 use super::service::GitHub;
+use super::token_cache::InstallationToken;
 use super::transport::GitHubRequest;
-
-/// A token is not used when less than this is left of it: no call may find it expired on the way.
-const MARGIN: Duration = Duration::from_secs(300);
-/// For so long a token counts as fresh, and a refusal of it as possibly not meant.
-const FRESH: Duration = Duration::from_secs(10);
-
-#[derive(Clone)]
-pub(super) struct InstallationToken {
-    pub(super) secret: SecretString,
-    lasts: Duration,
-    made: Instant,
-}
-
-impl InstallationToken {
-    pub(super) fn is_fresh(&self) -> bool {
-        self.made.elapsed() < FRESH
-    }
-
-    fn is_usable(&self) -> bool {
-        self.made.elapsed() + MARGIN < self.lasts
-    }
-}
-
-/// Each with a lock of its own: calls that need the same one wait for one request.
-type TokenSlot = Arc<tokio::sync::Mutex<Option<InstallationToken>>>;
-pub(super) type TokenCache = Mutex<HashMap<(InstalledRepository, TokenPermissions), TokenSlot>>;
 
 impl GitHub {
     /// A token for these permissions, kept or fresh. `refused` is one that GitHub has just refused: if it still
@@ -53,15 +24,10 @@ impl GitHub {
         permissions: TokenPermissions,
         refused: Option<&InstallationToken>,
     ) -> Result<InstallationToken> {
-        let slot = {
-            // A poisoned map is whole all the same: nothing in here can end halfway.
-            let mut slots = self.0.tokens.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(slots.entry((at.clone(), permissions)).or_default())
-        };
+        let slot = self.0.tokens.slot(at, permissions);
         let mut kept = slot.lock().await;
         if let Some(token) = kept.as_ref() {
-            let is = |one: &InstallationToken| one.secret.expose_secret() == token.secret.expose_secret();
-            let was_refused = refused.is_some_and(is);
+            let was_refused = refused.is_some_and(|refused| refused.is(token));
             if token.is_usable() && !was_refused {
                 return Ok(token.clone());
             }
@@ -86,8 +52,7 @@ impl GitHub {
         let route = format!("/app/installations/{}/access_tokens", at.installation);
         let answer = self.ask_as_app(&GitHubRequest::post(route, body)).await;
         let wire: Wire = answer.map_err(|error| explain(error, at, permissions))?.json()?;
-        let lasts = (wire.expires_at - Utc::now()).to_std().unwrap_or_default();
-        Ok(InstallationToken { secret: wire.token, lasts, made: Instant::now() })
+        Ok(InstallationToken::new(wire.token, wire.expires_at))
     }
 
     /// A token for git, freshly made and kept nowhere: for this repository's contents and nothing else.
@@ -99,8 +64,8 @@ impl GitHub {
             GitAccess::Read => TokenPermissions::ReadContents,
             GitAccess::Push => TokenPermissions::WriteContents,
         };
-        let made = self.make_token(at, permissions).await?;
-        Ok(GitToken { secret: made.secret, github: self.clone() })
+        let kept = self.make_token(at, permissions).await?;
+        Ok(GitToken { secret: kept.secret(), github: self.clone() })
     }
 }
 

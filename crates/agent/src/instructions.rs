@@ -1,9 +1,11 @@
 //! What a repository tells whoever works on it: AGENTS.md and its like, for runtimes that do not read them by themselves.
 //!
-//! May know: the names of such files. Must never know: of which commit they are.
+//! May know: the names of such files and what an import in one looks like. Must never know: of which commit they are.
+
+use std::collections::BTreeSet;
 
 use super::text::{as_data, beginning_of, fenced};
-use journeyman_order::bounds::MOST_NAMED;
+use journeyman_order::bounds::{MOST_HOPS, MOST_NAMED};
 
 /// Characters of one file, and of all.
 const LONGEST: usize = 16_000;
@@ -35,7 +37,12 @@ pub fn instructions(paths: &[String], read: &dyn Fn(&str) -> Option<String>) -> 
         for path in nearest(paths, &|path| path.rsplit('/').next() == Some(name)) {
             let folder = path.rsplit_once('/').map(|(folder, _)| folder);
             let below = folder.filter(|folder| *folder != ".claude").map(str::to_owned);
-            add(path, below, read(path).unwrap_or_default());
+            let Some(text) = read(path) else { continue };
+            let imports = imported(path, &text, read);
+            add(path, below.clone(), text);
+            for (path, text) in imports {
+                add(&path, below.clone(), text);
+            }
         }
     }
     for path in nearest(paths, &|path| {
@@ -68,6 +75,61 @@ fn nearest<'p>(paths: &'p [String], is_wanted: &dyn Fn(&str) -> bool) -> Vec<&'p
     found.sort_by_key(|path| (path.matches('/').count(), *path));
     found.truncate(MOST_NAMED);
     found
+}
+
+/// The files that a file names by `@path`, and those that these name.
+fn imported(path: &str, text: &str, read: &dyn Fn(&str) -> Option<String>) -> Vec<(String, String)> {
+    let mut known = BTreeSet::from([path.to_owned()]);
+    let mut found = Vec::new();
+    let mut open: Vec<(String, String, usize)> = vec![(path.to_owned(), text.to_owned(), 0)];
+    while let Some((from, text, depth)) = open.pop() {
+        for named in mentions(&text).iter().filter_map(|mention| beside(&from, mention)) {
+            if found.len() >= MOST_NAMED || depth >= MOST_HOPS || !known.insert(named.clone()) {
+                continue;
+            }
+            if let Some(text) = read(&named) {
+                open.push((named.clone(), text.clone(), depth + 1));
+                found.push((named, text));
+            }
+        }
+    }
+    found
+}
+
+/// What stands behind an `@` at the beginning of a word, outside of code.
+fn mentions(text: &str) -> Vec<String> {
+    let mut is_code = false;
+    let mut found = Vec::new();
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            is_code = !is_code;
+        }
+        if is_code {
+            continue;
+        }
+        for part in line.split('`').step_by(2) {
+            let words = part.split_whitespace().filter_map(|word| word.strip_prefix('@'));
+            found.extend(words.map(|word| word.trim_end_matches(['.', ',', ';', ':', ')']).to_owned()));
+        }
+    }
+    found
+}
+
+/// A path beside a file, from the root; none where it leads outside.
+fn beside(file: &str, path: &str) -> Option<String> {
+    if path.is_empty() || path.starts_with(['/', '~']) {
+        return None;
+    }
+    let mut parts: Vec<&str> = file.split('/').collect();
+    parts.pop();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
 }
 
 /// The sections of a Markdown file whose headings speak of tests.
@@ -132,8 +194,10 @@ mod tests {
             ("src/lib.rs", ""),
             ("AGENTS.md", "Use tabs.\n"),
             ("web/AGENTS.md", "Use spaces."),
-            ("CLAUDE.md", "Short names."),
-            ("web/CLAUDE.md", "Use spaces."),
+            ("CLAUDE.md", "@AGENTS.md\nSee @docs/style.md, and `@docs/secret.md` is an example.\n"),
+            ("docs/style.md", "Short names. @../more.md @/etc/passwd @../../outside.md"),
+            ("more.md", "Even more."),
+            ("docs/secret.md", "never"),
             (".github/copilot-instructions.md", "Be brief."),
             (".github/instructions/sql.instructions.md", "---\napplyTo: '**/*.sql'\n---\nUpper case."),
             (
@@ -146,14 +210,20 @@ mod tests {
             &[
                 "`AGENTS.md`:\n\n```markdown\nUse tabs.\n```",
                 "`web/AGENTS.md`, for what lies below `web`:\n\n```markdown\nUse spaces.\n```",
-                "`CLAUDE.md`:\n\n```markdown\nShort names.\n```",
+                "`CLAUDE.md`:",
+                "`docs/style.md`:",
+                "`more.md`:\n\n```markdown\nEven more.\n```",
                 "`.github/copilot-instructions.md`:\n\n```markdown\nBe brief.\n```",
                 "applyTo: '**/*.sql'",
                 "`CONTRIBUTING.md`:\n\n```markdown\n## Running tests\nmake check\n### Slow tests\nno\n```",
             ],
         );
-        assert_eq!(text.matches("Use spaces.").count(), 1, "what two files say is told once: {text}");
-        assert!(!text.contains("Be kind") && !text.contains("MIT"), "{text}");
+        assert_eq!(
+            text.matches("Use tabs.").count(),
+            1,
+            "an import of what is there anyhow is told once: {text}"
+        );
+        assert!(!text.contains("never") && !text.contains("Be kind") && !text.contains("MIT"), "{text}");
     }
 
     /// The parts, in this order.
@@ -184,8 +254,8 @@ mod tests {
     #[test]
     fn of_a_file_no_more_is_kept_than_can_be_shown() {
         for letter in ["a", "é", "😀"] {
-            let long = format!("{}\nnever\n", letter.repeat(MOST_KEPT));
-            let text = of(&[("AGENTS.md", &long)]);
+            let long = format!("{}\n@late.md\n", letter.repeat(MOST_KEPT));
+            let text = of(&[("AGENTS.md", &long), ("late.md", "never")]);
             assert!(text.contains(&format!("{letter}…")) && !text.contains("never"), "{letter}");
         }
         let late = format!("# Tests\nmake check\n# Other\n{}\n# More tests\nlate\n", "x".repeat(MOST_KEPT));
@@ -193,5 +263,11 @@ mod tests {
             of(&[("CONTRIBUTING.md", &late)]).contains("late"),
             "of this one what is not of tests is left out"
         );
+    }
+
+    #[test]
+    fn files_that_import_each_other_end() {
+        let text = of(&[("CLAUDE.md", "@a.md"), ("a.md", "@b.md one"), ("b.md", "@a.md two")]);
+        assert_eq!((text.matches("`a.md`").count(), text.matches("`b.md`").count()), (1, 1), "{text}");
     }
 }

@@ -379,6 +379,27 @@ fn a_flaky_job_runs_once_more_before_it_is_believed() {
 }
 
 #[test]
+fn a_review_beside_a_failing_job_is_answered_and_the_job_is_not_run_again() {
+    let mut settings = RepositorySettings::default();
+    settings.ci.rerun = true;
+    let (world, head) = verified(SimulatedOrder::new().settings(settings));
+    let reading = PullSnapshot {
+        checks: ChecksSnapshot {
+            failing: vec![FailingJob { name: "build".to_owned(), job: Some(77), ..FailingJob::default() }],
+            ..ChecksSnapshot::default()
+        },
+        threads: vec![thread("T1", 5, by("bob", 2), "and this")],
+        ..quiet(&head)
+    };
+    let mut world = world
+        .when("answer/1/read", vec![read(reading)])
+        .when("answer/1/1/agent", vec![answers(&[("p1", true, "done")])]);
+    world.hear_from(somebody("bob", 2), reviewed(5, ReviewVerdict::ChangesRequested));
+    world.settle();
+    assert_eq!((world.made("answer/1/rerun"), world.made("answer/1/1/agent")), (0, 1));
+}
+
+#[test]
 fn a_persons_commit_is_taken_in_and_never_overwritten() {
     let (world, head) = verified(SimulatedOrder::new());
     let theirs = sha(900);

@@ -200,10 +200,10 @@ impl<'a> Replay<'a> {
         }
         let failing = reading.head == head;
         let points = self.points(reading, batch, talk, &moved, failing.then_some(&head));
-        if failing && self.rerun_first(answer, reading, &head, talk)? {
-            return Ok(self.as_it_stands(pull));
-        }
         if points.is_empty() {
+            if failing && self.rerun_first(answer, reading, &head, talk)? {
+                return Ok(self.as_it_stands(pull));
+            }
             return self.without_a_round(answer, pull, reading, talk);
         }
         if points.iter().any(|point| point.source == points::PointSource::Check) {

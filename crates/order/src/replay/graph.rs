@@ -1,5 +1,5 @@
-//! The pipeline as a graph: which stages are reached, which run side by side, and what the order comes to when no
-//! stage can go on.
+//! The pipeline as a graph: which stages run, which of them in parallel, and how the order ends when no stage can
+//! continue.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::settlement::Settlement;
 use crate::trace::{Acceptance, CandidateWork, StageChecksOutcome, StageState};
 use crate::verdict::Verdict;
 
-/// What `{{stage.field}}` stands for, by the field's name.
+/// The values of `{{stage.field}}`, by field name.
 pub(crate) type StageFields = Vec<(String, String)>;
 
 pub(crate) fn named<const N: usize>(fields: [(&str, String); N]) -> StageFields {
@@ -25,14 +25,14 @@ pub(crate) fn named<const N: usize>(fields: [(&str, String); N]) -> StageFields 
 
 pub(crate) struct StageResult {
     pub(crate) state: StageState,
-    /// The last entry that its end rests on.
+    /// The last entry that this result rests on.
     pub(crate) position: u64,
-    /// The last agent's run among them.
+    /// The last agent run among those entries.
     pub(crate) last_run: u64,
     pub(crate) fields: StageFields,
-    /// The commit as it is after this stage, where the stage had to do with it.
+    /// The commit after this stage. `None` if the stage does not deal with one.
     pub(crate) work: Option<CandidateWork>,
-    /// Why the order cannot end well any more.
+    /// Why the order can no longer succeed.
     pub(crate) because: Option<Settlement>,
 }
 
@@ -50,8 +50,8 @@ impl StageResult {
     }
 }
 
-/// The work as it was left last. A stage that only judged an earlier commit does not bring that back, and one that
-/// began before the commit was tested anew does not undo what that run found.
+/// The newest work. A stage that only judged an earlier commit does not bring it back. One that began before a later
+/// test run does not undo that run's result.
 fn newest<'w>(works: impl Iterator<Item = &'w CandidateWork>) -> Option<CandidateWork> {
     let mut seen: Vec<&CommitSha> = Vec::new();
     let mut newest: Option<CandidateWork> = None;
@@ -66,7 +66,7 @@ fn newest<'w>(works: impl Iterator<Item = &'w CandidateWork>) -> Option<Candidat
     newest
 }
 
-/// The later of two works on one commit, with what the last run of its tests came to.
+/// The later of two works on one commit, with the result of its newest test run.
 fn with_last_run(known: &CandidateWork, later: &CandidateWork) -> CandidateWork {
     if known.tested_at <= later.tested_at {
         return later.clone();
@@ -83,8 +83,8 @@ fn with_last_run(known: &CandidateWork, later: &CandidateWork) -> CandidateWork 
 }
 
 impl<'a> Replay<'a> {
-    /// Every stage as far as the journal carries. Stages that need the one work tree follow one another in the
-    /// pipeline's order, whichever is reached first: so what comes out does not depend on who is quicker.
+    /// Runs every stage as far as the journal allows. Stages that need the work tree run in pipeline order, so the
+    /// result does not depend on which is faster.
     pub(crate) fn stages(&mut self, ran: &mut ReplayResult) {
         let mut at_work = 0;
         let mut tree_is_taken = false;
@@ -139,8 +139,8 @@ impl<'a> Replay<'a> {
         self.trace.work = newest(works);
     }
 
-    /// Whether a stage's turn has come; if so, the replay stands where all that it depends on has ended. None while something
-    /// of that is at work; an error is its end, where it will not run.
+    /// Whether a stage is ready; also moves the replay to where its dependencies ended. `None` while one of them runs.
+    /// The error is the result of a stage that will not run.
     fn readiness(&mut self, stage: &Stage) -> Option<Result<(), StageResult>> {
         (self.position, self.last_run) = (1, 1);
         for name in &stage.depends_on {
@@ -160,7 +160,7 @@ impl<'a> Replay<'a> {
         })
     }
 
-    /// No stage can go on: the best round is handed over, if that is how it ended, and the order has come to its end.
+    /// No stage can continue: hands over the best round if one escalated, and settles the order.
     fn end(&mut self, ran: &mut ReplayResult) {
         let escalated = self.pipeline.stages.iter().find_map(|stage| {
             let concluded = self.stage_results.get(stage.name.as_str())?;
@@ -169,12 +169,12 @@ impl<'a> Replay<'a> {
         });
         let handed = match escalated {
             Some(work) => {
-                // A stage beside it may have pushed something else since: what is handed over comes after all of them.
+                // A parallel stage may have pushed since, so the handover comes after all stages.
                 self.position = self.last_end();
                 self.trace.work = Some(work.clone());
                 self.hand_over(&work)
             }
-            // Where a stage failed, what came before it is not published for an acceptance of earlier work.
+            // If a stage failed, an acceptance of earlier work must not publish that work.
             None if self.stage_results.values().any(|known| known.state == StageState::Failed) => {
                 self.keep_best()
             }
@@ -207,12 +207,12 @@ impl<'a> Replay<'a> {
         ran.settled = Some(settled);
     }
 
-    /// The last entry that the end of any stage rests on.
+    /// The last entry that any stage's result rests on.
     pub(crate) fn last_end(&self) -> u64 {
         self.stage_results.values().map(|concluded| concluded.position).max().unwrap_or_default()
     }
 
-    /// A stage with nobody to ask ended with work in hand: its best round was paid for, and stays on the branch.
+    /// Pushes the best round of a stage that failed without asking anybody, since it was paid for.
     fn keep_best(&mut self) -> Result<(), Suspension> {
         let best = self.stage_results.values().find_map(|concluded| {
             let is_given_up = matches!(concluded.because, Some(Settlement::Failed { .. }));
@@ -225,7 +225,7 @@ impl<'a> Replay<'a> {
         self.or_note(pushed, |why| format!("The best attempt could not be pushed: {why}."))
     }
 
-    /// What nothing hangs on: where it cannot be done, that is noted, and the work goes on.
+    /// For steps that nothing depends on: a failure is noted and the work continues.
     pub(crate) fn or_note<T>(
         &mut self,
         done: Result<T, Suspension>,
@@ -240,12 +240,12 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// What an order without a pull request came to is a comment on the issue.
+    /// An order without a pull request posts its results on the issue.
     fn post_results(&mut self) -> Result<(), Suspension> {
         if self.is_of_form_3() {
             return Ok(());
         }
-        // Once for each time that a person had it go on.
+        // One comment for each time that a person resumed the order.
         let times = self.signals.log.commands.len();
         let key = MoveKey::beside(ReservedWord::Say, format_args!("results-{times}"));
         let on = CommentTarget::Issue(self.journal.opened().issue.number);
@@ -253,8 +253,8 @@ impl<'a> Replay<'a> {
         self.or_note(posted, |why| format!("The results could not be posted on the issue: {why}."))
     }
 
-    /// A pipeline that publishes nothing pushes only what it hands over. Where another attempt came to a good end
-    /// afterwards, that is what people have to see.
+    /// A pipeline that publishes nothing pushes only what it hands over. If a later attempt succeeds, it must replace
+    /// that push.
     fn replace_attempt(&mut self) -> Result<(), Suspension> {
         let publishes = self.pipeline.stages.iter().any(|stage| stage.uses == StageKind::Publish);
         match self.trace.work.clone() {
@@ -263,12 +263,12 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// What may be said of the work, were the order to end so.
+    /// The verdict on the work if the order ended like this.
     pub(crate) fn verdict(&self, settled: Option<&Settlement>) -> Verdict {
         Verdict::of(self.pipeline, &self.trace, settled)
     }
 
-    /// How the order ends by the work as it is: what is rejected is with a person.
+    /// How the order ends with the current work. Rejected work goes to a person.
     pub(crate) fn settled_as(&self, pull: Option<PullNumber>) -> Settlement {
         let finished = Settlement::Finished { pull };
         if let Verdict::Rejected { why } = self.verdict(Some(&finished)) {
@@ -277,7 +277,7 @@ impl<'a> Replay<'a> {
         finished
     }
 
-    /// A person accepts work as it is. That is never forgotten: what comes after rests on it.
+    /// Records that a person accepted the work as it is. Everything after that rests on it.
     pub(crate) fn accept(&mut self, work: &mut CandidateWork, by: String, because: String) {
         let failed = matches!(work.checks, StageChecksOutcome::Failed { .. });
         let accepted = Acceptance { by, because, failed };
@@ -285,7 +285,7 @@ impl<'a> Replay<'a> {
         work.accepted = Some(accepted);
     }
 
-    /// The stages that a stage depends on, directly or through others, in the pipeline's order.
+    /// The stages that a stage depends on, directly or indirectly, in pipeline order.
     pub(crate) fn before(&self, stage: &Stage) -> Vec<&'a Stage> {
         let mut wanted: BTreeSet<&str> = stage.depends_on.iter().map(String::as_str).collect();
         let pipeline = self.pipeline;
@@ -300,8 +300,8 @@ impl<'a> Replay<'a> {
         found
     }
 
-    /// What a stage may name: the issue, the order, and what those before it came to. Where no worker answered, be it
-    /// that the stage was passed over, only judged, or given up, what is not known is empty.
+    /// The variables of a stage: the issue, the order, and the results of earlier stages. They are empty if no worker
+    /// answered, because a stage was skipped, only judged, or was given up.
     pub(crate) fn visible_to(&self, stage: &Stage) -> Variables {
         let mut visible = self.variables.clone();
         for known in self.before(stage) {
@@ -309,7 +309,7 @@ impl<'a> Replay<'a> {
             for (field, value) in concluded.iter().flat_map(|concluded| &concluded.fields) {
                 visible.insert(format!("{}.{field}", known.name), value.clone());
             }
-            // What an answer may leave out is empty where it does.
+            // Optional fields that the answer omits are empty.
             let role = known.agent.as_deref().and_then(|role| self.journal.role(role));
             for field in known.fields(role) {
                 visible.entry(format!("{}.{field}", known.name)).or_default();
@@ -322,8 +322,8 @@ impl<'a> Replay<'a> {
         visible
     }
 
-    /// The pull request, where a stage before this one opened it. One that is opened beside it would be seen sooner or
-    /// later, as the others are quicker or slower.
+    /// The pull request, if an earlier stage opened it. A parallel stage's would appear sooner or later, depending on
+    /// speed.
     pub(crate) fn pull_before(&self, stage: &Stage) -> Option<PullNumber> {
         let is_before = self.before(stage).iter().any(|known| known.uses == StageKind::Publish);
         self.trace.pull.as_ref().filter(|_| is_before).map(|pull| pull.number)
@@ -334,13 +334,13 @@ impl<'a> Replay<'a> {
         newest(before.iter().filter_map(|known| self.stage_results.get(known.name.as_str())?.work.as_ref()))
     }
 
-    /// The same, where a stage has nothing to do without.
+    /// The same, for a stage that cannot run without it.
     pub(crate) fn work_needed(&self, stage: &Stage, lack: &str) -> Result<CandidateWork, Suspension> {
         let lacking = || Suspension::failed(format!("stage {}: {lack}", stage.name));
         self.work_before(stage).ok_or_else(lacking)
     }
 
-    /// What a stage that only looks is shown: the commit as it is before it, or the base.
+    /// The commit that a read-only stage sees: the work before it, or the base.
     pub(crate) fn head_for(&self, stage: &Stage) -> Option<CommitSha> {
         self.work_before(stage).map(|work| work.commit).or_else(|| self.base.clone())
     }

@@ -1,12 +1,12 @@
-//! The replay of the journal: what was observed is gone past, and the first effect that was not is the next move.
+//! Replays the journal: observed effects are passed over, and the first unobserved one is the next move.
 //!
-//! - `graph` goes over the stages, `stages` knows each kind, `rounds` is the one loop that all of them are.
-//! - `worker` is who runs, and what stages tell one another; `output`, `work` and `review` are the checks.
+//! - `graph` walks the stages, `stages` knows each kind, `rounds` is the one loop that every stage runs.
+//! - `worker` is who runs, and what stages pass on; `output`, `work` and `review` are the checks.
 //! - `best` and `fingerprint` compare rounds.
-//! - `escalation` is what happens when a check has run out; `publish` brings the work, or the best round, to GitHub.
-//! - `signal_log` and `signal_reader` are what people said; `budget` what may be spent.
+//! - `escalation` handles a check that ran out; `publish` brings the work, or the best round, to GitHub.
+//! - `signal_log` and `signal_reader` hold what people said; `budget` limits the cost.
 //!
-//! May know: the vocabulary beside it. Must never know: how a move is made, and what time it is but by being told.
+//! May know: the vocabulary beside it. Must never know: how a move is executed, or the time unless it is passed in.
 
 pub(crate) mod best;
 pub(crate) mod budget;
@@ -54,22 +54,22 @@ use super::signal::{Requester, SignalKind, SlashCommand};
 use super::task::TaskText;
 use super::trace::{CandidateWork, EffectBackoff, OrderTrace, RoundTrace};
 
-/// How many pauses that GitHub asks for are kept before they count as attempts.
+/// How many pauses that GitHub asks for are free before they count as attempts.
 const MOST_WAITS: u32 = 24;
 #[derive(Debug)]
 pub(crate) enum Suspension {
-    /// At an effect that was not observed yet.
+    /// An effect has not been observed yet.
     PendingMove(MoveKey, Box<Move>),
     Timer(DateTime<Utc>),
-    /// At several of these two at once.
+    /// Several of the two above, in parallel.
     SideBySide(Vec<Suspension>),
-    /// At an end that is not a good one.
+    /// The order ended without success.
     Settled(Settlement),
-    /// Before a run of an agent that may not be paid for.
+    /// The next agent run is over budget.
     OverBudget {
         because: String,
     },
-    /// Before a person's approval of the plan.
+    /// A person must approve or answer first.
     PlanReview,
 }
 
@@ -90,14 +90,14 @@ pub(crate) struct ReplayResult {
     pub(crate) moves: Vec<(MoveKey, Move)>,
     pub(crate) wake_at: Option<DateTime<Utc>>,
     pub(crate) settled: Option<Settlement>,
-    /// Whether a draft is there that a person can accept as it is.
+    /// Whether a person can accept the draft as it is.
     pub(crate) approvable: bool,
-    /// Whether a plan waits for a person's approval, and nothing else is to be done.
+    /// Whether a stage waits for a person's approval or answers.
     pub(crate) plan_waits: bool,
     pub(crate) answers_begun: u32,
-    /// Whether the last answer was given up, so that `/retry` is about its rounds.
+    /// Whether the last answer was given up; `/retry` then resumes its rounds.
     pub(crate) given_up: bool,
-    /// Whether people said something that waits to be answered, with what comes besides.
+    /// Whether requests from people are waiting for others to be answered with them.
     pub(crate) gathers: bool,
 }
 
@@ -124,26 +124,26 @@ pub(crate) struct Replay<'a> {
     pub(crate) signals: SignalLogView<'a>,
     pub(crate) trace: OrderTrace,
     pub(crate) task: TaskText,
-    /// What can be named everywhere.
+    /// The variables that every stage may use.
     pub(crate) variables: Variables,
     pub(crate) settings: RepositorySettings,
     pub(crate) base: Option<CommitSha>,
-    /// The stages that came to an end.
+    /// The results of stages that ended.
     pub(crate) stage_results: BTreeMap<&'a str, StageResult>,
-    /// What the replay goes over; what came later is not known to it.
+    /// The part of the journal that is replayed. Later entries are unknown to it.
     pub(crate) prefix: JournalPrefix<'a>,
-    /// The last entry that what is looked at now rests on. A word of a person's that came after it is about it.
+    /// The last entry that the current step rests on. A person's command after it applies to this step.
     pub(crate) position: u64,
-    /// The last worker's run that what is looked at now rests on: advice that came after it was not told yet. Judges
-    /// are told none.
+    /// The last worker run that the current step rests on. Workers have not seen advice given after it; judges never
+    /// see any.
     pub(crate) last_run: u64,
     pub(crate) now: DateTime<Utc>,
-    /// The commit that was pushed last by an agent, whichever stage it worked for.
+    /// The commit that an agent pushed last, in whichever stage.
     pub(crate) imported: Option<CommitSha>,
-    /// The stages whose worker was asked for a test that proves its change, and that change. Nobody is asked twice.
+    /// Stages whose worker was asked for a test that proves its change, with that change. Only `/retry` asks again.
     pub(crate) asked_for_proof: BTreeMap<String, CandidateWork>,
     pub(crate) pushes: Vec<LastPush>,
-    /// Those that the remote did not take.
+    /// Pushes that the remote declined.
     pub(crate) declined_pushes: Vec<LastPush>,
 }
 
@@ -223,7 +223,7 @@ impl<'a> Replay<'a> {
                 ended = self.environment(again)?;
             }
             let Some(ended) = ended else { break };
-            // What stands in the way may be mended on the default branch: all of it is looked at again.
+            // The fix may be on the default branch, so a `/retry` checks everything again.
             if !self.signals.has_retry_after(self.position) {
                 return Err(Suspension::Settled(ended));
             }
@@ -232,7 +232,7 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// Whoever starts over hears what became of the pull request that there was.
+    /// Notes what became of the earlier pull request.
     fn tell_what_was_before(&mut self) {
         let Some(before) = self.journal.opened().earlier.first() else { return };
         let pull = before.pull;
@@ -244,7 +244,7 @@ impl<'a> Replay<'a> {
         self.trace.note(format!("Pull request #{pull} {how}: this order starts over, on a new branch."));
     }
 
-    /// The base branch, and what it says of itself.
+    /// Reads the base branch and the repository's settings.
     fn prepare(&mut self, again: u32) -> Result<(), Suspension> {
         let key = match again {
             1 => MoveKey::only(ReservedWord::Prepare),
@@ -259,8 +259,8 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// What was observed of a step before the work; none where work began without it, under a version that did not know
-    /// it: it is not made up for.
+    /// Observes a step before the work. `None` if an older version began the work without this step; it is not caught
+    /// up.
     fn step(
         &mut self,
         word: ReservedWord,
@@ -278,8 +278,7 @@ impl<'a> Replay<'a> {
         self.observe(&step, r#move).map(|seen| Some(seen.outcome))
     }
 
-    /// Whatever would stop the work after it was paid for, said at once and before. How the order ends, where something
-    /// would.
+    /// Finds what would stop the work later, before any agent is paid. Returns how the order ends in that case.
     fn preflight(&mut self, again: u32) -> Result<Option<Settlement>, Suspension> {
         let seen = self.step(ReservedWord::Preflight, again, Move::Preflight)?;
         let Some(EffectOutcome::Preflighted { problems, warnings }) = seen else { return Ok(None) };
@@ -290,7 +289,7 @@ impl<'a> Replay<'a> {
         Ok((!problems.is_empty()).then(|| Settlement::Failed { because: problems.join("; ") }))
     }
 
-    /// What the work happens in: where the tests cannot run, nothing that an agent does can be verified.
+    /// Prepares the environment. If the tests cannot run, no agent's work can be verified, so the order ends.
     fn environment(&mut self, again: u32) -> Result<Option<Settlement>, Suspension> {
         if !self.runs_tests() {
             return Ok(None);
@@ -308,7 +307,7 @@ impl<'a> Replay<'a> {
         }))
     }
 
-    /// Whoever asked for work may, or somebody who asked after them: an outsider's label takes nobody's place.
+    /// Checks the requester's right, then that of later requesters: an outsider's label must not block theirs.
     fn authorize(&mut self, opener: &'a Person) -> Result<(), Suspension> {
         let others = self.prefix.of_kind(EntryKind::Signal).filter_map(|entry| {
             let JournalEvent::Signaled { signal, .. } = &entry.event else { return None };
@@ -334,7 +333,7 @@ impl<'a> Replay<'a> {
             let seen = self.observe(&key, Move::Authorize { person: person.clone() })?;
             if matches!(seen.outcome, EffectOutcome::Authorized { allowed: true }) {
                 self.trace.authorized_by = Some(person.clone());
-                // What an outsider asked for is not done for the one who took their place.
+                // An outsider's options must not carry over to the next requester.
                 self.trace.request = request.unwrap_or_default();
                 return Ok(());
             }
@@ -344,14 +343,14 @@ impl<'a> Replay<'a> {
         Err(Suspension::Settled(Settlement::Refused { because }))
     }
 
-    /// What was observed of an effect. Not yet: a suspension that names it. In trouble: a pause, or the end when it was
-    /// tried often enough.
+    /// Returns what was observed of an effect. Otherwise suspends: with the move if it is unobserved, with a pause
+    /// after a failure, with the end if retries ran out.
     pub(crate) fn observe(&mut self, key: &MoveKey, r#move: Move) -> Result<Observation<'a>, Suspension> {
         self.observe_with_retries(key, (Backoff::EFFECT, RetryPolicy::InfrastructureOnly), r#move)
     }
 
     #[expect(clippy::wildcard_enum_match_arm, reason = "only a spent budget keeps the work")]
-    /// The same, tried again as often and as patiently as a stage asks for.
+    /// The same, with a stage's own retries.
     fn observe_with_retries(
         &mut self,
         key: &MoveKey,
@@ -368,7 +367,7 @@ impl<'a> Replay<'a> {
             };
             let is_outage = retry == Some(Retry::Outage);
             outages = if is_outage { outages + 1 } else { 0 };
-            // A wait that GitHub asks for is none of the effect's failures: a full hour is simply over some time.
+            // A wait that GitHub asks for is no failure of the effect: an hourly quota refills.
             let is_asked_for = matches!(
                 seen.outcome,
                 EffectOutcome::Trouble(EffectError { retry: Retry::After { .. }, .. })
@@ -391,7 +390,7 @@ impl<'a> Replay<'a> {
                 backoff.pause(attempts, asked).filter(|_| retry != Some(Retry::Never))
             };
             let Some(pause) = pause else {
-                // A run that ended by itself is a round like any other, once it was tried often enough.
+                // Once retries run out, a run that ended on its own counts as a round like any other.
                 if let EffectOutcome::AgentRan(run) = seen.outcome
                     && let Some(AgentFailure { kind: AgentFailureKind::Ended, .. }) = &run.failure
                 {
@@ -423,17 +422,17 @@ impl<'a> Replay<'a> {
         Err(Suspension::PendingMove(key.clone(), Box::new(r#move)))
     }
 
-    /// Where an effect was intended first.
+    /// The entry where an effect was first intended.
     pub(crate) fn begun(&self, key: &MoveKey) -> Option<u64> {
         self.prefix.intended(key).next().map(|(seq, _)| seq)
     }
 
-    /// What was observed of an effect that the replay has gone past.
+    /// The last outcome of an effect that the replay has passed.
     pub(crate) fn seen(&self, key: &MoveKey) -> Option<&'a EffectOutcome> {
         self.prefix.observed(key).next_back().map(|seen| seen.outcome)
     }
 
-    /// What was observed of an agent's run, and in which entry. A new run is named only when it can be paid for.
+    /// An agent's run and its entry. A new run is proposed only if the budget allows it.
     pub(crate) fn run_agent(
         &mut self,
         key: &MoveKey,
@@ -450,12 +449,11 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// What is left of the order's limits is looked up for a run that is to be made, which takes a replay of the whole
-    /// journal, and not for each that was made.
+    /// Checks the order's limits only for a run that is about to start, because this reads the whole journal.
     fn in_time(&self, worker: &Worker<'_>, key: MoveKey, mut r#move: Box<Move>) -> Suspension {
         let left = match self.remaining(worker, &key) {
             Ok(time) => time.num_seconds().max(0).unsigned_abs(),
-            // One that is under way has its own time limit; cut off, it would be paid for and not counted.
+            // A run under way has its own timeout. Stopping it would pay for it without counting it.
             Err(_) if self.prefix.is_under_way(&key) => 0,
             Err(because) => return Suspension::OverBudget { because },
         };
@@ -465,22 +463,22 @@ impl<'a> Replay<'a> {
         Suspension::PendingMove(key, r#move)
     }
 
-    /// Writes down what came of a worker's round.
+    /// Records the outcome of a worker's round in the trace.
     pub(crate) fn in_round(&mut self, worker: &Worker<'_>, round: u32, write: impl FnOnce(&mut RoundTrace)) {
         if let Some(seen) = self.trace.round(&worker.task.stage, round) {
             write(seen);
         }
     }
 
-    /// A journal that holds another kind of outcome than its move's was not written by us.
+    /// An outcome of the wrong kind means that Journeyman did not write this journal.
     pub(crate) fn mismatch(&self, key: &MoveKey) -> Suspension {
         Suspension::failed(format!("the journal holds an outcome of another kind for {key}"))
     }
 }
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "any other outcome is what was to be observed")]
-/// Why an observation is none: the effect could not be made, or a runtime was not able to run at all. And when it is tried
-/// again; none: at once, without the session that the runtime does not know.
+/// Why an attempt failed, and when to retry: the effect failed, or the runtime could not run. A retry of `None` means
+/// at once, without the session that the runtime does not know.
 fn failed_attempt(outcome: &EffectOutcome, policy: RetryPolicy) -> Option<(&str, Option<Retry>)> {
     match outcome {
         EffectOutcome::Trouble(EffectError { message, retry }) => Some((message.as_str(), Some(*retry))),

@@ -1,5 +1,5 @@
-//! The stages around the work: a name for the branch, the push, the pull request, the end of its draft. And handing
-//! the best round over, when the work was given up.
+//! The stages around the work: the branch name, the push, the pull request, the end of its draft. Also hands over the
+//! best round when the work was given up.
 
 use super::escalation::WorkerOutcome;
 use super::graph::{StageResult, named};
@@ -19,7 +19,7 @@ use crate::title::TitleStyle;
 use crate::trace::{CandidateWork, PullTrace, StageState};
 use crate::verdict::Verdict;
 
-/// How many names are tried when branches of the wished name exist.
+/// How many branch names are tried if the wanted one exists.
 const MOST_NAMES: u32 = 20;
 
 #[derive(Debug, Clone)]
@@ -27,17 +27,17 @@ pub(crate) struct LastPush {
     seq: u64,
     branch: BranchName,
     pub(crate) commit: CommitSha,
-    /// Whether it answers people: the pipeline had come to its end before.
+    /// Whether it answers people, after the pipeline ended.
     is_answer: bool,
-    /// Why the remote does not take it, where that is so.
+    /// Why the remote declined it. `None` if it did not.
     pub(super) declined: Option<String>,
 }
 
 impl<'a> Replay<'a> {
-    /// The agent names the branch; whatever it answers is made safe, and there is always a name.
+    /// The agent suggests the branch name, which is made safe. The issue's title is the fallback.
     pub(crate) fn branch_stage(&mut self, stage: &Stage) -> Result<StageResult, Suspension> {
         let mut worker = self.worker(stage, &stage.name)?;
-        // A name needs no more than the issue.
+        // A name needs only the issue.
         worker.task.comments = TaskComments::default();
         worker.task.attachments = Vec::new();
         let answered = self.rounds(&worker, |replay, _, run| {
@@ -64,7 +64,7 @@ impl<'a> Replay<'a> {
         Ok(StageResult::passed(named([("name", name.clone()), ("result", name)]), None))
     }
 
-    /// A name that no pull request of the issue had before, whether its branch is still there or not.
+    /// A branch name that no earlier pull request of the issue had, whether its branch still exists or not.
     pub(crate) fn new_branch(&self, wish: &str) -> BranchName {
         let opened = self.journal.opened();
         let name = |again| BranchName::for_issue(opened.issue.number, wish, again);
@@ -100,12 +100,12 @@ impl<'a> Replay<'a> {
         self.pipeline.stages.iter().find(|stage| stage.uses == StageKind::Publish)
     }
 
-    /// What its effects are called, also where there is none and a draft is handed over.
+    /// The name for its effects, also if there is none and a draft is handed over.
     fn publisher_name(&self) -> &'a str {
         self.publisher().map_or("publish", |stage| stage.name.as_str())
     }
 
-    /// The branch under which the commit is on the remote, where nobody is left who could be told why it is declined.
+    /// Pushes the commit and returns its branch. If it is declined, no worker is left to fix it, so a person decides.
     pub(crate) fn push(&mut self, work: &CandidateWork) -> Result<BranchName, Suspension> {
         self.try_push(work, None)?.map_err(|declined| {
             let pull = self.trace.pull.as_ref().map(|pull| pull.number);
@@ -113,8 +113,8 @@ impl<'a> Replay<'a> {
         })
     }
 
-    /// The branch under which the commit is on the remote, or why the server does not take it. Where another commit of ours
-    /// is there, this one takes its place, with a lease on it. `again`: the round in which the same is tried once more.
+    /// Pushes the commit and returns its branch, or why the server declined it. It replaces our earlier commit under a
+    /// lease. `again` is the round that retries the same commit.
     #[expect(clippy::wildcard_enum_match_arm, reason = "any other outcome is of another move")]
     pub(crate) fn try_push(
         &mut self,
@@ -125,14 +125,14 @@ impl<'a> Replay<'a> {
         let wished = self.branch_or_default();
         let name = self.publisher_name();
         let issue = self.journal.opened().issue.number;
-        // What answers people came after all that is replayed here: it changes nothing of it, and is not pushed over.
+        // Answers to people come after everything replayed here. They change none of it and must not be overwritten.
         let pushes: Vec<LastPush> = self.pushes.iter().filter(|push| !push.is_answer).cloned().collect();
         let done = |push: &&LastPush| push.commit == work.commit && push.seq > self.position;
         let is_there = |push: &&LastPush| push.commit == work.commit;
-        // The remote has it: since what the replay looks at now, or from before and nothing else came since.
+        // The remote has it: pushed after this point of the replay, or earlier with no other push since.
         let last = || pushes.last().filter(is_there);
         let taken = pushes.iter().find(done).or_else(last);
-        // What came later takes nothing back of it.
+        // A decline counts only if it came before the push was accepted.
         let refused = self.declined_pushes.iter().filter(|push| !push.is_answer).find(done);
         let refused = refused.filter(|refused| taken.is_none_or(|push| refused.seq < push.seq));
         if let Some(LastPush { seq, declined: Some(because), .. }) = refused {
@@ -163,7 +163,7 @@ impl<'a> Replay<'a> {
                     return Ok(Ok(branch));
                 }
                 EffectOutcome::PushDeclined { because } => return Ok(Err(declined(because))),
-                // A person may have made room before they said `/retry`.
+                // A person may have freed the name before `/retry`.
                 EffectOutcome::BranchTaken { .. } if self.signals.has_retry_after(self.position) => {}
                 EffectOutcome::BranchTaken { at } if before.is_some() => {
                     let at = at.as_ref().map_or("gone", CommitSha::short);
@@ -185,7 +185,7 @@ impl<'a> Replay<'a> {
         Err(Suspension::failed(because))
     }
 
-    /// What the issue was classified as, empty where no stage says; and whether that role makes the change as well.
+    /// The issue's class, empty if no stage gives one, and whether that role also makes the change.
     pub(crate) fn class(&self) -> (&str, bool) {
         let classified = self.stage_results.iter().find_map(|(stage, concluded)| {
             let mut results = concluded.fields.iter().filter(|(field, _)| field == "result");
@@ -202,7 +202,7 @@ impl<'a> Replay<'a> {
         (class, role.is_some_and(|role| makers.any(|stage| stage.agent.as_deref() == Some(role))))
     }
 
-    /// Title and text: the agent's, or the issue's own title when it has none to offer.
+    /// The agent's title and text, or the issue's title if the agent offers none.
     fn pull_text(&mut self, work: &CandidateWork) -> Result<(String, String), Suspension> {
         let title = self.task.title.trim();
         let title: String = title.chars().take(200).collect();
@@ -222,7 +222,7 @@ impl<'a> Replay<'a> {
             let text = run.and_then(|run| run.result.as_deref()).unwrap_or_default().trim();
             let (title, summary) = text.split_once('\n').unwrap_or((text, ""));
             let title = title.trim().trim_start_matches(['#', '*', ' ']).trim_end_matches(['*', ' ']);
-            // The template's comments are for whoever fills it in.
+            // The template's comments are instructions for its author.
             let summary =
                 template.map_or_else(|| summary.to_owned(), |_| pull_template::without_comments(summary));
             let summary = summary.trim();
@@ -232,7 +232,7 @@ impl<'a> Replay<'a> {
                     "the answer is no title and text of a pull request",
                     "Answer with the title on the first line, an empty line, then the text.",
                 )),
-                // Worth asking for once.
+                // Worth one retry.
                 Err(expected) if round == 1 => Err(RoundEnd::advised(
                     format!("the title is not written as titles are here: {expected}"),
                     "Change the title.",
@@ -250,7 +250,7 @@ impl<'a> Replay<'a> {
         })
     }
 
-    /// The text is brought up to date; what is verified, or accepted by a person, leaves its draft.
+    /// Updates the text. Work that is verified, or accepted by a person, leaves its draft.
     pub(crate) fn ready_stage(&mut self, stage: &Stage) -> Result<StageResult, Suspension> {
         let mut work = self.work_needed(stage, "there is no pull request")?;
         let verdict = self.finish(&stage.name, &work)?;
@@ -259,16 +259,16 @@ impl<'a> Replay<'a> {
             (verdict, self.signals.approved_after(self.position).map(str::to_owned))
         {
             self.accept(&mut work, by, why.sentence());
-            // The pull request's text is made from what the trace says while this is being done.
+            // Rendering the pull request's text reads the trace.
             self.trace.work = Some(work.clone());
             ready = self.finish(&stage.name, &work)?.leaves_draft();
         }
-        // A draft that is handed over is finished, but it is not ready.
+        // A handed-over draft is finished but not ready.
         let state = if ready { StageState::Passed } else { StageState::Failed };
         Ok(StageResult { state, ..StageResult::passed(Vec::new(), Some(work)) })
     }
 
-    /// Brings the pull request to its end by the verdict on this work.
+    /// Finishes the pull request by the verdict on this work.
     fn finish(&mut self, stage: &str, work: &CandidateWork) -> Result<Verdict, Suspension> {
         let Some(pull) = self.trace.pull.clone() else {
             return Err(Suspension::failed(format!("stage {stage}: there is no pull request")));
@@ -288,7 +288,7 @@ impl<'a> Replay<'a> {
         Ok(verdict)
     }
 
-    /// What a person accepted leaves its draft, also where no stage of the pipeline does that.
+    /// Work that a person accepted leaves its draft, even if no stage of the pipeline does that.
     pub(crate) fn accept_by_itself(&mut self) -> Result<(), Suspension> {
         if self.pipeline.stages.iter().any(|stage| stage.uses == StageKind::Ready) {
             return Ok(());
@@ -300,17 +300,17 @@ impl<'a> Replay<'a> {
             (Verdict::Inconclusive { why }, Some(by)) => self.accept(&mut work, by, why.sentence()),
             _ => return Ok(()),
         }
-        // What is said of it from here on is that it is approved.
+        // From here on, everything reports it as approved.
         self.trace.work = Some(work.clone());
         if self.trace.pull.is_none() {
-            // It was handed over before it could be accepted.
+            // The draft was handed over before it was accepted. The same effects find it again.
             let branch = self.push(&work)?;
             self.publish(&work, branch)?;
         }
         self.finish("ready", &work).map(|_| ())
     }
 
-    /// The best round goes to a person: on the branch, in a pull request that is and stays a draft.
+    /// Hands the best round to a person: on the branch, in a pull request that stays a draft.
     pub(crate) fn hand_over(&mut self, work: &CandidateWork) -> Result<(), Suspension> {
         let publisher = self.publisher_name();
         let handed = if self.trace.pull.is_some() {
@@ -331,18 +331,18 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// What whoever made a commit hears that the server does not take.
+/// Feedback for the author of a commit that the server declined.
 pub(super) fn declined(because: &str) -> Feedback {
     Feedback::failed(Category::Policy, format!("the push was declined: {because}"))
         .suggest("Change what the rule is about, be it files or the message of your commit, and push again.")
 }
 
-/// A round whose commit the server does not take.
+/// A round whose commit the server declined.
 pub(super) fn push_declined(work: CandidateWork, feedback: Feedback) -> RoundEnd {
     RoundEnd::sent_back(RoundCheck::Push, work, feedback, None)
 }
 
-/// Every push that the remote was seen to have or to decline, in order.
+/// Every push that the remote accepted or declined, in order.
 pub(super) fn pushes(prefix: JournalPrefix<'_>) -> Vec<LastPush> {
     let seen = prefix.of_kind(EntryKind::Push).filter_map(|entry| {
         let JournalEvent::Observed { key, outcome } = &entry.event else { return None };

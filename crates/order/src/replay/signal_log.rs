@@ -1,4 +1,4 @@
-//! What was heard so far, as the replay asks for it.
+//! The signals heard so far, as the replay queries them.
 
 use std::ops::Range;
 
@@ -15,25 +15,25 @@ use crate::signal::ReviewVerdict;
 
 #[derive(Debug, Default)]
 pub(crate) struct SignalLog {
-    /// Words that open an order again, in order.
+    /// Commands that reopen the order, oldest first.
     pub(crate) commands: Vec<AppliedCommand>,
-    /// Why the order was cancelled, each time, and in which entry.
+    /// Each cancellation: its entry and the reason.
     pub(crate) cancels: Vec<(u64, String)>,
-    /// What was said and done about the pull request, in the order in which it counts.
+    /// Events on the pull request, in the order in which they take effect.
     pub(crate) pull_events: Vec<PullEvent>,
     pub(crate) closures: Vec<PullClosure>,
     pub(crate) plan_decisions: Vec<(u64, PlanDecision)>,
-    /// Whether a review or a remark waits for GitHub to tell its author's rights.
+    /// Whether GitHub has yet to report the rights of a review's or remark's author.
     pub(crate) asks_for_reviewers: bool,
-    /// Changes of the issue that are taken in.
+    /// Changes of the issue that the order takes in.
     pub(crate) text_updates: Vec<TextUpdate>,
-    /// Changes of the issue that the order goes on without until somebody says `/retry`.
+    /// Changes of the issue that wait for a `/retry`.
     pub(crate) text_waits: TextNews,
-    /// Of which kinds of change people were told that.
+    /// The kinds of change that people are told the order ignores until then.
     pub(crate) text_kept: TextNews,
-    /// Questions about rights that are not answered yet.
+    /// Permission checks that GitHub has not answered.
     pub(crate) pending: Vec<(MoveKey, Move)>,
-    /// When the next of them is to be asked again.
+    /// When to retry the next of them.
     pub(crate) ask_again: Option<DateTime<Utc>>,
     pub(crate) answers: Vec<AnsweredSignal>,
 }
@@ -41,7 +41,7 @@ pub(crate) struct SignalLog {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct TextNews {
     pub(crate) edit: bool,
-    /// Somebody commented whose comments belong to the task.
+    /// A comment that belongs to the task.
     pub(crate) comment: bool,
 }
 
@@ -51,24 +51,24 @@ impl TextNews {
     }
 }
 
-/// A change of the issue that is taken in: before the next run of an agent it is read.
+/// A change of the issue that is read before the next agent run.
 #[derive(Debug)]
 pub(crate) struct TextUpdate {
     pub(crate) seq: u64,
-    /// The stages whose last run was told the old text, and is to be made anew.
+    /// The stages whose last run saw the old text and must run again.
     pub(crate) sends_back: Vec<String>,
 }
 
-/// A word that counts, and where it was taken.
+/// A command that took effect, and the entry where it did.
 #[derive(Debug)]
 pub(crate) struct AppliedCommand {
     pub(crate) seq: u64,
-    /// What it is about: 0 the pipeline, else the which-th answer to people.
+    /// What it applies to: 0 is the pipeline, `n` the nth answer to people.
     pub(crate) segment: u32,
     pub(crate) command: ResumeCommand,
 }
 
-/// What opens an order again.
+/// A command that reopens an order.
 #[derive(Debug)]
 pub(crate) enum ResumeCommand {
     Retried { guidance: Option<String> },
@@ -76,7 +76,7 @@ pub(crate) enum ResumeCommand {
     StatementDropped { number: u32, by: String },
 }
 
-/// Something about the pull request that may be answered.
+/// An event on the pull request that may need an answer.
 #[derive(Debug)]
 pub(crate) struct PullEvent {
     pub(crate) seq: u64,
@@ -86,27 +86,27 @@ pub(crate) struct PullEvent {
 
 #[derive(Debug)]
 pub(crate) enum PullEventKind {
-    /// A person who may asked for changes, or said something.
+    /// A person with write access asked for changes or commented in a review.
     Reviewed {
         by: Person,
         review: u64,
         verdict: ReviewVerdict,
     },
-    /// A person who may wrote a comment.
+    /// A person with write access wrote a comment.
     Remarked {
         by: Person,
         comment: u64,
     },
-    /// `/retry`, with or without advice, when nothing was left to do.
+    /// A `/retry`, with or without advice, that asks for another answer.
     Asked {
         by: Requester,
         guidance: Option<String>,
     },
-    /// Checks of others finished.
+    /// The repository's checks finished on this commit.
     Checked {
         head: CommitSha,
     },
-    /// The branch is at this commit.
+    /// The branch moved to this commit.
     Pushed {
         head: CommitSha,
     },
@@ -145,20 +145,20 @@ pub(crate) enum PlanDecision {
     Again { guidance: Option<String> },
 }
 
-/// What became of a signal.
+/// A signal and how it was handled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnsweredSignal {
     pub signal: u64,
     pub answer: SignalAnswer,
 }
 
-/// What became of a signal.
+/// How a signal was handled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SignalAnswer {
     Taken,
-    /// It is kept in mind; whether there is something to do about it will be seen when the pull request is read.
+    /// Nothing changes now. The next read of the pull request decides whether there is anything to do.
     Noted,
-    /// It is being asked whether the person may.
+    /// GitHub has yet to report the person's rights.
     Asking,
     NoRight(String),
     Ignored(String),
@@ -174,11 +174,11 @@ impl ResumeCommand {
     }
 }
 
-/// What was heard, for one part of an order: a word is about what it was said to.
+/// The signals of one segment of an order: a command applies only to the segment where it was given.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SignalLogView<'a> {
     pub(crate) log: &'a SignalLog,
-    /// 0 the pipeline, else the which-th answer to people.
+    /// 0 is the pipeline, `n` the nth answer to people.
     pub(crate) segment: u32,
 }
 
@@ -187,7 +187,7 @@ impl<'a> SignalLogView<'a> {
         self.log.commands.iter().filter(move |spoken| spoken.segment == self.segment)
     }
 
-    /// The first word that counts and came after this entry.
+    /// The first command after this entry.
     pub(crate) fn command_after(self, seq: u64) -> Option<&'a ResumeCommand> {
         self.commands_after(seq).next()
     }
@@ -196,7 +196,7 @@ impl<'a> SignalLogView<'a> {
         self.commands().filter(move |spoken| spoken.seq > seq).map(|spoken| &spoken.command)
     }
 
-    /// The statements that people dropped after this entry, with the entries that say so.
+    /// The statements that people dropped after this entry: entry, number and person.
     pub(crate) fn dropped_after(self, seq: u64) -> impl Iterator<Item = (u64, u32, &'a str)> {
         self.commands().filter(move |spoken| spoken.seq > seq).filter_map(|spoken| {
             let ResumeCommand::StatementDropped { number, by } = &spoken.command else { return None };
@@ -204,33 +204,33 @@ impl<'a> SignalLogView<'a> {
         })
     }
 
-    /// Whether a `/retry` came after this entry, whatever came between: of stages side by side each has its own word.
+    /// Whether any `/retry` followed this entry. Commands in between may be meant for parallel stages.
     pub(crate) fn has_retry_after(self, seq: u64) -> bool {
         self.commands_after(seq).any(ResumeCommand::is_retry)
     }
 
-    /// Whether the first word after this entry is a `/retry`.
+    /// Whether the first command after this entry is a `/retry`.
     pub(crate) fn retried_after(self, seq: u64) -> bool {
         self.command_after(seq).is_some_and(ResumeCommand::is_retry)
     }
 
-    /// Who approved after this entry, whatever else was said: for work that nothing is wrong with.
+    /// Who approved first after this entry, whatever other commands were given.
     pub(crate) fn approved_after(self, seq: u64) -> Option<&'a str> {
         self.commands_after(seq).find_map(ResumeCommand::approved_by)
     }
 
-    /// Who approved, when that is the last word after this entry.
+    /// Who approved, if that is the last command and came after this entry.
     pub(crate) fn approved_last_after(self, seq: u64) -> Option<&'a str> {
         self.commands().next_back().filter(|spoken| spoken.seq > seq)?.command.approved_by()
     }
 
-    /// What the last `/retry` after this entry advises.
+    /// The advice in the last `/retry` after this entry.
     pub(crate) fn guidance_after(self, seq: u64) -> Option<&'a str> {
         let last = self.commands().rfind(|spoken| spoken.command.is_retry() && spoken.seq > seq)?;
         if let ResumeCommand::Retried { guidance } = &last.command { guidance.as_deref() } else { None }
     }
 
-    /// The last wish for another plan in a span of entries, and what it advises.
+    /// The last request for another plan within a span of entries, and its advice.
     pub(crate) fn other_plan_within(self, span: Range<u64>) -> Option<(u64, Option<&'a str>)> {
         self.log.plan_decisions.iter().rev().find_map(|(said, decision)| {
             let PlanDecision::Again { guidance } = decision else { return None };
@@ -244,7 +244,7 @@ impl<'a> SignalLogView<'a> {
 }
 
 impl SignalLog {
-    /// Where a budget was granted last: by the last `/retry` that counts, in whatever words.
+    /// The entry of the last effective `/retry`, in whatever form: it granted a new budget.
     pub(crate) fn last_retry(&self) -> Option<u64> {
         let words = self.commands.iter().filter(|spoken| spoken.command.is_retry()).map(|spoken| spoken.seq);
         let asked =
@@ -252,7 +252,7 @@ impl SignalLog {
         words.chain(asked.map(|occasion| occasion.seq)).max()
     }
 
-    /// What was said and done about the pull request after one entry and before another; without that one, until now.
+    /// Events on the pull request after one entry and before another, or until now.
     pub(crate) fn pull_events_within(&self, after: u64, before: Option<u64>) -> &[PullEvent] {
         let first = self.pull_events.partition_point(|event| event.seq <= after);
         let end = before.map_or(self.pull_events.len(), |before| {
@@ -261,14 +261,14 @@ impl SignalLog {
         self.pull_events.get(first..end).unwrap_or_default()
     }
 
-    /// Why the order is cancelled, if it is.
+    /// Why the order is cancelled. `None` if it is not, or was reopened since.
     pub(crate) fn cancelled(&self) -> Option<&str> {
         let (at, because) = self.cancels.last()?;
         let is_reopened = self.commands.iter().any(|spoken| spoken.seq > *at);
         (!is_reopened).then_some(because.as_str())
     }
 
-    /// The first word that ended the order, whether it has gone on since or not.
+    /// The first signal that ended the order, even if it has resumed since.
     pub(crate) fn first_end(&self) -> Option<u64> {
         let cancels = self.cancels.iter().map(|(seq, _)| *seq);
         cancels.chain(self.closures.iter().map(|closure| closure.seq)).min()

@@ -1,4 +1,4 @@
-//! What people said, and what became of it: every signal is answered, if only with "ignored, because".
+//! What people said and how it was handled: every signal is answered, if only with "ignored, because".
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,25 +19,25 @@ use crate::settlement::Settlement;
 use crate::signal::{Requester, ReviewVerdict, Signal, SignalKind, SlashCommand};
 use crate::surfaces::Surfaces;
 
-/// The form of journals since which `/cancel` stops an answer that has not begun: before, it came too late for that.
+/// In journals of this form or later, `/cancel` stops an answer that has not begun. In older ones it came too late.
 const GATHERING_IS_CANCELLED_SINCE: u32 = 3;
-/// The form of journals since which words of one person count in the order in which they were said: before, they count as GitHub
-/// told of them.
+/// In journals of this form or later, one person's commands count in the order in which they were given. In older ones
+/// they count in the order in which GitHub confirmed the rights.
 const IN_TURN_SINCE: u32 = 2;
 
 struct SignalReader<'a> {
     log: SignalLog,
     journal: JournalPrefix<'a>,
     now: DateTime<Utc>,
-    /// What people wrote is heard once, though two hooks bring it: comments, and reviews.
+    /// Comments and reviews are handled once, even if two hooks deliver them.
     comments: BTreeSet<u64>,
     reviews: BTreeSet<u64>,
-    /// Whose comments on the issue do not belong to the task: GitHub is not asked about each.
+    /// People whose comments are not part of the task. GitHub is not asked again for each comment.
     outsiders: BTreeSet<UserId>,
-    /// Since which entry it is known of the last word of each that they may; none while GitHub is asked.
+    /// For each person, the entry that confirmed the right for their last command. `None` while GitHub is asked.
     words: BTreeMap<UserId, Option<u64>>,
     is_in_turn: bool,
-    /// What they want, and since which entry it is known that they may.
+    /// What they want, with the entry that confirmed the right.
     decided: Vec<ResolvedSignal>,
 }
 
@@ -51,30 +51,30 @@ struct ResolvedSignal {
 pub(super) enum SignalRequest {
     Command(RequestedCommand),
     Gone(String),
-    /// It is answered by saying something, and changes nothing.
+    /// Answered with a comment. Changes nothing.
     Talk,
     Closure(PullClosure),
     Occasion(PullEventKind),
     Text(TextNews),
 }
 
-/// What counts as the order stands.
+/// A command whose effect depends on the order's phase.
 pub(super) enum RequestedCommand {
     Retry {
         guidance: Option<String>,
         by: Requester,
     },
     Cancel(String),
-    /// The label was put on again, while the pull request was open.
+    /// The label was added again while the pull request was open.
     GoOn(Requester),
     Unlabel(String),
     Approve(String),
-    /// A statement of the examiner's does not count.
+    /// Drops a statement of the examiner.
     Drop {
         number: u32,
         by: String,
     },
-    /// What is chosen when an order begins.
+    /// Options that apply only when an order begins.
     Choose,
     Plan {
         guidance: Option<String>,
@@ -83,40 +83,40 @@ pub(super) enum RequestedCommand {
 }
 
 pub(super) enum OrderPhase {
-    /// `conversing`: it answers people; the pipeline has ended.
+    /// `conversing`: the pipeline has ended, and the order answers people.
     AtWork {
         conversing: bool,
         has_pull: bool,
     },
     PlanWaits,
-    /// It waits for its environment to be mended, and goes on by itself then.
+    /// It waits for a fix of its environment, then continues without a command.
     Unprepared,
-    /// It rests, and can be told to go on.
+    /// It rests until a person resumes it.
     Rests {
-        /// What a word would be about.
+        /// What a command would apply to.
         segment: u32,
-        /// Whether there is something to accept as it is.
+        /// Whether a person can accept the work as it is.
         approvable: bool,
         retry: RetryCommandKind,
-        /// Whether something waits to be answered, together with what may still come.
+        /// Whether requests are waiting to be answered together with later ones.
         gathers: bool,
     },
     Over,
 }
 
-/// What `/retry` is to an order that rests.
+/// What `/retry` means to an order at rest.
 pub(super) enum RetryCommandKind {
-    /// More rounds of what was given up.
+    /// More rounds for what was given up.
     MoreRounds,
-    /// Something to answer, like a review.
+    /// A request to answer, like a review.
     Asks {
-        /// Whether nothing is known to be wrong, so that a bare `/retry` asks for nothing.
+        /// Whether no problem is known, so that a bare `/retry` asks for nothing.
         is_content: bool,
     },
 }
 
 impl SignalLog {
-    /// Listens to the whole journal, one signal after the other, each as it stood when it was decided.
+    /// Reads every signal of the journal and decides each by the order's phase at that entry.
     pub(crate) fn read(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) -> Self {
         let mut listener = SignalReader {
             log: Self::default(),
@@ -147,7 +147,7 @@ impl SignalLog {
         let ResolvedSignal { seq, at, signal, request: wish } = decided;
         let answer = match wish {
             SignalRequest::Talk => SignalAnswer::Noted,
-            // An environment that could not be prepared may be mended now.
+            // The new base may fix an environment that could not be prepared.
             SignalRequest::Occasion(PullEventKind::BaseMoved)
                 if may_be_unprepared(journal, seq)
                     && matches!(self.phase_at(pipeline, journal, seq, at), OrderPhase::Unprepared) =>
@@ -230,7 +230,7 @@ impl SignalLog {
         }
     }
 
-    /// Another plan, wherever no code was written; or why there is none.
+    /// Requests another plan if no code was written yet, or says why not.
     fn plan_anew(
         &mut self,
         seq: u64,
@@ -259,7 +259,7 @@ impl SignalLog {
         SignalAnswer::Taken
     }
 
-    /// What a command changes as it stood then; or why nothing.
+    /// Applies a command to the order's phase, or says why nothing changes.
     pub(super) fn command(
         &mut self,
         seq: u64,
@@ -282,7 +282,7 @@ impl SignalLog {
             (Retry { guidance: None, .. }, Rests { retry: Asks { is_content: true }, .. }) => {
                 "the pull request has no known problem: write what to change after the command, or review it"
             }
-            // Advice that comes while others are answered is for the next answer.
+            // Advice that arrives during an answer is for the next one.
             (Retry { guidance, by }, Rests { retry: Asks { .. }, .. })
             | (Retry { guidance: guidance @ Some(_), by }, AtWork { conversing: true, .. }) => {
                 self.pull_events.push(PullEvent { seq, at, kind: PullEventKind::Asked { by, guidance } });
@@ -410,14 +410,14 @@ impl SignalReader<'_> {
         self.decided.push(ResolvedSignal { seq: entry.seq, at: entry.at, signal: entry.seq, request: wish });
     }
 
-    /// What counts only when it comes from somebody with write access.
+    /// Takes a signal only if its sender has write access.
     fn of_who_may(
         &mut self,
         (signal, at): (u64, DateTime<Utc>),
         by: &Requester,
         wish: SignalRequest,
     ) -> Option<SignalAnswer> {
-        // GitHub is asked about one word of theirs after the other.
+        // GitHub is asked about one command per person at a time.
         let last = match by {
             Requester::Person(person) if self.is_in_turn => self.words.get(&person.id).copied(),
             Requester::Person(_) | Requester::ApiToken => None,
@@ -447,7 +447,7 @@ impl SignalReader<'_> {
         Some(answer)
     }
 
-    /// A comment on the issue is news when it is its author's, or somebody's with write access.
+    /// A comment on the issue counts if its author opened the issue or has write access.
     fn commented(&mut self, entry: &JournalEntry, by: &Requester, comment: u64, by_author: bool) {
         let seq = entry.seq;
         let news = SignalRequest::Text(TextNews { edit: false, comment: true });
@@ -488,7 +488,6 @@ impl SignalReader<'_> {
     }
 }
 
-/// What somebody means by a command.
 fn wish_of(command: &SlashCommand, by: &Requester) -> SignalRequest {
     SignalRequest::Command(match command {
         SlashCommand::Retry { guidance } => {
@@ -510,8 +509,8 @@ fn wish_of(command: &SlashCommand, by: &Requester) -> SignalRequest {
     })
 }
 
-/// Whether the last environment that was prepared before this entry could not be. A base moves often, and to replay the
-/// journal for each time would be dear.
+/// Whether the newest environment before this entry failed. A base moves often, and replaying the journal each time
+/// would be expensive.
 fn may_be_unprepared(journal: &Journal, seq: u64) -> bool {
     let mut before = journal.whole().before(seq).of_kind(EntryKind::Environment);
     let Some(JournalEvent::Observed { outcome, .. }) = before.next_back().map(|entry| &entry.event) else {

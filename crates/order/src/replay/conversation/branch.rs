@@ -1,4 +1,4 @@
-//! What moved under the work: commits of people on the branch, and the branch that the pull request goes to.
+//! What moved under the work: people's commits on the branch, and the base branch.
 
 use chrono::{DateTime, Utc};
 
@@ -14,18 +14,18 @@ use crate::replay::{Replay, Suspension};
 use crate::test_run::TestVerdict;
 use crate::trace::{CandidateWork, OpenFindings, StageChecksOutcome};
 
-/// What became of the base branch's news.
+/// How the base branch was brought in.
 pub(super) enum BaseUpdateOutcome {
-    /// Nothing had to be done.
+    /// There was nothing to do.
     AsItWas,
-    /// It is in the branch, and the checks passed on that.
+    /// The branch includes the new base and is pushed.
     BroughtIn,
-    /// It is in a commit that is not pushed: the tests fail on it, or the server does not take it.
+    /// The result is not pushed: its tests fail, or the server declined it.
     Red {
         work: Box<CandidateWork>,
         because: String,
     },
-    /// The two contradict one another. `marked` holds both between markers; what comes of it has both parents.
+    /// The two conflict. `marked` holds both sides between markers; the resolving commit gets both parents.
     Conflict {
         marked: CommitSha,
         base: CommitSha,
@@ -34,23 +34,23 @@ pub(super) enum BaseUpdateOutcome {
     Overtaken,
 }
 
-/// What became of a push.
+/// The result of a push.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum BranchPushOutcome {
     Yes,
-    /// Somebody else pushed. Theirs is not overwritten.
+    /// Somebody else pushed first. Their commit is not overwritten.
     Overtaken,
-    /// The server does not take the commit.
+    /// The server declined the commit.
     Declined(Feedback),
 }
 
 impl Replay<'_> {
-    /// Whether a commit was published by us.
+    /// Whether Journeyman published this commit.
     pub(super) fn pushed_by_us(&self, commit: &CommitSha) -> bool {
         self.pushes.iter().any(|push| push.commit == *commit)
     }
 
-    /// What somebody pushed is the work from now on: what is said of it rests on our own run of the tests.
+    /// Continues from a commit that a person pushed. Our own test run decides what is said about it.
     pub(super) fn take_in(&mut self, answer: u32, head: &CommitSha) -> Result<(), Suspension> {
         let branch = self.branch_or_default();
         let key = answer_key(answer, "take-in");
@@ -64,7 +64,7 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// The work as it is on a commit that no worker of ours made, tested where the pipeline runs tests at all.
+    /// The work on a commit that no worker made, tested if the pipeline runs tests at all.
     fn another(
         &mut self,
         key: &MoveKey,
@@ -95,7 +95,7 @@ impl Replay<'_> {
         Ok(work)
     }
 
-    /// The base branch is brought in as the repository wishes; the tests run on what comes of it before it is pushed.
+    /// Brings in the base branch as the repository configures it. The tests run on the result before it is pushed.
     #[expect(clippy::wildcard_enum_match_arm, reason = "any other outcome is of another move")]
     pub(super) fn bring_in_base(
         &mut self,
@@ -106,7 +106,7 @@ impl Replay<'_> {
         else {
             return Ok(BaseUpdateOutcome::AsItWas);
         };
-        // What people committed is not rewritten.
+        // People's commits are not rewritten.
         let how = if talk.has_theirs { BranchUpdateMethod::Merge } else { how };
         let date = self.date_of(answer);
         let key = answer_key(answer, "update");
@@ -145,12 +145,12 @@ impl Replay<'_> {
         }
     }
 
-    /// When an answer began: its commits bear this date, whenever they are made.
+    /// When an answer began. Its commits bear this date, so a retry creates the same ones.
     pub(super) fn date_of(&self, answer: u32) -> DateTime<Utc> {
         self.prefix.begun_at(&answer_key(answer, "read")).unwrap_or(self.journal.opened_at())
     }
 
-    /// Pushes with a lease on the head that the work began from.
+    /// Pushes with a lease on the head that the work started from.
     #[expect(clippy::wildcard_enum_match_arm, reason = "any other outcome is of another move")]
     pub(super) fn push_over(
         &mut self,

@@ -1,10 +1,10 @@
-//! What comes after the pipeline: people review, push and command, the checks of others finish, the base moves. What
-//! comes together is one answer: the pull request is read once, what somebody pushed is taken in, the base is brought
-//! in where that is needed, and whatever is asked for goes to the worker as one round with all its checks.
+//! After the pipeline: people review, push and command, CI finishes, the base moves. Events that come together get one
+//! answer: read the pull request once, take in pushed commits, bring in the base if needed. Then one worker round
+//! covers everything that was asked, with all its checks.
 //!
-//! - `points` is what is asked for, `round` the worker's round and what is said of it, `branch` what moved under it.
+//! - `points` is what people and checks ask, `round` the worker's round and its replies, `branch` what moved under it.
 //!
-//! May know: the replay. Must never know: how GitHub says any of this.
+//! May know: the replay. Must never know: how GitHub reports any of this.
 
 mod branch;
 mod points;
@@ -25,36 +25,36 @@ use crate::settlement::Settlement;
 use crate::signal::ReviewVerdict;
 use crate::trace::{CandidateWork, CiTrace};
 
-/// How often failing checks of others are answered before a person has to look.
+/// How often failing CI checks are answered before a person must look.
 const MOST_CI_ROUNDS: u32 = 3;
 
 fn answer_key(answer: u32, effect: impl Display) -> MoveKey {
     MoveKey::beside(ReservedWord::Answer, format_args!("{answer}/{effect}"))
 }
 
-/// What is remembered from one answer to the next.
+/// State kept from one answer to the next.
 #[derive(Default)]
 struct ConversationState {
-    /// Who may review, by their id.
+    /// People who may review, by id.
     reviewers: BTreeMap<UserId, Person>,
     asking_reviews: BTreeSet<u64>,
-    /// Rounds for the checks of others since they were content last.
+    /// Rounds spent on failing CI checks since they last passed.
     ci_rounds: u32,
     ci_answered: BTreeSet<CommitSha>,
     rerun: BTreeSet<CommitSha>,
-    /// Whether the branch holds commits of people's.
+    /// Whether people committed to the branch.
     has_theirs: bool,
 }
 
 enum AnswerOutcome {
-    /// As the pull request stands now; given up, where the rounds ran out. What is on the branch stays.
+    /// The pull request as it is now. `given_up` if the rounds ran out; the branch keeps what it has.
     Settled { settlement: Settlement, given_up: bool },
-    /// Somebody pushed meanwhile: the same again, from what is there now.
+    /// Somebody pushed meanwhile: repeat from the new head.
     Overtaken,
 }
 
 impl<'a> Replay<'a> {
-    /// Answers people and checks for as long as there is something to answer. The pipeline has come to its end.
+    /// Answers people and CI checks while there is something to answer, after the pipeline ended.
     pub(crate) fn converse(&mut self, ran: &mut ReplayResult) {
         let has_work = self.trace.work.is_some();
         let Some(pull) = self.trace.pull.as_ref().map(|pull| pull.number).filter(|_| has_work) else {
@@ -109,7 +109,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// What a person accepts as it is, once nothing more is done about it.
+    /// Settles the order after an answer, as approved if a person accepted the work as it is.
     fn accepted_as_it_is(
         &mut self,
         answer: u32,
@@ -138,7 +138,7 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// Whether an occasion is about the pull request as it stands now.
+    /// Whether an event concerns the pull request as it is now.
     fn concerns(&self, occasion: &PullEvent) -> bool {
         match &occasion.kind {
             PullEventKind::Reviewed { .. } | PullEventKind::Remarked { .. } | PullEventKind::Asked { .. } => {
@@ -152,7 +152,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Whether it is time: what comes together is answered together, so others are waited for a little.
+    /// Whether to answer now. Waits a little, so that events close together get one answer.
     fn is_due(&self, batch: &[&PullEvent], ran: &mut ReplayResult) -> bool {
         let Some(last) = batch.iter().map(|occasion| occasion.at).max() else { return false };
         ran.gathers = batch.iter().any(|event| {
@@ -213,7 +213,7 @@ impl<'a> Replay<'a> {
         self.answering_round(answer, pull, batch, &points, moved)
     }
 
-    /// What the checks of others came to, for the receipt.
+    /// Records the results of CI checks for the receipt.
     fn note_checks(&mut self, reading: &PullSnapshot, head: &CommitSha) {
         let checks = &reading.checks;
         self.trace.ci = Some(CiTrace {
@@ -225,7 +225,7 @@ impl<'a> Replay<'a> {
         });
     }
 
-    /// Failing jobs are run once more before they are believed, where that is wished and nothing else is the matter.
+    /// Reruns failing jobs once before they count, if the settings want it.
     fn rerun_first(
         &mut self,
         answer: u32,
@@ -241,7 +241,7 @@ impl<'a> Replay<'a> {
         Ok(true)
     }
 
-    /// Nothing is asked for: what moved is said, and that is all.
+    /// Nothing is asked of the worker: updates the text if something moved.
     fn without_a_round(
         &mut self,
         answer: u32,
@@ -253,7 +253,7 @@ impl<'a> Replay<'a> {
         if checks.failing.is_empty() && checks.pending.is_empty() && checks.passed > 0 {
             talk.ci_rounds = 0;
         }
-        // What is not done yet will be looked at again.
+        // Unfinished checks are read again later.
         let has_moved = self.trace.pushed.as_ref() != Some(&reading.head) || talk.has_theirs;
         if has_moved || (checks.pending.is_empty() && checks.passed > 0) {
             self.bring_text_up_to_date(&answer_key(answer, "text"))?;
@@ -274,7 +274,7 @@ impl<'a> Replay<'a> {
         AnswerOutcome::Settled { settlement: self.settled_as(Some(pull)), given_up: false }
     }
 
-    /// Tells GitHub something. Where that cannot be done, the work goes on and the status says so.
+    /// Sends something to GitHub. On failure the work continues and the status says so.
     fn tell(&mut self, key: &MoveKey, r#move: Move) -> Result<(), Suspension> {
         let told = self.observe(key, r#move);
         self.or_note(told, |because| format!("Something could not be said on the pull request: {because}"))

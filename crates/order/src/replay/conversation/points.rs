@@ -1,5 +1,5 @@
-//! What is asked for, point by point: threads and texts of reviews, comments that name us, advice, failing checks, a
-//! base branch that contradicts.
+//! What people and checks ask for, point by point: review threads and texts, comments that name us, advice, failing
+//! checks, a conflicting base branch.
 
 use super::branch::BaseUpdateOutcome;
 use super::{ConversationState, MOST_CI_ROUNDS};
@@ -14,24 +14,24 @@ use crate::settlement::Settlement;
 use crate::signal::Requester;
 use crate::signal::ReviewVerdict;
 
-/// The most points that one round is asked to answer; what is left is answered in the next.
+/// The most points for one round. The next round answers the rest.
 const MOST_POINTS: usize = 60;
 
-/// One thing that is asked for.
+/// One request.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct FeedbackPoint {
     /// `p1`, `p2` …
     pub(super) id: String,
-    /// Who asks: a login, or a check's name.
+    /// Who asks: a login, or the name of a check.
     pub(super) by: String,
-    /// What, as the worker is told.
+    /// The full request, for the worker.
     pub(super) asked: String,
-    /// What, in a line, for the table of answers.
+    /// The request in one line, for the table of answers.
     pub(super) in_short: String,
     pub(super) source: PointSource,
 }
 
-/// Where a point comes from, and so where it is answered.
+/// Where a point comes from, and therefore where it is answered.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum PointSource {
     Thread {
@@ -41,12 +41,12 @@ pub(super) enum PointSource {
     Remark,
     Asked,
     Check,
-    /// Words alone are no answer to it.
+    /// Needs a commit; words are not enough.
     Base,
 }
 
 impl Replay<'_> {
-    /// Everything that is asked for now. `ours` is the head, where the checks ran on it.
+    /// Everything that is asked for now. `ours` is the head, if the checks ran on it.
     pub(super) fn points(
         &self,
         reading: &PullSnapshot,
@@ -65,7 +65,7 @@ impl Replay<'_> {
         if let Some(head) = ours {
             let is_answered = talk.ci_answered.contains(head) || talk.ci_rounds >= MOST_CI_ROUNDS;
             let waits = self.settings.ci.rerun && !talk.rerun.contains(head);
-            // With other things to do what failed already is told; by itself it waits for the rest.
+            // Failures are reported early if there is other work. On their own, they wait until all checks finish.
             let is_complete = reading.checks.pending.is_empty() || !points.is_empty();
             if self.settings.ci.answer && self.pushed_by_us(head) && is_complete && !is_answered && !waits {
                 points.extend(reading.checks.failing.iter().map(of_job));
@@ -82,7 +82,7 @@ impl Replay<'_> {
     fn of_command(&self, by: &Requester, guidance: Option<&str>) -> Option<FeedbackPoint> {
         let settled = Settlement::Finished { pull: None };
         let wrong = self.verdict(Some(&settled)).objection();
-        // `/retry` alone is about what is wrong; where nothing is, there is nothing to do.
+        // A bare `/retry` is about known problems. Without any, there is nothing to do.
         let asked = match (guidance, wrong) {
             (Some(guidance), Some(wrong)) => format!("{guidance}\n\nStill wrong: {wrong}"),
             (Some(guidance), None) => guidance.to_owned(),
@@ -97,7 +97,7 @@ fn point(by: String, asked: String, short: &str, source: PointSource) -> Feedbac
     FeedbackPoint { id: String::new(), by, asked, in_short: in_short(short), source }
 }
 
-/// A thread whose last word is a person's who may review, and who wants something of us.
+/// A thread that asks us for something in comments by reviewers that we have not answered.
 fn of_thread(thread: &PullReviewThread, talk: &ConversationState) -> Option<FeedbackPoint> {
     let may = |by: &CommentAuthor| matches!(by, CommentAuthor::Person(person) if talk.reviewers.contains_key(&person.id));
     let since =
@@ -125,7 +125,7 @@ fn of_thread(thread: &PullReviewThread, talk: &ConversationState) -> Option<Feed
     Some(point(name(&last.by), asked, &last.body, source))
 }
 
-/// The text of a review of this batch that asks for changes or names us, and a comment that names us.
+/// The text of a review in this batch that asks for changes or names us, or a comment that names us.
 fn of_remark(remark: &PullRemark, batch: &[&PullEvent], talk: &ConversationState) -> Option<FeedbackPoint> {
     let CommentAuthor::Person(by) = &remark.by else { return None };
     if !talk.reviewers.contains_key(&by.id) || remark.body.trim().is_empty() {
@@ -189,7 +189,7 @@ fn name(by: &CommentAuthor) -> String {
     }
 }
 
-/// The first line, cut.
+/// The first line, shortened.
 fn in_short(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or_default();
     let mut short: String = line.chars().take(LONGEST_NAME).collect();

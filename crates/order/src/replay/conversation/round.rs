@@ -1,4 +1,4 @@
-//! The worker's round over what people and checks ask for, with every check that the pipeline knows.
+//! The worker's round for what people and checks ask, with every check that the pipeline has.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,14 +26,14 @@ use crate::settlement::Settlement;
 use crate::signal::ReviewVerdict;
 use crate::trace::{PullTrace, StageState};
 
-/// The template for what people and checks ask for.
+/// The template for requests of people and checks.
 const ANSWER: &str = "answer";
-/// The template that asks for nothing but the words to what was pushed.
+/// The template that asks only for the words about a pushed commit.
 const WORDS: &str = "answer_words";
-/// The template for a base branch that contradicts.
+/// The template for a conflict with the base branch.
 const RESOLVE: &str = "resolve";
 
-/// What the worker says of one point.
+/// The worker's answer to one point.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct PointAnswer {
     point: String,
@@ -46,7 +46,7 @@ struct PointAnswers {
     answers: Vec<PointAnswer>,
 }
 
-/// What the worker is to answer: each point, once.
+/// The JSON schema of the worker's answer.
 fn schema() -> serde_json::Value {
     let answer = json!({
         "type": "object",
@@ -76,7 +76,7 @@ impl Replay<'_> {
         self.pipeline.stages.iter().any(tests)
     }
 
-    /// The stage that answers: who made the work, with every check that the pipeline has for work.
+    /// The stage that answers: the maker of the work, with every check that the pipeline has for work.
     fn answering_stage(&self) -> Option<Stage> {
         let makes = |stage: &&Stage| stage.checks.contains(&Check::PushedCommit);
         let maker = self.pipeline.stages.iter().rfind(makes)?;
@@ -109,7 +109,7 @@ impl Replay<'_> {
         })
     }
 
-    /// The worker hears every point, its commit goes through all checks, and every point is answered.
+    /// Gives the worker every point, runs all checks on its commit, and answers every point.
     pub(super) fn answering_round(
         &mut self,
         answer: u32,
@@ -126,7 +126,7 @@ impl Replay<'_> {
         let onto = commit_parents(&moved, &head);
         let mut worker = self.worker(&stage, &format!("{}/{answer}", ReservedWord::Answer.word()))?;
         let branch = self.branch_or_default();
-        // A contradiction by itself has words of its own.
+        // A conflict alone has its own template.
         let conflict = match (&moved, points) {
             (BaseUpdateOutcome::Conflict { paths, .. }, [_]) => Some(paths.join("\n")),
             _ => None,
@@ -154,7 +154,7 @@ impl Replay<'_> {
             worker.task.schema = Some(schema());
         }
         self.trace.begin(ReservedWord::Answer.word());
-        // Another request may want a proof of its own.
+        // A new request may need its own proof.
         self.asked_for_proof.remove(ReservedWord::Answer.word());
         let mut is_overtaken = false;
         let rounds = self.rounds(&worker, |replay, round, run| {
@@ -165,7 +165,7 @@ impl Replay<'_> {
             } else {
                 answers(run, points)
             };
-            // Where words are all there is to say, nothing has to be pushed.
+            // If the worker answers only in words, nothing has to be pushed.
             if let Ok(said) = &said
                 && !by_deed
                 && said.iter().all(|answer| !answer.done)
@@ -188,7 +188,7 @@ impl Replay<'_> {
             };
             let answers = match said {
                 Ok(said) => said,
-                // What was pushed is not thrown away for the words around it.
+                // A pushed commit is not discarded because of the words around it.
                 Err(fault) => replay.words_on(&worker, round, run.session_id.clone(), fault, points)?,
             };
             work.changed = union(&before.changed, &work.changed);
@@ -252,7 +252,7 @@ impl Replay<'_> {
         Ok(self.as_it_stands(pull))
     }
 
-    /// Whether the round before was sent back since nothing was pushed.
+    /// Whether the previous round was sent back because nothing was pushed.
     fn was_told_of_a_missing_commit(&mut self, round: u32) -> bool {
         let before = self.trace.round(ReservedWord::Answer.word(), round.saturating_sub(1));
         let feedback = before.filter(|_| round > 1).and_then(|seen| seen.feedback.as_ref());
@@ -261,7 +261,7 @@ impl Replay<'_> {
         })
     }
 
-    /// The words to a commit that was pushed, asked for once, in the session that made it. Where there are none, we say so.
+    /// Asks once, in the same session, for the words about a pushed commit. Without an answer, Journeyman says so.
     fn words_on(
         &mut self,
         worker: &Worker<'_>,
@@ -289,8 +289,8 @@ impl Replay<'_> {
         Ok(PointAnswer::without_words(points, false))
     }
 
-    /// What is said once an answer is there: in every thread, in one comment for what was asked for elsewhere, and by asking
-    /// those who asked for changes to look again.
+    /// Replies in every thread, answers all other points in one comment, and requests a new review from everyone who
+    /// asked for changes.
     fn say_what_was_done(
         &mut self,
         answer: u32,
@@ -334,7 +334,7 @@ impl Replay<'_> {
                 }
             }
         }
-        // What was tried again is answered again.
+        // The key names the commit, so that a retry with another commit is answered again.
         let how = commit.map_or("words", CommitSha::short);
         if !replies.is_empty() {
             let key = answer_key(answer, format_args!("threads/{how}"));
@@ -348,10 +348,10 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// The pull request's text says what holds now; what is verified is ready, what is not is left as it was.
+    /// Updates the pull request's text. Verified work leaves its draft; other work stays as it was.
     pub(super) fn bring_text_up_to_date(&mut self, key: &MoveKey) -> Result<(), Suspension> {
         let (Some(_), Some(pull)) = (&self.trace.work, self.trace.pull.clone()) else { return Ok(()) };
-        // What has left its draft stays out of it: people are looking at it.
+        // Once out of draft it stays out, because people are looking at it.
         let ready = self.verdict(None).leaves_draft();
         self.tell(key, pull.finish(ready))?;
         let ready = ready || pull.ready;
@@ -361,7 +361,7 @@ impl Replay<'_> {
 }
 
 impl PointAnswer {
-    /// Where the commit is all the answer there is, or nothing of use was said of it.
+    /// For a commit that is the whole answer, or if the worker's words are unusable.
     fn without_words(points: &[FeedbackPoint], done: bool) -> Vec<Self> {
         points.iter().map(|point| Self { point: point.id.clone(), done, text: String::new() }).collect()
     }
@@ -369,14 +369,14 @@ impl PointAnswer {
     fn outcome(&self, commit: Option<&CommitSha>) -> PointResolution {
         match commit {
             Some(commit) if self.done => PointResolution::In(commit.clone()),
-            // An answer that does nothing says why.
+            // Every undone point needs a text, so an empty one means that the worker said nothing.
             Some(commit) if self.text.is_empty() => PointResolution::Unsaid(commit.clone()),
             Some(_) | None => PointResolution::Nothing,
         }
     }
 }
 
-/// What the worker's commit stands on.
+/// Where the worker's commit starts, and its parents.
 fn commit_parents(moved: &BaseUpdateOutcome, head: &CommitSha) -> CommitParents {
     match moved {
         BaseUpdateOutcome::Conflict { marked, base, .. } => {
@@ -391,7 +391,7 @@ fn commit_parents(moved: &BaseUpdateOutcome, head: &CommitSha) -> CommitParents 
     }
 }
 
-/// The points of one kind, as the worker is told them.
+/// The points of one kind, as text for the prompt.
 fn prompt_text(points: &[FeedbackPoint], is_wanted: impl Fn(&PointSource) -> bool) -> String {
     let mut text = String::new();
     for point in points.iter().filter(|point| is_wanted(&point.source)) {
@@ -400,7 +400,7 @@ fn prompt_text(points: &[FeedbackPoint], is_wanted: impl Fn(&PointSource) -> boo
     text
 }
 
-/// What the worker says of each point; every point once.
+/// Parses the worker's answers. Every point must have exactly one.
 fn answers(run: &AgentRun, points: &[FeedbackPoint]) -> Result<Vec<PointAnswer>, Feedback> {
     let value = answer::fitting(run.result.as_deref().unwrap_or_default(), &schema(), &[])?;
     let PointAnswers { answers } = answer::read(value)?;
@@ -439,7 +439,7 @@ fn union(before: &[String], now: &[String]) -> Vec<String> {
     all.into_iter().take(1_000).cloned().collect()
 }
 
-/// Who asked for changes, each once.
+/// The people who asked for changes, each once.
 fn asked_for_changes(batch: &[&PullEvent]) -> Vec<Person> {
     let mut people: BTreeMap<UserId, Person> = BTreeMap::new();
     for occasion in batch {

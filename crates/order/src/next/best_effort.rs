@@ -1,7 +1,7 @@
-//! What is said beside the work, and what the work does not wait for: reactions and short replies to those who
-//! command, the check run on the head, and putting things in order once the pull request is closed.
+//! Messages beside the work, which does not wait for them: reactions and short replies to commands, the check run on
+//! the head, and the cleanup after the pull request is closed.
 //!
-//! Each is tried a few times and then left: nothing important hangs on it.
+//! Each is tried a few times and then dropped, because nothing important depends on it.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -21,14 +21,14 @@ use super::super::settlement::Settlement;
 use super::super::signal::{SignalKind, SlashCommand};
 use super::super::trace::OrderTrace;
 
-/// How often a best-effort move is tried, and the status; the work does not wait for them.
+/// How often a best-effort move is tried, and a status. The work does not wait for them.
 pub(super) const MOST_ATTEMPTS: usize = 4;
 
-/// The best-effort moves of one look at the journal.
+/// The best-effort moves for one state of the journal.
 pub(super) struct BestEffortMoves<'a> {
     journal: &'a Journal,
     now: DateTime<Utc>,
-    /// What is to be done now.
+    /// What to do now.
     pub(super) moves: Vec<(MoveKey, Move)>,
     /// When to look again.
     pub(super) wake_at: Option<DateTime<Utc>>,
@@ -39,7 +39,7 @@ impl<'a> BestEffortMoves<'a> {
         Self { journal, now, moves: Vec::new(), wake_at: None }
     }
 
-    /// Names a best-effort move unless a pause is to be kept first. Whether it is over: done, or tried often enough.
+    /// Proposes a best-effort move unless a pause comes first. Returns whether it is over: done, or tried often enough.
     fn run(&mut self, word: ReservedWord, rest: impl Display, r#move: Move) -> bool {
         let key = MoveKey::beside(word, rest);
         let mut due = None;
@@ -70,8 +70,8 @@ impl<'a> BestEffortMoves<'a> {
         false
     }
 
-    /// Whoever commands sees at once that it was read, and what became of it. Who may not hears nothing, unless the
-    /// repository wishes one polite line.
+    /// Shows people that their command was read and what became of it. People without write access get no reply, or one
+    /// polite line if the repository wants it.
     #[expect(clippy::wildcard_enum_match_arm, reason = "only words are answered with words")]
     pub(super) fn say_what_became(&mut self, signals: &SignalLog, settled: Option<&Settlement>) {
         if matches!(settled, Some(Settlement::Refused { .. })) {
@@ -92,7 +92,7 @@ impl<'a> BestEffortMoves<'a> {
                 SignalKind::Labeled { pull: Some(_), .. } => (None, None),
                 _ => continue,
             };
-            // The same comment, brought by another hook.
+            // The same comment from another hook.
             if comment.is_some_and(|comment| !known.insert(comment)) {
                 continue;
             }
@@ -114,7 +114,7 @@ impl<'a> BestEffortMoves<'a> {
                     let (word, because) = (command.word().to_owned(), because.clone());
                     (Reaction::Confused, Some(NoticeComment::NotNow { word, because }))
                 }
-                // The label, put on while this pull request was open.
+                // The label was added while this pull request was open.
                 (SignalAnswer::Ignored(because), SignalKind::Labeled { pull: Some(pull), .. }) => {
                     let (pull, because) = (*pull, because.clone());
                     (Reaction::Confused, Some(NoticeComment::PullIsOpen { pull, because }))
@@ -131,7 +131,7 @@ impl<'a> BestEffortMoves<'a> {
         }
     }
 
-    /// Once for each kind of change: what is worked on is the text as it was.
+    /// Says once for each kind of change that the work continues with the old text.
     pub(super) fn say_that_the_text_stays(&mut self, signals: &SignalLog, settled: Option<&Settlement>) {
         if matches!(settled, Some(Settlement::Refused { .. })) {
             return;
@@ -146,7 +146,7 @@ impl<'a> BestEffortMoves<'a> {
         }
     }
 
-    /// Eyes first, then what became of it.
+    /// Eyes first, then the result.
     fn answer(
         &mut self,
         seq: u64,
@@ -171,7 +171,7 @@ impl<'a> BestEffortMoves<'a> {
         pull.map_or(CommentTarget::Issue(self.journal.opened().issue.number), CommentTarget::Pull)
     }
 
-    /// The issue hears one line about the end of its pull request, and labels and branch are put in order.
+    /// Reports the closed pull request on the issue, and cleans up labels and branch.
     pub(super) fn tidy_up(&mut self, signals: &SignalLog, trace: &OrderTrace) {
         let Some(closure) = signals.closed() else { return };
         let on = CommentTarget::Issue(self.journal.opened().issue.number);
@@ -186,14 +186,14 @@ impl<'a> BestEffortMoves<'a> {
         self.run(ReservedWord::Closed, format_args!("{}/tidy", closure.seq), Move::Tidy { branch });
     }
 
-    /// What came to no good end after its pull request was opened is not left there as if more were to come.
+    /// Updates the text of a pull request whose order ended badly, so that it does not look like work in progress.
     pub(super) fn end_the_text(
         &mut self,
         (signals, answers): (&SignalLog, u32),
         trace: &OrderTrace,
         settled: Option<&Settlement>,
     ) {
-        // Once for each time that it is stopped, or that answers to people came to nothing.
+        // Once for each stop, and for each failed answer to people.
         let times = signals.commands.len() + signals.cancels.len();
         let what = match settled {
             Some(Settlement::Cancelled { .. } | Settlement::Failed { .. } | Settlement::Blocked { .. }) => {
@@ -207,8 +207,8 @@ impl<'a> BestEffortMoves<'a> {
         }
     }
 
-    /// The check run on the head says what the status says. One change at a time, so that an older one never lands on
-    /// a newer one.
+    /// Keeps the check run on the head in step with the status. One change at a time, so that an older one never
+    /// overwrites a newer one.
     pub(super) fn check_run(&mut self, trace: &OrderTrace, state: Option<CheckRunState>) {
         let mut shown = 0;
         let mut last: Option<(&CommitSha, CheckRunState)> = None;
@@ -226,7 +226,7 @@ impl<'a> BestEffortMoves<'a> {
                 return;
             }
         }
-        // What was begun on a commit that is the head no more comes to no other end.
+        // A check run that began on an earlier head would never end otherwise.
         if let (Some((old, CheckRunState::InProgress)), Some(head)) = (last, &trace.pushed)
             && old != head
             && !self.journal.opened().is_of_form_3()
@@ -236,7 +236,7 @@ impl<'a> BestEffortMoves<'a> {
             return;
         }
         let (Some(head), Some(state), Some(_)) = (&trace.pushed, state, &trace.pull) else { return };
-        // Between two stages it stays as it was.
+        // Between two stages the check run stays as it was.
         if state == CheckRunState::InProgress && trace.running().is_none() {
             return;
         }

@@ -1,4 +1,4 @@
-//! The next moves: a function of the journal and nothing else. Crash recovery is calling it again.
+//! The next moves: a pure function of the journal. Crash recovery is calling it again.
 
 use std::time::Duration;
 
@@ -22,44 +22,43 @@ mod best_effort;
 
 use self::best_effort::{BestEffortMoves, MOST_ATTEMPTS};
 
-/// How often the last status is tried: nobody else says how an order ended, and whatever GitHub answers may be over in an hour.
+/// How often the last status is tried: nothing else says how an order ended, and GitHub may recover within an hour.
 const MOST_LAST_STATUS_ATTEMPTS: usize = 12;
 
 /// What to do next.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NextMoves {
-    /// Effects to make now, side by side. What is under way and not named any more is to be stopped.
+    /// Effects to run now, in parallel. Those under way that are no longer listed must be stopped.
     pub moves: Vec<(MoveKey, Move)>,
     /// When to ask again even if nothing happens.
     pub wake_at: Option<DateTime<Utc>>,
-    /// How the order ended, if it has. Moves can remain even then: the status has to be shown.
+    /// How the order ended, if it has. Moves can remain, such as the last status.
     pub settled: Option<Settlement>,
 }
 
-/// All that can be told from a journal.
+/// Everything that a journal says about its order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OrderProjection {
-    /// What to do next.
     pub next: NextMoves,
-    /// What was found on the way.
+    /// What the replay observed.
     pub trace: OrderTrace,
-    /// What may be said of the commit.
+    /// The verdict on the commit.
     pub verdict: Verdict,
-    /// What became of each signal.
+    /// How each signal was handled.
     pub answers: Vec<AnsweredSignal>,
-    /// What the order may cost, and how much of that is spent.
+    /// The order's limits, and what it has used of them.
     pub budget: OrderBudget,
-    /// How many times there was news to show.
+    /// How many changes were worth showing so far.
     pub revision: u64,
 }
 
 impl OrderProjection {
-    /// What is shown of it.
+    /// What people see of it.
     pub fn surfaces(&self) -> Surfaces {
         Surfaces::of(self.next.settled.as_ref(), &self.verdict)
     }
 
-    /// The commands that a person can give as it stands, the likeliest first.
+    /// The commands that a person can give now, the likeliest first.
     pub fn next_commands(&self) -> Vec<&'static str> {
         match &self.next.settled {
             None if self.trace.asks.is_some() => vec!["approve", "plan", "cancel"],
@@ -78,7 +77,7 @@ pub fn next(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) -> NextM
     projection(pipeline, journal, now).next
 }
 
-/// The next moves, and all else that a replay of the journal tells.
+/// The next moves, and everything else that a replay of the journal yields.
 pub fn projection(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) -> OrderProjection {
     let signals = SignalLog::read(pipeline, journal, now);
     let mut replay = Replay::new(pipeline, journal, journal.entries().len(), &signals, now);
@@ -93,7 +92,7 @@ pub fn projection(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) ->
         Some(settled) => NextMoves { moves: Vec::new(), wake_at: None, settled: Some(settled) },
         None => NextMoves { moves: ran.moves, wake_at: ran.wake_at, settled: ran.settled },
     };
-    // Questions about rights come first: their answers may make the rest needless.
+    // Permission checks come first, because their answers may make the rest unnecessary.
     next.moves.retain(|(key, _)| signals.pending.iter().all(|(asked, _)| asked != key));
     next.moves.splice(0..0, signals.pending.iter().cloned());
 
@@ -114,7 +113,7 @@ pub fn projection(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) ->
     OrderProjection { next, trace, verdict, answers: signals.answers, budget, revision }
 }
 
-/// How many times there was something new to show. Nothing is shown for people who may not ask for work.
+/// How many changes were worth showing. Nothing is shown to people who may not request work.
 fn revision(
     journal: &Journal,
     answers: &[AnsweredSignal],
@@ -132,12 +131,12 @@ fn revision(
                 | Move::ReadPull { .. }
         ),
         JournalEvent::Observed { key, outcome } => {
-            // A plan was shown, or what it leaves open was asked: from now on a person is waited for.
+            // A plan or its questions were shown, so the order now waits for a person.
             (**outcome == EffectOutcome::Done && matches!(key.part(), EffectPart::Other("show" | "ask")))
-                // What is waited for must not look like work.
+                // Waiting for a retry must not look like work.
                 || matches!(&**outcome, EffectOutcome::AgentRan(run) if run.failure.is_some())
                 || matches!(**outcome, EffectOutcome::PullOpened { .. })
-                // What was under way when a person ended the order, and no later news will show.
+                // It was under way when a person ended the order, and no later change will show it.
                 || (matches!(**outcome, EffectOutcome::Pushed | EffectOutcome::PullFinished)
                     && ended.is_some_and(|seq| seq < entry.seq))
         }
@@ -151,7 +150,7 @@ fn revision(
     }
 }
 
-/// The status to bring up to date. One edit at a time, so that an older one never lands on a newer one.
+/// The status to show. One edit at a time, so that an older one never overwrites a newer one.
 fn status(
     journal: &Journal,
     (revision, is_last): (u64, bool),
@@ -208,7 +207,7 @@ fn status(
     Some((status_key(wanted), Move::ShowStatus { revision: wanted }))
 }
 
-/// The status is owed for as long as GitHub is away: nobody else says how an order ended.
+/// The status is retried for as long as GitHub is away, because nothing else says how an order ended.
 fn owed_after(troubles: &[(DateTime<Utc>, Retry)]) -> Duration {
     let outages = troubles.iter().rev().take_while(|(_, retry)| *retry == Retry::Outage).count();
     let outages = u32::try_from(outages).unwrap_or(u32::MAX);

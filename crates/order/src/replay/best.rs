@@ -1,4 +1,4 @@
-//! Which round is the best: the one that goes to a person, or that guidance starts from.
+//! Which round is the best: a person gets it, or guidance starts from it.
 
 use std::cmp::Reverse;
 
@@ -7,19 +7,19 @@ use crate::feedback::{Feedback, Severity};
 use crate::test_run::TestVerdict;
 use crate::trace::{CandidateWork, OpenFindings};
 
-/// How good a round is; more is better. Honest before bent, then the tests: all passing, or as many as possible. Then the fewest
-/// critical findings, then the fewest major ones, then the highest score.
+/// How good a round is; more is better. Honest before weakened tests. Then all tests passing, or as many as possible.
+/// Then the fewest critical findings, the fewest major ones, and the highest score.
 pub(crate) type RoundRank = (bool, u64, bool, Reverse<usize>, Reverse<usize>, f64);
 
 pub(crate) fn rank(work: &CandidateWork) -> RoundRank {
     let tests = work.tests.as_ref();
     let passing = match tests {
-        // A later round may do with fewer tests, as long as all of them pass.
+        // A later round may have fewer tests, if all of them pass.
         Some(tests) if tests.verdict.is_pass() => u64::MAX,
         Some(tests) => tests.counts.map_or(0, |counts| counts.passed),
         None => 0,
     };
-    // What passes because the tests were bent is worth less than anything honest.
+    // A pass with weakened tests is worth less than any honest result.
     let is_honest = tests.is_none_or(|tests| tests.verdict != TestVerdict::Weakened);
     // A run without tests is no failure.
     let is_red = tests.is_some_and(|tests| {
@@ -29,7 +29,7 @@ pub(crate) fn rank(work: &CandidateWork) -> RoundRank {
     (is_honest, passing, !is_red, Reverse(critical), Reverse(major), score)
 }
 
-/// The same in journals of a form up to 3.
+/// The rank in journals up to form 3.
 fn rank_of_form_3(work: &CandidateWork) -> (bool, u64, bool, Reverse<usize>) {
     let passed = work.tests.as_ref().and_then(|tests| tests.counts).map_or(0, |counts| counts.passed);
     let is_green = work.tests.as_ref().is_some_and(|tests| tests.verdict.is_pass());
@@ -37,7 +37,7 @@ fn rank_of_form_3(work: &CandidateWork) -> (bool, u64, bool, Reverse<usize>) {
 }
 
 impl Replay<'_> {
-    /// Keeps the better of two; of two that are as good, the later.
+    /// Keeps the better of two rounds. Of equal ones it keeps the later, or the earlier up to form 3.
     pub(crate) fn keep_better(
         &self,
         best: &mut Option<CandidateWork>,

@@ -1,4 +1,4 @@
-//! What an order and its stages may cost, in dollars, in time and in runs of agents.
+//! What an order and its stages may cost, in dollars, time and agent runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,19 +13,19 @@ use crate::journal_index::{EntryKind, JournalPrefix};
 use crate::moves::{EffectError, EffectOutcome, MoveKey, Retry};
 use crate::settings::OrderLimits;
 
-/// No agent is started for less time than this.
+/// Agents are not started for less time than this.
 const SHORTEST_RUN_SECONDS: i64 = 30;
 
-/// What an order may cost and has cost since its beginning or its last `/retry`, which grants it all again.
+/// What an order may cost and has cost since it began or since its last `/retry`, which grants it all again.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct OrderBudget {
     pub usd_limit: f64,
-    /// Dollars, as the agents say.
+    /// In dollars, as the agents report.
     pub usd_spent: f64,
     pub minutes_limit: u64,
-    /// Minutes from the first run of an agent to the journal's last entry; waiting for people or for GitHub is not counted.
+    /// From the first agent run to the newest journal entry, without waits for people or GitHub.
     pub minutes_spent: u64,
-    /// The most runs of agents.
+    /// The most agent runs.
     pub runs_limit: u32,
     pub runs_spent: u32,
 }
@@ -42,15 +42,14 @@ impl Replay<'_> {
         }
     }
 
-    /// The entry from which on what is spent counts.
+    /// The entry after which costs count.
     fn counted_from(&self) -> u64 {
         self.signals.log.last_retry().unwrap_or(0)
     }
 
-    /// How the order's budget stands.
     pub(crate) fn budget(&self) -> OrderBudget {
         let (limits, seq) = (self.limits(), self.counted_from());
-        // What has passed since the last entry of an order at rest is nobody's work.
+        // Time after the last entry of an order at rest is not work.
         let minutes = self.worked(seq).0.num_minutes();
         OrderBudget {
             usd_limit: limits.usd,
@@ -62,7 +61,7 @@ impl Replay<'_> {
         }
     }
 
-    /// The time that is left for a run, or which limit is reached and what it would cost to go on.
+    /// The time left for a run, or the limit that is reached and what continuing would cost.
     pub(crate) fn remaining(&self, worker: &Worker<'_>, key: &MoveKey) -> Result<TimeDelta, String> {
         let limits = self.limits();
         self.left(&limits, worker, key).map_err(|reached| {
@@ -79,7 +78,7 @@ impl Replay<'_> {
         }
         if let Some(usd) = worker.stage.budget {
             let stage = &worker.stage.name;
-            // Of judges that are asked at the same time, none is left out since another was quicker.
+            // Among judges asked in parallel, none is left out because another was faster.
             let of_stage = |known: &MoveKey| known.stage() == stage && !known.is_beside(key);
             let spent = usage_of(self.prefix, seq, of_stage).usd;
             if spent >= usd {
@@ -98,16 +97,16 @@ impl Replay<'_> {
         Ok(left)
     }
 
-    /// How long the order was at work until the last entry, and since, by the entries after this one: from the first run of
-    /// an agent on, without the time in which nothing was under way until somebody said something, or nothing but tries
-    /// to reach a GitHub that is away. Waiting for a place, for people, or for GitHub is not work.
+    /// How long the order worked until the last entry, and since then, from the first agent run after `seq`. Rests that
+    /// end with a signal do not count, nor does time in which only retries against an unreachable GitHub were under
+    /// way. Waiting for a place, for people or for GitHub is not work.
     fn worked(&self, seq: u64) -> (TimeDelta, TimeDelta) {
         let prefix = self.prefix;
         let Some(first) = prefix.of_kind(EntryKind::Start).find(|entry| entry.seq > seq) else {
             return (TimeDelta::zero(), TimeDelta::zero());
         };
         let (mut worked, mut last) = (TimeDelta::zero(), first.at);
-        // And those that found nobody when they were tried last.
+        // `away` holds the effects whose last attempt met an outage.
         let (mut under_way, mut away): (BTreeSet<&MoveKey>, BTreeSet<&MoveKey>) = Default::default();
         for entry in prefix.entries().iter().skip_while(|entry| entry.seq < first.seq) {
             let is_rest = matches!(entry.event, JournalEvent::Signaled { .. }) && under_way.is_empty();
@@ -134,8 +133,8 @@ impl Replay<'_> {
         (worked, if is_away { TimeDelta::zero() } else { passed(last, self.now) })
     }
 
-    /// What one more round of a stage would cost, by those before it; where there was none, one more run, by all before
-    /// it. Nothing is said where nothing is known, or where the agents do not say what they cost.
+    /// The mean cost of a round of this stage, or of any agent run if the stage has none yet. `None` if nothing is
+    /// known, or if the agents do not report costs.
     fn what_a_round_costs(&self, key: &MoveKey) -> Option<String> {
         let stage = key.stage();
         let mut rounds: BTreeMap<&str, f64> = BTreeMap::new();
@@ -146,7 +145,7 @@ impl Replay<'_> {
                 *rounds.entry(known.round()).or_default() += run.usage.usd;
             }
         }
-        // The round that is being broken off says less than was to come, unless it is the only one.
+        // The round that is being stopped is incomplete, so it counts only if it is the only one.
         if rounds.len() > 1 {
             rounds.remove(key.round());
         }
@@ -159,8 +158,8 @@ impl Replay<'_> {
     }
 }
 
-/// How many runs of agents there were, by the entries after this one, those that were cut off included: begun again
-/// although nothing was observed. What is under way is not counted yet.
+/// The number of agent runs after this entry, including those that were cut off and restarted without an outcome. Runs
+/// under way are not counted yet.
 fn started(prefix: JournalPrefix<'_>, seq: u64) -> u32 {
     let starts = prefix.of_kind(EntryKind::Start).filter(|start| start.seq > seq);
     let cut_off = starts.filter(|start| {
@@ -171,25 +170,24 @@ fn started(prefix: JournalPrefix<'_>, seq: u64) -> u32 {
     u32::try_from(ended.count() + cut_off.count()).unwrap_or(u32::MAX)
 }
 
-/// What the agents cost, by the entries after this one.
+/// What the agents used after this entry.
 pub(crate) fn usage_after(prefix: JournalPrefix<'_>, seq: u64) -> AgentUsage {
     usage_of(prefix, seq, |_| true)
 }
 
-/// Dollars to a millionth: what runs side by side cost is added in the order in which they end, and a sum of floats is another
-/// one then.
+/// Rounds to a millionth of a dollar. Parallel costs are added in the order in which they end, which changes a sum of
+/// floats.
 fn steady(usd: f64) -> f64 {
     (usd * 1e6).round() / 1e6
 }
 
-/// What runs of these names cost.
 fn usage_of(prefix: JournalPrefix<'_>, seq: u64, is_counted: impl Fn(&MoveKey) -> bool) -> AgentUsage {
     let counted = prefix.runs().filter(|(at, key, _)| *at > seq && is_counted(key));
     let usage = counted.fold(AgentUsage::default(), |sum, (_, _, run)| sum + run.usage);
     AgentUsage { usd: steady(usage.usd), ..usage }
 }
 
-/// How long it took from one moment to the next. A clock that was set back counts as no time.
+/// The time between two moments. A clock that was set back counts as no time.
 fn passed(from: DateTime<Utc>, until: DateTime<Utc>) -> TimeDelta {
     (until - from).max(TimeDelta::zero())
 }

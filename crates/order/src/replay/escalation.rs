@@ -1,4 +1,4 @@
-//! What happens when a check has run out: an agent diagnoses, a person is asked, or it ends.
+//! What happens when a check runs out: an agent diagnoses, a person is asked, or the stage ends.
 
 use std::ops::ControlFlow;
 
@@ -13,29 +13,29 @@ use crate::moves::{AgentTask, AgentTaskWorkspace, Diagnosis, DiagnosisDecision, 
 use crate::pipeline::{Escalation, MOST_QUESTIONS};
 use crate::trace::{CandidateWork, RoundTrace};
 
-/// What a worker's rounds come to.
+/// The result of a worker's rounds.
 #[expect(clippy::large_enum_variant, reason = "one at a time, and taken apart at once")]
 pub(crate) enum WorkerOutcome<T> {
     Passed(T),
     /// A person decided on the best round.
     Decided {
         work: Box<CandidateWork>,
-        /// Who accepted it as it is; none where people dropped the statements that stood against it.
+        /// Who accepted it as it is. `None` if people dropped the statements against it.
         approved_by: Option<String>,
     },
     GivenUp {
         because: String,
         /// The best round, for a person.
         best: Option<CandidateWork>,
-        /// Whether a person is left to look at it.
+        /// Whether a person must look at it.
         to_person: bool,
     },
 }
 
-/// A set of rounds that came to its end.
+/// Why a set of rounds ended.
 pub(crate) struct CheckExhaustion {
     pub(crate) because: String,
-    /// Which check ran out; none when one could not be made.
+    /// Which check ran out. `None` if a check could not be made.
     pub(crate) by: Option<RoundCheck>,
 }
 
@@ -44,15 +44,15 @@ impl CheckExhaustion {
         Self { because, by: None }
     }
 
-    /// Whether another worker's advice could help: not where the judge is at fault.
+    /// Whether another agent's advice could help. It cannot if the judge is at fault.
     fn can_be_guided(&self) -> bool {
-        // Whoever bends the tests a second time is for a person to look at.
+        // A second weakening of the tests is for a person.
         self.by.is_some_and(|by| by != RoundCheck::Tampering)
     }
 }
 
 impl Replay<'_> {
-    /// Who is asked, and what they say: how the worker's rounds end, or one more set of them, with guidance or without.
+    /// Decides how the worker's rounds end, or starts another set of them, with or without guidance.
     pub(crate) fn escalate<T>(
         &mut self,
         worker: &Worker<'_>,
@@ -82,7 +82,7 @@ impl Replay<'_> {
         if let Some(released) = best.and_then(|work| self.without_dropped(work)) {
             return Ok(ControlFlow::Break(decided(released, None)));
         }
-        // Where there is nothing to approve, the word was for another stage.
+        // If there is nothing to approve, the approval was meant for another stage.
         let said = self.signals.commands_after(self.position).find_map(|word| match word {
             ResumeCommand::Retried { .. } => Some(ControlFlow::Continue(None)),
             ResumeCommand::Approved { by } => {
@@ -96,8 +96,7 @@ impl Replay<'_> {
         }))
     }
 
-    /// The escalation's agent looks at the history and at the best round. The error says why its answers are of no
-    /// use.
+    /// Shows the history and the best round to the escalation's agent. The error says why its answers are unusable.
     fn diagnose(
         &mut self,
         worker: &Worker<'_>,
@@ -130,8 +129,8 @@ impl Replay<'_> {
         Ok(said)
     }
 
-    /// What somebody says who is asked about a round, and once more where the answer is of no use. The error says why
-    /// none is.
+    /// Asks an agent about a round, and once more if the answer is unusable. The error says what was wrong with the
+    /// last answer.
     pub(crate) fn ask_beside<T>(
         &mut self,
         asked: &Worker<'_>,
@@ -152,12 +151,12 @@ impl Replay<'_> {
     }
 }
 
-/// The best round, where a person accepts it, or people dropped the statements that stood against it.
+/// The best round, accepted by a person or freed by dropped statements.
 pub(crate) fn decided<T>(work: CandidateWork, approved_by: Option<&str>) -> WorkerOutcome<T> {
     WorkerOutcome::Decided { work: Box::new(work), approved_by: approved_by.map(str::to_owned) }
 }
 
-/// What an agent is told whose answer was of no use.
+/// What an agent gets after an unusable answer.
 pub(crate) fn sent_back(fault: Option<Feedback>) -> Option<Rework> {
     fault.map(|feedback| Rework {
         attempt: 2,
@@ -167,7 +166,7 @@ pub(crate) fn sent_back(fault: Option<Feedback>) -> Option<Rework> {
     })
 }
 
-/// The rounds of a stage in words, the newest first.
+/// The rounds of a stage as text, newest first.
 pub(crate) fn history(rounds: &[RoundTrace], best: Option<&CandidateWork>) -> String {
     let mut text = String::new();
     for seen in rounds.iter().rev() {

@@ -1,4 +1,4 @@
-//! The examiner: what it says of the issue before there is a change, and the second reading of what a change does not do.
+//! The examiner: what it says about the issue before any change, and the second reading of statements that fail.
 
 use super::escalation::WorkerOutcome;
 use super::graph::{StageFields, StageResult};
@@ -21,20 +21,20 @@ use crate::settings::ExaminationPolicy;
 use crate::test_run::TestRun;
 use crate::trace::{CandidateWork, PendingApproval, StageState};
 
-/// The template of an examiner whose stage names none, and that of the second reading.
+/// The template if an examiner's stage names none, and the template of the second reading.
 const EXAMINE: &str = "examine";
 const READ_AGAIN: &str = "examine_again";
-/// The role of an examiner where no stage of the pipeline names one.
+/// The examiner's role if no stage of the pipeline names one.
 const EXAMINER: &str = "examiner";
 
 impl Replay<'_> {
-    /// What the issue is taken for.
+    /// The kind of change that the issue asks for.
     pub(crate) fn change_kind(&self) -> ChangeKind {
         let (class, by_who_is_judged) = self.class();
         kind_of(&self.journal.opened().issue, class, by_who_is_judged)
     }
 
-    /// An examiner who cannot be had is nobody's fault: the change is not examined then, and everybody hears that.
+    /// An examiner that fails stops nothing. The change is not examined, and a note says so.
     pub(crate) fn examine_stage(&mut self, stage: &Stage) -> Result<StageResult, Suspension> {
         let is_wanted = match (self.settings.examine, self.change_kind()) {
             (ExaminationPolicy::Never, _) | (_, ChangeKind::Chore) => false,
@@ -74,13 +74,13 @@ impl Replay<'_> {
             Err(Suspension::Settled(settled)) => settled.because().unwrap_or_default().to_owned(),
             Err(suspension) => return Err(suspension),
         };
-        // A `/retry` that has the examiner tried once more is for the stages after it as well.
+        // A `/retry` that reruns the examiner also counts for the stages after it.
         self.position = begun;
         self.trace.note(format!("The issue was not examined: {because}."));
         Ok(StageResult::passed(contradictions_field(&IssueExamination::default()), None))
     }
 
-    /// Where tests of the base demand the opposite of what the issue says, a person decides before anything is written.
+    /// If tests of the base contradict the issue, a person decides before anything is written.
     fn ask_about_contradictions(
         &mut self,
         worker: &Worker<'_>,
@@ -102,7 +102,7 @@ impl Replay<'_> {
         }
     }
 
-    /// The examiner's agent: as the settings say, and else another than the one whose change is judged, if one is known.
+    /// The examiner's agent: the configured one, or else another than the author of the change, if there is one.
     fn examiner_agent(&self, role: &str) -> String {
         let is_chosen = self.trace.request.agent().is_some()
             || self.settings.agents.contains_key(role)
@@ -118,14 +118,14 @@ impl Replay<'_> {
         }
     }
 
-    /// An agent of this order that is another one, if there is one.
+    /// Another agent of this order, if there is one.
     fn agent_beside(&self, agent: &str) -> Option<String> {
         let roles = self.pipeline.stages.iter().flat_map(Stage::roles).map(|(_, role)| self.agent_for(role));
         roles.into_iter().find(|other| other != agent)
     }
 
-    /// What the statements say of a run: those that fail are read a second time by somebody who knows neither answer. Where no
-    /// second reading can be had, the first one counts.
+    /// Judges a test run by the statements. An agent that knows neither answer reads failing ones again. Without a
+    /// second reading, the first one counts.
     pub(crate) fn judge_statements(
         &mut self,
         worker: &Worker<'_>,
@@ -154,7 +154,7 @@ impl Replay<'_> {
         Err(RoundEnd::sent_back(RoundCheck::Statements, work, feedback, is_red.then(|| tests.clone())))
     }
 
-    /// The work, where people have dropped since all statements that fail on it; what else its tests say counts on.
+    /// The work, if people have dropped every statement that fails on it. Its other test results still count.
     pub(crate) fn without_dropped(&mut self, work: &CandidateWork) -> Option<CandidateWork> {
         let mut tests =
             work.tests.clone().filter(|tests| tests.verdict.is_pass() && tests.doubt.is_none())?;
@@ -174,7 +174,7 @@ impl Replay<'_> {
         Some(work)
     }
 
-    /// The second reading of what fails, or why it could not be had.
+    /// The second reading of failing statements, or why there is none.
     fn read_again(
         &mut self,
         worker: &Worker<'_>,
@@ -198,7 +198,7 @@ impl Replay<'_> {
             arguments,
             (AgentTaskWorkspace::Checkout { commit: base }, reading_schema()),
         );
-        // Nothing of the plan: whoever reads again knows the issue and the base.
+        // The second reader knows only the issue and the base, not the plan.
         asked.task.inputs.clear();
         match self.ask_beside(&asked, (round, "reading"), second_reading) {
             Err(Suspension::OverBudget { because }) => Ok(Err(because)),
@@ -208,15 +208,15 @@ impl Replay<'_> {
     }
 }
 
-/// What a stage gives to those after it: no statement, and where issue, documentation and tests contradict one another.
+/// The field for later stages: contradictions between issue, documentation and tests, but no statement.
 fn contradictions_field(examination: &IssueExamination) -> StageFields {
     let lines: Vec<String> =
         examination.contradictions.iter().map(|found| format!("- {}", found.sentence())).collect();
     vec![("contradictions".to_owned(), lines.join("\n"))]
 }
 
-/// What the author hears: the sentence, one input, what was expected and what came; never the program. None where nothing
-/// fails.
+/// What the author is told: the sentence, one input, the expected and the actual result, but never the program. `None`
+/// if nothing fails.
 fn statements_feedback(run: &ExaminationRun) -> Option<Feedback> {
     let issues: Vec<Finding> = run
         .failing()

@@ -1,4 +1,4 @@
-//! Whether a round failed as the one before it did: such a failure is not paid for a third time.
+//! Whether a round failed like the one before it. Such a failure is not paid for a third time.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -8,7 +8,7 @@ use regex::Regex;
 use super::judge::{FailedRound, RoundCheck};
 use crate::ids::TreeSha;
 
-/// What a failure is known by. Numbers are left out: lines move and times differ.
+/// What identifies a failure. Places and times are left out, because they vary.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FailureFingerprint {
     judge: RoundCheck,
@@ -18,7 +18,7 @@ pub(crate) struct FailureFingerprint {
 }
 
 impl FailureFingerprint {
-    /// `answer` is what the worker said, where that is what failed.
+    /// `answer` is the worker's answer, if that is what failed.
     pub(crate) fn of(failed: &FailedRound, answer: Option<&str>) -> Self {
         let FailedRound { by, feedback, tests, tree, .. } = failed;
         let mut messages: BTreeSet<String> =
@@ -30,8 +30,8 @@ impl FailureFingerprint {
         Self { judge: *by, tree: tree.clone(), failing, messages }
     }
 
-    /// On the same tree, or with the same failing tests and the same messages. A person's word is never the same: they may
-    /// say it twice.
+    /// The same tree, or the same failing tests and messages. A person's request is never the same, because they may
+    /// repeat it.
     pub(crate) fn is_same_as(&self, before: &Self) -> bool {
         if self.judge != before.judge || self.judge == RoundCheck::Person {
             return false;
@@ -41,8 +41,8 @@ impl FailureFingerprint {
     }
 }
 
-/// Places, times, addresses and process numbers: what differs from run to run though nothing else does. What was
-/// expected and what came instead are numbers too, and they stay.
+/// Places, times, addresses and process ids, which vary between otherwise identical runs. Expected and actual values
+/// are numbers too, but they stay.
 static PASSING: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r"(?x)

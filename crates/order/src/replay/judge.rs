@@ -1,4 +1,4 @@
-//! What judges a round, and what it may answer.
+//! The checks that judge a round, and their possible results.
 
 use super::Suspension;
 use crate::feedback::{Category, Feedback};
@@ -6,50 +6,50 @@ use crate::ids::TreeSha;
 use crate::test_run::TestRun;
 use crate::trace::{CandidateWork, StageChecksOutcome};
 
-/// What judges a round. Each has a counter of its own.
+/// The check that judged a round. Each has its own counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum RoundCheck {
     Output,
     PushedCommit,
     Policy,
     Tests,
-    /// Whoever bends the tests is told once; the second time a person is.
+    /// The worker weakened the tests. It is warned once; the second time a person must look.
     Tampering,
-    /// A statement of the examiner's does not hold.
+    /// A statement of the examiner does not hold.
     Statements,
-    /// The tests pass, and do not show that the change does anything.
+    /// The tests pass, but do not show that the change does anything.
     Proof,
-    /// The server does not take the commit.
+    /// The server declined the commit.
     Push,
     Verifier,
-    /// Somebody who was asked for their approval.
+    /// A person wants another attempt.
     Person,
 }
 
-/// Why a round does not pass.
+/// Why a round did not pass.
 pub(crate) enum RoundEnd {
     Failed(Box<FailedRound>),
     NotMade(UnmadeCheck, Option<Box<CandidateWork>>),
-    /// It is not over.
+    /// The round is not over.
     Suspended(Suspension),
 }
 
-/// A check that could not be made. No fault of the worker's, and never a pass. The first weighs more, where there are several.
+/// A check that could not be made. It is never a pass, but not the worker's fault. Of several, the first variant wins.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum UnmadeCheck {
-    /// There is no money to ask who judges.
+    /// There is no budget for the judge.
     NotPaid(String),
-    /// What they answered is of no use.
+    /// The judge's answer is unusable.
     Nonsense(String),
 }
 
-/// A round that a check sends back.
+/// A round that a check sent back.
 pub(crate) struct FailedRound {
     pub(crate) by: RoundCheck,
     pub(crate) feedback: Feedback,
     pub(crate) tests: Option<TestRun>,
     pub(crate) tree: Option<TreeSha>,
-    /// What it leaves that could be handed over.
+    /// The work that could still be handed over.
     pub(crate) candidate: Option<CandidateWork>,
 }
 
@@ -64,14 +64,14 @@ impl RoundEnd {
         Self::Failed(Box::new(FailedRound { by, feedback, tests: None, tree: None, candidate: None }))
     }
 
-    /// The work is sent back; `tests` is the run that says why.
+    /// Sends the work back. `tests` is the run that shows why.
     pub(crate) fn sent_back(
         by: RoundCheck,
         work: CandidateWork,
         feedback: Feedback,
         tests: Option<TestRun>,
     ) -> Self {
-        // For these the files may stay as they are: a message may have to change, or a test to be added.
+        // Here the files may stay the same: only a message may have to change, or a test to be added.
         let is_of_files = !matches!(by, RoundCheck::Person | RoundCheck::Proof | RoundCheck::Push);
         let tree = is_of_files.then(|| work.tree.clone());
         let candidate = Some(not_verified(work, &feedback.summary));
@@ -82,12 +82,12 @@ impl RoundEnd {
         Self::failed(RoundCheck::Output, feedback)
     }
 
-    /// The answer is not what was asked for.
+    /// The answer does not have the required form.
     pub(crate) fn invalid(what: impl Into<String>) -> Self {
         Self::invalid_output(Feedback::failed(Category::InvalidOutput, what))
     }
 
-    /// The same, with what would be.
+    /// The same, with a suggestion.
     pub(crate) fn advised(what: impl Into<String>, how: impl Into<String>) -> Self {
         Self::invalid_output(Feedback::failed(Category::InvalidOutput, what).suggest(how))
     }
@@ -97,7 +97,7 @@ impl RoundEnd {
     }
 }
 
-/// The work of a round that a check sent back.
+/// The work of a round that a check sent back, marked as failed.
 pub(crate) fn not_verified(work: CandidateWork, because: &str) -> CandidateWork {
     CandidateWork { checks: StageChecksOutcome::Failed { because: because.to_owned() }, ..work }
 }

@@ -1,4 +1,4 @@
-//! What a worker answered, held against the form that its stage asks for.
+//! Checks a worker's answer against the form that its stage requires.
 
 use super::escalation::WorkerOutcome;
 use super::graph::{StageFields, named};
@@ -14,7 +14,6 @@ use crate::pipeline::{Check, StageOutput};
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "only runs of agents are looked at")]
 impl Replay<'_> {
-    /// The result held against the form that the stage asks for.
     pub(crate) fn judge_output(
         &mut self,
         worker: &Worker<'_>,
@@ -27,18 +26,18 @@ impl Replay<'_> {
         let required = stage.agent.as_deref().and_then(|role| self.journal.role(role));
         let required = required.map(|role| role.required_fields.clone()).unwrap_or_default();
         let output = self.output(stage);
-        // Everything that a stage answers stands in the prompts of those after it.
+        // A stage's answer goes into the prompts of all later stages.
         if result.len() > LARGEST_SOURCE && output != StageOutput::CodeArtifact {
             let said = format!("the answer has {} bytes, at most {LARGEST_SOURCE} are read", result.len());
             return Err(RoundEnd::invalid(said));
         }
         match &output {
-            // What was pushed counts, not what is said about it.
+            // The push counts, not what is said about it.
             StageOutput::Text if result.is_empty() && !stage.checks.contains(&Check::PushedCommit) => {
                 Err(no_result(run))
             }
             StageOutput::Text => fields(result),
-            // A choice is a word or two; a book is read again at every step of the order.
+            // A choice is a word or two. A longer answer would be read again at every step of the order.
             StageOutput::OneOf(_) if result.len() > LONGEST_DOCUMENT => {
                 Err(RoundEnd::invalid("the answer is far too long for one word of a list"))
             }
@@ -75,7 +74,7 @@ impl Replay<'_> {
         }
     }
 
-    /// What the artifact of a round is held to, as its task was told.
+    /// The rules for a round's artifact, as its task stated them.
     fn artifact_rules(&self, worker: &Worker<'_>, round: u32) -> ArtifactRules {
         let key = worker.key(round, "agent");
         let written = self.prefix.intended(&key).find_map(|(_, intended)| match intended {
@@ -85,7 +84,7 @@ impl Replay<'_> {
         written.unwrap_or_else(|| ArtifactRules::unwritten(&worker.task.inputs))
     }
 
-    /// Writes into a task what its artifact is held to. The id of the first that could be read stays.
+    /// Adds the artifact's rules to a task. The id of the first readable artifact is kept.
     pub(crate) fn hold_artifact(&self, task: &mut AgentTask, id: &mut Option<String>) {
         if task.answers != AgentAnswerFormat::CodeArtifact {
             return;
@@ -103,7 +102,7 @@ impl Replay<'_> {
         task.artifact = Some(Box::new(ArtifactRules::of(&task.inputs, id.clone())));
     }
 
-    /// The one file that the worker wrote. When there are several, the agent is asked which.
+    /// The one file that the worker wrote. If there are several, the agent chooses.
     fn judge_file(&mut self, glob: &str, worker: &Worker<'_>, round: u32) -> Result<StageFields, RoundEnd> {
         let found = |file: &str, content: String| {
             Ok(named([("result", content.clone()), ("file", file.to_owned()), ("content", content)]))
@@ -157,7 +156,7 @@ impl Replay<'_> {
     }
 }
 
-/// The whole object, and each of its top-level fields: texts as they are, all else as JSON.
+/// The whole object and each of its top-level fields. Strings stay as they are, the rest is JSON.
 fn json_fields(value: &serde_json::Value) -> StageFields {
     let mut fields = vec![("result".to_owned(), value.to_string())];
     for (name, value) in value.as_object().into_iter().flatten() {
@@ -167,7 +166,7 @@ fn json_fields(value: &serde_json::Value) -> StageFields {
     fields
 }
 
-/// What we say of an artifact: what the model says of its own tests or attempts is not looked at.
+/// What we observe in an artifact. The model's claims about its own tests or attempts are ignored.
 fn artifact_fields(artifact: &CodeArtifact) -> StageFields {
     let covered: Vec<&str> = artifact.stories_covered().into_iter().collect();
     named([
@@ -179,14 +178,14 @@ fn artifact_fields(artifact: &CodeArtifact) -> StageFields {
     ])
 }
 
-/// Whether the answer names this choice as a word of its own.
+/// Whether the answer contains this choice as a separate word.
 fn mentions(answer: &str, choice: &str) -> bool {
     answer.split(|c: char| c.is_whitespace() || matches!(c, '`' | '"' | '\'' | ',' | '*' | '(' | ')')).any(
         |word| word.trim_end_matches(['.', ':', ';', '!']) == choice.trim_end_matches(['.', ':', ';', '!']),
     )
 }
 
-/// Whether an answer begins by saying that no choice fits.
+/// Whether an answer starts by saying that no choice fits.
 fn says_none(answer: &str) -> bool {
     let mut words = answer.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.next().is_some_and(|word| matches!(word.to_lowercase().as_str(), "none" | "neither" | "0"))

@@ -1,4 +1,4 @@
-//! Who may command: asked of GitHub once for each word, and as long as it does not answer, they may not.
+//! Who may command. GitHub is asked once for each command; until it answers, the person may not.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use crate::journal_index::{JournalPrefix, Observation};
 use crate::moves::{EffectError, EffectOutcome, Move, MoveKey, Retry};
 use crate::signal::Requester;
 
-/// How often GitHub is asked for somebody's rights, with growing pauses. While it is away no question counts.
+/// How often GitHub is asked for a person's rights, with growing pauses. Attempts during an outage do not count.
 const MOST_QUESTIONS: usize = 14;
 
-/// What is known of somebody's right.
+/// What is known of a person's rights.
 pub(crate) enum SenderPermission {
-    /// They may, and that is known since this entry.
+    /// They may, and this entry confirmed it.
     Known {
         seq: u64,
         at: DateTime<Utc>,
@@ -26,7 +26,7 @@ pub(crate) enum SenderPermission {
 }
 
 impl SignalLog {
-    /// Whether this person may command, as far as GitHub was asked after an entry. When it cannot be asked, they may not.
+    /// Whether this person may command, by GitHub's answers after an entry. If GitHub cannot be asked, they may not.
     pub(crate) fn permission(
         &mut self,
         journal: JournalPrefix<'_>,
@@ -34,7 +34,7 @@ impl SignalLog {
         by: &Requester,
         now: DateTime<Utc>,
     ) -> SenderPermission {
-        // The API's token is the right.
+        // The API token is permission enough.
         let person = match by {
             Requester::Person(person) => person,
             Requester::ApiToken => return SenderPermission::Known { seq: signal, at },

@@ -1,4 +1,4 @@
-//! The plan, where a person is to approve it, or to answer what it leaves open, before money goes into code.
+//! The plan, if a person must approve it or answer its open questions before code is paid for.
 
 use super::graph::StageFields;
 use super::judge::{RoundCheck, RoundEnd, UnmadeCheck};
@@ -13,20 +13,20 @@ use crate::plan_questions::PlanQuestions;
 use crate::settings::PlanApproval;
 use crate::trace::PendingApproval;
 
-/// How often people are asked in one order.
+/// How often one stage may ask people.
 const MOST_ASKED: usize = 2;
-/// The effect that asks.
+/// The effect that asks people.
 pub(super) const QUESTIONS: &str = "ask";
 
-/// That a person wants another plan than the one of this round.
+/// A person's request for another plan than this round's.
 pub(crate) struct OtherPlan<'a> {
     pub(crate) said: u64,
     pub(crate) guidance: Option<&'a str>,
-    /// Whether the plan was there before they said so.
+    /// Whether the plan existed when they asked.
     pub(crate) was_made: bool,
 }
 
-/// The end of a round whose plan is not the one that is wanted.
+/// The end of a round after a person asked for another plan.
 pub(crate) fn another_plan(guidance: Option<&str>) -> RoundEnd {
     let wanted = guidance.unwrap_or("They do not say what should be different.");
     let feedback = Feedback::failed(Category::Architecture, format!("a person wants another plan: {wanted}"))
@@ -34,14 +34,14 @@ pub(crate) fn another_plan(guidance: Option<&str>) -> RoundEnd {
     RoundEnd::failed(RoundCheck::Person, feedback)
 }
 
-/// The end of a round in which a person was asked.
+/// The end of a round after a person answered a question.
 pub(super) fn a_person_says(wanted: &str) -> RoundEnd {
     let said = format!("a person was asked, and says: {wanted}");
     RoundEnd::failed(RoundCheck::Person, Feedback::failed(Category::InvalidOutput, said))
 }
 
 impl<'a> Replay<'a> {
-    /// Whether another plan is wanted than the one of this round, whether it was made or is being made.
+    /// Whether a person wants another plan than this round's, finished or not.
     pub(crate) fn other_plan(&self, worker: &Worker<'_>, round: u32, key: &MoveKey) -> Option<OtherPlan<'a>> {
         let begun = self.begun(key).filter(|_| worker.plans)?;
         let next = self.begun(&worker.key(round + 1, "agent")).unwrap_or(u64::MAX);
@@ -51,13 +51,13 @@ impl<'a> Replay<'a> {
         Some(OtherPlan { said, guidance, was_made })
     }
 
-    /// What was advised before the plan was begun.
+    /// The advice that was given before the plan began.
     pub(crate) fn advice_for_the_plan(&self, worker: &Worker<'_>, key: &MoveKey) -> Option<&'a str> {
         let begun = self.begun(key).unwrap_or(u64::MAX);
         self.signals.other_plan_within(0..begun).filter(|_| worker.plans).and_then(|(_, guidance)| guidance)
     }
 
-    /// The plan is shown, or what it leaves open is asked, and a person says how to go on.
+    /// Shows the plan, or asks its open questions, and waits for a person's decision.
     pub(crate) fn judge_plan(
         &mut self,
         worker: &Worker<'_>,
@@ -69,7 +69,7 @@ impl<'a> Replay<'a> {
         let output = self.output(worker.stage);
         let found = match &output {
             StageOutput::File(_) => PlanQuestions::of(field("content").unwrap_or_default()),
-            // An analysis asks as a plan does.
+            // An analysis can ask questions like a plan.
             StageOutput::JsonSchema(_) if !self.is_of_form_3() => {
                 PlanQuestions::listed(field("blocking_questions"), field("open_questions"))
             }
@@ -99,7 +99,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Says something on the issue, and waits for what a person decides, and in which entry.
+    /// Posts on the issue and waits for a person's decision. Returns it with its entry.
     pub(super) fn put_to_people(
         &mut self,
         key: &MoveKey,
@@ -114,7 +114,7 @@ impl<'a> Replay<'a> {
         })
     }
 
-    /// What people are asked before this plan is carried out; nothing where they were asked often enough.
+    /// The questions to ask before this plan is carried out. `None` if there are none, or people were asked too often.
     pub(super) fn questions(
         &mut self,
         worker: &Worker<'_>,
@@ -141,7 +141,7 @@ impl<'a> Replay<'a> {
         Some(NoticeComment::Questions { questions, more, blocking: is_blocked })
     }
 
-    /// No choice fits: a person is asked which it is, before another agent is paid to choose.
+    /// No choice fits: asks a person which one it is, before another agent is paid to choose.
     pub(crate) fn ask_which(
         &mut self,
         worker: &Worker<'_>,
@@ -165,12 +165,12 @@ impl<'a> Replay<'a> {
         Err(a_person_says(wanted.unwrap_or("choose what comes closest")))
     }
 
-    /// In how many rounds before this one people were asked something.
+    /// In how many earlier rounds people were asked.
     fn times_asked(&self, worker: &Worker<'_>, round: u32) -> usize {
         (1..round).filter(|before| self.begun(&worker.key(*before, QUESTIONS)).is_some()).count()
     }
 
-    /// That people wrote on the issue after a plan had asked something.
+    /// Feedback for the worker: people wrote on the issue after its questions.
     pub(crate) fn answered(&self, worker: &Worker<'_>, round: u32) -> Option<Feedback> {
         let key = worker.key(round, QUESTIONS);
         let questions = self.prefix.intended(&key).find_map(|(_, intended)| intended.questions())?;

@@ -1,4 +1,4 @@
-//! The check `verifier`: a second agent, on a checkout of its own, judges the commit.
+//! The check `verifier`: a second agent judges the commit on its own checkout.
 
 use super::escalation::sent_back;
 use super::graph::StageFields;
@@ -12,17 +12,17 @@ use crate::pipeline::{Check, MOST_QUESTIONS, Stage};
 use crate::review_facts;
 use crate::trace::{CandidateWork, RoleReview};
 
-/// The template of a verifier whose role names none.
+/// The template if a verifier's role names none.
 const REVIEW: &str = "review";
 
-/// The roles that judge a stage's rounds, where any is asked at all.
+/// The roles that judge a stage's rounds. Empty if the stage asks none.
 fn asked_roles(stage: &Stage) -> &[String] {
     let is_asked = stage.checks.contains(&Check::Verifier) && stage.max_adversarial_rounds > 0;
     if is_asked { stage.verifier.roles() } else { &[] }
 }
 
 impl Replay<'_> {
-    /// What the verifiers say of the work. A check that could not be made is never a pass.
+    /// Judges the work by its verifiers. A review that could not be made is never a pass.
     pub(crate) fn judge_review(
         &mut self,
         worker: &Worker<'_>,
@@ -83,9 +83,8 @@ impl Replay<'_> {
         }
     }
 
-    /// The answers of all verifiers about a text, of work or of none. They are asked at the same time. Nothing is concluded
-    /// before each of them has come to its end: so it makes no difference who is quicker, and nobody's answer is paid for in
-    /// vain.
+    /// Asks all verifiers in parallel, about work or about a text. Nothing is decided before each has finished, so
+    /// speed makes no difference and every paid answer is used.
     fn verify_all(
         &mut self,
         worker: &Worker<'_>,
@@ -98,7 +97,7 @@ impl Replay<'_> {
         let (mut reviews, mut failures, mut under_way) = (Vec::new(), Vec::new(), Vec::new());
         let mut settled = None;
         for role in roles {
-            // What the others have said is nothing that this one rests on.
+            // A verifier does not rest on what the others said.
             self.position = begun;
             let asked = self.verifier(worker, role, subject);
             let name = if roles.len() == 1 { "verify".to_owned() } else { format!("verify-{role}") };
@@ -123,8 +122,8 @@ impl Replay<'_> {
         }
     }
 
-    /// A verifier's answer. One that answers nonsense is sent back once; the error says what it answered then, or
-    /// that it could not be paid for.
+    /// Asks one verifier, and once more if its answer is unusable. The error says what was wrong with the last answer,
+    /// or that the budget is spent.
     fn verify(
         &mut self,
         asked: &Worker<'_>,
@@ -144,7 +143,7 @@ impl Replay<'_> {
                 Err(Suspension::OverBudget { because }) => return Ok(Err(UnmadeCheck::NotPaid(because))),
                 Err(suspension) => return Err(suspension),
             };
-            // What it was asked then, and not what it would be asked today.
+            // Use the schema from when it was asked, not today's.
             let mut forms = self.prefix.intended(&key).filter_map(|(_, intended)| {
                 let Move::RunAgent(task) = intended else { return None };
                 task.schema.as_ref()
@@ -155,7 +154,7 @@ impl Replay<'_> {
                     in_vain += 1;
                     let said = feedback.summary.clone();
                     fault = Some(feedback);
-                    // A person's `/retry` is for the judge here: the work has done nothing wrong.
+                    // A `/retry` here is for the judge, because the work has done nothing wrong.
                     if in_vain >= MOST_QUESTIONS && self.signals.retried_after(self.position) {
                         in_vain = 0;
                     } else if in_vain >= MOST_QUESTIONS {
@@ -167,13 +166,13 @@ impl Replay<'_> {
         Ok(Err(UnmadeCheck::Nonsense("it was asked too often".to_owned())))
     }
 
-    /// Whether this judge was asked about another commit, which a `/retry` has replaced since.
+    /// Whether this key belongs to a review of another commit, from before a `/retry`.
     fn was_asked_of_another(&self, key: &MoveKey, place: &AgentTaskWorkspace) -> bool {
         let mut asked = self.prefix.intended(key);
         asked.any(|(_, intended)| matches!(intended, Move::RunAgent(task) if task.place != *place))
     }
 
-    /// A comment of its own for each review of a round: a `/retry` may have brought another commit.
+    /// A separate comment for each review of a round, because a `/retry` may bring another commit.
     fn comment_key(&self, note: &ReviewNote) -> MoveKey {
         let kind = if note.feedback.is_some() { "comment" } else { "comment-not-made" };
         let round = note.round;
@@ -220,7 +219,7 @@ impl Replay<'_> {
         )
     }
 
-    /// What the verifiers said in the rounds of this stage so far, or one of them, the newest first.
+    /// The reviews of this stage so far, by all verifiers or one role, newest first.
     pub(super) fn reviews_so_far(&self, stage: &Stage, role: Option<&str>) -> String {
         let seen = self.trace.stages.iter().rfind(|known| known.name == stage.name);
         let mut text = String::new();
@@ -230,7 +229,7 @@ impl Replay<'_> {
             text.push_str(&format!("Round {}: {}\n", round.round, review.summary));
             for finding in &review.issues {
                 let place = finding.location.as_deref().map(|at| format!(" ({at})")).unwrap_or_default();
-                // A verifier hears its own words again; whoever reads the record has to know what each weighs.
+                // A verifier gets its own words back. Other readers need the severity of each finding.
                 let weight =
                     role.map_or_else(|| format!("{}: ", finding.severity.as_str()), |_| String::new());
                 text.push_str(&format!("- {weight}{}{place}\n", finding.description));
@@ -239,7 +238,7 @@ impl Replay<'_> {
         text
     }
 
-    /// A comment on the pull request, once there is one. Where it cannot be put, the work goes on.
+    /// Comments on the pull request, if there is one. On failure the work continues.
     fn show_review(
         &mut self,
         worker: &Worker<'_>,
@@ -263,8 +262,8 @@ impl Replay<'_> {
     }
 }
 
-/// What all of them say together: it passes if all of them let it, and each finding names who found it. One judge's word
-/// stays as it is.
+/// All reviews as one: it passes if each of them passes, and each finding names its role. A single review stays as it
+/// is.
 fn merged(reviews: &[RoleReview]) -> Feedback {
     if let [only] = reviews {
         return only.feedback.clone();

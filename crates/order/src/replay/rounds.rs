@@ -16,10 +16,10 @@ use crate::moves::{AgentTask, Diagnosis, MoveKey, Rework};
 use crate::pipeline::{MOST_RUNS, StageStart};
 use crate::trace::{CandidateWork, OpenFindings};
 
-/// How much of the history a worker is told.
+/// How many rounds of feedback a worker gets.
 const MOST_FEEDBACK: usize = 5;
 
-/// The counters. They start again on `/retry` and on guidance.
+/// Counters that restart on `/retry` and on guidance.
 #[derive(Default)]
 struct Counters {
     failures: BTreeMap<RoundCheck, u32>,
@@ -29,8 +29,8 @@ struct Counters {
 }
 
 impl Replay<'_> {
-    /// The loop. `judge` looks at one run of the worker, or at what is there already when the stage begins with its
-    /// checks; what fails is told to the next run.
+    /// The loop. `judge` checks one run of the worker, or the existing work if the stage begins with its checks. A
+    /// failure is passed to the next run.
     pub(crate) fn rounds<T>(
         &mut self,
         worker: &Worker<'_>,
@@ -41,7 +41,7 @@ impl Replay<'_> {
         let mut best: Option<CandidateWork> = None;
         let mut reviewed: Option<OpenFindings> = None;
         let mut rework: Option<Rework> = None;
-        // It goes on with the session and from the answer of the run before.
+        // Each run continues the previous one's session and answer.
         let mut continued = worker.task.clone();
         let mut guided = false;
         let mut artifact_id: Option<String> = None;
@@ -54,11 +54,11 @@ impl Replay<'_> {
                 let key = worker.key(round, "agent");
                 let other = self.other_plan(worker, round, &key);
                 let judged = if other.as_ref().is_some_and(|other| !other.was_made) {
-                    // It was stopped: nobody waits for it.
+                    // The run was stopped, and nothing waits for it.
                     Err(RoundEnd::NotMade(UnmadeCheck::Nonsense(String::new()), None))
                 } else {
                     let rework = self.with_advice(worker, (round, &key), rework.take());
-                    // The next run by its number among the worker's runs.
+                    // Attempts are numbered by the worker's runs.
                     let attempt = counters.runs + 1;
                     let rework = rework.map(|told| Rework { attempt, of: told.of.max(attempt), ..told });
                     let mut task = AgentTask { round, rework, ..continued.clone() };
@@ -72,7 +72,7 @@ impl Replay<'_> {
                                 continued.session.clone_from(&run.session_id);
                             }
                             said.clone_from(&run.result);
-                            // One that was cut off before it answered leaves the one before to go on from.
+                            // After a run that was cut off before it answered, continue from the one before it.
                             if run.result.is_some() {
                                 continued.previous = Some(key);
                             }
@@ -104,7 +104,7 @@ impl Replay<'_> {
                 Err(RoundEnd::NotMade(unmade, candidate)) => {
                     let (UnmadeCheck::NotPaid(because) | UnmadeCheck::Nonsense(because)) = &unmade;
                     let feedback = Feedback::failed(Category::InvalidOutput, because.as_str());
-                    // It is told in the round that it was to judge.
+                    // Show it in the round that it should have judged.
                     self.in_round(worker, round, |seen| seen.feedback = Some(feedback.clone()));
                     let open = reviewed.unwrap_or_else(|| OpenFindings::of(&feedback));
                     self.keep_better(&mut best, candidate.map(|work| *work), open);
@@ -118,7 +118,7 @@ impl Replay<'_> {
                     if failed.by == RoundCheck::Verifier {
                         reviewed = Some(OpenFindings::of(&failed.feedback));
                     }
-                    // Findings are open until a reviewer has looked again.
+                    // Findings stay open until a reviewer looks again.
                     let open = reviewed.unwrap_or_else(|| OpenFindings::of(&failed.feedback));
                     self.keep_better(&mut best, failed.candidate.clone(), open);
                     history.insert(0, failed.feedback.clone());
@@ -137,7 +137,7 @@ impl Replay<'_> {
             match self.escalate(worker, round, &exhausted, best.as_ref(), guided) {
                 Ok(ControlFlow::Continue(diagnosis)) => {
                     guided = diagnosis.is_some();
-                    // Whoever does the same again in spite of guidance is not paid for once more.
+                    // Keep the fingerprint: the same failure again, despite guidance, gets no further attempt.
                     let last = counters.last.take().filter(|_| guided);
                     counters = Counters { last, ..Counters::default() };
                     rework = Some(anew(worker, &exhausted, &history, rework.take(), diagnosis));
@@ -151,7 +151,7 @@ impl Replay<'_> {
         Ok(WorkerOutcome::GivenUp { because, best, to_person: true })
     }
 
-    /// What a person advised with a `/retry` that nothing was done about yet, or when they asked for the order.
+    /// Adds advice: from a `/retry` that no run has seen, or else from the request for the plan or the order.
     fn with_advice(
         &self,
         worker: &Worker<'_>,
@@ -168,7 +168,7 @@ impl Replay<'_> {
         Some(Rework { guidance: Some(advice.to_owned()), ..rework.unwrap_or_else(none) })
     }
 
-    /// The work that is there is kept, whoever the stage escalates to: there is no money to ask anybody.
+    /// Keeps the existing work, whatever the stage escalates to: there is no budget to ask an agent.
     fn out_of_budget<T>(&self, because: String, best: Option<CandidateWork>) -> WorkerOutcome<T> {
         match (best, self.signals.approved_last_after(self.position)) {
             (Some(work), by @ Some(_)) => decided(work, by),
@@ -178,7 +178,7 @@ impl Replay<'_> {
 }
 
 impl Counters {
-    /// Counts a failure: what the worker is told of its next attempt, and whether there is to be none.
+    /// Counts a failure. Returns what the next attempt gets, and why there is none if the check ran out.
     fn count(
         &mut self,
         worker: &Worker<'_>,
@@ -218,7 +218,7 @@ impl Counters {
         } else {
             None
         };
-        // As many as this check allows from here on.
+        // How many runs this check allows in total from here on.
         let of = self.runs.saturating_add(limit.saturating_sub(count)).min(most);
         let rework = Rework { of, ..rework };
         if failed.tests.as_ref().is_some_and(|run| run.is_right_beside_red()) {
@@ -235,7 +235,7 @@ impl Counters {
     }
 }
 
-/// The first attempt of a new set: what was wrong is still told.
+/// The first attempt of a new set, which still gets the earlier feedback.
 fn anew(
     worker: &Worker<'_>,
     exhausted: &CheckExhaustion,

@@ -1,4 +1,4 @@
-//! What each kind of stage does, from its beginning to its end.
+//! What each kind of stage does, from start to end.
 
 use super::escalation::WorkerOutcome;
 use super::graph::{StageFields, StageResult, named};
@@ -17,9 +17,8 @@ use crate::test_run::TestVerdict;
 use crate::trace::{CandidateWork, StageChecksOutcome, StageState};
 
 impl Replay<'_> {
-    /// One stage, from its beginning.
     pub(crate) fn stage(&mut self, stage: &Stage) -> Result<StageResult, Suspension> {
-        // What a person accepted as it is, is not judged again.
+        // Work that a person accepted as it is gets no second judgement.
         let judges_only = stage.uses == StageKind::Tests || stage.begins_with == StageStart::Checks;
         let work = self.work_before(stage).filter(|work| judges_only && work.accepted.is_some());
         if work.is_some() {
@@ -36,16 +35,16 @@ impl Replay<'_> {
         }
     }
 
-    /// A stage whose result is what its agent answers, and what it pushed.
+    /// A stage whose result is its agent's answer and push.
     fn agent_stage(&mut self, stage: &Stage) -> Result<StageResult, Suspension> {
         let mut worker = self.worker(stage, &stage.name)?;
         let head = self.work_before(stage);
         if let (StageStart::Checks, Some(work)) = (stage.begins_with, &head) {
-            // Another agent knows nothing of it.
+            // Another agent does not know the session.
             worker.task.session = work.session.clone().filter(|_| work.agent == worker.task.agent);
             worker.task.previous = Some(work.answer.clone());
         }
-        // Words do not answer an objection to a commit: without a new one, what is there is judged again.
+        // Words do not settle an objection to a commit. Without a new commit, the existing one is judged again.
         let judges_what_is_there = stage.begins_with == StageStart::Checks
             && stage.checks.contains(&Check::Verifier)
             && !stage.checks.contains(&Check::PushedCommit);
@@ -89,7 +88,7 @@ impl Replay<'_> {
         })?;
         let mut concluded = match rounds {
             WorkerOutcome::Passed((mut fields, work)) => {
-                // An artifact names its tests itself, which is more than their paths tell. All else is as we saw it.
+                // An artifact lists its own tests, which is better than guessing by path. All else is what we observed.
                 let names_tests = stage.output == Some(StageOutput::CodeArtifact);
                 let seen = work.iter().flat_map(work_fields);
                 fields.extend(seen.filter(|(field, _)| !(names_tests && field == "test_files")));
@@ -111,9 +110,8 @@ impl Replay<'_> {
         Ok(concluded)
     }
 
-    /// Whoever made the work hears why the server does not take it, as often as a check may fail. What it makes of that goes
-    /// through the same checks; where it leaves the commit as it is, the push is tried again: a person may have changed the
-    /// rule.
+    /// Tells the author of the work why its push was declined, as often as a check may fail. The reworked commit passes
+    /// the same checks. If the commit stays the same, the push is retried, because a person may have changed the rule.
     pub(crate) fn declined_rounds(
         &mut self,
         stage: &Stage,
@@ -168,7 +166,7 @@ impl Replay<'_> {
         }
     }
 
-    /// The branch, or one after the issue's title where no stage names it.
+    /// The branch, or one named after the issue's title if no stage names it.
     pub(crate) fn branch_or_default(&mut self) -> BranchName {
         let named = self.trace.branch.clone();
         let branch = named.unwrap_or_else(|| self.new_branch(&self.journal.opened().issue.title));
@@ -176,7 +174,7 @@ impl Replay<'_> {
         branch
     }
 
-    /// The tests, run on the work as it stands. There is no worker who could be sent back.
+    /// Runs the tests on the work as it is. No worker can be sent back.
     fn tests_stage(&mut self, stage: &Stage) -> Result<StageResult, Suspension> {
         let mut work = self.work_needed(stage, "there is no commit to test")?;
         for again in 1.. {
@@ -217,7 +215,7 @@ impl Replay<'_> {
         Err(Suspension::failed("the tests were run too often"))
     }
 
-    /// The archiver's words, if there is one, the stage's inputs and the change, kept as artifacts.
+    /// Keeps the stage's inputs as artifacts, and the archiver's summary if there is one.
     fn archive_stage(&mut self, stage: &Stage) -> Result<StageResult, Suspension> {
         let worker = self.worker(stage, &stage.name)?;
         let mut parts: Vec<(String, String)> = worker.task.inputs.clone().into_iter().collect();
@@ -244,7 +242,7 @@ impl Replay<'_> {
     }
 }
 
-/// The end of a stage whose rounds came to nothing.
+/// How a stage ends after its rounds failed.
 fn hand_on(stage: &Stage, because: String, best: Option<CandidateWork>, to_person: bool) -> StageResult {
     let because = match &best {
         Some(work) => with_its_own_fault(work, because),
@@ -270,7 +268,7 @@ fn hand_on(stage: &Stage, because: String, best: Option<CandidateWork>, to_perso
     }
 }
 
-/// What a stage with work gives to those after it, besides its answer.
+/// The fields that a stage with work passes on, besides its answer.
 fn work_fields(work: &CandidateWork) -> StageFields {
     let tests = work.tests.as_ref().map(|tests| {
         let summary = checks::of_tests(tests).feedback.summary;
@@ -291,7 +289,7 @@ fn work_fields(work: &CandidateWork) -> StageFields {
     ])
 }
 
-/// The best round is not always the last: what is wrong with the one that is handed over comes first.
+/// The best round is not always the last, so its own fault comes first.
 fn with_its_own_fault(best: &CandidateWork, because: String) -> String {
     let StageChecksOutcome::Failed { because: own } = &best.checks else { return because };
     match because.is_empty() {

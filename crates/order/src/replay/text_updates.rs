@@ -1,4 +1,4 @@
-//! The issue changes while an order is at work: before code is begun that is taken in, afterwards with `/retry`.
+//! Changes of the issue during an order: taken in directly before code begins, and with `/retry` afterwards.
 
 use chrono::{DateTime, Utc};
 
@@ -14,12 +14,12 @@ use crate::moves::{AgentTask, EffectOutcome, Move, MoveKey};
 use crate::pipeline::{Check, Pipeline, Stage, StageKind, StageOutput};
 use crate::signal::Requester;
 
-/// What whoever answers people is asked for, where `/retry` says no more.
+/// The request to the worker that answers people, if `/retry` says no more.
 const READ_AGAIN: &str = "The issue was changed after the work began: its title, its text or its comments. Read it as you are \
                           given it now, and change what does not fit it.";
 
 impl SignalLog {
-    /// What becomes of a change of the issue.
+    /// Decides what happens with a change of the issue.
     pub(super) fn text_changed(
         &mut self,
         pipeline: &Pipeline,
@@ -42,7 +42,7 @@ impl SignalLog {
         };
         match (has_code, is_at_work) {
             (false, _) => {
-                // A choice is made again only where people were asked for it.
+                // A choice is redone only if people were asked about it.
                 let has_asked = |stage: &Stage| {
                     journal.whole().before(seq).entries().iter().any(|entry| {
                         matches!(&entry.event, JournalEvent::Intended { key, r#move }
@@ -69,7 +69,7 @@ impl SignalLog {
         }
     }
 
-    /// `/retry` after a change of the issue: it is read again, whatever else the command does.
+    /// A `/retry` after a change of the issue also reads the issue again.
     pub(super) fn retry_with_new_text(
         &mut self,
         (seq, at): (u64, DateTime<Utc>),
@@ -78,7 +78,7 @@ impl SignalLog {
     ) -> SignalAnswer {
         let asked = |guidance: Option<String>| guidance.unwrap_or_else(|| READ_AGAIN.to_owned());
         if matches!(stood, OrderPhase::AtWork { conversing: false, .. }) {
-            // What is being made is answered once it is through.
+            // The current work finishes first, then this is answered.
             let kind = PullEventKind::Asked { by, guidance: Some(asked(guidance)) };
             self.pull_events.push(PullEvent { seq, at, kind });
         } else {
@@ -99,13 +99,13 @@ impl SignalLog {
 }
 
 impl Replay<'_> {
-    /// Before a new run, what changed in the issue is read. Whoever worked with an older text begins anew with this one.
+    /// Reads the changed issue before a new run. A worker that saw an older text starts a new session.
     pub(super) fn with_new_text(&mut self, key: &MoveKey, task: &mut AgentTask) -> Result<(), Suspension> {
         let begun = self.begun(key);
         if let (None, Some(update)) = (begun, self.signals.log.text_updates.last()) {
             self.observe(&MoveKey::beside(ReservedWord::IssueText, update.seq), Move::ReadIssue)?;
         }
-        // The same before and after it was begun: it is made again after a crash.
+        // The result is the same before and after the run began, so a crash repeats the same task.
         let before = begun.map_or(self.prefix, |begun| self.prefix.before(begun));
         if before.of_kind(EntryKind::Text).rfind(is_text_read).is_some_and(|read| read.seq > self.last_run) {
             task.session = None;
@@ -119,7 +119,7 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// Whether a change of the issue makes a round worthless: it was begun with the text before, and nothing was since.
+    /// Whether a round saw an old text: the issue changed after it began and before the next one did.
     pub(super) fn is_outdated(&self, worker: &Worker<'_>, round: u32) -> bool {
         let Some(begun) = self.begun(&worker.key(round, "agent")) else { return false };
         let next = self.begun(&worker.key(round + 1, "agent")).unwrap_or(u64::MAX);
@@ -129,13 +129,13 @@ impl Replay<'_> {
     }
 }
 
-/// Whether the issue was read again in this entry.
+/// Whether this entry observed a rereading of the issue.
 fn is_text_read(entry: &&JournalEntry) -> bool {
     let JournalEvent::Observed { outcome, .. } = &entry.event else { return false };
     matches!(**outcome, EffectOutcome::IssueRead { .. })
 }
 
-/// What is said of a round that was begun with an older text.
+/// The feedback for a round that began with an older text.
 pub(super) fn outdated() -> Feedback {
     Feedback::failed(
         Category::Architecture,

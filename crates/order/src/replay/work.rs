@@ -1,4 +1,4 @@
-//! What a worker pushed: imported, made into the commit to publish, tested.
+//! What a worker pushed: imported, turned into the commit to publish, and tested.
 
 use serde_json::Value;
 
@@ -26,22 +26,22 @@ use crate::settings::ProofRequirement;
 use crate::test_run::{TestRun, TestVerdict, UnrunProject};
 use crate::trace::{CandidateWork, OpenFindings, StageChecksOutcome};
 
-/// What a line of an answer begins with that says why no test can show the change, and how much of it is passed on.
+/// A line of an answer that starts like this says why no test can show the change.
 const NO_TEST: &str = "no test:";
 
-/// Where a worker's commit stands.
+/// Where a worker's commit starts, and its parents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CommitParents {
-    /// The commit that its work tree began with, and that its change is held against.
+    /// The commit that its work tree started from, and that its change is compared with.
     pub(crate) start: CommitSha,
     /// The parent of the commit to publish.
     pub(crate) parent: CommitSha,
-    /// Its second parent, where it merges.
+    /// The second parent of a merge.
     pub(crate) merges: Option<CommitSha>,
 }
 
 impl Replay<'_> {
-    /// The checks `pushed_commit` and `policy`, and the commit to publish made of what was pushed.
+    /// Runs the checks `pushed_commit` and `policy`, and makes the commit to publish from what was pushed.
     #[expect(clippy::wildcard_enum_match_arm, reason = "any other outcome is of another move")]
     pub(crate) fn judge_import(
         &mut self,
@@ -75,7 +75,7 @@ impl Replay<'_> {
             _ => return Err(self.mismatch(&key).into()),
         };
         if self.imported.replace(pushed.clone()).as_ref() == Some(pushed) {
-            // Nothing was wanted but a test.
+            // The round only had to add a test, so the same commit may stay.
             if let Some(unproven) = self.asked_for_proof.get(&worker.stage.name)
                 && (&unproven.pushed, unproven.round + 1) == (pushed, round)
             {
@@ -118,7 +118,7 @@ impl Replay<'_> {
         })
     }
 
-    /// The files of an artifact become a commit in the agent's origin, as if the agent had pushed it.
+    /// Commits the artifact's files to the agent's origin, as if the agent had pushed them.
     fn write_artifact(
         &mut self,
         worker: &Worker<'_>,
@@ -126,7 +126,7 @@ impl Replay<'_> {
         run: &AgentRun,
         branch: &BranchName,
     ) -> Result<(), Suspension> {
-        // It was held against the rules as the worker's output; one that does not parse has not come this far.
+        // The rules were checked with the worker's output. An artifact that does not parse never gets here.
         let Ok(artifact) = CodeArtifact::parse(run.result.as_deref().unwrap_or_default()) else {
             return Ok(());
         };
@@ -138,7 +138,7 @@ impl Replay<'_> {
         self.observe(&worker.key(round, "write"), write).map(drop)
     }
 
-    /// The check `tests`, where the stage has it and they were not run on this commit yet.
+    /// Runs the check `tests`, if the stage has it and they have not run on this commit.
     pub(crate) fn judge_tests(
         &mut self,
         worker: &Worker<'_>,
@@ -171,7 +171,7 @@ impl Replay<'_> {
         }
         self.in_round(worker, round, |seen| seen.tests = Some(tests.clone()));
         let mut work = judged?;
-        // What an earlier stage took as it is, is not asked about again.
+        // A proof that an earlier stage did without is not requested again.
         let was_taken = work.checks.is_unproven();
         self.tested(&mut work, &tests, at);
         if let StageChecksOutcome::Lacking(lacks @ Inconclusive::Unproven { because }) = &work.checks {
@@ -199,7 +199,7 @@ impl Replay<'_> {
             if is_verified || !self.signals.retried_after(self.position) {
                 return Ok(work);
             }
-            // Nothing is wrong with it, but a person was not content.
+            // No fault is known, but a person asked for another attempt.
             let nothing = format!("nothing could be verified: {}", unverified(&tests));
             let feedback = Feedback::failed(Category::TestFailure, nothing)
                 .suggest("A person asked for another attempt; see what they advise.");
@@ -211,8 +211,7 @@ impl Replay<'_> {
         Err(RoundEnd::sent_back(by, work, feedback, Some(tests)))
     }
 
-    /// The tests have run on this work, as the entry `at` says: what its checks come to. What was said of a missing
-    /// proof stays said.
+    /// Sets the result of a test run that was observed in entry `at`. An earlier reason for a missing proof is kept.
     pub(crate) fn tested(&mut self, work: &mut CandidateWork, tests: &TestRun, at: u64) {
         let checks = match tests.verdict {
             TestVerdict::Passed if tests.doubt.is_none() => match self.lacks_proof(tests) {
@@ -243,15 +242,15 @@ impl Replay<'_> {
         work.tested_at = at;
     }
 
-    /// Why no test can show the change, where its maker says so in a line of its answer.
+    /// The agent's reason why no test can show the change, if its answer has one.
     fn said_of_no_test(&mut self, stage: &Stage, round: u32) -> Option<String> {
         no_test_in(self.trace.round(&stage.name, round)?.result.as_deref()?)
     }
 
-    /// Why the tests do not show that the change does what is asked for, where the settings want them to.
+    /// Why the tests do not prove the change. `None` if they do, or if the settings require no proof.
     fn lacks_proof(&mut self, tests: &TestRun) -> Option<String> {
         let kind = self.change_kind();
-        // What was found unproven is so until a run shows otherwise, whoever pushes to it.
+        // Unproven work stays unproven until a test run shows otherwise, even if somebody else pushes to it.
         let known = self.trace.work.as_ref().and_then(|work| {
             let StageChecksOutcome::Lacking(Inconclusive::Unproven { because }) = &work.checks else {
                 return None;
@@ -259,7 +258,7 @@ impl Replay<'_> {
             Some(because.clone())
         });
         let Some(scrutiny) = tests.scrutiny.as_ref() else { return known };
-        // Held against a person's own commit, which may be the fix.
+        // The baseline is a person's own commit, which may be the fix.
         let is_theirs = |outcome: &EffectOutcome| matches!(outcome, EffectOutcome::TakenIn { commit, .. } if *commit == scrutiny.baseline.commit);
         if known.is_none()
             && self.prefix.of_kind(EntryKind::TakeIn).any(
@@ -287,7 +286,7 @@ impl Replay<'_> {
                 return None;
             }
         };
-        // Words alone have nothing to prove, but that nothing is wrong any more.
+        // A change to text alone needs no proof, unless it must fix a bug.
         let is_of_words = !scrutiny.touches_code && matches!(scrutiny.proof, Some(Proof::NoTestsChanged));
         if is_of_words && wanted == ProofTarget::Addition {
             return None;
@@ -295,7 +294,7 @@ impl Replay<'_> {
         scrutiny.unproven(wanted)
     }
 
-    /// A message where the agent's own is unusable: asked for, and made from the issue when that fails too.
+    /// Replaces an unusable commit message: asks the agent for another, or uses the issue's title.
     fn commit_message(
         &mut self,
         worker: &Worker<'_>,
@@ -343,11 +342,11 @@ fn unverified(tests: &TestRun) -> String {
     }
 }
 
-/// What the agent is told to do where no test shows its change.
+/// Tells the agent what to do if no test shows its change.
 const HOW_TO_PROVE: &str = "Add a test that fails on the code as it was and passes with the change. Where no test can show it, push \
     nothing more and answer with a line that begins with `No test:` and says why.";
 
-/// What follows `No test:` in a line of an answer, or of a text within an answer that is JSON.
+/// The text after `No test:` in a line of an answer, or in a text field of a JSON answer.
 fn no_test_in(said: &str) -> Option<String> {
     let in_json = || answer::object(said).ok().and_then(|object| no_test_in_value(&object));
     no_test_in_text(said).or_else(in_json)
@@ -367,7 +366,7 @@ fn no_test_in_value(value: &Value) -> Option<String> {
         Value::String(text) => no_test_in_text(text),
         Value::Array(values) => values.iter().find_map(no_test_in_value),
         Value::Object(fields) => {
-            // Contents of files are nobody's words.
+            // File contents are not the agent's own words.
             let mut said = fields.iter().filter(|(key, value)| *key == "text" || !value.is_string());
             said.find_map(|(_, value)| no_test_in_value(value))
         }

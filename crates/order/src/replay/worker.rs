@@ -8,26 +8,25 @@ use crate::moves::{AgentAnswerFormat, AgentTask, AgentTaskWorkspace, MoveKey};
 use crate::pipeline::{Escalation, MOST_RUNS, Stage, StageKind, StageOutput, StageStart};
 use crate::settlement::Settlement;
 
-/// How often whoever bends the tests may go on.
+/// How often a worker may weaken the tests before a person must look.
 const MOST_TAMPERINGS: u32 = 2;
 
-/// The template of a stage that names none.
+/// The template if a stage names none.
 const DEFAULT_COMMAND: &str = "work";
 
 pub(crate) struct Worker<'s> {
-    /// The stage that it works for.
     pub(crate) stage: &'s Stage,
-    /// What the names of its effects begin with.
+    /// The prefix of its effects' keys.
     pub(crate) prefix: String,
-    /// What its first run is to do, and what differs from round to round aside, each run after it.
+    /// The task of its first run. Later runs differ only in what changes by round.
     pub(crate) task: AgentTask,
     pub(crate) begins_with: StageStart,
-    /// Whether its first round is told what was advised when the order was asked for.
+    /// Whether its first round gets the advice from the request for the order.
     pub(crate) hears_the_request: bool,
-    /// Whether what it makes is the plan, which a person can want anew.
+    /// Whether it makes the plan, which a person can have rewritten.
     pub(crate) plans: bool,
     pub(crate) escalation: Escalation,
-    /// How often it may run in one set of rounds, whichever check sends it back.
+    /// The most runs in one set of rounds, whichever check sends it back.
     pub(crate) most_runs: u32,
 }
 
@@ -36,7 +35,7 @@ impl Worker<'_> {
         MoveKey::within(&self.prefix, format_args!("{round}/{kind}"))
     }
 
-    /// How often a check may fail before the stage is escalated.
+    /// How often a check may fail before the stage escalates.
     pub(crate) fn limit(&self, judge: RoundCheck) -> u32 {
         match judge {
             RoundCheck::Output
@@ -46,15 +45,15 @@ impl Worker<'_> {
             | RoundCheck::Statements
             | RoundCheck::Push => MOST_RUNS,
             RoundCheck::Tampering => MOST_TAMPERINGS,
-            // It is asked for once, and then the work goes on without.
+            // Asked for once; then the work continues without it.
             RoundCheck::Proof => MOST_RUNS,
             RoundCheck::Verifier => self.stage.max_adversarial_rounds,
-            // As often as they ask for it, within the budget.
+            // As often as people ask, within the budget.
             RoundCheck::Person => u32::MAX,
         }
     }
 
-    /// A small question within a stage's round, to the same agent: nobody is asked when it fails.
+    /// A small question to the same agent within a round. A failure does not escalate.
     pub(crate) fn asks(&self, name: &str, prefix: String, command: &str, arguments: Vec<String>) -> Self {
         Self {
             stage: self.stage,
@@ -78,7 +77,7 @@ impl Worker<'_> {
         }
     }
 
-    /// The same question put to another role, which looks at a commit and may change nothing.
+    /// The same question to another role, which reads a commit and may change nothing.
     pub(crate) fn asks_role(
         &self,
         (role, agent): (&str, String),
@@ -108,14 +107,14 @@ impl Replay<'_> {
         self.journal.agent_for(role, &self.trace.request, &self.settings)
     }
 
-    /// What a stage's worker has to answer: as the stage says, or its role, or any text.
+    /// The form of answer that the stage requires, or its role, or else any text.
     pub(crate) fn output(&self, stage: &Stage) -> StageOutput {
         let role = || stage.agent.as_deref().and_then(|role| self.journal.role(role));
         let of_role = || role().and_then(|role| role.output_schema.clone()).map(StageOutput::JsonSchema);
         stage.output.clone().or_else(of_role).unwrap_or_default()
     }
 
-    /// A text of the pipeline, filled in with what this stage may see.
+    /// Fills in a text of the pipeline with the variables of this stage.
     pub(crate) fn fill(
         &self,
         stage: &Stage,
@@ -165,7 +164,7 @@ impl Replay<'_> {
                 inputs,
                 comments: self.task.comments.clone(),
                 attachments: self.task.attachments.clone(),
-                // Whoever only reads needs none, and what it is named meanwhile is nothing to them.
+                // A read-only stage needs no branch, and must not depend on when it is named.
                 branch: self.trace.branch.clone().filter(|_| stage.writes_tree()),
                 place,
                 answers,
@@ -174,12 +173,12 @@ impl Replay<'_> {
             },
             begins_with: stage.begins_with,
             plans: prefix == stage.name && plans,
-            // Advice is for a stage that plans or writes.
+            // Advice is for stages that plan or write.
             hears_the_request: prefix == stage.name
                 && stage.uses == StageKind::Agent
                 && (stage.writes_tree() || plans),
             escalation: stage.escalate_on_exhaust.clone(),
-            // Whole files are asked for three times.
+            // Whole files are requested at most three times.
             most_runs: match answers {
                 AgentAnswerFormat::CodeArtifact if !self.is_of_form_3() => MOST_RUNS,
                 AgentAnswerFormat::CodeArtifact | AgentAnswerFormat::Freely => u32::MAX,
@@ -188,11 +187,11 @@ impl Replay<'_> {
     }
 }
 
-/// What can be named, such as `plan.content`.
+/// Values by name, such as `plan.content`.
 pub(crate) type Variables = BTreeMap<String, String>;
 
-/// `{{stage.field}}` in a text of the pipeline, filled in, or what is said of a name that stands for nothing. One pass, and what
-/// was filled in is never read again.
+/// Fills in each `{{stage.field}}` of a pipeline text. An unknown name is an error. It is one pass: inserted text is
+/// never read again.
 fn substitute(text: &str, variables: &Variables) -> Result<String, String> {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;
@@ -216,7 +215,7 @@ fn substitute(text: &str, variables: &Variables) -> Result<String, String> {
     Ok(filled)
 }
 
-/// The name that stands for every field of a stage that was passed over.
+/// The wildcard for every field of a stage that has no result.
 pub(crate) fn all_of(name: &str) -> String {
     format!("{}.*", name.split('.').next().unwrap_or_default())
 }

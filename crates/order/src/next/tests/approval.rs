@@ -1,4 +1,4 @@
-//! Stories of `/approve` and `/retry`: what a person's word does to an order that stands with them.
+//! `/approve` and `/retry`: what a person's command does to an order that waits for them.
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at one kind")]
 
 use super::world::{OrderEnding, SimulatedOrder, failed, objects, red, sha, tested};
@@ -23,7 +23,7 @@ stages:
   - { name: archive, uses: archive, inputs: { review: '{{review.verdict}}', said: '{{review.result}}' }, depends_on: [ready] }
 ";
 
-/// Rounds of tests that run out.
+/// An order whose tests fail in every round.
 fn run_out() -> SimulatedOrder {
     SimulatedOrder::with(REVIEWED)
         .when("implement/1/tests", vec![red(1, 2)])

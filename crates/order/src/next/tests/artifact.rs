@@ -1,4 +1,4 @@
-//! Stories of a worker without tools, whose answer is a code artifact.
+//! A worker without tools, whose answer is a code artifact.
 
 use super::world::{OrderEnding, SimulatedOrder, nothing, objects, red, said};
 use crate::PullNumber;
@@ -32,7 +32,7 @@ stages:
   - { name: notes, agent: archiver, arguments: ['{{engineer.artifact_id}} {{engineer.stories_covered}}'], depends_on: [engineer] }
 ";
 
-/// Whole files that cover these, and what the model claims besides.
+/// Whole files that cover these stories, and the model's own claims.
 fn artifact(stories: &[&str]) -> EffectOutcome {
     said(
         &serde_json::json!({
@@ -50,7 +50,7 @@ fn team() -> SimulatedOrder {
     SimulatedOrder::with(TEAM).when("analyst/1/agent", vec![said(r#"[{"id": "US-001"}, {"id": "US-002"}]"#)])
 }
 
-/// The same under another id.
+/// The same artifact with another id.
 fn renamed(artifact: EffectOutcome) -> EffectOutcome {
     let EffectOutcome::AgentRan(mut run) = artifact else { panic!("an answer") };
     run.result = run.result.map(|text| text.replace("CODE-001", "CODE-002"));
@@ -220,7 +220,7 @@ fn test_cases_with_an_id_of_their_own_are_covered_as_well() {
     assert_eq!(rework.feedback[0].summary, "no file covers TC-007");
 }
 
-/// A journal from before that was asked for: what passed then passes now.
+/// In an older journal, an answer that passed then passes now.
 #[test]
 fn an_order_from_before_artifacts_were_held_to_an_id_replays_as_it_was() {
     let mut world = team()
@@ -246,7 +246,7 @@ fn an_order_from_before_artifacts_were_held_to_an_id_replays_as_it_was() {
     assert_eq!(OrderEnding::of(&world.projection()), Some(VERIFIED));
 }
 
-/// Takes out what older journals do not have.
+/// Removes the fields that older journals do not have.
 fn without_rules(value: &mut serde_json::Value) {
     match value {
         serde_json::Value::Object(fields) => {

@@ -1,4 +1,4 @@
-//! What an order may cost, and what is said when it is spent.
+//! What an order may cost, and what people read when it is spent.
 
 #![expect(clippy::wildcard_enum_match_arm, reason = "a story looks at one end")]
 
@@ -29,10 +29,10 @@ fn costs(usd: f64) -> EffectOutcome {
     }))
 }
 
-/// Why it is with a person.
+/// The reason for the escalation.
 fn escalated(world: &mut SimulatedOrder) -> String {
     match world.settle() {
-        // What came before is about the round that came closest.
+        // The text before it is about the best round.
         OrderEnding::Escalated { because, .. } => because.split("At the end: ").last().unwrap().to_owned(),
         other => panic!("{other:?}"),
     }
@@ -66,7 +66,7 @@ fn agents_that_do_not_say_what_they_cost_are_not_guessed_at() {
 
 #[test]
 fn runs_are_counted_when_an_agent_was_at_work() {
-    // classify, branch and plan are three; what kept an agent off its work is none.
+    // classify, branch and plan are three runs. A run that could not start does not count.
     let kept_off = vec![failed(AgentFailureKind::Unavailable), failed(AgentFailureKind::UnknownSession)];
     let mut world = limited(|limits| limits.runs = 5)
         .when("implement/1/agent", kept_off)

@@ -1,4 +1,4 @@
-//! Pipelines and outcomes by chance: the same seed and the same effect come to the same, whoever is quicker.
+//! Random pipelines and outcomes: the same seed gives the same effect the same outcome, whatever is faster.
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at one kind")]
 
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -14,19 +14,19 @@ use crate::moves::EffectError;
 use crate::next::*;
 use crate::test_run::TestVerdict;
 
-/// How many worlds a property is held against: more where all is asked for.
+/// How many random orders each property is tested with.
 pub(super) fn cases() -> u32 {
     if std::env::var_os("JOURNEYMAN_TEST_ALL").is_some() { 96 } else { 16 }
 }
 
-/// A number for this, always the same.
+/// A number that depends only on the argument.
 pub(super) fn chance(of: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     of.hash(&mut hasher);
     hasher.finish()
 }
 
-/// Draws from what it is told, one number after the other.
+/// A repeatable sequence of random numbers.
 struct SeededRandom {
     state: u64,
 }
@@ -37,17 +37,17 @@ impl SeededRandom {
         self.state % sides
     }
 
-    /// True so many times out of a hundred.
+    /// True in `times` of a hundred cases.
     fn percent(&mut self, times: u64) -> bool {
         self.of(100) < times
     }
 }
 
-/// What each effect comes to, by the seed, its name and how often it was made before.
+/// The outcome of each effect, by the seed, its name and how often it was made before.
 pub(super) fn oracle(seed: u64) -> OutcomeOracle {
     Box::new(move |key, r#move, before| {
         let mut dice = SeededRandom { state: chance(&(seed, key, before)) };
-        // Some orders go well, some badly.
+        // Some orders do well, some badly.
         let badness = if seed.is_multiple_of(9) { 70 } else { 5 + seed % 40 };
         if !matches!(r#move, Move::Authorize { .. } | Move::ShowStatus { .. }) && dice.percent(2) {
             let retry = if dice.percent(20) { Retry::Never } else { Retry::Soon };
@@ -67,7 +67,7 @@ pub(super) fn oracle(seed: u64) -> OutcomeOracle {
                         format!("{what} is refused"),
                     ))
                 }
-                // Now and then the same commit, or the same tree, again.
+                // Sometimes the same commit or the same tree again.
                 n => match imported(
                     if n < badness + 3 { 1 } else { (dice.of(1 << 20) + 10) as u32 },
                     Some("Change it"),
@@ -81,7 +81,7 @@ pub(super) fn oracle(seed: u64) -> OutcomeOracle {
                     other => other,
                 },
             }),
-            // The date is part of a commit: no two are the same.
+            // The date is part of a commit, so no two are the same.
             Move::Commit { .. } => Some(EffectOutcome::Committed {
                 commit: sha(chance(&(seed, key)) as u32),
                 patch: key.to_string(),
@@ -140,7 +140,7 @@ fn agent(command: &str, key: &MoveKey, badness: u64, dice: &mut SeededRandom) ->
     }
 }
 
-/// A stage before it has a name.
+/// A random stage without its name.
 #[derive(Debug, Clone)]
 struct StageDraft {
     kind: u64,
@@ -173,7 +173,7 @@ fn any_sketch() -> impl Strategy<Value = StageDraft> {
     )
 }
 
-/// A pipeline that passes its rules, of at most seven stages.
+/// A valid pipeline of at most seven stages.
 pub(super) fn any_pipeline() -> impl Strategy<Value = String> {
     let around = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     (prop::collection::vec(any_sketch(), 1..=4), any_sketch(), around)
@@ -191,7 +191,7 @@ fn drawn(
         let name = format!("s{number}");
         let mut depends: Vec<String> =
             (0..number).filter(|bit| sketch.depends >> bit & 1 == 1).map(|bit| format!("s{bit}")).collect();
-        // Whoever judges needs somebody who makes.
+        // A judge needs a stage that makes work.
         let maker = writers.last().cloned();
         let with_maker = |depends: &mut Vec<String>| {
             depends.extend(maker.clone().filter(|maker| !depends.contains(maker)));
@@ -264,7 +264,7 @@ fn limits(sketch: &StageDraft) -> String {
     format!(", retry_count: {}, retry_policy: {}{budget}", sketch.retries, sketch.policy)
 }
 
-/// Who judges: most often one.
+/// The verifiers, usually only one.
 fn verifiers(sketch: &StageDraft) -> &'static str {
     match sketch.checks >> 40 & 7 {
         0 | 1 => "[code_reviewer, security_reviewer]",

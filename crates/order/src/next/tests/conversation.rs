@@ -1,4 +1,4 @@
-//! What people, checks and branches do once the pull request is open, told as stories without I/O.
+//! What people, checks and branches do while the pull request is open, without I/O.
 
 #![expect(clippy::wildcard_enum_match_arm, reason = "a story looks at one kind of move")]
 
@@ -57,7 +57,7 @@ fn answers(points: &[(&str, bool, &str)]) -> EffectOutcome {
     said(&serde_json::json!({"summary": "answered", "answers": points}).to_string())
 }
 
-/// An order whose pull request is verified; the commit on its branch.
+/// An order with a verified pull request, and the commit on its branch.
 pub(super) fn verified(mut world: SimulatedOrder) -> (SimulatedOrder, CommitSha) {
     assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
     let head = world.projection().trace.pushed.expect("it is pushed");
@@ -123,7 +123,7 @@ fn words_alone_need_no_commit() {
     assert_eq!(world.made("answer/1/threads/words"), 1);
 }
 
-/// Two threads of one review, and what the worker answers first.
+/// Two threads of one review, and the worker's first answer.
 fn two_threads(first: EffectOutcome) -> SimulatedOrder {
     let (world, head) = verified(SimulatedOrder::new());
     let threads = vec![thread("T1", 5, by("bob", 2), "one"), thread("T2", 5, by("bob", 2), "two")];
@@ -218,7 +218,7 @@ fn a_round_that_fails_its_tests_is_sent_back_and_nothing_unverified_is_pushed() 
     };
     assert_eq!(replies[0].done, PointResolution::InVain);
 
-    // A person advises, and it goes on where it stood.
+    // After a person's advice it resumes where it stopped.
     let mut world = world.when("answer/1/4/agent", vec![done()]);
     world.say("/retry use the other algorithm");
     assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
@@ -274,7 +274,7 @@ fn reviews_a_retry_and_a_red_check_that_come_together_are_one_round() {
     }
 }
 
-/// The order is back at rest a moment after `/retry`, since what may come with it is waited for.
+/// A moment after `/retry` the order is at rest again, because it waits for further requests.
 #[test]
 fn cancel_stops_an_answer_that_has_not_begun() {
     let (mut world, head) = verified(SimulatedOrder::new().gathering(20));
@@ -288,7 +288,7 @@ fn cancel_stops_an_answer_that_has_not_begun() {
     assert_eq!(world.settle(), OrderEnding::Cancelled { because: "ada said /cancel".to_owned() });
     assert_eq!(world.made("answer/1/read"), 0, "nothing was begun, and nothing was paid");
 
-    // Another one is too late, and `/retry` takes up what was asked.
+    // A second `/cancel` is too late, and `/retry` takes up the request.
     world.say("/cancel");
     world.say("/retry");
     world.settle();
@@ -305,7 +305,7 @@ fn retry(guidance: &str) -> SignalKind {
     SignalKind::Commanded { comment: None, pull: Some(PULL), command }
 }
 
-/// The `number`-th order of `count` things.
+/// The `number`-th permutation of `count` things.
 fn permutation(number: usize, count: usize) -> Vec<usize> {
     let (mut left, mut number): (Vec<usize>, usize) = ((0..count).collect(), number);
     let mut order = Vec::new();
@@ -409,7 +409,7 @@ fn a_persons_commit_is_taken_in_and_never_overwritten() {
     assert_eq!(world.made("answer/1/taken-in/tests"), 1);
     assert_eq!(world.projection().trace.work.unwrap().commit, theirs);
 
-    // The next review is answered on top of it.
+    // The next review is answered on top of their commit.
     let reading = PullSnapshot { threads: vec![thread("T1", 5, by("bob", 2), "and this")], ..quiet(&theirs) };
     let mut world = world
         .when("answer/2/read", vec![read(reading)])
@@ -442,7 +442,7 @@ fn tests_that_fail_on_a_persons_commit_are_told_and_not_mended_unasked() {
     assert!(matches!(world.settle(), OrderEnding::Escalated { .. }));
     assert_eq!(world.made("answer/1/1/agent"), 0);
 
-    // Asked to, it mends them.
+    // It fixes them when asked to.
     let mut world = world
         .when("answer/2/read", vec![read(quiet(&theirs))])
         .when("answer/2/1/agent", vec![answers(&[("p1", true, "mended")])]);

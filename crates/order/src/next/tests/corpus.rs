@@ -1,7 +1,7 @@
-//! Journals of real orders, kept from each release: what an older program wrote is read, and means what it meant.
+//! Journals of real orders from each release: the current program reads them, and they mean what they meant.
 //!
-//! `make journals RELEASE=1.2.3` adds those of the program as it is. A file that was kept is never edited; a snapshot
-//! beside it changes where what a journal means is meant to change.
+//! `make journals RELEASE=1.2.3` adds journals of the current program. Never edit a kept file. Its snapshot changes
+//! only if the meaning is supposed to change.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::*;
 use crate::journal::{InvalidJournal, JOURNAL_FORMAT, JournalEntry};
 
-/// A folder for each release, in it a journal a file: an entry a line.
+/// The kept journals: a folder for each release, a file for each journal, a line for each entry.
 fn kept() -> Vec<PathBuf> {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("journals");
     let inside = |folder: &Path| -> Vec<PathBuf> {
@@ -31,7 +31,7 @@ fn read(file: &Path) -> Journal {
     Journal::new(text.lines().enumerate().map(entry).collect()).unwrap()
 }
 
-/// What an entry is, in a line.
+/// An entry in one line.
 fn named(entry: &JournalEntry) -> String {
     match &entry.event {
         JournalEvent::Opened(_) => "opened".to_owned(),
@@ -54,8 +54,8 @@ fn told(next: &NextMoves, now: DateTime<Utc>) -> String {
     told.join(", ")
 }
 
-/// Whether what was begun then would be begun now. Several are planned in one turn, from the journal as it was before the
-/// first of them was written.
+/// Whether the effect that began then would begin now. One turn plans several, from the journal before the first of
+/// them was written.
 fn would_be_begun(journal: &Journal, place: usize, key: &MoveKey, begun: &Move) -> bool {
     let is_of_the_turn = |entry: &&JournalEntry| match &entry.event {
         JournalEvent::Intended { .. } | JournalEvent::Signaled { .. } => true,
@@ -69,7 +69,7 @@ fn would_be_begun(journal: &Journal, place: usize, key: &MoveKey, begun: &Move) 
     })
 }
 
-/// What is left of the order's time when an agent begins is not in the journal.
+/// The journal does not hold how much of the order's time is left when an agent starts.
 fn timeless(planned: &Move) -> Move {
     match planned {
         Move::RunAgent(task) => {

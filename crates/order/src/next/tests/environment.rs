@@ -1,4 +1,4 @@
-//! The environment, before anything is paid for.
+//! The environment, before any agent is paid.
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at one kind")]
 
 use super::world::{OrderEnding, SimulatedOrder, sha};

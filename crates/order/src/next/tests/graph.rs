@@ -1,4 +1,4 @@
-//! Stories of the graph: what runs side by side, what stops what, and what each stage rests on.
+//! The graph: which stages run in parallel, what stops a stage, and what each stage rests on.
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at one kind")]
 
 use super::world::{OrderEnding, SimulatedOrder, failed, imported, nothing, objects, red, said};
@@ -32,7 +32,7 @@ fn names(world: &SimulatedOrder) -> Vec<&str> {
     names
 }
 
-/// Everything around the first moves of stages is done.
+/// Runs everything up to the first moves of stages.
 fn prepared(mut world: SimulatedOrder) -> SimulatedOrder {
     while world.made("preflight/1") == 0 {
         world.step();
@@ -135,7 +135,7 @@ fn a_stage_of_tests_that_fails_stops_all_after_it() {
     assert!(
         matches!(world.settle(), OrderEnding::Failed { because } if because.contains("1 passed, 2 failed"))
     );
-    // What was paid for stays on the branch.
+    // The work was paid for, so it stays on the branch.
     assert_eq!((world.made("publish/pull"), world.made("ready")), (0, 0));
     assert_eq!(world.pushes(), [(world.commit("implement/1"), None)]);
     world.say("/retry");
@@ -230,7 +230,7 @@ fn a_stages_budget_and_time_are_its_own() {
     let seconds = |key: &str| world.task(key).unwrap().timeout_seconds;
     assert_eq!(seconds("a/1/agent"), 90);
     assert!((3_590..=3_600).contains(&seconds("b/1/agent")), "what is left for the order");
-    // What was spent before a retry was for those rounds.
+    // The budget before a retry was for the earlier rounds.
     world.say("/retry");
     world.settle();
     assert_eq!(world.made("a/2/agent"), 1);
@@ -256,7 +256,7 @@ fn each_retry_policy_does_as_it_says() {
         begun.windows(2).map(|pair| (pair[1] - pair[0]).num_seconds()).collect()
     };
     let ended = || (0..3).map(|_| failed(AgentFailureKind::Ended)).collect::<Vec<_>>();
-    // A run that ended by itself is a round; three of the same are not paid for.
+    // A run that ended on its own counts as a round, and a repeated failure gets no third one.
     let mut world = stage("infrastructure_only").when("a/1/agent", ended());
     world.settle();
     assert_eq!((world.made("a/1/agent"), world.made("a/2/agent")), (1, 1));
@@ -319,7 +319,7 @@ fn a_review_without_commits_of_its_own_judges_what_is_there_again() {
 
 #[test]
 fn a_judge_of_an_earlier_commit_does_not_bring_it_back() {
-    // `look` stands behind `review` in the file and judges the commit from before it.
+    // `look` comes after `review` in the file, and judges the commit before it.
     let yaml = pipeline(&format!(
         "{IMPLEMENT}  - {{ name: publish, uses: publish, agent: developer, depends_on: [implement] }}
   - {{ name: review, agent: developer, begins_with: checks, checks: [pushed_commit, tests, verifier], verifier: code_reviewer, depends_on: [publish] }}
@@ -354,7 +354,7 @@ fn a_second_writer_that_pushes_nothing_has_not_pushed_the_firsts_commit() {
 
 #[test]
 fn a_round_that_was_made_before_the_pull_request_is_not_put_on_it() {
-    // The review neither waits for the pull request nor is waited for: whoever is quicker, nobody is stopped for a comment.
+    // The review and the pull request do not wait for each other, and a comment stops neither, whichever is faster.
     let yaml = pipeline(&format!(
         "{}  - {{ name: publish, uses: publish, agent: developer, depends_on: [implement] }}
   - {{ name: look, agent: developer, begins_with: checks, checks: [verifier], verifier: code_reviewer, depends_on: [implement] }}\n",

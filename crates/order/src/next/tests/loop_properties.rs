@@ -1,4 +1,4 @@
-//! What holds for any pipeline, whatever its workers and judges do, whoever is quicker and whoever interrupts.
+//! What holds for any pipeline, whatever workers and judges do, whichever is faster and whatever people interrupt.
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at one kind")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,7 @@ use crate::signal::{SignalKind, SlashCommand};
 use crate::test_run::TestVerdict;
 use crate::trace::{CandidateWork, OpenFindings, StageChecksOutcome, StageState};
 
-/// A world in which all goes as the seed says, with time and money for everything.
+/// An order whose outcomes come from the seed, with enough time and money for everything.
 fn world(pipeline: &str, seed: u64) -> SimulatedOrder {
     SimulatedOrder::with(pipeline).without_limits().asking(oracle(seed))
 }
@@ -27,13 +27,13 @@ fn stage_of<'a>(pipeline: &'a Pipeline, key: &MoveKey) -> Option<&'a Stage> {
     pipeline.stage(key.stage())
 }
 
-/// What is under way: no two writers, at most four stages, and none before what it depends on.
+/// What runs in parallel: at most one writer and four stages, and none before its dependencies.
 fn holds_while_at_work(world: &SimulatedOrder) -> Result<(), TestCaseError> {
     let pipeline = world.journal.pipeline();
     let at_work: BTreeMap<&str, &Stage> = world
         .under_way
         .iter()
-        // Whichever stage pushes, the name is the publisher's.
+        // A push has the publisher's name, whichever stage it belongs to.
         .filter(|(_, r#move)| !matches!(r#move, Move::Push { .. }))
         .filter_map(|(key, _)| stage_of(pipeline, key))
         .map(|stage| (stage.name.as_str(), stage))
@@ -57,7 +57,7 @@ fn holds_while_at_work(world: &SimulatedOrder) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Lets everything happen, one of what is under way after the other, as the seed of the order says.
+/// Finishes effects one by one, in the order that the seed `order` gives.
 fn settle(world: &mut SimulatedOrder, order: u64) -> Result<OrderEnding, TestCaseError> {
     let mut result = Ok(());
     let mut turn = 0;
@@ -71,7 +71,7 @@ fn settle(world: &mut SimulatedOrder, order: u64) -> Result<OrderEnding, TestCas
     result.map(|()| settlement)
 }
 
-/// A move without what differs by the clock alone.
+/// A move without its times.
 fn timeless(r#move: &Move) -> Move {
     match r#move.clone() {
         Move::RunAgent(mut task) => {
@@ -85,7 +85,7 @@ fn timeless(r#move: &Move) -> Move {
     }
 }
 
-/// A move without what may change when the same is tried again: a session that is not known any more.
+/// A move without what a retry may change: an unknown session is dropped.
 fn same_again(r#move: &Move) -> Move {
     match timeless(r#move) {
         Move::RunAgent(mut task) => {
@@ -96,7 +96,7 @@ fn same_again(r#move: &Move) -> Move {
     }
 }
 
-/// Every effect by its name, as it was named first; but for the status, which is told what there was news of.
+/// Every effect by key, as first proposed, without status and check runs: their content is the news so far.
 fn effects(world: &SimulatedOrder) -> BTreeMap<String, Move> {
     let mut effects = BTreeMap::new();
     for entry in world.journal.entries() {
@@ -109,14 +109,14 @@ fn effects(world: &SimulatedOrder) -> BTreeMap<String, Move> {
     effects
 }
 
-/// Where rounds start afresh: the entries since which a `/retry` counts. It is said earlier, while the last round may
-/// still be under way, and its author's rights are asked for; one that is ignored starts nothing.
+/// Where rounds start again: the entries at which a `/retry` takes effect. It was given earlier, perhaps during the
+/// last round, and waited for the author's rights. An ignored one starts nothing.
 fn fresh_starts(world: &SimulatedOrder) -> BTreeSet<u64> {
     let log = SignalLog::read(world.journal.pipeline(), &world.journal, world.now);
     log.commands.iter().filter(|applied| applied.command.is_retry()).map(|applied| applied.seq).collect()
 }
 
-/// Each check sends back no more often than it may, between two fresh starts.
+/// Between two fresh starts, no check sends work back more often than its limit.
 fn limits_are_kept(world: &SimulatedOrder) -> Result<(), TestCaseError> {
     let pipeline = world.journal.pipeline();
     let fresh_starts = fresh_starts(world);
@@ -148,7 +148,7 @@ fn limits_are_kept(world: &SimulatedOrder) -> Result<(), TestCaseError> {
             }
             (EffectOutcome::AgentRan(_), last) if last.starts_with("verify-") => {
                 match judge_answer::feedback(&answer(), &[]) {
-                    // Several that object to one round have failed it once.
+                    // Several objections to one round count as one failure.
                     Ok(feedback) if !feedback.passed && objected_to.insert(key.round().to_owned()) => {
                         ("verifier", stage.max_adversarial_rounds)
                     }
@@ -170,7 +170,7 @@ fn limits_are_kept(world: &SimulatedOrder) -> Result<(), TestCaseError> {
         };
         let count = failures.entry((stage.name.clone(), judge)).or_default();
         *count += 1;
-        // A stage that only judges goes on after a `/retry` with the guidance that it was given before.
+        // After a `/retry`, a stage that only judges continues with the guidance from before.
         let goes_on = !stage.checks.contains(&Check::PushedCommit) && ever_guided.contains(&stage.name);
         let limit = if goes_on { 2 * limit } else { limit };
         prop_assert!(*count <= limit, "{key}: {judge} has failed it {count} times, {limit} are allowed");
@@ -178,7 +178,7 @@ fn limits_are_kept(world: &SimulatedOrder) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The best round of a stage that was given up, or that a person accepted, is not worse than any other of it.
+/// The best round of a stage that was given up or accepted is no worse than its other rounds.
 fn the_best_is_kept(world: &SimulatedOrder) -> Result<(), TestCaseError> {
     let trace = world.projection().trace;
     let given_up = |state| matches!(state, StageState::Escalated | StageState::Approved);
@@ -200,7 +200,7 @@ fn the_best_is_kept(world: &SimulatedOrder) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Only what passed pushed_commit and policy is published, each push over the one before.
+/// Only commits that passed pushed_commit and policy are published, each over the one before.
 fn only_what_may_leave_leaves(world: &SimulatedOrder) -> Result<(), TestCaseError> {
     let mut made: Vec<CommitSha> = Vec::new();
     let mut imported: BTreeSet<String> = BTreeSet::new();
@@ -236,7 +236,7 @@ fn only_what_may_leave_leaves(world: &SimulatedOrder) -> Result<(), TestCaseErro
     Ok(())
 }
 
-/// Whether this very commit passed its tests, and whoever was asked of it last had nothing to object.
+/// Whether this commit passed its tests, and every reviewer's last answer about it has no objection.
 fn is_proved(world: &SimulatedOrder, commit: &CommitSha) -> Result<(), TestCaseError> {
     let mut tests: BTreeMap<&MoveKey, &CommitSha> = BTreeMap::new();
     let mut reviews: BTreeMap<&MoveKey, &str> = BTreeMap::new();
@@ -288,7 +288,7 @@ fn claims_are_proved(world: &SimulatedOrder, settlement: &OrderEnding) -> Result
         if pull.is_some() {
             prop_assert_eq!(&trace.pushed, &commit, "another commit is published");
         }
-        // An answer that was overtaken is given once more; what counts is the last of its name.
+        // An overtaken answer is repeated, so only the last stage of each name counts.
         let last: BTreeMap<&str, _> = trace.stages.iter().map(|stage| (stage.name.as_str(), stage)).collect();
         for stage in last.values() {
             prop_assert!(matches!(stage.state, StageState::Passed | StageState::Skipped), "{stage:?}");
@@ -305,7 +305,7 @@ fn claims_are_proved(world: &SimulatedOrder, settlement: &OrderEnding) -> Result
     Ok(())
 }
 
-/// The journal tells at each of its moments what was done next.
+/// Every prefix of the journal proposes what was done next.
 fn every_prefix_names_what_was_done(world: &SimulatedOrder) -> Result<(), TestCaseError> {
     let mut first: BTreeMap<&MoveKey, Move> = BTreeMap::new();
     for (place, entry) in world.journal.entries().iter().enumerate() {
@@ -315,7 +315,7 @@ fn every_prefix_names_what_was_done(world: &SimulatedOrder) -> Result<(), TestCa
             {
                 (key, r#move)
             }
-            // A person's retry can bring advice, and other work than was published before.
+            // A person's retry can bring advice, or another commit to publish.
             JournalEvent::Signaled { .. } => {
                 first.clear();
                 continue;
@@ -350,7 +350,7 @@ fn any_signal() -> impl Strategy<Value = SignalKind> {
     ])
 }
 
-/// People interrupt at any moment, and again when it has ended.
+/// People interrupt at any moment, and again after the end.
 fn interrupted(
     pipeline: &str,
     (seed, order): (u64, u64),
@@ -384,7 +384,7 @@ fn interrupted(
     Ok(world)
 }
 
-/// Three verifiers side by side: what they cost is added in the order in which they end, and half a cent is rounded up or down.
+/// Costs of three parallel verifiers are added in the order in which they end, and half a cent rounds either way.
 #[test]
 fn what_a_round_costs_does_not_depend_on_who_is_quicker() -> Result<(), TestCaseError> {
     let pipeline = "name: chance\nversion: 1\nstages:\n  - { name: s1, agent: developer, checks: [pushed_commit, policy, tests, \
@@ -400,7 +400,7 @@ fn what_a_round_costs_does_not_depend_on_who_is_quicker() -> Result<(), TestCase
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), max_shrink_iters: 120, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Two orders of finishing come to the same: the end, the tree, and every effect by name and content.
+    /// Two orders of finishing give the same end, the same tree and the same effects, by name and content.
     #[test]
     fn what_comes_out_does_not_depend_on_who_is_quicker(
         pipeline in any_pipeline(), seed in any::<u64>(), one in any::<u64>(), other in any::<u64>(),
@@ -423,7 +423,7 @@ proptest! {
         interrupted(&pipeline, (seed, order), &signals, afterwards)?;
     }
 
-    /// A crash at any moment: whoever comes after it reads the journal and does what would have been done.
+    /// After a crash at any moment, the journal alone gives the same next moves.
     #[test]
     fn a_journal_tells_at_each_moment_what_is_next(
         pipeline in any_pipeline(), seed in any::<u64>(), order in any::<u64>(),
@@ -507,7 +507,7 @@ fn the_random_pipelines_are_worth_their_name() {
     }
 }
 
-/// A `/retry` that is said while the last round is under way counts only when its author's rights are known.
+/// A `/retry` during the last round counts only once its author's rights are known.
 #[test]
 fn a_round_that_fails_before_a_retry_counts_is_of_the_rounds_before() {
     let pipeline = "name: chance\nversion: 1\nstages:\n  - { name: s0, agent: developer, \
@@ -532,8 +532,8 @@ fn a_round_that_fails_before_a_retry_counts_is_of_the_rounds_before() {
     assert_eq!(failed.count(), 1);
 }
 
-/// A stage beside the pull request gives up; meanwhile its review pushes a later commit. What is handed over is the
-/// commit that the remote has at the end, whichever of the two was quicker.
+/// A parallel stage gives up while the review pushes a later commit. The handover is the commit that the remote has in
+/// the end, whichever of the two was faster.
 #[test]
 fn what_is_handed_over_is_what_the_remote_has() {
     let pipeline = "name: chance\nversion: 1\nstages:

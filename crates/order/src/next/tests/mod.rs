@@ -1,4 +1,4 @@
-//! Stories without I/O: a world that answers moves, and what the order comes to.
+//! Whole orders without I/O: a simulated world answers the moves.
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at one kind")]
 
 mod approval;
@@ -309,7 +309,7 @@ fn a_push_that_stays_declined_goes_to_a_person_whose_advice_reaches_the_agent() 
     let heard = world.task("publish/3/agent").unwrap().rework.unwrap();
     assert_eq!(heard.guidance.as_deref(), Some("write SUM-7 before it"));
 
-    // Nothing was wrong with the commit, and the rule is another now.
+    // The commit has no fault, and the rule has changed meanwhile.
     let same = || imported(7, Some("Fix the sum"));
     let mut world =
         SimulatedOrder::new().when("/push-1", vec![declined(RULE)]).when("/import", vec![same(), same()]);

@@ -1,10 +1,10 @@
-//! GitHub is away for hours.
+//! GitHub cannot be reached for hours.
 
 use super::*;
 use crate::moves::EffectError;
 use chrono::TimeDelta;
 
-/// After these many tries, as they are made, about six hours are over.
+/// This many attempts take about six hours.
 const SIX_HOURS: usize = 75;
 
 fn away() -> EffectOutcome {
@@ -85,7 +85,7 @@ fn what_a_person_says_counts_in_the_order_in_which_it_was_said() {
     let cancelled_at = order.journal.last_seq() + 1;
     order.say("/cancel");
     order.say("/retry");
-    // Of the first word GitHub is asked again later, of the second it would tell at once, and the work waits longest.
+    // GitHub confirms the first command late, would confirm the second at once, and the work waits longest.
     order.oracle(move |key, r#move, before| match r#move {
         Move::Authorize { .. } if key.0 == format!("authorize/{cancelled_at}") && before < 3 => Some(away()),
         Move::RunAgent(_) if before < 5 => Some(away()),

@@ -51,8 +51,8 @@ fn any_signal() -> impl Strategy<Value = SignalKind> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
 
-    /// Whatever goes wrong and whoever interrupts: the order settles, every prefix of its journal names a move, a
-    /// time to wake at or an end, and the same moves again when it is asked again.
+    /// The order settles, whatever happens. Every prefix of its journal has a move, a time to wake at or an end, and
+    /// gives the same moves when asked again.
     #[test]
     fn every_order_settles_and_every_prefix_names_what_is_next(
         script in prop::collection::vec(any_outcome(), 0..12),
@@ -91,7 +91,7 @@ proptest! {
         prop_assert_eq!(projection.answers.len(), heard, "every signal is answered");
     }
 
-    /// The same signal twice comes to the same end as once.
+    /// The same signal twice leads to the same end as once.
     #[test]
     fn a_signal_twice_is_harmless(at in 0_usize..40, kind in any_signal()) {
         let run = |times: usize| {
@@ -107,7 +107,6 @@ proptest! {
         prop_assert_eq!(run(1), run(2));
     }
 
-    /// A template of the making stays text.
     #[test]
     fn settings_never_stop_an_order(label in ".*", minutes in proptest::option::of(0_u64..u64::MAX)) {
         let settings = RepositorySettings {

@@ -1,4 +1,4 @@
-//! Stories of the loop: the verifier, its limits, and who is asked when a check has run out.
+//! The loop: the verifier, its limits, and what happens when a check has run out.
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at one kind")]
 
 use super::world::{
@@ -34,7 +34,7 @@ stages:
     ))
 }
 
-/// A stage whose own rounds have a verifier, and all after it.
+/// A stage with a verifier in its own rounds, and everything after it.
 fn adversarial(escalation: &str, rounds: u32) -> SimulatedOrder {
     SimulatedOrder::with(&format!(
         "
@@ -53,7 +53,7 @@ stages:
     ))
 }
 
-/// Answers of a verifier that finds something else each time.
+/// A verifier that finds something else each time.
 fn objections(world: SimulatedOrder, stage: &str, rounds: std::ops::RangeInclusive<u32>) -> SimulatedOrder {
     let finding = |round: u32| ["one", "two", "three", "four", "five", "six", "seven"][round as usize - 1];
     rounds.fold(world, |world, round| {
@@ -126,7 +126,7 @@ fn when_the_verifiers_rounds_run_out_a_person_gets_the_best_round_as_a_draft() {
     );
     let trace = world.projection().trace;
     assert!(trace.pull.is_some_and(|pull| !pull.ready));
-    // All are as good: the latest, which is on the branch.
+    // All rounds are equally good, so the latest counts, which is on the branch.
     assert_eq!(trace.work.map(|work| work.commit), Some(world.commit("review/3")));
     let pushes: Vec<CommitSha> = world.pushes().into_iter().map(|(commit, _)| commit).collect();
     assert_eq!(pushes, ["implement/1", "review/2", "review/3"].map(|round| world.commit(round)));
@@ -137,7 +137,7 @@ fn scored(round: usize, score: f64, severities: &[&str]) -> EffectOutcome {
     let issues: Vec<_> = (1..)
         .zip(severities)
         .map(|(number, severity)| {
-            // What is found twice in the same words ends the rounds.
+            // The same words twice would end the rounds.
             let what = format!("{score} {severity} {number} in {}", ["one", "two", "three"][round - 1]);
             serde_json::json!({"severity": severity, "category": "security", "description": what})
         })
@@ -176,7 +176,7 @@ fn a_security_hole_weighs_more_than_any_number_of_lesser_findings() {
 
 #[test]
 fn a_finding_is_open_until_a_reviewer_has_looked_again() {
-    // Nobody has reviewed round 3: what round 2 left open may still be in it.
+    // Round 3 has no review, so what round 2 left open may still be in it.
     let nonsense = || said("LGTM");
     let mut world = reviewed("human_approval")
         .when("review/1/verify-1", vec![scored(1, 0.6, &["major"])])
@@ -449,7 +449,7 @@ fn a_crash_between_the_verifiers_answer_and_its_comment_pays_nothing_twice() {
         world.step();
     }
     world.begin_all();
-    // Whoever was at work is gone; the journal is all that is left.
+    // The running work is lost, and only the journal is left.
     world.under_way.clear();
     assert_eq!(world.settle(), VERIFIED);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Stories of a pass that is not believed: bent tests, tests that prove nothing, tests that were red before.
+//! Passes that are not believed: weakened tests, tests that prove nothing, tests that were red before.
 
 use super::world::{OrderEnding, SimulatedOrder, imported, quiet, said, sha, tested};
 use crate::comparison::{ComparedBy, Comparison, ComparisonVerdict, TestList};
@@ -103,7 +103,7 @@ fn proven() -> EffectOutcome {
     seen(TestVerdict::Passed, ComparisonVerdict::Passed, proof, Vec::new())
 }
 
-/// Proven by a test of its own, while a test of the base that passed before fails in its old form.
+/// Proven by its own test, but a test of the base that passed before fails in its old form.
 fn proven_with_a_changed_test() -> EffectOutcome {
     let EffectOutcome::Tested(mut run) = proven() else { unreachable!() };
     let changed = |test: &str, how| ChangedTest { test: test.to_owned(), how, old: None, new: None };
@@ -172,7 +172,7 @@ fn a_test_that_fails_in_its_old_form_is_verified_only_by_a_reviewers_word_on_it_
     let form = asked.schema.clone().unwrap();
     assert_eq!(form["properties"]["changed_tests"]["items"]["properties"]["test"]["enum"][0], "mean");
     assert!(asked.arguments[3].contains("- mean: the base's version fails on the new code"), "{asked:?}");
-    // Silence is asked about once more, and is no answer then; neither is a word on another test.
+    // A missing answer is requested once more and then fails the review, and so does one about another test.
     let (verified, _) = ending(vec![review(""), review(&of("mean", true))]);
     assert!(matches!(verified, OrderEnding::Verified { .. }), "{verified:?}");
     for silent in [review(""), review(&of("median", true)), review(&of("mean", false))] {
@@ -222,7 +222,7 @@ fn a_fix_that_is_shown_beside_tests_that_failed_before_is_paid_for_once() {
         "{because}"
     );
     assert_eq!((world.made("implement/2"), world.made("diagnosis")), (0, 0));
-    // Another of the base's failures may be what the issue is about.
+    // The issue may be about another test that fails on the base.
     let mut world = self::world("/bug").when(
         "/tests",
         vec![
@@ -253,7 +253,7 @@ fn a_setup_that_the_operator_alone_can_let_through_is_paid_for_once() {
     };
     assert!(because.contains("who runs the server can allow that"), "{because}");
     assert_eq!((order.made("implement/2"), order.made("diagnosis")), (0, 0));
-    // One that asked for nothing fails by what the change says.
+    // A setup that requested nothing fails because of the change.
     let mut order = world("/bug").when("/tests", vec![kept_out(&[]), proven()]);
     assert!(matches!(order.settle(), OrderEnding::Verified { .. }));
     assert_eq!(order.made("implement/2/agent"), 1);

@@ -1,5 +1,5 @@
-//! What people get to see of rounds and results, whatever the pipeline: results without a pull request, the best round
-//! that nobody was asked about, check runs of commits that were replaced.
+//! What people see of rounds and results in any pipeline: results without a pull request, the best round of a failed
+//! stage, check runs of replaced commits.
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at one kind")]
 
 use super::conversation::moves_of;
@@ -117,7 +117,7 @@ stages:
         .when("review/1/verify-1", vec![objects(&["one"])])
         .when("review/2/verify-1", vec![objects(&["two"])])
         .when("review/3/verify-1", vec![approves()]);
-    // What is shown comes first each time.
+    // The last move in the list shows something, so that one finishes first.
     let ended = world.settle_choosing(|under_way| under_way.len() - 1);
     assert_eq!(ended, OrderEnding::Verified { pull: Some(PullNumber(8)) });
     let shown: Vec<(CommitSha, CheckRunState)> = moves_of(&world, "check/")

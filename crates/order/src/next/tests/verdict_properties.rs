@@ -1,5 +1,5 @@
-//! Whatever happens, in whatever order: nothing is called verified but what the verdict says, and the verdict says it of
-//! nothing that the journal, read again by other means, does not show to have passed every check.
+//! Whatever happens: only the verdict makes a claim of verified, and an independent reading of the journal confirms
+//! that the commit passed every check.
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at one kind")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,10 +19,10 @@ use crate::signal::{SignalKind, SlashCommand};
 use crate::surfaces::{AttestationResult, OrderLabel};
 use crate::test_run::TestVerdict;
 
-/// Names that look like parts of effects' names.
+/// Names that look like parts of effect keys.
 const NAMES: [&str; 8] = ["agent", "tests", "push", "text", "verify-all", "finish", "answers", "say_it"];
 
-/// The same pipeline with stages called so.
+/// The same pipeline with these stage names.
 fn renamed(pipeline: &str, seed: u64) -> String {
     (0..4).fold(pipeline.to_owned(), |yaml, number| {
         let place = (seed as usize).wrapping_add(number * 3) % NAMES.len();
@@ -30,7 +30,7 @@ fn renamed(pipeline: &str, seed: u64) -> String {
     })
 }
 
-/// Whether the journal shows that every check passed on this commit, and that it is published as it is.
+/// Whether the journal shows that every check passed on this commit, and that it is the published one.
 fn is_so(
     world: &SimulatedOrder,
     projection: &OrderProjection,
@@ -49,7 +49,7 @@ fn is_so(
     for entry in world.journal.entries() {
         match &entry.event {
             JournalEvent::Signaled { signal, .. } => {
-                // A person who asks for another attempt takes the acceptance back.
+                // A person who asks for another attempt withdraws the acceptance.
                 if let SignalKind::Commanded { command, .. } = &signal.kind
                     && asked.contains(&entry.seq)
                 {
@@ -93,7 +93,7 @@ fn is_so(
         (true, there) | (false, there @ Some(_)) => {
             prop_assert_eq!(there, Some(commit), "something else is published");
         }
-        // A pipeline that publishes nothing is judged by the commit alone.
+        // Without a publish stage, only the commit counts.
         (false, None) => {}
     }
     prop_assert_ne!(objected, Some(true), "its reviewer objects");
@@ -106,7 +106,7 @@ fn is_so(
     Ok(())
 }
 
-/// What is shown at this moment.
+/// Checks what is shown at this moment.
 fn nothing_is_claimed(world: &SimulatedOrder) -> Result<(), TestCaseError> {
     let projection = world.projection();
     let (shown, receipt) = (projection.surfaces(), Receipt::of(&world.journal, &projection));
@@ -274,7 +274,7 @@ stages:
         .when("implement/3/tests", vec![red()]);
     assert!(matches!(world.settle(), OrderEnding::Escalated { pull: Some(_), .. }));
     world.say("/retry try the other one");
-    // Until it is there, people see the one before.
+    // Until the new commit is pushed, people see the one before.
     while world.begin_all() && !world.under_way.is_empty() {
         let key = world.under_way[0].0.0.clone();
         world.finish(&key);
@@ -315,7 +315,7 @@ stages:
     assert!(!Receipt::of(&world.journal, &world.projection()).verified);
 }
 
-/// The case in which it was found: handed over, sent back in vain, then a person's word was answered by another commit.
+/// Regression: handed over, sent back in vain, then a person's command led to another commit.
 #[test]
 fn what_answers_people_is_not_pushed_over_by_what_was_handed_over_before() {
     let pipeline = "
@@ -331,7 +331,7 @@ stages:
     nothing_is_claimed(&world).unwrap();
 }
 
-/// The case in which it was found: a push that was refused, then a person's word that was answered by another commit.
+/// Regression: a push was declined, then a person's command led to another commit.
 #[test]
 fn a_push_that_was_refused_is_not_made_again_after_an_answer_was_pushed() {
     let pipeline = "
@@ -351,7 +351,7 @@ stages:
     nothing_is_claimed(&world).unwrap();
 }
 
-/// Settled by chance, then sent back, checked and sent back again.
+/// Settles at random, then gets a `/retry`, finished checks and another `/retry`.
 fn answered_after_a_while(pipeline: &str, seed: u64, order: u64) -> SimulatedOrder {
     let mut world = SimulatedOrder::with(&renamed(pipeline, seed)).without_limits().asking(oracle(seed));
     for moment in 0..40 {

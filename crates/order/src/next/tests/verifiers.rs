@@ -1,4 +1,4 @@
-//! Stories of a stage that several roles judge at the same time.
+//! A stage that several roles judge in parallel.
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at one kind")]
 
 use super::world::{OrderEnding, SimulatedOrder, approves, failed, objects, said};
@@ -13,7 +13,7 @@ use crate::steps::{StepKind, steps};
 const VERIFIED: OrderEnding = OrderEnding::Verified { pull: Some(PullNumber(8)) };
 const ALL: &str = "[logic_reviewer, security_reviewer, architecture_reviewer]";
 
-/// Implemented, published as a draft, reviewed by these.
+/// Implemented, published as a draft, reviewed by these roles.
 fn reviewed_by(verifier: &str) -> SimulatedOrder {
     SimulatedOrder::with(&format!(
         "
@@ -75,7 +75,7 @@ fn what_several_find_is_told_together_with_who_found_it_and_counts_as_one_round(
     assert_eq!((feedback.passed, feedback.score), (false, 0.4), "the lowest");
     insta::assert_snapshot!(feedback.summary, @"logic_reviewer: an off by one is not right architecture_reviewer: a layer too many is not right security_reviewer: nothing to object");
 
-    // Each is told its own words of before, and nobody else's.
+    // Each role gets only its own earlier words.
     let before = |role: &str| world.task(&key(role, 2, 1)).unwrap().arguments[4].clone();
     assert_eq!(
         before("logic_reviewer"),

@@ -1,5 +1,5 @@
-//! Words of people, from the label to the end: commands and what is said to them, the plan that waits, the label, what
-//! stands in the way.
+//! People's commands from the label to the end, and the replies: the plan that waits, the label, and what blocks an
+//! order.
 
 #![expect(clippy::wildcard_enum_match_arm, reason = "a story looks at one kind of move")]
 
@@ -62,7 +62,7 @@ fn what_a_plan_cannot_do_without_is_asked_and_an_answer_on_the_issue_goes_on() {
     let Move::RunAgent(task) = moves_of(&world, "plan/2/agent")[0] else { panic!("an agent") };
     let told = &task.rework.as_ref().unwrap().feedback;
     assert!(told.iter().any(|one| one.summary.contains("CSV or TSV?")), "{told:#?}");
-    // It leaves the same open again and again: nobody is asked for a third time.
+    // The same question stays open, but people are not asked a third time.
     assert_eq!(world.made("plan/2/ask"), 1);
     world.hear(SignalKind::IssueCommented { comment: 91, by_author: true });
     assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
@@ -173,7 +173,7 @@ stages:
     assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
 }
 
-/// An order that stands before this effect.
+/// An order just before this effect.
 fn before(key: &str) -> SimulatedOrder {
     let mut world = SimulatedOrder::new();
     while world.projection().next.moves.iter().all(|(next, _)| next.0 != key) {
@@ -245,7 +245,7 @@ fn once_code_was_written_another_plan_is_refused_in_one_line() {
     assert_eq!(world.made("plan/2/agent"), 0);
 }
 
-/// In a journal from before, the word counted only while the plan waited.
+/// In older journals the command counted only while the plan waited.
 #[test]
 fn an_older_journals_wish_for_another_plan_changes_nothing() {
     let mut world = before("implement/1/agent");

@@ -1,4 +1,4 @@
-//! A world without I/O for tests of the heart: it answers moves as a script says, one after the other or side by side.
+//! A world without I/O for tests: it answers moves by a script, one after the other or in parallel.
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at one kind")]
 
 use crate::agent_run::{AgentFailure, AgentFailureKind, AgentRun, AgentUsage};
@@ -30,7 +30,7 @@ pub(super) fn sha(digit: u32) -> CommitSha {
     format!("{digit:08x}{:032x}", 0).parse().unwrap()
 }
 
-/// An open pull request on which nothing is asked for.
+/// An open pull request without requests.
 pub(super) fn quiet(head: &CommitSha) -> PullSnapshot {
     PullSnapshot {
         head: head.clone(),
@@ -46,7 +46,7 @@ pub(super) fn person() -> Person {
     Person { login: "ada".to_owned(), id: UserId(1) }
 }
 
-/// How an order ended, with what may be said of its commit.
+/// How an order ended, and the verdict on its commit.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum OrderEnding {
     Verified { pull: Option<PullNumber> },
@@ -88,20 +88,20 @@ impl OrderEnding {
     }
 }
 
-/// What a world answers in place of its own answers; told how often it was asked for this effect before.
+/// Replaces the world's own outcomes. The number is how often the effect was made before.
 pub(super) type OutcomeOracle = Box<dyn Fn(&MoveKey, &Move, usize) -> Option<EffectOutcome>>;
 
-/// Answers moves as a script says, by the key's end; what the script does not name goes well.
+/// Answers moves by a script, matched by the end of the key. Anything else succeeds.
 pub(super) struct SimulatedOrder {
     pub(super) journal: Journal,
     pub(super) now: DateTime<Utc>,
     script: Vec<(String, Vec<EffectOutcome>)>,
     oracle: Option<OutcomeOracle>,
-    /// What was observed, in this order.
+    /// The keys of observed effects, in order.
     pub(super) made: Vec<String>,
-    /// What was begun and is not observed yet.
+    /// Effects that began and are not observed yet.
     pub(super) under_way: Vec<(MoveKey, Move)>,
-    /// The most that was under way at once.
+    /// The most effects that ran at once.
     pub(super) most_at_once: usize,
 }
 
@@ -110,7 +110,7 @@ impl SimulatedOrder {
         Self::of(Pipeline::parse(PIPELINE).unwrap())
     }
 
-    /// An order with this pipeline, as YAML.
+    /// An order with this pipeline, given as YAML.
     pub(super) fn with(yaml: &str) -> Self {
         Self::of(Pipeline::parse(yaml).unwrap_or_else(|problem| panic!("{problem}\n{yaml}")))
     }
@@ -154,7 +154,7 @@ impl SimulatedOrder {
         }
     }
 
-    /// There is time and money for everything: who is quicker does not decide what is paid for.
+    /// Enough time and money for everything, so that speed does not decide what is paid for.
     pub(super) fn without_limits(mut self) -> Self {
         let mut opened = self.journal.opened().clone();
         opened.limits = OrderLimits { minutes: 1_000_000, usd: 100_000.0, ..OrderLimits::default() };
@@ -164,7 +164,7 @@ impl SimulatedOrder {
         self
     }
 
-    /// Words about the pull request are waited for so long.
+    /// How long to wait for further requests on the pull request.
     pub(super) fn gathering(mut self, seconds: u32) -> Self {
         let mut opened = self.journal.opened().clone();
         opened.limits.gather_seconds = seconds;
@@ -174,7 +174,7 @@ impl SimulatedOrder {
         self
     }
 
-    /// The repository's settings.
+    /// Sets the repository's settings.
     pub(super) fn settings(self, settings: RepositorySettings) -> Self {
         let prepared = EffectOutcome::Prepared(Box::new(PreparedRepository {
             default: None,
@@ -191,7 +191,7 @@ impl SimulatedOrder {
         self.when("prepare", vec![prepared])
     }
 
-    /// What is answered from now on in place of the world's own answers.
+    /// Replaces the world's own outcomes from now on.
     pub(super) fn oracle(
         &mut self,
         oracle: impl Fn(&MoveKey, &Move, usize) -> Option<EffectOutcome> + 'static,
@@ -199,7 +199,7 @@ impl SimulatedOrder {
         self.oracle = Some(Box::new(oracle));
     }
 
-    /// Goes on until a person is waited for. Whether that is so, and not the end.
+    /// Runs until a person is needed. Returns false if the order ended instead.
     pub(super) fn rests(&mut self) -> bool {
         for _ in 0..500 {
             if !self.step() {
@@ -209,7 +209,7 @@ impl SimulatedOrder {
         panic!("does not rest: {:?}", self.made);
     }
 
-    /// The next outcomes of the effects whose names end so.
+    /// The next outcomes of effects whose keys end like this.
     pub(super) fn when(mut self, key_ends: impl Into<String>, outcomes: Vec<EffectOutcome>) -> Self {
         self.script.push((key_ends.into(), outcomes));
         self
@@ -233,7 +233,7 @@ impl SimulatedOrder {
         self.write(JournalEvent::Signaled { signal: Signal { by, kind }, delivery: None });
     }
 
-    /// Somebody with the right says this.
+    /// A person with write access gives this command.
     pub(super) fn say(&mut self, command: &str) {
         let CommentCommand::Command(command) = CommentCommand::of(command) else {
             panic!("{command:?} is no command")
@@ -245,7 +245,7 @@ impl SimulatedOrder {
         projection(self.journal.pipeline(), &self.journal, self.now)
     }
 
-    /// Makes one move, if there is one; waits where that is the next thing.
+    /// Makes one move, or waits if that is next. Returns false if there is nothing to do.
     pub(super) fn step(&mut self) -> bool {
         let next = self.projection().next;
         let Some((key, r#move)) = next.moves.into_iter().next() else {
@@ -272,7 +272,7 @@ impl SimulatedOrder {
         self.under_way.first().expect("something is under way").0.0.clone()
     }
 
-    /// What is under way under this name comes to its end.
+    /// Finishes the running effect with this key.
     pub(super) fn finish(&mut self, key: &str) {
         let place = self.under_way.iter().position(|(known, _)| known.0 == key);
         let (key, r#move) = self.under_way.remove(place.unwrap_or_else(|| panic!("{key} is not under way")));
@@ -282,8 +282,8 @@ impl SimulatedOrder {
         self.write(JournalEvent::Observed { key, outcome: Box::new(outcome) });
     }
 
-    /// Begins all that is named and stops what is not named any more, as the engine does; waits where that is the
-    /// next thing. Whether there is anything left to do.
+    /// Starts every proposed move and stops those that are no longer proposed, as the engine does, or waits if that is
+    /// next. Returns whether anything is left to do.
     pub(super) fn begin_all(&mut self) -> bool {
         let next = self.projection().next;
         self.under_way.retain(|(key, _)| next.moves.iter().any(|(named, _)| named == key));
@@ -301,7 +301,7 @@ impl SimulatedOrder {
         }
     }
 
-    /// All that is named at once; which of them ends first is chosen.
+    /// Runs all proposed moves in parallel; `first` chooses which ends first.
     pub(super) fn settle_choosing(
         &mut self,
         mut first: impl FnMut(&[(MoveKey, Move)]) -> usize,
@@ -309,7 +309,7 @@ impl SimulatedOrder {
         self.settle_watched(|world| first(&world.under_way))
     }
 
-    /// The same, and whoever chooses sees the world.
+    /// The same, but `first` sees the whole world.
     pub(super) fn settle_watched(&mut self, mut first: impl FnMut(&Self) -> usize) -> OrderEnding {
         for _ in 0..2_000 {
             if !self.begin_all() {
@@ -341,7 +341,7 @@ impl SimulatedOrder {
             self.script.iter_mut().find(|(end, left)| key.0.ends_with(end.as_str()) && !left.is_empty())
         {
             return match (outcomes.remove(0), r#move) {
-                // What is tested is the commit that was asked for.
+                // The run is of the commit that was requested.
                 (EffectOutcome::Tested(run), Move::RunTests { commit }) => {
                     EffectOutcome::Tested(Box::new(TestRun { commit: commit.clone(), ..*run }))
                 }
@@ -414,7 +414,7 @@ impl SimulatedOrder {
         }
     }
 
-    /// What the agent's run of that name was asked for.
+    /// The task of the agent run with this key.
     pub(super) fn task(&self, key: &str) -> Option<AgentTask> {
         self.journal.entries().iter().find_map(|entry| match &entry.event {
             JournalEvent::Intended { key: known, r#move } if known.0 == key => match &**r#move {
@@ -425,7 +425,7 @@ impl SimulatedOrder {
         })
     }
 
-    /// Every push: the commit and the one it took the place of.
+    /// Every push: the commit, and the one that it replaced.
     pub(super) fn pushes(&self) -> Vec<(CommitSha, Option<CommitSha>)> {
         let pushes = self.journal.entries().iter().filter_map(|entry| match &entry.event {
             JournalEvent::Intended { r#move, .. } => match &**r#move {
@@ -437,7 +437,7 @@ impl SimulatedOrder {
         pushes.collect()
     }
 
-    /// The commit that was made in this round of this stage.
+    /// The commit of this round of a stage.
     pub(super) fn commit(&self, round: &str) -> CommitSha {
         let key = format!("{round}/commit");
         let entries = self.journal.entries().iter();
@@ -456,12 +456,12 @@ impl SimulatedOrder {
         stages.iter().rfind(|known| known.name == stage).map(|stage| stage.state)
     }
 
-    /// What became of the last signal.
+    /// How the last signal was handled.
     pub(super) fn last_answer(&self) -> Option<SignalAnswer> {
         self.projection().answers.pop().map(|answered| answered.answer)
     }
 
-    /// What a person's advice was in the run of that name.
+    /// The advice in the run with this key.
     pub(super) fn advice(&self, key: &str) -> Option<String> {
         let entries = self.journal.entries().iter();
         entries
@@ -475,7 +475,7 @@ impl SimulatedOrder {
             .next()
     }
 
-    /// How many effects were made whose names hold this.
+    /// How many effects have this text in their key.
     pub(super) fn made(&self, part: &str) -> usize {
         self.made.iter().filter(|key| key.contains(part)).count()
     }
@@ -534,12 +534,12 @@ pub(super) fn nothing() -> EffectOutcome {
     EffectOutcome::NothingPushed { because: "origin has no such branch".to_owned() }
 }
 
-/// A verifier's answer that has nothing to object.
+/// A verifier's answer without objections.
 pub(super) fn approves() -> EffectOutcome {
     said(r#"{"passed": true, "score": 1.0, "summary": "nothing to object", "issues": []}"#)
 }
 
-/// A verifier's answer with these findings of weight.
+/// A verifier's answer with these major findings.
 pub(super) fn objects(findings: &[&str]) -> EffectOutcome {
     let issues: Vec<_> = findings
         .iter()
@@ -551,7 +551,7 @@ pub(super) fn objects(findings: &[&str]) -> EffectOutcome {
     )
 }
 
-/// The escalation's agent says how to go on.
+/// The escalation's agent gives guidance.
 pub(super) fn guides(guidance: &str) -> EffectOutcome {
     said(
         &serde_json::json!({"decision": "guide", "diagnosis": "wrong place", "guidance": guidance})
@@ -559,7 +559,7 @@ pub(super) fn guides(guidance: &str) -> EffectOutcome {
     )
 }
 
-/// The escalation's agent says that a person has to look.
+/// The escalation's agent wants a person to look.
 pub(super) fn flags(diagnosis: &str) -> EffectOutcome {
     said(&serde_json::json!({"decision": "flag", "diagnosis": diagnosis, "guidance": ""}).to_string())
 }

@@ -78,7 +78,7 @@ impl Replay<'_> {
         }
         if let Some(usd) = worker.stage.budget {
             let stage = &worker.stage.name;
-            // Among judges asked in parallel, none is left out because another was faster.
+            // Among judges asked in parallel, no judge is skipped because another was faster.
             let of_stage = |known: &MoveKey| known.stage() == stage && !known.is_beside(key);
             let spent = usage_of(self.prefix, seq, of_stage).usd;
             if spent >= usd {

@@ -30,7 +30,7 @@ pub(crate) struct StageResult {
     /// The last agent run among those entries.
     pub(crate) last_run: u64,
     pub(crate) fields: StageFields,
-    /// The commit after this stage. `None` if the stage does not deal with one.
+    /// The commit after this stage. `None` if the stage involves no commit.
     pub(crate) work: Option<CandidateWork>,
     /// Why the order can no longer succeed.
     pub(crate) because: Option<Settlement>,

@@ -1,4 +1,4 @@
-//! What holds for every order, whatever goes wrong and whoever interrupts.
+//! What holds for every order, whatever goes wrong and whenever people interrupt.
 
 use chrono::TimeDelta;
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! The code artifact: whole files as one JSON object, from an agent that has no tools. We write, commit and push them.
+//! The code artifact: whole files as one JSON object, from an agent without tools. We write, commit and push them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,9 +9,8 @@ use super::answer;
 use super::feedback::{Category, Feedback, Finding, Severity};
 use super::test_run::TestRun;
 
-/// The most files that one artifact may hold.
 const MOST_FILES: usize = 200;
-/// A file is no file with less.
+/// A file with less content is rejected.
 const SHORTEST_CONTENT: usize = 10;
 const LONGEST_DESCRIPTION: usize = 200;
 const LONGEST_PATH: usize = 400;
@@ -21,18 +20,18 @@ const LONGEST_PATH: usize = 400;
 pub struct CodeArtifact {
     /// `CODE-` and three digits.
     pub artifact_id: String,
-    /// The files; at least one.
+    /// At least one.
     pub files: Vec<CodeFile>,
 }
 
 /// One whole file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodeFile {
-    /// From the tree's root, with `/`.
+    /// Path from the tree's root, with `/`.
     pub file_path: String,
     pub file_type: CodeFileType,
     pub content: String,
-    /// What it is for.
+    /// The purpose of the file.
     #[serde(default)]
     pub description: String,
     /// The stories and test cases that it covers.
@@ -40,41 +39,40 @@ pub struct CodeFile {
     pub story_ids: Vec<String>,
 }
 
-/// What a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CodeFileType {
-    /// Code that does the work.
+    /// Production code.
     Implementation,
     Test,
     Config,
-    /// A change of stored data's shape.
+    /// A schema migration of stored data.
     Migration,
 }
 
-/// What a code artifact is held to, besides its form.
+/// Rules for a code artifact besides its form.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArtifactRules {
-    /// The id of the artifact that it takes the place of, and has to have; none for a first one.
+    /// The id of the artifact that it replaces and must repeat; `None` for a first one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keeps: Option<String>,
-    /// Stories and test cases that its files have to name.
+    /// Stories and test cases that its files must name.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub covers: BTreeSet<String>,
 }
 
 impl ArtifactRules {
-    /// For whoever was given these stories and test cases, and answered under this id before.
+    /// For an agent with these stories and test cases that answered under this id before.
     pub(super) fn of(inputs: &BTreeMap<String, String>, keeps: Option<String>) -> Self {
         Self { keeps, covers: ids_in(inputs, &ID_FIELDS) }
     }
 
-    /// As journals had them before they were written down: of a task that says nothing of them.
+    /// For tasks from before journals recorded the rules.
     pub(super) fn unwritten(inputs: &BTreeMap<String, String>) -> Self {
         Self { keeps: None, covers: ids_in(inputs, &ID_FIELDS[..1]) }
     }
 
-    /// What is wrong with an artifact by these; none: nothing.
+    /// The rule that an artifact breaks; `None` if it breaks none.
     pub(super) fn fault(&self, artifact: &CodeArtifact) -> Option<Feedback> {
         match &self.keeps {
             Some(id) if *id != artifact.artifact_id => Some(
@@ -91,15 +89,15 @@ impl ArtifactRules {
     }
 }
 
-/// Where stories and test cases have their ids.
+/// Fields that hold the ids of stories and test cases.
 const ID_FIELDS: [&str; 3] = ["id", "story_id", "test_id"];
 
-/// What is known of an artifact: its files without their contents, and what we found out about it ourselves.
+/// A record of an artifact: its files without their contents, and our test results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ArtifactRecord {
     /// `CODE-` and three digits.
     pub artifact_id: String,
-    /// Which of its stage's attempts it came from, 1 to 3; counted from 1 again after `/retry` and guidance.
+    /// The stage's attempt that produced it, 1 to 3. `/retry` and guidance restart it at 1.
     pub attempt_number: u32,
     pub files: Vec<CodeFileRecord>,
     /// Paths of implementation files.
@@ -108,35 +106,33 @@ pub struct ArtifactRecord {
     pub test_files: Vec<String>,
     /// Stories and test cases that its files name.
     pub stories_covered: Vec<String>,
-    /// What our run of the tests came to; none before it.
+    /// Our test run's result; `None` before the run.
     pub test_result: Option<ArtifactTestResult>,
 }
 
 /// One file of an artifact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodeFileRecord {
-    /// From the tree's root.
+    /// Path from the tree's root.
     pub file_path: String,
     pub file_type: CodeFileType,
-    /// What it is for.
+    /// The purpose of the file.
     pub description: String,
     pub story_ids: Vec<String>,
-    /// How long it is, in bytes.
+    /// Size in bytes.
     pub bytes: usize,
 }
 
-/// Our run of the tests on an artifact's commit.
+/// Our test run on an artifact's commit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ArtifactTestResult {
-    /// Whether it may go on.
     pub passed: bool,
-    /// Tests that ran; none when the output is of no known form.
+    /// Number of tests; `None` if the output's form is unknown.
     pub total_tests: Option<u64>,
     pub passed_count: Option<u64>,
     pub failed_count: Option<u64>,
-    /// The end of what a failing run printed.
+    /// The end of a failing run's output.
     pub error_output: String,
-    /// How long it took.
     pub duration_seconds: f64,
 }
 
@@ -155,7 +151,7 @@ impl From<&TestRun> for ArtifactTestResult {
 }
 
 impl ArtifactRecord {
-    /// Of an artifact that was the answer of this run.
+    /// The record of an artifact that was this run's answer.
     pub fn of(artifact: &CodeArtifact, attempt_number: u32) -> Self {
         let owned = |paths: Vec<&str>| paths.into_iter().map(str::to_owned).collect();
         Self {
@@ -181,8 +177,7 @@ impl ArtifactRecord {
 }
 
 impl CodeArtifact {
-    /// Reads an answer and holds it against every rule; what a model says of its own tests or attempts is not looked
-    /// at.
+    /// Reads an answer and checks every rule. It ignores what a model says about its own tests or attempts.
     pub fn parse(text: &str) -> Result<Self, Feedback> {
         let value = answer::object(text)?;
         let mut faults = Vec::new();
@@ -230,7 +225,7 @@ impl CodeArtifact {
         self.files.iter().filter(|file| file.file_type == kind).map(|file| file.file_path.as_str()).collect()
     }
 
-    /// Which of these stories and test cases no file covers; none when all are.
+    /// The stories and test cases that no file covers; `None` if all are covered.
     pub fn uncovered(&self, wanted: &BTreeSet<String>) -> Option<Feedback> {
         let covered = self.stories_covered();
         let missing: Vec<&String> = wanted.iter().filter(|id| !covered.contains(id.as_str())).collect();
@@ -272,7 +267,7 @@ fn is_artifact_id(id: &str) -> bool {
         .is_some_and(|digits| digits.len() == 3 && digits.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Why a path may not be written. The airlock looks at the tree again; this is so that an agent hears of it early.
+/// Why a path may not be written. The airlock checks the tree again; this reports the problem to the agent early.
 fn path_problem(path: &str) -> Option<&'static str> {
     if path.is_empty() || path.len() > LONGEST_PATH {
         return Some("is empty or too long");
@@ -296,7 +291,7 @@ fn path_problem(path: &str) -> Option<&'static str> {
     None
 }
 
-/// The same path twice, or a file where another needs a folder.
+/// Duplicate paths, or a file where another needs a folder.
 fn conflicts(files: &[CodeFile]) -> Vec<String> {
     let mut faults = Vec::new();
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
@@ -322,7 +317,7 @@ fn shortened(text: &str) -> String {
     text.chars().take(80).collect()
 }
 
-/// The ids in the stories and test cases that a worker was given: JSON lists of objects.
+/// The ids in the worker's stories and test cases, which are JSON lists of objects.
 fn ids_in(inputs: &BTreeMap<String, String>, fields: &[&str]) -> BTreeSet<String> {
     ["stories", "test_cases"]
         .iter()
@@ -332,7 +327,7 @@ fn ids_in(inputs: &BTreeMap<String, String>, fields: &[&str]) -> BTreeSet<String
         .collect()
 }
 
-/// The form that is asked for, as a schema for the prompt and for runtimes that can hold an answer to one.
+/// The required form as a schema, for the prompt and for runtimes that can enforce it.
 pub(super) fn schema() -> Value {
     serde_json::json!({
         "type": "object",
@@ -357,7 +352,7 @@ pub(super) fn schema() -> Value {
     })
 }
 
-/// The same, of an artifact that takes the place of this one.
+/// The same schema for an artifact that replaces the one with this id.
 pub(super) fn schema_keeping(id: &str) -> Value {
     let mut schema = schema();
     if let Some(field) = schema.pointer_mut("/properties/artifact_id") {

@@ -1,23 +1,22 @@
-//! The conversation on GitHub as data: what was read on a pull request, and what is to be said.
+//! The conversation on GitHub as data: what we read on a pull request, and what we post.
 
 use serde::{Deserialize, Serialize};
 
 use super::ids::{CommitSha, IssueNumber, Person, PullNumber};
 
-/// What stands on a pull request, read at one moment. Sizes are limited by whoever reads; texts are as people wrote
-/// them, and hostile.
+/// A pull request, read at one moment. The reader limits sizes. Texts are as people wrote them, and hostile.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PullSnapshot {
     pub head: CommitSha,
     pub state: PullSnapshotState,
     pub mergeable: Mergeability,
-    /// Review threads that are not resolved, the oldest first.
+    /// Unresolved review threads, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub threads: Vec<PullReviewThread>,
-    /// What reviews say beside their threads, and comments on the pull request itself, the oldest first.
+    /// Reviews' own texts, and comments on the pull request itself, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<PullRemark>,
-    /// The checks of others on the commit that was asked about.
+    /// Other apps' checks on the requested commit.
     #[serde(default)]
     pub checks: ChecksSnapshot,
 }
@@ -35,23 +34,23 @@ pub enum PullSnapshotState {
 pub enum Mergeability {
     Cleanly,
     Conflicts,
-    /// It would merge, but the base branch asks for branches that are up to date.
+    /// It could merge, but the base branch requires branches to be up to date.
     Behind,
     Unknown,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PullReviewThread {
-    /// Its id in GraphQL.
+    /// The GraphQL id.
     pub id: String,
     pub path: String,
-    /// The line in the head's version of the file; none when it is gone there or the thread is about the whole file.
+    /// The line in the head's version of the file; `None` if the line is gone or the thread is about the whole file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// The line that it was written on, when the head is another commit now.
+    /// The line that it was written on, if the head has changed since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original_line: Option<u64>,
-    /// The piece of the diff that it was written on.
+    /// The diff hunk that it was written on.
     pub diff_hunk: String,
     pub comments: Vec<PullReviewThreadComment>,
 }
@@ -73,7 +72,7 @@ pub struct PullReviewThreadComment {
 pub enum CommentAuthor {
     Us,
     Person(Person),
-    /// A bot, or an account that is gone.
+    /// A bot, or a deleted account.
     Other,
 }
 
@@ -83,7 +82,7 @@ pub struct PullRemark {
     pub source: PullRemarkSource,
     pub by: CommentAuthor,
     pub names_us: bool,
-    /// What it says; a review's can be empty.
+    /// The text; a review's can be empty.
     pub body: String,
 }
 
@@ -92,7 +91,7 @@ pub struct PullRemark {
 pub enum PullRemarkSource {
     Review {
         id: u64,
-        /// Whether it asks for changes and that still stands.
+        /// Whether it requests changes and still applies.
         asks_for_changes: bool,
     },
     Comment {
@@ -100,17 +99,17 @@ pub enum PullRemarkSource {
     },
 }
 
-/// How the checks of others stand on a commit: check runs that are not ours, and commit statuses.
+/// Other apps' checks on a commit: check runs that are not ours, and commit statuses.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ChecksSnapshot {
-    /// How many are done and content, or of no account.
+    /// How many succeeded, or ended without counting against the commit.
     pub passed: u32,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pending: Vec<String>,
-    /// Those that failed here and not on the base.
+    /// Checks that fail here but not on the base.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failing: Vec<FailingJob>,
-    /// The names of those that failed on the base, too.
+    /// Names of the checks that fail on the base, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failing_on_base: Vec<String>,
 }
@@ -118,18 +117,18 @@ pub struct ChecksSnapshot {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FailingJob {
     pub name: String,
-    /// The job's id in GitHub Actions, where it is one and can be run again.
+    /// The job's id, if it is a GitHub Actions job that can be rerun.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<u64>,
     #[serde(default)]
     pub url: String,
-    /// What it says of itself in a line or two.
+    /// Its own summary, in a line or two.
     #[serde(default)]
     pub summary: String,
-    /// What it says of lines: `path:line: message`.
+    /// Its annotations: `path:line: message`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub annotations: Vec<String>,
-    /// The end of its log; empty where there is none to be had.
+    /// The end of its log; empty if no log is available.
     #[serde(default)]
     pub log: String,
 }
@@ -139,15 +138,15 @@ pub struct FailingJob {
 pub enum BranchUpdateMethod {
     #[default]
     Merge,
-    /// By a new commit on the base branch's head. Only where every commit on the branch is ours.
+    /// By a new commit on the base branch's head. Only if every commit on the branch is ours.
     Rebase,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadReply {
-    /// The thread's id in GraphQL.
+    /// The thread's GraphQL id.
     pub thread: String,
-    /// The numeric id of the last comment that this answers: it is not said again while that is the last.
+    /// The numeric id of the last comment that this answers. While it stays the last one, we do not reply again.
     pub answers: u64,
     pub done: PointResolution,
     pub text: String,
@@ -156,22 +155,22 @@ pub struct ThreadReply {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PointResolution {
-    /// This commit addresses it, and every check passed on it: the thread is resolved.
+    /// This commit addresses it and passed every check, so the thread is resolved.
     In(CommitSha),
-    /// Nothing was changed for it; the text says why. The thread stays open.
+    /// No change was needed; the text says why. The thread stays open.
     Nothing,
-    /// This commit was pushed and every check passed on it; whether it answers this, the agent did not say. The thread
+    /// This commit was pushed and passed every check, but the agent did not say whether it addresses this. The thread
     /// stays open.
     Unsaid(CommitSha),
-    /// It was tried in vain; the text says how. The thread stays open.
+    /// The attempt failed; the text says how. The thread stays open.
     InVain,
 }
 
-/// What became of what was asked for outside of threads.
+/// The results of requests made outside of threads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AnswerNote {
     pub pull: PullNumber,
-    /// The which-th answer to people this is, from 1.
+    /// The number of this answer to people, from 1.
     pub answer: u32,
     pub points: Vec<AnsweredPoint>,
     pub commit: Option<CommitSha>,
@@ -179,9 +178,9 @@ pub struct AnswerNote {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnsweredPoint {
-    /// Who asked: a login, a check's name.
+    /// Who asked: a login, or a check's name.
     pub by: String,
-    /// What, cut to a line or two.
+    /// The request, cut to a line or two.
     pub asked: String,
     pub done: PointResolution,
     pub text: String,
@@ -192,7 +191,7 @@ pub struct AnsweredPoint {
 pub enum CommentRef {
     /// On an issue or a pull request.
     Issue(u64),
-    /// In a review's thread.
+    /// In a review thread.
     Review(u64),
 }
 
@@ -211,47 +210,47 @@ pub enum CommentTarget {
     Pull(PullNumber),
 }
 
-/// What is said once, in a comment of its own.
+/// A notice that is posted once, in its own comment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "saying", rename_all = "snake_case")]
 pub enum NoticeComment {
     Help,
     UnknownCommand {
-        /// The word, of small letters and hyphens.
+        /// The word, in lower-case letters and hyphens.
         word: String,
     },
-    /// How it stands, in a line, with where to read more.
+    /// The order's state in one line, with a link to more.
     Status,
     NotNow {
         word: String,
         because: String,
     },
-    /// The label was put on again and changed nothing, because there is an open pull request.
+    /// The label was added again and changed nothing, because there is an open pull request.
     PullIsOpen {
         pull: PullNumber,
         because: String,
     },
-    /// Only people with write access can command; said at most once on an issue, and only where that is wished.
+    /// Only people with write access can command. Posted at most once on an issue, and only if configured.
     NoRight,
     Plan {
-        /// The which-th plan this is, from 1.
+        /// The number of this plan, from 1.
         round: u32,
         text: String,
     },
-    /// What the plan leaves to people, before code is written.
+    /// The plan's questions to people, before code is written.
     Questions {
         questions: Vec<String>,
         #[serde(default)]
         more: usize,
-        /// Whether there is no sense in going on without an answer.
+        /// Whether the work cannot continue without an answer.
         blocking: bool,
     },
-    /// The issue changed after code was begun: the order goes on with its text as it was.
+    /// The issue changed after coding began: the order continues with the earlier text.
     TextKept {
-        /// A comment was added, rather than the issue edited.
+        /// Whether a comment was added, rather than the issue edited.
         comment: bool,
     },
-    /// What the stages came to, of an order that ends without a pull request.
+    /// The stages' results, for an order that ends without a pull request.
     Results,
     PullClosed {
         pull: PullNumber,
@@ -265,11 +264,11 @@ pub enum NoticeComment {
 pub enum CheckRunState {
     InProgress,
     Success,
-    /// Not verified, and nothing to blame the work for; or a person accepted it as it is.
+    /// Not verified through no fault of the work, or accepted as it is by a person.
     Neutral,
     Failure,
     Cancelled,
-    /// Another commit took the place of this one before anything was concluded of it.
+    /// Another commit replaced this one before its check run had a conclusion.
     Superseded,
 }
 
@@ -279,14 +278,14 @@ pub struct CheckRunOutput {
     pub title: String,
     /// Markdown, at most 65,535 characters.
     pub summary: String,
-    /// The weightiest first, no more than there are findings.
+    /// Most severe first, at most one for each finding.
     pub annotations: Vec<CheckAnnotation>,
 }
 
-/// What is said of a line. Plain text: GitHub does not read Markdown there.
+/// An annotation on a line. Plain text: GitHub does not render Markdown there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckAnnotation {
-    /// The file, one that the change touches.
+    /// A file that the change touches.
     pub path: String,
     pub line: u64,
     pub level: AnnotationLevel,

@@ -1,9 +1,9 @@
-//! What the examiner says of an issue before there is a change: statements, each with programs that show whether it holds;
-//! and what those programs say of a change.
+//! The examiner's statements about an issue before there is a change, each with programs that show whether it holds,
+//! and the results of those programs on a change.
 //!
-//! May know: the examiner's answer. Must never know: the change, and who made it.
+//! May know: the examiner's answer. Must never know: the change and its author.
 //!
-//! The answer is an agent's text: what is taken from it is bounded, and runs where the tests run.
+//! The answer is an agent's text: we bound what we take from it and run its programs where the tests run.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,38 +13,37 @@ use super::answer;
 use super::feedback::Feedback;
 use super::length::shorten;
 
-/// Statements of one examination, and programs of one statement.
+/// Limits: statements in one examination, programs for one statement.
 const MOST_STATEMENTS: usize = 24;
 const MOST_PROGRAMS: usize = 3;
-/// Answers that one program gives.
+/// Answers of one program.
 const MOST_ANSWERS: usize = 60;
-/// Bytes of a program, and of what it reads.
+/// Bytes of a program and of its input.
 const LONGEST_PROGRAM: usize = 32 * 1024;
-/// Bytes of the command that runs it.
+/// Bytes of the command that runs a program.
 const LONGEST_COMMAND: usize = 2_000;
-/// Characters of a sentence, of an input and of an answer.
+/// Characters of a sentence, an input or an answer.
 const LONGEST_TEXT: usize = 1_000;
-/// Contradictions that are kept.
 const MOST_CONTRADICTIONS: usize = 8;
 
-/// What an examiner answers.
+/// The examiner's answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IssueExamination {
     pub statements: Vec<ExaminerStatement>,
-    /// Where issue, documentation and tests contradict one another.
+    /// Where issue, documentation and tests contradict each other.
     #[serde(default)]
     pub contradictions: Vec<Contradiction>,
 }
 
-/// A sentence of the issue or of the documentation, and programs that show whether it holds.
+/// A sentence of the issue or the documentation, with programs that show whether it holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExaminerStatement {
     pub kind: StatementKind,
-    /// The sentence that it rests on, word for word.
+    /// The sentence, word for word.
     pub quote: String,
-    /// Where that stands: `issue`, or the path of a file.
+    /// Its source: `issue`, or the path of a file.
     pub source: String,
-    /// Whether it is about something that the base does not have at all.
+    /// Whether it describes something that does not exist on the base.
     #[serde(default, rename = "new")]
     pub is_new: bool,
     pub programs: Vec<StatementProgram>,
@@ -60,41 +59,40 @@ pub enum StatementKind {
     Stays,
 }
 
-/// A program that prints one line for each input; or, where it answers nothing, a test file for the project's own runner.
+/// A program that prints one line for each input. Without answers it is a test file for the project's own runner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatementProgram {
-    /// The name of its file; of a test file, its path in the repository.
+    /// The file name; for a test file, its path in the repository.
     pub file: String,
     pub source: String,
-    /// The shell command that runs it, in a folder directly below the repository's root; none: what its ending says.
+    /// The shell command, run in a folder directly below the repository's root. `None`: the file's extension decides.
     pub run: Option<String>,
-    /// What it reads.
     #[serde(default)]
     pub stdin: String,
-    /// What it prints, line by line.
+    /// The expected output, line by line.
     #[serde(default)]
     pub answers: Vec<ExpectedAnswer>,
 }
 
-/// One line that a program prints.
+/// One expected line of output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExpectedAnswer {
-    /// What it is the answer to, such as `parse("1d")`.
+    /// The input that the line answers, such as `parse("1d")`.
     pub input: String,
     pub expected: String,
 }
 
-/// Two sentences of which one has to be wrong.
+/// Two sentences that cannot both be right.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contradiction {
     pub one: QuotedSentence,
     pub other: QuotedSentence,
-    /// Whether tests of the base demand the opposite of what the issue asks for in words.
+    /// Whether tests of the base demand the opposite of what the issue says.
     #[serde(default)]
     pub tests_against_issue: bool,
 }
 
-/// A sentence and where it stands.
+/// A sentence and its source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QuotedSentence {
     pub quote: String,
@@ -133,7 +131,7 @@ impl IssueExamination {
         Ok(Self { statements, contradictions })
     }
 
-    /// The program of a statement that gave the answer to this input; where none is known, its first.
+    /// The statement's program that answered this input, or its first program if none matches.
     pub fn program(&self, number: u32, input: &str) -> Option<&StatementProgram> {
         let place = usize::try_from(number).ok()?.checked_sub(1)?;
         let programs = &self.statements.get(place)?.programs;
@@ -143,7 +141,7 @@ impl IssueExamination {
         programs.iter().find(asks).or_else(|| programs.first())
     }
 
-    /// What is asked a second time of those that fail: the sentence, the program and the input, and no answer.
+    /// The questions for a second reading of failing statements: sentence, program and input, without the answer.
     pub fn questions(&self, run: &ExaminationRun) -> String {
         let mut text = String::new();
         for (failing, failed) in run.failing() {
@@ -181,7 +179,7 @@ impl StatementProgram {
         self.answers.is_empty()
     }
 
-    /// Why it cannot be run; none where it can.
+    /// Why it cannot run; `None` if it can.
     fn fault(&self) -> Option<&'static str> {
         let is_plain = |part: &str| {
             !part.is_empty()
@@ -209,7 +207,7 @@ impl StatementProgram {
     }
 }
 
-/// How a program is run in a folder directly below the repository's root, by the ending of its file.
+/// The default command for a program in a folder directly below the repository's root, by file extension.
 pub fn default_command(file: &str) -> Option<String> {
     let (stem, ending) = file.rsplit_once('.')?;
     Some(match ending {
@@ -321,7 +319,7 @@ pub enum StatementVerdict {
 }
 
 impl StatementVerdict {
-    /// In a word, as receipts and metrics have it.
+    /// One word, as receipts and metrics show it.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Holds => "holds",
@@ -354,7 +352,7 @@ fn shown(answer: &str) -> &str {
 }
 
 impl StatementRun {
-    /// What it comes to, in one sentence without its sign.
+    /// The result in one sentence without its sign.
     pub fn sentence(&self) -> String {
         let Self { number, quote, source, said, .. } = self;
         let what = format!("statement {number} ({source}: “{quote}”)");
@@ -373,7 +371,7 @@ impl StatementRun {
         }
     }
 
-    /// Whether it is for the change; none where it counts neither way.
+    /// Whether it supports the change; `None` if it does not count either way.
     pub fn is_for(&self) -> Option<bool> {
         let counts = matches!(self.said, StatementVerdict::Holds | StatementVerdict::Fails(_));
         counts.then_some(self.said == StatementVerdict::Holds)
@@ -388,12 +386,12 @@ impl ExaminationRun {
         })
     }
 
-    /// Whether something that the issue asks for was seen to hold, and nothing was seen not to.
+    /// Whether something that the issue asks for holds, and no statement fails.
     pub fn shows_the_change(&self) -> bool {
         self.failing().next().is_none() && self.tally(StatementKind::Changes).0 > 0
     }
 
-    /// How many of a kind hold, and how many count.
+    /// How many statements of a kind hold, and how many count.
     pub fn tally(&self, kind: StatementKind) -> (usize, usize) {
         let of_kind = self.statements.iter().filter(|statement| statement.kind == kind);
         let counting: Vec<bool> = of_kind.filter_map(StatementRun::is_for).collect();
@@ -425,7 +423,7 @@ impl ExaminationRun {
         format!("{statements}{promises}{beside}")
     }
 
-    /// What fails and is read otherwise a second time counts neither way.
+    /// A failing statement that a second reader understands differently counts neither way.
     pub fn dispute(&mut self, readings: &[SecondReading]) {
         for statement in &mut self.statements {
             let StatementVerdict::Fails(failed) = &statement.said else { continue };
@@ -437,7 +435,7 @@ impl ExaminationRun {
         }
     }
 
-    /// A person says that a statement does not count. Whether there is one of that number that fails.
+    /// A person drops a statement. Returns whether a failing or disputed statement has that number.
     pub fn drop_statement(&mut self, number: u32, by: &str) -> bool {
         let failing = self.statements.iter_mut().find(|statement| {
             statement.number == number
@@ -449,11 +447,11 @@ impl ExaminationRun {
     }
 }
 
-/// What somebody expects who reads a statement a second time.
+/// What a second reader of a statement expects.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct SecondReading {
     pub statement: u32,
-    /// The line that the program should print for the input; none where the text does not tell.
+    /// The line that the program should print for the input; `None` if the text does not say.
     pub expected: Option<String>,
 }
 
@@ -477,7 +475,7 @@ pub fn second_reading(said: &str) -> Result<Vec<SecondReading>, Feedback> {
     answer::read(value["readings"].take())
 }
 
-/// Whether two answers are the same, but for blanks around them.
+/// Whether two answers are equal apart from whitespace.
 fn is_same(one: &str, other: &str) -> bool {
     one.split_whitespace().eq(other.split_whitespace())
 }

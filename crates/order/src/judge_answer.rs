@@ -1,4 +1,4 @@
-//! What a verifier or an escalation's agent answers, held against its form.
+//! The answers of verifiers and escalation agents, validated against their form.
 
 use std::sync::LazyLock;
 
@@ -12,10 +12,10 @@ use super::moves::{Diagnosis, DiagnosisDecision};
 use crate::bounds::LONGEST_TEXT;
 
 const MOST_FINDINGS: usize = 50;
-/// The field in which a verifier speaks of tests by name.
+/// The field for tests that a verifier must address by name.
 const CHANGED_TESTS: &str = "changed_tests";
 
-/// The form of a verifier's answer. `asked` are tests that it has to speak of by name.
+/// The form of a verifier's answer. It must address the tests in `asked` by name.
 pub(super) fn feedback_schema(asked: &[String]) -> Value {
     let mut form = feedback_form();
     let of_tests = (!asked.is_empty()).then(|| changed_tests_form(&json!({"enum": asked})));
@@ -26,7 +26,7 @@ pub(super) fn feedback_schema(asked: &[String]) -> Value {
     form
 }
 
-/// The tests that a verifier was asked about in this form.
+/// The tests that this form asks a verifier about.
 pub(super) fn asked_in(form: Option<&Value>) -> Vec<&str> {
     let names = form.and_then(|form| {
         form.pointer("/properties/changed_tests/items/properties/test/enum").and_then(Value::as_array)
@@ -88,7 +88,7 @@ pub(super) fn diagnosis_schema() -> Value {
     })
 }
 
-/// Both forms are read once: an order's answers are judged again at each of its steps.
+/// Both forms are compiled once: every step of an order validates its answers again.
 static FEEDBACK: LazyLock<Option<Validator>> = LazyLock::new(|| {
     let mut form = feedback_form();
     form["properties"][CHANGED_TESTS] =
@@ -98,7 +98,7 @@ static FEEDBACK: LazyLock<Option<Validator>> = LazyLock::new(|| {
 static DIAGNOSIS: LazyLock<Option<Validator>> =
     LazyLock::new(|| jsonschema::validator_for(&diagnosis_schema()).ok());
 
-/// An answer, when it has this form.
+/// Parses an answer that fits the form.
 fn of_form<T: DeserializeOwned>(value: Value, form: &Option<Validator>) -> Result<T, Feedback> {
     let faults = match form {
         Some(form) => answer::faults_of_form(&value, form),
@@ -110,8 +110,8 @@ fn of_form<T: DeserializeOwned>(value: Value, form: &Option<Validator>) -> Resul
     answer::read(value)
 }
 
-/// A verifier's answer. One that contradicts itself is no answer, and neither is a pass that says nothing of a test that it was
-/// `asked` about; words of another scale are read as ours, and named.
+/// A verifier's answer. A contradictory one is rejected, as is a pass that skips a test in `asked`. Severities and
+/// categories of other scales are mapped to ours, and noted.
 pub(super) fn feedback(text: &str, asked: &[&str]) -> Result<Feedback, Feedback> {
     let mut value = answer::object(text)?;
     read_scales(&mut value);
@@ -141,8 +141,8 @@ pub(super) fn feedback(text: &str, asked: &[&str]) -> Result<Feedback, Feedback>
     Ok(feedback)
 }
 
-/// Severities and categories that reviewers use besides ours. A review that passes finds nothing that weighs: a word that
-/// says neither is minor there, and major in one that does not pass.
+/// Maps severities and categories that reviewers use besides ours. Without a known word, a finding is minor in a review
+/// that passes and major in one that does not.
 fn read_scales(value: &mut Value) {
     let passes = value.get("passed") == Some(&Value::Bool(true));
     let issues = value.get_mut("issues").and_then(Value::as_array_mut);
@@ -188,7 +188,7 @@ fn category(word: &str, _: bool) -> &'static str {
     }
 }
 
-/// An escalation's answer. Guidance that says nothing is none.
+/// An escalation agent's answer. Empty guidance counts as missing.
 pub(super) fn diagnosis(text: &str) -> Result<Diagnosis, Feedback> {
     let mut value = answer::object(text)?;
     if let Some(fields) = value.as_object_mut() {

@@ -1,4 +1,4 @@
-//! Effects as data: what to do, under what name, and what was observed of it.
+//! Effects as data: what to do, under which name, and what was observed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,25 +21,25 @@ use super::settings::RepositorySettings;
 use super::task::{TaskAttachment, TaskComments};
 use super::test_run::TestRun;
 
-/// An effect. Carrying one out twice is harmless.
+/// An effect. Executing it twice is harmless.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "move", rename_all = "snake_case")]
 #[expect(clippy::large_enum_variant, reason = "wherever one is kept it is boxed")]
 pub enum Move {
-    /// Ask GitHub whether this person may write to the repository.
+    /// Ask GitHub whether this person has write access to the repository.
     Authorize {
         person: Person,
     },
     /// Fetch the base branch and read the repository's settings from it.
     Prepare,
     RunAgent(AgentTask),
-    /// Look for files in the agent's work tree, from inside its sandbox.
+    /// Find files in the agent's work tree, from inside its sandbox.
     FindFiles {
         glob: String,
     },
-    /// Take the commit that the agent pushed out through the airlock.
+    /// Import the commit that the agent pushed, through the airlock.
     Import {
-        /// The branch that it should have pushed.
+        /// The branch that the agent should have pushed.
         branch: BranchName,
         /// The commit that the work starts from.
         base: CommitSha,
@@ -47,7 +47,7 @@ pub enum Move {
     Commit {
         tree: TreeSha,
         parent: CommitSha,
-        /// Its second parent, where it merges.
+        /// The second parent of a merge commit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         merges: Option<CommitSha>,
         message: String,
@@ -56,71 +56,70 @@ pub enum Move {
     RunTests {
         commit: CommitSha,
     },
-    /// Write the files of a code artifact, commit them and push them to the agent's origin, as the agent would.
+    /// Write the files of a code artifact, commit them and push them to the agent's origin, as the agent would do.
     WriteArtifact {
-        /// The run whose answer holds the artifact.
+        /// The run that answered with the artifact.
         answer: MoveKey,
         branch: BranchName,
         /// The artifact's id, for the commit message.
         artifact: String,
     },
-    /// Keep texts as artifacts of the order.
+    /// Store texts as artifacts of the order.
     Archive {
         stage: String,
-        /// Name and text of each.
         parts: Vec<(String, String)>,
     },
-    /// Say on the pull request what a round of review came to.
+    /// Post the result of a review round on the pull request.
     ShowReview(ReviewNote),
-    /// Push the commit and ask the remote whether it is there.
+    /// Push the commit and check that the remote has it.
     Push {
         branch: BranchName,
         commit: CommitSha,
-        /// Only if the branch is here now; none: only if it does not exist.
+        /// The commit that the branch must be at; `None` if the branch must not exist yet.
         lease: Option<CommitSha>,
     },
-    /// Open the pull request, or find it opened.
+    /// Open the pull request, or find the one already opened.
     OpenPull {
         branch: BranchName,
         title: String,
-        /// What the agent says of the change; how it was verified is added from the journal.
+        /// The agent's description of the change; the evidence is added from the journal.
         summary: String,
     },
-    /// Bring the pull request's text up to date and, when all is verified, take it out of draft.
+    /// Update the pull request's text and, once everything is verified, take it out of draft.
     FinishPull {
         pull: PullNumber,
         title: String,
         summary: String,
         ready: bool,
     },
-    /// Bring the status comment and the labels on the issue up to date with the journal.
+    /// Update the issue's status comment and labels from the journal.
     ShowStatus {
         revision: u64,
     },
-    /// Find everything that would stop the work after it was paid for.
+    /// Check for everything that would stop the work later, before paying for any.
     Preflight,
     /// Read the issue again: its title, its text, and the comments that belong to the task.
     ReadIssue,
     /// Prepare the environment of the commit that the work starts from, and run its tests there.
     PrepareEnvironment,
-    /// Read what is said on the pull request and how its checks stand.
+    /// Read the pull request's conversation and the state of its checks.
     ReadPull {
         pull: PullNumber,
-        /// The commit that we pushed last, for the checks on it.
+        /// The commit that we pushed last; its checks are read.
         head: CommitSha,
     },
-    /// Fetch what somebody pushed to our branch.
+    /// Fetch a commit that somebody pushed to our branch.
     TakeIn {
         branch: BranchName,
         head: CommitSha,
     },
-    /// Bring the base branch into ours, in a repository of our own.
+    /// Merge the base branch into ours or rebase onto it, in our own repository.
     UpdateBranch {
         head: CommitSha,
         how: BranchUpdateMethod,
         date: DateTime<Utc>,
     },
-    /// Answer threads of the pull request's reviews, and resolve those that are settled.
+    /// Reply to review threads of the pull request, and resolve the settled ones.
     AnswerThreads {
         pull: PullNumber,
         replies: Vec<ThreadReply>,
@@ -129,28 +128,28 @@ pub enum Move {
         pull: PullNumber,
         reviewers: Vec<Person>,
     },
-    /// Say on the pull request what became of what was asked for outside of threads.
+    /// Post on the pull request what happened to requests made outside of threads.
     ShowAnswer(AnswerNote),
     React {
         comment: CommentRef,
         reaction: Reaction,
     },
-    /// Say one thing once, in a comment of its own.
+    /// Post a notice once, in its own comment.
     Say {
         on: CommentTarget,
         saying: NoticeComment,
     },
-    /// Bring the check run on a commit up to date with the journal.
+    /// Update the check run on a commit from the journal.
     ShowCheck {
         head: CommitSha,
         state: CheckRunState,
     },
-    /// Have the failing jobs on a commit run once more.
+    /// Rerun the failing jobs on a commit.
     RerunJobs {
         head: CommitSha,
         jobs: Vec<u64>,
     },
-    /// Take our labels off the issue and, where that is wished, the branch away.
+    /// Remove our labels from the issue and, if configured, delete the branch.
     Tidy {
         /// The branch to delete, if it is still at this commit.
         branch: Option<(BranchName, CommitSha)>,
@@ -168,7 +167,7 @@ impl Move {
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct AgentTask {
-    /// The stage that it is for, or the operation: `classify`, `commit_message` …
+    /// The stage or operation, such as `classify` or `commit_message`.
     pub stage: String,
     pub agent: String,
     pub round: u32,
@@ -176,38 +175,38 @@ pub struct AgentTask {
     pub command: String,
     pub arguments: Vec<String>,
     pub rework: Option<Rework>,
-    /// The session to go on with, where the runtime can.
+    /// The session to resume, if the runtime supports it.
     pub session: Option<String>,
-    /// The branch that has to be checked out, once there is one.
+    /// The branch to check out, once there is one.
     pub branch: Option<BranchName>,
     pub timeout_seconds: u64,
-    /// The role that it plays; its system prompt and tools are in the journal.
+    /// The agent's role; its system prompt and tools are in the journal.
     #[serde(default)]
     pub role: String,
-    /// What it is given besides its arguments, by name. Data.
+    /// Named inputs besides the arguments. Data.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub inputs: BTreeMap<String, String>,
-    /// The comments on the issue that belong to its task. Data.
+    /// The issue's comments that belong to the task. Data.
     #[serde(default, skip_serializing_if = "TaskComments::is_empty")]
     pub comments: TaskComments,
-    /// What was attached to the issue and to these comments. Data.
+    /// The attachments of the issue and of these comments. Data.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<TaskAttachment>,
-    /// What its answer has to look like, where that is JSON.
+    /// The schema of a JSON answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<serde_json::Value>,
-    /// The run before it in this stage: a runtime without memory is told its answer.
+    /// The previous run in this stage: a runtime without memory gets its answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous: Option<MoveKey>,
     #[serde(default)]
     pub place: AgentTaskWorkspace,
-    /// What its answer is for, beyond itself.
+    /// How the answer is used.
     #[serde(default)]
     pub answers: AgentAnswerFormat,
-    /// The commit that its work tree begins with; none: the base. Another than before is a new work tree.
+    /// The commit that the work tree starts from; `None`: the base. A different commit means a new work tree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<CommitSha>,
-    /// What its artifact is held to; none for other answers, and in journals from before it was written down.
+    /// The rules for the artifact; `None` for other answers and in older journals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact: Option<Box<ArtifactRules>>,
 }
@@ -215,10 +214,10 @@ pub struct AgentTask {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "place", rename_all = "snake_case")]
 pub enum AgentTaskWorkspace {
-    /// In the order's one work tree, which it may change.
+    /// In the order's only work tree, which it may change.
     #[default]
     Workspace,
-    /// In a checkout of this commit that it may only read, with a home of its own.
+    /// In a read-only checkout of this commit, with its own home.
     Checkout { commit: CommitSha },
 }
 
@@ -227,55 +226,55 @@ pub enum AgentTaskWorkspace {
 pub enum AgentAnswerFormat {
     #[default]
     Freely,
-    /// A code artifact: a runtime without tools is shown the tree and the files that are named.
+    /// A code artifact: a runtime without tools gets the tree and the named files in its prompt.
     CodeArtifact,
 }
 
-/// What a round of review came to, for the pull request.
+/// The result of a review round, for the pull request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReviewNote {
     pub pull: PullNumber,
     pub stage: String,
     pub round: u32,
-    /// Who judged: the verifier's role.
+    /// The verifier's role.
     pub verifier: String,
     pub commit: CommitSha,
-    /// What was said; none when the review could not be made.
+    /// The verifier's feedback; `None` if the review could not run.
     pub feedback: Option<Feedback>,
 }
 
-/// What a worker is told when it is sent back.
+/// What the worker learns when a check sends it back.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rework {
-    /// Which of the worker's runs begins, counted within its stage; from 1, also after `/retry` and guidance.
+    /// The number of this worker run within its stage, from 1. `/retry` and guidance restart it at 1.
     pub attempt: u32,
-    /// How many there can be, if the check that failed last keeps failing.
+    /// The highest possible number, if the check that failed last keeps failing.
     pub of: u32,
     pub feedback: Vec<Feedback>,
-    /// The end of the failing test run.
+    /// The end of the failing test run's output.
     pub test_output: Option<String>,
     pub failing_tests: Vec<String>,
-    /// What a person said with `/retry`.
+    /// The person's text after `/retry`.
     pub guidance: Option<String>,
-    /// What the escalation's agent advises.
+    /// The escalation agent's advice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diagnosis: Option<Diagnosis>,
     #[serde(default)]
     pub mode: FeedbackMode,
 }
 
-/// What an agent says of a stage whose checks ran out.
+/// The escalation agent's answer about a stage whose checks ran out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Diagnosis {
     pub decision: DiagnosisDecision,
     pub diagnosis: String,
-    /// What the worker is to do; empty with a flag.
+    /// Instructions for the worker; empty with a flag.
     #[serde(default)]
     pub guidance: String,
 }
 
-/// What is to happen with a stage whose checks ran out.
+/// What to do with a stage whose checks ran out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DiagnosisDecision {
@@ -295,23 +294,23 @@ pub enum EffectOutcome {
     FilesFound {
         /// Paths from the work tree's root, sorted, at most a hundred.
         files: Vec<String>,
-        /// The first file's text, when there is exactly one.
+        /// The file's text, if there is exactly one file.
         content: Option<String>,
     },
     /// Of [`Move::Import`]: a tree that may be published.
     Imported {
-        /// The commit that the agent pushed; never published itself.
+        /// The agent's own commit; it is never published itself.
         pushed: CommitSha,
         tree: TreeSha,
-        /// The agent's message made harmless; none when it is unusable.
+        /// The sanitized agent's message; `None` if it is unusable.
         message: Option<String>,
         /// Paths that differ from the base, sorted, at most a thousand.
         changed: Vec<String>,
-        /// What may be published and people should know: manifests, lockfiles, programs.
+        /// Publishable changes that people should know about: manifests, lockfiles, programs.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         warnings: Vec<Finding>,
     },
-    /// Of [`Move::Import`]: nothing that could be taken. Of [`Move::Commit`] and [`Move::RunTests`]: what was taken is lost.
+    /// Of [`Move::Import`]: nothing to import. Of [`Move::Commit`] and [`Move::RunTests`]: the import is lost.
     NothingPushed {
         because: String,
     },
@@ -319,7 +318,7 @@ pub enum EffectOutcome {
     ImportRefused(Feedback),
     Committed {
         commit: CommitSha,
-        /// What it changes, as a unified diff, cut at 60,000 characters with a line that says so.
+        /// The change as a unified diff, cut at 60,000 characters with a line that says so.
         #[serde(default)]
         patch: String,
     },
@@ -329,16 +328,16 @@ pub enum EffectOutcome {
         artifacts: Vec<String>,
     },
     ReviewShown,
-    /// Of [`Move::Push`]: the remote was asked, and has it.
+    /// Of [`Move::Push`]: the remote confirmed that it has the commit.
     Pushed,
-    /// Of [`Move::Push`]: the branch is not where the lease expected it, and is not ours to overwrite.
+    /// Of [`Move::Push`]: the branch differs from the lease, and we may not overwrite it.
     BranchTaken {
-        /// Where it is; none when it is gone.
+        /// The branch's commit; `None` if the branch is gone.
         at: Option<CommitSha>,
     },
-    /// Of [`Move::Push`]: the server does not take the commit, by a rule of the repository above all.
+    /// Of [`Move::Push`]: the server rejects the commit, usually by a rule of the repository.
     PushDeclined {
-        /// In the server's words, with what the rules for the branch ask for.
+        /// The server's message, with the branch rules it refers to.
         because: String,
     },
     PullOpened {
@@ -347,14 +346,14 @@ pub enum EffectOutcome {
     },
     PullFinished,
     StatusShown {
-        /// GitHub's id of the comment; none in journals from before it was kept.
+        /// GitHub's id of the comment; `None` in older journals.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         comment: Option<u64>,
     },
     Preflighted {
-        /// What stands in the way, each with what to do about it; none: nothing.
+        /// Problems that block the work, each with its fix.
         problems: Vec<String>,
-        /// What does not stand in the way and should be known.
+        /// Problems that do not block the work but should be known.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         warnings: Vec<String>,
     },
@@ -368,17 +367,17 @@ pub enum EffectOutcome {
     EnvironmentPrepared(Box<EnvironmentReport>),
     PullRead(Box<PullSnapshot>),
     TakenIn {
-        /// The commit, which is the branch's head.
+        /// The commit at the branch's head.
         commit: CommitSha,
         tree: TreeSha,
         /// Paths that differ from the base, sorted, at most a thousand.
         changed: Vec<String>,
-        /// What it changes against the base, as a unified diff that may be cut.
+        /// The change against the base, as a unified diff that may be cut.
         patch: String,
     },
-    /// Of [`Move::UpdateBranch`]: a commit that has the base branch in it.
+    /// Of [`Move::UpdateBranch`]: a commit that contains the base branch.
     BranchUpdated {
-        /// The base branch's head, which is in it now.
+        /// The base branch's head that it contains.
         base: CommitSha,
         commit: CommitSha,
         tree: TreeSha,
@@ -386,59 +385,59 @@ pub enum EffectOutcome {
         patch: String,
     },
     UpToDate,
-    /// Of [`Move::UpdateBranch`]: people or agents have to decide.
+    /// Of [`Move::UpdateBranch`]: people or agents have to resolve conflicts.
     Conflicted {
         base: CommitSha,
-        /// A commit of ours, never published, whose files hold the conflicts between markers.
+        /// Our commit with conflict markers in its files; it is never published.
         marked: CommitSha,
         paths: Vec<String>,
     },
-    /// Of any move that only tells GitHub something: it stands there.
+    /// Of any move that only posts to GitHub: the content is there.
     Done,
-    /// Of [`Move::RunAgent`]: a budget beyond the order's own is spent, and nothing was started.
+    /// Of [`Move::RunAgent`]: a budget beyond the order's own is spent, so the agent was not started.
     BudgetSpent {
-        /// Which, how much of it is spent, and when there is more.
+        /// Which budget, how much is spent, and when it resets.
         because: String,
     },
-    /// Of any: it could not be done.
+    /// Of any move: it failed.
     Trouble(EffectError),
 }
 
-/// Of [`Move::Prepare`]: what the order works with, as its repository says.
+/// Of [`Move::Prepare`]: the order's inputs, as the repository defines them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PreparedRepository {
     /// The head of the branch that the work starts from.
     pub base: CommitSha,
-    /// That of the default branch, where it is another.
+    /// The head of the default branch, if that is a different one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<CommitSha>,
     /// `.github/journeyman.yml`.
     pub settings: RepositorySettings,
     pub pipeline: Option<Pipeline>,
-    /// Roles that the repository has in place of ours.
+    /// Roles of the repository that replace ours.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub roles: BTreeMap<String, Role>,
-    /// The command templates that the repository's own pipeline and roles name.
+    /// The command templates that the repository's pipeline and roles name.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub commands: BTreeSet<String>,
-    /// The first lines of the last commits on the base, newest first, at most fifty: how titles are written here.
+    /// Subjects of the latest commits on the base, newest first, at most fifty: they show the title style.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub subjects: Vec<String>,
     #[serde(default, skip_serializing_if = "TaskComments::is_empty")]
     pub comments: TaskComments,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<TaskAttachment>,
-    /// The repository's template of a pull request's text, cut at 10,000 characters.
+    /// The repository's pull request template, cut at 10,000 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub template: Option<String>,
 }
 
-/// Why an effect could not be made. Never the fault of the work itself.
+/// Why an effect failed. Never the fault of the work itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EffectError {
-    /// What happened, and what a person can do about it. Holds no secret.
+    /// What happened, and what a person can do about it. Contains no secret.
     pub message: String,
-    /// Whether the same may succeed later; if so, not before this.
+    /// Whether and when to retry.
     pub retry: Retry,
 }
 
@@ -447,10 +446,10 @@ pub struct EffectError {
 pub enum Retry {
     /// Soon, with growing pauses.
     Soon,
-    /// Not before this many seconds have passed, as we were told.
+    /// Not for this many seconds, as the other side asked.
     After { seconds: u64 },
-    /// When the other side is there again, which may take hours.
+    /// Once the other side is available again, which may take hours.
     Outage,
-    /// Not by itself: a person has to mend something first.
+    /// Never: a person has to fix something first.
     Never,
 }

@@ -1,36 +1,35 @@
-//! The questions that a plan leaves to people: two sections of it, in Markdown, written by an agent.
+//! A plan's questions to people: two sections of its Markdown, written by an agent.
 //!
 //! May know: the plan's text. Must never know: who is asked, and when.
 
 use crate::bounds::{LONGEST_MESSAGE, LONGEST_NAME};
 use crate::length::shorten;
 
-/// More are not asked at once.
+/// Most questions to ask at once.
 const MOST: usize = 10;
 
-/// What a plan asks.
+/// A plan's questions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct PlanQuestions {
-    /// Without an answer to these the plan is not worth carrying out.
+    /// Questions that must be answered before the plan is worth carrying out.
     pub(crate) blocking: QuestionList,
-    /// For these it names what it takes to be so.
+    /// Questions for which the plan states its assumption.
     pub(crate) open: QuestionList,
 }
 
-/// Questions of a kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct QuestionList {
-    /// The first of them.
+    /// The questions to ask; the rest is only counted.
     pub(crate) asked: Vec<String>,
     /// How many more there are.
     pub(crate) more: usize,
 }
 
 impl PlanQuestions {
-    /// Reads the sections *Blocking questions* and *Open questions*: the items of their lists, and what ends with a question
-    /// mark; where neither is there, their paragraphs.
+    /// Reads the sections *Blocking questions* and *Open questions*: their list items and lines that end with a
+    /// question mark, or their paragraphs if there are neither.
     pub(crate) fn of(plan: &str) -> Self {
-        // Of blocking questions, and of open ones.
+        // Blocking questions, then open ones.
         let mut lists = [Vec::<QuestionBlock>::new(), Vec::new()];
         let mut section: Option<(Section, usize)> = None;
         let mut fence: Option<&str> = None;
@@ -80,12 +79,12 @@ impl PlanQuestions {
         Self { blocking, open }
     }
 
-    /// Questions without whose answers nothing can be done.
+    /// Only blocking questions.
     pub(crate) fn blocked_by(questions: Vec<String>) -> Self {
         Self { blocking: QuestionList::of_items(&questions), open: QuestionList::default() }
     }
 
-    /// Of an answer that has them as lists of JSON.
+    /// From an answer with the questions as JSON lists.
     pub(crate) fn listed(blocking: Option<&str>, open: Option<&str>) -> Self {
         let of = |list: Option<&str>| {
             let questions: Vec<String> =
@@ -136,7 +135,7 @@ enum Section {
 
 impl Section {
     fn named(heading: &str) -> Option<Self> {
-        // Plans number their sections, and count what is in them.
+        // Plans may number their sections and count the entries.
         let plain = heading.trim_start_matches(|c: char| c.is_ascii_digit() || ".) ".contains(c));
         let plain = plain.split(" (").next().unwrap_or(plain).trim();
         match plain.to_lowercase().as_str() {
@@ -147,10 +146,10 @@ impl Section {
     }
 }
 
-/// How deep below a bold line is taken to be: below every heading.
+/// The heading level of a bold line: below every heading.
 const BOLD: usize = 7;
 
-/// Level and text of a heading, or of a line that is one by its looks: `**Open questions**:`.
+/// Level and text of a heading, or of a line that looks like one: `**Open questions**:`.
 fn heading(line: &str) -> Option<(usize, &str)> {
     let text = line.trim_start();
     let rest = text.trim_start_matches('#');
@@ -158,9 +157,9 @@ fn heading(line: &str) -> Option<(usize, &str)> {
         let level = text.len() - rest.len();
         return rest.starts_with(' ').then(|| (level, rest.trim_matches([' ', '#', '*', ':'])));
     }
-    // Bold alone on its line, also as the item of a list in which the sections are written.
+    // Bold text alone on its line, also as a list item.
     let bold = text.trim_start_matches(['-', ' ']).trim_end_matches([':', ' ']);
-    // Or plain, and underlined.
+    // Or plain underlined text.
     let inner = bold.strip_prefix("**").and_then(|rest| rest.strip_suffix("**")).unwrap_or(bold);
     let inner = inner.trim_matches([' ', ':']);
     Section::named(inner).is_some().then_some((BOLD, inner))
@@ -168,7 +167,7 @@ fn heading(line: &str) -> Option<(usize, &str)> {
 
 fn item(line: &str) -> Option<&str> {
     let text = line.trim_start();
-    // What stands deeper belongs to the item above.
+    // Deeper indentation belongs to the item above.
     if line.len() - text.len() > 3 {
         return None;
     }
@@ -181,7 +180,7 @@ fn item(line: &str) -> Option<&str> {
     rest.starts_with(' ').then(|| rest.trim()).filter(|rest| !rest.is_empty())
 }
 
-/// Whether it says that there is none.
+/// Whether the text says that there are no questions.
 fn is_none(text: &str) -> bool {
     let said = text.trim_matches(|c: char| !c.is_alphanumeric() && c != '?').to_lowercase();
     let first = said.split(|c: char| !c.is_alphanumeric() && c != '/').next().unwrap_or_default();

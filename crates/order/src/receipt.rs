@@ -1,5 +1,5 @@
-//! The published verdict: what was verified, on which commit, with what result and cost. Each line names its
-//! evidence; what was not verified is said as plainly as what was.
+//! The published verdict: what was verified, on which commit, with what result and cost. Each line names its evidence,
+//! and states what was not verified as plainly.
 
 use std::collections::BTreeSet;
 
@@ -141,7 +141,7 @@ pub struct ReceiptRound {
 }
 
 impl Receipt {
-    /// The receipt of an order as it stands.
+    /// The receipt of an order in its current state.
     pub fn of(journal: &Journal, projection: &OrderProjection) -> Self {
         let opened = journal.opened();
         let trace = &projection.trace;
@@ -182,8 +182,8 @@ impl Receipt {
     }
 }
 
-/// Of when an order's receipt is: where the work has ended, of the entry that ended it. What is said beside the work, or
-/// changed nothing, makes no other receipt of it.
+/// A receipt's timestamp: after the work has ended, that of the entry that ended it. Later entries that only add notes
+/// or change nothing do not make a new receipt.
 pub fn said_at(journal: &Journal, projection: &OrderProjection) -> DateTime<Utc> {
     let has_ended = projection.next.settled.is_some();
     let is_taken = |seq: u64| {
@@ -195,7 +195,7 @@ pub fn said_at(journal: &Journal, projection: &OrderProjection) -> DateTime<Utc>
         JournalEvent::Intended { .. } => false,
         JournalEvent::Observed { key, outcome } => match key.scope() {
             EffectScope::Stage(_) => true,
-            // To have looked alone changes nothing.
+            // A mere read changes nothing.
             EffectScope::Beside(ReservedWord::Answer) => !matches!(**outcome, EffectOutcome::PullRead(_)),
             EffectScope::Beside(word) => matches!(
                 word,
@@ -211,7 +211,7 @@ pub fn said_at(journal: &Journal, projection: &OrderProjection) -> DateTime<Utc>
     last.map_or(journal.opened_at(), |entry| entry.at)
 }
 
-/// What agents were kept from on the network, the first of it.
+/// Network access that agents were refused, up to a limit.
 pub fn refused(journal: &Journal) -> Vec<ReceiptRefusal> {
     let each = journal.whole().runs().filter_map(|(_, run, ran)| Some((run, ran.network.as_ref()?)));
     each.flat_map(|(run, record)| {
@@ -221,13 +221,13 @@ pub fn refused(journal: &Journal) -> Vec<ReceiptRefusal> {
     .collect()
 }
 
-/// Credentials that agents' programs had to hold themselves, by their variables.
+/// Variables whose credentials agents' programs had to hold themselves.
 pub fn held(journal: &Journal) -> BTreeSet<String> {
     journal.whole().runs().flat_map(|(_, _, run)| run.held.iter().cloned()).collect()
 }
 
 impl TestEvidence {
-    /// What a run of the tests says of itself.
+    /// A test run's evidence.
     pub fn of(tests: &TestRun) -> Self {
         Self {
             verdict: tests.verdict,

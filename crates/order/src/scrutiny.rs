@@ -1,5 +1,5 @@
-//! The experiment that a verdict rests on: the tests of base and change on the code of base and change, the lie
-//! detector, and what reading the change adds for people.
+//! The experiment behind a verdict: the tests of base and change on the code of base and change, the lie detector, and
+//! hints for people from reading the change.
 
 use std::collections::BTreeSet;
 
@@ -153,7 +153,6 @@ pub enum TestChange {
 }
 
 impl TestChange {
-    /// In words.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::FailsAsItWas => "the base's version fails on the new code",
@@ -165,7 +164,7 @@ impl TestChange {
         }
     }
 
-    /// Whether it hides something that the code of the change does otherwise.
+    /// Whether the change hides different behaviour of the code.
     pub fn is_of_behaviour(self) -> bool {
         matches!(self, Self::FailsAsItWas | Self::DoesNotLoadAsItWas)
     }
@@ -238,12 +237,12 @@ pub enum ExampleVerdict {
 }
 
 impl ExampleRun {
-    /// Whether it stands against the change.
+    /// Whether it counts against the change.
     pub fn is_against(&self) -> bool {
         !matches!(self.said, ExampleVerdict::Mended | ExampleVerdict::Open)
     }
 
-    /// What it comes to, in one sentence without its sign; none where there is nothing to say.
+    /// The result in one sentence without its sign; `None` if there is nothing to say.
     pub fn sentence(&self) -> Option<String> {
         let Self { code, before, after, said } = self;
         let shown =
@@ -273,17 +272,17 @@ impl ExampleRun {
     }
 }
 
-/// What kind of change a proof is asked of.
+/// What kind of change the proof must cover.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProofTarget {
-    /// Something was wrong: it has to be shown wrong before.
+    /// Something was wrong: a test has to fail on the base.
     Fix,
-    /// Something is new: that it was not there before is enough.
+    /// Something is new: its absence on the base is enough.
     Addition,
 }
 
 impl Scrutiny {
-    /// Whether tests of the base that were red are green with the change.
+    /// Whether the change turns red tests of the base green.
     pub fn is_fixed(&self) -> bool {
         if !self.touches_code {
             return false;
@@ -301,8 +300,7 @@ impl Scrutiny {
         (by_exit || !self.comparison.fixed.is_empty()) && self.comparison.by_data.is_empty()
     }
 
-    /// Why passing tests do not show that the change does what is wanted; none where they do, and where they do not
-    /// pass.
+    /// Why passing tests do not prove the wanted change; `None` if they do, or if the tests do not pass.
     pub fn unproven(&self, wanted: ProofTarget) -> Option<String> {
         if let Some((statement, _)) = self.examination.iter().flat_map(ExaminationRun::failing).next() {
             return Some(statement.sentence());
@@ -330,11 +328,11 @@ impl Scrutiny {
         }
     }
 
-    /// Why the tests are too weak, where a share of the mutants has to be caught; none where enough are, or none was tried.
+    /// Why the tests catch too few mutants; `None` if they catch enough, no share is required, or no mutant was tried.
     pub fn too_few_mutants(&self, percent: Option<u8>) -> Option<String> {
         let tally = self.mutants.as_ref()?;
         let unread = tally.unread_words();
-        // A file that cannot be read is no way to have fewer mutants.
+        // An unreadable file must not reduce the number of mutants.
         let not_tried = tally.unread.len();
         let all = u64::from(tally.tried) + not_tried as u64;
         let is_enough = u64::from(tally.caught) * 100 >= u64::from(percent?) * all;
@@ -350,8 +348,8 @@ impl Scrutiny {
         })
     }
 
-    /// Why a pass is not believed although nothing stands against it: nobody has seen these tests fail, neither for a lie
-    /// nor on the code of the base.
+    /// Why a pass is not trusted although nothing contradicts it: these tests were never seen to fail, neither for a
+    /// lie nor on the base's code.
     pub fn never_seen_to_fail(&self) -> Option<String> {
         let was_red =
             matches!(self.baseline.test.as_ref().map(|run| run.exit), Some(Exit::Code(code)) if code != 0);
@@ -364,14 +362,14 @@ impl Scrutiny {
         }
     }
 
-    /// Why a run that fails as the base does says nothing of the change; none where a test shows what it does.
+    /// Why a run that fails like the base says nothing about the change; `None` if a test shows what the change does.
     pub fn unshown_beside_red(&self) -> Option<String> {
         let said = "tests fail as they do on the base commit, and no other test shows that the change does what is asked for";
         (!self.is_shown_by_test()).then(|| said.to_owned())
     }
 
-    /// Whether what fails is no reason to doubt the change: it fails on the base as well, neither `about` nor a statement
-    /// speaks of it, a test of the change was red and is green, and all that the examiner says of it holds.
+    /// Whether the failures give no reason to doubt the change: the base has them too, neither `about` nor a statement
+    /// mentions them, a test of the change turned from red to green, and every examiner's statement holds.
     pub fn is_examined_beside_red(&self, about: &str) -> bool {
         let red = &self.comparison.already_red;
         let quotes =
@@ -393,8 +391,8 @@ impl Scrutiny {
         self.examination.as_ref().is_some_and(ExaminationRun::shows_the_change)
     }
 
-    /// What the issue's examples say, each in a sentence without its sign, and whether it is for the change; none where it
-    /// says nothing.
+    /// The results of the issue's examples, each as a sentence without its sign and whether it supports the change;
+    /// `None` if it says nothing.
     pub fn from_outside(&self) -> impl Iterator<Item = (String, Option<bool>)> {
         self.examples.iter().filter_map(|example| {
             let is_for = (example.said != ExampleVerdict::Open).then(|| !example.is_against());
@@ -402,26 +400,26 @@ impl Scrutiny {
         })
     }
 
-    /// Whether a test was seen to fail without the change and to pass with it.
+    /// Whether a test failed without the change and passes with it.
     pub fn is_shown_by_test(&self) -> bool {
         !self.comparison.fixed.is_empty() || matches!(self.proof, Some(Proof::Proven { .. }))
     }
 
-    /// Calls of the issue that say nothing of the change: what could not be run, and what answers as on the base commit where
-    /// the issue does not say whether it should.
+    /// The issue's calls that say nothing about the change: those that could not run, and those that answer as on the
+    /// base although the issue does not say what to expect.
     pub fn unjudged_examples(&self) -> (&[String], Vec<&str>) {
         let is_same = |run: &&ExampleRun| run.said == ExampleVerdict::Open && run.before == run.after;
         (&self.unanswered, self.examples.iter().filter(is_same).map(|run| run.code.as_str()).collect())
     }
 
-    /// What the base's tests have against the change.
+    /// What the base's tests object to in the change.
     pub fn against(&self) -> impl Iterator<Item = &str> {
         let before = self.old_tests.iter().flat_map(|old| &old.against);
         self.against.iter().chain(before).map(String::as_str)
     }
 
-    /// What stands against the change: tests that are missing or bent and files that the tests rewrite, and beside them the
-    /// issue's own examples that are not mended.
+    /// Objections to the change: missing or bent tests and files that the tests rewrite, and separately the issue's own
+    /// examples that are not fixed.
     pub fn objections(&self) -> (Vec<Finding>, Vec<Finding>) {
         let found = |description: String, location: Option<String>, suggestion: &str| {
             let suggestion = Some(suggestion.to_owned());
@@ -468,7 +466,7 @@ impl Scrutiny {
         (of_tests, of_examples)
     }
 
-    /// What the runs show of the change; none where the tests do not pass, so that nobody looked.
+    /// What the runs show about the change; `None` if the tests do not pass, so nothing was examined.
     pub fn shown(&self) -> Option<ProofSentence> {
         let said = |is_shown, text: String, tests: &[String]| {
             Some(ProofSentence { is_shown, text, tests: tests.to_vec() })
@@ -507,7 +505,7 @@ impl Scrutiny {
         }
     }
 
-    /// In which tests falsified expectations were caught, or where those stand that are in no test that has a name.
+    /// The tests that caught falsified expectations, or their places if the test has no name.
     pub fn caught_in(&self) -> Vec<String> {
         let lies = self.lies.iter().filter(|lies| lies.said == LieVerdict::Noticed);
         let told = lies.flat_map(|lies| &lies.told).filter(|lie| lie.noticed);
@@ -517,7 +515,7 @@ impl Scrutiny {
         told.map(place).collect::<BTreeSet<String>>().into_iter().collect()
     }
 
-    /// What the lie detector says, in one sentence; none where it was not asked.
+    /// The lie detector's result in one sentence; `None` if it did not run.
     pub fn lies_sentence(&self) -> Option<String> {
         let lies = self.lies.as_ref()?;
         let told = lies.told.len();
@@ -545,13 +543,12 @@ impl Scrutiny {
 const PUT_BACK: &str = "Put back what was there, and make the code pass it. Where the test itself is wrong, say so and leave \
     it: a person decides.";
 
-/// What the runs show of the change, in one sentence that is the same everywhere.
+/// What the runs show about the change: one sentence, the same on every surface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProofSentence {
-    /// Whether it shows that the change does something.
     pub is_shown: bool,
-    /// The sentence, without the names.
+    /// The sentence without the test names.
     pub text: String,
-    /// The tests that it is about.
+    /// The tests that the sentence is about.
     pub tests: Vec<String>,
 }

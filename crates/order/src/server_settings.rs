@@ -1,4 +1,4 @@
-//! What a server's settings say to adapters, which never know where settings come from.
+//! A server's settings for the adapters, which never know where settings come from.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -11,7 +11,7 @@ use url::{Host, Url};
 
 use super::package_registry::{PackageRegistry, RegistryCredential};
 
-/// Whether a host is this machine, where nothing crosses a network.
+/// Whether a host is this machine, so that traffic crosses no network.
 pub fn is_loopback(host: &Host<&str>) -> bool {
     match host {
         Host::Domain(name) => *name == "localhost" || name.ends_with(".localhost"),
@@ -20,22 +20,22 @@ pub fn is_loopback(host: &Host<&str>) -> bool {
     }
 }
 
-/// How fast writes to GitHub may be made in the name of one installation.
+/// How fast we may write to GitHub through one installation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WriteLimits {
-    /// The least time from one write to the next.
+    /// The shortest time between two writes.
     pub interval: Duration,
-    /// The most in any minute; none: as many as there are.
+    /// The most writes in any minute; `None`: unlimited.
     pub per_minute: Option<NonZeroU32>,
-    /// The most in any hour; none: as many as there are.
+    /// The most writes in any hour; `None`: unlimited.
     pub per_hour: Option<NonZeroU32>,
 }
 
 impl WriteLimits {
-    /// For a GitHub that has none: the emulator, which is on this machine.
+    /// For a GitHub without limits: the emulator on this machine.
     pub const NONE: Self = Self { interval: Duration::ZERO, per_minute: None, per_hour: None };
 
-    /// What GitHub asks for: one write a second, and its secondary limits.
+    /// GitHub's rules: one write a second, and its secondary limits.
     pub const GITHUB: Self = Self {
         interval: Duration::from_secs(1),
         per_minute: NonZeroU32::new(80),
@@ -43,45 +43,43 @@ impl WriteLimits {
     };
 }
 
-/// Who is told that an order needs a person, or is done.
+/// Where to send a notification when an order needs a person or is done.
 #[derive(Debug, Clone)]
 pub struct NotificationSettings {
-    /// Where messages are posted to. A secret: Slack's addresses hold one.
+    /// The URL for messages. A secret: Slack's addresses contain one.
     pub url: SecretString,
-    /// What they are signed with; none: they are not.
+    /// The key that signs messages; `None`: they are unsigned.
     pub secret: Option<SecretString>,
     pub format: NotificationFormat,
 }
 
-/// Where traces of orders are sent.
+/// Where to send traces of orders.
 #[derive(Debug, Clone)]
 pub struct TelemetrySettings {
-    /// Where spans are posted to.
     pub endpoint: Url,
-    /// What is sent with them, such as a collector's token.
+    /// Headers to send, such as a collector's token.
     pub headers: Vec<(String, SecretString)>,
 }
 
-/// How a message is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotificationFormat {
     Json,
     Slack,
 }
 
-/// What one job in the sandbox may use of the machine: agents, setups and tests. Smaller jobs of ours get less.
+/// What one sandbox job (agent, setup or tests) may use of the machine. Our smaller jobs get less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JobLimits {
-    /// Processes at once, each thread counted.
+    /// Concurrent processes, counting each thread.
     pub processes: u32,
-    /// Bytes of memory of all its processes, its temporary files included.
+    /// Memory of all its processes in bytes, including its temporary files.
     pub memory: u64,
-    /// Bytes of any one file.
+    /// Largest file in bytes.
     pub largest_file: u64,
-    /// Files that one process may hold open.
+    /// Open files per process.
     pub open_files: u64,
-    /// Bytes in its home and in all that it may write, with what was there before it. An empty file counts as a
-    /// block, since inodes run out too.
+    /// Bytes in its home and writable folders, including existing content. An empty file counts as a block, because
+    /// inodes run out too.
     pub disk: u64,
 }
 
@@ -95,12 +93,12 @@ impl Default for JobLimits {
 }
 
 impl JobLimits {
-    /// For git, and for what only looks: nothing that should ever be large.
+    /// For git and for read-only jobs, which should never be large.
     pub fn small() -> Self {
         Self { processes: 512, memory: 2 * GIB, ..Self::default() }
     }
 
-    /// Each limit as it is, and none of them above the other's.
+    /// Caps each limit at the other's value.
     #[must_use]
     pub fn at_most(self, other: Self) -> Self {
         Self {
@@ -113,70 +111,70 @@ impl JobLimits {
     }
 }
 
-/// How the tests of repositories are run. By default without time and without a network.
+/// How to run the tests of repositories. The default allows no time and no network.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TestingSettings {
-    /// How long installing what the tests need may take.
+    /// Longest time for installing what the tests need.
     pub setup_time: Duration,
-    /// How long one run of the tests may take.
+    /// Longest time for one test run.
     pub test_time: Duration,
-    /// How long mutants of the changed lines are tried; zero: none are.
+    /// Longest time for mutants of the changed lines; zero: none are tried.
     pub mutant_time: Duration,
-    /// Names of hosts that a setup may reach by HTTPS; `*` for any public one, `registries` for
-    /// those of the package managers found.
+    /// Host names that a setup may reach by HTTPS; `*` for any public one, `registries` for those of the detected
+    /// package managers.
     pub setup_network: Vec<String>,
-    /// Whether that holds for changes that edit what is installed, too; otherwise these have no network for it.
+    /// Whether that also holds for changes to what is installed; otherwise their setup has no network.
     pub setup_network_for_changes: bool,
-    /// Names of hosts that tests may reach where their repository asks for them.
+    /// Host names that tests may reach if their repository asks for them.
     pub test_network: Vec<String>,
-    /// Bytes of environments and images that are kept although nothing uses them now.
+    /// Bytes of currently unused environments and images to keep.
     pub keep: u64,
-    /// Registries that a setup is led to, with their credentials outside of its sandbox.
+    /// Registries for setups; their credentials stay outside the sandbox.
     pub registries: Vec<PackageRegistry>,
-    /// How these are reached.
+    /// How to reach these registries.
     pub outgoing: OutgoingNetwork,
 }
 
-/// How this machine reaches other hosts. By default directly, with the certificates that the system trusts.
+/// How this machine reaches other hosts. By default directly, trusting the system's certificates.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OutgoingNetwork {
-    /// Certificates that are trusted besides those of the system, as PEM; and the file they are from.
+    /// Certificates to trust besides the system's.
     pub trusted: Option<TrustedCertificates>,
-    /// What every connection goes through.
+    /// The proxy for every connection.
     pub proxy: Option<OutgoingProxy>,
 }
 
-/// Certificates of authorities, besides those that the system knows.
+/// Additional certificate authorities, as PEM, with their file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustedCertificates {
     pub file: PathBuf,
     pub pem: Vec<u8>,
 }
 
-/// A proxy that takes CONNECT, and for whom it is not asked.
+/// A proxy that supports CONNECT, and the hosts that bypass it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutgoingProxy {
     /// `http://host:port`, without user and password.
     pub url: Url,
-    /// The user's name and password, where it wants them.
+    /// The proxy's user name and password, if it requires them.
     pub credential: RegistryCredential,
-    /// Names of hosts that are reached without it: `host`, `.domain`; loopback always is.
+    /// Host names that bypass the proxy: `host`, `.domain`. Loopback always bypasses it.
     pub bypass: Vec<String>,
 }
 
 impl OutgoingProxy {
-    /// Its address with the name and the password in it, for whoever takes it in one piece.
+    /// The proxy's URL including user name and password.
     pub fn with_credential(&self) -> SecretString {
         let mut url = self.url.clone();
         if let RegistryCredential::Password { user, password } = &self.credential {
-            // An http address takes both.
+            // An http URL accepts both.
             let _ = url.set_username(user);
             let _ = url.set_password(Some(password.expose_secret()));
         }
         SecretString::from(url.to_string())
     }
 
-    /// Whether a host is reached without the proxy.
+    /// Whether a host bypasses the proxy.
     pub fn is_bypassed(&self, host: &str) -> bool {
         let host = host.trim_end_matches('.').to_ascii_lowercase();
         let is_loopback = host == "localhost"
@@ -193,12 +191,12 @@ impl OutgoingProxy {
     }
 }
 
-/// Which walls agents and tests run in.
+/// The isolation for agents and tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IsolationMode {
-    /// Namespaces of their own for every job.
+    /// Separate namespaces for every job.
     Bubblewrap,
-    /// No walls at all; only by name.
+    /// No isolation; it must be asked for by name.
     None,
 }
 
@@ -211,17 +209,17 @@ impl fmt::Display for IsolationMode {
     }
 }
 
-/// What commits are signed with: the key of the settings, and whose it is.
+/// How to sign commits: the configured key and its owner.
 #[derive(Debug, Clone)]
 pub struct CommitSigning {
     pub format: SignatureFormat,
-    /// What is in the key's file.
+    /// The content of the key's file.
     pub key: SecretString,
-    /// GitHub verifies a signature by the keys of the account with the committer's address.
+    /// GitHub verifies a signature with the keys of the account that has the committer's address.
     pub committer: CommitterIdentity,
 }
 
-/// Programs whose signatures git understands.
+/// Signature formats that git supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignatureFormat {
     /// `ssh-keygen`
@@ -231,7 +229,7 @@ pub enum SignatureFormat {
 }
 
 impl SignatureFormat {
-    /// As git's `gpg.format` names it.
+    /// The value of git's `gpg.format`.
     pub fn word(self) -> &'static str {
         match self {
             Self::Ssh => "ssh",
@@ -240,7 +238,6 @@ impl SignatureFormat {
     }
 }
 
-/// Who commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommitterIdentity {
     pub name: String,
@@ -248,7 +245,7 @@ pub struct CommitterIdentity {
 }
 
 impl CommitterIdentity {
-    /// Reads `NAME <ADDRESS>`; none where it is no such text.
+    /// Parses `NAME <ADDRESS>`; `None` if the text has another form.
     pub fn parse(text: &str) -> Option<Self> {
         let (name, rest) = text.split_once(" <")?;
         let email = rest.strip_suffix('>')?;

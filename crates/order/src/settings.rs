@@ -1,5 +1,5 @@
-//! What a repository and a server ask of an order: pinned in its journal, so that a change of settings
-//! never changes an order that is under way.
+//! An order's settings from its repository and server. The journal pins them, so a change of settings never affects an
+//! order under way.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -102,8 +102,8 @@ pub struct TestedFolder {
     pub also: Vec<String>,
 }
 
-/// A folder, from a repository's root, as it stands in a shell command without quotes: its parts and nothing else, empty for
-/// the root. None where it leads out, looks like an option or needs quotes.
+/// A folder below the repository's root in a form that needs no quotes in a shell command; empty for the root.
+/// `None` if it leaves the root, looks like an option or needs quotes.
 pub fn plain_folder(path: &str) -> Option<String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-@+/".contains(c);
     if path.is_empty() || path.starts_with(['/', '-']) || !path.chars().all(is_plain) {
@@ -181,7 +181,7 @@ pub enum BaseMovePolicy {
 }
 
 impl BaseMovePolicy {
-    /// How the base branch is brought in; not at all where that is not wished.
+    /// How to bring in the base branch; `None` if that is turned off.
     pub fn update(self) -> Option<BranchUpdateMethod> {
         match self {
             Self::Merge => Some(BranchUpdateMethod::Merge),
@@ -217,32 +217,31 @@ pub struct BudgetLimits {
     pub runs: Option<u32>,
 }
 
-/// What may be spent in a day of UTC.
+/// Spending limits for a UTC day.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct DayLimits {
     pub repository: BudgetLimits,
-    /// For all that one person asks for. What is asked for through the API is nobody's.
+    /// For everything that one person asks for. API requests count toward no sender.
     pub sender: BudgetLimits,
     pub all: BudgetLimits,
 }
 
-/// The limits that hold for one order.
+/// The limits of one order.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct OrderLimits {
-    /// Minutes from the first run of an agent after the start, or after the last `/retry`.
-    /// Waiting for people is not counted.
+    /// Minutes from the agent's first run after the start or the last `/retry`. Waiting for people does not count.
     pub minutes: u64,
     pub usd: f64,
-    /// Runs of agents, each that is paid for counted.
+    /// Runs of agents; every paid run counts.
     #[serde(default = "many_runs")]
     pub runs: u32,
-    /// Seconds that are waited after a word of a person or of CI about the pull request, for others that come with it.
+    /// Seconds to wait after feedback from a person or CI on the pull request, to collect what arrives with it.
     #[serde(default)]
     pub gather_seconds: u32,
 }
 
 impl Default for OrderLimits {
-    /// No limit but those of time and money that a server's settings set; nothing is waited for.
+    /// Only the limits for time and money that a server's settings set; no wait.
     fn default() -> Self {
         Self { minutes: 60, usd: 5.0, runs: many_runs(), gather_seconds: 0 }
     }
@@ -266,13 +265,13 @@ pub enum ProofRequirement {
     Never,
 }
 
-/// Of which changes a test is wanted that fails without them, and how strong it has to be.
+/// Which changes need a test that fails without them, and how strong it must be.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ProofSettings {
     pub of: ProofRequirement,
-    /// Seconds for mutants of the changed lines; the lower of this and the server's counts. None: the server's.
+    /// Seconds for mutants of the changed lines; the server's value is the maximum. `None`: the server's value.
     pub mutants: Option<u32>,
-    /// The share of them that has to be caught, in percent; none: they inform, and that is all.
+    /// The percentage of mutants that tests must catch; `None`: mutants only inform.
     pub caught: Option<u8>,
 }
 

@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 use super::ids::{CommitSha, Person, PullNumber};
 use super::order_request::OrderRequest;
 
-/// The words that command an order, for whoever mistyped one.
+/// All commands, for suggesting one after a typo.
 pub const COMMANDS: [&str; 8] =
     ["journeyman", "retry", "cancel", "approve", "examine", "status", "plan", "help"];
-/// What looks like a command is at most so long; `/usr/bin/env` and the like are none.
+/// Longest word that counts as a command, so that `/usr/bin/env` and the like do not.
 const LONGEST_WORD: usize = 24;
 
-/// Something that a person, or GitHub, did and that an order has to answer.
+/// An action of a person or of GitHub that an order has to answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Signal {
     pub by: Requester,
@@ -23,9 +23,9 @@ pub struct Signal {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "by", rename_all = "snake_case")]
 pub enum Requester {
-    /// Somebody who put the label on; GitHub is asked whether they may.
+    /// The person who added the label; their access is checked on GitHub.
     Person(Person),
-    /// The holder of our own API token.
+    /// The holder of our API token.
     ApiToken,
 }
 
@@ -41,13 +41,13 @@ impl std::fmt::Display for Requester {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "signal", rename_all = "snake_case")]
 pub enum SignalKind {
-    /// A label was put on the issue. Whether it is *the* label is for whoever knows the settings to say.
+    /// A label was added to the issue. The caller knows the settings and decides whether it is *the* label.
     Labeled {
         label: String,
-        /// The open pull request of ours for the issue, at a time when no order was at work: the work goes on there.
+        /// Our open pull request for the issue, if no order was active: the work continues there.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pull: Option<PullNumber>,
-        /// When, by GitHub's clock: one event can arrive in two deliveries, from two hooks.
+        /// GitHub's timestamp: two hooks can deliver the same event.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         at: Option<DateTime<Utc>>,
     },
@@ -56,24 +56,24 @@ pub enum SignalKind {
     },
     /// A comment on the issue, or on its pull request, began with a command.
     Commanded {
-        /// The comment's numeric id: the same comment can arrive in two deliveries, from two hooks. None when it was
-        /// said through the API, or with a button of the check run.
+        /// The comment's numeric id: two hooks can deliver the same comment. `None` if the command came through the API
+        /// or a button of the check run.
         comment: Option<u64>,
-        /// The pull request that it was said on; none on the issue.
+        /// The pull request with the comment; `None` on the issue.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pull: Option<PullNumber>,
         command: SlashCommand,
     },
-    /// A comment began with what looks like a command and is none of ours.
+    /// A comment began with what looks like a command but is unknown.
     Misspoken {
         comment: u64,
-        /// The pull request that it was said on; none on the issue.
+        /// The pull request with the comment; `None` on the issue.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pull: Option<PullNumber>,
-        /// The word, of small letters and hyphens, without its slash.
+        /// The word without its slash, in lower-case letters and hyphens.
         word: String,
     },
-    /// The issue's title or text was changed. What the order works on is pinned.
+    /// The issue's title or text changed. The order's own copy is pinned.
     IssueEdited,
     IssueCommented {
         comment: u64,
@@ -91,24 +91,24 @@ pub enum SignalKind {
     PullReopened {
         pull: PullNumber,
     },
-    /// Somebody pushed to the pull request's branch. Our own pushes arrive like this, too.
+    /// Somebody pushed to the pull request's branch. Our own pushes arrive here, too.
     PullPushed {
         pull: PullNumber,
         head: CommitSha,
     },
-    /// Somebody reviewed the pull request. What they wrote is read when it is answered, together with all else.
+    /// Somebody reviewed the pull request. The text is read when we answer, with everything else.
     Reviewed {
         pull: PullNumber,
-        /// The review's numeric id: the same can arrive in two deliveries.
+        /// The review's numeric id: it can arrive in two deliveries.
         review: u64,
         verdict: ReviewVerdict,
     },
-    /// Somebody wrote a comment on the pull request's diff, or one on the pull request that names us.
+    /// Somebody commented on the pull request's diff, or named us in a comment on the pull request.
     Remarked {
         pull: PullNumber,
         comment: u64,
     },
-    /// Checks of others finished on a commit: a check suite, a workflow run, a commit status.
+    /// Other apps' checks finished on a commit: a check suite, a workflow run, a commit status.
     ChecksFinished {
         head: CommitSha,
     },
@@ -125,44 +125,43 @@ pub enum ReviewVerdict {
     Commented,
 }
 
-/// What people can say in the first line of a comment.
+/// Commands in the first line of a comment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case")]
 pub enum SlashCommand {
-    /// `/journeyman`, or a mention of us on an issue: an order, or advice to the one that is there.
+    /// `/journeyman`, or a mention of us on an issue: starts an order, or advises the existing one.
     Start {
         #[serde(flatten)]
         request: OrderRequest,
     },
     /// `/retry [guidance]`: new rounds, with this advice.
     Retry {
-        /// What follows the command: the rest of its line and of the comment.
+        /// The text after the command: the rest of its line and of the comment.
         guidance: Option<String>,
     },
-    /// `/cancel`: stop, keep what is there.
+    /// `/cancel`: stop and keep the work so far.
     Cancel,
-    /// `/approve`: what waits for a person is accepted as it is: the plan, or work that is not verified.
+    /// `/approve`: accept what waits for a person, which is the plan or unverified work.
     Approve,
     /// `/plan [guidance]`: plan again, with this advice.
     Plan {
         guidance: Option<String>,
-        /// Whether it counts wherever no code was written. It did not when older journals were written, and only while
-        /// the plan waited.
+        /// Whether it works until code is written. In older journals it worked only while the plan waited.
         #[serde(default)]
         until_code: bool,
     },
     /// `/examine drop 2`: the examiner's second statement does not count.
     DropStatement { number: u32 },
-    /// `/status`: how does it stand?
+    /// `/status`: show the current state.
     Status,
-    /// `/help`: what can be said?
+    /// `/help`: list the commands.
     Help,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommentCommand {
     Command(SlashCommand),
-    /// With what looks like a command: small letters and hyphens after a slash.
+    /// Looks like a command: lower-case letters and hyphens after a slash.
     Unknown(String),
     None,
 }
@@ -183,8 +182,8 @@ impl SlashCommand {
 }
 
 impl CommentCommand {
-    /// How a comment begins. Only its first line counts, and only its very beginning: not a quote, not a code block,
-    /// not prose that mentions a command.
+    /// How a comment begins. Only the very beginning of its first line counts: not a quote, a code block, or prose that
+    /// mentions a command.
     pub fn of(comment: &str) -> Self {
         let Some(rest) = comment.strip_prefix('/') else { return Self::None };
         let end = rest.find(char::is_whitespace).unwrap_or(rest.len());

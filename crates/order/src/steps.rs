@@ -1,4 +1,4 @@
-//! A journal as steps: what the API and the dashboard show of an order's work.
+//! A journal as steps, for the API and the dashboard.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,36 +14,36 @@ use super::journal::{Journal, JournalEvent};
 use super::moves::{EffectOutcome, Move, MoveKey, Retry};
 use super::pipeline::{Check, Stage, StageOutput};
 
-/// A piece of work: an agent's round with the checks after it, or an effect of a built-in worker.
+/// A unit of work: an agent's round with its checks, or an effect of a built-in worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// The effect that it began with.
+    /// The effect that started it.
     pub key: MoveKey,
-    /// The stage, or the operation.
+    /// The stage or operation.
     pub stage: String,
     pub kind: StepKind,
-    /// The agent's name in the settings; none for what agents do not do.
+    /// The agent's name in the settings; `None` for built-in work.
     pub agent: Option<String>,
-    /// Which run of the stage's worker, from 1; none outside rounds.
+    /// Which run of the stage's worker, from 1; `None` outside rounds.
     pub round: Option<u32>,
-    /// Whether it came to a good end; none while it is under way.
+    /// Whether it succeeded; `None` while it runs.
     pub success: Option<bool>,
-    /// The clean text: never the stream; none when there was none.
+    /// The clean text, never the stream; `None` without a result.
     pub result: Option<String>,
     pub checks: Vec<CheckResult>,
-    /// What went wrong with the work itself; what is wrong with its result is in the checks.
+    /// Why the work itself failed; objections to its result are in the checks.
     pub error: Option<String>,
     pub session_id: Option<String>,
     pub started_at: DateTime<Utc>,
-    /// From then to what was last observed of it, its checks included; none before that.
+    /// Until the last observation, checks included; `None` before any.
     pub duration_seconds: Option<f64>,
     pub usage: AgentUsage,
-    /// What was odd about its run and did no harm, such as a placeholder of the template without an argument.
+    /// Harmless oddities of the run, such as a template placeholder without an argument.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// Names of artifacts, those of its checks included.
+    /// Names of artifacts, including those of its checks.
     pub artifacts: Vec<String>,
-    /// The code artifact that it answered, with our run of the tests.
+    /// The code artifact in its answer, with our test run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code_artifact: Option<ArtifactRecord>,
 }
@@ -53,18 +53,18 @@ pub struct Step {
 pub enum StepKind {
     Prepare,
     Agent,
-    /// A verifier judged an agent's round; what it said is a check of that round.
+    /// A verifier judged an agent's round; its feedback is a check of that round.
     Review,
-    /// An agent was asked what to do about a stage whose checks ran out.
+    /// An agent diagnosed a stage whose checks ran out.
     Diagnosis,
     FindFiles,
-    /// A commit was imported; only where no agent's round has it as a check.
+    /// An imported commit, if no agent's round has it as a check.
     Import,
-    /// The commit to publish was made; only where no agent's round has it.
+    /// The commit to publish, if no agent's round has it.
     Commit,
-    /// Tests were run; only where no agent's round has them as a check.
+    /// A test run, if no agent's round has it as a check.
     Tests,
-    /// A code artifact was written, committed and pushed for the agent; told with its round.
+    /// A code artifact was written, committed and pushed for the agent; part of its round.
     WriteArtifact,
     Archive,
     Push,
@@ -77,8 +77,8 @@ pub enum StepKind {
     UpdateBranch,
 }
 
-/// The steps of an order, by when they were first intended. Authorizations and the status comment are no work,
-/// and are in the journal only.
+/// The steps of an order, by first intent. Authorizations and the status comment are not work, so only the journal has
+/// them.
 pub fn steps(journal: &Journal) -> Vec<Step> {
     let mut fold = StepBuilder { journal, steps: Vec::new(), places: BTreeMap::new() };
     for entry in journal.entries() {
@@ -88,7 +88,7 @@ pub fn steps(journal: &Journal) -> Vec<Step> {
             JournalEvent::Observed { key, outcome } => fold.observe(key, outcome, entry.at),
         }
     }
-    // Whatever was written after it: a step with a failed check has not come to a good end.
+    // A step with a failed check has failed, whatever entries follow.
     for step in &mut fold.steps {
         if step.checks.iter().any(|check| !check.feedback.passed) {
             step.success = Some(false);
@@ -100,7 +100,7 @@ pub fn steps(journal: &Journal) -> Vec<Step> {
 struct StepBuilder<'a> {
     journal: &'a Journal,
     steps: Vec<Step>,
-    /// Where in `steps` an effect is told; several effects are told in one round.
+    /// The index in `steps` for each effect; the effects of a round share a step.
     places: BTreeMap<&'a MoveKey, usize>,
 }
 
@@ -110,7 +110,7 @@ impl<'a> StepBuilder<'a> {
         reason = "what is only said, and what is only asked, is no step"
     )]
     fn intend(&mut self, key: &'a MoveKey, intended: &Move, at: DateTime<Utc>) {
-        // The same effect tried again is the same step.
+        // A retry of the same effect is the same step.
         if self.places.contains_key(key) {
             return;
         }
@@ -225,7 +225,7 @@ impl<'a> StepBuilder<'a> {
                 }
                 step.error = run.failure.as_ref().map(|failure| failure.message.clone());
                 let checks = if step.kind == StepKind::Agent { stage.map_or(0, checks_of) } else { 0 };
-                // With checks to come they decide: an agent that ran out of turns may have done the work.
+                // Later checks decide: an agent that ran out of turns may have done the work.
                 step.success = (run.failure.is_some() || checks == 0).then_some(run.failure.is_none());
                 if step.kind == StepKind::Review
                     && let Some(check) =
@@ -270,7 +270,7 @@ impl<'a> StepBuilder<'a> {
         }
     }
 
-    /// Adds what a verifier said to the step of the round that it judged; to its own where no worker ran.
+    /// Adds a verifier's feedback to the round that it judged, or to its own step if no worker ran.
     fn judge_round(&mut self, key: &MoveKey, check: CheckResult) {
         let worker =
             self.steps.iter().find(|step| step.kind == StepKind::Agent && step.key.round() == key.round());
@@ -280,7 +280,7 @@ impl<'a> StepBuilder<'a> {
         }
     }
 
-    /// Adds what a check said and draws the conclusion, once every check of the stage has spoken.
+    /// Adds a check's feedback, and sets the step's success once every check of the stage has reported.
     fn judge(&mut self, key: &MoveKey, check: CheckResult) {
         let Some(step) = self.places.get(key).and_then(|place| self.steps.get_mut(*place)) else { return };
         step.checks.retain(|before| (before.check, &before.by) != (check.check, &check.by));
@@ -292,7 +292,7 @@ impl<'a> StepBuilder<'a> {
     }
 }
 
-/// How many checks speak on a round of this stage that passes.
+/// The number of checks that report on a passing round of this stage.
 fn checks_of(stage: &Stage) -> usize {
     let mut checks: BTreeSet<Check> = stage.checks.iter().copied().collect();
     if checks.contains(&Check::PushedCommit) {

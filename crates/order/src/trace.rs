@@ -1,5 +1,5 @@
-//! What a replay of the journal found, stage by stage. The status comment, the pull request's text, the receipt
-//! and the live display are made from this and from nothing else.
+//! What a replay of the journal found, stage by stage. The status comment, the pull request's text, the receipt and the
+//! live display use nothing else.
 
 use chrono::{DateTime, Utc};
 
@@ -15,38 +15,38 @@ use super::test_run::TestRun;
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct OrderTrace {
-    /// What was asked for besides the issue, by whoever may.
+    /// Options besides the issue, from people who may set them.
     pub request: OrderRequest,
-    /// Who asked for the work and may; none when it was asked for through the API.
+    /// The authorized person who asked for the work; `None` if it was requested through the API.
     pub authorized_by: Option<Person>,
     pub base: Option<CommitSha>,
     pub branch: Option<BranchName>,
     pub stages: Vec<StageTrace>,
-    /// The work that is published or about to be.
+    /// The work that is or will be published.
     pub work: Option<CandidateWork>,
     /// The commit that the remote was seen to have.
     pub pushed: Option<CommitSha>,
-    /// Whether anything of the order's was ever pushed: an attempt that was handed over may still be what people see.
+    /// Whether the order ever pushed anything: people may still see an attempt that was handed over earlier.
     pub has_pushed: bool,
     pub pull: Option<PullTrace>,
     pub usage: AgentUsage,
-    /// The last trouble, while it is being waited for.
+    /// The last error, while the order waits for its retry.
     pub waiting: Option<EffectBackoff>,
-    /// Things that went another way than asked, such as a fallback name.
+    /// Deviations from the request, such as a fallback name.
     pub notes: Vec<String>,
-    /// What the issue is taken for; none before a stage has ended.
+    /// The kind of change that the issue asks for; `None` before a stage has ended.
     pub kind: Option<ChangeKind>,
-    /// Whether the repository wants a statement of an examiner's to hold.
+    /// Whether the repository requires an examiner's statement to hold.
     pub requires_examination: bool,
-    /// What stood in the way before anything was paid for.
+    /// Problems found before anything was paid for.
     pub problems: Vec<String>,
     pub environment: Option<EnvironmentReport>,
     pub asks: Option<PendingApproval>,
-    /// What the checks of others came to on the head, when it was looked at last.
+    /// The latest known state of other apps' checks on the head.
     pub ci: Option<CiTrace>,
-    /// What people accepted as it is, in order. Whatever comes after rests on it.
+    /// What people accepted as it is, in order. Everything later depends on it.
     pub accepted: Vec<Acceptance>,
-    /// Whether its pipeline has come to its end and people are being answered: no judge of the pipeline comes by itself.
+    /// Whether the pipeline has ended and people are being answered: no judge of the pipeline runs on its own any more.
     pub answering: bool,
 }
 
@@ -63,11 +63,11 @@ pub enum StageState {
     Passed,
     /// Its checks ran out, or something around it failed.
     Failed,
-    /// Its best round is with a person.
+    /// A person has its best round to decide on.
     Escalated,
     /// A person accepted its best round as it is.
     Approved,
-    /// Not wanted, by its `when`; or a person's approval made it needless.
+    /// Its `when` excludes it, or a person's approval made it unnecessary.
     Skipped,
     NotReached,
 }
@@ -87,20 +87,20 @@ impl StageState {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RoundTrace {
     pub round: u32,
-    /// The agent that worked in it, by its name in the settings; none where what was there was judged.
+    /// The agent's name in the settings; `None` if no worker ran and existing work was judged.
     pub agent: Option<String>,
     pub result: Option<String>,
-    /// What was odd about its run and did no harm.
+    /// Harmless oddities of the run.
     pub warnings: Vec<String>,
     pub commit: Option<CommitSha>,
     pub tests: Option<TestRun>,
-    /// What the failing check said; none while it runs and when all passed.
+    /// The failing check's feedback; `None` while it runs, or if all passed.
     pub feedback: Option<Feedback>,
-    /// What the verifiers said, whether or not they had something to object.
+    /// The verifiers' feedback, with or without objections.
     pub review: Option<Feedback>,
-    /// The same as each of them said it of the commit.
+    /// The same feedback by role, for this commit.
     pub reviews: Vec<RoleReview>,
-    /// What the escalation's agent said after it.
+    /// The escalation agent's diagnosis after this round.
     pub diagnosis: Option<Diagnosis>,
 }
 
@@ -114,33 +114,33 @@ pub struct RoleReview {
 #[derive(Debug, Clone, PartialEq)]
 pub struct CandidateWork {
     pub round: u32,
-    /// The commit that the agent pushed; never published itself.
+    /// The agent's own commit; it is never published itself.
     pub pushed: CommitSha,
-    /// The agent that made it, by its name in the settings.
+    /// The name in the settings of the agent that made it.
     pub agent: String,
-    /// The session of the agent that made it, for whoever goes on with it.
+    /// That agent's session, for resuming the work.
     pub session: Option<String>,
     pub answer: MoveKey,
-    /// What it changes, as a unified diff that may be cut.
+    /// The change as a unified diff that may be cut.
     pub patch: String,
     pub review: Option<Feedback>,
-    /// What its stage's reviewers object to; see [`OpenFindings`].
+    /// Open objections of its stage's reviewers; see [`OpenFindings`].
     pub open: OpenFindings,
     pub commit: CommitSha,
     pub tree: TreeSha,
     pub changed: Vec<String>,
-    /// What its tests came to; none when the stage has no such check.
+    /// The test run; `None` if the stage has no such check.
     pub tests: Option<TestRun>,
-    /// The journal's entry that says so; 0 where there is none.
+    /// The journal entry of the test run; 0 if there is none.
     pub tested_at: u64,
-    /// What the checks of its own stage came to.
+    /// The result of its own stage's checks.
     pub checks: StageChecksOutcome,
-    /// Who accepted it as it is, where a person did.
+    /// The person who accepted it as it is.
     pub accepted: Option<Acceptance>,
 }
 
-/// What stands against a round of a stage when it is compared with others: what the reviewers said last, of this round or of one
-/// before it. If none has spoken yet, what the failing check said.
+/// A round's open findings, for comparing rounds: the latest feedback of the reviewers on this round or an earlier one.
+/// Before any review it is the failing check's feedback.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct OpenFindings {
     pub critical: usize,
@@ -148,20 +148,20 @@ pub struct OpenFindings {
     pub score: f64,
 }
 
-/// What the checks of one piece of work came to, in the stage that made or tested it. What may be said of the commit is
-/// the [`Verdict`](super::Verdict)'s to say.
+/// The result of one piece of work's checks, in the stage that made or tested it. Only the
+/// [`Verdict`](super::Verdict) says what holds for the commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StageChecksOutcome {
     Passed,
     Lacking(Inconclusive),
-    /// One failed; it is the best attempt.
+    /// A check failed; this is the best attempt.
     Failed {
         because: String,
     },
 }
 
 impl StageChecksOutcome {
-    /// Whether all that is missing is a proof.
+    /// Whether only a proof is missing.
     pub(super) fn is_unproven(&self) -> bool {
         matches!(self, Self::Lacking(Inconclusive::Unproven { .. }))
     }
@@ -194,21 +194,21 @@ pub struct PullTrace {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PendingApproval {
-    /// To approve the plan, or to say what is to be different.
+    /// To approve the plan, or to ask for changes.
     Plan,
-    /// To answer what the plan leaves open.
+    /// To answer the plan's open questions.
     Answers,
 }
 
-/// What the checks of others came to.
+/// Results of other apps' checks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CiTrace {
     pub commit: CommitSha,
     pub passed: u32,
     pub pending: Vec<String>,
-    /// The names of those that fail here and not on the base.
+    /// Names of the checks that fail here but not on the base.
     pub failing: Vec<String>,
-    /// The names of those that fail on the base, too.
+    /// Names of the checks that fail on the base, too.
     pub failing_on_base: Vec<String>,
 }
 
@@ -219,7 +219,7 @@ pub struct EffectBackoff {
 }
 
 impl PullTrace {
-    /// Its text brought up to date, and where it is ready, out of its draft.
+    /// Updates its text and, if `ready`, takes it out of draft.
     pub(super) fn finish(&self, ready: bool) -> Move {
         let (title, summary) = (self.title.clone(), self.summary.clone());
         Move::FinishPull { pull: self.number, title, summary, ready }
@@ -231,8 +231,8 @@ impl OrderTrace {
         self.stages.iter().find(|stage| stage.state == StageState::Running)
     }
 
-    /// Every round of the work, in order, also those that were paid for and pushed nothing, and those in which no worker ran
-    /// because what was there was judged.
+    /// Every round of the work, in order, including paid rounds that pushed nothing and rounds without a worker that
+    /// judged existing work.
     pub fn rounds_of_work(&self) -> impl Iterator<Item = (&StageTrace, &RoundTrace)> {
         let stages = self.stages.iter().filter(|stage| stage.is_of_work());
         stages.flat_map(|stage| stage.rounds.iter().map(move |round| (stage, round)))
@@ -247,7 +247,7 @@ impl OrderTrace {
         self.stages.push(StageTrace { name, state, rounds: Vec::new() });
     }
 
-    /// Something that went another way than asked; said once, however often it happens.
+    /// Records a deviation from the request once, however often it happens.
     pub(super) fn note(&mut self, note: String) {
         if !self.notes.contains(&note) {
             self.notes.push(note);
@@ -260,7 +260,7 @@ impl OrderTrace {
         }
     }
 
-    /// The round of that number, begun when it is new.
+    /// The round with that number; it is created if new.
     pub(super) fn round(&mut self, stage: &str, round: u32) -> Option<&mut RoundTrace> {
         let stage = self.stages.iter_mut().rfind(|known| known.name == stage)?;
         let place = match stage.rounds.iter().position(|known| known.round == round) {
@@ -275,7 +275,7 @@ impl OrderTrace {
 }
 
 impl StageTrace {
-    /// Whether it makes or tests commits, or was sent back since it made none.
+    /// Whether it makes or tests commits, or was sent back because it made none.
     fn is_of_work(&self) -> bool {
         let is_of_commit =
             |finding: &Finding| matches!(finding.category, Category::MissingCommit | Category::Policy);

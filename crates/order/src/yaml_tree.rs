@@ -1,4 +1,4 @@
-//! A file's values with their places, and the file written out again without keys that say nothing.
+//! A file's values with their positions, and the file rewritten without keys that have no value.
 
 use std::fmt;
 
@@ -12,17 +12,17 @@ pub enum YamlStep<S = String> {
     Item(usize),
 }
 
-/// The same, borrowed.
+/// The borrowed form.
 pub(super) type YamlPathSegment<'a> = YamlStep<&'a str>;
 
 /// Line and column, from 1.
 pub(super) type YamlPosition = (u64, u64);
 
-/// A file's values with their places.
+/// A file's values with their positions.
 #[derive(Debug, Clone, Default)]
 pub struct YamlTree {
     root: Option<Spanned<YamlNode>>,
-    /// The file, in which stands how a plain value is written.
+    /// The file's text, which shows how a plain value is written.
     source: String,
 }
 
@@ -31,7 +31,7 @@ pub(super) enum YamlNode {
     Map(Vec<(Spanned<String>, Spanned<YamlNode>)>),
     List(Vec<Spanned<YamlNode>>),
     Text(String),
-    /// A number or a truth.
+    /// A number or a boolean.
     Plain,
     Null,
 }
@@ -41,7 +41,7 @@ impl YamlTree {
         Self { root: Some(root), source: yaml.to_owned() }
     }
 
-    /// Where the value at this path stands; as near to it as the file goes.
+    /// The position of the value at this path, or of its nearest existing ancestor.
     pub(super) fn place<S: AsRef<str>>(&self, path: &[YamlStep<S>]) -> Option<YamlPosition> {
         let mut node = self.root.as_ref()?;
         for step in path {
@@ -55,7 +55,7 @@ impl YamlTree {
         path.iter().try_fold(self.root.as_ref()?, inner)
     }
 
-    /// Whether the file says something at exactly this path.
+    /// Whether the file has a value at exactly this path.
     pub(super) fn has(&self, path: &[YamlPathSegment<'_>]) -> bool {
         self.get(path).is_some_and(|value| !matches!(value.value, YamlNode::Null))
     }
@@ -69,7 +69,7 @@ impl YamlTree {
         }
     }
 
-    /// As it is written.
+    /// The value as it is written.
     fn plain(&self, value: &Spanned<YamlNode>) -> Option<&str> {
         let span = value.referenced.span();
         let begin = usize::try_from(span.byte_offset()?).ok()?;
@@ -88,7 +88,7 @@ impl YamlTree {
         self.root.as_ref().is_none_or(|root| matches!(root.value, YamlNode::Null))
     }
 
-    /// Whether it is a map of known keys that says nothing.
+    /// Whether this map has only keys without a value, which are not written.
     pub(super) fn is_empty_map(&self, path: &[YamlStep]) -> bool {
         if path.iter().fold(Nulls::Left, |nulls, step| nulls.after(step)) != Nulls::Left {
             return false;
@@ -97,7 +97,7 @@ impl YamlTree {
         entries.iter().all(|(_, value)| matches!(value.value, YamlNode::Null))
     }
 
-    /// The file with one value a line, without keys that say nothing, and the path of the value in each line.
+    /// The file with one value a line, without keys that have no value, and the path of the value in each line.
     pub(super) fn written(&self) -> (String, Vec<Vec<YamlStep>>) {
         let mut writer =
             TreeWriter { tree: self, text: String::new(), lines: vec![Vec::new()], path: Vec::new() };
@@ -111,11 +111,11 @@ impl YamlTree {
 /// Which keys without a value are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Nulls {
-    /// None: such a key is as good as left out.
+    /// None of them: such a key counts as left out.
     Left,
-    /// Those of this map, whose keys the file makes up itself.
+    /// The keys of this map, which the file chooses itself.
     Here,
-    /// All: JSON schemas know `null`.
+    /// All keys below: JSON schemas use `null`.
     Below,
 }
 
@@ -219,7 +219,7 @@ impl<'de> Deserialize<'de> for YamlNode {
 
 struct YamlNodeVisitor;
 
-/// What is no text and no container is kept as it is written.
+/// Scalars other than text are kept as written.
 macro_rules! plain {
     ($($visit:ident: $type:ty,)*) => {
         $(

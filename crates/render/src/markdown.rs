@@ -1,4 +1,4 @@
-//! Foreign Markdown, let through by an allowlist of shapes.
+//! Foreign Markdown, filtered by an allowlist of shapes.
 
 use super::text::{BoldHandling, code_block, code_span, markdown_word, visible};
 use journeyman_order::length::{CUT_NOTE, shorten};
@@ -6,11 +6,11 @@ use journeyman_order::release_words::calmed;
 
 /// Foreign Markdown made harmless, at most `most` characters of it.
 ///
-/// Paragraphs, lists, quotes, bold, code spans and blocks of code stay what they are. Headings become bold lines,
-/// so that none of them looks like ours; links become their text and address; images, HTML, tables, task lists and
-/// formulas become the text that they were written as. What could ping, refer, close or link stands in code spans.
+/// Paragraphs, lists, quotes, bold, code spans and code blocks stay. Headings become bold lines, so that none looks
+/// like ours. Links become their text and address. Images, HTML, tables, task lists and formulas become their source
+/// text. Anything that could ping, refer, close or link becomes a code span.
 pub fn markdown(text: &str, most: usize) -> String {
-    // More than this cannot end up in the result: what is dropped are blank lines and what cannot be seen.
+    // More text cannot reach the result: only blank lines and invisible characters are dropped.
     let text: String = text.chars().take(most.saturating_mul(8).min(1_000_000)).collect();
     let text = visible(&text);
     let mut paper = MarkdownBuffer::new(most);
@@ -50,7 +50,7 @@ impl CodeFence {
     }
 }
 
-/// What has been rendered, and how much more fits.
+/// The rendered text, and the space that is left.
 struct MarkdownBuffer {
     text: String,
     left: usize,
@@ -83,12 +83,12 @@ impl MarkdownBuffer {
     }
 
     fn add_line(&mut self, line: &str) {
-        // Once more: what was taken out may have brought words together.
+        // Again, because a removal may have joined words.
         let rendered = calmed(&render_line(line));
         if rendered.is_empty() {
             self.blank();
         } else if !self.push(&rendered) {
-            // Rendering makes of one character four at most.
+            // Rendering expands one character to at most four.
             let part = render_line(&shorten(line, self.left / 4));
             self.push(&part);
             self.full = true;
@@ -101,7 +101,7 @@ impl MarkdownBuffer {
         }
         self.blank();
         if !self.push(&code_block(code)) {
-            // The two fences are longer than any run within, and the sign for `<!--` one character more.
+            // The two fences are longer than any run within, and escaping `<!--` adds one character.
             let part = code_block(&shorten(code, self.left / 4));
             self.push(&part);
             self.full = true;
@@ -121,7 +121,7 @@ impl MarkdownBuffer {
     }
 }
 
-/// One line outside a block of code. Empty for a blank line, a rule and the underline of a heading.
+/// One line outside a code block. Empty for a blank line, a rule and the underline of a heading.
 fn render_line(line: &str) -> String {
     let indent = line.len() - line.trim_start().len();
     let mut rest = line.trim();
@@ -130,7 +130,7 @@ fn render_line(line: &str) -> String {
         prefix = "> ".to_owned();
         rest = quoted.trim_start();
     }
-    // An underline would make a heading of the line above.
+    // An underline would make the line above a heading.
     if is_rule(rest) {
         return String::new();
     }
@@ -145,7 +145,7 @@ fn render_line(line: &str) -> String {
     format!("{prefix}{}", inline(rest, BoldHandling::Kept))
 }
 
-/// Nothing, or nothing but what rules and underlines are made of.
+/// Blank, or only the characters of rules and underlines.
 fn is_rule(line: &str) -> bool {
     line.chars().all(|character| matches!(character, '-' | '=' | '_' | '*' | '+' | ' '))
 }
@@ -165,7 +165,7 @@ fn list_item(line: &str) -> Option<(String, &str)> {
     (1..=9).contains(&digits).then(|| (format!("{}.", &line[..digits]), item.trim_start()))
 }
 
-/// The text of a line: code spans stay, words are escaped or, where they would act, become code spans.
+/// The text of a line: code spans stay, words are escaped, and words that would act become code spans.
 fn inline(text: &str, bold: BoldHandling) -> String {
     let mut line = String::with_capacity(text.len() * 2);
     let mut rest = text;
@@ -189,7 +189,7 @@ fn inline(text: &str, bold: BoldHandling) -> String {
     line.trim().to_owned()
 }
 
-/// Where the first backtick is that no backslash takes the meaning from.
+/// The position of the first backtick that is not escaped.
 fn tick(text: &str) -> Option<usize> {
     let mut is_escaped = false;
     text.char_indices().find_map(|(at, character)| {
@@ -199,7 +199,7 @@ fn tick(text: &str) -> Option<usize> {
     })
 }
 
-/// Where the run of backticks begins that closes a code span opened by one of this length.
+/// The start of the backtick run that closes a code span opened by a run of this length.
 fn closing(text: &str, length: usize) -> Option<usize> {
     let mut from = 0;
     loop {
@@ -224,7 +224,7 @@ fn push_words(line: &mut String, text: &str, bold: BoldHandling) {
     }
 }
 
-/// Two runs of backticks that touch would be one.
+/// Two adjacent runs of backticks would merge.
 fn push_apart(line: &mut String, code: &str) {
     if line.ends_with('`') {
         line.push(' ');
@@ -232,17 +232,17 @@ fn push_apart(line: &mut String, code: &str) {
     line.push_str(code);
 }
 
-/// Foreign text that is already harmless, set apart from what we say ourselves.
+/// Harmless foreign text as a quote, separate from our own words.
 pub(super) fn quoted(text: &str) -> String {
     let lines: Vec<String> =
         text.lines().map(|line| if line.is_empty() { ">".to_owned() } else { format!("> {line}") }).collect();
     lines.join("\n")
 }
 
-/// Foreign Markdown made harmless and set apart, in at most so many characters; none when there is nothing to see.
+/// Foreign Markdown made harmless and quoted, in at most `most` characters; `None` if nothing is visible.
 pub(super) fn quoted_within(text: &str, most: usize) -> Option<String> {
     let mut room = most;
-    // Each of many short lines gets a sign of its own: rather less text than more than fits.
+    // Each short line adds a quote sign, so the text shrinks until the result fits.
     while room >= 100 {
         let text = markdown(text, room);
         if text.is_empty() {

@@ -1,4 +1,4 @@
-//! What is said once, in a comment of its own: answers to commands, the plan, the end of a pull request.
+//! Notices that are posted once, each in its own comment: replies to commands, the plan, the end of a pull request.
 
 use super::headline;
 use super::markdown::{markdown, quoted};
@@ -12,9 +12,9 @@ use journeyman_order::next::OrderProjection;
 use journeyman_order::signal::COMMANDS;
 use journeyman_order::trace::{StageState, StageTrace};
 
-/// The most of a plan that is shown, in characters.
+/// Longest part of a plan that is shown, in characters.
 const LONGEST_PLAN: usize = 50_000;
-/// How many letters may be wrong in a word that is taken for one of ours.
+/// Most typos in a word that is still recognized as one of our commands.
 const MOST_SLIPS: usize = 3;
 
 pub fn notice(journal: &Journal, projection: &OrderProjection, saying: &NoticeComment) -> String {
@@ -94,7 +94,7 @@ fn help() -> String {
         .to_owned()
 }
 
-/// On a pull request of which no order knows.
+/// For a pull request without an order.
 pub fn no_order() -> String {
     "Nothing was done: no order belongs to this pull request. Journeyman works on issues, and on the pull requests that it \
      opens for them.\n\n\
@@ -104,7 +104,7 @@ pub fn no_order() -> String {
         .to_owned()
 }
 
-/// On the issue of an order whose journal cannot be read.
+/// For the issue of an order whose journal cannot be read.
 pub fn unreadable(because: &str) -> String {
     let because = brief(because, 300);
     format!(
@@ -126,7 +126,7 @@ fn unknown(word: &str) -> String {
 fn nearest(word: &str) -> Option<&'static str> {
     let slips = |known: &&str| strsim::damerau_levenshtein(word, known);
     let best = COMMANDS.into_iter().min_by_key(slips)?;
-    // Of a short word, half has to be right.
+    // At least half of a short word must match.
     let most = MOST_SLIPS.min(word.chars().count() / 2);
     (slips(&best) <= most).then_some(best)
 }

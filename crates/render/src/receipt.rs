@@ -1,4 +1,4 @@
-//! How a commit was verified, in Markdown: what was run on it, what was said of it, and what nobody looked at.
+//! The evidence for a commit in Markdown: what ran on it, what was found, and what nobody checked.
 
 use super::pages::RepositoryLinks;
 use super::scrutiny;
@@ -17,7 +17,7 @@ use journeyman_order::{
     Verdict, receipt,
 };
 
-/// The work that is published or about to be, with what is known of it. Commands, names and what agents say are foreign.
+/// The work that is or will be published, with its evidence. Commands, names and agents' words are foreign text.
 pub(super) struct ReceiptSource<'a> {
     journal: &'a Journal,
     projection: &'a OrderProjection,
@@ -28,7 +28,7 @@ pub(super) struct ReceiptSource<'a> {
 }
 
 impl<'a> ReceiptSource<'a> {
-    /// None while there is no work.
+    /// `None` while there is no work.
     pub(super) fn of(journal: &'a Journal, projection: &'a OrderProjection) -> Option<Self> {
         let (work, base) = (projection.trace.work.as_ref()?, projection.trace.base.as_ref()?);
         Some(Self { journal, projection, work, base, pages: RepositoryLinks::of(journal) })
@@ -50,7 +50,7 @@ impl<'a> ReceiptSource<'a> {
         self.tests()?.scrutiny.as_deref()
     }
 
-    /// What the repository's own checks say of this commit, in a line; none while they have not spoken.
+    /// The repository's own checks on this commit, in one line; `None` until one reports.
     fn others(&self) -> Option<String> {
         let checks = self.projection.trace.ci.as_ref().filter(|checks| checks.commit == self.work.commit)?;
         let mut said = Vec::new();
@@ -69,7 +69,7 @@ impl<'a> ReceiptSource<'a> {
         (!said.is_empty()).then(|| format!("- the repository's own checks on GitHub: {}", said.join("; ")))
     }
 
-    /// The verdict, what stands behind it, and what was run.
+    /// The verdict, its reasons, and what ran.
     pub(super) fn evidence(&self) -> String {
         let mut lines = vec![format!("### {}\n", self.projection.surfaces().heading)];
         if let Some(why) = why(&self.projection.verdict) {
@@ -120,7 +120,7 @@ impl<'a> ReceiptSource<'a> {
         lines.join("\n")
     }
 
-    /// What the reviewing agent let pass, or has to object still, the weightiest first; none where there is nothing.
+    /// Findings that the reviewing agent let pass or still raises, most severe first; `None` if there are none.
     pub(super) fn doubts(&self) -> Option<String> {
         let mut open: Vec<&Finding> = self.work.review.iter().flat_map(|review| &review.issues).collect();
         if open.is_empty() {
@@ -139,7 +139,7 @@ impl<'a> ReceiptSource<'a> {
         Some(format!("**Open findings of the reviewing agent**\n\n{}", lines.join("\n")))
     }
 
-    /// What nobody has looked at, said as plainly as what was; none where there is nothing.
+    /// What nobody checked, stated as plainly as the evidence; `None` if there are no gaps.
     pub(super) fn gaps(&self) -> Option<String> {
         let mut lines = Vec::new();
         if self.test().is_some() {
@@ -158,7 +158,7 @@ impl<'a> ReceiptSource<'a> {
             let more = and_more("", tests.left_out.len(), MOST_NAMES).unwrap_or_default();
             lines.push(format!("- tests of {named}{more} were not run: the change concerns nothing there"));
         }
-        // What is the reason for the verdict is not said a second time.
+        // The reason for the verdict is not repeated.
         let unrun = self.tests().into_iter().flat_map(|tests| {
             tests.unrun.iter().map(UnrunProject::sentence).filter(|said| tests.doubt.as_ref() != Some(said))
         });
@@ -179,7 +179,7 @@ impl<'a> ReceiptSource<'a> {
         if self.work.review.is_none() {
             lines.push("- The change itself: no second agent has reviewed this commit.".to_owned());
         }
-        // A repository that is not on GitHub has no checks there.
+        // A repository outside GitHub has no checks there.
         if self.others().is_none() && self.pages.is_known() {
             lines.push(
                 "- The repository's own checks on GitHub: none had reported when this was written."
@@ -189,7 +189,7 @@ impl<'a> ReceiptSource<'a> {
         (!lines.is_empty()).then(|| format!("**What was not verified**\n\n{}", lines.join("\n")))
     }
 
-    /// The programs behind the statements that do not hold: a person decides whether they are right.
+    /// The programs behind failing statements: a person decides whether they are right.
     pub(super) fn failing_programs(&self) -> Option<String> {
         let run = self.scrutiny()?.examination.as_ref()?;
         let examination = self.journal.examination()?;
@@ -261,7 +261,7 @@ impl<'a> ReceiptSource<'a> {
                 }
                 (None, _) => "passed".to_owned(),
             };
-            // What failing tests say of themselves begins with it.
+            // The summary of failing tests already begins with the counts.
             let counts =
                 counts.map(|counts| counts.to_string()).filter(|counts| !result.contains(counts.as_str()));
             let counts = counts.map(|counts| format!(" ({counts})")).unwrap_or_default();
@@ -307,7 +307,7 @@ fn why(verdict: &Verdict) -> Option<String> {
     }
 }
 
-/// Why a round did not pass. A reviewer's summary may praise, so that it was no pass has to be said.
+/// Why a round did not pass. A reviewer's summary may sound positive, so the rejection is stated.
 pub(super) fn objection(round: &RoundTrace, feedback: &Feedback) -> String {
     match round.review.as_ref().is_some_and(|review| !review.passed) {
         true => format!("changes requested: {}", feedback.summary),

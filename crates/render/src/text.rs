@@ -1,4 +1,4 @@
-//! Foreign text in the small: what is visible, what would act, and how it is kept from acting.
+//! Foreign text at the level of words: what is visible, what GitHub would act on, and how to stop it.
 
 use std::sync::LazyLock;
 
@@ -13,8 +13,8 @@ pub(super) const MOST_SHOWN: usize = 10;
 pub(super) const MOST_NAMES: usize = 6;
 pub(super) const MOST_BELOW: usize = 3;
 
-/// Foreign text with line feeds as the only line ends, spaces as the only white space, and nothing that cannot be
-/// seen, that turns the direction of what follows, or that steers a release: release bots read texts as they stand.
+/// Foreign text with only line feeds as line ends and only spaces as white space, without characters that are
+/// invisible, change the text direction, or steer a release: release bots read raw texts.
 pub(super) fn visible(text: &str) -> String {
     let mut seen = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();
@@ -31,7 +31,7 @@ pub(super) fn visible(text: &str) -> String {
     calmed(&seen)
 }
 
-/// Letters and marks that show nothing: fillers, inherent vowels, joiners, the empty braille pattern.
+/// Letters and marks without a glyph: fillers, inherent vowels, joiners, the empty braille pattern.
 fn is_blank(character: char) -> bool {
     matches!(
         character,
@@ -39,8 +39,8 @@ fn is_blank(character: char) -> bool {
     )
 }
 
-/// Whether GitHub could make more of a word than text: a mention, a reference, a link, a formula. Rather too many
-/// than too few: a word that is taken for one is still readable.
+/// Whether GitHub could treat a word as a mention, a reference, a link or a formula. False positives are fine: the word
+/// stays readable.
 pub(super) fn acts(word: &str) -> bool {
     let lower = word.to_lowercase();
     word.contains(['@', '\u{ff20}', '\u{fe6b}', '$'])
@@ -55,14 +55,14 @@ fn is_before_digit(text: &str, sign: &str) -> bool {
     })
 }
 
-/// How `**` in foreign text is taken.
+/// How to treat `**` in foreign text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BoldHandling {
     Kept,
     Escaped,
 }
 
-/// A word that does not act, with every character escaped that Markdown or HTML would read.
+/// A word that does not act, with every Markdown or HTML character escaped.
 pub(super) fn escape(word: &str, bold: BoldHandling) -> String {
     let mut escaped = String::with_capacity(word.len() + 8);
     let mut characters = word.chars().peekable();
@@ -87,8 +87,8 @@ pub(super) fn escape(word: &str, bold: BoldHandling) -> String {
     escaped
 }
 
-/// A word of foreign Markdown, in which a backslash takes the meaning from the sign after it: what is so escaped stays
-/// escaped, and what would act once the backslashes are gone does not.
+/// A word of foreign Markdown with backslash escapes: escaped characters stay escaped, and the word is made harmless if
+/// it would act without its backslashes.
 pub(super) fn markdown_word(word: &str, bold: BoldHandling) -> Result<String, String> {
     let mut bare = String::with_capacity(word.len());
     let mut escaped = String::with_capacity(word.len() + 8);
@@ -96,7 +96,7 @@ pub(super) fn markdown_word(word: &str, bold: BoldHandling) -> Result<String, St
     let mut characters = word.chars().peekable();
     while let Some(character) = characters.next() {
         match characters.next_if(|next| character == '\\' && next.is_ascii_punctuation()) {
-            // What begins a comment of HTML is taken apart wherever it stands.
+            // The start of an HTML comment is broken up everywhere.
             Some(sign) if sign != '<' => {
                 escaped.push_str(&escape(&plain, bold));
                 plain.clear();
@@ -122,7 +122,7 @@ pub(super) fn word(word: &str, bold: BoldHandling) -> String {
     if acts(word) { code_span(word) } else { escape(word, bold) }
 }
 
-/// Foreign text as inline code, on one line. Empty when there is nothing to see.
+/// Foreign text as inline code on one line. Empty if nothing is visible.
 pub fn code_span(text: &str) -> String {
     let text = calm(&calmed(&visible(text).split_whitespace().collect::<Vec<_>>().join(" ")));
     if text.is_empty() {
@@ -133,13 +133,13 @@ pub fn code_span(text: &str) -> String {
     format!("{fence}{pad}{text}{pad}{fence}")
 }
 
-/// A command or the name of a test, as inline code.
+/// A command or a test's name as inline code.
 pub(super) fn command_span(command: &str) -> String {
     let span = code_span(&shorten(command, 300));
     if span.is_empty() { "an empty command".to_owned() } else { span }
 }
 
-/// Foreign text as a block of code, in a fence longer than any in it.
+/// Foreign text as a code block, in a fence longer than any in it.
 pub fn code_block(text: &str) -> String {
     let text = calm(&visible(text));
     let text = text.trim_end();
@@ -147,12 +147,12 @@ pub fn code_block(text: &str) -> String {
     format!("{fence}text\n{text}\n{fence}")
 }
 
-/// A space between a closing keyword's parts and in the beginning of a comment. Code acts nowhere on GitHub, but a
-/// pull request's text can become the message of a squashed commit, where code is text like any other.
+/// Inserts a space into closing keywords and comment starts. GitHub ignores them in code, but a pull request's text can
+/// become a squash commit's message, where code is plain text.
 fn calm(code: &str) -> String {
     let text = code.replace("<!--", "<! --");
     match CLOSING.as_ref() {
-        // Twice: what one match ends with can be where the next one begins.
+        // Twice, because matches can overlap at their ends.
         Some(closing) => {
             let once = closing.replace_all(&text, "${keyword}${sign} ${what}");
             closing.replace_all(&once, "${keyword}${sign} ${what}").into_owned()
@@ -161,25 +161,25 @@ fn calm(code: &str) -> String {
     }
 }
 
-/// What closes an issue, up to the sign of its reference. Always a regex; the tests would tell.
+/// A closing keyword up to the sign of its reference. The regex is always valid; tests check that.
 static CLOSING: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let keyword = r"(?i)(?<keyword>\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)\b[:\s]+)";
-    // What is longest comes last: in `GH-1#x` it is not the sign that counts.
+    // The longest alternative comes last: in `GH-1#x` that sign does not count.
     let reference = r"(?:(?<sign>gh-|https?://|[\w./-]*#)(?<what>[\w]))";
     Regex::new(&format!("{keyword}{reference}")).ok()
 });
 
-/// The most backticks in a row.
+/// The longest run of backticks.
 fn longest_run(text: &str) -> usize {
     text.split(|character| character != '`').map(str::len).max().unwrap_or(0)
 }
 
-/// Foreign text on one line, without any shape of its own; may stand within a line of ours or be one.
+/// Foreign text on one line without formatting; usable within our line or as a line.
 pub fn plain(text: &str) -> String {
     let visible = visible(text);
     let words: Vec<String> = visible.split_whitespace().map(|one| word(one, BoldHandling::Escaped)).collect();
     let line = calmed(&words.join(" "));
-    // At a line's beginning these would make a list, a rule or a heading of it.
+    // At the start of a line these would make it a list, a rule or a heading.
     let digits = line.chars().take_while(char::is_ascii_digit).count();
     if line.starts_with(['-', '+', '=']) {
         format!("\\{line}")
@@ -190,25 +190,25 @@ pub fn plain(text: &str) -> String {
     }
 }
 
-/// The same, of at most so many characters of it.
+/// The same for at most `most` characters.
 pub(super) fn brief(text: &str, most: usize) -> String {
     plain(&shorten(text, most))
 }
 
-/// The last line of a list that shows the first of many, where there are more.
+/// The last line of a cut list; `None` if nothing was cut.
 pub(super) fn and_more(bullet: &str, all: usize, most: usize) -> Option<String> {
     let more = all.saturating_sub(most);
     (more > 0).then(|| format!("{bullet} and {more} more"))
 }
 
-/// Each takes something out of a text of at most 200 characters.
+/// A title has at most 200 characters, and each pass removes at least one.
 const MOST_PASSES: usize = 200;
 
-/// A title: one line of at most 200 characters, unformatted. Titles become commit messages when a pull request is
-/// squashed, where code spans protect from nothing: signs that act are taken out. Doing it twice changes nothing.
+/// A title: one line of at most 200 characters, unformatted. A squash turns it into a commit message, where code spans
+/// do not protect, so active signs are removed. Idempotent.
 pub fn title(text: &str) -> String {
     let mut title = title_once(text);
-    // What is taken out may bring together what was apart, such as the end of a comment.
+    // A removal may join parts into something active, such as the end of a comment.
     for _ in 0..MOST_PASSES {
         let again = title_once(&title);
         if again == title {
@@ -234,7 +234,7 @@ fn unarmed(word: &str) -> String {
         .chars()
         .filter(|c| !matches!(c, '@' | '\u{ff20}' | '\u{fe6b}' | '#' | '\u{ff03}' | '<' | '>'))
         .collect();
-    // Until nothing changes: what is taken out may bring together what was apart.
+    // Until nothing changes: a removal may join parts into something active.
     loop {
         let before = safe.len();
         safe = safe.replace("://", ":");
@@ -258,7 +258,7 @@ pub(super) fn duration(seconds: u64) -> String {
     }
 }
 
-/// Dollars and cents; a formula's sign to GitHub when there are two on a line, hence the backslash.
+/// Dollars and cents. The backslash is needed because GitHub reads two dollar signs on a line as a formula.
 pub(super) fn dollars(usd: f64) -> String {
     let usd = if usd.is_finite() { usd.max(0.0) } else { 0.0 };
     format!("\\${usd:.2}")
@@ -268,7 +268,7 @@ pub(super) fn passing(counts: TestCounts) -> String {
     format!("{} of {} tests pass", counts.passed, counts.ran())
 }
 
-/// How much a finding weighs, in a word; what cannot be used stands out.
+/// A finding's severity in one word; critical is bold.
 pub(super) fn severity(severity: Severity) -> &'static str {
     match severity {
         Severity::Critical => "**critical**",

@@ -1,8 +1,8 @@
-//! The stages an order goes through: read from YAML, held against the rules, then used as they are.
+//! The stages of an order: parsed from YAML, checked against the rules, then never modified.
 //!
 //! May know: roles, whose schemas give stages their fields.
-//! Must never know: where the files come from. They are written by strangers: whatever is in them, reading one ends
-//! soon, with a pipeline or with what is wrong and where.
+//! Must never know: where the files come from. Strangers write them: parsing always ends soon, with a pipeline or with
+//! what is wrong and where.
 
 use std::collections::BTreeMap;
 
@@ -26,17 +26,16 @@ pub use condition::Condition;
 pub use problem::{InvalidPipeline, PipelineProblem};
 pub use values::{PipelineVersion, Seconds, Verifiers};
 
-/// The most stages that a pipeline may have.
+/// Most stages in a pipeline.
 pub const MOST_STAGES: usize = 50;
-/// The most rounds of a verifier, and the most retries of a run.
+/// Most verifier rounds, and most retries of a run.
 pub const MOST_ROUNDS: u32 = 10;
 
-/// How often a check may send the worker back, the first run included.
+/// Most runs of a worker under one check, including the first.
 pub const MOST_RUNS: u32 = 3;
-/// How often an agent is asked whose answer is of no use.
+/// How often to ask an agent whose answers are unusable.
 pub(crate) const MOST_QUESTIONS: u32 = 2;
 
-/// A day.
 const LONGEST_RUN_SECONDS: u64 = 24 * 3_600;
 const MOST_DOLLARS: f64 = 10_000.0;
 
@@ -258,8 +257,8 @@ impl Pipeline {
 }
 
 impl Stage {
-    /// Whether the stage needs the agent's own work tree, of which there is one: such stages follow one another in
-    /// the pipeline's order. All others see a read-only checkout and run side by side.
+    /// Whether the stage needs the agent's only work tree: such stages run one after another in the pipeline's order.
+    /// All others see a read-only checkout and run in parallel.
     pub fn writes_tree(&self) -> bool {
         match self.uses {
             StageKind::Branch | StageKind::Tests | StageKind::Publish | StageKind::Ready => true,

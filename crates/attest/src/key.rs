@@ -1,4 +1,4 @@
-//! The key that receipts are signed with: made when it is first needed, kept in the data folder, seen by nobody else.
+//! The key that signs receipts: created on first use, kept in the data folder, readable by its owner only.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -18,10 +18,10 @@ use journeyman_order::bounds::{LARGEST_SETTINGS, MOST_NAMED};
 pub const KEY_FILE: &str = "receipt-key.pem";
 const PRIVATE: &str = "PRIVATE KEY";
 const PUBLIC: &str = "PUBLIC KEY";
-/// What stands before the 32 bytes of an ed25519 key in a `SubjectPublicKeyInfo` (RFC 8410).
+/// The prefix of an ed25519 key's 32 bytes in a `SubjectPublicKeyInfo` (RFC 8410).
 const SPKI: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
 
-/// What receipts are signed with. Prints its public half only.
+/// The key that signs receipts. Debug output shows only the public half.
 pub struct SigningKey {
     pair: Ed25519KeyPair,
     public: PublicKey,
@@ -30,16 +30,16 @@ pub struct SigningKey {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SigningKeyOrigin {
     Found,
-    /// There was none, and it was made.
+    /// The key was missing and was created.
     Made,
 }
 
-/// Why there is no key to sign or to verify with. No text holds anything of a key.
+/// Why there is no key to sign or verify with. No message contains key material.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     #[error("cannot {what} {}: {error}", path.display())]
     File { what: &'static str, path: PathBuf, error: io::Error },
-    /// Others than its owner can read or change it, or it is no plain file of ours.
+    /// Others can read or change it, or it is not a regular file of ours.
     #[error(
         "{} {because}: whoever can read it can sign receipts. If nobody else has, `chmod 600` it; otherwise remove it, \
          and a new one is made",
@@ -53,8 +53,8 @@ pub enum KeyError {
 }
 
 impl SigningKey {
-    /// The key of a data folder, made when it is not there. Of several that make one at the same time, one wins and
-    /// all have the winner's.
+    /// Opens a data folder's key, or creates it. If several processes create one at the same time, one wins and
+    /// all use the winner's key.
     pub fn open_or_make(data: &Path) -> Result<(Self, SigningKeyOrigin), KeyError> {
         let path = data.join(KEY_FILE);
         if let Some(found) = Self::open(&path)? {
@@ -63,12 +63,12 @@ impl SigningKey {
         let made = Self::generate()?;
         let said = |what| move |error| KeyError::File { what, path: data.join(KEY_FILE), error };
         std::fs::create_dir_all(data).map_err(said("make the folder of"))?;
-        // A file under its last name is always whole: it is written beside, and linked where there is none yet.
+        // The final file is always complete: it is written beside, then linked if none exists.
         let mut beside = tempfile::Builder::new()
             .prefix(".receipt-key-")
             .tempfile_in(data)
             .map_err(said("make the file beside"))?;
-        // Of version 1, which openssl reads.
+        // Version 1, which openssl reads.
         let der = made.pair.to_pkcs8v1().map_err(|_| KeyError::Unmakable)?;
         let private = Zeroizing::new(pem_of(PRIVATE, der.as_ref()));
         beside.write_all(private.as_bytes()).map_err(said("write"))?;
@@ -84,7 +84,7 @@ impl SigningKey {
         Ok((made, SigningKeyOrigin::Made))
     }
 
-    /// The key of a data folder; none where none was made yet.
+    /// A data folder's key; `None` if it was never created.
     pub fn find(data: &Path) -> Result<Option<Self>, KeyError> {
         Self::open(&data.join(KEY_FILE))
     }
@@ -110,7 +110,7 @@ impl SigningKey {
         Ok(Self { pair, public })
     }
 
-    /// None where there is no file.
+    /// `None` if there is no file.
     fn open(path: &Path) -> Result<Option<Self>, KeyError> {
         let said = |error| KeyError::File { what: "read", path: path.to_owned(), error };
         let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
@@ -122,7 +122,7 @@ impl SigningKey {
             }
             Err(error) => return Err(said(error)),
         };
-        // Asked of what was opened, so that nobody can change it in between.
+        // Checked on the open file, so that nobody can swap it in between.
         let about = file.metadata().map_err(said)?;
         let exposed = |because: String| KeyError::Exposed { path: path.to_owned(), because };
         if !about.is_file() {
@@ -156,7 +156,7 @@ pub struct PublicKey {
 }
 
 impl PublicKey {
-    /// The keys in a text of PEM blocks, at least one.
+    /// Parses the keys in PEM blocks, at least one.
     pub fn read_pem(text: &str) -> Result<Vec<Self>, KeyError> {
         let malformed = |what: &str| KeyError::Malformed { what: what.to_owned() };
         let blocks =
@@ -172,18 +172,18 @@ impl PublicKey {
             .collect()
     }
 
-    /// The keys of a file, as [`PublicKey::read_pem`] reads them.
+    /// Reads a file's keys, as [`PublicKey::read_pem`] does.
     pub fn read_file(path: &Path) -> Result<Vec<Self>, KeyError> {
         let said = |error| KeyError::File { what: "read", path: path.to_owned(), error };
         Self::read_pem(&bounded(File::open(path).map_err(said)?).map_err(said)?)
     }
 
-    /// As PEM, `PUBLIC KEY` (SubjectPublicKeyInfo): what openssl and others read.
+    /// As PEM, `PUBLIC KEY` (SubjectPublicKeyInfo), which openssl and others read.
     pub fn to_pem(&self) -> String {
         pem_of(PUBLIC, &self.der())
     }
 
-    /// By what name it is called on an envelope.
+    /// The key's name on an envelope.
     pub fn id(&self) -> KeyId {
         KeyId(hex::encode(Sha256::digest(self.der())))
     }
@@ -201,7 +201,7 @@ impl PublicKey {
     }
 }
 
-/// The SHA-256 of a public key's `SubjectPublicKeyInfo`, in hexadecimal. A name, and never a reason to believe.
+/// The SHA-256 of a public key's `SubjectPublicKeyInfo`, in hexadecimal. It is a name and proves nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct KeyId(String);
 
@@ -234,8 +234,8 @@ fn pem_of(label: &str, der: &[u8]) -> String {
     pem::encode_config(&pem::Pem::new(label, der), lines)
 }
 
-/// What is in the blocks of this label between `BEGIN` and `END` (RFC 7468); none where a block of it is broken. What stands
-/// between blocks is explanation and is passed over.
+/// The contents of the blocks with this label between `BEGIN` and `END` (RFC 7468); `None` if one is damaged. Text
+/// between blocks is explanation and is skipped.
 fn blocks_of(label: &str, text: &str) -> Option<Vec<Vec<u8>>> {
     let (begin, end) = (format!("-----BEGIN {label}-----"), format!("-----END {label}-----"));
     let mut blocks = Vec::new();

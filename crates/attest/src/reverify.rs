@@ -1,4 +1,4 @@
-//! What a receipt says of the tests, held against a run of today: statement by statement.
+//! Compares a receipt's statements about the tests with a run of today, one by one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,20 +12,20 @@ use journeyman_order::length::shorten;
 use journeyman_order::receipt::TestEvidence;
 use journeyman_order::scrutiny::ExampleRun;
 
-/// One statement of a receipt, and what came of it when it was tried again.
+/// One statement of a receipt, and the result of trying it again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ReverifiedStatement {
-    /// What it is about, such as `test: exit`.
+    /// The subject, such as `test: exit`.
     pub statement: String,
-    /// What the receipt says. Foreign: it may hold anything.
+    /// What the receipt says. Foreign: it may contain anything.
     pub receipt: String,
-    /// What was found here. Foreign in part: names of tests come from the repository.
+    /// What was found here. Partly foreign: names of tests come from the repository.
     pub here: String,
     #[serde(flatten)]
     pub found: ReverificationResult,
 }
 
-/// How what a receipt says compares with what was found.
+/// How a receipt's statement compares with today's result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(tag = "found", rename_all = "snake_case")]
 pub enum ReverificationResult {
@@ -41,7 +41,7 @@ impl ReverificationResult {
 }
 
 impl ReverifiedStatement {
-    /// A statement that trying again tells nothing about.
+    /// A statement that a rerun cannot check.
     pub fn not_repeated(statement: &str, receipt: &str, because: &'static str) -> Self {
         Self {
             statement: statement.to_owned(),
@@ -62,8 +62,8 @@ impl ReverifiedStatement {
 }
 
 /// Every statement of a receipt about its tests, beside a run of today. `said` is `tests` of
-/// [`super::Statement::receipt`]: it holds also what this version does not know. What a receipt does not speak of at
-/// all, because it is of an older version, is not compared. What is only not known here does not differ.
+/// [`super::Statement::receipt`], including fields that this version does not know. Statements that an older receipt
+/// lacks are not compared. Something unknown only here does not count as a difference.
 pub fn compare(
     said: &Value,
     known: &TestEvidence,
@@ -87,7 +87,7 @@ pub fn compare(
     Ok(rows)
 }
 
-/// What is not known here, by its statement, and why.
+/// Statements that cannot be checked here, with the reason.
 type OpenStatements = BTreeMap<&'static str, &'static str>;
 
 fn row(
@@ -131,10 +131,10 @@ fn row(
     });
 }
 
-/// Of what kind a field is, by its name.
+/// A field's kind, by its name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FieldKind {
-    /// How long it took, and whether it was remembered: no result.
+    /// Duration or caching, which is no result.
     Aside,
     Digest,
     Walls,
@@ -151,12 +151,12 @@ fn kind(key: &str) -> FieldKind {
     }
 }
 
-/// Whether its fields are statements each, and not one together, as counts are.
+/// Whether its fields are separate statements, rather than one statement as counts are.
 fn has_parts(fields: &Map<String, Value>) -> bool {
     fields.iter().any(|(key, value)| value.is_object() || kind(key) != FieldKind::Result)
 }
 
-/// Only what is a result; what is not said and what is empty are the same.
+/// Only results. A missing value and an empty one are the same.
 fn bare(value: &Value) -> Value {
     match value {
         Value::Array(items) if items.is_empty() => Value::Null,
@@ -184,7 +184,7 @@ fn shown(value: &Value) -> String {
         Value::Null => "none".to_owned(),
         Value::String(text) => text.clone(),
         Value::Array(items) => list(items.iter().map(shown).collect()),
-        // How many, and which of them are named.
+        // The total, and the names that are listed.
         Value::Object(fields) if fields.contains_key("total") => {
             let part = |key: &str| fields.get(key).map(shown);
             [part("total"), part("names")].into_iter().flatten().collect::<Vec<_>>().join(": ")
@@ -205,20 +205,20 @@ const MUTANTS: &str = "mutants are not tried again: this is the signer's word al
 const ISSUE: &str = "what the issue speaks of is not in a receipt";
 const IMAGE: &str = "not checked, since the image's name has no digest and means another image today";
 
-/// A run of today that a receipt is held against.
+/// A run of today that a receipt is compared with.
 #[derive(Debug, Clone, Copy)]
 pub struct RunOfToday<'a> {
     pub tests: &'a TestEvidence,
-    /// Whether the image was asked for by its digest, which means the same image for ever.
+    /// Whether the image was requested by digest, which always means the same image.
     pub is_image_by_digest: bool,
 }
 
-/// What a run of today cannot say of a true receipt: it knows neither the issue nor the plan, and tries no mutants. A statement
-/// is open only where what it says rests on these alone. Whatever is found worse here differs.
+/// Statements that a run of today cannot confirm: it lacks the issue and the plan, and tries no mutants. A statement is
+/// open only if it rests on these alone. Anything worse here counts as a difference.
 fn unknowable(said: &TestEvidence, today: RunOfToday<'_>) -> OpenStatements {
     let mut open = BTreeMap::new();
     let here = today.tests;
-    // A name with a digest means the same image for ever: another one is another image.
+    // A name with a digest always means the same image: another one is another image.
     if !today.is_image_by_digest
         && let (Some(said), Some(here)) = (&said.image, &here.image)
         && repository_of(said).is_some_and(|name| Some(name) == repository_of(here))
@@ -246,7 +246,7 @@ fn unknowable(said: &TestEvidence, today: RunOfToday<'_>) -> OpenStatements {
     open
 }
 
-/// An image without its digest; none where it has none, or one that is no digest.
+/// An image's name without its digest; `None` if the digest is missing or invalid.
 fn repository_of(image: &str) -> Option<&str> {
     let (name, digest) = image.split_once("@sha256:")?;
     is_sha256(digest).then_some(name)

@@ -1,4 +1,4 @@
-//! The statement: in-toto, version 1, about a commit and its tree, with the order's receipt as what is said of them.
+//! The statement: in-toto version 1, about a commit and its tree, with the order's receipt as predicate.
 
 use std::collections::BTreeMap;
 
@@ -13,9 +13,9 @@ use journeyman_order::{
     BranchName, CommitSha, Feedback, IssueNumber, OrderId, PullNumber, Receipt, RepositoryName, TreeSha,
 };
 
-/// What a statement of in-toto is, of version 1.
+/// The type of an in-toto statement, version 1.
 const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
-/// What is said here. Its version rises when a reader of the old one could be misled.
+/// Our predicate type. Its version rises if a reader of the old one could be misled.
 pub const PREDICATE_TYPE: &str = "urn:journeyman:receipt:v1";
 
 pub use journeyman_order::surfaces::AttestationResult;
@@ -23,20 +23,20 @@ pub use journeyman_order::surfaces::AttestationResult;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttestationVerifier {
     pub name: String,
-    /// Where it is, when it has an address.
+    /// The server's address, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// Versions of it and of what it works with, by name.
+    /// Versions of the server and its tools, by name.
     #[serde(default)]
     pub versions: BTreeMap<String, String>,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum SigningError {
-    /// The order is at work: what is true now may not be so in a minute.
+    /// The order is still at work, so its facts may change any minute.
     #[error("the order is still running; it can be signed when it has ended")]
     AtWork,
-    /// It ended, and no commit of it was tested or published.
+    /// It ended without a tested or published commit.
     #[error("the order has no commit to sign a receipt for")]
     NoCommit,
     #[error(transparent)]
@@ -45,20 +45,20 @@ pub enum SigningError {
     Unwritable(#[from] serde_json::Error),
 }
 
-/// What was signed, as it is read again.
+/// A signed statement, read back.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statement {
     pub result: AttestationResult,
     pub verifier: AttestationVerifier,
-    /// When the work ended: the receipt says how it stood then.
+    /// When the work ended; the receipt describes that moment.
     pub time: DateTime<Utc>,
     pub claims: ReceiptClaims,
-    /// The whole receipt, also what this version does not know.
+    /// The whole receipt, including fields that this version does not know.
     pub receipt: Value,
 }
 
-/// What a receipt says, as far as it can be held against a repository. Read from a receipt that somebody hands over, so
-/// what is missing is missing: only the commit and its tree have to be there.
+/// A receipt's claims that can be checked against a repository. The receipt comes from outside, so only the commit and
+/// its tree are required.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct ReceiptClaims {
     pub order: OrderId,
@@ -69,7 +69,7 @@ pub struct ReceiptClaims {
     /// Whether every check passed on `commit`.
     pub verified: bool,
     pub verdict: String,
-    /// Who accepted it as it is, where a person did.
+    /// The person who accepted it as it is.
     pub approved_by: Option<String>,
     pub branch: Option<BranchName>,
     pub pull_request: Option<PullNumber>,
@@ -79,27 +79,27 @@ pub struct ReceiptClaims {
     /// Whether the remote had `commit` on `branch`.
     #[serde(default)]
     pub on_remote: bool,
-    /// The run of the tests on `commit`.
+    /// The test run on `commit`.
     pub tests: Option<TestEvidence>,
-    /// What the verifier said of `commit`.
+    /// The verifier's feedback on `commit`.
     pub review: Option<Feedback>,
     #[serde(default)]
     pub notes: Vec<String>,
 }
 
-/// Why signed bytes are no receipt.
+/// Why signed bytes are not a receipt.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StatementError {
     /// They are something else, or a receipt of another version.
     #[error("it is no receipt that this version can read: {0}")]
     Form(String),
-    /// It says one thing of itself in one place and another in another.
+    /// It contradicts itself.
     #[error("it contradicts itself: {0}")]
     Contradiction(&'static str),
 }
 
-/// What is wrong with JSON of anybody's. It repeats what is there, which is shown in terminals: a line of it, and nothing
-/// that cannot be seen.
+/// An error in untrusted JSON. The message quotes the input and is shown in terminals, so it is one line of visible
+/// characters.
 pub(super) fn printable_error(error: &serde_json::Error) -> String {
     error.to_string().chars().filter(|c| !is_hidden(*c)).take(300).collect()
 }
@@ -130,7 +130,7 @@ struct Predicate<V, R> {
 }
 
 impl Statement {
-    /// The bytes of what a receipt says. The same receipt, verifier and time give the same.
+    /// The bytes of a statement. The same receipt, verifier and time give the same bytes.
     pub(super) fn write(
         receipt: &Receipt,
         time: DateTime<Utc>,
@@ -158,7 +158,7 @@ impl Statement {
         Ok(serde_json::to_vec(&wire)?)
     }
 
-    /// Reads what was signed. Fields that are not known are allowed.
+    /// Parses what was signed. Unknown fields are allowed.
     pub(super) fn read(payload: &[u8]) -> Result<Self, StatementError> {
         let form = |what: String| StatementError::Form(what);
         let json = |error: serde_json::Error| form(printable_error(&error));
@@ -173,7 +173,7 @@ impl Statement {
             serde_json::from_value(wire.predicate).map_err(json)?;
         let Predicate { result, verifier, time, receipt } = read;
         let claims = ReceiptClaims::deserialize(&receipt).map_err(json)?;
-        // What others match is the subject, and what we run again is the receipt's commit: they are one.
+        // Others match the subject, and we rerun the receipt's commit: both must be the same.
         let digests = |kind: &str| {
             wire.subject
                 .iter()

@@ -1,7 +1,7 @@
-//! What one run of the tests says of every test by name, and what two runs say beside each other.
+//! The results of one test run by test name, and the comparison of two runs.
 //!
-//! All names come from what the code under test printed: they are bounded, and what does not add up with the counts
-//! is not believed in the first place.
+//! All names come from the output of the code under test: they are bounded, and names that do not match the counts are
+//! rejected.
 
 use std::collections::BTreeMap;
 
@@ -94,7 +94,7 @@ impl TestList {
         }
     }
 
-    /// One that is named is of it no more.
+    /// Removes a name from the list and its total.
     pub fn remove(&mut self, name: &str) {
         if let Some(place) = self.names.iter().position(|known| known == name) {
             self.names.remove(place);
@@ -102,7 +102,7 @@ impl TestList {
         }
     }
 
-    /// Whether there is none.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.total == 0
     }
@@ -172,8 +172,8 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// What there is to tell beside how many are still green, in the order in which people want to hear it: what became of
-    /// some tests, such as `newly broken`; whether that stands against the change; and which they are, at least one.
+    /// Groups to report besides the tests that are still green, in the order that readers want: what happened to the
+    /// tests, such as `newly broken`; whether it counts against the change; and the tests, at least one.
     pub fn groups(&self) -> impl Iterator<Item = (&'static str, bool, &TestList)> {
         [
             ("fixed", false, &self.fixed),
@@ -190,7 +190,7 @@ impl Comparison {
         .filter(|(_, _, tests)| !tests.is_empty())
     }
 
-    /// Which tests of the base do not run any more.
+    /// The tests of the base that no longer run.
     pub(crate) fn missing(&self) -> String {
         let named = |tests: &TestList| some_of(&tests.names, tests.total);
         let mut said = Vec::new();
@@ -223,18 +223,18 @@ pub enum ComparisonVerdict {
 }
 
 impl ComparisonVerdict {
-    /// Whether nothing in it stands against the change.
+    /// Whether nothing in it counts against the change.
     pub fn is_pass(self) -> bool {
         matches!(self, Self::Passed | Self::PassedBesideRed)
     }
 }
 
-/// How the commands ended that two readings are of.
+/// How the commands of two compared runs ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ComparedExits {
-    /// On the base commit; none where nothing was run there.
+    /// On the base commit; `None` if nothing ran there.
     pub base: Option<Exit>,
     pub after: Exit,
-    /// Of the runs on the same tree that were made to tell flaky tests.
+    /// Reruns on the same tree, which detect flaky tests.
     pub reruns: Vec<Exit>,
 }

@@ -1,4 +1,4 @@
-//! Names of effects, such as `implement/2/tests`: the one place where they are put together and taken apart.
+//! Names of effects, such as `implement/2/tests`: the only place that composes and parses them.
 
 use std::fmt;
 
@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 pub struct MoveKey(pub String);
 
 impl MoveKey {
-    /// The name as a file's or an artifact's: `implement-2-tests`.
+    /// The name for a file or an artifact: `implement-2-tests`.
     pub fn file_name(&self) -> String {
         self.0.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect()
     }
 
-    /// An effect that belongs to no stage: `answer/1/read`.
+    /// An effect outside the stages: `answer/1/read`.
     pub fn beside(word: ReservedWord, rest: impl fmt::Display) -> Self {
         Self(format!("{}/{rest}", word.word()))
     }
@@ -36,18 +36,18 @@ impl MoveKey {
         ReservedWord::of(first).map_or(EffectScope::Stage(first), EffectScope::Beside)
     }
 
-    /// Its first word: a stage's name, or a reserved word, under which what belongs to it is told.
+    /// The first word: a stage's name, or the reserved word that groups the effect.
     pub fn stage(&self) -> &str {
         self.0.split('/').next().unwrap_or_default()
     }
 
-    /// The number after that, of a stage's round or of an answer.
+    /// The number after it, of a stage's round or of an answer.
     pub fn number(&self) -> Option<u32> {
         self.0.split('/').nth(1)?.parse().ok()
     }
 
-    /// What the effects of one round have in common: `implement/2` of `implement/2/tests`, and nothing of an operation
-    /// inside that round, such as `implement/2/message/1/agent`.
+    /// The common prefix of one round's effects: `implement/2` of `implement/2/tests`. An operation inside the round,
+    /// such as `implement/2/message/1/agent`, has its own.
     pub fn round(&self) -> &str {
         self.0.rsplit_once('/').map_or(self.0.as_str(), |(round, _)| round)
     }
@@ -61,13 +61,13 @@ impl MoveKey {
         }
     }
 
-    /// The role that judges, of several that judge the same round: `logic_reviewer` of `review/2/verify-logic_reviewer-1`.
+    /// The role, if several judge the same round: `logic_reviewer` of `review/2/verify-logic_reviewer-1`.
     pub fn verifier_role(&self) -> Option<&str> {
         let asked = self.0.rsplit('/').next()?.strip_prefix("verify-")?;
         asked.rsplit_once('-').map(|(role, _)| role)
     }
 
-    /// Whether both are runs of verifiers that judge the same round at the same time.
+    /// Whether both are verifier runs that judge the same round in parallel.
     pub(crate) fn is_beside(&self, other: &Self) -> bool {
         self.round() == other.round()
             && self.part() == EffectPart::Verifier
@@ -75,8 +75,8 @@ impl MoveKey {
             && self.verifier_role() != other.verifier_role()
     }
 
-    /// Whether it is a run of the stage's own worker: `implement/2/agent`, `answer/1/2/agent`; not what is asked
-    /// besides, as in `implement/2/message/1/agent`.
+    /// Whether it is a run of the stage's own worker, such as `implement/2/agent` or `answer/1/2/agent`, but not an
+    /// operation like `implement/2/message/1/agent`.
     pub fn is_work_of(&self, stage: &str) -> bool {
         let mut parts = self.0.split('/').rev();
         parts.next() == Some("agent")
@@ -91,28 +91,27 @@ impl fmt::Display for MoveKey {
     }
 }
 
-/// The first word of effects that belong to no stage. No stage may be called so: its effects would be taken for these.
+/// The first word of effects outside the stages. No stage may use these names: effects would be mixed up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReservedWord {
-    /// What people and the checks of others are answered.
+    /// Answers to people and to other apps' checks.
     Answer,
     Authorize,
     Check,
-    /// What is put in order after the pull request was closed.
+    /// Cleanup after the pull request was closed.
     Closed,
-    /// The question for a commit message, which is told as a stage is.
+    /// The agent's run for a commit message, which is shown like a stage.
     CommitMessage,
-    /// The last words of a pull request whose order has stopped.
+    /// The last update of a pull request whose order has stopped.
     Ended,
-    /// What the work happens in.
+    /// The environment of the work.
     Environment,
     /// The issue, read again.
     IssueText,
-    /// What is looked at before anything is paid for.
+    /// Checks before anything is paid for.
     Preflight,
     /// The base branch and its settings.
     Prepare,
-    /// A reaction to a comment.
     React,
     Say,
     Status,
@@ -144,21 +143,21 @@ impl ReservedWord {
     }
 }
 
-/// What an effect belongs to.
+/// The owner of an effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EffectScope<'k> {
     /// A stage of the pipeline.
     Stage(&'k str),
-    /// What is said and done beside or after the stages.
+    /// Something beside or after the stages.
     Beside(ReservedWord),
 }
 
-/// What an effect of a round does.
+/// The part of an effect in its round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EffectPart<'k> {
     Worker,
     Verifier,
-    /// A run of whoever looks at what is stuck.
+    /// A run that diagnoses a stuck stage.
     Diagnosis,
     /// Anything else, by its word.
     Other(&'k str),

@@ -1,4 +1,4 @@
-//! Identities. Each is its own type, so that an issue's number cannot stand where a pull request's belongs.
+//! Identities. Each has its own type, so that an issue's number cannot be passed as a pull request's.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use uuid::Uuid;
 
-/// Why a text is not the identity that it was taken for.
+/// Why a text is not a valid identity.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what} expected, found {found:?}")]
 pub struct InvalidId {
@@ -103,7 +103,7 @@ impl FromStr for OrderId {
     }
 }
 
-/// `X-GitHub-Delivery`: a redelivery keeps it.
+/// `X-GitHub-Delivery`: a redelivery has the same value.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct DeliveryGuid(String);
@@ -111,7 +111,7 @@ text!(DeliveryGuid, "a delivery's GUID", |text| {
     (1..=128).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic())
 });
 
-/// `owner/name`, of the characters that GitHub allows; safe as two path components.
+/// `owner/name` with GitHub's allowed characters; safe as two path components.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(transparent)]
 pub struct RepositoryName(String);
@@ -173,8 +173,8 @@ impl BranchName {
     const PREFIX: &'static str = "journeyman/issue-";
     const SLUG_LENGTH: usize = 50;
 
-    /// The branch for an issue. Of `wish`, what an agent proposed or a title, only letters and digits are
-    /// kept; when none are left the slug is `work`. `again` > 1 is added to the name when the plain one is taken.
+    /// The branch for an issue. Only letters and digits of `wish` (an agent's proposal or a title) are kept; an empty
+    /// slug becomes `work`. `again` > 1 is appended if the plain name is taken.
     pub fn for_issue(issue: IssueNumber, wish: &str, again: u32) -> Self {
         let mut slug = String::new();
         for character in wish.chars().take(1_000) {
@@ -188,7 +188,7 @@ impl BranchName {
                 break;
             }
         }
-        // An agent often answers with the whole name; the part that we add ourselves is not repeated.
+        // Agents often answer with the whole name; the prefix that we add is not repeated.
         let own = format!("journeyman-issue-{issue}-");
         let slug = slug
             .strip_prefix(&own)
@@ -206,7 +206,7 @@ impl BranchName {
     }
 }
 
-/// Who did something on GitHub. Rights are asked by login and compared by id, because logins can be renamed.
+/// A person on GitHub. Rights are requested by login and compared by id, because logins can be renamed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Person {
     /// The login at the time.

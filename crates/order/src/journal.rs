@@ -15,7 +15,7 @@ use super::role::Role;
 use super::settings::RepositorySettings;
 use super::task::{TaskComments, TaskText};
 
-/// All entries of one order, in order. There is always the first.
+/// All entries of one order, in order. It always has the first one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Journal {
     opened: OrderInput,
@@ -71,7 +71,7 @@ impl Journal {
         self.entries.last().map_or(0, |entry| entry.seq)
     }
 
-    /// Adds what was just written; it must be the next entry.
+    /// Appends an entry that was just written; it must be the next one.
     pub fn push(&mut self, entry: JournalEntry) -> Result<(), InvalidJournal> {
         let expected = self.last_seq() + 1;
         if entry.seq != expected {
@@ -82,7 +82,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Its first `length` entries, to look up in.
+    /// Its first `length` entries, for lookups.
     pub(crate) fn first(&self, length: usize) -> JournalPrefix<'_> {
         JournalPrefix::new(&self.entries, &self.index, length)
     }
@@ -91,7 +91,7 @@ impl Journal {
         self.first(self.entries.len())
     }
 
-    /// Whether the last that was written of an effect is that it is to be made.
+    /// Whether an effect's last entry is its intent.
     pub fn is_under_way(&self, key: &MoveKey) -> bool {
         self.whole().is_under_way(key)
     }
@@ -104,30 +104,30 @@ impl Journal {
         self.whole().observed(key).map(|seen| seen.outcome)
     }
 
-    /// When an effect was intended first: the same whenever it is made.
+    /// When an effect was first intended; retries do not change it.
     pub fn begun_at(&self, key: &MoveKey) -> Option<DateTime<Utc>> {
         self.whole().begun_at(key)
     }
 
-    /// How often an effect was observed, which is how often it was tried to an end.
+    /// How many times an effect was observed, which is the number of completed attempts.
     pub fn attempts(&self, key: &MoveKey) -> usize {
         self.observed(key).count()
     }
 
-    /// What is worked on: the issue as it was read last.
+    /// The task: the issue as it was read last.
     pub fn task(&self) -> TaskText {
         task_after(&self.opened, self.whole())
     }
 
-    /// The journal as it was after its first `length` entries; none for 0.
+    /// The journal after its first `length` entries; `None` for 0.
     pub fn prefix(&self, length: usize) -> Option<Self> {
         let entries: Vec<JournalEntry> = self.entries.iter().take(length).cloned().collect();
         Self::new(entries).ok()
     }
 
-    /// What the order works with, once its repository was fetched.
+    /// The order's inputs from its repository, once it was fetched.
     pub fn prepared(&self) -> Option<&PreparedRepository> {
-        // Fetched again after a default branch was mended.
+        // A fix on the default branch causes another fetch.
         self.whole().of_kind(EntryKind::Text).rev().find_map(|entry| {
             let JournalEvent::Observed { outcome, .. } = &entry.event else { return None };
             let EffectOutcome::Prepared(prepared) = &**outcome else { return None };
@@ -135,13 +135,13 @@ impl Journal {
         })
     }
 
-    /// What the examiner said of the issue last; none where nobody examined it.
+    /// The latest examination of the issue; `None` if there was none.
     pub fn examination(&self) -> Option<IssueExamination> {
         let (_, _, run) = self.whole().runs().rev().find(|(_, key, _)| self.is_of_examiner(key))?;
         IssueExamination::parse(run.complete_answer()).ok()
     }
 
-    /// The examiner's task as it was asked for last.
+    /// The examiner's latest task.
     pub fn examined_by(&self) -> Option<&AgentTask> {
         self.whole().of_kind(EntryKind::Start).rev().find_map(|entry| {
             let JournalEvent::Intended { key, r#move } = &entry.event else { return None };
@@ -154,27 +154,27 @@ impl Journal {
         self.pipeline().examiner().is_some_and(|stage| key.scope() == EffectScope::Stage(&stage.name))
     }
 
-    /// The role of that name: the repository's own, or the server's.
+    /// The role with this name: the repository's own, or the server's.
     pub fn role(&self, name: &str) -> Option<&Role> {
         let own = self.prepared().and_then(|prepared| prepared.roles.get(name));
         own.or_else(|| self.opened.roles.get(name))
     }
 
-    /// The agent's name in the settings for a role of the pipeline: as was asked for, or as the repository says, or the
-    /// role, or the server.
+    /// The agent's name in the settings for a role of the pipeline. The request decides first, then the repository, the
+    /// role and the server.
     pub fn agent_for(&self, role: &str, request: &OrderRequest, settings: &RepositorySettings) -> String {
         let chosen = request.agent().or_else(|| settings.agents.get(role).map(String::as_str));
         let by_role = || self.role(role).and_then(|role| role.runtime.as_deref());
         chosen.or_else(by_role).unwrap_or(&self.opened.agent).to_owned()
     }
 
-    /// The pipeline that is pinned: the repository's, once it is known.
+    /// The pinned pipeline: the repository's, once it is known.
     pub fn pipeline(&self) -> &Pipeline {
         self.prepared().and_then(|prepared| prepared.pipeline.as_ref()).unwrap_or(&self.opened.pipeline)
     }
 }
 
-/// What is worked on, as these entries pin it: as it was when the order began, or as it was read last.
+/// The task as these entries pin it: the issue's text at the start of the order, or as it was read last.
 pub(crate) fn task_after(opened: &OrderInput, prefix: JournalPrefix<'_>) -> TaskText {
     let mut text = TaskText {
         title: opened.issue.title.clone(),

@@ -1,4 +1,4 @@
-//! Everything that is shown of an order's end: total functions of (settlement, verdict), all of them here.
+//! Everything shown about an order's end: total functions of (settlement, verdict), all in this file.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,15 +16,15 @@ pub enum OrderLabel {
     None,
 }
 
-/// What a receipt comes to, in the words of in-toto's test results.
+/// A receipt's result, in the words of in-toto's test results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum AttestationResult {
     /// Every check passed on the commit.
     Passed,
-    /// Nothing is known to be wrong, and not everything was verified.
+    /// Nothing is known to be wrong, but not everything was verified.
     Warned,
-    /// A check failed, or the work ended before all had spoken.
+    /// A check failed, or the work ended before every check reported.
     Failed,
 }
 
@@ -40,29 +40,29 @@ impl AttestationResult {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Surfaces {
-    /// How it stands, in a word for lists, the API, the receipt and the record of an evaluation.
+    /// The state in one word, for lists, the API, the receipt and evaluation records.
     pub outcome: &'static str,
     pub because: Option<String>,
-    /// The receipt's verdict in words; none while it is at work, and where there is no commit.
+    /// The receipt's verdict in words; `None` during the work, and without a commit.
     pub verdict: Option<&'static str>,
     pub verified: bool,
     pub headline: String,
-    /// The heading of the pull request, and of the check run's summary.
+    /// The heading of the pull request and of the check run's summary.
     pub heading: String,
     pub label: OrderLabel,
-    /// The check run; none where what was said last of it holds.
+    /// The check run's state; `None` keeps the last one.
     pub check: Option<CheckRunState>,
     pub result: AttestationResult,
     /// The exit code of `run` and `demo --once`.
     pub exit_code: u8,
-    /// Whether `/retry` can open it again.
+    /// Whether `/retry` can reopen it.
     pub can_be_retried: bool,
-    /// Whether a person can accept it as it is, where a draft is there.
+    /// Whether a person can accept it as it is, if there is a draft.
     pub can_be_approved: bool,
 }
 
 impl Surfaces {
-    /// What is shown of an order that has ended so, or not yet, with this verdict on its commit.
+    /// The surfaces of an order with this ending, if any, and this verdict on its commit.
     pub fn of(settled: Option<&Settlement>, verdict: &Verdict) -> Self {
         let verified = is_verified(settled, verdict);
         let (outcome, label, check, exit_code) = outcome(settled, verdict, verified);
@@ -99,7 +99,7 @@ impl Surfaces {
     }
 }
 
-/// Whether it ended so that its verdict stands.
+/// Whether it ended in a way that keeps its verdict valid.
 fn is_verified(settled: Option<&Settlement>, verdict: &Verdict) -> bool {
     let stands = matches!(
         settled,
@@ -108,8 +108,8 @@ fn is_verified(settled: Option<&Settlement>, verdict: &Verdict) -> bool {
     stands && matches!(verdict, Verdict::Verified(_))
 }
 
-/// What is shown of an order that stands so: a word, a label, the check run, and the exit code. 0 is said of what is
-/// verified alone, and 4 of what people merged without that.
+/// The word, label, check run and exit code of an order in this state. Only a verified commit gets exit code 0; a merge
+/// without one gets 4.
 fn outcome(
     settled: Option<&Settlement>,
     verdict: &Verdict,
@@ -127,7 +127,7 @@ fn outcome(
             }
             Verdict::None => ("unverified", Done, neutral, 4),
             Verdict::Inconclusive { .. } | Verdict::Pending { .. } => ("unverified", NeedsHuman, neutral, 4),
-            // The replay escalates what is rejected; said here as well, it cannot be said otherwise.
+            // The replay already escalates rejected work; repeated here so that both agree.
             Verdict::Rejected { .. } => ("escalated", NeedsHuman, failure, 3),
         },
         Settlement::Escalated { .. } => ("escalated", NeedsHuman, failure, 3),
@@ -141,8 +141,8 @@ fn outcome(
     }
 }
 
-/// What may be said of a commit, in words that are the same everywhere; what its signed statement comes to; and the verdict in a
-/// few words, with a sign that is seen before it is read.
+/// The fixed words for a commit, the result in its signed statement, and the verdict as a short heading with a leading
+/// sign.
 fn said_of(verdict: &Verdict, verified: bool) -> (&'static str, AttestationResult, String) {
     use AttestationResult::{Failed, Passed, Warned};
     use Inconclusive::{NotJudged, ProjectNotTested, TestsChanged, Unproven};

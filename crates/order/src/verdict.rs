@@ -1,5 +1,5 @@
-//! What may be said of the commit that an order publishes. This is the only place that says it: every surface is a
-//! function of the settlement and of this verdict (`surfaces`).
+//! The verdict on the commit that an order publishes. This is its only source: every surface is a function of the
+//! settlement and this verdict (`surfaces`).
 
 use super::change_kind::ChangeKind;
 use super::effect_name::{EffectScope, ReservedWord};
@@ -10,12 +10,12 @@ use super::scrutiny::TestChange;
 use super::settlement::Settlement;
 use super::trace::{Acceptance, CandidateWork, OrderTrace, RoleReview, StageChecksOutcome, StageState};
 
-/// What stands beside the word *verified*.
+/// Caveats shown beside the word *verified*.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct VerifiedCaveats {
-    /// Nobody who never saw the change said beforehand what it has to do.
+    /// No examiner stated the requirements before seeing the change.
     pub not_examined: bool,
-    /// Tests that fail with the change, and fail on the base as well.
+    /// Tests that fail with the change and on the base as well.
     pub red_on_base: u64,
 }
 
@@ -24,27 +24,27 @@ pub struct VerifiedCaveats {
 pub enum Verdict {
     /// There is no commit.
     None,
-    /// Judges are still to come.
+    /// Some stages still have to judge.
     Pending { stages: Vec<String> },
-    /// Every check of every stage passed on exactly the published commit, and nothing it rests on was accepted by a
+    /// Every check of every stage passed on exactly the published commit, and nothing it depends on was accepted by a
     /// person, superseded, or not judged.
     Verified(VerifiedCaveats),
-    /// No check failed, and not everything was verified.
+    /// No check failed, but not everything was verified.
     Inconclusive { why: Inconclusive },
-    /// A check failed on it.
+    /// A check failed on the commit.
     Rejected { why: String },
-    /// A person accepted it, or what it rests on, as it is.
+    /// A person accepted the commit, or something it depends on, as it is.
     Approved {
         by: String,
-        /// What stood against it.
+        /// The objection that the person overruled.
         why: String,
-        /// Whether that was a check that failed, and not one that could not tell.
+        /// Whether a check failed, rather than being inconclusive.
         failed: bool,
     },
 }
 
 impl Verdict {
-    /// Why, where there is something to say.
+    /// The reason, if there is one to give.
     pub fn sentence(&self) -> Option<String> {
         match self {
             Self::None => Some("no stage of the pipeline makes a commit".to_owned()),
@@ -54,7 +54,7 @@ impl Verdict {
         }
     }
 
-    /// What stands against it that a person could accept, and has not.
+    /// The objection that a person could accept, and has not.
     pub fn objection(&self) -> Option<String> {
         match self {
             Self::Inconclusive { why } => Some(why.sentence()),
@@ -63,18 +63,18 @@ impl Verdict {
         }
     }
 
-    /// Whether the pull request leaves its draft.
+    /// Whether the pull request leaves draft.
     pub fn leaves_draft(&self) -> bool {
         matches!(self, Self::Verified(_) | Self::Approved { .. })
     }
 
-    /// The verdict on the work that the replay has found, with how the order has ended, if it has.
+    /// The verdict on the work in the trace, given how the order ended, if it did.
     pub fn of(pipeline: &Pipeline, trace: &OrderTrace, settled: Option<&Settlement>) -> Self {
         let Some(work) = &trace.work else { return Self::None };
         Self::of_work(pipeline, trace, work, settled)
     }
 
-    /// The same of work that is about to be published.
+    /// The verdict on work that is about to be published.
     pub(crate) fn of_work(
         pipeline: &Pipeline,
         trace: &OrderTrace,
@@ -87,7 +87,7 @@ impl Verdict {
         if let (StageChecksOutcome::Failed { because }, None) = (&work.checks, &work.accepted) {
             return Self::Rejected { why: because.clone() };
         }
-        // For ever: what comes after rests on it.
+        // Permanent: later work builds on it.
         if let Some(Acceptance { by, because, failed }) = work.accepted.as_ref().or(trace.accepted.last()) {
             return Self::Approved { by: by.clone(), why: because.clone(), failed: *failed };
         }
@@ -119,9 +119,9 @@ impl Verdict {
             match (settled, publisher) {
                 (None, Some(stage)) => return Self::Pending { stages: vec![stage.name.clone()] },
                 (Some(_), Some(_)) => return inconclusive(Inconclusive::NotPublished),
-                // What people see is an attempt that was handed over before.
+                // People see an attempt that was handed over earlier.
                 (_, None) if trace.has_pushed => return inconclusive(Inconclusive::NotPublished),
-                // A pipeline that publishes nothing is done with the commit itself.
+                // A pipeline without publishing ends with the commit itself.
                 (_, None) => {}
             }
         }
@@ -146,7 +146,7 @@ impl VerifiedCaveats {
         }
     }
 
-    /// As it follows the word *verified* in a heading.
+    /// The words after *verified* in a heading.
     pub fn words(self) -> String {
         let red = match self.red_on_base {
             0 => String::new(),
@@ -158,7 +158,7 @@ impl VerifiedCaveats {
     }
 }
 
-/// Whether its own tests ran on exactly this commit and came to a pass that counts.
+/// Whether its own tests ran on exactly this commit, with a pass that counts.
 fn is_tested(work: &CandidateWork) -> bool {
     let is_of_it = |run: &super::test_run::TestRun| {
         run.commit == work.commit && run.verdict.is_pass() && run.doubt.is_none()
@@ -166,14 +166,14 @@ fn is_tested(work: &CandidateWork) -> bool {
     work.checks == StageChecksOutcome::Passed && work.tests.as_ref().is_some_and(is_of_it)
 }
 
-/// Whether a stage's checks look at a commit, and not at an answer.
+/// Whether a stage's checks judge a commit, not an answer.
 fn judges_work(stage: &Stage) -> bool {
     stage.uses == StageKind::Tests
         || stage.checks.contains(&Check::PushedCommit)
         || stage.begins_with == StageStart::Checks
 }
 
-/// The roles that judge commits in this pipeline, where their stages are not passed over.
+/// The roles that judge commits in this pipeline, without those of skipped stages.
 fn reviewers<'p>(pipeline: &'p Pipeline, trace: &'p OrderTrace) -> impl Iterator<Item = &'p str> {
     let asks = |stage: &&Stage| {
         stage.checks.contains(&Check::Verifier)
@@ -184,13 +184,13 @@ fn reviewers<'p>(pipeline: &'p Pipeline, trace: &'p OrderTrace) -> impl Iterator
     pipeline.stages.iter().filter(asks).flat_map(|stage| stage.verifier.roles()).map(String::as_str)
 }
 
-/// Whether a role's last word on exactly this commit is a pass.
+/// Whether a role's latest review of exactly this commit is a pass.
 fn has_passed(trace: &OrderTrace, role: &str, commit: &CommitSha) -> bool {
     let mut said = reviews_of(trace, commit).filter(|review| review.role == role);
     said.next_back().is_some_and(|review| review.feedback.passed)
 }
 
-/// What was said of exactly this commit.
+/// The reviews of exactly this commit.
 fn reviews_of<'t>(
     trace: &'t OrderTrace,
     commit: &CommitSha,
@@ -199,7 +199,7 @@ fn reviews_of<'t>(
     rounds.filter(move |round| round.commit.as_ref() == Some(commit)).flat_map(|round| &round.reviews)
 }
 
-/// The tests of the base that fail on this commit as the base has them, and of which no reviewer says that the issue wants it.
+/// Tests whose base version fails on this commit, and which no reviewer confirms as wanted by the issue.
 fn unwanted_changes(trace: &OrderTrace, work: &CandidateWork) -> Vec<String> {
     let scrutiny = work.tests.iter().filter_map(|tests| tests.scrutiny.as_ref());
     let failing = scrutiny.flat_map(|scrutiny| &scrutiny.changed_tests);
@@ -215,8 +215,8 @@ fn state_of(trace: &OrderTrace, name: &str) -> Option<StageState> {
     trace.stages.iter().rfind(|stage| stage.name == name).map(|stage| stage.state)
 }
 
-/// The stages that have yet to judge. Work that answers people went through every check of commits that the pipeline
-/// has, so that only those are asked of it that judge something else.
+/// The stages that have yet to judge. Work that answers people already passed all checks of commits in the pipeline, so
+/// only other judges remain.
 fn open_judges(pipeline: &Pipeline, trace: &OrderTrace, work: &CandidateWork) -> Vec<String> {
     let is_an_answer = work.answer.scope() == EffectScope::Beside(ReservedWord::Answer);
     let judges = pipeline.stages.iter().filter(|stage| {
@@ -229,7 +229,7 @@ fn open_judges(pipeline: &Pipeline, trace: &OrderTrace, work: &CandidateWork) ->
     judges.filter(|stage| !has_judged(&stage.name)).map(|stage| stage.name.clone()).collect()
 }
 
-/// How an order ended that will not go on by itself, in words; none where its pipeline came to its end.
+/// How an order ended, in words; `None` if its pipeline ran to the end.
 fn ended(settled: &Settlement) -> Option<String> {
     match settled {
         Settlement::Finished { .. } => None,
@@ -244,7 +244,7 @@ fn ended(settled: &Settlement) -> Option<String> {
     }
 }
 
-/// Whether it was stopped, so that whatever was checked does not count.
+/// Whether the order was stopped, so that earlier checks do not count.
 fn is_broken_off(settled: Option<&Settlement>) -> bool {
     matches!(
         settled,

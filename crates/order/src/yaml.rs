@@ -1,9 +1,9 @@
-//! YAML of strangers: pipelines, roles and settings, which a repository may bring.
+//! YAML from strangers: pipelines, roles and settings, which a repository may contain.
 //!
 //! May know: YAML, and how a person writes it. Must never know: what a file means.
 //!
-//! A file is read as a tree first, which knows where each value is. The tree is written out again, one value a line, and read as
-//! what it is to be. The line of a fault names the value at fault.
+//! We parse a file into a tree with positions, write it out again with one value a line, and parse that as the target
+//! type. The line of an error then identifies the value.
 
 use std::fmt;
 
@@ -16,19 +16,19 @@ use super::length::shorten;
 use super::yaml_tree::position;
 pub use super::yaml_tree::{YamlStep, YamlTree};
 
-/// Something that is wrong with a file.
+/// A problem in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct YamlProblem {
     /// Line and column, from 1.
     pub place: Option<(u64, u64)>,
-    /// The value that it is about.
+    /// The path of the value with the problem.
     pub path: Vec<YamlStep>,
-    /// What is wrong, without control characters.
+    /// The message, without control characters.
     pub problem: String,
 }
 
 impl fmt::Display for YamlProblem {
-    /// With the key, or the one that it stands in where the sentence names it.
+    /// Prefixes the key, or its parent if the message already names the key.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let is_named = self.problem.contains(&format!("`{}`", shown_last(&self.path)));
         let path = match self.path.split_last() {
@@ -51,7 +51,7 @@ impl YamlProblem {
     }
 }
 
-/// What is wrong with a file, in one line.
+/// All problems of a file in one line.
 pub fn in_one_line(problems: &[String]) -> String {
     shorten(&problems.join("; "), 1_400)
 }
@@ -75,7 +75,7 @@ fn shown_last(path: &[YamlStep]) -> String {
         .unwrap_or_default()
 }
 
-/// Reads a file up to its first fault. `null` is the same as leaving a key out.
+/// Reads a file up to its first error. `null` equals a missing key.
 #[allow(clippy::wildcard_enum_match_arm, reason = "the library's errors, which it may add to")]
 pub fn read_with_places<T: DeserializeOwned>(yaml: &str) -> (Result<T, YamlProblem>, YamlTree) {
     use serde_saphyr::Error;
@@ -85,7 +85,7 @@ pub fn read_with_places<T: DeserializeOwned>(yaml: &str) -> (Result<T, YamlProbl
         let problem = format!("the file has {} bytes, at most {LARGEST_SETTINGS} are read", yaml.len());
         return of_file(None, problem);
     }
-    // Whatever values there are may stand where they stand.
+    // The tree accepts any value in any place.
     let options = serde_saphyr::options! {
         non_finite_float_policy: serde_saphyr::NonFiniteFloatPolicy::PassThrough,
     };
@@ -104,9 +104,9 @@ pub fn read_with_places<T: DeserializeOwned>(yaml: &str) -> (Result<T, YamlProbl
     let line = error.location().and_then(|place| usize::try_from(place.line()).ok()).unwrap_or(1);
     let mut path = lines.get(line.saturating_sub(1)).cloned().unwrap_or_default();
     let is_above = match error.without_snippet() {
-        // It is found at the end of the map that the key is missing in, behind its last value.
+        // A missing key is reported at the end of its map, after the last value.
         Error::SerdeMissingField { .. } => !tree.is_empty_map(&path),
-        // The one key of a map that stands for a choice.
+        // The single key of a map that stands for a variant.
         Error::SerdeUnknownVariant { variant, .. } => path.last() == Some(&YamlStep::Key(variant.clone())),
         _ => false,
     };
@@ -118,12 +118,12 @@ pub fn read_with_places<T: DeserializeOwned>(yaml: &str) -> (Result<T, YamlProbl
     (Err(YamlProblem { place, path, problem: said(&error) }), tree)
 }
 
-/// Reads a file, and stops at its first fault.
+/// Reads a file up to its first error.
 pub(super) fn read<T: DeserializeOwned>(yaml: &str) -> Result<T, Box<serde_saphyr::Error>> {
     read_with(yaml, Options::default())
 }
 
-/// Nobody needs aliases in such files, and they can make much of little; nor has one reason to be deep.
+/// Such files need no aliases, which can expand enormously, and no deep nesting.
 fn read_with<T: DeserializeOwned>(yaml: &str, mut options: Options) -> Result<T, Box<serde_saphyr::Error>> {
     options.budget = serde_saphyr::budget! {
         max_aliases: 0,
@@ -138,7 +138,7 @@ fn read_with<T: DeserializeOwned>(yaml: &str, mut options: Options) -> Result<T,
     serde_saphyr::from_str_with_options(yaml, options).map_err(Box::new)
 }
 
-/// In words for somebody who writes such files.
+/// The error in words for people who write such files.
 #[allow(clippy::wildcard_enum_match_arm, reason = "the library's errors, which it may add to")]
 pub(super) fn said(error: &serde_saphyr::Error) -> String {
     use serde_saphyr::Error;
@@ -174,7 +174,7 @@ pub(super) fn said(error: &serde_saphyr::Error) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(400).collect()
 }
 
-/// A kind of value as somebody writes it who writes such files.
+/// A value's type in words for people who write such files.
 fn kind(word: &str) -> &str {
     match word {
         "bool" | "boolean" => "true or false",
@@ -189,12 +189,12 @@ fn kind(word: &str) -> &str {
     }
 }
 
-/// What somebody wrote, so that it can be shown in a line.
+/// Written text, made safe to show in one line.
 fn shown(text: &str) -> String {
     text.chars().filter(|c| !c.is_control() && *c != '`').take(60).collect()
 }
 
-/// The one that was meant, where somebody mistyped it.
+/// The known word closest to a typo.
 fn near<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
     let written = shown(written).to_lowercase().replace('-', "_");
     let distances = known.iter().map(|known| (strsim::damerau_levenshtein(&written, known), *known));

@@ -1,4 +1,4 @@
-//! The check run's output: the receipt beside the commit, and open findings on their lines.
+//! The check run's output: the receipt on the commit, and open findings on their lines.
 
 use super::headline;
 use super::pages::{FileLocation, RepositoryLinks};
@@ -11,11 +11,11 @@ use journeyman_order::length::{fit, shorten};
 use journeyman_order::next::OrderProjection;
 use journeyman_order::{CommitSha, Finding, Journal, Severity};
 
-/// GitHub takes no longer summary of a check run: 65,535 characters.
+/// GitHub's limit for a check run's summary.
 const LONGEST_SUMMARY: usize = 65_535;
 
-/// What the check run on a commit says. Of a commit that is not the one that is published, or about to be, nothing
-/// is known that could stand there.
+/// The output of the check run on a commit. There is nothing to show for a commit other than the one that is or will be
+/// published.
 pub fn check(
     journal: &Journal,
     projection: &OrderProjection,
@@ -53,7 +53,7 @@ fn superseded(journal: &Journal, projection: &OrderProjection) -> CheckRunOutput
     }
 }
 
-/// In progress it is where the order stands; after that, what became of it and on what grounds.
+/// While in progress, where the order stands; afterwards the outcome and its grounds.
 fn title(
     projection: &OrderProjection,
     state: CheckRunState,
@@ -68,7 +68,7 @@ fn title(
         1 => ", 1 finding is open".to_owned(),
         _ => format!(", {open} findings are open"),
     };
-    // The sign before it is GitHub's to show.
+    // GitHub shows its own sign before the title.
     let heading = projection.surfaces().heading;
     let verdict = heading.trim_start_matches(|c: char| !c.is_ascii_alphabetic());
     let changed = match receipt.scrutiny().map_or(0, |scrutiny| scrutiny.changed_tests.len()) {
@@ -90,7 +90,7 @@ fn summary(
     match receipt {
         Some(receipt) => {
             let evidence = receipt.evidence();
-            // Where the verdict rests on it, it is there already.
+            // Skipped if the verdict already quotes it.
             let because = because.filter(|text| !evidence.contains(text.as_str()));
             parts.push(evidence);
             parts.extend(because);
@@ -108,7 +108,7 @@ fn summary(
     parts.join("\n\n")
 }
 
-/// A finding on a line of the change. What is said of no line, or of another file, is in the summary only.
+/// A finding on a line of the change. Findings without a line, or on other files, are in the summary only.
 fn annotation(finding: &Finding, changed: &[String]) -> Option<CheckAnnotation> {
     let FileLocation { path, line } = FileLocation::of(finding.location.as_deref()?)?;
     let path = changed.iter().find(|known| *known == path)?;
@@ -130,12 +130,12 @@ fn annotation(finding: &Finding, changed: &[String]) -> Option<CheckAnnotation> 
     })
 }
 
-/// On one line, of what can be seen.
+/// The visible text on one line.
 fn bare(text: &str) -> String {
     visible(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What can be seen of it. A message must not be empty.
+/// The visible text. A message must not be empty.
 fn bare_lines(text: &str) -> String {
     visible(text).trim().to_owned()
 }

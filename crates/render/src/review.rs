@@ -1,4 +1,4 @@
-//! The comment of a round of review: who judged which commit, and what was found.
+//! The comment on a review round: who judged which commit, and the findings.
 
 use super::ROOM;
 use super::markdown::quoted_within;
@@ -11,7 +11,7 @@ use journeyman_order::{CommitSha, EffectOutcome, Feedback, Finding, Journal, Jou
 
 const MOST_FINDINGS: usize = 25;
 
-/// The comment's body. All that agents said is foreign.
+/// The comment's body. All words of agents are foreign text.
 pub fn review(journal: &Journal, note: &ReviewNote) -> String {
     let pages = pages_of(journal, &note.commit);
     let (mark, verdict) = match &note.feedback {
@@ -44,7 +44,7 @@ pub fn review(journal: &Journal, note: &ReviewNote) -> String {
     fit(&parts.join("\n\n"), ROOM)
 }
 
-/// Links to a commit, if it is on GitHub: one that was reviewed before the pull request was opened may never have been pushed.
+/// Links to a commit only if it was pushed: one reviewed before the pull request opened may not be on GitHub.
 fn pages_of(journal: &Journal, commit: &CommitSha) -> RepositoryLinks {
     let is_pushed = journal.entries().iter().any(|entry| match &entry.event {
         JournalEvent::Intended { r#move, .. } => {

@@ -1,4 +1,4 @@
-//! What was looked at beside the one run of the tests, in lines of a list. Names of tests and paths are foreign.
+//! Evidence besides the one test run, as list items. Names of tests and paths are foreign text.
 
 use super::pages::RepositoryLinks;
 use super::text::{MOST_NAMES, MOST_SHOWN, and_more, brief, code_span, command_span, plain};
@@ -9,7 +9,7 @@ use journeyman_order::{CommitSha, ComparedBy, Feedback, Scrutiny, Weakening};
 
 const MOST_STATEMENTS: usize = 16;
 
-/// What stands behind a pass, or against it.
+/// The evidence for a pass, or against it.
 pub(super) fn lines(scrutiny: &Scrutiny, commit: &CommitSha, pages: &RepositoryLinks) -> Vec<String> {
     let mut lines: Vec<String> = scrutiny.examination.iter().flat_map(statements).collect();
     lines.push(beside_the_base(scrutiny, pages));
@@ -60,8 +60,8 @@ pub(super) fn lines(scrutiny: &Scrutiny, commit: &CommitSha, pages: &RepositoryL
     lines
 }
 
-/// Tests of the base that the change edits, renames or removes, each with what it expected and expects; none where
-/// there is none. It stands before everything else.
+/// Tests of the base that the change edits, renames or removes, each with its old and new expectation; `None` if there
+/// are none. Shown before everything else.
 pub(super) fn changed_tests(scrutiny: Option<&Scrutiny>, review: Option<&Feedback>) -> Option<String> {
     let changed = scrutiny.map(|scrutiny| &scrutiny.changed_tests).filter(|changed| !changed.is_empty())?;
     let mut lines = vec![format!("**{}**\n", count_of_changed(changed.len()))];
@@ -87,7 +87,7 @@ pub(super) fn count_of_changed(count: usize) -> String {
     format!("{count} existing {tests} {were} changed")
 }
 
-/// What the examiner's statements come to, and then each: first those that do not hold.
+/// The summary of the examiner's statements, then each one, failing ones first.
 fn statements(run: &ExaminationRun) -> Vec<String> {
     let mut lines = vec![format!("- {}", plain(&run.sentence()))];
     let mut all: Vec<_> = run.statements.iter().collect();
@@ -154,7 +154,7 @@ pub(super) fn untried_mutants(scrutiny: &Scrutiny) -> Option<String> {
     Some(brief(&scrutiny.mutants.as_ref()?.none_tried()?, 300))
 }
 
-/// What of it was not looked at; none where all was.
+/// What was not checked; `None` if everything was.
 pub(super) fn gap(scrutiny: Option<&Scrutiny>) -> Option<String> {
     let Some(scrutiny) = scrutiny else {
         return Some(
@@ -176,14 +176,14 @@ pub(super) fn gap(scrutiny: Option<&Scrutiny>) -> Option<String> {
     }
 }
 
-/// Inputs that the issue names and that nothing tries; none where there is none.
+/// Inputs that the issue names and no test or check uses; `None` if there are none.
 pub(super) fn unnamed_inputs(scrutiny: &Scrutiny) -> Option<String> {
     let inputs = &scrutiny.unnamed_inputs;
     let named = list(inputs, inputs.len() as u64);
     (!inputs.is_empty()).then(|| format!("The issue names {named}: no test and no check has them."))
 }
 
-/// The issue's own calls that say nothing of the change.
+/// The issue's own calls that say nothing about the change.
 pub(super) fn unjudged_examples(scrutiny: &Scrutiny) -> Vec<String> {
     let list = |codes: &[&str]| {
         codes.iter().map(|code| command_span(&shorten(code, 160))).collect::<Vec<_>>().join(", ")

@@ -1,4 +1,4 @@
-//! The status comment: one look tells where an order stands and what one can do.
+//! The status comment: shows at a glance where an order stands and what people can do.
 
 use url::Url;
 
@@ -19,7 +19,7 @@ use journeyman_order::{
 const MOST_TRIED: usize = 15;
 const MOST_PROBLEMS: usize = 20;
 
-/// The comment's body. `public_url` is where people reach the server, if they can.
+/// The comment's body. `public_url` is the server's address, if people can reach it.
 pub fn status(journal: &Journal, projection: &OrderProjection, public_url: Option<&Url>) -> String {
     let trace = &projection.trace;
     let mut parts = vec![format!("### {}", brief(&headline(projection), 200))];
@@ -53,14 +53,14 @@ pub fn status(journal: &Journal, projection: &OrderProjection, public_url: Optio
         last_news(journal).format("%Y-%m-%d %H:%M:%S UTC")
     ));
     let end = end.join("\n\n");
-    // However much there is to tell, what to do about it stands there.
+    // The next steps always fit, however long the rest is.
     let room = ROOM.saturating_sub(end.chars().count() + 2);
     format!("{}\n\n{end}", fit(&parts.join("\n\n"), room))
 }
 
 fn links(journal: &Journal, projection: &OrderProjection, public_url: Option<&Url>) -> Option<String> {
     let pull = projection.trace.pull.as_ref().map(|pull| {
-        // Linked when the page has an address that Markdown can hold.
+        // Linked if the page's address is safe in Markdown.
         let (number, url) = (pull.number, &pull.url);
         let shown = if is_linkable(url) { format!("[#{number}]({url})") } else { format!("#{number}") };
         format!("**Pull request:** {shown}")
@@ -73,7 +73,7 @@ fn links(journal: &Journal, projection: &OrderProjection, public_url: Option<&Ur
     (!links.is_empty()).then(|| links.join(" · "))
 }
 
-/// In what agents and tests work, and who says so.
+/// The environment of agents and tests, and where it is defined.
 fn environment(projection: &OrderProjection) -> Option<String> {
     let report = projection.trace.environment.as_ref().filter(|report| !report.source.is_empty())?;
     let image = report.image.as_ref().map(|image| format!(" · image {}", code_span(&shorten(image, 300))));
@@ -88,7 +88,7 @@ fn chosen(projection: &OrderProjection) -> Option<String> {
     (!chosen.is_empty()).then(|| format!("**Chosen:** {}", chosen.join(" · ")))
 }
 
-/// A heading and its lines; nothing where there are none.
+/// A heading and its lines; `None` without lines.
 fn section(heading: &str, lines: Vec<String>) -> Option<String> {
     (!lines.is_empty()).then(|| format!("**{heading}**\n\n{}", lines.join("\n")))
 }
@@ -100,7 +100,7 @@ fn bullets(texts: &[String], most: usize, longest: usize) -> Vec<String> {
     lines
 }
 
-/// Why it ended, or what is waited for. What is listed as a problem is not said a second time.
+/// Why the order ended, or what it waits for. Listed problems are not repeated.
 fn explanation(projection: &OrderProjection) -> Option<String> {
     let settled = projection.next.settled.as_ref();
     if let Some(because) = projection.surfaces().because {
@@ -112,10 +112,10 @@ fn explanation(projection: &OrderProjection) -> Option<String> {
     Some(format!("Waiting until {}: {}", waiting.until.format("%H:%M:%S UTC"), waiting.message))
 }
 
-/// What should be known besides. Foreign in part.
+/// Further notes, partly foreign text.
 fn notes(journal: &Journal, projection: &OrderProjection) -> Vec<String> {
     let mut notes = projection.trace.notes.clone();
-    // What was read since is what is worked on.
+    // Text read since then is already in use.
     let read = journal.entries().iter().rev().find_map(|entry| {
         let JournalEvent::Observed { outcome, .. } = &entry.event else { return None };
         matches!(**outcome, EffectOutcome::IssueRead { .. }).then_some(entry.seq)
@@ -200,11 +200,11 @@ fn next_steps(projection: &OrderProjection) -> Vec<&'static str> {
     }
 }
 
-/// Whether its rounds came to nothing, and a person has to know how.
+/// Whether its rounds failed, so that a person needs their history.
 fn has_a_history(projection: &OrderProjection) -> bool {
     let settled = &projection.next.settled;
     if matches!(settled, Some(Settlement::Failed { .. })) {
-        // Of a stage that asks nobody. Trouble around the work has no history.
+        // For a stage that escalates to nobody. Errors around the work have no history.
         return projection.trace.stages.iter().any(|stage| {
             stage.state == StageState::Failed
                 && stage.rounds.last().is_some_and(|round| round.feedback.is_some())
@@ -213,7 +213,7 @@ fn has_a_history(projection: &OrderProjection) -> bool {
     matches!(settled, Some(Settlement::Escalated { .. } | Settlement::Blocked { .. }))
 }
 
-/// Every round that a check failed, and the one that is handed over.
+/// Every round that a check failed, and the round that is handed over.
 fn tried(projection: &OrderProjection) -> Vec<String> {
     let kept = projection.trace.work.as_ref().map(|work| &work.commit);
     let rounds =
@@ -241,7 +241,7 @@ fn tried(projection: &OrderProjection) -> Vec<String> {
     lines
 }
 
-/// What the check said that failed the round which is handed over; of the last round where there is none.
+/// The failing check's feedback on the round that is handed over, or on the last round if there is none.
 fn still_wrong(projection: &OrderProjection) -> Vec<String> {
     let rounds = || projection.trace.stages.iter().flat_map(|stage| &stage.rounds);
     let work = projection.trace.work.as_ref();
@@ -249,7 +249,7 @@ fn still_wrong(projection: &OrderProjection) -> Vec<String> {
     let round = kept.or_else(|| rounds().rfind(|round| round.feedback.is_some()));
     let findings = round.and_then(|round| round.feedback.as_ref()).map(|feedback| feedback.issues.iter());
     let told = |finding: &Finding| match &finding.location {
-        // Of a failing test its name is both.
+        // A failing test's name serves as both.
         Some(place) if !finding.description.contains(place) => format!("{place}: {}", finding.description),
         Some(_) | None => finding.description.clone(),
     };

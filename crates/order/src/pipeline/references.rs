@@ -1,4 +1,4 @@
-//! `{{stage.field}}` before anything runs: whether it will stand for something when the time comes.
+//! Checks `{{stage.field}}` references before a run: whether each one will have a value.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,14 +8,14 @@ use crate::role::Role;
 use crate::yaml_tree::YamlPathSegment;
 use crate::yaml_tree::YamlStep::{Item, Key};
 
-/// Names that are no stages, with their fields.
+/// Names that are not stages, with their fields.
 pub(super) const GIVEN: [(&str, &[&str]); 3] =
     [("issue", &["number", "title", "body", "url", "json"]), ("order", &["id"]), ("repository", &["name"])];
 
-/// The stage's own inputs, in its command and arguments.
+/// The stage's own inputs, usable in its command and arguments.
 pub(super) const INPUTS: &str = "inputs";
 
-/// What a text names; none for `{{` that is never closed.
+/// The references in a text; `None` for a `{{` that is never closed.
 pub(super) fn references(text: &str) -> Vec<Option<&str>> {
     let mut found = Vec::new();
     let mut rest = text;
@@ -30,7 +30,7 @@ pub(super) fn references(text: &str) -> Vec<Option<&str>> {
     found
 }
 
-/// A command as its template is named, without the slash that people write before it.
+/// A command's template name, without the leading slash.
 fn command_name(command: &str) -> &str {
     command.trim().trim_start_matches('/')
 }
@@ -39,7 +39,7 @@ pub(super) fn is_filled_in(text: &str) -> bool {
     !references(text).is_empty()
 }
 
-/// Everything that the stages name. Without roles, what depends on them is taken on trust.
+/// Checks all references of the stages. Without `roles`, references that depend on them are not checked.
 pub(super) fn check(
     pipeline: &Pipeline,
     roles: Option<&BTreeMap<String, Role>>,
@@ -74,7 +74,7 @@ pub(super) fn check(
     }
 }
 
-/// Roles that stages name have to be known.
+/// Every role that a stage names must be known.
 pub(super) fn check_roles(
     pipeline: &Pipeline,
     roles: &BTreeMap<String, Role>,
@@ -91,7 +91,7 @@ pub(super) fn check_roles(
     }
 }
 
-/// Command templates that stages name have to be known; where an answer chooses, every word that it may choose.
+/// Every command template that a stage names must be known; if an answer chooses it, every possible answer.
 pub(super) fn check_commands(
     pipeline: &Pipeline,
     roles: Option<&BTreeMap<String, Role>>,
@@ -123,14 +123,14 @@ pub(super) fn check_commands(
 }
 
 impl Pipeline {
-    /// The names of the command templates that a stage can come to use, as far as that is known before it runs: the one it
-    /// names, or those that the answer it is filled in with may name.
+    /// The command templates that a stage may use, as far as known before it runs: the one it names, or those that the
+    /// inserted answer may name.
     pub fn commands_of<'a>(&'a self, stage: &'a Stage) -> Vec<&'a str> {
         let Some(command) = stage.command.as_deref() else { return Vec::new() };
         if !is_filled_in(command) {
             return vec![command_name(command)];
         }
-        // Only where the answer is all of it: `{{classify.result}}`.
+        // Only if the answer is the whole text: `{{classify.result}}`.
         let inner = command_name(command).strip_prefix("{{");
         let inner = inner.and_then(|inner| inner.strip_suffix("}}")).filter(|inner| !inner.contains("{{"));
         let source =
@@ -149,7 +149,7 @@ struct Scope<'a> {
 }
 
 impl Scope<'_> {
-    /// What is wrong with a name; none when it will stand for something.
+    /// What is wrong with a name; `None` if it will have a value.
     fn problem(&self, name: &str, may_name_inputs: bool) -> Option<String> {
         let whole = quoted(name);
         let Some((source, field)) = name.split_once('.') else {
@@ -202,10 +202,10 @@ fn lacks<'a>(whole: &str, problem: &str, there: impl Iterator<Item = &'a str>) -
     }
 }
 
-/// For each stage those that have ended before it begins.
+/// For each stage, the stages that end before it begins.
 pub(super) fn reachable(pipeline: &Pipeline) -> BTreeMap<&str, BTreeSet<&str>> {
     let mut before: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    // Each stands after those it depends on, so that one pass is enough.
+    // Each stage comes after its dependencies, so one pass is enough.
     for stage in &pipeline.stages {
         let mut own = BTreeSet::new();
         for name in &stage.depends_on {

@@ -1,4 +1,4 @@
-//! The rules that one stage is held to by itself.
+//! Rules that apply to a single stage.
 
 use super::problem::{PipelineDiagnostics, quoted};
 use super::references::{GIVEN, INPUTS, is_filled_in, references};
@@ -13,8 +13,8 @@ use crate::schema::schema_validator;
 use crate::yaml_tree::YamlPathSegment;
 use crate::yaml_tree::YamlStep::{Item, Key};
 
-/// What is wrong with a stage's name. A pull request is published and made ready under two names whether or not a stage
-/// has them, so those two are for the stages that do that.
+/// What is wrong with a stage's name. Publishing the pull request and making it ready use two reserved names, with or
+/// without such stages, so only the matching stages may have them.
 fn wrong_name(stage: &Stage) -> Option<String> {
     let reserved = |what: &str| {
         Some(format!("{} is reserved: {what}; give the stage another name", quoted(&stage.name)))
@@ -34,7 +34,7 @@ fn wrong_name(stage: &Stage) -> Option<String> {
     names_variables.then(|| "a stage cannot have this name: variables begin with it".to_owned())
 }
 
-/// Holds one stage to the rules, whatever the others are.
+/// Checks one stage against the rules, independent of the others.
 pub(super) fn hold(number: usize, stage: &Stage, found: &mut PipelineDiagnostics<'_>) {
     let mut wrong =
         |path: &[YamlPathSegment<'_>], problem: String| found.at_number(number, stage, path, problem);
@@ -162,7 +162,7 @@ fn hold_checks(stage: &Stage, wrong: &mut ProblemSink<'_>) {
     }
 }
 
-/// Fields that mean something where an agent works. The others mean something whatever a stage uses.
+/// Fields that only apply to a stage with a worker. The others apply to every stage.
 const OF_WORKER: [&str; 9] = [
     "agent",
     "command",
@@ -174,11 +174,11 @@ const OF_WORKER: [&str; 9] = [
     "timeout",
     "budget",
 ];
-/// Fields about its result.
+/// Fields about the stage's result.
 const OF_RESULT: [&str; 6] =
     ["output", "checks", "begins_with", "verifier", "max_adversarial_rounds", "escalate_on_exhaust"];
 
-/// A field that would do nothing is a misunderstanding.
+/// A field without effect is reported as a misunderstanding.
 fn hold_uses(number: usize, stage: &Stage, found: &mut PipelineDiagnostics<'_>) {
     let (word, meant): (&str, &[&str]) = match stage.uses {
         StageKind::Agent => ("agent", &OF_RESULT),
@@ -209,7 +209,7 @@ fn hold_uses(number: usize, stage: &Stage, found: &mut PipelineDiagnostics<'_>) 
     }
 }
 
-/// An examiner who knew the plan would say what the plan says.
+/// An examiner who knew the plan would repeat it.
 fn hold_examiner(number: usize, stage: &Stage, found: &mut PipelineDiagnostics<'_>) {
     let arguments = stage.arguments.iter().map(|text| ("arguments", text));
     let texts = arguments.chain(stage.inputs.values().map(|text| ("inputs", text)));

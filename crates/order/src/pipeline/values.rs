@@ -1,4 +1,4 @@
-//! Values that people write in more than one form: a length of time, a version, the roles that judge.
+//! Values with more than one written form: a duration, a version, the roles that judge.
 
 use std::fmt;
 
@@ -8,12 +8,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::problem::quoted;
 
-/// A length of time, in whole seconds, of at least one.
+/// A duration in whole seconds, at least one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Seconds(pub u64);
 
 impl Seconds {
-    /// Reads `90`, `90s`, `10m` or `2h`.
+    /// Parses `90`, `90s`, `10m` or `2h`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let (digits, unit) = match text.strip_suffix(['s', 'm', 'h']) {
@@ -56,7 +56,7 @@ impl<'de> Deserialize<'de> for Seconds {
     }
 }
 
-/// Reads what may be written as a number or as a text.
+/// Reads a value written as a number or as text.
 struct NumberOrText<T> {
     expected: &'static str,
     parse: fn(&str) -> Result<T, String>,
@@ -88,12 +88,12 @@ impl<T> Visitor<'_> for NumberOrText<T> {
 
 const LONGEST_VERSION: usize = 40;
 
-/// A pipeline's version. It is shown and compared with nothing: `1` and `"1.0"` stay what they are.
+/// A pipeline's version. It is only shown, never compared: `1` and `"1.0"` stay as they are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PipelineVersion(String);
 
 impl PipelineVersion {
-    /// Reads a number, or digits with letters, dots and hyphens after them.
+    /// Parses a number, or digits followed by letters, dots and hyphens.
     pub fn parse(text: &str) -> Result<Self, String> {
         let fits = text.starts_with(|first: char| first.is_ascii_digit())
             && text.len() <= LONGEST_VERSION
@@ -112,7 +112,7 @@ impl fmt::Display for PipelineVersion {
 }
 
 impl Serialize for PipelineVersion {
-    /// Whole numbers as numbers, as they stand in journals since there are any.
+    /// Whole numbers stay numbers, as in all existing journals.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0.parse::<u32>() {
             Ok(number) if number.to_string() == self.0 => serializer.serialize_u32(number),
@@ -128,7 +128,7 @@ impl<'de> Deserialize<'de> for PipelineVersion {
     }
 }
 
-/// Whom the check `verifier` asks: nobody, one role, or several at the same time; in the order of the file. `verifier: a` and `verifier: [a]` are the same.
+/// The roles that the check `verifier` asks in parallel, in the file's order. `verifier: a` equals `verifier: [a]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verifiers(Vec<String>);
 
@@ -149,7 +149,7 @@ impl fmt::Display for Verifiers {
 }
 
 impl Serialize for Verifiers {
-    /// One as a text and none as null, as journals have them that know no list.
+    /// One role as text and no role as null, as in older journals that have no list.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.0[..] {
             [] => serializer.serialize_none(),

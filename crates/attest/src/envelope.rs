@@ -1,4 +1,4 @@
-//! The envelope: DSSE, version 1. The signature covers the payload's bytes and what kind of payload they are.
+//! The envelope: DSSE, version 1. The signature covers the payload's bytes and type.
 
 use base64::Engine as _;
 use base64::alphabet;
@@ -11,18 +11,18 @@ use super::statement::{AttestationVerifier, SigningError, Statement, StatementEr
 use journeyman_order::Receipt;
 use journeyman_order::bounds::MOST_NAMED;
 
-/// What the payload of an in-toto envelope is.
+/// The payload type of an in-toto envelope.
 const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
-/// An envelope that is larger is refused unread.
+/// A larger envelope is rejected unread.
 const MOST_BYTES: usize = 8 * 1024 * 1024;
 
-/// Both alphabets of base64 are allowed, and nobody promises the padding.
+/// Both base64 alphabets are allowed, with or without padding.
 const TOLERANT: GeneralPurposeConfig =
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
 const PLAIN: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, TOLERANT);
 const FOR_URLS: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, TOLERANT);
 
-/// A payload and who signed it. Nothing in it is to be believed before [`Envelope::verify`].
+/// A payload and its signers. Nothing in it is trusted before [`Envelope::verify`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Envelope {
     payload: Vec<u8>,
@@ -36,7 +36,7 @@ struct EnvelopeSignature {
     bytes: Vec<u8>,
 }
 
-/// The envelope as it is written. Fields that are not known are allowed.
+/// The envelope's JSON form. Unknown fields are allowed.
 #[derive(Serialize, Deserialize)]
 struct WireEnvelope {
     payload: String,
@@ -54,7 +54,6 @@ struct WireSignature {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EnvelopeError {
-    /// It is too large to be a receipt.
     #[error("it is larger than {MOST_BYTES} bytes")]
     TooLarge,
     #[error("it is no DSSE envelope: {0}")]
@@ -63,7 +62,7 @@ pub enum EnvelopeError {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum VerifyError {
-    /// No signature is of a key that is trusted.
+    /// No trusted key made any of the signatures.
     #[error("no signature fits{}", names(.named))]
     NotSigned {
         /// The keys that the envelope names. Anybody can write these.
@@ -71,7 +70,7 @@ pub enum VerifyError {
     },
     #[error("it was signed as {0:?}, which is no in-toto statement")]
     Kind(String),
-    /// It was signed, but it is no receipt.
+    /// It was signed, but is not a receipt.
     #[error(transparent)]
     Statement(#[from] StatementError),
 }
@@ -84,7 +83,7 @@ fn names(named: &[KeyId]) -> String {
     }
 }
 
-/// What is signed: version, kind and payload, each with its length, so that none can be taken for another.
+/// The signed bytes: version, type and payload with lengths, so that none can be confused with another.
 pub(super) fn pre_authentication_encoding(kind: &str, payload: &[u8]) -> Vec<u8> {
     let mut encoding = format!("DSSEv1 {} {kind} {} ", kind.len(), payload.len()).into_bytes();
     encoding.extend_from_slice(payload);
@@ -92,7 +91,7 @@ pub(super) fn pre_authentication_encoding(kind: &str, payload: &[u8]) -> Vec<u8>
 }
 
 impl Envelope {
-    /// Says and signs what a receipt says. The same receipt, key, verifier and time give the same bytes.
+    /// Makes and signs a receipt's statement. The same receipt, key, verifier and time give the same bytes.
     pub fn of(
         receipt: &Receipt,
         time: DateTime<Utc>,
@@ -122,7 +121,7 @@ impl Envelope {
         let payload = decode(&wire.payload).ok_or_else(|| form("its payload is not base64"))?;
         let signatures = wire.signatures.into_iter().map(|signature| {
             let bytes = decode(&signature.sig).ok_or_else(|| form("a signature is not base64"))?;
-            // A name that is not of our form is a name of somebody else's key.
+            // A key id in another form belongs to somebody else's key.
             Ok(EnvelopeSignature { key: signature.keyid.and_then(|name| name.parse().ok()), bytes })
         });
         Ok(Self {
@@ -132,10 +131,10 @@ impl Envelope {
         })
     }
 
-    /// The statement, when one of these keys signed it, and which one did.
+    /// The statement and its signer, if one of these keys signed it.
     pub fn verify(&self, keys: &[PublicKey]) -> Result<(Statement, KeyId), VerifyError> {
         let message = pre_authentication_encoding(&self.payload_type, &self.payload);
-        // All keys are tried, whatever the envelope calls its own: a name proves nothing.
+        // All keys are tried, whatever the envelope names: a name proves nothing.
         let signer = self
             .signatures
             .iter()
@@ -166,7 +165,7 @@ impl Envelope {
             payload_type: self.payload_type.clone(),
             signatures: signatures.collect(),
         };
-        // Texts alone: there is nothing that could not be written.
+        // Only strings, so serialization cannot fail.
         serde_json::json!(wire).to_string()
     }
 }

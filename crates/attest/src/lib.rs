@@ -1,10 +1,10 @@
 //! The signed receipt: what was verified, as an in-toto statement in a DSSE envelope, signed with ed25519.
 //!
 //! May know: [`journeyman_order`]'s receipt, the forms of in-toto and DSSE, one key on disk.
-//! Must never know: how work is done or tests are run, GitHub, HTTP. It says what a receipt says, and who says it.
+//! Must never know: how work is done or tests are run, GitHub, HTTP. It attests what a receipt says, and who says it.
 //!
-//! What comes in is hostile: a receipt to verify was written by whoever hands it over. [`Envelope::parse`] believes
-//! nothing, [`Envelope::verify`] gives the statement of exactly the bytes that were signed.
+//! Input is hostile: anybody may have written a receipt to verify. [`Envelope::parse`] trusts nothing,
+//! [`Envelope::verify`] returns the statement of exactly the bytes that were signed.
 
 mod envelope;
 mod key;

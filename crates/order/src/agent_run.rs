@@ -1,30 +1,29 @@
-//! What is known of one run of an agent.
+//! The record of one agent run.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::network::NetworkRecord;
 
-/// One run of an agent, as its stream and its exit told it. Nothing here is evidence that work was done.
+/// One agent run, from its stream and exit status. Nothing here is evidence that work was done.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct AgentRun {
-    /// The clean text of the last result; none when there was none.
+    /// The clean text of the last result; `None` without a result.
     pub result: Option<String>,
     /// The session that a later round can resume.
     pub session_id: Option<String>,
-    /// Why the run counts as failed; none when the agent ended normally.
+    /// Why the run counts as failed; `None` if the agent ended normally.
     pub failure: Option<AgentFailure>,
-    /// What it cost, as the agent says.
+    /// Its usage, as the agent reports it.
     pub usage: AgentUsage,
-    /// How long it took.
     pub duration_seconds: f64,
-    /// What it did with the network, as the door saw it; none for a run that has no walls to have a door in.
+    /// Its network use, as the door saw it; `None` for a run without isolation, which has no door.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<Box<NetworkRecord>>,
-    /// Credentials that the program itself had to hold, by their variables.
+    /// Variables whose credentials the program itself had to hold.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held: Vec<String>,
-    /// What was odd but did no harm, such as a placeholder without an argument.
+    /// Harmless oddities, such as a placeholder without an argument.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// Names of artifacts: the raw stream.
@@ -33,7 +32,7 @@ pub struct AgentRun {
 }
 
 impl AgentRun {
-    /// What it answered, if it was not cut off: a verdict may be taken back in its last words.
+    /// The answer, unless the run was cut off: its last words might have changed the verdict.
     pub fn complete_answer(&self) -> &str {
         match self.failure {
             None => self.result.as_deref().unwrap_or_default(),
@@ -41,7 +40,7 @@ impl AgentRun {
         }
     }
 
-    /// Whether the agent was at work: nothing kept it off, or it cost something all the same.
+    /// Whether the agent really worked: nothing kept it from starting, or it has usage anyway.
     pub fn took_place(&self) -> bool {
         let was_at_work = self.failure.as_ref().is_none_or(|failure| {
             matches!(failure.kind, AgentFailureKind::LimitReached | AgentFailureKind::Ended)
@@ -50,11 +49,11 @@ impl AgentRun {
     }
 }
 
-/// Why a run of an agent counts as failed.
+/// Why an agent run counts as failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentFailure {
     pub kind: AgentFailureKind,
-    /// What the agent or the system said.
+    /// The message of the agent or the system.
     pub message: String,
     /// Seconds that the model's service asks us to wait; only with [`AgentFailureKind::Unavailable`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -62,25 +61,25 @@ pub struct AgentFailure {
 }
 
 impl AgentFailure {
-    /// A failure after which nothing was said of when to come back.
+    /// A failure without a requested pause.
     pub fn new(kind: AgentFailureKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), retry_after_seconds: None }
     }
 }
 
-/// Kinds of failure, by what they ask for.
+/// Kinds of failure, by how to handle them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentFailureKind {
-    /// The model's service was overloaded or could not be reached: the same again, later.
+    /// The model's service was overloaded or unreachable: retry later.
     Unavailable,
-    /// The credential is missing or refused, or the program is not there: a person has to mend it.
+    /// The credential is missing or refused, or the program is missing: a person has to fix it.
     Misconfigured,
-    /// The session to resume is not known: the same again without it.
+    /// The session to resume is unknown: retry without it.
     UnknownSession,
-    /// A limit of turns, time, tokens or money was reached; work may be there all the same.
+    /// A limit of turns, time, tokens or money was reached; there may still be usable work.
     LimitReached,
-    /// It ended without a result, or with an error of its own.
+    /// It ended without a result, or with its own error.
     Ended,
 }
 

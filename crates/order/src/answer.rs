@@ -1,5 +1,5 @@
-//! JSON in what an agent answered: found, read, held against a schema. What is wrong is said so that an agent can
-//! mend it.
+//! JSON in an agent's answer: found, parsed, and validated against a schema. Errors are worded so that an agent can fix
+//! them.
 
 use jsonschema::Validator;
 use serde::de::DeserializeOwned;
@@ -8,14 +8,14 @@ use serde_json::Value;
 use super::feedback::{Category, Feedback, Finding};
 use crate::bounds::MOST_NAMED;
 
-/// The most that an answer may hold, in bytes.
+/// Largest answer in bytes.
 pub(super) const LONGEST_ANSWER: usize = 8 * 1024 * 1024;
 
-/// How many braces of an answer are looked at for JSON.
+/// Most braces of an answer that are tried as the start of JSON.
 const MOST_BRACES: usize = 200;
 
-/// The one JSON object of an answer, alone or within prose. An answer with two is none, or with one and what looks
-/// like a broken other: it may quote one that somebody else put before its eyes.
+/// The only JSON object of an answer, alone or within prose. A second object, even a broken one, invalidates the
+/// answer: it may quote one that somebody planted.
 pub(super) fn object(answer: &str) -> Result<Value, Feedback> {
     if answer.len() > LONGEST_ANSWER {
         return Err(invalid(format!("the answer has {} bytes, more than {LONGEST_ANSWER}", answer.len())));
@@ -41,7 +41,7 @@ pub(super) fn object(answer: &str) -> Result<Value, Feedback> {
                     return Err(invalid("the answer holds more than one JSON object"));
                 }
             }
-            // What begins as the answer and breaks off is told as such: its inner objects are not the answer.
+            // An answer that breaks off is reported as such: its inner objects are not the answer.
             Some(Err(error)) if found.is_none() && rest.len() == text.len() => {
                 return Err(invalid(format!("the answer is no JSON object: {error}")));
             }
@@ -58,7 +58,7 @@ pub(super) fn object(answer: &str) -> Result<Value, Feedback> {
     found.ok_or_else(|| invalid(fault.unwrap_or_else(|| "the answer holds no JSON object".to_owned())))
 }
 
-/// What is wrong with a value by a schema; empty when it fits.
+/// A value's schema violations; empty if it fits.
 pub(super) fn faults(value: &Value, schema: &Value) -> Vec<String> {
     match super::schema::schema_validator(schema) {
         Ok(validator) => faults_of_form(value, &validator),
@@ -66,7 +66,7 @@ pub(super) fn faults(value: &Value, schema: &Value) -> Vec<String> {
     }
 }
 
-/// The same, by a schema that was read before.
+/// The same with a compiled schema.
 pub(super) fn faults_of_form(value: &Value, form: &Validator) -> Vec<String> {
     form.iter_errors(value)
         .take(MOST_NAMED)
@@ -79,12 +79,12 @@ pub(super) fn faults_of_form(value: &Value, form: &Validator) -> Vec<String> {
         .collect()
 }
 
-/// A value whose form was looked at, as what it stands for.
+/// Converts a value whose form was checked.
 pub(super) fn read<T: DeserializeOwned>(value: Value) -> Result<T, Feedback> {
     serde_json::from_value(value).map_err(|error| not_of_the_form(vec![error.to_string()]))
 }
 
-/// The object of an answer, when the schema allows it and the named fields are there and not empty.
+/// The object of an answer, if it fits the schema and the required fields are present and not empty.
 pub(super) fn fitting(answer: &str, schema: &Value, required: &[String]) -> Result<Value, Feedback> {
     let value = object(answer)?;
     let mut wrong = faults(&value, schema);
@@ -107,7 +107,7 @@ fn is_empty(value: Option<&Value>) -> bool {
     }
 }
 
-/// An answer that is JSON, but not of the form that was asked for.
+/// Feedback for an answer that is JSON of the wrong form.
 pub(super) fn not_of_the_form(faults: Vec<String>) -> Feedback {
     let count = faults.len();
     let plural = if count == 1 { "" } else { "s" };
@@ -119,7 +119,7 @@ pub(super) fn not_of_the_form(faults: Vec<String>) -> Feedback {
     Feedback { issues, ..Feedback::failed(Category::InvalidOutput, summary) }
 }
 
-/// An answer that cannot be read at all.
+/// Feedback for an unreadable answer.
 pub(super) fn invalid(because: impl Into<String>) -> Feedback {
     Feedback::failed(Category::InvalidOutput, because)
         .suggest("Answer with one JSON object of the form that was asked for, and nothing else.")

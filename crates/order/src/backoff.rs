@@ -1,51 +1,50 @@
-//! When something that failed is tried again: one rule, and every schedule there is.
+//! When to retry after a failure: one rule, and every schedule.
 //!
-//! May know: numbers. Must never know: a clock, or what is tried.
+//! May know: numbers. Must never know: a clock, or what is retried.
 
 use std::time::Duration;
 
-/// A schedule: a pause after the first failure, a longer one after each further failure, and no more tries in the end.
+/// A schedule: a pause after the first failure, longer ones after further failures, and a limit on retries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backoff {
-    /// The pause after the first failure.
     pub first: Duration,
-    /// How many times as long each further pause is.
+    /// The growth factor of each further pause.
     pub factor: u32,
-    /// No pause of this schedule is longer.
+    /// The longest pause of the schedule.
     pub longest: Duration,
-    /// The longest pause that the other side may ask for. A longer one ends the tries, or is cut to this.
+    /// The longest pause that the other side may request, and what to do about a longer one.
     pub longest_asked: AskedPause,
-    /// How often it is tried again; none: for ever.
+    /// The number of retries; `None`: unlimited.
     pub retries: Option<u32>,
 }
 
-/// What is done about a pause that the other side asks for and that is longer than this.
+/// What to do about a requested pause that is longer than this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AskedPause {
-    /// It is cut to this.
+    /// Shorten the pause to this.
     CutTo(Duration),
-    /// It is not waited for: whoever called decides.
+    /// Do not wait: the caller decides.
     UpTo(Duration),
 }
 
 impl Backoff {
-    /// An effect of an order, or a notification: after 1, 4, 16, 64 and 256 seconds, then it is given up.
+    /// An order's effect, or a notification: retries after 1, 4, 16, 64 and 256 seconds, then gives up.
     pub const EFFECT: Self = Self::of_seconds(1, 4, 256, Some(5));
-    /// An effect while GitHub cannot be reached: after 1, 4, 16, 64 and 256 seconds, then every five minutes, for a day.
+    /// An effect while GitHub is down: retries after 1, 4, 16, 64 and 256 seconds, then every five minutes, for a day.
     pub const OUTAGE: Self = Self::of_seconds(1, 4, 300, Some(290));
-    /// What is still to be shown then: every hour, until it is.
+    /// A final status that GitHub could not take until then: retries every hour, until it succeeds.
     pub const OWED: Self = Self::of_seconds(3_600, 1, 3_600, None);
-    /// A request to GitHub that changes nothing: after 1 and 2 seconds. What takes longer is the effect's affair.
+    /// A request to GitHub that only reads: retries after 1 and 2 seconds. A longer outage is left to the effect.
     pub const REQUEST: Self = Self {
         longest_asked: AskedPause::UpTo(Duration::from_secs(2)),
         ..Self::of_seconds(1, 2, 2, Some(2))
     };
-    /// What has to go on by itself, however long it takes: a delivery that GitHub cannot be asked about, an order
-    /// whose store cannot be used.
+    /// Work that must continue eventually: a delivery whose facts GitHub cannot confirm yet, or an order whose store is
+    /// unavailable.
     pub const UNTIL_IT_WORKS: Self =
         Self { longest_asked: AskedPause::CutTo(Duration::from_secs(8)), ..Self::of_seconds(1, 2, 8, None) };
 
-    /// A schedule that waits for an hour where the other side asks for that.
+    /// A schedule that waits up to an hour if the other side requests it.
     const fn of_seconds(first: u64, factor: u32, longest: u64, retries: Option<u32>) -> Self {
         Self {
             first: Duration::from_secs(first),
@@ -56,8 +55,8 @@ impl Backoff {
         }
     }
 
-    /// The pause after so many failures in a row, the first of which is 1; none when it is not tried again. A pause
-    /// that the other side `asked` for takes the schedule's place.
+    /// The pause after this many failures in a row, from 1; `None` if there is no retry. A pause that the other side
+    /// `asked` for replaces the schedule's.
     #[must_use]
     pub fn pause(&self, failures: u32, asked: Option<Duration>) -> Option<Duration> {
         if self.retries.is_some_and(|retries| failures > retries) {

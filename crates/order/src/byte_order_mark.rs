@@ -1,4 +1,4 @@
-//! The byte order mark that some editors on Windows put at the beginning of a file. It is no part of the text.
+//! The byte order mark that some Windows editors write at the start of a file. It is not part of the text.
 
 const MARK: char = '\u{feff}';
 const MARK_IN_UTF_8: &[u8] = b"\xef\xbb\xbf";
@@ -7,7 +7,7 @@ pub fn strip(text: &str) -> &str {
     text.strip_prefix(MARK).unwrap_or(text)
 }
 
-/// The same of bytes that may be UTF-8.
+/// The same for bytes that may be UTF-8.
 pub fn strip_bytes(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(MARK_IN_UTF_8).unwrap_or(bytes)
 }

@@ -1,17 +1,16 @@
-//! What kind of change an issue asks for, and so whether something has to be shown wrong before: by its labels, its own
-//! words, and last by the word of an agent, which counts for less where it is the one who is judged by it.
+//! The kind of change that an issue asks for, which decides whether a test must fail on the base. Labels count first,
+//! then the issue's words, then an agent's classification, which counts less if that agent is judged by it.
 
 use super::journal::IssueText;
 
-/// What an issue asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeKind {
     Bug,
     /// Something new is wanted.
     Feature,
-    /// Upkeep that nobody notices.
+    /// Upkeep without visible effect.
     Chore,
-    /// No bug by the word of the one alone who makes the change.
+    /// Not a bug, but only according to the agent that makes the change.
     Unsaid,
 }
 
@@ -26,21 +25,21 @@ impl ChangeKind {
     }
 }
 
-/// Words of labels, by what they say.
+/// Words in labels, by kind.
 const LABELS: [(ChangeKind, &[&str]); 3] = [
     (ChangeKind::Bug, &["bug", "regression", "defect", "crash", "fix"]),
     (ChangeKind::Feature, &["enhancement", "feature", "proposal"]),
     (ChangeKind::Chore, &["chore", "documentation", "docs", "dependencies", "refactoring", "refactor"]),
 ];
-/// Words of people who found something wrong.
+/// Words of people who found a bug.
 const WRONG: &str = "wrong wrongly bug bugs buggy crash crashes crashed broken breaks regression incorrect incorrectly \
     misbehaves traceback panics segfault unexpectedly corrupt corrupted faulty";
-/// And several of them.
+/// Phrases of people who found a bug.
 const WRONG_PHRASES: [&str; 6] =
     ["does not work", "doesn't work", "no longer works", "stopped working", "fails with", "fails when"];
 
-/// `class` is what an agent called the issue: `/bug`, `/feature` or `/chore`, empty where nobody said. `by_who_is_judged`:
-/// its role makes the change as well.
+/// `class` is an agent's classification of the issue: `/bug`, `/feature`, `/chore`, or empty. `by_who_is_judged`: the
+/// same role also makes the change.
 pub fn kind_of(issue: &IssueText, class: &str, by_who_is_judged: bool) -> ChangeKind {
     let words = |text: &str| -> Vec<String> {
         text.to_lowercase()
@@ -52,7 +51,7 @@ pub fn kind_of(issue: &IssueText, class: &str, by_who_is_judged: bool) -> Change
     for (kind, known) in LABELS {
         let is_said = |label: &[String], word: &str| match kind == ChangeKind::Bug {
             true => label.iter().any(|own| own == word),
-            // An area of the code may have such a word in its name, as `feature-flags` has.
+            // An area of the code may have such a word in its name, like `feature-flags`.
             false => is_named(label, word),
         };
         let mut labels = issue.labels.iter().map(|label| words(label));
@@ -68,10 +67,10 @@ pub fn kind_of(issue: &IssueText, class: &str, by_who_is_judged: bool) -> Change
         ["should", "expected", "instead of", "must be", "ought"].iter().any(|word| lower.contains(word));
     match class {
         "/bug" => ChangeKind::Bug,
-        // A pipeline that classifies nothing asks for nothing but what labels say.
+        // If the pipeline classifies nothing, only labels count.
         "" => ChangeKind::Feature,
         _ if is_complaint => ChangeKind::Bug,
-        // Upkeep is not asked for by saying what something should be; where others than its maker call it that, it is.
+        // An issue that says how something should behave is not upkeep, unless another role than its maker says so.
         "/chore" if is_wish && by_who_is_judged => ChangeKind::Bug,
         _ if by_who_is_judged => ChangeKind::Unsaid,
         "/chore" => ChangeKind::Chore,
@@ -79,11 +78,11 @@ pub fn kind_of(issue: &IssueText, class: &str, by_who_is_judged: bool) -> Change
     }
 }
 
-/// Words that stand beside such a word in a label and change nothing: `kind/feature`, `type: feature request`.
+/// Words in a label that do not change its kind: `kind/feature`, `type: feature request`.
 const BESIDE: [&str; 11] =
     ["type", "kind", "category", "issue", "c", "t", "request", "requests", "new", "update", "updates"];
 
-/// Whether a label names the kind by this word, and not an area of the code.
+/// Whether this word of a label names the kind, rather than an area of the code.
 fn is_named(words: &[String], word: &str) -> bool {
     let is_it = |own: &String| own == word || own.strip_suffix('s') == Some(word);
     words.iter().any(is_it) && words.iter().all(|own| is_it(own) || BESIDE.contains(&own.as_str()))

@@ -1,4 +1,4 @@
-//! The mechanical checks: what an import and a run of the tests have to say, as feedback with its evidence.
+//! The mechanical checks: the feedback of an import and of a test run, with its evidence.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,43 +9,43 @@ use super::moves::EffectOutcome;
 use super::pipeline::Check;
 use super::test_run::{CommandRun, Exit, TestRun, TestVerdict};
 
-/// What one check said.
+/// One check's result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CheckResult {
     pub check: Check,
-    /// Who said it, where several roles judge.
+    /// The role, if several judge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     pub feedback: Feedback,
-    /// What it is based on; none when there was nothing to look at.
+    /// The evidence; `None` if there was nothing to check.
     pub evidence: Option<CheckEvidence>,
 }
 
-/// What a check's feedback is based on.
+/// The evidence for a check's feedback.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "evidence", rename_all = "snake_case")]
 pub enum CheckEvidence {
     Import {
-        /// The commit that the agent pushed.
+        /// The agent's own commit.
         pushed: CommitSha,
         tree: TreeSha,
-        /// The commit that was made of it, once it was.
+        /// The commit made from it, once it exists.
         commit: Option<CommitSha>,
         /// Paths that differ from the base.
         changed: Vec<String>,
     },
-    /// The run of the tests.
+    /// The test run.
     Tests(Box<TestRun>),
 }
 
-/// What the checks `pushed_commit` and `policy` say of the outcome of an import; nothing of other outcomes.
+/// The results of the checks `pushed_commit` and `policy` for an import; empty for other outcomes.
 #[expect(clippy::wildcard_enum_match_arm, reason = "any other outcome is of another move")]
 pub fn of_import(outcome: &EffectOutcome) -> Vec<CheckResult> {
     let result = |check, feedback, evidence| CheckResult { check, by: None, feedback, evidence };
     match outcome {
         EffectOutcome::Imported { pushed, tree, changed, .. } => {
             let files = if changed.len() == 1 { "file" } else { "files" };
-            // The agent's own commit is published nowhere: nobody is sent after its name.
+            // The agent's own commit is not published, so its id would only mislead.
             let summary = format!("a commit was pushed; {} {files} changed", changed.len());
             let evidence = CheckEvidence::Import {
                 pushed: pushed.clone(),
@@ -73,20 +73,19 @@ pub fn of_import(outcome: &EffectOutcome) -> Vec<CheckResult> {
     }
 }
 
-/// What the check `verifier` says, by the answer of whoever was asked. An answer that is none says nothing.
-/// `by` is the role, where several are asked.
+/// The check `verifier` for an agent's answer; `None` if the answer is invalid. `by` is the role, if several are asked.
 pub fn of_review(answer: &str, by: Option<&str>) -> Option<CheckResult> {
     let feedback = super::judge_answer::feedback(answer, &[]).ok()?;
     Some(CheckResult { check: Check::Verifier, by: by.map(str::to_owned), feedback, evidence: None })
 }
 
-/// What the check `tests` says of a run.
+/// The check `tests` for a run.
 pub fn of_tests(run: &TestRun) -> CheckResult {
     let evidence = Some(CheckEvidence::Tests(Box::new(run.clone())));
     CheckResult { check: Check::Tests, by: None, feedback: tests_feedback(run), evidence }
 }
 
-/// Without tests it passes, and says that nothing is verified.
+/// Without tests the check passes, and says that nothing is verified.
 fn tests_feedback(run: &TestRun) -> Feedback {
     let counted = run.counts.map(|counts| counts.to_string());
     let ended = |command: &Option<CommandRun>| match command {
@@ -120,7 +119,7 @@ fn tests_feedback(run: &TestRun) -> Feedback {
                 (false, true) => format!("{summary}, as on the base commit, and names no test"),
                 (false, false) => summary,
             };
-            // Tests that passed in this run, and not in others of the same commit.
+            // Tests that passed in this run, but not in others of the same commit.
             let at_times = run.scrutiny.iter().flat_map(|seen| {
                 let Comparison { newly_broken, already_red, new_failing, .. } = &seen.comparison;
                 [newly_broken, already_red, new_failing].into_iter().flat_map(|list| &list.names)
@@ -137,7 +136,7 @@ fn tests_feedback(run: &TestRun) -> Feedback {
             if run.test.as_ref().is_some_and(|test| test.exit == Exit::TimedOut) {
                 feedback = feedback.suggest(HUNG);
             }
-            // How much is right already; a red run is never worth all of it.
+            // The share of passing tests; a red run never gets the full score.
             feedback.score = run
                 .counts
                 .filter(|counts| counts.ran() > 0)

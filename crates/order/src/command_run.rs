@@ -1,4 +1,4 @@
-//! A command that we ran: how it ended, and what it counted.
+//! A command that we ran: how it ended, and its test counts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -69,7 +69,7 @@ pub struct DiedTest {
 }
 
 impl DiedTest {
-    /// In a sentence without its beginning and end.
+    /// A sentence without its start and its full stop.
     pub fn sentence(&self) -> String {
         let test = self.test.as_deref().unwrap_or("the change's tests");
         let how = match self.exit {
@@ -84,7 +84,7 @@ impl DiedTest {
     }
 }
 
-/// A signal by its number and, where it says more, its name.
+/// A signal's number and, if helpful, its name.
 fn signal_name(signal: i32) -> String {
     let name = match signal {
         4 => "SIGILL, an illegal instruction",

@@ -2,11 +2,11 @@
 
 use super::release_words::calmed;
 
-/// The message to publish, or none when there is nothing usable in `text`.
+/// The message to publish, or `None` if nothing in `text` is usable.
 ///
-/// The subject is the first line with anything in it, at most 100 characters; the body at most 4,000. Control and
-/// invisible characters go, as do trailers (who signed off is not for an agent to say) and whatever would make
-/// GitHub act: closing keywords lose their `#`, mentions their `@`; and what would steer a release is taken apart.
+/// The subject is the first non-empty line, at most 100 characters; the body at most 4,000. Control and invisible
+/// characters are removed, as are trailers (an agent may not sign off for others). Closing keywords lose their `#`,
+/// mentions their `@`, and words that steer a release are broken up.
 pub fn clean(text: &str) -> Option<String> {
     let visible: String = text.chars().filter(|c| *c == '\n' || !is_hidden(*c)).collect();
     let mut lines = visible
@@ -25,7 +25,7 @@ pub fn clean(text: &str) -> Option<String> {
     Some(if body.is_empty() { subject } else { format!("{subject}\n\n{body}") })
 }
 
-/// What switches a repository's CI or its releases off when it stands in a commit message.
+/// Markers in a commit message that disable a repository's CI or releases.
 const SWITCHES: [&str; 9] = [
     "[skip ci]",
     "[ci skip]",
@@ -38,7 +38,7 @@ const SWITCHES: [&str; 9] = [
     "[no release]",
 ];
 
-/// The line, doing nothing. Until nothing changes: what is taken out may bring together what was apart.
+/// The line made harmless. Repeated until stable, because a removal may join its neighbours.
 fn harmless(line: &str) -> String {
     let mut line = line.to_owned();
     loop {
@@ -65,7 +65,7 @@ fn without(line: &str, what: &str, with: &str) -> String {
     clean
 }
 
-/// Control characters, and those that are there but cannot be seen or that turn the direction of text.
+/// Control characters, and characters that are invisible or change the text direction.
 pub fn is_hidden(character: char) -> bool {
     character.is_control()
         || matches!(character,
@@ -86,13 +86,13 @@ fn is_trailer(line: &str) -> bool {
     })
 }
 
-/// Without the signs of mentions and references. GitHub's names are ASCII: an `@` stays only where ASCII stands on both
-/// sides of it, as in an address of mail.
+/// Removes the signs of mentions and references. GitHub's names are ASCII: an `@` stays only between ASCII characters,
+/// as in an email address.
 fn disarm(line: &str) -> String {
     let characters: Vec<char> = line.chars().collect();
     let mut safe = Vec::with_capacity(characters.len());
     let mut below = ' ';
-    // From the end: what follows a run of signs is known at each of them.
+    // From the end, so that the text after a run of signs is known for each of them.
     for (at, character) in characters.iter().copied().enumerate().rev() {
         let before = at.checked_sub(1).and_then(|at| characters.get(at)).copied().unwrap_or(' ');
         let after = characters.get(at + 1).copied().unwrap_or(' ');
@@ -132,7 +132,7 @@ mod tests {
             ("Fixes https://example.org/o/r/issues/7", Some("Fixes https: //example.org/o/r/issues/7")),
             ("mail me@example.org first", Some("mail me@example.org first")),
             ("a\u{202e}b c\u{200b}d", Some("ab cd")),
-            // GitHub's names are ASCII: what is a letter elsewhere does not make an address of a mention.
+            // GitHub's names are ASCII: a non-ASCII letter before the `@` does not make an address.
             ("Thanks é@octocat ж@org/team 名@octocat", Some("Thanks éoctocat жorg/team 名octocat")),
             (
                 "Thanks @@octocat a.@octocat _@octocat ＠octocat",

@@ -1,5 +1,5 @@
-//! What came of preparing a repository's environment, before an agent is paid: what it is made of, and whether the tests can
-//! run in it.
+//! The result of preparing a repository's environment, before any agent runs: its parts, and whether the tests can run
+//! in it.
 
 use std::collections::BTreeMap;
 
@@ -7,52 +7,50 @@ use serde::{Deserialize, Serialize};
 
 use super::command_run::{CommandRun, TestCounts};
 
-/// What names of images mean for one order: each as it was written, with the name that means the same image for ever. A tag is
-/// looked up once, and written down by digest.
+/// Image names pinned for one order: each name as written, with its name by digest. A tag is looked up only once.
 pub type PinnedImages = BTreeMap<String, String>;
 
-/// Of [`Move::PrepareEnvironment`](super::Move::PrepareEnvironment).
+/// The outcome of [`Move::PrepareEnvironment`](super::Move::PrepareEnvironment).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct EnvironmentReport {
-    /// Which of the places that may describe an environment was taken, and why.
+    /// Which description of the environment was used, and why.
     pub source: String,
-    /// The image, by its digest; none: the host.
+    /// The image by digest; `None`: the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
-    /// What the names of all its images mean for this order, those of services included.
+    /// The pinned names of all images, including services.
     #[serde(default, skip_serializing_if = "PinnedImages::is_empty")]
     pub images: PinnedImages,
-    /// What installed it; none where there was nothing to install.
+    /// The command that installed it; `None` if there was nothing to install.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setup: Option<CommandRun>,
-    /// Whether it was there before, so that nothing was installed now.
+    /// Whether it existed already, so that nothing was installed now.
     pub kept: bool,
-    /// What was left out, and tools that are missing or of another version.
+    /// What was left out, and tools that are missing or have another version.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// The tests on the commit that the work starts from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<BaselineRun>,
-    /// Why no agent can work in it; none: it is ready.
+    /// Why agents cannot work in it; `None` if it is ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<EnvironmentProblem>,
 }
 
-/// A run of the tests before anything was changed.
+/// A test run before any change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BaselineRun {
     pub run: CommandRun,
-    /// None where the output does not say.
+    /// `None` if the output does not show them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counts: Option<TestCounts>,
 }
 
-/// What stands in the way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnvironmentProblem {
     /// A sentence without its full stop, such as "The setup `npm ci` ended with exit code 1".
     pub what: String,
-    /// The line of its output that says why, as far as one can tell.
+    /// The line of output that most likely gives the reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<String>,
     /// What to do, naming the file and the setting.

@@ -1,4 +1,4 @@
-//! What every check answers, and what the worker is told.
+//! The feedback of every check, which the worker gets.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -103,7 +103,7 @@ impl Category {
 }
 
 impl Finding {
-    /// One that says neither where it is nor what would mend it.
+    /// A finding without a location or suggestion.
     pub(crate) fn critical(category: Category, description: String) -> Self {
         Self { severity: Severity::Critical, category, description, location: None, suggestion: None }
     }
@@ -120,14 +120,14 @@ impl Feedback {
         }
     }
 
-    /// One critical finding whose description is the summary.
+    /// Failed feedback with one critical finding; its description is the summary.
     pub fn failed(category: Category, summary: impl Into<String>) -> Self {
         let summary = summary.into();
         let issues = vec![Finding::critical(category, summary.clone())];
         Self { passed: false, score: 0.0, summary, issues, changed_tests: Vec::new() }
     }
 
-    /// The same, with what would mend its first finding.
+    /// Adds a suggestion to the first finding.
     #[must_use]
     pub fn suggest(mut self, suggestion: impl Into<String>) -> Self {
         if let Some(first) = self.issues.first_mut() {

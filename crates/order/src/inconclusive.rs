@@ -1,39 +1,39 @@
-//! What keeps a commit from being verified where no check failed on it.
+//! Why a commit is not verified although no check failed on it.
 
 use super::length::some_of;
 
-/// What is missing where no check failed.
+/// What is missing although no check failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Inconclusive {
     /// No tests ran on the commit.
     NotTested,
     /// There are no tests, or the command ran none.
     NoTests { because: String },
-    /// They pass, and the pass says nothing.
+    /// The tests pass, but the pass proves nothing.
     Doubted { because: String },
-    /// They pass, and none of them is of a project that the change edits.
+    /// The tests pass, but none belongs to a project that the change edits.
     ProjectNotTested { because: String },
-    /// They pass, and do not show that the change does anything.
+    /// The tests pass, but do not show that the change does anything.
     Unproven { because: String },
-    /// A judge of the pipeline has not spoken on this commit, be it that it judged an earlier one.
+    /// A judge of the pipeline has not judged this commit, perhaps only an earlier one.
     NotReviewed { by: String },
-    /// The order ended before all had spoken.
+    /// The order ended before every check reported.
     NotJudged {
-        /// How it ended, where that is not the end of the pipeline.
+        /// How it ended, unless the pipeline ran to its end.
         ended: Option<String>,
         /// The stages that have not judged.
         stages: Vec<String>,
     },
-    /// Tests of the base fail on it as the base has them, and no reviewer says that the issue wants that.
+    /// The base's version of some tests fails on the commit, and no reviewer confirms that the issue wants that.
     TestsChanged { tests: Vec<String> },
-    /// No examiner's statement of the issue was seen to hold, and the repository requires one.
+    /// The repository requires an examiner's statement to hold, and none did.
     NotExamined,
-    /// The remote was not seen to have it.
+    /// The remote was not seen to have the commit.
     NotPublished,
 }
 
 impl Inconclusive {
-    /// In a sentence.
+    /// One sentence.
     pub fn sentence(&self) -> String {
         match self {
             Self::NotTested => "no tests ran on this commit".to_owned(),

@@ -1,4 +1,4 @@
-//! One line of an order's record, and what is pinned in the first.
+//! One entry of an order's journal, and the pinned content of the first.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +16,8 @@ use super::role::Role;
 use super::settings::OrderLimits;
 use super::signal::{Requester, Signal};
 
-/// The form of journals that this program writes, from 1; it reads all before it. It rises when an older program would
-/// take what is written for something else than it is. What an older program cannot read at all needs no other number.
+/// The journal format that this program writes, from 1; it reads all earlier ones. It rises only if an older program
+/// would misinterpret an entry. An entry that an older program cannot read at all needs no new number.
 pub const JOURNAL_FORMAT: u32 = 4;
 
 fn first_format() -> u32 {
@@ -26,9 +26,9 @@ fn first_format() -> u32 {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JournalEntry {
-    /// Its place, from 1, without gaps.
+    /// Its position, from 1, without gaps.
     pub seq: u64,
-    /// When it was written, by the clock of whoever wrote it.
+    /// When it was written, by the writer's clock.
     pub at: DateTime<Utc>,
     #[serde(flatten)]
     pub event: JournalEvent,
@@ -41,11 +41,11 @@ pub enum JournalEvent {
     Opened(Box<OrderInput>),
     Signaled {
         signal: Signal,
-        /// The delivery that brought it; none when it came through the API.
+        /// The delivery that brought it; `None` if it came through the API.
         delivery: Option<DeliveryGuid>,
     },
     Intended {
-        /// Its name; the same effect has the same name for ever.
+        /// Its name; the same effect always has the same name.
         key: MoveKey,
         r#move: Box<Move>,
     },
@@ -55,60 +55,60 @@ pub enum JournalEvent {
     },
 }
 
-/// What an order starts from. The issue's text is pinned here: edits after the label change nothing.
+/// The input of an order. The issue's text is pinned here: edits after the label change nothing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OrderInput {
-    /// The form of its journal: [`JOURNAL_FORMAT`] of the program that opened it.
+    /// The journal's format: [`JOURNAL_FORMAT`] of the program that opened it.
     #[serde(default = "first_format")]
     pub format: u32,
     pub order: OrderId,
     pub repository: RepositoryName,
     pub repository_id: RepositoryId,
-    /// The installation that may act there; none where it has to be asked for.
+    /// The App's installation for the repository; `None` if it must be looked up.
     pub installation: Option<InstallationId>,
     pub default_branch: String,
     pub issue: IssueText,
     pub by: Requester,
-    /// What they asked for besides. It counts only if they may.
+    /// Additional options. They count only if the requester has the right to set them.
     #[serde(default, skip_serializing_if = "OrderRequest::is_bare")]
     pub request: OrderRequest,
-    /// When the label was put on, by GitHub's clock; none where it was not the label.
+    /// GitHub's timestamp of the label; `None` without a label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub labeled_at: Option<DateTime<Utc>>,
-    /// When the comment was written with which they asked, by GitHub's clock.
+    /// GitHub's timestamp of the requesting comment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commented_at: Option<DateTime<Utc>>,
-    /// The comment with which they asked; none where it was the label, or the API.
+    /// The id of the requesting comment; `None` for a label or the API.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment: Option<u64>,
-    /// The pipeline unless the repository names another.
+    /// The pipeline, unless the repository names another.
     pub pipeline: Pipeline,
-    /// The agent that does what no role of the pipeline or the repository is given to.
+    /// The agent for roles without one in the pipeline or the repository.
     pub agent: String,
     pub limits: OrderLimits,
-    /// The roles, by name, unless the repository has its own.
+    /// The roles by name, unless the repository has its own.
     #[serde(default)]
     pub roles: BTreeMap<String, Role>,
-    /// The pull requests that earlier orders of the issue had, the latest first.
+    /// Pull requests of the issue's earlier orders, latest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<EarlierPull>,
 }
 
 impl OrderInput {
-    /// Whether the order was opened by a program that ranked rounds by the number of their findings, posted no results of a
-    /// pipeline without a pull request, and kept no work of a stage that asks nobody.
+    /// Whether the order's program still ranked rounds by their number of findings, posted no results without a pull
+    /// request, and kept no work of a stage that escalates to nobody.
     pub(crate) fn is_of_form_3(&self) -> bool {
         self.format <= 3
     }
 }
 
-/// The pull request of an earlier order, which is not gone on with.
+/// The pull request of an earlier order; this order does not continue it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EarlierPull {
     pub pull: PullNumber,
     pub branch: BranchName,
     pub merged: bool,
-    /// Still open, of an order whose journal cannot be read.
+    /// Still open, and its order's journal cannot be read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub open: bool,
 }
@@ -125,7 +125,7 @@ pub struct IssueText {
 }
 
 impl IssueText {
-    /// The issue as GitHub's API writes it, on one line, with the title and the body that hold now.
+    /// The issue as GitHub's API formats it, on one line, with the current title and body.
     pub fn json(&self, title: &str, body: &str) -> String {
         let labels: Vec<_> = self.labels.iter().map(|name| json!({ "name": name })).collect();
         let Self { number, url, .. } = self;

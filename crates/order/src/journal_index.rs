@@ -1,4 +1,4 @@
-//! Where entries stand in a journal, kept as it grows: whoever reads a long one looks them up and does not search.
+//! An index of a journal's entries, maintained as it grows, so that readers of long journals need not search.
 //!
 //! May know: entries. Must never know: what follows from them.
 
@@ -12,7 +12,7 @@ use super::effect_name::{EffectScope, MoveKey, ReservedWord};
 use super::journal_entry::{JournalEntry, JournalEvent};
 use super::moves::{EffectOutcome, Move};
 
-/// What entries are found by. Each is of one kind at most.
+/// Kinds of entries to look up. An entry has at most one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum EntryKind {
     Signal,
@@ -20,9 +20,9 @@ pub(crate) enum EntryKind {
     Run,
     /// The issue was read, with or without its repository.
     Text,
-    /// What the work happens in was prepared, or could not be.
+    /// The environment was prepared, or failed to be.
     Environment,
-    /// The remote was seen to have a commit of ours, or not to take it.
+    /// The remote confirmed or rejected a commit of ours.
     Push,
     TakeIn,
     Status,
@@ -56,7 +56,7 @@ impl EntryKind {
     }
 }
 
-/// The places of entries, from 0.
+/// Positions of entries, from 0.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct JournalIndex {
     effects: HashMap<MoveKey, Vec<usize>, RandomState>,
@@ -69,7 +69,7 @@ impl JournalIndex {
             self.kinds.entry(kind).or_default().push(place);
         }
         let (JournalEvent::Intended { key, .. } | JournalEvent::Observed { key, .. }) = event else { return };
-        // Most are known, and their names are not copied.
+        // Most keys are known already and need no copy.
         if let Some(places) = self.effects.get_mut(key) {
             places.push(place);
         } else {
@@ -78,7 +78,7 @@ impl JournalIndex {
     }
 }
 
-/// The first entries of a journal: what came later is not known.
+/// The first entries of a journal, without later ones.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct JournalPrefix<'a> {
     entries: &'a [JournalEntry],
@@ -123,7 +123,7 @@ impl<'a> JournalPrefix<'a> {
         places.get(..known).unwrap_or_default().iter().filter_map(move |place| self.entries.get(*place))
     }
 
-    /// What is known of every run of an agent, and in which entry.
+    /// Every observed agent run, with its entry.
     pub(crate) fn runs(self) -> impl DoubleEndedIterator<Item = (u64, &'a MoveKey, &'a AgentRun)> {
         self.of_kind(EntryKind::Run).filter_map(|entry| {
             let JournalEvent::Observed { key, outcome } = &entry.event else { return None };
@@ -142,7 +142,7 @@ impl<'a> JournalPrefix<'a> {
         })
     }
 
-    /// Where an effect was intended, and as what, in order.
+    /// Every intent of an effect, with its entry, in order.
     pub(crate) fn intended(
         self,
         key: &MoveKey,
@@ -159,7 +159,7 @@ impl<'a> JournalPrefix<'a> {
         intended.next().map(|entry| entry.at)
     }
 
-    /// Whether the last that was written of an effect is that it is to be made.
+    /// Whether an effect's last entry is its intent.
     pub(crate) fn is_under_way(self, key: &MoveKey) -> bool {
         self.is_under_way_since(key, 0)
     }

@@ -1,4 +1,4 @@
-//! JSON schemas of what has a form of its own in files and answers, where serde is told by hand and schemars cannot see it.
+//! JSON schemas of types with hand-written serde code, which schemars cannot derive.
 //!
 //! May know: how these types are written. Must never know: what the schemas are for.
 
@@ -10,7 +10,7 @@ use super::ids::RepositoryName;
 use super::pipeline::{PipelineVersion, Seconds, Verifiers};
 use super::settings::{ProofRequirement, ProofSettings, ProofTable};
 
-/// A type that is written as this schema says.
+/// Gives a type this schema.
 macro_rules! written_as {
     ($type:ident, $schema:tt) => {
         impl JsonSchema for $type {

@@ -1,10 +1,10 @@
-//! How many values a text of JSON holds, counted before anybody makes values of it: one of two letters takes a hundred
-//! times their memory.
+//! Counts the values in a JSON text before it is parsed: a parsed value of two characters takes a hundred times their
+//! memory.
 
-/// A text with more is not made values of. A line of an agent's stream has some hundreds, its long texts are one each.
+/// A text with more is not parsed. A line of an agent's stream has hundreds; a long string counts as one.
 pub const MOST_JSON_VALUES: usize = 50_000;
 
-/// Whether a text of JSON holds more values than that, or may. What stands in strings counts for nothing.
+/// Whether a JSON text may contain more values than that. Characters within strings do not count.
 pub fn has_too_many_values(json: &[u8]) -> bool {
     let (mut values, mut is_text, mut is_escaped) = (0_usize, false, false);
     for byte in json {
@@ -12,7 +12,7 @@ pub fn has_too_many_values(json: &[u8]) -> bool {
             (true, _) if is_escaped => is_escaped = false,
             (true, b'\\') => is_escaped = true,
             (_, b'"') => is_text = !is_text,
-            // Each value stands behind one of these, or behind a name that does.
+            // Each value follows one of these, or a name that does.
             (false, b',' | b'[' | b'{') => values += 1,
             (_, _) => {}
         }
@@ -20,7 +20,7 @@ pub fn has_too_many_values(json: &[u8]) -> bool {
     values > MOST_JSON_VALUES
 }
 
-/// JSON that is an object or a list, indented for people; none where the text is anything else.
+/// A JSON object or list, indented for people; `None` for any other text.
 pub fn indented(text: &str) -> Option<String> {
     if !text.trim_start().starts_with(['{', '[']) || has_too_many_values(text.as_bytes()) {
         return None;
@@ -42,7 +42,7 @@ mod tests {
             (format!("[{}0]", "{\"a\":1},".repeat(MOST_JSON_VALUES)), true),
             (format!("{{\"text\":\"\\\"{many}\"}}"), false),
             (format!("[{}0]", "0,".repeat(MOST_JSON_VALUES - 1)), false),
-            // A text that has no end is none; nothing is made of what would follow it.
+            // An unterminated string counts as one, because its rest is never parsed.
             (format!("{{\"text\":\"{many}"), false),
         ] {
             assert_eq!(has_too_many_values(json.as_bytes()), is_too_much, "{}", &json[..20]);

@@ -1,14 +1,14 @@
-//! How long a text may be that GitHub is given, and how one that is longer is cut.
+//! GitHub's length limits, and how we cut a longer text.
 
 use crate::bounds::MOST_IN_A_SENTENCE;
 
-/// GitHub takes no longer body of an issue, a comment or a pull request, in characters.
+/// GitHub's limit for the body of an issue, a comment or a pull request, in characters.
 pub const LONGEST_BODY: usize = 65_536;
 
-/// What stands where a text was cut.
+/// The note at the end of a cut text.
 pub const CUT_NOTE: &str = "*Shortened: what follows does not fit here.*";
 
-/// At most so many characters, the last of them `…` when there were more.
+/// At most `most` characters; a cut text ends with `…`.
 pub fn shorten(text: &str, most: usize) -> String {
     if text.chars().nth(most).is_none() {
         return text.to_owned();
@@ -21,7 +21,7 @@ pub fn shorten(text: &str, most: usize) -> String {
     short
 }
 
-/// The first of these names, and how many more there are of all `total`.
+/// The first of these names, and how many more of `total` there are.
 pub fn some_of(names: &[String], total: u64) -> String {
     let shown = names.get(..MOST_IN_A_SENTENCE).unwrap_or(names).join(", ");
     match total.saturating_sub(MOST_IN_A_SENTENCE as u64) {
@@ -30,8 +30,8 @@ pub fn some_of(names: &[String], total: u64) -> String {
     }
 }
 
-/// A body of ours, cut where GitHub would refuse it: after a line, with what was open closed, and a word about it.
-/// Our bodies are made to fit; this is for when one is not.
+/// A body that fits GitHub's limit: cut after a line, with open blocks closed, and a note. Our bodies are sized to fit;
+/// this is the fallback.
 pub fn fit(body: &str, most: usize) -> String {
     if body.chars().nth(most).is_none() {
         return body.to_owned();
@@ -41,7 +41,7 @@ pub fn fit(body: &str, most: usize) -> String {
     let room = most.saturating_sub(CUT_NOTE.len() + FOLDED.len() + MOST_FENCE + 6);
     let cut: String = body.chars().take(room).collect();
     let (whole, part) = cut.rsplit_once('\n').unwrap_or(("", &cut));
-    // A part of a line is worth keeping where it is most of what there is, and where nothing in it was held by code.
+    // Part of a line is kept only if it is most of the text and contains no code.
     let part = if part.len() > whole.len() && !part.contains('`') { part.trim_end_matches('\\') } else { "" };
     let mut kept = format!("{whole}\n{part}").trim().to_owned();
     let (fence, folds) = left_open(&kept);
@@ -56,11 +56,11 @@ pub fn fit(body: &str, most: usize) -> String {
     format!("{kept}\n\n{CUT_NOTE}").chars().take(most).collect()
 }
 
-/// The longest fence that is closed where a body is cut, with the signs of a quote before it, in characters.
+/// The longest fence, with its quote signs, that is closed at a cut, in characters.
 const MOST_FENCE: usize = 80;
 
-/// What is open at the end of a text: a block of code, by what closes it, and folds of ours, which stand on lines of
-/// their own.
+/// What is open at the end of a text: a code block, by its closing fence, and our folds, whose tags are on their own
+/// lines.
 fn left_open(text: &str) -> (Option<String>, usize) {
     let mut open: Option<(&str, &str)> = None;
     let mut folds = 0_usize;

@@ -1,9 +1,9 @@
-//! The pure heart: what an order is, what was written about it, and what to do next.
+//! The pure core: what an order is, its journal, and what to do next.
 //!
-//! May know: nothing of ours. No I/O, no clock, no async, no randomness.
+//! May know: no other crate of ours. No I/O, no clock, no async, no randomness.
 //! Must never know: GitHub's wire formats, processes, databases, files.
 //!
-//! Everything else in the house either feeds the [`Journal`] or carries out a [`Move`].
+//! Every other crate either feeds the [`Journal`] or executes a [`Move`].
 
 pub mod agent_run;
 mod answer;

@@ -1,20 +1,20 @@
-//! Services of models: whose dialect one speaks, what it wants to see, and what its tokens cost. Asks nobody.
+//! Model services: their API dialect, credential and token prices. Makes no requests.
 
 use secrecy::SecretString;
 
-/// Whose dialect a model's service speaks.
+/// The API dialect of a model's service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Provider {
     /// Anthropic's Messages.
     Anthropic,
-    /// OpenAI's responses and chat completions, which many servers speak.
+    /// OpenAI's responses and chat completions, which many servers support.
     OpenAi,
 }
 
-/// What a model's service wants to see of whoever asks. Printing it shows nothing of it.
+/// The credential for a model's service. Debug output shows nothing of it.
 #[derive(Debug, Clone)]
 pub enum Credential {
-    /// Nothing: a server of one's own.
+    /// No credential: the operator's own server.
     None,
     /// A key, as Anthropic takes it: `x-api-key`.
     ApiKey(SecretString),
@@ -25,12 +25,12 @@ pub enum Credential {
 /// Dollars for a million tokens of each kind.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Price {
-    /// Read, and not from a cache.
+    /// Input, not from a cache.
     pub input: f64,
-    /// Written.
+    /// Output.
     pub output: f64,
-    /// Read from a cache.
+    /// Input read from a cache.
     pub cache_read: f64,
-    /// Read and put into a cache.
+    /// Input written to a cache.
     pub cache_write: f64,
 }

@@ -1,11 +1,11 @@
-//! What came of the mutants of a change's lines.
+//! The results of mutants of a change's lines.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::length::some_of;
 
-/// Where so many mutants of the changed lines were tried and none was noticed, the tests do not look at those lines.
+/// If this many mutants of the changed lines were tried and none was caught, the tests do not check those lines.
 const ENOUGH_MUTANTS: u32 = 3;
 
 /// Mutants of the changed lines.
@@ -33,34 +33,34 @@ pub struct MutantTally {
 }
 
 impl MutantTally {
-    /// None were tried, and why.
+    /// No mutants were tried, with the reason.
     pub fn untried(because: impl Into<String>) -> Self {
         Self { because: Some(because.into()), ..Self::default() }
     }
 
-    /// That none were tried, in a sentence.
+    /// A sentence saying that none were tried.
     pub fn none_tried(&self) -> Option<String> {
         let because = self.because.as_ref().filter(|_| self.tried == 0)?;
         Some(format!("No mutants were tried, because {because}."))
     }
 
-    /// What was not tried in which file, and why, each in a few words.
+    /// What was not tried, by file, with a short reason.
     pub fn not_tried_in(&self) -> Vec<String> {
-        // Older journals have the paths alone.
+        // Older journals have only the paths.
         match self.untried.is_empty() {
             true => self.unread.iter().map(|path| format!("{path}: it cannot be read")).collect(),
             false => self.untried.clone(),
         }
     }
 
-    /// The files that cannot be read, in words; none where there are none.
+    /// The unreadable files in words; `None` if there are none.
     pub(super) fn unread_words(&self) -> Option<String> {
         let named = some_of(&self.unread, self.unread.len() as u64);
         (!self.unread.is_empty()).then(|| format!("{named} cannot be read"))
     }
 
-    /// Why it is not known that the tests look at the changed lines: no mutant was caught of those that were tried and those
-    /// that could not be.
+    /// Why it is unknown whether the tests check the changed lines: no mutant was caught among those that were tried
+    /// and the files that could not be read.
     pub(super) fn none_caught(&self) -> Option<String> {
         let known = u64::from(self.tried) + self.unread.len() as u64;
         if self.caught > 0 || known < u64::from(ENOUGH_MUTANTS) {

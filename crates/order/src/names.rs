@@ -1,14 +1,12 @@
-//! Names that others give: of stages, of roles, of variables of the environment. One rule each.
+//! Names given by others: of stages, roles and environment variables. One rule each.
 
-/// What a stage's or a role's name looks like.
 pub const NAME_RULE: &str = "1 to 40 characters of a-z, 0-9, - and _, and no digit after a -";
-/// Our own settings, secrets among them, come in under this prefix: no variable of that name is handed to an agent.
+/// The prefix of our own settings, including secrets: agents get no variable with this prefix.
 pub const OWN_VARIABLES: &str = "JOURNEYMAN_";
 
-/// Whether it can be the name of a stage, of a role or of an input.
+/// Whether it is a valid name for a stage, a role or an input.
 ///
-/// A hyphen before a digit would make the files of `a-1`'s first round those of another stage's: names of effects are
-/// numbered that way.
+/// Numbers after a hyphen are reserved for effects' file names: `a-1` could collide with the first round of `a`.
 pub(crate) fn is_name(name: &str) -> bool {
     let numbered = name.as_bytes().windows(2).any(|pair| pair[0] == b'-' && pair[1].is_ascii_digit());
     (1..=40).contains(&name.len())
@@ -16,11 +14,10 @@ pub(crate) fn is_name(name: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_'))
 }
 
-/// What a command's name looks like.
 pub const COMMAND_RULE: &str =
     "1 to 60 characters of a-z, A-Z, 0-9, - and _, and / before a file in a folder";
 
-/// Whether a name can be a command template's, which becomes a file's: `bug`, `agent-work-orders/bug`.
+/// Whether it is a valid name for a command template, which becomes a file name: `bug`, `agent-work-orders/bug`.
 pub fn is_command_name(name: &str) -> bool {
     let is_part = |part: &str| {
         !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
@@ -28,21 +25,21 @@ pub fn is_command_name(name: &str) -> bool {
     name.len() <= 60 && name.split('/').all(is_part)
 }
 
-/// Whether it is the name of a variable at all.
+/// Whether it is a valid variable name.
 pub fn is_variable(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with(|c: char| c.is_ascii_digit())
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
-/// Whether a repository can set a variable to this. PATH and HOME are ours.
+/// Whether a repository may set this variable to this value. PATH and HOME are ours.
 pub fn can_be_set(name: &str, value: &str) -> bool {
     let is_ours = matches!(name, "PATH" | "HOME");
     is_variable(name) && !is_ours && name.len() <= 100 && value.len() <= 4_096 && !value.contains('\0')
 }
 
-/// Whether it is the name of a variable that can be shown where a key is missing, and none of Journeyman's: keys have small
-/// letters, so that none gets through as a name.
+/// Whether a name may be shown for a missing key, and is not one of Journeyman's. Keys contain lower-case letters, so a
+/// key cannot pass as a name.
 pub fn is_variable_of_a_key(name: &str) -> bool {
     is_variable(name)
         && !name.starts_with(OWN_VARIABLES)

@@ -1,27 +1,27 @@
-//! What a job did with the network that it was given: seen by the only door there is, not told by the job.
+//! What a job did with its network, as its only door recorded it; the job's own claims do not count.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// All of one job.
+/// The record of one job.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct NetworkRecord {
-    /// What it asked for and did not get, the first ones of each kind.
+    /// Refused requests, the first ones of each kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<NetworkRefusal>,
-    /// How often it was refused what is not named there, because the list was full.
+    /// How many other requests were refused after the list was full.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub refused_besides: u64,
-    /// Where it got to.
+    /// Hosts that it reached.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reached: Vec<ReachedHost>,
-    /// What its model was asked for; none where the job has no model.
+    /// Requests to its model; `None` if the job has no model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metered: Option<ModelUsageRecord>,
 }
 
 impl NetworkRecord {
-    /// What two commands did with the network. No more than one of them has a model.
+    /// Merges the records of two commands. At most one of them has a model.
     pub fn joined(one: Option<Self>, other: Option<Self>) -> Option<Self> {
         let (mut all, more) = match (one, other) {
             (Some(one), Some(other)) => (one, other),
@@ -69,32 +69,32 @@ pub struct ReachedHost {
     pub bytes: u64,
 }
 
-/// What the model's service was asked for and what that came to, as its answers tell.
+/// Requests to the model's service and their usage, by its answers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ModelUsageRecord {
     /// Requests that were passed on.
     pub requests: u64,
-    /// Of these, the ones that were not answered with success, or broke off.
+    /// Requests that failed or broke off.
     pub failed: u64,
-    /// Of these, the ones whose tokens are estimated, because the answer ended before they were told.
+    /// Requests with estimated tokens, because the answer ended before reporting them.
     pub estimated: u64,
-    /// Tokens of all answers so far, those that still run included.
+    /// Tokens of all answers so far, including running ones.
     pub tokens: MeteredTokens,
-    /// Dollars; none where the price of a model that answered is not known.
+    /// Dollars; `None` if the price of a model that answered is unknown.
     pub usd: Option<f64>,
-    /// Why no more requests are passed on; none while there is budget left.
+    /// Why no more requests are passed on; `None` while there is budget left.
     pub exhausted: Option<String>,
 }
 
-/// Tokens by what they cost.
+/// Tokens by price.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MeteredTokens {
-    /// Read, and neither from a cache nor into one.
+    /// Input without cache reads or writes.
     pub input: u64,
     pub output: u64,
-    /// Read from a cache.
+    /// Input read from a cache.
     pub cache_read: u64,
-    /// Read and put into a cache.
+    /// Input written to a cache.
     pub cache_write: u64,
 }
 
@@ -103,7 +103,7 @@ impl MeteredTokens {
         self.read().saturating_add(self.output)
     }
 
-    /// All that were read, from a cache or not.
+    /// All input, cached or not.
     pub fn read(self) -> u64 {
         self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
     }

@@ -1,5 +1,4 @@
-//! What a person asks of one order besides its issue: which pipeline it goes through, which agent works, which branch it
-//! starts from and goes to, and advice.
+//! A person's options for one order: its pipeline, its agent, the branch it starts from and targets, and advice.
 
 use std::collections::BTreeMap;
 
@@ -7,23 +6,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::bounds::{LONGEST_LINE, MOST_NAMED};
 
-/// What can be chosen for one order.
+/// The options of an order.
 pub const OPTIONS: [&str; 3] = ["pipeline", "agent", "base"];
 
-/// What was said with the word that asks for an order.
+/// The text after the command that requests an order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OrderRequest {
-    /// `key=value` of its first line, as it was written. Whether a key is known is seen when the order begins.
+    /// The `key=value` options of its first line, as written. Unknown keys are detected when the order begins.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub options: BTreeMap<String, String>,
-    /// What whoever plans and writes is told.
+    /// Advice for the agents that plan and write.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
 }
 
 impl OrderRequest {
-    /// Reads what follows the word: options at the beginning of its first line, and then advice.
+    /// Parses the text after the command: options at the start of its first line, then advice.
     pub fn of(text: &str) -> Self {
         let mut rest = text.trim_start_matches([' ', '\t']);
         let mut options = BTreeMap::new();
@@ -36,8 +35,8 @@ impl OrderRequest {
         Self { options, advice: Some(rest.trim().to_owned()).filter(|advice| !advice.is_empty()) }
     }
 
-    /// Reads the options of a label that starts an order: those behind the colon of `journeyman:agent=codex,base=next`. None
-    /// where there is something else.
+    /// Parses the options of a label that starts an order: the text after the colon of
+    /// `journeyman:agent=codex,base=next`. `None` if the text has another form.
     pub fn of_label(label: &str) -> Option<(&str, Self)> {
         let (start, asked) = label.rsplit_once(':')?;
         let options: Option<BTreeMap<String, String>> = asked
@@ -55,17 +54,17 @@ impl OrderRequest {
         self.options.get("pipeline").map(String::as_str)
     }
 
-    /// The agent that was chosen, for every role.
+    /// The chosen agent, for every role.
     pub fn agent(&self) -> Option<&str> {
         self.options.get("agent").map(String::as_str)
     }
 
-    /// The branch that was chosen to start from, and for the pull request to go to.
+    /// The chosen branch, both the start and the pull request's target.
     pub fn base(&self) -> Option<&str> {
         self.options.get("base").map(String::as_str)
     }
 
-    /// What cannot be chosen, with what can be; nothing where all is known.
+    /// The unknown options, with the valid ones; `None` if all are known.
     pub fn unknown(&self) -> Option<String> {
         let unknown: Vec<&str> =
             self.options.keys().map(String::as_str).filter(|key| !OPTIONS.contains(key)).collect();

@@ -1,4 +1,4 @@
-//! What an order waits for, for whoever asks why nothing happens.
+//! What an order waits for, for people who wonder why nothing happens.
 //!
 //! May know: a journal and what follows from it. Must never know: who shows it.
 
@@ -14,24 +14,23 @@ use super::trace::PendingApproval;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "for", rename_all = "snake_case")]
 pub enum OrderWait {
-    /// An effect that is under way: an agent's run, a run of the tests, a request to GitHub.
+    /// A running effect: an agent, the tests, a request to GitHub.
     Effect {
         /// Its name, as in the journal and in the log.
         key: String,
-        /// When it was begun, this time.
+        /// When the current attempt began.
         since: DateTime<Utc>,
     },
-    /// The next attempt at what has failed.
+    /// The retry of a failed effect.
     Attempt { because: String, until: DateTime<Utc> },
-    /// A person.
     Person {
-        /// To do what.
+        /// What the person has to do.
         to: String,
     },
 }
 
 impl OrderWait {
-    /// All that an order waits for; nothing where it has ended, and all is said of it.
+    /// Everything that an order waits for; empty if it has ended and its final status is posted.
     pub fn of(journal: &Journal, projection: &OrderProjection) -> Vec<Self> {
         let under_way = projection.next.moves.iter().filter(|(key, _)| journal.is_under_way(key));
         let mut waits: Vec<Self> = under_way

@@ -1,16 +1,16 @@
-//! Registries of packages that a server's setups may use, and what these want to see of whoever asks.
+//! Package registries that a server's setups may use, and the credentials that they require.
 //!
-//! They come from the server's settings, or from what the host's own pip, npm and cargo use. A repository never names one.
+//! They come from the server's settings or the host's pip, npm and cargo settings, never from a repository.
 
 use std::fmt;
 
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
-/// Which package managers speak to a registry, and how.
+/// The package managers and protocol of a registry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RegistryKind {
-    /// The simple index of Python's: pip, uv and others.
+    /// Python's simple index: pip, uv and others.
     Pip,
     /// npm, pnpm, yarn, bun.
     Npm,
@@ -23,7 +23,6 @@ pub enum RegistryKind {
 }
 
 impl RegistryKind {
-    /// All there are.
     pub const ALL: [Self; 5] = [Self::Pip, Self::Npm, Self::Cargo, Self::Go, Self::Maven];
 
     pub fn word(self) -> &'static str {
@@ -43,11 +42,11 @@ impl fmt::Display for RegistryKind {
     }
 }
 
-/// A registry's name: it stands in addresses, variables and files of package managers.
+/// A registry's name, used in addresses, variables and package managers' files.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RegistryName(String);
 
-/// Why a text names no registry.
+/// Why a text is not a registry's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a registry's name has 1 to 40 small letters, digits, `-` and `_`, and begins with a letter or digit"
@@ -74,14 +73,11 @@ impl fmt::Display for RegistryName {
     }
 }
 
-/// What a registry wants to see of whoever asks. Printing it shows nothing of it.
+/// A registry's credential. Debug output shows nothing of it.
 #[derive(Debug, Clone)]
 pub enum RegistryCredential {
-    /// Nothing.
     None,
-    /// A name and a password.
     Password { user: String, password: SecretString },
-    /// A token.
     Token(SecretString),
 }
 
@@ -108,19 +104,18 @@ impl PartialEq for RegistryCredential {
 
 impl Eq for RegistryCredential {}
 
-/// A registry of packages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackageRegistry {
     pub name: RegistryName,
     pub kind: RegistryKind,
-    /// Where it is, as its package manager has it: `https://host/simple/`, without user and password.
+    /// The URL as its package manager writes it: `https://host/simple/`, without user and password.
     pub url: Url,
     pub credential: RegistryCredential,
-    /// Whether it stands in for the public registry; else it is asked beside it.
+    /// Whether it replaces the public registry, rather than being used beside it.
     pub mirror: bool,
-    /// What comes from here: for npm `@scope`, for Go patterns of modules, for Maven what it mirrors. None: all.
+    /// What comes from here: for npm `@scope`, for Go module patterns, for Maven what it mirrors. Empty: everything.
     pub scopes: Vec<String>,
-    /// The network that its private addresses have to lie in, such as `10.0.0.0/8`; none: any private one.
+    /// The network that its private addresses must be in, such as `10.0.0.0/8`; `None`: any private one.
     pub within: Option<String>,
 }
 

@@ -1,27 +1,27 @@
-//! The repository's own template of a pull request's text, and what somebody filled in.
+//! The repository's pull request template, and its filled-in form.
 
-/// A template that was filled in: every heading of it is there, in its order.
+/// A filled-in template: all of its headings are there, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilledTemplate {
-    /// What stands before the first heading.
+    /// The text before the first heading.
     pub before: String,
     pub sections: Vec<TemplateSection>,
 }
 
-/// A heading of the template, and what was filled in below it.
+/// A heading of the template and the text below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TemplateSection {
     /// From 1 to 6.
     pub level: usize,
-    /// As the template has it, without its signs.
+    /// The template's heading without its signs.
     pub heading: String,
     pub text: String,
 }
 
-/// The folders in which GitHub looks for a template, as paths begin.
+/// The folders in which GitHub looks for a template, as path prefixes.
 const FOLDERS: [&str; 3] = [".github/", "", "docs/"];
 
-/// Whether a template can lie in this folder or below it.
+/// Whether a template can be in this folder or below it.
 pub fn may_hold_template(folder: &str) -> bool {
     FOLDERS.iter().any(|place| {
         let is = |name: &str| folder.eq_ignore_ascii_case(name);
@@ -29,8 +29,8 @@ pub fn may_hold_template(folder: &str) -> bool {
     })
 }
 
-/// Where a repository can have its template, of these paths: one of the files that GitHub knows, whatever its case, or
-/// the only file of a folder.
+/// The repository's template among these paths: a file that GitHub recognizes, in any case, or the only file of a
+/// template folder.
 pub fn template_path<'p>(paths: &[&'p str]) -> Option<&'p str> {
     let is = |path: &str, name: &str| path.eq_ignore_ascii_case(name);
     let file = FOLDERS.iter().find_map(|folder| {
@@ -50,7 +50,7 @@ pub fn template_path<'p>(paths: &[&'p str]) -> Option<&'p str> {
     })
 }
 
-/// A text without its comments: in a template they tell whoever fills it in what is meant.
+/// A text without its HTML comments, which are a template's instructions.
 pub fn without_comments(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
@@ -62,7 +62,7 @@ pub fn without_comments(text: &str) -> String {
     kept
 }
 
-/// What was filled in; none where a heading of the template is missing or in another place, or it has none.
+/// The filled-in template; `None` if a heading is missing or misplaced, or the template has none.
 pub fn filled(template: &str, answer: &str) -> Option<FilledTemplate> {
     let (template, answer) = (without_comments(template), without_comments(answer));
     let mut expected =
@@ -85,7 +85,7 @@ pub fn filled(template: &str, answer: &str) -> Option<FilledTemplate> {
     expected.next().is_none().then_some(filled)
 }
 
-/// The lines of a text, and whether each stands outside of fenced code.
+/// The lines of a text, and whether each is outside fenced code.
 fn lines(text: &str) -> impl Iterator<Item = (&str, bool)> {
     let mut is_fenced = false;
     text.lines().map(move |line| {
@@ -95,7 +95,7 @@ fn lines(text: &str) -> impl Iterator<Item = (&str, bool)> {
     })
 }
 
-/// The level and the words of a heading.
+/// Level and text of a heading.
 fn heading(line: &str) -> Option<(usize, &str)> {
     let level = line.bytes().take_while(|byte| *byte == b'#').count();
     let words = line.get(level..).filter(|rest| (1..=6).contains(&level) && rest.starts_with([' ', '\t']))?;

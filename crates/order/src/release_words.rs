@@ -1,32 +1,32 @@
-//! Words that programs which make releases take out of commit messages and of pull requests' texts: the next version,
-//! that a change breaks, other messages in place of the one that is there. No agent decides these.
+//! Words in commit messages and pull requests that release tools act on: the next version, a breaking change, a
+//! replaced message. No agent decides these.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// What is replaced in a line, and by what. Rather too often than too rarely: what is left can be read as well.
+/// What is replaced in a line, and by what. False positives are fine: the text stays readable.
 const WORDS: [(&str, &str); 6] = [
     // `Release-As: 2.0.0`, of release-please.
     (r"(?i)(release)-(as)", "$1 $2"),
-    // `BREAKING CHANGE: …`, of Conventional Commits; their parsers want it at a line's beginning, in any case and, some of
-    // them, without the colon.
+    // `BREAKING CHANGE: …`, of Conventional Commits. Parsers expect it at the start of a line, in any case and
+    // sometimes without the colon.
     (r"(?i)^(?<before>[^\p{Alphabetic}\p{N}]*)breaking[\s-]+change", "${before}INCOMPATIBLE change"),
     (r"(?i)breaking[\s-]+change(?<after>s?\s*[:#])", "INCOMPATIBLE change$after"),
     // `feat!: …`, `feat(api)!: …`
     (r"^(?<kind>\W*[\w./-]+(?:\s*\(.*\))?\s*)!+(?<colon>\s*:)", "$kind$colon"),
-    // `+semver: major` and `#major`, of GitVersion and its like.
+    // `+semver: major` and `#major`, of GitVersion and similar tools.
     (r"(?i)(?:\++(semver\s*:)|[#\u{ff03}]+(major|minor|patch|none)\b)", "$1$2"),
     // What release-please reads in place of the message.
     (r"(?i)(begin|end)_(commit_override|nested_commit)", "$1 $2"),
 ];
 
-/// Always all of them: a test tells.
+/// Every regex compiles; a test checks that.
 static RULES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     WORDS.iter().filter_map(|(words, instead)| Some((Regex::new(words).ok()?, *instead))).collect()
 });
 
-/// The text, steering no release. Doing it twice changes nothing.
+/// The text without words that steer a release. Idempotent.
 pub fn calmed(text: &str) -> String {
     text.split('\n').map(calm_line).collect::<Vec<_>>().join("\n")
 }

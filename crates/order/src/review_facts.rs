@@ -1,5 +1,5 @@
-//! What we know of a commit's tests, in words for the agent that reviews it: the experiment, tests of the base that were
-//! changed, remarks, dependencies, mutants, and what was not looked at.
+//! Our facts about a commit's tests, in words for the reviewing agent: the experiment, changed tests of the base,
+//! remarks, dependencies, mutants, and what was not checked.
 
 use super::checks;
 use super::comparison::ComparedBy;
@@ -7,10 +7,10 @@ use super::scrutiny::{Scrutiny, TestChange};
 use super::test_run::TestRun;
 use crate::bounds::MOST_NAMED;
 
-/// Tests of the base that are others now and that are told; about those that fail as they were, the reviewer is asked by name.
+/// Most changed tests of the base to list; the reviewer must address by name those whose old version fails.
 const MOST_CHANGED: usize = 50;
 
-/// The tests of the base that fail on the new code as the base has them: whether the issue wants that, a reviewer has to say.
+/// Tests whose base version fails on the new code: a reviewer has to say whether the issue wants that.
 pub(super) fn asked_about(run: &TestRun) -> Vec<String> {
     let changed = run.scrutiny.iter().flat_map(|scrutiny| scrutiny.changed_tests.iter().take(MOST_CHANGED));
     changed.filter(|test| test.how == TestChange::FailsAsItWas).map(|test| test.test.clone()).collect()

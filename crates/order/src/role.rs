@@ -49,13 +49,13 @@ pub enum Tool {
     Run,
 }
 
-/// Why a role cannot be used: the first fault of its form with its line, or every rule that it breaks.
+/// Why a role is invalid: the first parse error with its line, or every broken rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", yaml::in_one_line(.0))]
 pub struct InvalidRole(pub Vec<String>);
 
 impl Role {
-    /// Reads and holds against the rules. The file may be a repository's: whatever is in it, reading it ends soon.
+    /// Parses a role and checks the rules. The file may be a repository's: parsing always ends soon.
     pub fn parse(yaml: &str) -> Result<Self, InvalidRole> {
         let (read, _) = yaml::read_with_places::<Self>(yaml);
         let role = read.map_err(|problem| InvalidRole(vec![problem.with_line()]))?;

@@ -1,7 +1,7 @@
-//! JSON schemas of strangers: without anything fetched, with patterns that cannot run away.
+//! JSON schemas from strangers: nothing is fetched, and patterns cannot run away.
 
-/// Makes a schema usable. It refers to nothing outside itself, and its patterns are matched in linear time: the schema
-/// comes from a repository, and what is held against it from an agent.
+/// Compiles a schema. It may not contain references, and its patterns match in linear time: the schema comes from a
+/// repository, and the value from an agent.
 pub fn schema_validator(schema: &serde_json::Value) -> Result<jsonschema::Validator, String> {
     if let Some(word) = reference(schema) {
         return Err(format!(
@@ -21,7 +21,7 @@ pub fn schema_validator(schema: &serde_json::Value) -> Result<jsonschema::Valida
         })
 }
 
-/// The first word by which a schema refers to another one.
+/// The first keyword in a schema that refers to another one.
 fn reference(schema: &serde_json::Value) -> Option<&'static str> {
     const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
     match schema {

@@ -1,4 +1,4 @@
-//! The task as a person reads it: the issue's title, its text and the comments on it that belong to the task.
+//! The task as a person reads it: the issue's title, its text and the comments that belong to it.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -9,22 +9,22 @@ pub struct TaskComment {
     pub by: String,
     pub right: CommentRight,
     pub at: DateTime<Utc>,
-    /// Its text, bounded and without what looks like a secret.
+    /// Its text, bounded and with possible secrets removed.
     pub body: String,
 }
 
-/// Why a comment belongs to the task, as GitHub was asked.
+/// Why a comment belongs to the task, according to GitHub.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommentRight {
     Author,
     Writer,
-    /// Neither: the repository's settings let everybody's comments in.
+    /// Neither: the repository's settings admit everybody's comments.
     Other,
 }
 
 impl CommentRight {
-    /// As an agent is told it.
+    /// The words for an agent.
     pub fn words(self) -> &'static str {
         match self {
             Self::Author => "who opened the issue",
@@ -36,9 +36,9 @@ impl CommentRight {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskComments {
-    /// The newest, the oldest of them first.
+    /// The newest comments, oldest first.
     pub kept: Vec<TaskComment>,
-    /// How many older ones there was no room for.
+    /// How many older ones did not fit.
     #[serde(default)]
     pub left_out: usize,
 }
@@ -49,10 +49,10 @@ impl TaskComments {
     }
 }
 
-/// A file that was attached to the issue, or to a comment that belongs to the task.
+/// A file attached to the issue, or to a comment that belongs to the task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskAttachment {
-    /// Ours: a number, what it was called made safe, and the ending of its kind.
+    /// Our own: a number, the sanitized original name, and the extension of its type.
     pub name: String,
     pub by: String,
     #[serde(flatten)]
@@ -64,11 +64,11 @@ pub struct TaskAttachment {
 pub enum AttachmentContent {
     /// Its bytes are an artifact of the order.
     Kept { kind: AttachmentKind, sha256: String, size: u64 },
-    /// It is no part of the task.
+    /// It is not part of the task.
     LeftOut { because: String },
 }
 
-/// What an attachment is, by its bytes.
+/// An attachment's type, by its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AttachmentKind {
@@ -90,7 +90,7 @@ impl AttachmentKind {
         }
     }
 
-    /// As an agent is told it.
+    /// The words for an agent.
     pub fn words(self) -> &'static str {
         match self {
             Self::Png => "a picture (PNG)",
@@ -103,7 +103,7 @@ impl AttachmentKind {
 }
 
 impl TaskAttachment {
-    /// The name of the artifact with its bytes; none where it was left out.
+    /// The name of the artifact with its bytes; `None` if it was left out.
     pub fn artifact(&self) -> Option<String> {
         match &self.content {
             AttachmentContent::Kept { sha256, .. } => Some(Self::artifact_name(sha256)),
@@ -111,7 +111,7 @@ impl TaskAttachment {
         }
     }
 
-    /// The name of the artifact with bytes of this digest.
+    /// The name of the artifact whose bytes have this digest.
     pub fn artifact_name(sha256: &str) -> String {
         format!("attachment-{sha256}")
     }

@@ -1,10 +1,10 @@
-//! What a path says of a file: whether it belongs to the tests or to the code.
+//! Classifies a file by its path: tests or code.
 
-/// Folders that hold tests and what tests need.
+/// Folders with tests and their data.
 const TEST_FOLDERS: &[&str] = &["tests", "test", "__tests__", "spec", "specs", "testdata", "e2e", "testing"];
 
-/// Whether a file belongs to the tests rather than to the code: a file of tests, or a helper, fixture or recorded
-/// output beside them. Rust's files of code may hold tests as well; their path does not tell.
+/// Whether a file belongs to the tests rather than to the code: tests, helpers, fixtures or recorded output. Rust
+/// source files may contain tests as well; their path does not show it.
 pub fn is_test_path(path: &str) -> bool {
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
     folders.split('/').any(|folder| TEST_FOLDERS.contains(&folder) || folder == "__snapshots__")
@@ -12,7 +12,7 @@ pub fn is_test_path(path: &str) -> bool {
         || is_named_as_tests(path)
 }
 
-/// Whether a path is of the tests: a test, its helpers and data, or what says how they are run.
+/// Whether a path belongs to the tests: a test, its helpers and data, or a runner's configuration.
 pub fn is_of_tests(path: &str) -> bool {
     const FOLDERS: [&str; 9] = [
         "fixtures",
@@ -36,7 +36,7 @@ pub fn is_of_tests(path: &str) -> bool {
             || stem == "test")
 }
 
-/// Whether the name alone makes a file one of tests.
+/// Whether the file name alone marks a test.
 fn is_named_as_tests(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let stem = name.split('.').next().unwrap_or(name);
@@ -66,7 +66,7 @@ fn is_named_as_tests(path: &str) -> bool {
     }
 }
 
-/// Whether a name of C or C++, without its ending, speaks of tests: `xmltest`, `parser_tests`, `testutil`.
+/// Whether a C or C++ file name without its extension marks a test: `xmltest`, `parser_tests`, `testutil`.
 fn is_c_tests(stem: &str) -> bool {
     const WORDS: [&str; 8] = ["la", "fas", "con", "grea", "at", "pro", "de", "manifes"];
     let before = stem.strip_suffix("tests").or_else(|| stem.strip_suffix("test"));
@@ -74,7 +74,7 @@ fn is_c_tests(stem: &str) -> bool {
     before.is_some_and(|before| !is_word(before)) || stem.starts_with("test_") || stem.starts_with("unittest")
 }
 
-/// Whether Python's runners take a file for one of tests by its name.
+/// Whether Python's test runners would collect a file with this name.
 fn is_python_tests(name: &str) -> bool {
     (name.starts_with("test") || name.ends_with("_test.py")) && name.ends_with(".py")
 }

@@ -1,4 +1,4 @@
-//! What is known of one run of the tests, made by us on a commit of ours.
+//! One test run that we made on a commit of ours.
 
 use std::collections::BTreeMap;
 
@@ -15,40 +15,40 @@ use super::scrutiny::Scrutiny;
 /// One run of the repository's tests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TestRun {
-    /// The commit that was checked out afresh.
+    /// The commit that was checked out fresh.
     pub commit: CommitSha,
     pub tree: TreeSha,
-    /// What it comes to.
+    /// The result.
     pub verdict: TestVerdict,
-    /// Why a pass verifies nothing, such as a change to what defines the test command; and of a setup that was kept from the
-    /// network, what only who runs the server can do.
+    /// Why a pass verifies nothing, such as a change to the test command's definition. For a setup that was refused
+    /// network access: what only the server's operator can do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<String>,
-    /// Folders of `tests:` whose tests were not run, as the change concerns nothing there.
+    /// Folders of `tests:` that were skipped, because the change does not affect them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
-    /// Projects that the change edits, and of whose tests none is known to have run.
+    /// Projects that the change edits without any test known to have run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unrun: Vec<UnrunProject>,
-    /// What was run to install what the tests need, if anything.
+    /// The command that installed the tests' dependencies, if any.
     pub setup: Option<CommandRun>,
-    /// The test command's own run; none when there is no test command or the setup failed.
+    /// The test command's own run; `None` if there is no test command or the setup failed.
     pub test: Option<CommandRun>,
-    /// Tests counted; none when the output is of no known form.
+    /// Test counts; `None` if the output's form is unknown.
     pub counts: Option<TestCounts>,
-    /// Tests that failed, by name, at most a hundred.
+    /// Names of failing tests, at most a hundred.
     pub failing: Vec<String>,
-    /// The last 3,000 characters of what the failing command printed.
+    /// The last 3,000 characters of the failing command's output.
     pub tail: String,
-    /// In what sandbox it ran: `bubblewrap` or `none`; old journals also say `podman`.
+    /// The sandbox: `bubblewrap` or `none`; old journals also say `podman`.
     pub sandbox: String,
-    /// The image that it ran in, by its digest; none: the machine's own system.
+    /// The image by digest; `None`: the machine's own system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
-    /// What setup and tests did with the network that they were given, by what they are.
+    /// Network use of setup and tests, by their names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub network: BTreeMap<String, NetworkRecord>,
-    /// What was done to find out whether a pass can be believed; none where the tests were not run, or failed.
+    /// The evidence on whether a pass can be trusted; `None` if the tests failed or did not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scrutiny: Option<Box<Scrutiny>>,
     /// Names of artifacts: the whole output.
@@ -57,13 +57,13 @@ pub struct TestRun {
 }
 
 impl TestRun {
-    /// Whether tests fail, and the run passes all the same, since they fail on the base as well and that is accepted.
+    /// Whether the run passes despite failing tests, because they fail on the base as well and that is accepted.
     pub fn is_accepted_red(&self) -> bool {
         self.verdict == TestVerdict::Passed && self.beside_red().is_some()
     }
 
-    /// Whether only tests fail that fail on the base as well, which is not accepted, and the change's own show that it does what it
-    /// should: nobody who works on it can do more. Where it turned some of the base's green, the rest may be its own affair.
+    /// Whether only tests fail that fail on the base as well, without that being accepted, and the change's own tests
+    /// prove it: no worker can do more. If the change fixed some of them, the rest may be its job, too.
     pub fn is_right_beside_red(&self) -> bool {
         let is_right = |scrutiny: &Scrutiny| {
             let (of_tests, of_examples) = scrutiny.objections();
@@ -75,8 +75,8 @@ impl TestRun {
         self.verdict == TestVerdict::Failed && self.beside_red().is_some_and(is_right)
     }
 
-    /// What only who runs the server can do, where the setup failed and was kept from what it asked for: nobody who works on
-    /// the change can.
+    /// What the server's operator must do, if the setup failed because of refused network access: no worker on the
+    /// change can fix that.
     pub fn kept_out(&self) -> Option<&str> {
         let setup = self.network.get("setup").filter(|setup| !setup.refused.is_empty());
         setup.filter(|_| self.verdict == TestVerdict::SetupFailed).and(self.doubt.as_deref())
@@ -117,20 +117,20 @@ impl TestVerdict {
         }
     }
 
-    /// Whether the run lets the work go on.
+    /// Whether the work can continue after the run.
     pub fn is_pass(self) -> bool {
         self == Self::Passed
     }
 }
 
-/// A project that a change edits, without a test of it that is known to have run.
+/// A project that a change edits without any test known to have run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnrunProject {
-    /// From the root; empty for the root itself.
+    /// Folder from the root; empty for the root itself.
     pub folder: String,
     /// The file that makes it a project, from the root.
     pub manifest: String,
-    /// A file of it that the change edits.
+    /// A file of the project that the change edits.
     pub edited: String,
     pub because: UnrunReason,
 }
@@ -139,18 +139,18 @@ pub struct UnrunProject {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UnrunReason {
-    /// The test command is not about it.
+    /// The test command does not cover it.
     NotAsked,
     /// Its own command cannot run on the base commit.
     CannotRun { command: String },
-    /// The test command does not tell whether it is about it.
+    /// It is unknown whether the test command covers it.
     Unknown,
-    /// It shows or serves the others, and has no tests.
+    /// It demonstrates or serves the others, and has no tests.
     HasNone,
 }
 
 impl UnrunProject {
-    /// Whether a pass says nothing of what the change does there.
+    /// Whether a pass says nothing about the change to the project.
     pub fn is_grave(&self) -> bool {
         matches!(self.because, UnrunReason::NotAsked | UnrunReason::CannotRun { .. })
     }

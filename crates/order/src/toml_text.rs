@@ -1,18 +1,18 @@
-//! TOML of strangers: what may be parsed without becoming much more than it was as text.
+//! TOML from strangers: limits on what a parser may expand.
 
 use toml_parser::Source;
 use toml_parser::lexer::TokenKind;
 
 /// Bytes of a file.
 const LARGEST: usize = 4 << 20;
-/// Dots of one key: a table in a table for each, in what drops them as well.
+/// Dots in one key: each one nests a table, which costs stack when dropped.
 const DEEPEST: usize = 16;
-/// Tables and lists, which are hundreds of bytes each however short they are written.
+/// Tables and lists; each takes hundreds of bytes, however short it is written.
 const MOST_TABLES: usize = 100_000;
 /// Keys with a value.
 const MOST_VALUES: usize = 500_000;
 
-/// Whether a parser may be given this. It tells nothing of whether it is TOML.
+/// Whether a text is small enough to parse. It may still be invalid TOML.
 #[expect(clippy::wildcard_enum_match_arm, reason = "the others make nothing")]
 pub fn is_modest_toml(text: &str) -> bool {
     if text.len() > LARGEST {

@@ -1,4 +1,4 @@
-//! What a change does to the tests that were there before it, as found by reading the change.
+//! How a change weakens existing tests, found by reading the change.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Answers to what people and checks asked for: in the thread of a review, and together in one comment.
+//! Replies to requests of people and checks: in a review's thread, or together in one comment.
 
 use super::markdown::markdown;
 use super::pages::RepositoryLinks;
@@ -9,10 +9,10 @@ use journeyman_order::bounds::MOST_NAMED;
 use journeyman_order::conversation::{AnswerNote, AnsweredPoint, PointResolution, ThreadReply};
 use journeyman_order::length::{LONGEST_BODY, fit};
 
-/// The most that an agent says in one thread, in characters.
+/// Longest agent text in one thread, in characters.
 const LONGEST_REPLY: usize = 6_000;
 
-/// What is said in a thread of a review: what was done, then why. What the agent says of it is foreign.
+/// A reply in a review thread: what was done, then why. The agent's text is foreign.
 pub fn reply(journal: &Journal, reply: &ThreadReply) -> String {
     let text = markdown(&reply.text, LONGEST_REPLY);
     let done = done(&reply.done, &RepositoryLinks::of(journal));
@@ -20,7 +20,7 @@ pub fn reply(journal: &Journal, reply: &ThreadReply) -> String {
     fit(&body, LONGEST_BODY)
 }
 
-/// What became of what was asked for outside of threads: one line for each point.
+/// The results of requests made outside of threads, one line each.
 pub fn answer(journal: &Journal, note: &AnswerNote) -> String {
     let pages = &RepositoryLinks::of(journal);
     let which = if note.answer > 1 { format!(", answer {}", note.answer) } else { String::new() };

@@ -1,15 +1,13 @@
-//! What is said of an order on GitHub, as text: its journal, and what a replay of it found, in; Markdown out.
+//! GitHub texts about an order: the journal and its replay in, Markdown out.
 //!
 //! May know: the journal, its projection, the words and shapes of comments and pull requests.
-//! Must never know: the network, tokens, the clock. The same journal gives the same text, so that nothing is written
-//! twice.
+//! Must never know: the network, tokens, the clock. The same journal gives the same text, so nothing is posted twice.
 //!
-//! Text of agents, repositories and people is foreign: whoever writes it may want to ping a team, close an issue,
-//! show a tracking image, forge our status or our markers. [`markdown()`] lets through a small set of shapes
-//! (paragraphs, lists, quotes, bold, code) and nothing else. What would make GitHub act, a mention, a reference,
-//! a link, is put into a code span: GitHub searches the rendered text for mentions and references and leaves out
-//! what is code. A backslash would not do, because it is gone by then; an invisible character would, but then
-//! nobody could copy the text or see why it is odd.
+//! Text of agents, repositories and people is foreign: its author may want to ping a team, close an issue, show a
+//! tracking image, or forge our status or markers. [`markdown()`] lets a few shapes through (paragraphs, lists, quotes,
+//! bold, code) and nothing else. Anything that would make GitHub act (a mention, a reference, a link) becomes a code
+//! span: GitHub searches the rendered text for mentions and references and skips code. A backslash would not help,
+//! because it is gone by then. An invisible character would, but people could not copy the text or see why it is odd.
 
 mod answer;
 mod check;
@@ -44,10 +42,10 @@ use journeyman_order::next::OrderProjection;
 use journeyman_order::surfaces::OrderLabel;
 use journeyman_order::trace::PendingApproval;
 
-/// What our bodies are made to fit: before a comment stands a marker of ours, which has to have room as well.
+/// The target size of our bodies: our marker before a comment needs space as well.
 const ROOM: usize = LONGEST_BODY - 536;
 
-/// The label that shows how the order stands.
+/// The label for the order's state.
 pub fn label(projection: &OrderProjection) -> OrderLabel {
     match waits_for(projection) {
         Some(PendingApproval::Plan) => OrderLabel::NeedsHuman,
@@ -56,7 +54,7 @@ pub fn label(projection: &OrderProjection) -> OrderLabel {
     }
 }
 
-/// Where the order stands, in a few words. Foreign in part: it can hold a login.
+/// The order's state in a few words. Partly foreign text: it can contain a login.
 fn headline(projection: &OrderProjection) -> String {
     match waits_for(projection) {
         Some(PendingApproval::Plan) => "The plan is waiting for approval".to_owned(),
@@ -65,7 +63,7 @@ fn headline(projection: &OrderProjection) -> String {
     }
 }
 
-/// The person's word before which nothing goes on.
+/// The person's decision that blocks the order.
 fn waits_for(projection: &OrderProjection) -> Option<PendingApproval> {
     projection.trace.asks.filter(|_| projection.next.settled.is_none())
 }

@@ -1,4 +1,4 @@
-//! Where a repository's pages are: links of our own, to lines and commits, that nothing foreign can bend.
+//! Addresses of a repository's pages: our own links to lines and commits, which foreign text cannot change.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use url::Url;
@@ -7,13 +7,13 @@ use super::text::code_span;
 use journeyman_order::length::shorten;
 use journeyman_order::{CommitSha, IssueNumber, Journal, OrderId};
 
-/// What is written as its number where a path stands in an address: all but letters, digits and a few harmless signs.
+/// Characters that are percent-encoded in a path: all but letters, digits and a few harmless signs.
 const ENCODED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
 
-/// The pages of a repository. Without a known address there are no links, and the same is said without them.
+/// A repository's pages. Without a known address the same text is shown without links.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct RepositoryLinks {
-    /// `https://HOST/OWNER/NAME`, of characters that Markdown can hold in a link.
+    /// `https://HOST/OWNER/NAME`, in characters that are safe in a Markdown link.
     root: Option<String>,
 }
 
@@ -23,7 +23,7 @@ impl RepositoryLinks {
         Self::by_issue(&issue.url, issue.number)
     }
 
-    /// By the page of one of the repository's issues, `https://HOST/OWNER/NAME/issues/7`.
+    /// From an issue's page, `https://HOST/OWNER/NAME/issues/7`.
     fn by_issue(url: &str, issue: IssueNumber) -> Self {
         let root = url.strip_suffix(&format!("/issues/{issue}")).filter(|root| is_linkable(root));
         Self { root: root.map(str::to_owned) }
@@ -33,7 +33,7 @@ impl RepositoryLinks {
         self.root.is_some()
     }
 
-    /// The commit by its short name, linked where that is possible.
+    /// The commit's short name, linked if possible.
     pub(super) fn commit(&self, commit: &CommitSha) -> String {
         match &self.root {
             Some(root) => format!("[`{}`]({root}/commit/{commit})", commit.short()),
@@ -41,8 +41,8 @@ impl RepositoryLinks {
         }
     }
 
-    /// A place as a reviewer names it, `path:line`, linked to that line as it is in the commit. Foreign; what is no
-    /// such place is only shown. Empty when there is nothing to see.
+    /// A reviewer's `path:line`, linked to that line at the commit. Foreign text: anything else is shown without a
+    /// link. Empty if nothing is visible.
     pub(super) fn location(&self, commit: &CommitSha, place: &str) -> String {
         let shown = code_span(&shorten(place, 150));
         match (&self.root, FileLocation::of(place)) {
@@ -58,12 +58,12 @@ impl RepositoryLinks {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FileLocation<'a> {
     pub(super) path: &'a str,
-    /// The line, from 1; of several, the first.
+    /// The line, from 1; the first of a range.
     pub(super) line: u64,
 }
 
 impl<'a> FileLocation<'a> {
-    /// Of `path:line`, `path:line:column`, `path:line-line`; none where no line is named.
+    /// Parses `path:line`, `path:line:column` or `path:line-line`; `None` without a line.
     pub(super) fn of(text: &'a str) -> Option<Self> {
         let text = text.trim();
         let text = text.strip_prefix("./").unwrap_or(text);
@@ -81,7 +81,7 @@ impl<'a> FileLocation<'a> {
     }
 }
 
-/// Whether it is an address of the web that stands in a Markdown link as it is.
+/// Whether it is a web address that fits into a Markdown link unchanged.
 pub(super) fn is_linkable(url: &str) -> bool {
     Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "http" | "https"))
         && url.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~:/".contains(&b))

@@ -1,5 +1,5 @@
-//! The pull request's text: what was done, how it was verified, what was not, and the receipt. Only where the work is verified
-//! does the agent speak first.
+//! The pull request's text: what was done, how it was verified, the gaps, and the receipt. The agent's words come first
+//! only if the work is verified.
 
 use super::ROOM;
 use super::markdown::quoted_within;
@@ -11,15 +11,15 @@ use journeyman_order::next::OrderProjection;
 use journeyman_order::pull_template::{FilledTemplate, filled};
 use journeyman_order::{Journal, Verdict};
 
-/// The most of the agent's words, in characters.
+/// Longest agent text, in characters.
 const LONGEST_SUMMARY: usize = 30_000;
 
-/// The pull request's body; none while there is no work to speak of. `summary` is what the agent says of the change,
-/// and foreign.
+/// The pull request's body; `None` while there is no work. `summary` is the agent's description of the change, and
+/// foreign text.
 pub fn pull(journal: &Journal, projection: &OrderProjection, summary: &str) -> Option<String> {
     let receipt = ReceiptSource::of(journal, projection)?;
     let issue = &journal.opened().issue;
-    // A run on a person's own machine claims nothing of GitHub.
+    // A run on a person's own machine does not refer to GitHub.
     let is_on_github = is_linkable(&issue.url);
     let verdict = receipt.evidence();
     let mut parts = Vec::new();
@@ -37,7 +37,7 @@ pub fn pull(journal: &Journal, projection: &OrderProjection, summary: &str) -> O
             .to_owned()
     }));
     let rest = parts.join("\n\n");
-    // The agent's words get the room that is left: what we know ourselves is never cut for them.
+    // The agent's words get the remaining room: our own facts are never cut for them.
     let room = ROOM.saturating_sub(verdict.chars().count() + rest.chars().count() + 200).min(LONGEST_SUMMARY);
     let template = journal.prepared().and_then(|prepared| prepared.template.as_deref());
     let words = match template.and_then(|template| filled(template, summary)) {
@@ -45,7 +45,7 @@ pub fn pull(journal: &Journal, projection: &OrderProjection, summary: &str) -> O
         None => quoted_within(summary, room)
             .map(|summary| format!("### What changed, in the agent's words\n\n{summary}")),
     };
-    // What makes GitHub close the issue when this is merged. Nothing else writes it.
+    // GitHub closes the issue when this is merged. Nothing else writes it.
     let closes = is_on_github.then(|| format!("Closes #{}", issue.number));
     let is_verified = matches!(projection.verdict, Verdict::Verified(_));
     let [first, second] = if is_verified { [words, Some(verdict)] } else { [Some(verdict), words] };
@@ -53,14 +53,14 @@ pub fn pull(journal: &Journal, projection: &OrderProjection, summary: &str) -> O
     Some(fit(&all.join("\n\n"), ROOM))
 }
 
-/// How the work was verified, and what was not, as it stands in the pull request; none while there is no work.
+/// How the work was verified and its gaps, as the pull request shows them; `None` while there is no work.
 pub fn evidence(journal: &Journal, projection: &OrderProjection) -> Option<String> {
     let receipt = ReceiptSource::of(journal, projection)?;
     let parts = [Some(receipt.evidence()), receipt.doubts(), receipt.gaps()];
     Some(parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n"))
 }
 
-/// The repository's template as the agent filled it in: the headings are the repository's, everything else is foreign.
+/// The repository's template, filled in by the agent: its headings are the repository's, the rest is foreign text.
 fn in_the_template(filled: &FilledTemplate, room: usize) -> String {
     let mut parts = vec!["The repository's template, in the agent's words:".to_owned()];
     let mut room = room.saturating_sub(200);

@@ -1,4 +1,4 @@
-//! What an order that ends without a pull request came to: one comment on the issue, with what its stages answered and the change.
+//! The result of an order without a pull request: one comment on the issue, with the stages' answers and the change.
 
 use super::ROOM;
 use super::markdown::quoted_within;
@@ -11,7 +11,7 @@ use journeyman_order::pipeline::StageKind;
 use journeyman_order::trace::StageState;
 use journeyman_order::{Journal, JournalEvent, Move};
 
-/// The comment's body. What agents answered is foreign.
+/// The comment's body. Agents' answers are foreign text.
 pub(super) fn results(journal: &Journal, projection: &OrderProjection) -> String {
     let mut head = vec![format!("### Results of {}", code_span(&journal.pipeline().name))];
     if let Some(work) = &projection.trace.work {
@@ -25,7 +25,7 @@ pub(super) fn results(journal: &Journal, projection: &OrderProjection) -> String
     }
     let mut parts = answers(journal, projection);
     for (name, text) in archived(journal) {
-        // What a stage answered is often archived as it is.
+        // A stage's answer is often archived unchanged.
         if !parts.iter().any(|(_, known)| *known == text) {
             parts.push((name, text));
         }
@@ -35,7 +35,7 @@ pub(super) fn results(journal: &Journal, projection: &OrderProjection) -> String
     {
         parts.push(("the change".to_owned(), work.patch.clone()));
     }
-    // Each part gets its share of the room, so that no fold is cut open.
+    // Each part gets a share of the space, so that no fold is cut open.
     let room = (ROOM - 6_000) / parts.len().max(1);
     let folds = parts.iter().filter_map(|(name, text)| fold(name, text, room.saturating_sub(200)));
     let body = head.into_iter().chain(folds).collect::<Vec<_>>().join("\n\n");
@@ -48,11 +48,11 @@ fn fold(name: &str, text: &str, room: usize) -> Option<String> {
         None if text.starts_with("diff --git ") => code_block(&shorten(text, room)),
         None => quoted_within(text, room)?,
     };
-    // A name of the pipeline's is of letters, digits, `-` and `_`, and in HTML no backslash takes a sign's meaning.
+    // A pipeline's names consist of letters, digits, `-` and `_`; backslash escapes do not work in HTML.
     Some(format!("<details>\n<summary>{name}</summary>\n\n{shown}\n\n</details>"))
 }
 
-/// What each stage's worker answered last. A stage whose result is a commit answers with the change.
+/// The latest answer of each stage's worker. A stage whose result is a commit answers with the change.
 fn answers(journal: &Journal, projection: &OrderProjection) -> Vec<(String, String)> {
     let answer = |stage: &journeyman_order::trace::StageTrace| {
         let is_answer = journal.pipeline().stage(&stage.name)?.uses == StageKind::Agent;
@@ -63,7 +63,7 @@ fn answers(journal: &Journal, projection: &OrderProjection) -> Vec<(String, Stri
     projection.trace.stages.iter().filter_map(answer).collect()
 }
 
-/// What the stages that archive were given, the last of each.
+/// The latest texts of each archiving stage.
 fn archived(journal: &Journal) -> Vec<(String, String)> {
     let mut all: Vec<(&str, &Vec<(String, String)>)> = Vec::new();
     for entry in journal.entries() {

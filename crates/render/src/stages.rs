@@ -1,5 +1,5 @@
-//! How far each stage is, what is under way, and how long an order was at work: by the entries of its journal and not by the
-//! clock.
+//! The progress of each stage, the running effects, and the working time of an order: by its journal's entries, not by
+//! the clock.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use journeyman_order::{
     EffectPart, EffectScope, Journal, JournalEntry, JournalEvent, Move, MoveKey, ReservedWord,
 };
 
-/// What is under way, in words. Foreign in part: roles have names of a repository's choice.
+/// The running effects in words. Partly foreign text: a repository chooses the names of roles.
 pub(super) fn now(journal: &Journal) -> Vec<String> {
     under_way(journal).into_iter().filter_map(|(key, doing)| in_words(key, doing)).collect()
 }
@@ -50,8 +50,7 @@ const PASSED: &str = "[x]";
 const RUNNING: &str = "[ ] ⏳";
 const FAILED: &str = "[ ] ❌";
 
-/// The pipeline's stages, and after them what came up besides, such as rounds that people asked for. Once the order has
-/// ended they are folded.
+/// The pipeline's stages, then additional ones such as rounds that people asked for. Folded once the order has ended.
 pub(super) fn stages(journal: &Journal, projection: &OrderProjection) -> Option<String> {
     let mut names: Vec<&str> = journal.pipeline().stages.iter().map(|stage| stage.name.as_str()).collect();
     for stage in &projection.trace.stages {
@@ -72,7 +71,7 @@ pub(super) fn stages(journal: &Journal, projection: &OrderProjection) -> Option<
     Some(format!("<details>\n<summary>{passed} of {all} stages passed</summary>\n\n{lines}\n\n</details>"))
 }
 
-/// How far a stage is: a box that is ticked when nothing is left to do there, and a sign where that does not tell enough.
+/// A stage's progress: a box that is ticked when nothing is left to do, or a sign if that is not enough.
 fn mark(name: &str, projection: &OrderProjection) -> &'static str {
     let trace = projection.trace.stages.iter().rfind(|stage| stage.name == name);
     match (trace.map(|stage| stage.state), &projection.next.settled) {
@@ -84,10 +83,10 @@ fn mark(name: &str, projection: &OrderProjection) -> &'static str {
     }
 }
 
-/// One stage: its name, a few words more, such as the round and the test counts, and how long it was at work.
+/// One stage: its name, details such as the round and the test counts, and its working time.
 fn stage_line(name: &str, journal: &Journal, projection: &OrderProjection) -> String {
     let (mark, shown) = (mark(name, projection), brief(name, 60));
-    // What is of interest stands out: where it is at work, and where it went wrong.
+    // Running and failed stages stand out.
     let shown = if matches!(mark, RUNNING | FAILED) { format!("**{shown}**") } else { shown };
     let mut line = format!("- {mark} {shown}");
     let Some(trace) = projection.trace.stages.iter().rfind(|stage| stage.name == name) else { return line };
@@ -100,8 +99,7 @@ fn stage_line(name: &str, journal: &Journal, projection: &OrderProjection) -> St
     line
 }
 
-/// Which round a stage's worker was sent into last, which attempt that is, and of how many; none before it was sent
-/// back.
+/// The last round that a check sent the stage's worker into, with its attempt and the limit; `None` before that.
 fn attempt(journal: &Journal, stage: &str) -> Option<(u32, u32, u32)> {
     journal.entries().iter().rev().find_map(|entry| {
         let JournalEvent::Intended { key, r#move } = &entry.event else { return None };
@@ -131,7 +129,7 @@ fn round_detail(round: &RoundTrace, attempt: Option<(u32, u32, u32)>) -> String 
     words.join(", ")
 }
 
-/// When there was news last. Showing the status is none.
+/// The time of the latest news. Showing the status does not count.
 pub(super) fn last_news(journal: &Journal) -> DateTime<Utc> {
     news(journal).last().map_or(journal.opened_at(), |entry| entry.at)
 }
@@ -145,8 +143,8 @@ fn news(journal: &Journal) -> impl Iterator<Item = &JournalEntry> {
     })
 }
 
-/// Seconds in which an effect was under way that this holds of; none when there never was one. What is waited for
-/// between effects, a person above all, is not counted.
+/// Seconds during which a matching effect ran; `None` if there never was one. Waiting between effects, mostly for a
+/// person, does not count.
 pub(super) fn seconds_at_work(journal: &Journal, counts: impl Fn(&MoveKey) -> bool) -> Option<u64> {
     let mut open: BTreeSet<&MoveKey> = BTreeSet::new();
     let mut worked = TimeDelta::zero();
@@ -171,7 +169,7 @@ pub(super) fn seconds_at_work(journal: &Journal, counts: impl Fn(&MoveKey) -> bo
     has_begun.then(|| u64::try_from(worked.num_seconds()).unwrap_or_default())
 }
 
-/// Effects that were begun and not observed since, in the order in which they were begun.
+/// Effects that were begun and not yet observed, in order of their start.
 pub(super) fn under_way(journal: &Journal) -> Vec<(&MoveKey, &Move)> {
     let mut open: Vec<(&MoveKey, &Move)> = Vec::new();
     for entry in news(journal) {

@@ -1,6 +1,6 @@
-//! Tables of ours with foreign cells.
+//! Our tables with foreign cells.
 
-/// A table with a heading and at least one row; none without. Cells come from [`cell`].
+/// A table with a heading; `None` without rows. Cells come from [`cell`].
 pub(super) fn table<const N: usize>(heading: [&str; N], rows: &[[String; N]]) -> Option<String> {
     if rows.is_empty() {
         return None;
@@ -10,8 +10,8 @@ pub(super) fn table<const N: usize>(heading: [&str; N], rows: &[[String; N]]) ->
     Some(lines.join("\n"))
 }
 
-/// Harmless Markdown on one line, as a table's cell: in a table a `|` ends the cell even within code, unless there is
-/// an odd number of backslashes before it.
+/// Harmless Markdown on one line as a table cell: a `|` ends the cell even within code, unless an odd number of
+/// backslashes precedes it.
 pub(super) fn cell(text: &str) -> String {
     let mut cell = String::with_capacity(text.len() + 8);
     let mut backslashes = 0_usize;
@@ -22,7 +22,7 @@ pub(super) fn cell(text: &str) -> String {
         backslashes = if character == '\\' { backslashes + 1 } else { 0 };
         cell.push(character);
     }
-    // A backslash at the end would take the border with it.
+    // A backslash at the end would escape the border.
     if !backslashes.is_multiple_of(2) {
         cell.push(' ');
     }

@@ -1,4 +1,4 @@
-//! `when`: whether a stage is wanted at all.
+//! `when`: whether a stage runs at all.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,12 +13,12 @@ pub struct Condition {
     pub test: ConditionTest,
 }
 
-/// What has to hold of the left side.
+/// The test on the left side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConditionTest {
-    /// It is this text; `{{…}}` is filled in.
+    /// It equals this text, after `{{…}}` is filled in.
     Is(String),
-    /// It is anything else.
+    /// It differs from this text.
     IsNot(String),
     /// It is not empty and not `false`.
     IsThere,
@@ -55,7 +55,7 @@ impl From<Condition> for String {
 }
 
 impl Condition {
-    /// Whether it holds, once both sides are filled in by `fill`.
+    /// Evaluates the condition; `fill` fills in both sides.
     pub fn holds<E>(&self, mut fill: impl FnMut(&str) -> Result<String, E>) -> Result<bool, E> {
         let left = fill(&self.left)?;
         let left = left.trim();

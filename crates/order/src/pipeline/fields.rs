@@ -1,12 +1,12 @@
-//! What a stage gives to those after it: the one table that the check of a file and the replay agree on.
+//! A stage's output fields for later stages: the only table, used by the file check and the replay.
 
 use super::{Check, Stage, StageKind, StageOutput};
 use crate::role::Role;
 
 impl Stage {
-    /// The fields that the stage has when it has passed, as in `{{stage.field}}`; sorted, each once.
+    /// The fields of a passed stage, as in `{{stage.field}}`; sorted, without duplicates.
     ///
-    /// `role` is that of its agent: where the stage asks for no form of its own, the role's schema says what there is.
+    /// `role` is its agent's role: its schema defines the fields if the stage has no output form.
     pub fn fields(&self, role: Option<&Role>) -> Vec<String> {
         let mut fields: Vec<&str> = match self.uses {
             StageKind::Agent => self.output_fields(role),
@@ -56,7 +56,7 @@ impl Stage {
         fields
     }
 
-    /// Whether its role has a say in its fields.
+    /// Whether its role's schema affects its fields.
     pub(super) fn takes_fields_of_role(&self) -> bool {
         matches!(self.uses, StageKind::Agent | StageKind::Archive)
             && self.agent.is_some()

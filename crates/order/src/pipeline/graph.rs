@@ -1,4 +1,4 @@
-//! How stages depend on one another: known names, no circle, and what has to come before what.
+//! Dependencies between stages: known names, no cycle, and the required order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use super::references::reachable;
 use super::{Check, MOST_STAGES, Pipeline, Stage, StageKind, StageStart};
 use crate::yaml_tree::YamlStep::{Item, Key};
 
-/// Names and dependencies; then puts each stage after those it depends on, otherwise in the file's order. Whether it could.
+/// Checks names and dependencies, then sorts stages after their dependencies, else by file order. `false` on error.
 pub(super) fn order(pipeline: &mut Pipeline, found: &mut PipelineDiagnostics<'_>) -> bool {
     if !(1..=MOST_STAGES).contains(&pipeline.stages.len()) {
         let count = pipeline.stages.len();
@@ -53,16 +53,16 @@ fn sort(pipeline: &mut Pipeline) {
     let mut waiting: BTreeSet<String> = rest.iter().map(|stage| stage.name.clone()).collect();
     while !rest.is_empty() {
         let is_free = |stage: &Stage| !stage.depends_on.iter().any(|name| waiting.contains(name));
-        // Without a circle one is always free.
+        // Without a cycle, one stage is always free.
         let stage = rest.remove(rest.iter().position(is_free).unwrap_or(0));
         waiting.remove(&stage.name);
         pipeline.stages.push(stage);
     }
 }
 
-/// A circle of stages, each depending on the next and the last on the first; the first is the earliest in the file.
+/// A cycle of stages, each depending on the next and the last on the first; the first is the earliest in the file.
 fn circle(pipeline: &Pipeline) -> Option<Vec<&Stage>> {
-    // Without those that nothing stands in the way of, all that is left leads into a circle.
+    // After removing every stage without open dependencies, all that are left lead into a cycle.
     let mut left: Vec<&Stage> = pipeline.stages.iter().collect();
     loop {
         let names: BTreeSet<&str> = left.iter().map(|stage| stage.name.as_str()).collect();
@@ -86,7 +86,7 @@ fn circle(pipeline: &Pipeline) -> Option<Vec<&Stage>> {
     Some(circle)
 }
 
-/// What has to be there before some stages make sense; asked of stages in order.
+/// Stages that others require before them; the stages are sorted.
 pub(super) fn hold(pipeline: &Pipeline, found: &mut PipelineDiagnostics<'_>) {
     let before = reachable(pipeline);
     let earlier = |stage: &Stage, is: fn(&Stage) -> bool| {

@@ -1,4 +1,4 @@
-//! From a file to a pipeline, or to what is wrong with it.
+//! From a file to a pipeline, or to its problems.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,20 +11,19 @@ use crate::yaml_tree::YamlStep::{Item, Key};
 use crate::yaml_tree::{YamlStep, YamlTree};
 
 impl Pipeline {
-    /// Reads a pipeline and holds it to every rule that needs no roles. Its stages come in an order in which each
-    /// stands after those it depends on.
+    /// Parses a pipeline and checks every rule that needs no roles. Its stages are sorted after their dependencies.
     pub fn parse(yaml: &str) -> Result<Self, InvalidPipeline> {
         read(yaml, None, None)
     }
 
-    /// The same, and holds it to these roles: every one that it names is there, and so is every field that a role's
-    /// schema has to give.
+    /// Also checks the roles: every role that the pipeline names exists, and every role's schema has the fields that
+    /// the pipeline uses.
     pub fn parse_with(yaml: &str, roles: &BTreeMap<String, Role>) -> Result<Self, InvalidPipeline> {
         read(yaml, Some(roles), None)
     }
 
-    /// The same, and holds it to these command templates as well: every one that it names is there, and so is every one
-    /// that a stage's answer may name.
+    /// Also checks the command templates: every one that the pipeline names exists, and every one that a stage's answer
+    /// may name.
     pub fn parse_knowing(
         yaml: &str,
         roles: &BTreeMap<String, Role>,
@@ -33,7 +32,7 @@ impl Pipeline {
         read(yaml, Some(roles), Some(commands))
     }
 
-    /// Holds a pipeline that was read before to roles that were not known then.
+    /// Checks a parsed pipeline against roles that were unknown before.
     pub fn check_variables(&self, roles: &BTreeMap<String, Role>) -> Result<(), InvalidPipeline> {
         let places = YamlTree::default();
         let mut found = PipelineDiagnostics::new(self, &places);
@@ -43,7 +42,7 @@ impl Pipeline {
     }
 }
 
-/// Its names are held to these roles and command templates, where they are known.
+/// Parses a file, and checks its names against roles and command templates if they are given.
 fn read(
     yaml: &str,
     roles: Option<&BTreeMap<String, Role>>,

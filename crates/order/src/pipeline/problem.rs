@@ -1,4 +1,4 @@
-//! What is wrong with a pipeline, and where.
+//! Problems of a pipeline, with their places.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,30 +8,30 @@ use crate::bounds::MOST_NAMED;
 use crate::yaml_tree::YamlStep::{Item, Key};
 use crate::yaml_tree::{YamlPathSegment, YamlTree};
 
-/// Why a pipeline cannot be used: everything that was found, in the file's order; never empty.
+/// Why a pipeline is invalid: every problem, in the file's order; never empty.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", one_line(.problems))]
 pub struct InvalidPipeline {
     pub problems: Vec<PipelineProblem>,
 }
 
-/// One thing that is wrong with a pipeline.
+/// One problem of a pipeline.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PipelineProblem {
-    /// The line, from 1; none when there is no file at hand.
+    /// The line, from 1; `None` without a file.
     pub line: Option<u64>,
     /// The column, from 1, in characters.
     pub column: Option<u64>,
-    /// The stage that it is about, as it is named in the file.
+    /// The stage's name in the file.
     pub stage: Option<String>,
-    /// The stage's field, or the file's where there is no stage.
+    /// The stage's field, or the file's if there is no stage.
     pub field: Option<String>,
-    /// What is wrong and what is expected. Holds texts of the file, without control characters.
+    /// What is wrong and what is expected. Contains text of the file, without control characters.
     pub problem: String,
 }
 
 impl PipelineProblem {
-    /// Without the place: `stage "review": …`.
+    /// Without the position: `stage "review": …`.
     pub fn said(&self) -> String {
         match &self.stage {
             Some(stage) => format!("stage {stage:?}: {}", self.problem),
@@ -39,7 +39,7 @@ impl PipelineProblem {
         }
     }
 
-    /// The same, with its key where the sentence does not name it: `stage "review": `depends_on`: …`.
+    /// The same, with its key if the message does not name it: `stage "review": `depends_on`: …`.
     pub fn said_with_key(&self) -> String {
         let key = self.field.as_ref().map(|field| format!("`{field}`"));
         match key.filter(|key| !self.problem.contains(key.as_str())) {
@@ -62,7 +62,7 @@ fn one_line(problems: &[PipelineProblem]) -> String {
     problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// Text of the file as it may stand in a message: short, in one line, without what cannot be seen.
+/// Text of the file for a message: short, on one line, only visible characters.
 pub(super) fn quoted(text: &str) -> String {
     let mut short: String = text.chars().take(80).collect();
     if short.len() < text.len() {
@@ -71,29 +71,29 @@ pub(super) fn quoted(text: &str) -> String {
     format!("{short:?}")
 }
 
-/// Collects what is wrong, with its place.
+/// Collects problems with their places.
 pub(super) struct PipelineDiagnostics<'a> {
     places: &'a YamlTree,
-    /// Where each stage stands in the file; of two of a name, the first.
+    /// Each stage's index in the file; the first of two with the same name.
     numbers: BTreeMap<String, usize>,
     problems: Vec<PipelineProblem>,
 }
 
 impl<'a> PipelineDiagnostics<'a> {
-    /// `pipeline` in the file's order.
+    /// `pipeline` is in the file's order.
     pub(super) fn new(pipeline: &Pipeline, places: &'a YamlTree) -> Self {
         let names = pipeline.stages.iter().enumerate().rev();
         let numbers = names.map(|(number, stage)| (stage.name.clone(), number)).collect();
         Self { places, numbers, problems: Vec::new() }
     }
 
-    /// At a field of a stage, or inside it.
+    /// Reports a problem at a field of a stage, or inside it.
     pub(super) fn at(&mut self, stage: &Stage, path: &[YamlPathSegment<'_>], problem: impl Into<String>) {
         let number = self.numbers.get(&stage.name).copied().unwrap_or_default();
         self.at_number(number, stage, path, problem);
     }
 
-    /// The same, for a stage whose name may be another's too.
+    /// The same, for a stage whose name may not be unique.
     pub(super) fn at_number(
         &mut self,
         number: usize,
@@ -110,7 +110,7 @@ impl<'a> PipelineDiagnostics<'a> {
         self.push(&[Key(field)], None, Some(&Key(field)), problem.into());
     }
 
-    /// Whether the file says anything about a field of a stage.
+    /// Whether the file sets a field of a stage.
     pub(super) fn says(&self, number: usize, field: &str) -> bool {
         self.places.has(&[Key("stages"), Item(number), Key(field)])
     }
@@ -131,7 +131,7 @@ impl<'a> PipelineDiagnostics<'a> {
         self.problems.push(PipelineProblem { line, column, stage, field, problem });
     }
 
-    /// In the file's order, each once.
+    /// The problems in the file's order, without duplicates.
     pub(super) fn end(mut self) -> Result<(), InvalidPipeline> {
         self.problems.sort();
         self.problems.dedup();

@@ -1,4 +1,4 @@
-//! An examiner's answer as it is read, and what becomes of its statements.
+//! Parsing an examiner's answer, and the results of its statements.
 
 use serde_json::{Value, json};
 
@@ -51,7 +51,7 @@ fn an_examination_is_statements_with_programs_that_can_be_run() {
             .is_test_file()
     );
     assert!(IssueExamination::parse(&answer(&test_file("src/a.py"))).is_err());
-    // The rest of an answer is kept where one program cannot be run, and no more than can be run.
+    // An invalid program is dropped and the rest of the answer kept, up to the limit.
     let some = IssueExamination::parse(&answer(&json!([program("a/b.py"), program("a.py")]))).unwrap();
     assert_eq!(some.statements[0].programs.len(), 1);
     let many = IssueExamination::parse(&answer(&json!(vec![program("a.py"); 9]))).unwrap();

@@ -302,7 +302,7 @@ pub enum EffectOutcome {
         /// The agent's own commit; it is never published itself.
         pushed: CommitSha,
         tree: TreeSha,
-        /// The sanitized agent's message; `None` if it is unusable.
+        /// The agent's message, sanitized; `None` if it is unusable.
         message: Option<String>,
         /// Paths that differ from the base, sorted, at most a thousand.
         changed: Vec<String>,

@@ -292,7 +292,7 @@ fn a_repository_without_tests_passes_unverified() {
     let feedback = of_tests(&test_run(TestVerdict::NoTests, 0, 0)).feedback;
     assert!(feedback.passed && feedback.summary.contains("nothing is verified"));
     assert!(!of_tests(&test_run(TestVerdict::SetupFailed, 0, 0)).feedback.passed);
-    // A run whose counts are green but whose command failed is red, and never worth the full score.
+    // A run with green counts whose command failed is red, and never gets the full score.
     let feedback = of_tests(&test_run(TestVerdict::Failed, 5, 0)).feedback;
     assert!(!feedback.passed && feedback.score < 1.0 && !feedback.issues.is_empty());
 }

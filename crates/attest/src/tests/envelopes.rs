@@ -1,4 +1,4 @@
-//! What is signed is what is read, and nothing else is.
+//! Only what was signed is read.
 
 use std::sync::LazyLock;
 
@@ -16,14 +16,14 @@ use journeyman_order::Receipt;
 
 static KEY: LazyLock<SigningKey> = LazyLock::new(|| SigningKey::generate().unwrap());
 
-/// An envelope as a JSON value, and its payload as another.
+/// An envelope and its payload, both as JSON values.
 fn opened(envelope: &Envelope) -> (Value, Value) {
     let outer: Value = serde_json::from_str(&envelope.to_json()).unwrap();
     let payload = STANDARD.decode(outer["payload"].as_str().unwrap()).unwrap();
     (outer, serde_json::from_slice(&payload).unwrap())
 }
 
-/// A statement of anybody's, signed with our key: what a thief of the key, or a version to come, could sign.
+/// Anybody's statement signed with our key, as a thief of the key or a later version could make it.
 fn sealed(statement: &Value) -> Envelope {
     Envelope::seal(statement.to_string().into_bytes(), &KEY).unwrap()
 }
@@ -89,7 +89,7 @@ fn a_key_that_is_not_trusted_signs_nothing() {
     assert_eq!(envelope.verify(&[*other.public()]), Err(refused.clone()));
     assert_eq!(envelope.verify(&[]), Err(refused));
 
-    // Calling oneself by a trusted key's name helps nobody.
+    // Naming a trusted key does not help.
     let (mut outer, _) = opened(&signed(&verified(), &other));
     outer["signatures"][0]["keyid"] = json!(KEY.public().id().to_string());
     assert!(parse(&outer).unwrap().verify(&[*KEY.public()]).is_err());
@@ -174,7 +174,7 @@ fn a_signed_text_that_is_no_receipt_says_nothing() {
     for form in forms {
         assert!(matches!(wrong(form), StatementError::Form(_)));
     }
-    // What a gate matches by digest, and what we would run again, cannot be two commits.
+    // The commit that a gate matches by digest and the one that we would rerun must be the same.
     let other = "0".repeat(40);
     let contradictions: [&dyn Fn(&mut Value); 5] = [
         &|statement| statement["subject"][0]["digest"]["gitCommit"] = json!(other),
@@ -201,7 +201,7 @@ fn a_payload_that_was_signed_as_something_else_is_no_statement() {
     outer["signatures"] = json!([{"sig": STANDARD.encode(signature)}]);
     let envelope = parse(&outer).unwrap();
     assert_eq!(envelope.verify(&[*KEY.public()]), Err(VerifyError::Kind("text/plain".to_owned())));
-    // And what it was signed as cannot be changed afterwards.
+    // The signed type cannot be changed afterwards.
     outer["payloadType"] = json!("application/vnd.in-toto+json");
     assert!(matches!(parse(&outer).unwrap().verify(&[*KEY.public()]), Err(VerifyError::NotSigned { .. })));
 }
@@ -228,7 +228,7 @@ fn nothing_is_signed_while_there_is_nothing_to_say() {
 }
 
 proptest! {
-    /// Whoever changes one byte of an envelope, of any, gets nothing said that was not signed.
+    /// Changing one byte of any envelope never yields a statement that was not signed.
     #[test]
     fn no_changed_byte_changes_what_is_said(at in any::<prop::sample::Index>(), to in any::<u8>()) {
         let envelope = signed(&verified(), &KEY);
@@ -243,7 +243,7 @@ proptest! {
         }
     }
 
-    /// Any flipped bit of payload, type or signature: the signature does not fit.
+    /// With any flipped bit of payload, type or signature, verification fails.
     #[test]
     fn no_flipped_bit_fits(what in 0..3_u8, at in any::<prop::sample::Index>(), bit in 0..8_u8) {
         let (mut outer, _) = opened(&signed(&verified(), &KEY));
@@ -270,7 +270,7 @@ proptest! {
     fn garbage_is_refused_and_not_choked_on(text in any::<Vec<u8>>(), json in "[{}\\[\\]\",:a-z0-9]{0,200}") {
         prop_assert!(Envelope::parse(&text).is_err());
         prop_assert!(Envelope::parse(json.as_bytes()).is_err());
-        // Signed garbage is garbage as well.
+        // Signed garbage is rejected, too.
         prop_assert!(Envelope::seal(text, &KEY).unwrap().verify(&[*KEY.public()]).is_err());
     }
 }

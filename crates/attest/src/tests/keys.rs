@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use super::super::{Envelope, KeyError, PublicKey, SigningKey, SigningKeyOrigin};
 use super::{signed, verified};
 
-/// What openssl made: a key, and its signature of DSSE's example.
+/// Made by openssl: a key, and its signature of DSSE's example.
 const OPENSSL_PRIVATE: &str = "MC4CAQAwBQYDK2VwBCIEIEeHE70wfOHpKUn2rG4Dm9TG5OIIi+qynHKTt+5FRReZ";
 const OPENSSL_PUBLIC: &str = "-----BEGIN PUBLIC KEY-----
 MCowBQYDK2VwAyEAtX85pA8LrOyIzQJJGnQRDbB6YDFED/y1IPN9izDzhbQ=
@@ -28,7 +28,7 @@ fn put(data: &Path, text: &str, mode: u32) {
     fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// Put together here, so that nobody who looks for lost keys stumbles over this file.
+/// Assembled here, so that secret scanners do not report this file.
 fn private_pem(der: &str) -> String {
     let label = "PRIVATE KEY";
     format!("-----BEGIN {label}-----\n{der}\n-----END {label}-----\n")

@@ -1,4 +1,4 @@
-//! Receipts are signed, carried through hostile hands, and read again.
+//! Receipts are signed, pass through hostile hands, and are read again.
 
 mod envelopes;
 mod keys;

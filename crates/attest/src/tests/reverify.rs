@@ -1,4 +1,4 @@
-//! A receipt is tried again, and what differs is named.
+//! A receipt is checked again, and differences are named.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use journeyman_order::receipt::TestEvidence;
 use journeyman_order::scrutiny::ExampleVerdict;
 use journeyman_order::{Exit, Proof, ProofGrade, TestCounts, TestVerdict};
 
-/// A run of today whose image, if any, was asked for by a tag.
+/// A run of today whose image, if any, was requested by tag.
 fn by_tag(tests: &TestEvidence) -> RunOfToday<'_> {
     RunOfToday { tests, is_image_by_digest: false }
 }
@@ -97,7 +97,7 @@ fn receipts_of_other_versions_are_compared_as_far_as_they_go() {
     assert_eq!(newer.receipt, "killed 3");
 }
 
-/// What an order found of a bug: examples of its issue, the test of its plan, mutants; and tests that it brings.
+/// An order's evidence for a bug: examples of its issue, its plan's test, mutants, and the change's tests.
 fn bug(change: impl FnOnce(&mut TestEvidence)) -> TestEvidence {
     let mut tests = told();
     let scrutiny = json!({
@@ -125,7 +125,7 @@ fn scrutiny(tests: &mut TestEvidence) -> &mut journeyman_order::Scrutiny {
     tests.scrutiny.as_mut().unwrap()
 }
 
-/// The same as a run of today knows it.
+/// The same as a run of today sees it.
 fn today(tests: &mut TestEvidence) {
     let scrutiny = scrutiny(tests);
     scrutiny.examples.clear();
@@ -156,7 +156,7 @@ fn what_only_the_issue_the_plan_or_mutants_tell_is_no_difference() {
     assert_eq!(differing(&compared(&is_unmended, &bug(today))), [""; 0]);
     let is_unmended_by_nothing = bug(|said| said.verdict = TestVerdict::Unmended);
     assert_eq!(differing(&compared(&is_unmended_by_nothing, &bug(today))), ["verdict"]);
-    // More than what is found here is a lie.
+    // A receipt that claims more than today's run finds is false.
     for (more, statement) in [
         (proves(&["test_a", "test_b", "test_c"]), "scrutiny: proof"),
         (bug(|said| scrutiny(said).comparison.fixed.add("test_x")), "scrutiny: comparison: fixed"),
@@ -177,7 +177,7 @@ fn an_image_that_has_another_digest_today_is_told_as_that() {
     assert_eq!(image(&digest("a")), ReverificationResult::Same);
     assert_eq!(image(&digest("b").replace("python", "node")), ReverificationResult::Differs);
     assert_eq!(image("docker.io/library/python@sha256:abc"), ReverificationResult::Differs);
-    // Asked for by its digest, it is the same one for ever.
+    // An image requested by digest never changes.
     let (said, here) = (in_image(&digest("a")), in_image(&digest("b")));
     let today = RunOfToday { tests: &here, is_image_by_digest: true };
     let rows = compare(&serde_json::to_value(&said).unwrap(), &said, today).unwrap();
@@ -185,7 +185,7 @@ fn an_image_that_has_another_digest_today_is_told_as_that() {
 }
 
 proptest! {
-    /// Whatever somebody puts into a receipt: it is compared in bounded words, and never as the same when it is not.
+    /// Any content of a receipt: the comparison is bounded, and never reports a difference as the same.
     #[test]
     fn no_receipt_chokes_the_comparison(key in "[a-z_]{1,12}", text in any::<String>(), number in any::<i64>()) {
         for value in [json!(text), json!(number), json!([text, number]), json!({"a": {"b": text}}), Value::Null] {

@@ -1,4 +1,4 @@
-//! What a file may leave out.
+//! Optional parts of a pipeline file.
 
 use super::tests::of_stages;
 use super::*;

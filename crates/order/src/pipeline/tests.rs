@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::role::Role;
 
-/// A stage that any rule is content with, as `- {…}` to add to.
+/// A valid stage, to extend as `- {…}`.
 const STAGE: &str = "name: a, agent: developer";
 
 fn problems_of(yaml: &str) -> Vec<String> {
@@ -49,7 +49,7 @@ fn an_examiner_is_told_nothing_of_another_stage() {
             "{found:?}"
         );
     }
-    // And the others are told nothing of its programs.
+    // Other agents learn nothing of its programs.
     let told = of_stages(&[
         "name: examine, uses: examine, agent: examiner",
         "name: a, agent: developer, depends_on: [examine], arguments: ['{{examine.contradictions}} {{examine.result}}']",
@@ -276,7 +276,7 @@ fn dependencies_are_known_have_no_circle_and_give_the_order() {
     assert_eq!(names, ["a", "b", "d", "c"], "each after those it depends on, otherwise as in the file");
 }
 
-/// A first stage, and a second one that names something.
+/// A first stage, and a second one that refers to it.
 #[test]
 fn a_name_stands_for_something_or_the_file_is_refused() {
     for (first, second, expected) in [
@@ -306,7 +306,7 @@ fn a_name_stands_for_something_or_the_file_is_refused() {
         ("uses: branch", "arguments: ['{{a.name}}']", None),
         ("uses: branch", "arguments: ['{{a.content}}']", Some("there is name, result")),
         ("uses: archive", "arguments: ['{{a.result}}']", None),
-        // The role may give it; that is known when roles are.
+        // The role may define it, which is unknown without roles.
         ("command: work", "arguments: ['{{a.anything}}']", None),
         ("output: text", "arguments: ['{{c.result}}']", Some("there is no stage \"c\"")),
         ("output: text", "arguments: ['{{b.result}}']", Some("\"b\" does not depend on \"b\"")),
@@ -337,7 +337,7 @@ fn a_name_stands_for_something_or_the_file_is_refused() {
             }
         }
     }
-    // Through others is enough.
+    // An indirect dependency is enough.
     let through = of_stages(&[
         STAGE,
         "name: b, agent: x, depends_on: [a]",
@@ -371,7 +371,7 @@ fn roles_have_to_be_known_and_their_schemas_give_fields() {
     let with_lines = told(&Pipeline::parse_with(&yaml, &other).unwrap_err());
     assert_eq!(with_lines, expected.map(|problem| format!("line 5: {problem}")));
 
-    // What the stage asks for itself comes before what its role says.
+    // The stage's own output overrides the role's schema.
     let own = yaml.replace("agent: analyst", "agent: analyst, output: text");
     let refused = Pipeline::parse_with(&own, &roles(&known)).unwrap_err();
     assert!(refused.to_string().contains("there is result"), "{refused}");
@@ -386,7 +386,7 @@ fn what_is_quoted_in_a_message_is_short_and_can_be_seen() {
     assert!(unknown[0].len() < 1_000 && !unknown[0].chars().any(char::is_control), "{unknown:?}");
 }
 
-/// Words of the format, so that chance gets somewhere.
+/// Words of the format, so that random text gets past the first error.
 fn yaml_like() -> impl Strategy<Value = String> {
     let word = prop_oneof![
         Just("name: p\nversion: 1\nstages:\n"),
@@ -441,7 +441,7 @@ proptest! {
         }
     }
 
-    /// A random graph: it is refused exactly when it has a circle, and else each stage comes after its own.
+    /// A random graph is rejected exactly if it has a cycle; otherwise each stage comes after its dependencies.
     #[test]
     fn a_graph_is_put_in_order_or_its_circle_is_named(edges in proptest::collection::vec((0..8_usize, 0..8_usize), 0..14)) {
         let stages: Vec<String> = (0..8).map(|number| {

@@ -1,4 +1,4 @@
-//! Every pair of a settlement and a verdict, and what is shown of it.
+//! Every pair of a settlement and a verdict, with its surfaces.
 
 use super::super::ids::PullNumber;
 use super::super::verdict::VerifiedCaveats;
@@ -54,7 +54,7 @@ fn every_pair_is_shown_as_one_thing() {
                 format!("{:?}", shown.label),
                 shown.headline,
             );
-            // Whatever is claimed anywhere is claimed of a verdict that says so.
+            // No surface claims more than the verdict.
             let is_verified = matches!(verdict, Verdict::Verified(_));
             let claims = [
                 shown.verified,
@@ -68,7 +68,7 @@ fn every_pair_is_shown_as_one_thing() {
             ];
             assert!(is_verified || claims.iter().all(|claim| !claim), "{settled:?} {verdict:?}: {shown:?}");
             assert_eq!(shown.verified, shown.result == AttestationResult::Passed, "{settled:?} {verdict:?}");
-            // A signed receipt that is not `verified` says so in words as well.
+            // The words of a receipt that is not `verified` say so as well.
             assert!(shown.verified || shown.verdict != Some("verified"), "{settled:?} {verdict:?}");
         }
     }

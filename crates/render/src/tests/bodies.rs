@@ -1,4 +1,4 @@
-//! What people read on GitHub, whole.
+//! Complete texts that people read on GitHub.
 
 use super::{
     finding, intends, journal, projection, published, ran, run, says, sees, sha, stage, tested, trouble,
@@ -21,7 +21,7 @@ fn failed(round: u32, summary: &str) -> RoundTrace {
     RoundTrace { round, feedback, ..RoundTrace::default() }
 }
 
-/// The second round of a change is under way, so many seconds after the opening.
+/// The second round of a change is running, this many seconds after the opening.
 fn working(seconds: i64) -> (Journal, OrderProjection) {
     let command = |command| says(SignalKind::Commanded { comment: Some(1), pull: None, command });
     let journal = journal(vec![
@@ -152,7 +152,7 @@ fn whoever_is_asked_reads_what_was_tried_what_is_wrong_and_how_to_go_on() {
 
 const SUMMARY: &str = "The sum of an empty list was `None`.\n\nCloses #1, thanks @ann";
 
-/// A commit that passed everything, with this changed of what is known of it.
+/// A commit that passed everything, with one part of its evidence changed.
 fn change(make: impl FnOnce(&mut OrderProjection)) -> OrderProjection {
     let mut trace = published(StageState::Passed);
     let mut first = failed(1, "tests failed");

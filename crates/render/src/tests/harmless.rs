@@ -1,4 +1,4 @@
-//! Foreign text is rendered as GitHub would render it, and looked at for what it must not do there.
+//! Renders foreign text as GitHub would, and checks that nothing in it acts.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ use regex::Regex;
 use crate::{code_block, code_span, markdown, plain, title};
 use journeyman_order::length::fit;
 
-/// The runs of text that GitHub would search for mentions and references; code is left out of them, as there.
+/// The text that GitHub would search for mentions and references, which excludes code.
 fn searched_text(rendered: &str) -> Vec<String> {
     let mut runs = vec![String::new()];
     let mut in_code = false;
@@ -55,7 +55,7 @@ static CLOSES: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)\b(close[sd]?|fix(e[sd])?|resolve[sd]?):?\s+([\w./-]*#\d|gh-\d|https?://\w)").unwrap()
 });
 
-/// What release-please, semantic-release and GitVersion look for in a commit's message, or in a pull request's text.
+/// Patterns of release-please, semantic-release and GitVersion in commit messages and pull requests.
 static STEERS: LazyLock<Regex> = LazyLock::new(|| {
     let words = r"release-as|\+semver:|(BEGIN|END)_(COMMIT_OVERRIDE|NESTED_COMMIT)";
     let notes = r"^[\s|*>`]*breaking[ -]change[:\s]|^[\s|*>`-]*\w+(\([^()\n]*\))?!:";
@@ -67,7 +67,7 @@ fn assert_harmless(rendered: &str) {
         assert!(!DANGER.is_match(&run), "{run:?} would act in {rendered:?}");
     }
     assert!(!rendered.contains("<!--"), "{rendered:?}");
-    // As it stands too: a body can become a commit message.
+    // The raw text as well: a body can become a commit message.
     assert!(!STEERS.is_match(rendered), "{rendered:?} steers a release");
     assert!(!CLOSES.is_match(rendered), "{rendered:?}");
     let hidden = |c: char| c != '\n' && journeyman_order::commit_message::is_hidden(c);
@@ -101,7 +101,7 @@ fn what_would_act_is_shown_and_does_nothing() {
         ("> quoted @x\n>> twice", "> quoted `@x`\n> twice"),
         ("a | b\n--- | ---", "a \\| b\n--- \\| ---"),
         ("[^1]: note", "\\[^1\\]: note"),
-        // A backslash takes the meaning from a sign, and is gone when GitHub looks for what acts.
+        // A backslash escapes a sign, but is gone when GitHub looks for active text.
         ("2 \\* 3 \\[x\\]", "2 \\* 3 \\[x\\]"),
         ("GH\\-1 https:\\//x www\\.x.org \\@a \\#1", "`GH-1` `https://x` `www.x.org` `@a` `#1`"),
         ("fixes \\o/r\\#1, \\<!-- x --\\>", "fixes `\\o/r#1,` \\<\\!-- x --\\>"),
@@ -110,7 +110,7 @@ fn what_would_act_is_shown_and_does_nothing() {
         ("C:\\dir\\", "C:\\\\dir\\\\"),
         ("<a href='data:text/html,x'>", "\\<a href='data:text/html,x'\\>"),
         ("so é@octocat says", "so `é@octocat` says"),
-        // The text of a pull request can become a squashed commit's, and release bots read it as it stands.
+        // A pull request's text can become a squash commit's message, and release bots read its raw text.
         ("Release-As: 2.0.0", "Release As: 2.0.0"),
         ("# BREAKING CHANGE: all", "**INCOMPATIBLE change: all**"),
         ("a\n\n`breaking-change: all`", "a\n\n`INCOMPATIBLE change: all`"),
@@ -131,7 +131,7 @@ fn code_stays_code_and_ends() {
         markdown("before\n```rust\nlet x = \"@you\";\n```\nafter", 1_000),
         "before\n\n```text\nlet x = \"@you\";\n```\n\nafter"
     );
-    // Never closed, with a fence of its own inside.
+    // Never closed, with its own fence inside.
     let made = markdown("~~~\n````\n@you\n", 1_000);
     assert_eq!(made, "`````text\n````\n@you\n`````");
     assert_harmless(&made);
@@ -173,7 +173,7 @@ fn what_is_too_long_is_cut_with_a_word_about_it() {
     }
 }
 
-/// Text of whatever the grammar of Markdown and GitHub's additions to it are made of.
+/// Text made of all the syntax of Markdown and GitHub's extensions.
 fn hostile() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         4 => prop::sample::select(vec![
@@ -217,7 +217,7 @@ proptest! {
         if body.ends_with("fit here.*") {
             prop_assert_eq!(folds(&body), 0, "{}", body);
         }
-        // What is ours in it aside, nothing acts.
+        // Apart from our own text, nothing acts.
         let foreign = body.strip_prefix("<details>\n<summary>x</summary>").unwrap();
         let note = "\n\n</details>\n\n*Shortened: what follows does not fit here.*";
         assert_harmless(foreign.strip_suffix(note).unwrap_or(foreign).trim_start());

@@ -1,4 +1,4 @@
-//! What the journal tells, and what is not told of it.
+//! What texts take from the journal, and what they leave out.
 
 use chrono::TimeDelta;
 
@@ -18,7 +18,7 @@ fn time_is_counted_while_something_is_done_and_not_while_a_person_is_waited_for(
         (20, intends("status/1", status)),
         (50, sees("status/1", EffectOutcome::StatusShown { comment: None })),
         (70, sees("implement/1/agent", trouble())),
-        // A day goes by.
+        // A day passes.
         (86_470, intends("implement/1/agent", run(1, None))),
         (86_475, intends("review/1/tests", Move::RunTests { commit: sha('a') })),
         (86_480, sees("implement/1/agent", trouble())),

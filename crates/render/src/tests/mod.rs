@@ -1,4 +1,4 @@
-//! What is said of journals and projections that a test makes up.
+//! Texts for journals and projections that the tests construct.
 
 mod bodies;
 mod harmless;
@@ -55,7 +55,7 @@ fn mona() -> Requester {
     Requester::Person(Person { login: "mona".to_owned(), id: UserId(7) })
 }
 
-/// A journal that is written by a test: seconds from the opening, and what happened.
+/// A test's journal: seconds since the opening, and events.
 pub(crate) fn journal(events: Vec<(i64, JournalEvent)>) -> Journal {
     let opened = OrderInput {
         format: journeyman_order::journal::JOURNAL_FORMAT,
@@ -115,7 +115,7 @@ pub(crate) fn run(round: u32, rework: Option<(u32, u32)>) -> Move {
     })
 }
 
-/// What a replay would have found; each test says what it is about.
+/// The result of a replay; each test sets the part that it covers.
 pub(crate) fn projection(trace: OrderTrace, settled: Option<Settlement>) -> OrderProjection {
     let next = NextMoves { moves: Vec::new(), wake_at: None, settled };
     let budget = OrderBudget {

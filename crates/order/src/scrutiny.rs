@@ -164,7 +164,7 @@ impl TestChange {
         }
     }
 
-    /// Whether the change hides different behaviour of the code.
+    /// Whether the edited test hides changed behaviour of the code.
     pub fn is_of_behaviour(self) -> bool {
         matches!(self, Self::FailsAsItWas | Self::DoesNotLoadAsItWas)
     }

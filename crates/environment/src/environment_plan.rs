@@ -1,63 +1,63 @@
-//! What an environment consists of, as data: the answer of this crate.
+//! The plan of an environment as data. This is what the crate returns.
 //!
-//! May know: commands, folders, names of tools. Must never know: who carries the plan out, and where.
+//! May know: commands, folders, names of tools. Must never know: who executes the plan, and where.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::required_tool::RequiredTool;
 
-/// What a repository's work happens in, and how it is tested. Shell commands run in the repository's root.
+/// The environment of a repository's work, and its test command. Shell commands run in the repository's root.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EnvironmentPlan {
-    /// Who said so.
+    /// Where the plan comes from.
     pub source: EnvironmentSource,
-    /// An OCI image, as it was written; none: the host.
+    /// An OCI image, as written. `None` for the host.
     pub image: Option<String>,
     pub services: Vec<PlannedService>,
-    /// As they were written: `{tree}` and `{home}` stand for places that the caller knows. Use [`Self::environment`].
+    /// As written: `{tree}` and `{home}` are placeholders that the caller fills. Use [`Self::environment`].
     pub variables: BTreeMap<String, String>,
-    /// Folders of programs that the setup makes, for the front of PATH, of the setup too. Use [`Self::search_folders`].
+    /// Program folders that the setup creates, to put first in PATH during setup too. Use [`Self::search_folders`].
     pub search_path: Vec<ProgramFolder>,
-    /// Installs what the tests need; with network. In this order.
+    /// Installs what the tests need, with network access. In this order.
     pub setup: Vec<SetupCommand>,
-    /// Runs the tests; none: the repository has none that we can find, so nothing can be verified.
+    /// Runs the tests. `None` if no tests were found, so nothing can be verified.
     pub test: Option<PlannedTest>,
-    /// Where the settings name folders: those whose tests are run, see [`Self::for_change`] and [`Self::in_each_folder`].
+    /// The tested folders if the settings list folders. See [`Self::for_change`] and [`Self::in_each_folder`].
     pub folders: Vec<PlannedFolder>,
-    /// Those whose tests are not run, see [`Self::for_change`].
+    /// The folders whose tests do not run. See [`Self::for_change`].
     pub left_out: Vec<String>,
-    /// Projects that the test command does not run. Where the settings name no tests, those of the ones that a change concerns
-    /// are run as well, see [`Self::for_change`].
+    /// Projects that the test command does not cover. If the settings name no tests, the tests of those that a change
+    /// touches also run. See [`Self::for_change`].
     pub below: Vec<ProjectBelow>,
-    /// Where the test command writes a JUnit report, from the root. Whoever runs the tests has to make sure that
-    /// no such file is there before.
+    /// Where the test command writes a JUnit report, relative to the root. The caller must delete an existing file
+    /// there before the run.
     pub report: Option<String>,
-    /// What has to be there before, and whether it is.
+    /// The tools that must exist before the setup, and whether they do.
     pub required_tools: Vec<RequiredTool>,
-    /// Paths whose content decides what the setup makes.
+    /// Paths whose content decides what the setup produces.
     pub decisive_files: Vec<String>,
-    /// Of these, the scripts that its commands run.
+    /// The scripts among them that the setup commands run.
     pub setup_scripts: Vec<String>,
     pub dependency_folders: DependencyFolders,
-    /// Whether the build asks git for the version of the project: the repository in which the setup runs should have the
-    /// newest tag of the commit, or packages that need this one may refuse it.
+    /// Whether the build derives the version from git. The setup's repository then needs the commit's newest tag, or
+    /// dependent packages may refuse the version.
     pub version_from_git: bool,
-    /// The file of a setup that somebody wrote and that is too long: commands are left out, and it makes half of what was
-    /// asked for.
+    /// The file of a written setup that exceeds the limit. Some of its commands are skipped, so the environment is
+    /// incomplete.
     pub cut_setup: Option<String>,
-    /// What was left out, and what a person may have to do.
+    /// What was skipped, and what a person may have to do.
     pub notes: Vec<String>,
 }
 
 impl EnvironmentPlan {
-    /// The variables, for a checkout and a home as jobs see them.
+    /// The variables, with the paths of checkout and home as jobs see them.
     pub fn environment(&self, tree: &str, home: &str) -> BTreeMap<String, String> {
         let value = |value: &String| value.replace("{tree}", tree).replace("{home}", home);
         self.variables.iter().map(|(name, text)| (name.clone(), value(text))).collect()
     }
 
-    /// The folders to put in front of PATH, for a checkout and a home as jobs see them.
+    /// The folders to put first in PATH, for a checkout and a home as jobs see them.
     pub fn search_folders(&self, tree: &str, home: &str) -> Vec<String> {
         let folder = |place: &ProgramFolder| match place {
             ProgramFolder::Tree(path) => format!("{tree}/{path}"),
@@ -66,7 +66,7 @@ impl EnvironmentPlan {
         self.search_path.iter().map(folder).collect()
     }
 
-    /// The setup as one shell command, which ends with the first that fails; none where there is nothing to install.
+    /// The setup as one shell command that stops at the first failure. `None` if there is nothing to install.
     pub fn setup_command(&self) -> Option<String> {
         let commands: Vec<&str> = self.setup.iter().map(|setup| setup.command.trim()).collect();
         let is_plain =
@@ -74,7 +74,7 @@ impl EnvironmentPlan {
         match commands.as_slice() {
             [] => None,
             [one] => Some((*one).to_owned()),
-            // What one changes of its shell is nothing to the next.
+            // Plain commands need no subshell: none of them affects the shell of the next.
             several if several.iter().all(is_plain) => Some(several.join(" && ")),
             several => {
                 Some(several.iter().map(|one| format!("(\n{one}\n)")).collect::<Vec<_>>().join(" && "))
@@ -87,24 +87,24 @@ impl EnvironmentPlan {
     }
 }
 
-/// Which of the places that may describe an environment was taken, and why.
+/// Which possible source describes the environment, and why.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum EnvironmentSource {
-    /// `.github/journeyman.yml`, by these keys.
+    /// `.github/journeyman.yml`, through these keys.
     Settings { keys: Vec<&'static str> },
     /// A development container.
     Devcontainer { path: String },
     /// The job `copilot-setup-steps` of a workflow.
     CopilotSetupSteps { path: String },
-    /// Manifests and lockfiles.
+    /// Detected from manifests and lockfiles.
     Found { what: &'static str, because: String },
-    /// Nothing says anything.
+    /// No source describes an environment.
     #[default]
     Nothing,
 }
 
 impl EnvironmentSource {
-    /// The file that says it.
+    /// The file that describes the environment.
     pub fn file(&self) -> &str {
         match self {
             Self::Settings { .. } => ".github/journeyman.yml",
@@ -146,7 +146,7 @@ impl fmt::Display for EnvironmentSource {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetupCommand {
     pub command: String,
-    /// The file, or the place in it, that made us run it.
+    /// The file, or the place in it, that this command comes from.
     pub because: String,
 }
 
@@ -154,10 +154,10 @@ pub struct SetupCommand {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedTest {
     pub command: String,
-    /// The file, or the place in it, that made us run it.
+    /// The file, or the place in it, that this command comes from.
     pub because: String,
-    /// The tests without what the command does beside them, such as a linter: taken where the base fails by the whole
-    /// command, and passes by this one.
+    /// The tests without additional steps such as a linter. Used if the base fails the whole command but passes this
+    /// one.
     pub tests_alone: Option<String>,
 }
 
@@ -166,44 +166,44 @@ impl PlannedTest {
         Self { command: command.into(), because: because.into(), tests_alone: None }
     }
 
-    /// The same, by its tests alone.
+    /// The same test with `tests_alone` as its command.
     pub fn alone(&self) -> Option<Self> {
         let command = self.tests_alone.clone()?;
         Some(Self { command, because: self.because.clone(), tests_alone: None })
     }
 }
 
-/// A folder with tests of its own.
+/// A folder with its own tests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedFolder {
-    /// From the root; empty for the root itself.
+    /// Relative to the root. Empty for the root itself.
     pub path: String,
-    /// What its tests are about besides, from the root.
+    /// Other paths that its tests cover, relative to the root.
     pub also: Vec<String>,
-    /// Its tests, as commands of the repository's root; none where it has none that we can find.
+    /// Its test command, run in the repository's root. `None` if no tests were found.
     pub test: Option<PlannedTest>,
 }
 
 impl PlannedFolder {
-    /// Whether its tests are about a path.
+    /// Whether its tests cover a path.
     pub(crate) fn is_concerned(&self, path: &str) -> bool {
         self.path.is_empty() || lies_in(path, &self.path) || self.also.iter().any(|also| lies_in(path, also))
     }
 }
 
-/// Whether a path is this one, or lies in it.
+/// Whether a path equals the folder or is inside it.
 fn lies_in(path: &str, folder: &str) -> bool {
     let folder = folder.trim_start_matches("./").trim_end_matches('/');
     path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// A project below the root that the test command does not run.
+/// A project below the root that the test command does not cover.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProjectBelow {
     pub path: String,
-    /// From the root.
+    /// Relative to the root.
     pub manifest: String,
-    /// How it is set up and tested by itself; none where no tests were found.
+    /// How to set up and test it on its own. `None` if no tests were found.
     pub plan: Option<EnvironmentPlan>,
 }
 
@@ -213,28 +213,28 @@ pub struct PlannedService {
     pub name: String,
     pub image: String,
     pub env: BTreeMap<String, String>,
-    /// A shell command that succeeds once the service can be used.
+    /// A shell command that succeeds once the service is ready.
     pub ready: Option<String>,
 }
 
-/// A folder of programs that a setup makes.
+/// A folder of programs that a setup creates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProgramFolder {
-    /// From the repository's root.
+    /// Relative to the repository's root.
     Tree(String),
-    /// From the home of the job.
+    /// Relative to the job's home.
     Home(String),
 }
 
-/// Folders of a checkout that hold what a setup installs, and that are nobody's source.
+/// Folders of a checkout that hold installed dependencies rather than source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DependencyFolders {
-    /// A name with a slash in front is one in the root; others are found at any depth. A star stands for anything, once.
+    /// A leading slash anchors a name at the root; others match at any depth. One star matches anything.
     pub(crate) patterns: Vec<String>,
 }
 
 impl DependencyFolders {
-    /// Whether a path, from the root, is such a folder or lies in one.
+    /// Whether a path, relative to the root, is such a folder or is inside one.
     pub fn contain(&self, path: &str) -> bool {
         self.patterns.iter().any(|pattern| is_in(pattern, path))
     }

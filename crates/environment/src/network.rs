@@ -1,22 +1,22 @@
-//! Where a repository's setup may get packages from, and when it may get none. The one place that names registries.
+//! Which hosts a repository's setup may reach for packages, and when none. The only place that names registries.
 //!
-//! May know: package managers, their files and their public hosts. Must never know: how a connection is let through.
+//! May know: package managers, their files and their public hosts. Must never know: how connections are allowed.
 
 use std::collections::HashSet;
 
 use journeyman_order::length::some_of;
 
-/// In the settings: the registries of the package managers that a repository has files for.
+/// Settings entry for the registries of the package managers that a repository has files for.
 pub const REGISTRIES: &str = "registries";
 
-/// Package managers that have their packages from the same places.
+/// Package managers that download from the same hosts.
 struct Ecosystem {
-    /// Files that tell of it, by name; a star in front stands for any beginning.
+    /// Names of files that indicate it. A leading star matches any prefix.
     signs: &'static [&'static str],
-    /// Programs that a setup command names.
+    /// Programs in a setup command that indicate it.
     programs: &'static [&'static str],
-    /// Their public registries. Only hosts that serve what is published and take nothing else from anybody, where the
-    /// registry has such: no code host and no bucket that everybody may write to.
+    /// Their public registries. If possible, only hosts that serve published packages and accept no uploads: no code
+    /// host and no bucket that anyone can write to.
     hosts: &'static [&'static str],
 }
 
@@ -47,7 +47,7 @@ const KNOWN: [Ecosystem; 13] = [
     Ecosystem {
         signs: &["package.json"],
         programs: &["npm", "npx", "pnpm", "yarn", "bun", "corepack"],
-        // The headers that native packages are built with come from Node's own downloads.
+        // Native packages download Node's headers from nodejs.org.
         hosts: &[
             "registry.npmjs.org",
             "registry.yarnpkg.com",
@@ -113,7 +113,7 @@ const KNOWN: [Ecosystem; 13] = [
     },
 ];
 
-/// Files that say what is installed or what is run for it, besides the signs above.
+/// Files that decide what is installed or run during installation, besides the signs above.
 const DECIDES: [&str; 50] = [
     "*.lock",
     "*.lockb",
@@ -167,10 +167,9 @@ const DECIDES: [&str; 50] = [
     ".ruby-version",
 ];
 
-/// The files that a command names.
 pub(crate) struct NamedFiles<'c> {
     paths: HashSet<&'c str>,
-    /// The last parts of those with folders before them, which may be named from anywhere.
+    /// The file names of those with a folder, since a command may refer to them from any folder.
     ends: HashSet<&'c str>,
 }
 
@@ -183,7 +182,7 @@ impl<'c> NamedFiles<'c> {
         }
     }
 
-    /// As [`decides`].
+    /// See [`decides`].
     pub(crate) fn decide(&self, path: &str) -> bool {
         let name = path.rsplit('/').next().unwrap_or(path);
         let signs = KNOWN.iter().flat_map(|ecosystem| ecosystem.signs.iter().copied());
@@ -194,19 +193,18 @@ impl<'c> NamedFiles<'c> {
     }
 }
 
-/// What a setup may reach.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SetupNetwork {
-    /// These hosts, as entries of the settings.
+    /// These hosts, as settings entries.
     Hosts(Vec<String>),
-    /// None: the change says itself what is installed, by these files.
+    /// No host: the change itself decides what is installed, through these files.
     Edited(Vec<String>),
-    /// Nothing, and what is asked for is noted.
+    /// No host; requested hosts are recorded.
     Nowhere,
 }
 
 impl SetupNetwork {
-    /// What only who runs the server can do about a setup that asked for these hosts and failed.
+    /// What only the server's operator can do about a setup that requested these hosts and failed.
     pub fn remedy(&self, hosts: &str) -> String {
         match self {
             Self::Hosts(_) | Self::Nowhere => format!(
@@ -220,7 +218,7 @@ impl SetupNetwork {
         }
     }
 
-    /// For whoever reads the output of a setup that failed without a network.
+    /// A note for the reader of a setup's output if it failed without network.
     pub fn note(&self) -> Option<String> {
         match self {
             Self::Hosts(_) | Self::Nowhere => None,
@@ -237,9 +235,9 @@ impl SetupNetwork {
 
 /// What a setup may reach.
 ///
-/// `entries` are the settings' hosts, with `registries` among them or not; `root` are names in the root of what is set
-/// up; `edited` are paths that differ from the commit that is judged by, none where these are the same; `allowed` says
-/// whether a change may bring dependencies.
+/// `entries` are the settings' hosts, optionally with `registries`. `root` are the names in the root of the checkout.
+/// `edited` are paths that differ from the commit that serves as the reference; empty if it is that commit. `allowed`
+/// says whether a change may bring dependencies.
 pub fn setup_network(
     entries: &[String],
     root: &[String],
@@ -262,7 +260,7 @@ pub fn setup_network(
     SetupNetwork::Hosts(hosts)
 }
 
-/// The public registries of the package managers that a root has files for, or that a setup command names.
+/// The public registries of the package managers that the root has files for, or that the setup command names.
 fn registries(root: &[String], command: &str) -> Vec<&'static str> {
     let named: Vec<&str> = words(command).collect();
     let is_used = |ecosystem: &&Ecosystem| {
@@ -276,17 +274,17 @@ fn registries(root: &[String], command: &str) -> Vec<&'static str> {
     hosts
 }
 
-/// Whether a file says what a setup installs, or is run by it.
+/// Whether a file decides what a setup installs, or the setup runs it.
 pub fn decides(path: &str, command: &str) -> bool {
     NamedFiles::of(command).decide(path)
 }
 
-/// The words of a shell command, roughly.
+/// The words of a shell command, approximately.
 fn words(command: &str) -> impl Iterator<Item = &str> {
     command.split(|c: char| c.is_whitespace() || ";&|()<>=\"'`$".contains(c)).filter(|word| !word.is_empty())
 }
 
-/// A star stands for anything, once.
+/// One star matches anything.
 pub(crate) fn fits(sign: &str, name: &str) -> bool {
     match sign.split_once('*') {
         None => sign.eq_ignore_ascii_case(name),

@@ -1,20 +1,20 @@
-//! The tools that an environment needs, what a repository asks of their versions, and how a missing one is had.
+//! The tools that an environment needs, the versions that a repository requires, and how to install a missing one.
 //!
-//! May know: names of programs and packages, and how their versions are asked. Must never know: how to start one.
+//! May know: names of programs and packages, and their version arguments. Must never know: how to start one.
 
 use crate::files::{RepositoryFiles, quote};
 use crate::version::{VersionNumber, fits};
 use crate::{ProgramFolder, SetupCommand};
 
-/// What is there where the jobs run: on the host, or in the image.
+/// The tools that exist where the jobs run: on the host, or in the image.
 pub struct HostTools<'a> {
     has: &'a dyn Fn(&str) -> bool,
     version: &'a dyn Fn(&str) -> Option<String>,
 }
 
 impl<'a> HostTools<'a> {
-    /// `has` says whether a program is on the PATH; `version` is what it prints when it is asked as
-    /// [`version_arguments`] say, if that is known and it ended well.
+    /// `has` says whether a program is on the PATH. `version` is the program's output for [`version_arguments`], if it
+    /// is known and the program succeeded.
     pub fn new(has: &'a dyn Fn(&str) -> bool, version: &'a dyn Fn(&str) -> Option<String>) -> Self {
         Self { has, version }
     }
@@ -28,7 +28,7 @@ impl<'a> HostTools<'a> {
     }
 }
 
-/// How a program is asked for its version.
+/// The arguments that print a program's version.
 pub fn version_arguments(program: &str) -> &'static [&'static str] {
     match program {
         "go" => &["version"],
@@ -41,23 +41,23 @@ pub fn version_arguments(program: &str) -> &'static [&'static str] {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequiredTool {
     pub tool: &'static str,
-    /// As the repository writes it; none: any.
+    /// As the repository writes it. `None` for any version.
     pub version: Option<String>,
-    /// Where it says so, or the file that takes the tool.
+    /// The file that sets the version, or else the file that needs the tool.
     pub file: String,
-    /// What is there, if that is known.
+    /// The present version, if known.
     pub present: Option<String>,
     pub fit: ToolFit,
 }
 
-/// Whether what is there is what is asked for.
+/// Whether the present version meets the requirement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolFit {
     Fits,
-    /// It is there in another version.
+    /// Present in another version.
     OtherVersion,
     Missing,
-    /// It is there, and its version or what is asked of it cannot be told.
+    /// Present, but its version or the requirement is unknown.
     Unknown,
     /// The setup installs it.
     Installed,
@@ -91,7 +91,7 @@ impl WantedVersion {
     }
 }
 
-/// What is asked of a tool; the file that was made for it first.
+/// The required version of a tool. A dedicated version file takes precedence.
 pub(crate) fn wanted(files: &RepositoryFiles<'_>, tool: &str) -> Option<WantedVersion> {
     match tool {
         "python" => line_of(files, ".python-version").or_else(|| {
@@ -143,7 +143,7 @@ fn package_manager(files: &RepositoryFiles<'_>, tool: &str) -> Option<WantedVers
     Some(WantedVersion::of("package.json", version))
 }
 
-/// A version as numbers, where a name stands for them.
+/// A version as numbers, if it is an alias such as `latest`.
 fn as_numbers(tool: &str, version: &str) -> String {
     let word = |word: &str| match (tool, word.trim()) {
         ("node", "node" | "current" | "latest") | ("rust" | "go", "stable") => "*".to_owned(),
@@ -152,7 +152,7 @@ fn as_numbers(tool: &str, version: &str) -> String {
     version.split("||").map(word).collect::<Vec<_>>().join(" || ")
 }
 
-/// The program that tells a tool's version.
+/// The program that reports a tool's version.
 fn program_of(tool: &'static str) -> &'static str {
     match tool {
         "python" => "python3",
@@ -161,26 +161,26 @@ fn program_of(tool: &'static str) -> &'static str {
     }
 }
 
-/// Collects what an environment needs, and the commands that install what can be installed.
+/// Collects the tools that an environment needs, and the commands that install them where possible.
 pub(crate) struct ToolCollector<'a> {
     files: &'a RepositoryFiles<'a>,
     pub(crate) tools: &'a HostTools<'a>,
     pub(crate) required: Vec<RequiredTool>,
-    /// Which tool, and how.
+    /// The tool, and the command that installs it.
     pub(crate) installs: Vec<(&'static str, SetupCommand)>,
     pub(crate) search_path: Vec<ProgramFolder>,
 }
 
-/// Where programs that a setup installs are linked to, from the home.
+/// Where links to installed programs are created, relative to the home.
 pub(crate) const LOCAL_PROGRAMS: &str = ".local/bin";
 const INSTALLED_TOOLS: &str = "~/.local/share/journeyman-tools";
 
-/// Tools that a setup can install, as the words by which commands call them.
+/// Tools that a setup can install, by their command names.
 pub(crate) const INSTALLABLE: [&str; 13] = [
     "uv", "poetry", "pdm", "pipenv", "hatch", "tox", "nox", "meson", "ninja", "cmake", "pnpm", "yarn", "bun",
 ];
 
-/// From where a tool can be had without a toolchain's own installer.
+/// A package that installs a tool without its toolchain's own installer.
 enum ToolPackage {
     Pypi(&'static str),
     Npm(&'static str),
@@ -191,7 +191,7 @@ impl<'a> ToolCollector<'a> {
         Self { files, tools, required: Vec::new(), installs: Vec::new(), search_path: Vec::new() }
     }
 
-    /// Notes that a tool is needed. `file` is what needs it.
+    /// Records that a tool is needed. `file` needs it.
     pub(crate) fn need(&mut self, tool: &'static str, file: &str) {
         if self.required.iter().any(|known| known.tool == tool) {
             return;
@@ -200,7 +200,7 @@ impl<'a> ToolCollector<'a> {
         self.require(tool, wanted, file);
     }
 
-    /// Notes that a tool is needed in the version that a step or feature says.
+    /// Records that a tool is needed in the version that a step or feature requires.
     pub(crate) fn need_version(&mut self, tool: &'static str, version: String, file: &str) {
         self.required.retain(|known| known.tool != tool);
         self.require(tool, Some(WantedVersion::of(file, &version)), file);
@@ -250,15 +250,15 @@ impl<'a> ToolCollector<'a> {
                 Some(ToolPackage::Npm("@yarnpkg/cli-dist"))
             }
             "yarn" => Some(ToolPackage::Npm("yarn")),
-            // Whoever has npm can have another Node from where npm's packages come.
+            // With npm, another Node can be installed from npm's registry.
             "node" if self.tools.has("npm") => Some(ToolPackage::Npm("node")),
             _ => None,
         };
         let is_wrong = match fit {
-            // Its plugin that writes a lock for pip is rarely there.
+            // Its plugin that exports a lock for pip is rarely installed.
             _ if *tool == "poetry" => true,
             ToolFit::Missing => true,
-            // Package managers differ by their major versions in what they write and accept.
+            // Major versions of package managers differ in what they write and accept.
             ToolFit::OtherVersion => {
                 let major = |text: &str| VersionNumber::first_in(text).map(|version| version.major());
                 package.is_none()
@@ -285,7 +285,7 @@ impl<'a> ToolCollector<'a> {
                 )
             }
             Some(ToolPackage::Npm(name)) => {
-                // npm reads ranges as they are written in a manifest.
+                // npm accepts ranges as a manifest writes them.
                 let is_range =
                     |version: &&str| *tool == "node" && version.contains(|c: char| c.is_ascii_digit());
                 let pinned = exact.or(version.as_deref().filter(is_range));
@@ -300,7 +300,7 @@ impl<'a> ToolCollector<'a> {
             None if self.tools.has("mise") => {
                 let shims = ProgramFolder::Home(".local/share/mise/shims".to_owned());
                 self.add_folder(shims);
-                // Of several, the newest.
+                // The newest of several.
                 let newest = version.as_deref().and_then(|version| version.split(" || ").last());
                 let version = newest.map_or("latest", |version| version.trim_start_matches(">="));
                 return Some(format!("mise use --global {}", quote(&format!("{tool}@{version}"))));
@@ -318,7 +318,7 @@ impl<'a> ToolCollector<'a> {
     }
 }
 
-/// Whether a version names one release, or the newest of a line.
+/// Whether a version names one release, or the newest of a release line.
 fn is_exact(version: &str) -> bool {
     version.starts_with(|c: char| c.is_ascii_digit())
         && version.chars().all(|c| c.is_ascii_alphanumeric() || ".-".contains(c))

@@ -1,5 +1,5 @@
-//! What a run says of an environment in which the tests cannot run at all: the line that tells, and whether it is the
-//! environment's fault rather than the code's.
+//! What an output says about an environment in which no test can run: the line with the cause, and whether the
+//! environment is at fault rather than the code.
 
 use std::sync::LazyLock;
 
@@ -9,12 +9,12 @@ use regex::Regex;
 
 use super::text::plain;
 
-/// Of an output, what is taken for its end.
+/// How many lines count as the end of an output.
 const LAST_LINES: usize = 5;
-/// As a shell ends when a program cannot be started, or is not there.
+/// Exit codes of a shell for a program that cannot be started or does not exist.
 const NOT_STARTED: [i32; 2] = [126, 127];
 
-/// Lines that say that something is missing around the tests. A `module` may be the repository's own.
+/// Lines that report something missing around the tests. A `module` may be the repository's own.
 const MISSING: [&str; 28] = [
     r"^.*(?:sh|bash|env): (?:\d+: |line \d+: )?(?P<whole>\S+): (?:command )?not found$",
     r"^.*(?:sh|bash): (?:\d+: |line \d+: )?(?P<whole>\S+): Permission denied$",
@@ -32,7 +32,7 @@ const MISSING: [&str; 28] = [
     r"^.*Compatibility with CMake < [\d.]+ has been removed from CMake.*$",
     r"^.*CMake Error: CMAKE_\w+_COMPILER not set.*$",
     r"^.*No CMAKE_\w+_COMPILER could be found.*$",
-    // With dashes before it CMake goes on: it is one of those that are not required.
+    // With leading dashes CMake continues, because the package is optional.
     r"^(?:[^-].*)?Could NOT find (?P<whole>\w+) .*$",
     r#"^.*Could not find a package configuration file provided by .*$"#,
     r#"^.*ERROR: Dependency "[^"]+" not found.*$"#,
@@ -46,7 +46,7 @@ const MISSING: [&str; 28] = [
     r"^INTERNALERROR> .*(?:Error|Exception)\b.*$",
     r"^fatal: ambiguous argument .*: unknown revision or path not in the working tree\.$",
 ];
-/// Lines with which a manager of versions says that the one that is asked for is not there, or that none is.
+/// Lines with which a version manager reports a missing version, or that none is set.
 const NO_VERSION: [&str; 10] = [
     r"^error: rustup could not choose a version of .*$",
     r"^error: no override and no default toolchain set\b.*$",
@@ -54,28 +54,28 @@ const NO_VERSION: [&str; 10] = [
     r"^error: '[^']+' is not installed for the (?:custom )?toolchain '[^']+'.*$",
     r"^(?:py|rb|nod|j|go|php|pl|ex|er|lua|swift|tf)env: version [`'][^'`]+' is not installed\b.*$",
     r"^(?:mise ERROR )?(?:asdf: )?No (?:preset )?version (?:is )?(?:set|installed) for (?:command|shim)\b.*$",
-    // Of a task that failed it says so as well.
+    // The prefix alone is not enough: mise also prints it for a failed task.
     r"^mise ERROR .*(?:[Nn]o version|not installed|not trusted).*$",
     r"^(?:Volta error: .*|error: (?:Node|npm|Yarn|pnpm) is not available\.)$",
     r#"^N/A: version "[^"]+" is not yet installed\.?.*$"#,
     r"^error: (?:Requested version \S+ is not currently installed|No interpreter found for Python \S+.*)$",
 ];
 
-/// Compiled once, since every line of an output is held against each.
+/// Compiled once, since every line of an output is matched against each.
 static MISSING_PATTERNS: LazyLock<Vec<Regex>> =
     LazyLock::new(|| MISSING.iter().chain(&NO_VERSION).filter_map(|one| Regex::new(one).ok()).collect());
 static NO_VERSION_PATTERNS: LazyLock<Vec<Regex>> =
     LazyLock::new(|| NO_VERSION.iter().filter_map(|one| Regex::new(one).ok()).collect());
 
-/// The line that says why a command failed, as far as one can tell: one about a certificate, since package managers go on to
-/// say that a package is not there; else the first that is an error's by its form, since others come of it; else the first that
-/// speaks of one, warns of nothing and does not only point elsewhere; else the last.
+/// The line that most likely says why a command failed. A certificate error comes first, since package managers then
+/// report missing packages. Next is the first line in the form of an error, then the first that mentions one without
+/// being a warning or a pointer elsewhere. Otherwise it is the last line.
 pub fn telling_line(output: &str) -> Option<String> {
     let text = end_of(output);
     if let Some(line) = certificate_line(&text) {
         return Some(line);
     }
-    // A setup by npm tries again in other ways: the last try is the one that counts.
+    // npm retries a setup in other ways; the last attempt counts.
     let last_try = text.rmatch_indices("A complete log of this run can be found in").nth(1);
     let text = last_try.and_then(|(at, _)| text.get(at..)).unwrap_or(&text);
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty() && !points_elsewhere(line));
@@ -93,7 +93,7 @@ pub fn telling_line(output: &str) -> Option<String> {
     Some(line.chars().take(LONGEST_LINE).collect())
 }
 
-/// Whether a line of an output says nothing by itself, but where more is to be read.
+/// Whether a line only points to more details elsewhere.
 pub fn points_elsewhere(line: &str) -> bool {
     pattern!(
         r"(?i)^(?:\[\w+\] *)*(?:\[help \d+\]|re-run |to see the full |for more information |hint: |npm (?:err!|error) (?:a complete log|code |errno )|a complete log |caused by:$|failure: build failed |.*YN0000: .*failed with errors|\* what went wrong:$|execution failed for task |\[error\] *$|note: this error originates|error: subprocess-exited-with-error|error: (?:metadata-generation-failed|legacy-install-failure)|npm (?:err!|error) \d+ in most cases|(?:\[elifecycle\]|.*elifecycle) |make(?:\[\d+\])?: (?:\*\*\* \[.*\] error \d+|entering directory |leaving directory )|aborting\.$|(?:npm (?:err!|error) )?\w*Error:$|and the repository exists\.$|(?:npm|error) (?:err!|error) (?:git|path|command) |npm (?:err!|error) (?:[\w-]+ )?(?:info|http|verb|sill|warn) )"
@@ -101,7 +101,7 @@ pub fn points_elsewhere(line: &str) -> bool {
     .is_match(line)
 }
 
-/// Whether a registry or server wants to know who asks.
+/// Whether a registry or server requires credentials.
 pub fn wants_credentials(output: &str) -> bool {
     let pattern = pattern!(
         r"(?i)\bE?401\b|\bunauthori[sz]ed\b|invalid authentication|authentication (?:failed|required)|could not read username"
@@ -109,7 +109,7 @@ pub fn wants_credentials(output: &str) -> bool {
     telling_line(output).is_some_and(|line| pattern.is_match(&line))
 }
 
-/// The variable that a package manager's settings name and that is not set, as Yarn and npm say.
+/// The unset variable that a package manager's settings refer to, as Yarn and npm report it.
 pub fn unset_variable(output: &str) -> Option<String> {
     let pattern = pattern!(
         r"Environment variable not found \((\w{1,100})\)|Failed to replace env in config: \$\{(\w{1,100})\}"
@@ -119,7 +119,7 @@ pub fn unset_variable(output: &str) -> Option<String> {
     Some(found.get(1).or(found.get(2))?.as_str().to_owned())
 }
 
-/// The line that says that a certificate is not trusted, if one does.
+/// The line that reports an untrusted certificate.
 pub fn untrusted_certificate(output: &str) -> Option<String> {
     certificate_line(&end_of(output))
 }
@@ -132,9 +132,9 @@ fn certificate_line(text: &str) -> Option<String> {
     Some(line.chars().take(LONGEST_LINE).collect())
 }
 
-/// The line that says that something is missing around the tests, where none of them ran: a program, or a package that is not
-/// the repository's own. `is_own` says whether a module of that name lies in the repository. None: they can run, or what
-/// fails is the repository's code, which an agent can mend.
+/// The line that reports something missing around the tests, if none of them ran: a program, or a package that is not
+/// the repository's own. `is_own` says whether the repository has a module of that name. `None` if tests can run, or if
+/// the repository's code fails, which an agent can fix.
 pub fn missing_for_tests(
     exit: Exit,
     reading: &TestReport,
@@ -145,7 +145,7 @@ pub fn missing_for_tests(
         return None;
     }
     let text = end_of(output);
-    // A program of the repository's own was started, and ended as one does that is not there.
+    // One of the repository's own programs started, then ended with the exit code of a missing program.
     if exit == Exit::Code(127) || not_started_inside(&text).is_some() {
         let own = pattern!(r"symbol lookup error: |error while loading shared libraries: ");
         if own.is_match(&text) {
@@ -166,18 +166,18 @@ pub fn missing_for_tests(
     line.map(|line| line.chars().take(LONGEST_LINE).collect())
 }
 
-/// Whether a test was run: more than files and packages that did not compile or load.
+/// Whether any test ran, not counting files and packages that did not compile or load.
 pub fn ran_any(reading: &TestReport) -> bool {
     reading.counts.is_some_and(|counts| counts.passed > 0 || counts.failed > reading.unloaded.len() as u64)
 }
 
-/// The line that says why nothing compiles or loads, so that no test ran. None: tests ran, or it is not known whether any did.
+/// Why nothing compiles or loads, so that no test ran. `None` if tests ran, or if that is unknown.
 pub fn not_loaded(exit: Exit, reading: &TestReport, output: &str) -> Option<String> {
     if ran_any(reading) || !matches!(exit, Exit::Code(code) if code != 0) {
         return None;
     }
     let text = end_of(output);
-    // The summaries of runners that nobody counts here.
+    // Summaries of runners whose counts this crate does not parse.
     let summary = pattern!(
         r"(?i)\b[1-9]\d* (?:tests?|examples?|specs?|runs?|assertions?|checks?|skipped|passed|passing|successes)\b|\b(?:tests?(?: run)?|passed|checks|total|examples?)[:=] *[1-9]"
     );
@@ -200,23 +200,23 @@ pub fn not_loaded(exit: Exit, reading: &TestReport, output: &str) -> Option<Stri
             | \*\*\ \((?:Compile|Syntax|TokenMissing)Error\)\     # Elixir
         )"
     );
-    // Unittest's own words come before the reason.
+    // Unittest prints its own message before the reason.
     let says_why = |line: &&str| pattern.is_match(line) && !line.contains("Failed to import test module");
-    // Node's own runner has a mark before what a file printed.
+    // Node's own runner prefixes what a file printed.
     let mut lines = text.lines().map(|line| line.trim().trim_start_matches("# "));
     let line = lines.find(says_why).map(str::to_owned);
     let line = line.or_else(|| if reading.unloaded.is_empty() { None } else { telling_line(output) })?;
     Some(line.chars().take(LONGEST_LINE).collect())
 }
 
-/// The last lines that say something: what came before did not end the run.
+/// The last non-empty lines: what came before did not end the run.
 fn last_lines(text: &str) -> Vec<&str> {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     lines.get(lines.len().saturating_sub(LAST_LINES)..).unwrap_or_default().to_vec()
 }
 
-/// What make says by itself of a program that it starts without a shell, where it ended of it. A file of the repository's
-/// that is not there is what a change can bring; one that is there and not executable is told.
+/// Make's message about a program that it starts without a shell, if that ended the run. A change may add a missing
+/// file of the repository, so that is not reported. A file without execute permission is.
 fn not_started_by_make(text: &str) -> Option<String> {
     not_started_inside(text)?;
     let pattern =
@@ -224,8 +224,8 @@ fn not_started_by_make(text: &str) -> Option<String> {
     last_lines(text).into_iter().find(|line| pattern.is_match(line)).map(str::to_owned)
 }
 
-/// The line with which a runner of commands says that one of them could not be started, where it ended of it. Where it says
-/// which file is not there, and that is the repository's, a change can bring it.
+/// The line in which a command runner reports that a command could not start, if that ended the run. `None` if the
+/// missing file is the repository's, since a change can add it.
 fn not_started_inside(text: &str) -> Option<String> {
     let pattern = pattern!(
         r"(?i)^make(?:\[\d+\])?: \*\*\* .* Error 12[67]$|^error: recipe .* failed on line \d+ with exit code 12[67]$|^task: Failed to run task .*: exit status 12[67]$"
@@ -236,8 +236,8 @@ fn not_started_inside(text: &str) -> Option<String> {
     last.into_iter().find(|line| !brought && pattern.is_match(line)).map(str::to_owned)
 }
 
-/// The line that says that a program is missing which the test command names, or the version of it that is asked for, whatever
-/// ran before it. What lies in the repository may come with a change, so only programs that are found by name are meant.
+/// The line that reports a missing program, or a missing version of it, named by the test command, whatever ran before.
+/// A change may add files of the repository, so only programs found by name count.
 pub fn missing_program(exit: Exit, output: &str) -> Option<String> {
     let text = end_of(output);
     let last = last_lines(&text);

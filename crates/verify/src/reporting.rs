@@ -1,27 +1,27 @@
-//! How to ask a test command for the names of its tests, without changing what it tests.
+//! How to make a test command report the names of its tests without changing what it tests.
 
 use std::collections::BTreeMap;
 
-/// A test command that is asked for names. Where nothing can be asked for, it is the command as it was, and the run
-/// is compared by counts or by its exit.
+/// A test command that reports names. If that is impossible, it is the unchanged command, and runs are compared by
+/// counts or exit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ReportingCommand {
-    /// The shell command. Both of its streams have to go into one pipe, so that lines keep their order.
+    /// The shell command. Both of its streams must share one pipe, so that lines keep their order.
     pub command: String,
     pub environment: BTreeMap<String, String>,
-    /// Where it writes a JUnit report: from the root as the settings say, or as it was asked for. No such file may be
-    /// there before.
+    /// Where it writes a JUnit report: relative to the root as in the settings, or the requested path. No such file may
+    /// exist before.
     pub junit: Option<String>,
-    /// What has to stand between the command and one more option of a JavaScript runner; none where it takes none at its end.
+    /// The text between the command and an extra option of a JavaScript runner. `None` if no option can follow it.
     pub before_options: Option<&'static str>,
 }
 
-/// Asks for names where we know how.
+/// Requests test names from known runners.
 ///
-/// `own_report` is where the command writes a report by itself, from the root. `read` reads a file of the commit that
-/// says what is run, `report` is an absolute path outside of the checkout where the run may write. Pytest and Go take a variable, which also reaches them through `make` and scripts. The others
-/// need a word more on their command, so it has to be a plain one, or a test script of package.json that ends in a
-/// plain one.
+/// `own_report` is where the command writes its own report, relative to the root. `read` reads a file of the commit
+/// that decides what runs. `report` is an absolute path outside the checkout where the run may write. Pytest and Go
+/// accept a variable, which also works through `make` and scripts. The others need an option on a plain command, or on
+/// a package.json test script that ends in one.
 pub(crate) fn reporting_command(
     command: &str,
     own_report: Option<&str>,
@@ -35,8 +35,7 @@ pub(crate) fn reporting_command(
     let mut junit = own_report.map(str::to_owned);
     let runs = asked.as_ref().map_or(KnownRunner::Unknown, |asked| asked.runs);
     if junit.is_none() && matches!(runs, KnownRunner::Pytest | KnownRunner::Unknown) {
-        // Pytest takes the variable apart as a shell would.
-        // A file that cannot be collected says nothing of the others.
+        // Pytest splits the variable like a shell. A file that cannot be collected must not stop the others.
         let option = format!("--continue-on-collection-errors --junitxml={}", shell_words::quote(report));
         environment.insert("PYTEST_ADDOPTS".to_owned(), option);
         junit = Some(report.to_owned());
@@ -53,19 +52,19 @@ pub(crate) fn reporting_command(
 enum KnownRunner {
     Pytest,
     Go,
-    /// Something that prints its names, once it has the words it needs.
+    /// A runner that prints its test names, with the right options.
     Printing,
     Unknown,
 }
 
 struct ReportingRequest {
     runs: KnownRunner,
-    /// The command with what it needs; none when it needs nothing.
+    /// The command with the extra options. `None` if it needs none.
     command: Option<String>,
     before_options: Option<&'static str>,
 }
 
-/// The words of a command that means the same to any shell; none where it is more than one command.
+/// The words of a command that any shell reads the same way. `None` if there is more than one command.
 pub(super) fn plain_words(command: &str) -> Option<Vec<&str>> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || " \t-_=./:@+,%^[]".contains(c);
     command.chars().all(is_plain).then(|| command.split_whitespace().collect())
@@ -85,7 +84,7 @@ fn more_words(words: &[&str], read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Option<
         Some(ReportingRequest { runs: KnownRunner::Printing, command, before_options })
     };
     match rest {
-        // Without this, binaries after one that fails are left out, and their tests would seem to be gone.
+        // Without this, binaries after a failing one are skipped, and their tests would seem to be gone.
         ["cargo", more @ ..] => {
             let at = more.iter().position(|word| matches!(*word, "test" | "t" | "nextest"))?;
             let is_nextest = more.get(at) == Some(&"nextest");
@@ -97,13 +96,13 @@ fn more_words(words: &[&str], read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Option<
             printing((!is_said).then(|| with(position, &["--no-fail-fast"])), None)
         }
         [python, "-m", "unittest", ..] if is_python(python) => {
-            // What stands last counts, and being quiet is no wish to be compared by numbers only.
+            // The last option wins, and a quiet run is no wish to be compared by numbers only.
             let is_said = ["-v", "--verbose"].into_iter().any(has);
             printing((!is_said).then(|| with(words.len(), &["-v"])), None)
         }
         ["pytest" | "py.test", ..] => known(KnownRunner::Pytest),
         [python, "-m", "pytest", ..] if is_python(python) => known(KnownRunner::Pytest),
-        // What the command sets itself comes before what is in the environment.
+        // A variable in the command overrides the environment.
         ["go", "test", ..] if words.iter().take(start).any(|word| word.starts_with("GOFLAGS=")) => {
             let command = Some(with(start + 2, &["-v"]));
             Some(ReportingRequest { runs: KnownRunner::Go, command, before_options: None })
@@ -115,7 +114,7 @@ fn more_words(words: &[&str], read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Option<
             let more = javascript_words(program, rest);
             printing(more.map(|more| with(words.len(), &[more])), Some(""))
         }
-        // pnpm keeps options of its own for itself, unless it is told to run a script.
+        // pnpm consumes options itself, unless it runs a script explicitly.
         ["pnpm", name, more @ ..] if !matches!(*name, "run" | "exec" | "dlx") => {
             let name = if *name == "t" { "test" } else { name };
             let before = words.get(..start)?;
@@ -134,7 +133,7 @@ fn more_words(words: &[&str], read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Option<
                 return None;
             }
             let line = script_of(&read("package.json")?, if name == "t" { "test" } else { name })?;
-            // What is added to a script comes after its last command.
+            // Arguments to a script are appended to its last command.
             let last = line.rsplit("&&").next().unwrap_or_default().trim();
             let inner = plain_words(last)?;
             let inner = inner.get(program_at(&inner)..)?;
@@ -147,7 +146,7 @@ fn more_words(words: &[&str], read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Option<
                     printing(more, Some(before))
                 }
                 ["node", more @ ..] if more.contains(&"--test") => {
-                    // What stands after a file is a file to node.
+                    // Node takes anything after a file as a file.
                     let are_options = more.iter().all(|word| word.starts_with('-')) && !has("--");
                     printing(None, are_options.then_some(between))
                 }
@@ -159,7 +158,7 @@ fn more_words(words: &[&str], read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Option<
     }
 }
 
-/// Of a chain of runs of jest or vitest, each is asked.
+/// In a chain of jest or vitest runs, each reports its names.
 fn more_words_of_each(command: &str, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Option<ReportingRequest> {
     let parts = command.split("&&").map(|part| {
         let words = plain_words(part.trim())?;
@@ -172,7 +171,7 @@ fn more_words_of_each(command: &str, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> 
     Some(ReportingRequest { runs: KnownRunner::Printing, command, before_options: None })
 }
 
-/// What makes jest or vitest name each test; none where the command says itself how it reports.
+/// The option that makes jest or vitest name each test. `None` if the command already sets its reporting.
 fn javascript_words(program: &str, words: &[&str]) -> Option<&'static str> {
     let is_said = words.iter().any(|word| {
         ["--reporter", "--json", "--verbose", "--silent"].iter().any(|option| word.starts_with(option))
@@ -185,7 +184,7 @@ fn javascript_words(program: &str, words: &[&str]) -> Option<&'static str> {
     }
 }
 
-/// Where the program stands: after variables, and after what runs it in an environment of its own.
+/// The index of the program, after variables and environment runners such as `poetry run`.
 pub(super) fn program_at(words: &[&str]) -> usize {
     let mut at = 0;
     loop {
@@ -241,7 +240,7 @@ mod tests {
             ("jest", "jest --verbose"),
             ("node --test", "node --test"),
             ("make test", "make test"),
-            // More than one command: what a word at the end would do is not known.
+            // More than one command: the effect of an appended word is unknown.
             ("cargo test && cargo clippy", "cargo test && cargo clippy"),
             ("cargo test > log", "cargo test > log"),
             (

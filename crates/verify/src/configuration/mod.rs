@@ -1,4 +1,4 @@
-//! Which changed files configure the run of the tests, and how to run them as they were configured before.
+//! Which changed files configure the test run, and how to run the tests as they were configured before.
 
 mod registered;
 mod shadows;
@@ -12,7 +12,7 @@ use crate::overlay::{Overlay, OverlayAction};
 use crate::text::{json, toml_table};
 use registered::{BuildFile, registers_more, with_old_registrations};
 
-/// Files that configure a test run as a whole, wherever they lie. Lower case.
+/// Files that configure a whole test run, in any folder. Lower case.
 const WHOLE: [&str; 52] = [
     "conftest.py",
     "pytest.ini",
@@ -67,7 +67,7 @@ const WHOLE: [&str; 52] = [
     "deno.json",
     "deno.jsonc",
 ];
-/// And those whose name begins with this.
+/// Files whose name begins with one of these do too.
 const BEGINNINGS: [&str; 20] = [
     "jest.config.",
     "vitest.config.",
@@ -90,7 +90,7 @@ const BEGINNINGS: [&str; 20] = [
     ".taprc",
     "tsconfig.",
 ];
-/// Sections of package.json that say how tests run, and where the names lead that they import; what it depends on is none.
+/// Sections of package.json that decide how tests run and how their imports resolve. Dependencies are not among them.
 const PACKAGE: [&str; 17] = [
     "scripts",
     "jest",
@@ -138,15 +138,15 @@ const CARGO: [&[&str]; 15] = [
     &["workspace", "default-members"],
     &["workspace", "metadata", "nextest"],
 ];
-/// Sections of setup.cfg, by how they begin.
+/// Sections of setup.cfg, by their first words.
 const SETUP: [&str; 5] = ["tool:pytest", "coverage", "aliases", "tox", "test"];
 
-/// What to lay over a checkout of the change, so that its tests run as they were configured before. Of files that say
-/// more than that, only what is said of tests is old.
+/// Overlays for a checkout of the change that restore the old test configuration. In files with other content too, only
+/// the part about tests is old.
 ///
-/// `changed` are the paths that the change adds, edits or removes; the readers read the base commit and the change. A file
-/// counts only where what it says of tests differs: a dependency more in package.json is none. `names` are those under
-/// which links show a path, each with that path: what they are called, it is.
+/// `changed` are the paths that the change adds, edits or removes. The readers read the base commit and the change. A
+/// file counts only if its part about tests differs; a new dependency in package.json does not count. `names` maps the
+/// names under which links expose a path to that path, and each name counts for it.
 pub fn old_configuration(
     changed: &[String],
     command: &str,
@@ -167,14 +167,14 @@ pub fn old_configuration(
         let kind = kind(path, &started).or_else(by_a_link);
         let Some(kind) = kind.or_else(|| shadows().then_some(ConfigurationKind::Whole)) else { continue };
         let (base, after) = (read_base(path), read_after(path));
-        // What cannot be read on either side differs all the same: a link, or more than is read.
+        // A path that is unreadable on both sides still counts as different: a link, or a file above the limit.
         if base.is_some() && base == after {
             continue;
         }
         let whole = || base.clone().map_or(OverlayAction::Remove, OverlayAction::Write);
         let lay = match (kind, &after) {
             (ConfigurationKind::Whole, _) => Some(whole()),
-            // Whoever takes all of it away takes what it says of tests.
+            // Removing the whole file removes its part about tests.
             (_, None) => Some(whole()),
             (ConfigurationKind::Package, Some(after)) => old_package(base.as_deref(), after, &whole),
             (ConfigurationKind::Toml(keys), Some(after)) => old_toml(keys, base.as_deref(), after, &whole),
@@ -191,7 +191,7 @@ pub fn old_configuration(
     overlays
 }
 
-/// Whether a file tells CMake or Meson of tests that the base has not: they are built only as it says.
+/// Whether a file registers tests with CMake or Meson that the base does not have. Only registered tests are built.
 pub fn registers_new_tests(path: &str, base: Option<&[u8]>, after: Option<&[u8]>) -> bool {
     let text = |bytes: Option<&[u8]>| String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned();
     match kind(path, &StartedPrograms::default()) {
@@ -209,12 +209,11 @@ enum ConfigurationKind {
     Build(BuildFile),
 }
 
-/// What the test command starts.
 #[derive(Default)]
 struct StartedPrograms {
-    /// The folders that it goes into; empty for the root.
+    /// The folders that it enters. Empty for the root.
     folders: Vec<String>,
-    /// Files that it names, and those that the scripts and rules name which it may run.
+    /// Files that it names, and files named by the scripts and rules that it may run.
     scripts: BTreeSet<String>,
 }
 
@@ -248,13 +247,13 @@ fn kind(path: &str, started: &StartedPrograms) -> Option<ConfigurationKind> {
         "config" | "config.toml" if is_in(".cargo") => ConfigurationKind::Whole,
         "nextest.toml" if is_in(".config") => ConfigurationKind::Whole,
         ".env" => ConfigurationKind::Whole,
-        // As the runner of that name, which is not of the standard library.
+        // It shadows the runner of that name, which is not in the standard library.
         "pytest.py" if folder.is_empty() || started.folders.iter().any(|at| at == folder) => {
             ConfigurationKind::Whole
         }
-        // Runners load what such a folder says is a plugin of theirs.
+        // Runners load plugins that such a folder declares.
         _ if lower.split('/').any(|part| part.ends_with(".egg-info") || part.ends_with(".dist-info"))
-            // Programs of these folders come before those of the machine.
+            // Programs in these folders take precedence over the machine's.
             || ["node_modules/.bin", ".venv/bin", "venv/bin", "vendor/bin"].into_iter().any(is_in)
             || is_in(".mvn")
             || is_in("gradle/wrapper")
@@ -269,7 +268,7 @@ fn kind(path: &str, started: &StartedPrograms) -> Option<ConfigurationKind> {
     })
 }
 
-/// Files that the command names, and those that the scripts and rules name which it may run.
+/// Files that the command names, and files named by the scripts and rules that it may run.
 fn scripts(command: &str, read_base: &dyn Fn(&str) -> Option<Vec<u8>>) -> BTreeSet<String> {
     let mut texts = vec![command.to_owned()];
     let text = |path: &str| read_base(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
@@ -284,14 +283,14 @@ fn scripts(command: &str, read_base: &dyn Fn(&str) -> Option<Vec<u8>>) -> BTreeS
     texts.iter().flat_map(|text| programs(text)).filter(|word| is_script(word)).map(str::to_owned).collect()
 }
 
-/// Words after which a program's name comes.
+/// Words that precede a program's name.
 const BEFORE_A_PROGRAM: [&str; 22] = [
     "sh", "bash", "zsh", "dash", "ksh", "source", ".", "exec", "env", "time", "nice", "timeout", "command",
     "python", "python3", "node", "deno", "bun", "run", "ruby", "perl", "npx",
 ];
 
-/// What a shell text runs: the first word of each of its commands, and the file that an interpreter is given. What a
-/// command is told besides may be the very thing under test.
+/// What a shell text runs: the first word of each command, and the file passed to an interpreter. Further arguments may
+/// be the very thing under test.
 fn programs(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| ";&|()`\n".contains(c)).filter_map(|command| {
         command
@@ -305,7 +304,7 @@ fn programs(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Test files that a command names are what is tested, and no configuration.
+/// Test files in a command are what is tested, not configuration.
 fn is_script(word: &str) -> bool {
     let name = word.rsplit('/').next().unwrap_or_default();
     let is_test = name.starts_with("test_")
@@ -313,7 +312,7 @@ fn is_script(word: &str) -> bool {
     let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
     let is_program =
         ["", "sh", "bash", "zsh", "py", "js", "mjs", "cjs", "ts", "mts", "rb", "pl", "ps1"].contains(&ending);
-    // A program of the project's own language may be what is tested; one that checks says so by its name or its place.
+    // A program in the project's own language may be under test. Checkers are recognized by name or folder.
     let checks = matches!(ending, "" | "sh" | "bash" | "zsh" | "ps1")
         || ["test", "check", "verify", "lint", "scripts/", "tools/", "bin/", "ci/", "run"]
             .iter()
@@ -387,8 +386,8 @@ fn set(table: &mut toml::Table, key: &[&str], value: Option<toml::Value>) {
     }
 }
 
-/// The lines that say how tests run as they were, and all others as they are now. A line may open a part: `Some(true)` one that
-/// says how tests run, `Some(false)` another, and none goes on.
+/// The lines about tests as they were, and all others as they are now. A line may open a section: `Some(true)` about
+/// tests, `Some(false)` about something else. `None` continues the section.
 fn old_text(
     base: Option<&[u8]>,
     after: &[u8],
@@ -414,7 +413,7 @@ fn setup_section(line: &str) -> Option<bool> {
     Some(SETUP.iter().any(|section| name.starts_with(section)))
 }
 
-/// What replaces a dependency by something else; a block of it ends with its bracket.
+/// Whether a line starts a directive that replaces a dependency or sets the toolchain. A block ends at its bracket.
 fn go_directive(line: &str) -> Option<bool> {
     let is_deeper = line.starts_with([' ', '\t', ')']);
     (!is_deeper).then(|| line.starts_with("replace") || line.starts_with("toolchain"))

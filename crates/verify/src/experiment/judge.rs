@@ -1,4 +1,4 @@
-//! What the four runs come to, read from their exits and reports alone.
+//! Judges the four runs by their exits and reports alone.
 
 use std::collections::BTreeSet;
 
@@ -22,34 +22,34 @@ pub struct ExperimentMatrix<'a> {
     pub baseline: ExperimentCell<'a>,
     /// The tests of the change on the code of the change.
     pub change: ExperimentCell<'a>,
-    /// And once more, to tell flaky tests.
+    /// Repeated runs of it, to detect flaky tests.
     pub again: &'a [(Exit, TestReport)],
-    /// The tests of the base on the code of the change; none where no test changed.
+    /// The tests of the base on the code of the change. `None` if no test changed.
     pub old_tests: Option<ExperimentCell<'a>>,
-    /// And again, to tell flaky tests.
+    /// Repeated runs of it, to detect flaky tests.
     pub old_tests_again: Vec<ExperimentCell<'a>>,
-    /// The tests of the change on the code of the base; none where no test changed.
+    /// The tests of the change on the code of the base. `None` if no test changed.
     pub old_code: Option<ExperimentCell<'a>>,
-    /// Changed paths that are of the tests.
+    /// Changed paths that belong to the tests.
     pub laid: &'a [String],
-    /// Those of them that the base does not have.
+    /// Those of them that are new in the change.
     pub added: &'a [String],
-    /// Those that say how tests are run.
+    /// Those that configure how tests run.
     pub configuration: &'a [String],
-    /// Those whose form in the base does not load on the code of the change.
+    /// Those whose base version does not load on the code of the change.
     pub unloaded: &'a [String],
-    /// The change's tests that could not be loaded on the code of the base, and were left out.
+    /// The change's tests that did not load on the code of the base, and were skipped.
     pub old_code_unloaded: &'a [String],
-    /// Whether code differs at all.
+    /// Whether any code differs.
     pub code_differs: bool,
-    /// The tests of the base whose text differs.
+    /// The tests of the base whose text changed.
     pub edited: &'a [EditedTest],
-    /// Words that stand in the code of the change, and nowhere in the base.
+    /// Words in the code of the change that occur nowhere in the base.
     pub new_words: &'a BTreeSet<String>,
 }
 
 impl<'a> ExperimentMatrix<'a> {
-    /// Changed paths of tests that do not say how tests are run.
+    /// Changed test paths that do not configure how tests run.
     fn own_tests(&self) -> impl Iterator<Item = &'a String> {
         self.laid.iter().filter(|path| !self.configuration.contains(path))
     }
@@ -59,16 +59,16 @@ impl<'a> ExperimentMatrix<'a> {
 pub struct ExperimentResult {
     pub comparison: Comparison,
     pub judged: ComparisonVerdict,
-    /// Of the change's tests; none where the tests do not pass.
+    /// What the change's tests prove. `None` if the tests do not pass.
     pub proof: Option<Proof>,
-    /// Tests of the base that are others now, as far as runs tell.
+    /// Tests of the base that changed, as far as runs show.
     pub changed: Vec<ChangedTest>,
-    /// What stands against the change in the run of the base's tests.
+    /// Objections from the run of the base's tests.
     pub against: Vec<String>,
 }
 
 impl ExperimentResult {
-    /// Whether it passes and nothing stands against it so far.
+    /// Whether it passes without objections so far.
     pub fn is_good(&self) -> bool {
         self.judged.is_pass() && self.against.is_empty()
     }
@@ -80,7 +80,7 @@ pub fn judge(matrix: &ExperimentMatrix<'_>) -> ExperimentResult {
     let exits = ComparedExits {
         base: matrix.baseline.exit,
         after: matrix.change.exit.unwrap_or(Exit::Code(-1)),
-        // An exit of 0 beside failures of its own is not believed here either.
+        // An exit of 0 with failures in the report does not count as a pass here either.
         reruns: matrix
             .again
             .iter()
@@ -103,7 +103,7 @@ pub fn judge(matrix: &ExperimentMatrix<'_>) -> ExperimentResult {
     let mut comparison = compare(matrix.baseline.reading, old.reading, &[]);
     let mut changed = Vec::new();
     if !matrix.unloaded.is_empty() {
-        // What does not load counts neither way.
+        // A test that does not load counts neither for nor against the change.
         for name in std::mem::take(&mut comparison.gone).names {
             changed.push(changed_test(&name, TestChange::DoesNotLoadAsItWas));
         }
@@ -133,7 +133,7 @@ fn changed_test(name: &str, how: TestChange) -> ChangedTest {
     ChangedTest { test: name.to_owned(), how, old: None, new: None }
 }
 
-/// What the tests of the base say of the code of the change, beside what they said of the base.
+/// Compares what the base's tests report on the code of the change with what they reported on the base.
 fn of_old_tests(
     matrix: &ExperimentMatrix<'_>,
     old: &ExperimentCell<'_>,
@@ -192,7 +192,7 @@ fn of_old_tests(
                     blocked.push(name.as_str());
                 }
             }
-            // Whatever it asks for now: what was red and is so in its old form shows nothing, and is no pass.
+            // A test that was red, and still is in its old form, proves nothing and is no pass.
             (TestCaseStatus::Failed, Some(TestCaseStatus::Failed), now)
                 if now != Some(TestCaseStatus::Failed) =>
             {
@@ -213,7 +213,7 @@ fn of_old_tests(
         let more = if blocked.len() > 1 { format!(" and {} more", blocked.len() - 1) } else { String::new() };
         against.push(with_old_configuration(matrix, &format!("{first}{more}")));
     }
-    // What the change edits is named, and stands in no other list.
+    // What the change edits is named as edited, and appears in no other list.
     let flaky = comparison.flaky.names.clone();
     let changed = changed.iter().map(|test| test.test.as_str());
     let named: BTreeSet<&str> = changed.chain(flaky.iter().map(String::as_str)).collect();
@@ -224,8 +224,8 @@ fn of_old_tests(
     comparison.already_red = TestList::default();
 }
 
-/// Whether the tests of the base should be run on the code of the change again: one that passes everywhere else, and that
-/// the change does not edit, failed there each time. Where it is the same ones twice running, that is no chance.
+/// Whether to rerun the base's tests on the code of the change: a test that passes everywhere else, and that the change
+/// does not edit, failed there each time. The same failures twice in a row are not chance.
 pub fn may_be_flaky_there(matrix: &ExperimentMatrix<'_>) -> bool {
     let (Some(before), Some(old)) = (&matrix.baseline.reading.cases, matrix.old_tests) else { return false };
     let runs: Vec<ExperimentCell<'_>> =
@@ -247,13 +247,13 @@ pub fn may_be_flaky_there(matrix: &ExperimentMatrix<'_>) -> bool {
     })
 }
 
-/// Whether a test itself is written otherwise, or data that it may read: what else differs in its file may be new tests.
+/// Whether the test's own text or data it may read differs. Other differences in its file may be new tests.
 fn has_other_text(matrix: &ExperimentMatrix<'_>, name: &str) -> bool {
     matrix.edited.iter().any(|edited| edited.is(name))
         || matrix.own_tests().any(|path| !super::sides::is_source(path))
 }
 
-/// Whether the change edits a test, or what it may read: nothing else differs between the two runs but how tests are run.
+/// Whether the change edits a test or its data. Otherwise the two runs differ only in how tests are run.
 fn is_edited(matrix: &ExperimentMatrix<'_>, name: &str) -> bool {
     matrix.own_tests().any(|path| is_of(name, path) != Some(false) || !super::sides::is_source(path))
 }
@@ -271,7 +271,7 @@ fn with_old_configuration(matrix: &ExperimentMatrix<'_>, what: &str) -> String {
     )
 }
 
-/// What the tests of the change show on the code of the base.
+/// What the change's tests prove when they run on the code of the base.
 fn proof(matrix: &ExperimentMatrix<'_>, comparison: &Comparison) -> Proof {
     let not_proven = |because: &str| Proof::NotProven { because: because.to_owned() };
     let cannot_tell = |because: &str| Proof::CannotTell { because: because.to_owned() };
@@ -285,7 +285,7 @@ fn proof(matrix: &ExperimentMatrix<'_>, comparison: &Comparison) -> Proof {
     let (mut by_test, mut by_case, mut of_new_names) = (Vec::new(), Vec::new(), Vec::new());
     let mut is_changed_only = false;
     let all_failing = failing(old.reading);
-    // What does not pass with the change shows nothing, and takes nobody's place.
+    // A test that does not pass with the change shows nothing, and takes no slot in the capped list.
     let is_told_apart = |name: &&str| {
         !comparison.flaky.names.iter().any(|flaky| flaky == *name) && passes(&matrix.change, name)
     };
@@ -303,7 +303,7 @@ fn proof(matrix: &ExperimentMatrix<'_>, comparison: &Comparison) -> Proof {
             Some(TestCaseStatus::Passed) if as_it_was == Some(TestCaseStatus::Passed) => {
                 by_case.push(name.to_owned());
             }
-            // It said nothing before: one that was a known bug, and is a test like any other now.
+            // It was skipped before: a known bug that is now an ordinary test.
             Some(TestCaseStatus::Skipped) => by_test.push(name.to_owned()),
             Some(TestCaseStatus::Passed | TestCaseStatus::Failed) => is_changed_only = true,
         }
@@ -314,7 +314,7 @@ fn proof(matrix: &ExperimentMatrix<'_>, comparison: &Comparison) -> Proof {
             return Proof::Proven { by, red };
         }
     }
-    // What dies, or never ends, is red: as a whole, until it is known which of the tests it is.
+    // A crash or a timeout is red as a whole, until the responsible test is known.
     if died(&old).is_some() {
         return by_file(matrix, &old);
     }
@@ -342,7 +342,7 @@ fn proof(matrix: &ExperimentMatrix<'_>, comparison: &Comparison) -> Proof {
     }
 }
 
-/// What the tests of the change show where none of them fails on the code of the base: what did not run there did not pass there.
+/// What the change's tests show if none fails on the code of the base. A test that did not run there did not pass.
 fn of_tests_that_pass(matrix: &ExperimentMatrix<'_>, after: &TestCases, before: &TestCases) -> Proof {
     let not_proven = |because: String| Proof::NotProven { because };
     let is_own = |name: &str| {
@@ -364,7 +364,7 @@ fn of_tests_that_pass(matrix: &ExperimentMatrix<'_>, after: &TestCases, before: 
     if ran.is_empty() {
         return not_proven(format!("the tests of the change are skipped, and did not run: {paths}"));
     }
-    // A parameter that holds a time or a chance makes another name in each run.
+    // A parameter that holds a time or a random value gives the test a new name in each run.
     let of_test = |cases: &TestCases, name: &str| {
         let own = without_parameters(name);
         cases.tests.keys().filter(|known| without_parameters(known) == own).count()
@@ -391,7 +391,7 @@ fn of_tests_that_pass(matrix: &ExperimentMatrix<'_>, after: &TestCases, before: 
     not_proven("the tests of the change pass on the old code as well".to_owned())
 }
 
-/// Where tests are not named: the change's files of tests as a whole.
+/// Judges the change's test files as a whole, if tests are not named.
 fn by_file(matrix: &ExperimentMatrix<'_>, old: &ExperimentCell<'_>) -> Proof {
     let own: Vec<String> = matrix.own_tests().cloned().collect();
     let because = if own.is_empty() {
@@ -408,13 +408,13 @@ fn by_file(matrix: &ExperimentMatrix<'_>, old: &ExperimentCell<'_>) -> Proof {
     Proof::NotProven { because: because.to_owned() }
 }
 
-/// The tests of the base without what each is given.
+/// The names of the base's tests without their parameters.
 fn known_cases<'m>(matrix: &ExperimentMatrix<'m>) -> BTreeSet<&'m str> {
     let before = matrix.baseline.reading.cases.iter().flat_map(|before| before.tests.keys());
     before.map(|known| without_parameters(known)).collect()
 }
 
-/// Whether a test of the base has this one as a case.
+/// Whether this is a case of a parametrized test of the base.
 fn is_case(known: &BTreeSet<&str>, name: &str) -> bool {
     let own = without_parameters(name);
     own != name && known.contains(own)
@@ -433,12 +433,12 @@ fn passes(change: &ExperimentCell<'_>, name: &str) -> bool {
     let is_green = |counts: TestCounts| counts.passed > 0 && counts.failed == 0 && counts.skipped == 0;
     match &change.reading.cases {
         Some(cases) => cases.tests.get(name) == Some(&TestCaseStatus::Passed),
-        // Where nothing failed and nothing was skipped, it has passed.
+        // Without names: if nothing failed and nothing was skipped, it passed.
         None => change.reading.counts.is_some_and(is_green),
     }
 }
 
-/// What became of a test with another text, as far as runs show it.
+/// What became of an edited test, as far as runs show it.
 pub fn how_edited(edited: &EditedTest, matrix: &ExperimentMatrix<'_>) -> TestChange {
     let of = |cell: &ExperimentCell<'_>| -> Vec<TestCaseStatus> {
         let cases = cell.reading.cases.iter().flat_map(|cases| &cases.tests);
@@ -459,7 +459,7 @@ pub fn how_edited(edited: &EditedTest, matrix: &ExperimentMatrix<'_>) -> TestCha
     }
 }
 
-/// The tests that a pass rests on: those that were fixed, and else those that prove the change.
+/// The tests that a pass rests on: the fixed ones and those that prove the change.
 pub fn evidence_of(judgement: &ExperimentResult) -> (Vec<String>, Vec<String>) {
     let fixed = judgement.comparison.fixed.names.clone();
     match &judgement.proof {
@@ -468,7 +468,7 @@ pub fn evidence_of(judgement: &ExperimentResult) -> (Vec<String>, Vec<String>) {
     }
 }
 
-/// Whether a run with a lie in it shows that the lie was noticed; none where it says nothing, since nothing was loaded.
+/// Whether a run with a lie in it noticed the lie. `None` if nothing was loaded, so the run shows nothing.
 pub fn lie_told(cell: &ExperimentCell<'_>, test: Option<&str>) -> Option<bool> {
     match (test, &cell.reading.cases) {
         (Some(test), Some(cases)) => match cases.tests.get(test) {

@@ -1,7 +1,7 @@
-//! The lie detector's lies: one expectation of a test made false, so that whoever runs it has to say so.
+//! The lie detector's lies: one expectation of a test made false, which any honest test run must report.
 //!
-//! Read by words and brackets, so that every language is read alike. Nothing depends on finding all: a lie that cannot be
-//! told is said to be none, and a lie that says nothing is found out by telling it to the code of the base as well.
+//! Parsed by words and brackets, so that all languages work alike. Not every lie has to be found. If no lie can be
+//! told, that is reported. A lie that shows nothing is detected by telling it to the code of the base as well.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -12,12 +12,12 @@ use super::titles::{TestTitle, meant_by, titles};
 use crate::overlay::{Overlay, OverlayAction};
 use journeyman_order::bounds::LARGEST_SOURCE;
 
-/// Files of tests with what may be said of each that is wanted.
+/// Test files, to find lies in.
 pub struct TestTexts<'a> {
     pub files: &'a [(String, Vec<u8>)],
 }
 
-/// One of them, with the tests in it and what can be told there.
+/// A test file with its tests and its possible lies.
 struct ReadFile<'a> {
     path: &'a str,
     text: &'a str,
@@ -39,7 +39,7 @@ impl<'a> TestTexts<'a> {
         std::str::from_utf8(bytes).ok()
     }
 
-    /// For each of these tests, by its runner's name, the lies that can be told in it: what `hints` speaks of first,
+    /// For each of these tests, by its runner's name, the possible lies in it. Those that `hints` mention come first,
     /// such as what failed on the base.
     pub fn of_tests(&self, names: &[String], hints: &str) -> Vec<(String, Vec<Lie>)> {
         let read = self.read();
@@ -62,8 +62,8 @@ impl<'a> TestTexts<'a> {
         names.iter().map(of).collect()
     }
 
-    /// The lie that the old code tells: what it answered, in place of what each test expects. `said` is what the runs
-    /// printed in which these tests failed.
+    /// The lie that the old code tells: its answer in place of what each test expects. `said` is the output of the runs
+    /// in which these tests failed.
     pub fn old_answers(&self, lies: &[(String, Vec<Lie>)], said: &str) -> Vec<Lie> {
         let answers = |lie: &Lie, test: &str| {
             let own = super::names::title_of(test);
@@ -74,13 +74,13 @@ impl<'a> TestTexts<'a> {
             .collect()
     }
 
-    /// The same where tests are not named. A value of which a failure said that it is expected is surely that.
+    /// The same without test names. A value that a failure reports as expected is a sure one.
     pub fn old_answer_anywhere(&self, lies: &[Lie], said: &str) -> Option<Lie> {
         lies.iter()
             .find_map(|lie| Some(Lie { now: old_answer(said, "", lie)?, is_sure: true, ..lie.clone() }))
     }
 
-    /// A lie that is nearer to the truth than another value: the sign of a number, a blank at the end of a text.
+    /// A lie closer to the truth: a number's sign, or a space at the end of a text.
     pub fn slight_lie(&self, lie: &Lie) -> Option<Lie> {
         let text = self.text_of(&lie.path)?;
         if lie.was.bytes().all(|byte| byte.is_ascii_digit()) && lie.was.bytes().any(|byte| byte != b'0') {
@@ -96,7 +96,7 @@ impl<'a> TestTexts<'a> {
         (!is_long).then(|| Lie { now: format!("{inner}\\t{quote}"), ..lie.clone() })
     }
 
-    /// Lies in the data that tests read: a number on one of its lines, the last of each file.
+    /// Lies in the data that tests read: the last number of each file.
     pub fn in_data(&self) -> Vec<Lie> {
         let mut lies = Vec::new();
         for (path, bytes) in self.files.iter().filter(|(path, _)| !super::sides::is_source(path)) {
@@ -122,10 +122,10 @@ impl<'a> TestTexts<'a> {
         lies
     }
 
-    /// The same tests in other words: a comment above everything, and each of these expectations spelled in another way.
-    /// Whoever tells the truth does not notice.
+    /// The same tests in other words: a comment at the top, and each of these expectations spelled differently. An
+    /// honest test run does not notice.
     pub fn reworded(&self, lies: &[&Lie]) -> Vec<Overlay> {
-        // What a session shows is compared letter by letter.
+        // The text of an interactive session is compared letter by letter.
         let is_code = |lie: &&&Lie| !is_shown_in_a_session(lie, self.text_of(&lie.path).unwrap_or_default());
         let spelled = lies.iter().filter(is_code);
         let spelled: Vec<Lie> =
@@ -144,7 +144,7 @@ impl<'a> TestTexts<'a> {
             let Some(family) = LanguageFamily::of(&overlay.path) else { continue };
             let comment = if family.has_hash_comments() { "# A remark.\n" } else { "// A remark.\n" };
             if let OverlayAction::Write(bytes) = &mut overlay.action {
-                // What stands on the first line may have to stay there.
+                // The first line may have to stay first.
                 let is_first = bytes.starts_with(b"#!/") || bytes.starts_with(b"# -*-");
                 let line_end = bytes.iter().position(|byte| *byte == b'\n').filter(|_| is_first);
                 let at = line_end.map_or(0, |end| end + 1);
@@ -154,11 +154,10 @@ impl<'a> TestTexts<'a> {
         laid
     }
 
-    /// Those of the tests in which a lie can be told and that speak most of these words: the nearest to what a change
-    /// touches.
+    /// The tests that can hold a lie and mention most of these words. They are the nearest to what a change touches.
     pub fn nearest(&self, names: &[String], words: &BTreeSet<String>, most: usize) -> Vec<String> {
         let read = self.read();
-        // Of each test once: how many of the words its text speaks; none where no lie can be told in it.
+        // Per test: how many of the words its text mentions. `None` if no lie can be told in it.
         let mut known: HashMap<*const TestTitle, Option<usize>> = HashMap::new();
         let mut spoken = |file: &ReadFile<'_>, title: &TestTitle| {
             *known.entry(std::ptr::from_ref(title)).or_insert_with(|| {
@@ -167,7 +166,7 @@ impl<'a> TestTexts<'a> {
                 has_lies.then(|| own.into_iter().filter(|word| words.contains(*word)).count())
             })
         };
-        // The cases of one test have one text.
+        // All cases of a test share its text.
         let mut seen = BTreeSet::new();
         let names = names.iter().filter(|name| seen.insert(super::names::without_parameters(name)));
         let mut ranked: Vec<(usize, usize, &String)> = names
@@ -185,13 +184,13 @@ impl<'a> TestTexts<'a> {
         ranked.into_iter().take(most).map(|(_, _, name)| name.clone()).collect()
     }
 
-    /// The files that speak any of these words.
+    /// The files that mention any of these words.
     pub fn files_with<'t>(&'t self, words: &'t BTreeSet<String>) -> impl Iterator<Item = &'t str> {
         let speaks = |bytes: &[u8]| super::edits::words_in(bytes).iter().any(|word| words.contains(word));
         self.files.iter().filter(move |(_, bytes)| speaks(bytes)).map(|(path, _)| path.as_str())
     }
 
-    /// Lies in any of the files, the likeliest to be noticed first: for runners that name no tests.
+    /// Lies in any of the files, the most noticeable first, for runners that name no tests.
     pub fn anywhere(&self, hints: &str) -> Vec<Lie> {
         let own = self.files.iter().filter(|(path, bytes)| !is_code(path, bytes));
         let mut lies: Vec<Lie> = own.flat_map(|(path, bytes)| lies_in(path, bytes)).collect();
@@ -199,7 +198,7 @@ impl<'a> TestTexts<'a> {
         lies
     }
 
-    /// What to lay over the checkout, so that these lies are told in it.
+    /// The overlays that put these lies into the checkout.
     pub fn overlays_of(&self, lies: &[&Lie]) -> Vec<Overlay> {
         self.files
             .iter()
@@ -221,7 +220,7 @@ impl<'a> TestTexts<'a> {
     }
 }
 
-/// The same value, spelled in another way; none where that is not surely the same.
+/// The same value, spelled differently. `None` if equality is not certain.
 fn other_spelling(lie: &Lie) -> Option<String> {
     let (family, was) = (LanguageFamily::of(&lie.path)?, lie.was.as_str());
     let ending = lie.path.rsplit('.').next().unwrap_or_default();
@@ -255,18 +254,18 @@ fn other_spelling(lie: &Lie) -> Option<String> {
         return None;
     }
     let value: u64 = was.parse().ok()?;
-    // A sign before it has to stay before all of it.
+    // Parentheses keep a leading sign applied to the whole.
     (value > 0 && value < 100_000).then(|| format!("({} + 1)", value - 1))
 }
 
-/// What the old code answered where this is expected, by the words of a failure: another value of the same kind beside it.
+/// What the old code answered instead of this expectation, by a failure's words: another value of the same kind.
 fn old_answer(said: &str, test: &str, lie: &Lie) -> Option<String> {
     const AFTER: usize = 40;
     let expected = lie.was.trim_matches(['"', '\'', '`']);
     let mut until = if test.is_empty() { usize::MAX } else { 0 };
-    // Rust tells both sides on lines of their own.
+    // Rust prints both sides on separate lines.
     let joined = said.replace("\n right: ", ", right: ").replace("\n  right: ", ", right: ");
-    // So do Perl and others that speak TAP.
+    // So do Perl and other TAP producers.
     let two_lines =
         pattern!(r"(?m)((?:got|actual|wanted|expected):[ \t]*\S+)[ \t]*\n[# \t]*((?:got|actual|expected):)");
     let joined = two_lines.replace_all(&joined, "$1 $2");
@@ -283,7 +282,7 @@ fn old_answer(said: &str, test: &str, lie: &Lie) -> Option<String> {
     None
 }
 
-/// In `120 != 150`, `assert 120 == 150`, `120 !== 150`: the side that is not what is expected.
+/// In `120 != 150`, `assert 120 == 150`, `120 !== 150`: the side that is not the expected one.
 fn beside(line: &str, expected: &str, lie: &Lie) -> Option<String> {
     let was = lie.was.as_str();
     let bare = |word: &str| {
@@ -325,7 +324,7 @@ fn beside(line: &str, expected: &str, lie: &Lie) -> Option<String> {
         .then(|| format!("{quote}{answer}{quote}"))
 }
 
-/// The sure ones first, and among them those whose value or place the hints speak of.
+/// Sure lies first, then those whose place or value the hints mention.
 fn rank(lies: &mut [Lie], hints: &str) {
     let words: BTreeSet<&str> = hints.split(|c: char| !c.is_ascii_alphanumeric()).collect();
     lies.sort_by_key(|lie| {

@@ -1,12 +1,12 @@
-//! Mutants of the lines that a change brings: the same file with one small mistake in it. Tests that prove a change
-//! notice; the mutants that they do not notice say where the proof is thin.
+//! Mutants of the lines that a change brings: the same file with one small mistake. Tests that prove a change notice
+//! them. Mutants that survive show where the proof is thin.
 //!
 //! May know: languages and their grammars, which mistakes mean something.
-//! Must never know: how tests are run, files on a disk, what comes of a mutant that survives.
+//! Must never know: how tests are run, files on a disk, what happens to a mutant that survives.
 //!
-//! Bytes in, mutants out. What is read was written by an agent: nothing recurses on it, everything is bounded, and the
-//! same file always has the same mutants. They are made to compile where the grammar alone can tell, and only there:
-//! whoever runs them has to tell a mutant that no test likes from one that does not build.
+//! Bytes in, mutants out. An agent wrote the input, so nothing recurses on it and everything is bounded. The same file
+//! always gives the same mutants. They compile only as far as the grammar can tell, so the caller must tell a killed
+//! mutant from one that does not build.
 
 mod lines;
 mod literals;
@@ -25,28 +25,28 @@ use journeyman_order::bounds::LONGEST_TEXT;
 
 pub use lines::changed_lines;
 
-/// Mutants of one file that are thought of; of more each second is, or each fourth, so that all of its lines have some.
+/// Limit of candidates in one file. Beyond it every second is kept, then every fourth, so that all lines are covered.
 const MOST_CANDIDATES: usize = 5_000;
-/// Code in a sentence for people.
+/// Limit of code quoted in a sentence for people.
 const MOST_WORDS: usize = 40;
-/// How far up a place is asked about.
+/// How many ancestors of a node are examined.
 const MOST_CLIMB: usize = 300;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mutant {
     pub path: String,
-    /// Where the mistake begins, from 1.
+    /// Where the mistake begins, counted from 1.
     pub line: u32,
-    /// The mistake for people, as "`<` became `<=`". Code in it is the change's, and as hostile as that.
+    /// The mistake for people, as "`<` became `<=`". It quotes code of the change, which may be hostile.
     pub what: String,
     pub at: Range<usize>,
-    /// What stands there instead.
+    /// The replacement text.
     pub text: String,
     rank: MutantRank,
 }
 
 impl Mutant {
-    /// The file with the mistake in it. A file that it was not made from stays what it is, where it is too short.
+    /// The file with the mistake in it. A different file that is too short stays unchanged.
     pub fn apply(&self, file: &[u8]) -> Vec<u8> {
         match (file.get(..self.at.start), file.get(self.at.end..)) {
             (Some(head), Some(tail)) => [head, self.text.as_bytes(), tail].concat(),
@@ -55,16 +55,16 @@ impl Mutant {
     }
 }
 
-/// How soon a mutant is tried, where not all are.
+/// How early a mutant is tried if not all are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum MutantRank {
     /// A mistake that people make.
     First,
-    /// A value that is another.
+    /// A different value.
     Second,
-    /// What others mostly tell as well.
+    /// Mostly caught along with other mutants.
     Third,
-    /// May not end, which costs as much time as there is.
+    /// May never end, and then costs the whole time limit.
     Last,
 }
 
@@ -72,17 +72,17 @@ struct MutantCollector<'f, 'a> {
     path: &'f str,
     syntax: &'f Syntax<'a>,
     names: names::NameTable<'f>,
-    /// Those that are asked about, in order and apart.
+    /// Sorted and disjoint.
     lines: &'f [RangeInclusive<u32>],
-    /// Mistakes that people make, and all others.
+    /// Mistakes that people make, then all others.
     candidates: [CandidateList; 2],
 }
 
-/// Mutants that may be taken, of all lines alike.
+/// Candidate mutants, sampled evenly over all lines.
 #[derive(Debug)]
 struct CandidateList {
     kept: Vec<Mutant>,
-    /// How many were met, and that one of so many is kept.
+    /// How many candidates were met; one of every `one_of` is kept.
     met: usize,
     one_of: usize,
 }
@@ -108,14 +108,14 @@ impl CandidateList {
 }
 
 impl MutantCollector<'_, '_> {
-    /// A node or a token that becomes another.
+    /// Adds a mutant that replaces a node or a token.
     fn becomes(&mut self, node: NodeId, rank: MutantRank, text: impl Into<String>) {
         let text = text.into();
         let what = |old: &str, new: &str| format!("{old} became {new}");
         self.add(node, self.syntax.bytes(node), rank, text, what);
     }
 
-    /// Keeps a mutant that begins at a node, if its line was changed.
+    /// Keeps a mutant that starts at a node, if its line changed.
     fn add(
         &mut self,
         node: NodeId,
@@ -143,7 +143,7 @@ impl MutantCollector<'_, '_> {
     }
 }
 
-/// A piece of code in a sentence: one line, short, and closed where it ends.
+/// Code for a sentence: one line, short, with its quote closed.
 fn quoted(code: &str) -> String {
     let mut words = String::new();
     for (at, word) in code.split_whitespace().enumerate() {
@@ -165,12 +165,12 @@ fn quoted(code: &str) -> String {
     format!("`{words}`")
 }
 
-/// Mutants of some lines of a file that holds code, at most so many; none where it is too large or too tangled to be read. The
-/// lines are in order and apart, as of [`changed_lines`]. Those of different lines come first, so that who stops early has
-/// seen something of each.
+/// At most `most` mutants for some lines of a source file. `None` if it is too large or too tangled to parse. The lines
+/// are sorted and disjoint, as [`changed_lines`] returns them. Mutants of different lines come first, so that stopping
+/// early still covers each line.
 pub fn mutants(path: &str, after: &[u8], lines: &[RangeInclusive<u32>], most: usize) -> Option<Vec<Mutant>> {
     let name = file_name(path);
-    // Files of types run nothing.
+    // Type declaration files contain no code that runs.
     let declares = name.ends_with(".pyi") || name.contains(".d.") && name.ends_with("ts");
     let Some(language) = Language::of(path).filter(|_| !declares && most > 0 && !lines.is_empty()) else {
         return Some(Vec::new());
@@ -202,8 +202,8 @@ pub fn mutants(path: &str, after: &[u8], lines: &[RangeInclusive<u32>], most: us
     Some(spread(found.candidates.into_iter().flat_map(|list| list.kept).collect(), most))
 }
 
-/// The best of each line, then the next best; of more lines than are wanted some, evenly over the file, those first in which
-/// people make mistakes: a table of data has more lines than the code that reads it.
+/// The best mutant of each line, then the next best. Too many lines are sampled evenly over the file. Mistakes that
+/// people make come first, since a data table has more lines than the code that reads it.
 fn spread(mut candidates: Vec<Mutant>, most: usize) -> Vec<Mutant> {
     candidates.sort_by_cached_key(|one| (one.rank, one.at.start, one.at.end, one.text.clone()));
     let mut seen = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! A source file as a flat tree: what tree-sitter read, in one list, so that walking it never recurses and always ends.
+//! A source file as a flat tree: tree-sitter's nodes in one list, so that walking it never recurses and always ends.
 
 use std::cell::Cell;
 use std::num::NonZeroU16;
@@ -9,16 +9,16 @@ use tree_sitter::{ParseOptions, ParseState, Parser};
 use super::language::Language;
 use journeyman_order::bounds::{LARGEST_DOCUMENT, MOST_LOOKED_AT};
 
-/// A file of more parts is not read either: each takes memory.
+/// A file with more nodes is not parsed, because each takes memory.
 const MOST_NODES: usize = 2_500_000;
-/// A file nested deeper is not read: nobody writes one by hand, and what climbs it must end.
+/// A file nested deeper is not parsed: no one writes such a file by hand, and climbing it must end.
 const MOST_DEPTH: usize = 2_000;
-/// How often a parser may ask whether to go on, for a file of no bytes and for every byte more. It asks after
-/// every hundred steps; the steps are counted rather than timed, so that the same file is always read or never.
+/// Limits of the parser's progress callbacks, for an empty file and for each byte. It calls back after every hundred
+/// steps. Counting steps instead of time makes the result the same on every run.
 const ASKED_AT_LEAST: usize = 20_000;
 const ASKED_A_BYTE: usize = 2;
-/// Nodes that are walked over, and stretches of text that are looked at, in all that is asked of one file: a file can be
-/// made so that each of its parts asks for all the others. Counted rather than timed, as above.
+/// Limit of walked nodes and inspected text across all queries of a file. A file can be built so that each part queries
+/// all the others. Counted rather than timed, as above.
 const MOST_STEPS: usize = 100_000_000;
 const TEXT_STEP: usize = 4;
 
@@ -32,11 +32,11 @@ struct SyntaxNode {
     bytes: Range<u32>,
     line: u32,
     parent: u32,
-    /// The place after its last descendant.
+    /// The index after its last descendant.
     past: u32,
 }
 
-/// A file that was read. Node 0 is its root.
+/// A parsed file. Node 0 is its root.
 #[derive(Debug)]
 pub(crate) struct Syntax<'a> {
     pub(crate) language: Language,
@@ -50,7 +50,7 @@ pub(crate) struct Syntax<'a> {
 pub struct SyntaxTooLarge;
 
 impl<'a> Syntax<'a> {
-    /// Reads a file, within limits. Errors of its syntax are none here: what can be read around them is.
+    /// Parses a file within limits. Syntax errors are not reported here; whatever parses around them is used.
     pub(crate) fn read(language: Language, source: &'a [u8]) -> Result<Self, SyntaxTooLarge> {
         if source.len() > LARGEST_DOCUMENT {
             return Err(SyntaxTooLarge);
@@ -70,8 +70,8 @@ impl<'a> Syntax<'a> {
         Ok(Self { language, source, nodes, left: Cell::new(MOST_STEPS) })
     }
 
-    /// Whether it was asked for more than a file is worth. Then not all was told, and what was told says nothing: it is as if
-    /// it had not been read.
+    /// Whether queries used up the file's step limit. Answers are then incomplete and unusable, as if the file had not
+    /// been parsed.
     pub(crate) fn is_exhausted(&self) -> bool {
         self.left.get() == 0
     }
@@ -91,13 +91,13 @@ impl<'a> Syntax<'a> {
         self.nodes.get(node).map_or("", |node| node.kind)
     }
 
-    /// The name of the place that it takes in its parent.
+    /// The name of the node's field in its parent.
     pub(crate) fn field_of(&self, node: NodeId) -> Option<&'static str> {
         let field = self.nodes.get(node).and_then(|node| node.field)?;
         self.language.grammar().field_name_for_id(field.get())
     }
 
-    /// From 1.
+    /// Counted from 1.
     pub(crate) fn line(&self, node: NodeId) -> u32 {
         self.nodes.get(node).map_or(1, |node| node.line)
     }
@@ -106,7 +106,7 @@ impl<'a> Syntax<'a> {
         self.nodes.get(node).map_or(0..0, |node| node.bytes.start as usize..node.bytes.end as usize)
     }
 
-    /// As it is written; empty where it is no UTF-8.
+    /// As written. Empty if it is not UTF-8.
     pub(crate) fn text(&self, node: NodeId) -> &str {
         let bytes = self.bytes(node);
         if !self.may_go(1 + bytes.len() / TEXT_STEP) {
@@ -115,7 +115,7 @@ impl<'a> Syntax<'a> {
         self.source.get(bytes).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default()
     }
 
-    /// A stretch of the text, with no regard to its layout.
+    /// A range of the text with its whitespace normalized.
     pub(crate) fn canonical_whole(&self, bytes: Range<usize>) -> String {
         let text =
             self.source.get(bytes).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default();
@@ -134,7 +134,7 @@ impl<'a> Syntax<'a> {
         self.nodes.get(node).map_or(node, |node| node.past as NodeId)
     }
 
-    /// The node and all below it, in the order of the text.
+    /// The node and all its descendants, in the order of the text.
     pub(crate) fn all(&self, node: NodeId) -> Range<NodeId> {
         node..self.past(node)
     }
@@ -157,12 +157,12 @@ impl<'a> Syntax<'a> {
         std::iter::once(before).chain(self.ancestors(before)).find(|up| self.parent(*up) == Some(parent))
     }
 
-    /// Children that are more than punctuation and comments.
+    /// Children other than punctuation and comments.
     pub(crate) fn parts(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
         self.children(node).filter(|child| self.is_part(*child))
     }
 
-    /// Whether a child is more than punctuation or a comment.
+    /// Whether a child is neither punctuation nor a comment.
     pub(crate) fn is_part(&self, child: NodeId) -> bool {
         self.nodes.get(child).is_some_and(|node| node.is_named) && !is_comment(self.kind(child))
     }
@@ -180,7 +180,7 @@ impl<'a> Syntax<'a> {
         self.field(node, name).map_or("", |child| self.text(child))
     }
 
-    /// The words of a node without comments, strings whole and with one kind of quotes. At most some hundred.
+    /// The tokens of a node without comments, strings whole and with the same quotes. At most a few hundred.
     pub(crate) fn tokens(&self, node: NodeId) -> Vec<String> {
         let mut tokens = Vec::new();
         let end = self.past(node);
@@ -201,7 +201,7 @@ impl<'a> Syntax<'a> {
             }
         }
         self.may_go(at - node);
-        // A comma before a closing bracket is a matter of layout.
+        // A comma before a closing bracket is only layout.
         let layout: Vec<bool> = tokens
             .iter()
             .enumerate()
@@ -212,7 +212,7 @@ impl<'a> Syntax<'a> {
         tokens.into_iter().zip(layout).filter(|(_, layout)| !layout).map(|(token, _)| token).collect()
     }
 
-    /// The tokens in one line: the same for what differs in layout only.
+    /// The tokens on one line: equal if only the layout differs.
     pub(crate) fn canonical(&self, node: NodeId) -> String {
         self.tokens(node).join(" ")
     }
@@ -221,7 +221,7 @@ impl<'a> Syntax<'a> {
         let text = self.text(node);
         let bare = text.trim_start_matches(|c: char| c.is_ascii_alphabetic() || c == '#');
         let prefix = text.get(..text.len() - bare.len()).unwrap_or_default();
-        // Those that are filled in are not what they look like.
+        // Interpolated strings differ from what their text shows.
         let mark = if prefix.contains(['f', 'F']) || text.starts_with('`') && text.contains("${") {
             "f"
         } else {
@@ -230,7 +230,7 @@ impl<'a> Syntax<'a> {
         format!("{mark}\"{}\"", bare.trim_matches(|c| matches!(c, '"' | '\'' | '`' | '#')))
     }
 
-    /// Strings and numbers within a node, as tokens. At most some hundred.
+    /// Strings and numbers within a node, as tokens. At most a few hundred.
     pub(crate) fn literals(&self, node: NodeId) -> Vec<String> {
         let mut literals = Vec::new();
         let end = self.past(node);
@@ -238,7 +238,7 @@ impl<'a> Syntax<'a> {
         while at < end && literals.len() < MOST_LOOKED_AT {
             let kind = self.kind(at);
             if is_string(kind) {
-                // One that stands alone is a comment.
+                // A string statement is a comment.
                 if self.parent(at).is_none_or(|up| self.kind(up) != "expression_statement") {
                     literals.push(self.string(at));
                 }
@@ -256,7 +256,7 @@ impl<'a> Syntax<'a> {
         literals
     }
 
-    /// Whether a node is one literal, a sign before it included.
+    /// Whether a node is one literal, including a sign.
     pub(crate) fn is_literal(&self, node: NodeId) -> bool {
         let kind = self.kind(node);
         is_string(kind)
@@ -271,7 +271,7 @@ pub(crate) fn is_comment(kind: &str) -> bool {
     matches!(kind, "comment" | "line_comment" | "block_comment")
 }
 
-/// Strings of every language, characters included.
+/// Strings of every language, including characters.
 pub(crate) fn is_string(kind: &str) -> bool {
     matches!(
         kind,
@@ -360,7 +360,7 @@ fn flatten(
     }
 }
 
-/// Ends the open nodes beyond a depth.
+/// Closes the open nodes beyond a depth.
 fn close(nodes: &mut [SyntaxNode], open: &mut Vec<NodeId>, depth: usize) {
     let past = u32::try_from(nodes.len()).unwrap_or(u32::MAX);
     for id in open.drain(depth..) {
@@ -370,7 +370,7 @@ fn close(nodes: &mut [SyntaxNode], open: &mut Vec<NodeId>, depth: usize) {
     }
 }
 
-/// Whether a node is a function of its own, named or not.
+/// Whether a node is a function, named or anonymous.
 pub(crate) fn is_function(kind: &str) -> bool {
     matches!(
         kind,

@@ -1,4 +1,4 @@
-//! Which files decide what a setup makes, and which folders hold what it made.
+//! Which files decide the result of a setup, and which folders hold the result.
 //!
 //! May know: manifests, lockfiles, folders of package managers. Must never know: what is kept under which key.
 
@@ -9,12 +9,12 @@ use crate::files::RepositoryFiles;
 use crate::statement::{script_texts, words};
 use crate::{EnvironmentPlan, network};
 
-/// Paths that are listed, at most: of more, those nearest to the root.
+/// Limit of listed paths; those nearest to the root come first.
 const MOST: usize = 5_000;
-/// Files that commands name and that are looked at: each may be asked for over a network.
+/// Limit of files named by commands that are read: each read may go over a network.
 const MOST_READ: usize = 500;
 
-/// Paths whose content decides what the setup makes.
+/// Paths whose content decides what the setup produces.
 pub(crate) fn files(files: &RepositoryFiles<'_>, plan: &EnvironmentPlan) -> Vec<String> {
     let Some(command) = plan.setup_command() else { return Vec::new() };
     let runs_make = command.split(|c: char| !c.is_alphanumeric()).any(|word| word == "make");
@@ -30,7 +30,7 @@ pub(crate) fn files(files: &RepositoryFiles<'_>, plan: &EnvironmentPlan) -> Vec<
         (named.decide(path) && (runs_make || !is_make(path)) && !is_aside(path)) || is_source(path)
     };
     let mut all: Vec<String> = files.all().filter(decides).map(str::to_owned).collect();
-    // Where only the root is known, what the commands name is there all the same.
+    // If only the root is listed, files named by the commands may still exist.
     let words = command.split(|c: char| c.is_whitespace() || "'\"=".contains(c));
     let known: HashSet<&str> = all.iter().map(String::as_str).collect();
     let words: BTreeSet<&str> = words
@@ -45,8 +45,8 @@ pub(crate) fn files(files: &RepositoryFiles<'_>, plan: &EnvironmentPlan) -> Vec<
     all
 }
 
-/// The scripts that a setup's commands run, with those that these run; and what package managers run of the repository when
-/// they install it.
+/// The scripts that a setup's commands run, directly or through other scripts. Includes what package managers run from
+/// the repository during installation.
 pub(crate) fn scripts(files: &RepositoryFiles<'_>, plan: &EnvironmentPlan) -> Vec<String> {
     let mut text = script_texts(&plan.setup, files);
     text.push_str(&lifecycle_scripts(files));
@@ -67,24 +67,24 @@ pub(crate) fn scripts(files: &RepositoryFiles<'_>, plan: &EnvironmentPlan) -> Ve
     all
 }
 
-/// Those that are so, and all beyond the ones that are looked at: what is not known may be.
+/// The paths that match, and all beyond the limit, since those are unknown.
 fn first_ones(paths: BTreeSet<&str>, is_so: impl Fn(&str) -> bool) -> Vec<String> {
     let one = |(at, path): (usize, &str)| (at >= MOST_READ || is_so(path)).then(|| path.to_owned());
     paths.into_iter().enumerate().filter_map(one).collect()
 }
 
-/// What npm and its like run when they install.
+/// The scripts that npm and similar tools run during installation.
 fn lifecycle_scripts(files: &RepositoryFiles<'_>) -> String {
     let manifest = files.json("package.json").unwrap_or_default();
     let named = |name| manifest.get("scripts")?.get(name)?.as_str().map(|script| format!("\n{script}"));
     ["preinstall", "install", "postinstall", "prepare"].into_iter().filter_map(named).collect()
 }
 
-/// The repository's own modules that the build of a Python package runs: those beside `setup.py` that it imports, and the
-/// build backend. A package that it imports is what is tested, and lies below.
+/// The repository's own modules that the build of a Python package runs: imports beside `setup.py`, and the build
+/// backend. An imported package is what is tested, and is in a folder below.
 fn build_modules(files: &RepositoryFiles<'_>) -> Vec<String> {
     let setup = files.text("setup.py").unwrap_or_default();
-    // What it names in quotes it installs: that is what is tested.
+    // Names in quotes are installed, so they are what is tested.
     let is_installed = |module: &str| {
         [format!("'{module}'"), format!("\"{module}\"")].iter().any(|name| setup.contains(name))
     };
@@ -107,16 +107,16 @@ fn build_modules(files: &RepositoryFiles<'_>) -> Vec<String> {
     imported.chain(backend).filter(|path| files.has(path)).collect()
 }
 
-/// How names of scripts end.
+/// File extensions of scripts.
 const SCRIPTS: [&str; 12] = ["sh", "bash", "py", "js", "mjs", "cjs", "ts", "rb", "pl", "php", "ps1", "lua"];
 
-/// Data of tests, such as manifests for a tool that reads manifests.
+/// Whether a path is test data, such as manifests for a tool that reads manifests.
 fn is_aside(path: &str) -> bool {
     let beside = ["testdata", "fixtures", "__fixtures__", "test-fixtures"];
     path.split('/').any(|part| beside.contains(&part))
 }
 
-/// A slash in front: in the root only.
+/// A leading slash means the root only.
 const DEPENDENCY_FOLDERS: [&str; 24] = [
     "/.venv",
     "/.tox",
@@ -144,7 +144,7 @@ const DEPENDENCY_FOLDERS: [&str; 24] = [
     "obj",
 ];
 
-/// The folders that the repository has not for its own files.
+/// The dependency folders whose names the repository does not use for its own files.
 pub(crate) fn dependency_folders(files: &RepositoryFiles<'_>) -> Vec<String> {
     let is_free = |pattern: &&&str| !files.all().any(|path| is_in(pattern, path));
     DEPENDENCY_FOLDERS.iter().filter(is_free).map(|pattern| (*pattern).to_owned()).collect()

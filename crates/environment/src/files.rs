@@ -1,6 +1,6 @@
-//! A repository's files, as far as they are asked for. All of them were written by others.
+//! Access to a repository's files. Others wrote all of them.
 //!
-//! May know: paths from the root, and how to read JSON, TOML and INI leniently. Must never know: which of them matter.
+//! May know: paths from the root, and how to parse JSON, TOML and INI leniently. Must never know: which files matter.
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -10,7 +10,7 @@ use journeyman_order::byte_order_mark;
 use journeyman_order::toml_text::is_modest_toml;
 use serde_json::Value;
 
-/// Files of one kind that are looked into: each may be asked for over a network.
+/// Limit of files of one kind that are read: each read may go over a network.
 pub(crate) const MOST_READ: usize = 60;
 
 /// The files of one commit.
@@ -18,18 +18,18 @@ pub struct RepositoryFiles<'a> {
     names: BTreeSet<&'a str>,
     /// Names in the root, of files and folders.
     root: BTreeSet<&'a str>,
-    /// Whether all files of the commit are named, and not only what is in its root.
+    /// Whether all files of the commit are listed, rather than only the names in its root.
     is_whole: bool,
-    /// Submodules whose files are not there, each with the reason.
+    /// Submodules that are not checked out, each with the reason.
     pub(crate) missing_submodules: Vec<String>,
-    /// Files of Git LFS that hold a pointer and not their content, each with the reason.
+    /// Git LFS files that are still pointers, each with the reason.
     pub(crate) missing_large_files: Vec<String>,
     read: &'a dyn Fn(&str) -> Option<Vec<u8>>,
 }
 
 impl<'a> RepositoryFiles<'a> {
-    /// `paths` are all files of the commit, or the names in its root where only those are known (folders with or
-    /// without a trailing slash); `read` reads a file by its path from the root.
+    /// `paths` are all files of the commit, or only the names in its root, where folders may have a trailing slash.
+    /// `read` reads a file by its path from the root.
     pub fn new(paths: &'a [String], read: &'a dyn Fn(&str) -> Option<Vec<u8>>) -> Self {
         let is_deep = |path: &String| path.trim_end_matches('/').contains('/');
         Self {
@@ -42,7 +42,7 @@ impl<'a> RepositoryFiles<'a> {
         }
     }
 
-    /// The files below a folder, as if it were the root; `read` reads by the path from there.
+    /// The files below a folder, as if it were the root. `read` takes paths relative to the folder.
     pub(crate) fn within<'n>(
         &self,
         folder: &str,
@@ -67,19 +67,19 @@ impl<'a> RepositoryFiles<'a> {
         }
     }
 
-    /// The same, where these submodules are empty, each with the reason.
+    /// The same, with these submodules recorded as missing, each with the reason.
     #[must_use]
     pub fn without_submodules(self, missing_submodules: Vec<String>) -> Self {
         Self { missing_submodules, ..self }
     }
 
-    /// The same, where these files of Git LFS hold a pointer, each with the reason.
+    /// The same, with these Git LFS files recorded as pointers, each with the reason.
     #[must_use]
     pub fn without_large_files(self, missing_large_files: Vec<String>) -> Self {
         Self { missing_large_files, ..self }
     }
 
-    /// Whether a file or folder is there; below the root only where it can be told without looking into folders.
+    /// Whether a file or folder exists. If only the root is listed, this reads a deeper path.
     pub(crate) fn has(&self, path: &str) -> bool {
         if !path.contains('/') {
             return self.root.contains(path);
@@ -90,7 +90,7 @@ impl<'a> RepositoryFiles<'a> {
         }
     }
 
-    /// The files below a folder; none where only the root is known.
+    /// The files below a folder. Empty if only the root is listed.
     pub(crate) fn below(&self, folder: &str) -> impl Iterator<Item = &'a str> {
         let start = format!("{folder}/");
         let from = (Bound::Included(start.as_str()), Bound::Unbounded);
@@ -98,27 +98,26 @@ impl<'a> RepositoryFiles<'a> {
         all.collect::<Vec<_>>().into_iter()
     }
 
-    /// Every path that is known.
+    /// Every known path.
     pub(crate) fn all(&self) -> impl Iterator<Item = &'a str> + '_ {
         self.names.iter().copied()
     }
 
-    /// Whether a path that is not named is not there.
+    /// Whether the list of paths is complete.
     pub(crate) fn is_whole(&self) -> bool {
         self.is_whole
     }
 
-    /// The names in the root.
     pub(crate) fn root(&self) -> impl Iterator<Item = &'a str> + '_ {
         self.root.iter().copied()
     }
 
-    /// The first of these that is there.
+    /// The first of these that exists.
     pub(crate) fn first<'n>(&self, names: &[&'n str]) -> Option<&'n str> {
         names.iter().copied().find(|name| self.has(name))
     }
 
-    /// Whether a file may be there, by what the list can tell.
+    /// Whether the list of paths allows that a file exists.
     pub(crate) fn may_have(&self, path: &str) -> bool {
         match path.split_once('/') {
             None => self.root.contains(path),
@@ -149,12 +148,12 @@ impl<'a> RepositoryFiles<'a> {
     }
 }
 
-/// A file of TOML; none where it is none, or would become too much.
+/// A parsed TOML file. `None` if it is invalid, or would become too large.
 pub(crate) fn toml_table(text: &str) -> Option<toml::Table> {
     is_modest_toml(text).then(|| text.parse().ok())?
 }
 
-/// An INI file as Python's configparser reads it: values may go on in lines that are indented.
+/// An INI file as Python's configparser reads it: indented lines continue a value.
 #[derive(Debug, Default)]
 pub(crate) struct IniFile {
     sections: Vec<(String, Vec<(String, String)>)>,
@@ -205,14 +204,14 @@ impl IniFile {
         of_it.flat_map(|(_, keys)| keys.iter().map(|(key, value)| (key.as_str(), value.as_str())))
     }
 
-    /// A value of one entry a line.
+    /// A value with one entry per line.
     pub(crate) fn lines(&self, section: &str, key: &str) -> Vec<String> {
         let lines = self.get(section, key).unwrap_or_default().lines();
         lines.map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect()
     }
 }
 
-/// A word of a shell command, quoted where it has to be.
+/// A word of a shell command, quoted if necessary.
 pub(crate) fn quote(word: &str) -> String {
     shell_words::quote(word).into_owned()
 }

@@ -1,7 +1,7 @@
-//! Repositories of several projects: each folder that the settings name is planned as if it were a repository, and the
-//! plans become one.
+//! Repositories with several projects: each folder in the settings is planned like a repository, and the plans are
+//! merged.
 //!
-//! May know: paths, plans. Must never know: ecosystems, and what a change is judged to be.
+//! May know: paths, plans. Must never know: ecosystems, and how a change is judged.
 
 use std::path::PathBuf;
 
@@ -17,16 +17,15 @@ use crate::projects;
 use crate::reach::joined;
 use crate::required_tool::HostTools;
 
-/// Where people put settings that are not read there.
+/// Common wrong names for the settings file.
 const MISNAMED: [&str; 5] =
     [".github/journeyman.yaml", ".journeyman.yml", ".journeyman.yaml", "journeyman.yml", "journeyman.yaml"];
 
-/// What a repository's work happens in: its settings, else its development container, else its setup steps, else what
-/// its files tell; the test command is found where the settings do not name one. Folders that the settings name are planned
-/// each by itself.
+/// The plan of a repository's environment. The source is its settings, else its devcontainer, else its setup steps,
+/// else its files. The test command is detected if the settings name none. Folders in the settings are planned
+/// separately.
 ///
-/// `tools` is asked of the place where the jobs run. Where the plan then names an image, plan again with the tools of
-/// that image.
+/// `tools` describes the place where the jobs run. If the plan names an image, plan again with the tools of that image.
 pub fn plan(
     settings: &RepositorySettings,
     files: &RepositoryFiles<'_>,
@@ -60,11 +59,11 @@ pub fn plan(
     plan
 }
 
-/// A folder to be tested by itself: its path, what its tests are about besides, and its plan.
+/// A folder that is tested separately: its path, other paths that its tests cover, and its plan.
 type OwnFolder = (String, Vec<String>, EnvironmentPlan);
 
 fn planned(folder: &TestedFolder, files: &RepositoryFiles<'_>, tools: &HostTools<'_>) -> OwnFolder {
-    // The settings name no others.
+    // Settings contain only valid folder paths.
     let path = plain_folder(&folder.path).unwrap_or_default();
     let own = RepositorySettings {
         test: folder.test.clone(),
@@ -76,7 +75,7 @@ fn planned(folder: &TestedFolder, files: &RepositoryFiles<'_>, tools: &HostTools
     if plan.test.is_none() {
         plan.notes.insert(0, "no tests were found: name them as its `test`".to_owned());
     }
-    // What the root needs is a part of what the whole repository needs.
+    // The root's own setup is already part of the repository's setup.
     if path.is_empty() && folder.setup.is_none() {
         plan.setup.clear();
     }
@@ -84,13 +83,13 @@ fn planned(folder: &TestedFolder, files: &RepositoryFiles<'_>, tools: &HostTools
 }
 
 impl EnvironmentPlan {
-    /// Adds what folders need to what the whole repository says of itself, and tests them each by itself.
+    /// Adds what the folders need to the repository's plan, and tests each folder separately.
     fn add(&mut self, folders: Vec<OwnFolder>) {
         let whole = self;
         for (path, also, own) in folders {
-            // What one folder brings is nothing to another's tests.
+            // What one folder exports must not affect another's tests.
             let before = exports(&own);
-            // Of what runs beside others in a shell, only the first would go into the folder.
+            // Without a group, `cd` would apply only to the first of several commands.
             let is_one = |command: &str| !command.replace("&&", "").contains(['\n', '&']);
             let command = |command: &str| match path.is_empty() {
                 true => command.to_owned(),
@@ -148,13 +147,13 @@ impl EnvironmentPlan {
         whole.test = one_test(&whole.folders);
     }
 
-    /// That projects below have tests that run for a change there alone; none where there are none.
+    /// Says that projects below have tests that run only for a change there. `None` if there are none.
     pub fn note_of_projects(&self) -> Option<String> {
         projects::named_with_tests(&self.below)
             .map(|named| format!("the tests of {named} run only for a change there"))
     }
 
-    /// The same, with the tests of these of the projects below, and what they need.
+    /// The same plan with the tests of the chosen projects below, and what these need.
     #[must_use]
     pub fn with_projects(mut self, paths: &[String]) -> Self {
         if paths.is_empty() {
@@ -173,15 +172,15 @@ impl EnvironmentPlan {
         self
     }
 
-    /// The projects below that a change of these paths concerns and that have tests, where those are also there as `other` has it.
+    /// The tested projects below that these changed paths touch, if `other` has them with tests as well.
     pub fn projects_concerned(&self, changed: &[PathBuf], other: &Self) -> Vec<String> {
         let mut paths = projects::concerned(&self.below, changed);
         paths.retain(|path| other.below.iter().any(|below| below.path == *path && below.plan.is_some()));
         paths
     }
 
-    /// The same for a change of these paths: of several folders, those are tested that it concerns. What lies in none of them
-    /// concerns all.
+    /// The same plan for a change of these paths: only the tests of the folders that it touches run. A path outside all
+    /// folders touches all.
     #[must_use]
     pub fn for_change(mut self, changed: &[PathBuf]) -> Self {
         let concerned = projects::concerned(&self.below, changed);
@@ -205,8 +204,8 @@ impl EnvironmentPlan {
         self
     }
 
-    /// A plan for each folder that is tested, where there are several: what the tests of one write is nothing to the next's,
-    /// so each is to be run in a checkout of its own. None where something else is run than their tests.
+    /// A plan for each tested folder if there are several, each for its own checkout, so that tests cannot affect each
+    /// other. Empty if the test command is not the tests of the folders.
     pub fn in_each_folder(&self) -> Vec<(&str, Self)> {
         let of_folders = one_test(&self.folders);
         if self.test_command() != of_folders.as_ref().map(|test| test.command.as_str()) {
@@ -222,7 +221,7 @@ impl EnvironmentPlan {
         if each.len() > 1 { each } else { Vec::new() }
     }
 
-    /// The same with its tests alone, without what their commands do beside them; none where that is all that they do.
+    /// The same plan without steps such as linters beside the tests. `None` if there are no such steps.
     #[must_use]
     pub fn tests_alone(&self) -> Option<Self> {
         let test = self.test.as_ref()?.alone()?;
@@ -235,14 +234,14 @@ impl EnvironmentPlan {
     }
 }
 
-/// The tests of several folders as one command; each stays told from the others.
+/// The tests of several folders as one command, each in its own group.
 fn one_test(folders: &[PlannedFolder]) -> Option<PlannedTest> {
     let tests: Vec<&PlannedTest> = folders.iter().filter_map(|folder| folder.test.as_ref()).collect();
     let one = |commands: &[&str]| match commands {
         [one] => (*one).to_owned(),
         several => several
             .iter()
-            // A remark would hide what ends the group.
+            // A comment would swallow the closing parenthesis.
             .map(|one| if one.contains('#') { format!("({one}\n)") } else { format!("({one})") })
             .collect::<Vec<_>>()
             .join(" && "),
@@ -259,7 +258,7 @@ fn one_test(folders: &[PlannedFolder]) -> Option<PlannedTest> {
     })
 }
 
-/// Makes a folder's own programs and variables come first, for a shell that stands in it.
+/// Puts a folder's own programs and variables first, for a shell inside it.
 fn exports(plan: &EnvironmentPlan) -> String {
     let here = |text: &str| text.replace("{tree}", "$PWD").replace("{home}", "$HOME");
     let is_of_place =

@@ -1,4 +1,4 @@
-//! JavaScript's projects: npm, pnpm, yarn and bun, with workspaces.
+//! JavaScript projects: npm, pnpm, yarn and bun, with workspaces.
 //!
 //! May know: package.json and the lockfiles. Must never know: other ecosystems.
 
@@ -12,7 +12,7 @@ use crate::required_tool::wanted;
 use crate::{PlannedTest, ProgramFolder};
 use journeyman_order::bounds::MOST_LOOKED_AT;
 
-/// Scripts that run tests, in the order in which they are asked for.
+/// Scripts that run tests, in order of preference.
 const SCRIPTS: [&str; 14] = [
     "test",
     "test:ci",
@@ -29,7 +29,7 @@ const SCRIPTS: [&str; 14] = [
     "mocha",
     "jest",
 ];
-/// Programs that look at sources and run nothing of them.
+/// Programs that only inspect sources.
 const LINTERS: [&str; 22] = [
     "eslint",
     "standard",
@@ -54,7 +54,7 @@ const LINTERS: [&str; 22] = [
     "echo",
     "lint",
 ];
-/// Downloads of browsers and programs from elsewhere, which tests that need them could not start anyhow.
+/// Skips downloads of browsers and programs: tests that need them could not start them anyway.
 const NO_DOWNLOADS: [(&str, &str); 8] = [
     ("PUPPETEER_SKIP_DOWNLOAD", "1"),
     ("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1"),
@@ -143,8 +143,8 @@ impl PackageManager {
 
     fn install(self, is_locked: bool) -> &'static str {
         match (self, is_locked) {
-            // Whoever wrote it may have had an npm that did not mind what peers ask for; and a package's own script may want
-            // what cannot be reached, for something that no test needs.
+            // The lockfile's author may have used an npm that ignored peer conflicts. And a package's install script
+            // may need the network for something that no test uses.
             (Self::Npm, true) => npm_install!("npm ci"),
             (Self::Npm, false) => npm_install!("npm install"),
             (Self::Pnpm, true) => "pnpm install --frozen-lockfile",
@@ -191,7 +191,7 @@ pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
         found.setup(manager.install(is_locked), lock);
     }
     found.test = test(files, &manifest, manager, is_workspace, &mut found.notes);
-    // A manifest for a linter or a site's style is no project.
+    // A manifest for a linter or a site's style is not a project.
     (found.test.is_some() || !found.setup.is_empty()).then_some(found)
 }
 
@@ -230,7 +230,7 @@ fn test(
         };
         return Some(PlannedTest { tests_alone, ..PlannedTest::new(command, because) });
     }
-    // Without a script: the runner that is installed.
+    // Without a script, use the installed runner.
     let has = |name: &str| {
         ["devDependencies", "dependencies"]
             .iter()
@@ -288,9 +288,9 @@ fn is_bun_test(path: &str) -> bool {
         && !path.contains("node_modules/")
 }
 
-/// Whether a script runs tests: it ends by itself, and is not only a linter. One of more commands than are looked at does not.
+/// Whether a script runs tests: it terminates, and is not only a linter. Too many nested commands count as no.
 fn runs_tests(script: &str, others: &dyn Fn(&str) -> String, depth: usize, left: &Cell<usize>) -> bool {
-    // `npm init` writes a script that only complains.
+    // `npm init` writes a script that only prints an error.
     if script.is_empty() || script.contains("no test specified") || depth > 4 {
         return false;
     }
@@ -325,14 +325,14 @@ fn runs_tests(script: &str, others: &dyn Fn(&str) -> String, depth: usize, left:
     })
 }
 
-/// What a script and those around it run, without the linters among it; none where there are none. The folder of programs
-/// that the setup installs is in the search path.
+/// The commands of a script and its pre and post scripts, without linters. `None` if there are no linters. The folder
+/// of installed programs is in the search path.
 fn without_linters(name: &str, others: &dyn Fn(&str) -> String, left: &Cell<usize>) -> Option<String> {
     let scripts = [format!("pre{name}"), name.to_owned(), format!("post{name}")].map(|name| others(&name));
     let mut kept = Vec::new();
     let mut is_less = false;
     for script in scripts.iter().filter(|script| !script.is_empty()) {
-        // A part of a quoted text, or of a list that goes on after a failure, is none by itself.
+        // Part of a quoted text, or of a list that continues after a failure, is not a command on its own.
         let is_one = script.contains([';', '|', '\n', '(']) || script.contains("cd ");
         let parts = if is_one { vec![script.as_str()] } else { script.split("&&").map(str::trim).collect() };
         for part in parts {
@@ -348,7 +348,7 @@ fn without_linters(name: &str, others: &dyn Fn(&str) -> String, left: &Cell<usiz
     (is_less && !kept.is_empty()).then(|| kept.join(" && "))
 }
 
-/// The build that has to be there before tests can run: packages of a workspace use one another as they are published.
+/// The build that tests need first: workspace packages use each other in their published form.
 fn build_before(
     scripts: &serde_json::Map<String, Value>,
     manager: PackageManager,

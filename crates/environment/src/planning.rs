@@ -1,6 +1,6 @@
-//! Puts a plan together: whose word on setup and image is taken, and what is found for what it leaves open.
+//! Assembles a plan: which source decides setup and image, and what detection adds.
 //!
-//! May know: the order of the sources. Must never know: how any of them is read.
+//! May know: the order of the sources. Must never know: how any of them is parsed.
 
 use std::collections::BTreeMap;
 
@@ -17,10 +17,10 @@ use crate::required_tool::{HostTools, INSTALLABLE, LOCAL_PROGRAMS, ToolFit};
 use crate::statement::{self, SourceStatement};
 use crate::{decisive, devcontainer, setup_steps};
 
-/// Commands of one setup: each has a moment to run, however little time is left.
+/// Limit of commands in one setup, so that each gets some time to run.
 pub const MOST_COMMANDS: usize = 100;
 
-/// As [`crate::plan`], of a single project.
+/// The same as [`crate::plan`], for a single project.
 pub(crate) fn plan_one(
     settings: &RepositorySettings,
     files: &RepositoryFiles<'_>,
@@ -49,7 +49,7 @@ pub(crate) fn plan_one(
         None if said.says_something() => state(said, None, files, &mut plan),
         None => {}
     }
-    // Whoever names an interpreter of the machine's by its path has installed what the tests need there.
+    // A test command with an absolute path uses what is already installed on the machine.
     let brings_its_own = present(settings.test.as_deref()).is_some_and(|test| test.starts_with('/'));
     if brings_its_own && matches!(plan.source, EnvironmentSource::Found { .. }) {
         plan.setup.clear();
@@ -59,12 +59,12 @@ pub(crate) fn plan_one(
     if plan.setup.len() > MOST_COMMANDS {
         plan.setup.truncate(MOST_COMMANDS);
         let file = plan.source.file();
-        // What somebody wrote comes after what was found, and so is what is cut.
+        // Written commands come after detected ones, so those are cut.
         plan.cut_setup = is_written.then(|| file.to_owned());
         notes.push(format!("{file}: of its commands those beyond the first {MOST_COMMANDS} are left out"));
     }
     plan.notes.splice(0..0, notes);
-    // What a checkout of ours lacks.
+    // Content missing in our checkout.
     let submodules = ".gitmodules: submodules that are not checked out and are empty";
     let pointers = ".gitattributes: files of Git LFS that are not here, and are pointers to their content";
     for (what, missing) in [(submodules, &files.missing_submodules), (pointers, &files.missing_large_files)] {
@@ -107,7 +107,7 @@ fn of_settings(settings: &RepositorySettings) -> SourceStatement {
     }
 }
 
-/// What was found, where nobody said anything.
+/// Uses the detected project if no source describes the environment.
 fn take(discovery: Discovery<'_>, plan: &mut EnvironmentPlan) {
     let Discovery { project, tools } = discovery;
     plan.source = EnvironmentSource::Found { what: project.what, because: project.because };
@@ -122,7 +122,7 @@ fn take(discovery: Discovery<'_>, plan: &mut EnvironmentPlan) {
     }
 }
 
-/// What a source says, and of what was found what it leaves open.
+/// Combines a source with the detected project, which fills the gaps.
 fn under(
     said: SourceStatement,
     mut discovery: Discovery<'_>,
@@ -156,7 +156,7 @@ fn under(
     plan.test = project.test;
     plan.version_from_git = project.version_from_git;
     plan.required_tools = tools.required;
-    // A setup of the repository's own knows its way; of what it makes, the programs are used.
+    // The repository's own setup is complete; only the program folders that it creates are used.
     let makes = |folder: &ProgramFolder| match folder {
         ProgramFolder::Tree(path) => {
             let top = path.split('/').next().unwrap_or(path);
@@ -190,12 +190,12 @@ fn calls(text: &str, tool: &str) -> bool {
     false
 }
 
-/// Tools that make `.venv` without being told so.
+/// Whether a command calls a tool that creates `.venv` implicitly.
 fn makes_venv(command: &str) -> bool {
     ["uv sync", "uv venv", "uv run", "pdm install", "pdm sync"].iter().any(|tool| command.contains(tool))
 }
 
-/// What a source says of itself.
+/// Applies what a source itself says.
 fn state(
     said: SourceStatement,
     found: Option<Vec<(&'static str, &'static str)>>,
@@ -206,7 +206,7 @@ fn state(
     let mut setup = said.setup;
     let text = statement::script_texts(&setup, files);
     plan.search_path.extend(said.search_path);
-    // What keeps tools from asking and downloading is as good for a repository's own commands; places are theirs.
+    // Variables that stop tools from prompting and downloading also suit a repository's own commands. Paths do not.
     let is_no_place = |(_, value): &(&str, &str)| !value.contains('{');
     plan.variables.extend(owned(found.unwrap_or_default().into_iter().filter(is_no_place)));
     if said.image.is_none() {
@@ -221,10 +221,10 @@ fn owned(all: impl IntoIterator<Item = (&'static str, &'static str)>) -> BTreeMa
     all.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-/// In place of a token: Yarn does not start where a variable is not set that its settings name.
+/// Placeholder for a token: Yarn does not start if a variable in its settings is unset.
 const NO_TOKEN: &str = "held-outside-of-the-sandbox";
 
-/// Variables that settings of package managers take tokens from, each with the file.
+/// Variables that hold tokens in package managers' settings, each with its file.
 fn tokens(files: &RepositoryFiles<'_>) -> Vec<(&'static str, String)> {
     let mut found = Vec::new();
     for file in [".npmrc", ".yarnrc.yml"] {
@@ -250,7 +250,7 @@ fn services(settings: &RepositorySettings) -> Vec<PlannedService> {
     settings.services.iter().map(one).collect()
 }
 
-/// Blank is as good as absent.
+/// Blank counts as absent.
 fn present(setting: Option<&str>) -> Option<String> {
     setting.map(str::trim).filter(|text| !text.is_empty()).map(String::from)
 }

@@ -1,4 +1,4 @@
-//! The folders of a repository that are projects, and to which of them a file belongs.
+//! The project folders of a repository, and the project that a file belongs to.
 //!
 //! May know: manifests, languages. Must never know: how anything is tested.
 
@@ -8,7 +8,7 @@ use crate::files::RepositoryFiles;
 use crate::network::fits;
 use journeyman_order::bounds::MOST_LOOKED_AT;
 
-/// In what a project is written, as far as test commands are told apart by it.
+/// The language of a project, as far as it matters for test commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ProjectLanguage {
     Rust,
@@ -24,12 +24,12 @@ pub(crate) enum ProjectLanguage {
     Swift,
 }
 
-/// How a language is known.
+/// How to recognize a language.
 struct LanguageSigns {
     language: ProjectLanguage,
-    /// Files that make a folder a project; a star in front stands for any beginning.
+    /// Files that make a folder a project. A leading star matches any prefix.
     manifests: &'static [&'static str],
-    /// How names of its sources end.
+    /// File extensions of its sources.
     sources: &'static [&'static str],
     /// Programs that run its tests.
     programs: &'static [&'static str],
@@ -134,7 +134,7 @@ impl ProjectLanguage {
         LANGUAGES.iter().find(|known| known.sources.contains(&ending)).map(|known| known.language)
     }
 
-    /// Whether a word of a command is a program that runs its tests.
+    /// Whether a word of a command is a program that runs this language's tests.
     pub(crate) fn is_program(self, word: &str) -> bool {
         let name = word.rsplit('/').next().unwrap_or(word);
         LANGUAGES.iter().any(|known| known.language == self && known.programs.contains(&name))
@@ -142,7 +142,7 @@ impl ProjectLanguage {
     }
 }
 
-/// Whether a word of a command is a program that runs tests of some language.
+/// Whether a word of a command is a program that runs tests of any language.
 pub(crate) fn is_program_of_any(word: &str) -> bool {
     LANGUAGES.iter().any(|known| known.language.is_program(word))
 }
@@ -150,14 +150,14 @@ pub(crate) fn is_program_of_any(word: &str) -> bool {
 /// A folder with a manifest of one language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Project<'f> {
-    /// From the root; empty for the root itself.
+    /// Relative to the root. Empty for the root itself.
     pub(crate) folder: &'f str,
     pub(crate) language: ProjectLanguage,
-    /// From the root.
+    /// Relative to the root.
     pub(crate) manifest: &'f str,
 }
 
-/// Data of tests and templates, and what others wrote: none of it is a project of the repository's.
+/// Test data, templates and vendored code: not projects of the repository.
 fn is_data(folder: &str, language: ProjectLanguage) -> bool {
     let data = [
         "testdata",
@@ -174,11 +174,11 @@ fn is_data(folder: &str, language: ProjectLanguage) -> bool {
     let is_one = |part: &&str| data.contains(part) || (part.starts_with('.') && part.len() > 1);
     let of_tests = |part: &&str| matches!(*part, "test" | "tests" | "__tests__" | "spec" | "specs");
     let above = parts.split_last().map_or(&[][..], |(_, above)| above);
-    // Go reads no module within another one.
+    // Go ignores modules inside another module.
     parts.iter().any(is_one) || (language != ProjectLanguage::Go && above.iter().any(of_tests))
 }
 
-/// Folders that show or serve a project; without tests there is nothing to miss.
+/// Folders that show or serve a project. They need no tests.
 pub(crate) fn is_beside(folder: &str) -> bool {
     let beside = [
         "examples",
@@ -207,7 +207,6 @@ pub(crate) fn contains(folder: &str, path: &str) -> bool {
     folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// The projects of a repository.
 pub(crate) struct Projects<'f> {
     pub(crate) all: Vec<Project<'f>>,
 }
@@ -220,7 +219,7 @@ impl<'f> Projects<'f> {
             let Some(language) = ProjectLanguage::of_manifest(name) else { continue };
             if !is_data(folder, language) && all.len() < MOST_LOOKED_AT {
                 let known = all.entry((folder, language)).or_insert(path);
-                // What a list of requirements is of, another manifest says better.
+                // Any other manifest is more precise than a requirements file.
                 if known.ends_with("requirements.txt") {
                     *known = path;
                 }
@@ -234,13 +233,13 @@ impl<'f> Projects<'f> {
                 |other: &&Project<'f>| other.language == project.language && other.folder != project.folder;
             each.iter().filter(same).any(|other| contains(other.folder, project.folder))
         };
-        // Beside a project of Python such a list is a part of it, wherever it lies.
+        // Below a Python project, a requirements file is part of that project.
         let is_part =
             |project: &Project<'f>| project.manifest.ends_with("requirements.txt") && above(project);
         Self { all: each.iter().filter(|project| !is_part(project)).copied().collect() }
     }
 
-    /// The project that a file is of: the nearest of its language, else the nearest of any.
+    /// The project that a file belongs to: the nearest of its language, otherwise the nearest of any.
     pub(crate) fn owner(&self, path: &str) -> Option<&Project<'f>> {
         let language = ProjectLanguage::of_source(path)?;
         let around = || self.all.iter().filter(|project| contains(project.folder, path));
@@ -252,7 +251,7 @@ impl<'f> Projects<'f> {
     }
 }
 
-/// Whether a manifest is one of a project, and not a mark or a tool's settings.
+/// Whether a manifest defines a project, rather than marking a folder or configuring a tool.
 fn is_manifest(project: &Project<'_>, files: &RepositoryFiles<'_>) -> bool {
     let says = |signs: &[&str]| {
         files.text(project.manifest).is_none_or(|text| signs.iter().any(|sign| text.contains(sign)))

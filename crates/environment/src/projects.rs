@@ -1,6 +1,6 @@
-//! Projects that a test command does not run: what is edited in such a one, no test of it has seen.
+//! Projects that a test command does not cover: no test has seen a change to them.
 //!
-//! May know: projects, plans. Must never know: how a command is read, commits, verdicts.
+//! May know: projects, plans. Must never know: how a command is parsed, commits, verdicts.
 
 use std::path::PathBuf;
 
@@ -16,10 +16,10 @@ use crate::project_folders::{Project, Projects, contains, is_beside};
 use crate::reach::{Reach, joined, reach};
 use crate::required_tool::HostTools;
 
-/// Projects that are looked into for how they are tested; of more, the first of them.
+/// Limit of projects that are planned; the first ones are taken.
 const MOST_PLANNED: usize = 20;
 
-/// The projects below the root that the plan's test command does not run, each with how it is tested by itself.
+/// The projects below the root that the plan's test command does not cover, each with its own plan.
 pub(crate) fn below(
     plan: &EnvironmentPlan,
     files: &RepositoryFiles<'_>,
@@ -45,24 +45,24 @@ pub(crate) fn below(
     all
 }
 
-/// Some of them, by their manifests; none where there are none.
+/// Some of their manifests as text. `None` if there are none.
 fn named<'a>(all: impl Iterator<Item = &'a ProjectBelow>) -> Option<String> {
     let all: Vec<String> = all.map(|below| below.manifest.clone()).collect();
     (!all.is_empty()).then(|| some_of(&all, all.len() as u64))
 }
 
-/// Those that have tests.
+/// Those with tests.
 pub(crate) fn named_with_tests(all: &[ProjectBelow]) -> Option<String> {
     named(all.iter().filter(|below| below.plan.is_some()))
 }
 
-/// That others have none, and are not there to show or serve something.
+/// A note about those without tests, except folders that only show or serve a project.
 pub(crate) fn untested_note(all: &[ProjectBelow]) -> Option<String> {
     let named = named(all.iter().filter(|below| below.plan.is_none() && !is_beside(&below.path)))?;
     Some(format!("no tests were found for {named}: a change there cannot be verified"))
 }
 
-/// The folders that a change of these paths concerns, of the projects below the root that have tests.
+/// The tested projects below the root that contain changed paths.
 pub(crate) fn concerned(all: &[ProjectBelow], changed: &[PathBuf]) -> Vec<String> {
     let of = |path: &str| {
         all.iter().filter(|below| contains(&below.path, path)).max_by_key(|below| below.path.len())
@@ -73,14 +73,14 @@ pub(crate) fn concerned(all: &[ProjectBelow], changed: &[PathBuf]) -> Vec<String
     all.iter().filter(is_concerned).map(|below| below.path.clone()).collect()
 }
 
-/// Whether tests are found for a project, wherever its programs are.
+/// Whether a project has tests, even if its tools are missing here.
 fn has_tests(project: &Project<'_>, files: &RepositoryFiles<'_>) -> bool {
     let read = |name: &str| files.text(&joined(project.folder, name)).map(String::into_bytes);
     let own = files.within(project.folder, &read);
     found::has_tests(project.language, &own)
 }
 
-/// The projects that a change edits and whose tests the plan does not run: `files` are those with the change.
+/// The projects that a change edits and whose tests the plan does not run. `files` includes the change.
 pub fn unrun_projects(
     plan: &EnvironmentPlan,
     files: &RepositoryFiles<'_>,
@@ -98,7 +98,7 @@ pub fn unrun_projects(
             Reach::Runs => continue,
             Reach::CannotTell => UnrunReason::Unknown,
             Reach::DoesNot => match has_tests(project, files) {
-                // A manifest beside another one often serves its linters.
+                // A manifest beside another one often only serves linters.
                 false if project.folder.is_empty() => continue,
                 false if is_beside(project.folder) => UnrunReason::HasNone,
                 _ => UnrunReason::NotAsked,

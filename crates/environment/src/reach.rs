@@ -1,4 +1,4 @@
-//! Whether a test command runs the tests of a project, as far as its words and the scripts that it calls tell.
+//! Whether a test command runs the tests of a project, as far as its words and the called scripts show.
 //!
 //! May know: package managers, runners, make. Must never know: what a change edits.
 
@@ -8,7 +8,7 @@ use crate::project_folders::{Project, ProjectLanguage, is_program_of_any};
 use crate::statement::words;
 use journeyman_order::bounds::{LARGEST_SOURCE, MOST_HOPS};
 
-/// Programs that run what other files say, in forms that are not read here.
+/// Programs that run what other files define, in formats that are not parsed here.
 const CLOSED: [&str; 20] = [
     "bazel",
     "bazelisk",
@@ -40,7 +40,7 @@ pub(crate) enum Reach {
     Runs,
 }
 
-/// Of a plan's test command, in each folder that it is for.
+/// For a plan's test command in each of its folders.
 pub(crate) fn reach(project: &Project<'_>, plan: &EnvironmentPlan, files: &RepositoryFiles<'_>) -> Reach {
     let whole = plan.test_command().filter(|_| plan.folders.is_empty()).map(|command| ("", command));
     let in_folders = plan
@@ -52,7 +52,7 @@ pub(crate) fn reach(project: &Project<'_>, plan: &EnvironmentPlan, files: &Repos
     of_each.max().unwrap_or(Reach::DoesNot)
 }
 
-/// A path below a folder: empty for the folder itself.
+/// A path relative to a folder. Empty for the folder itself.
 fn below<'p>(folder: &str, path: &'p str) -> Option<&'p str> {
     match folder.is_empty() {
         true => Some(path),
@@ -68,14 +68,14 @@ pub(crate) fn joined(folder: &str, name: &str) -> String {
 
 /// A test command with the scripts that it calls.
 struct Command<'c, 'f> {
-    /// The folder that it is for.
+    /// The folder that it runs in.
     at: &'c str,
     files: &'c RepositoryFiles<'f>,
     /// Its own words, and those of scripts.
     text: String,
-    /// Whether files of other forms say what it runs.
+    /// Whether files in unparsed formats decide what it runs.
     is_closed: bool,
-    /// Whether scripts were read whose loops and variables say more than their words.
+    /// Whether it calls scripts, whose loops and variables may do more than their words show.
     has_scripts: bool,
 }
 
@@ -90,7 +90,7 @@ impl<'c, 'f> Command<'c, 'f> {
         self.files.text(&joined(self.at, name))
     }
 
-    /// Adds a command, and what the scripts hold that it calls.
+    /// Adds a command, and the content of the scripts that it calls.
     fn add(&mut self, command: &str, known: &mut Vec<String>, depth: usize) {
         if depth > MOST_HOPS || self.text.len() + command.len() > LARGEST_SOURCE {
             self.is_closed = true;
@@ -149,7 +149,7 @@ impl<'c, 'f> Command<'c, 'f> {
 
     fn reach(&self, project: &Project<'_>) -> Reach {
         let Some(below) = below(self.at, project.folder) else { return Reach::DoesNot };
-        // A package manager is told of a package by its name.
+        // Package managers select a package by its name.
         let name = self
             .files
             .json(project.manifest)
@@ -159,7 +159,7 @@ impl<'c, 'f> Command<'c, 'f> {
             && (mentions(&self.text, below) || name.is_some_and(|name| parts.any(|part| part == name)));
         let manifest = || self.files.text(project.manifest).unwrap_or_default();
         if !words(&self.text).any(|word| project.language.is_program(word)) {
-            // A library of Rust may be what the tests of another language load.
+            // Tests of another language may load a Rust library.
             let is_loaded = project.language == ProjectLanguage::Rust
                 && (manifest().contains("cdylib")
                     || self.file("pyproject.toml").is_some_and(|text| text.contains("maturin")));
@@ -193,7 +193,7 @@ impl<'c, 'f> Command<'c, 'f> {
         }
     }
 
-    /// Whether cargo is asked for the tests of a package.
+    /// Whether cargo runs the tests of a package.
     fn cargo(&self, below: &str, manifest: &str) -> bool {
         let own = crate::files::toml_table(manifest).unwrap_or_default();
         let name = own.get("package").and_then(|package| package.get("name")?.as_str()).unwrap_or_default();
@@ -233,7 +233,7 @@ impl<'c, 'f> Command<'c, 'f> {
         }
     }
 
-    /// Whether a runner of JavaScript looks into all folders, or a package manager into all packages.
+    /// Whether a JavaScript runner searches all folders, or a package manager runs in all packages.
     fn javascript(&self) -> bool {
         const OF_MANY: [&str; 11] = [
             "-r",
@@ -256,7 +256,7 @@ impl<'c, 'f> Command<'c, 'f> {
                 return all.iter().any(|word| OF_MANY.contains(word))
                     && all.iter().any(|word| ProjectLanguage::JavaScript.is_program(word));
             };
-            // Folders and files after it are where it looks alone.
+            // Folders and files after it restrict the search.
             all.iter().skip(at + 1).all(|word| word.starts_with('-') || !self.is_place(word))
         })
     }
@@ -266,7 +266,7 @@ impl<'c, 'f> Command<'c, 'f> {
             || self.files.has(&joined(self.at, word.trim_start_matches("./").trim_end_matches('/')))
     }
 
-    /// Whether pytest looks into a folder: into all, unless it is told where.
+    /// Whether pytest searches a folder. It searches all folders unless paths are configured.
     fn pytest(&self, below: &str) -> bool {
         let told = ["pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini"].iter().find_map(|name| {
             let text = self.file(name)?;
@@ -293,7 +293,7 @@ impl<'c, 'f> Command<'c, 'f> {
         })
     }
 
-    /// Whether a build of Maven has a folder among its modules; that of others says it in a program.
+    /// Whether a Maven build lists a folder as a module. Other build tools configure this in code.
     fn maven(&self, below: &str) -> bool {
         let Some(pom) = self.file("pom.xml") else { return true };
         let mut prefix = String::new();
@@ -309,7 +309,7 @@ fn segments(text: &str) -> impl Iterator<Item = &str> {
     text.split(['\n', ';', '|', '&']).filter(|segment| !segment.trim().is_empty())
 }
 
-/// Whether a word is a folder, or lies in it.
+/// Whether a word of the text is the folder or a path inside it.
 fn mentions(text: &str, folder: &str) -> bool {
     words(text).flat_map(|word| word.split(['=', ','])).any(|word| {
         let word = word.trim_start_matches("./");
@@ -317,7 +317,7 @@ fn mentions(text: &str, folder: &str) -> bool {
     })
 }
 
-/// Whether a folder fits a pattern of a workspace's.
+/// Whether a folder matches a workspace's pattern.
 fn fits_folder(pattern: &str, folder: &str) -> bool {
     let pattern = pattern.trim_start_matches("./").trim_end_matches('/');
     let (patterns, parts): (Vec<&str>, Vec<&str>) =
@@ -327,7 +327,7 @@ fn fits_folder(pattern: &str, folder: &str) -> bool {
             && patterns.iter().zip(parts).all(|(pattern, part)| crate::environment_plan::is_in(pattern, part))
 }
 
-/// The recipes of the targets that a call of make names, and of those that they need.
+/// The recipes of the targets in a make call, and of their prerequisites.
 fn recipes(makefile: &str, call: &[&str]) -> Vec<String> {
     let mut wanted: Vec<String> =
         call.iter().skip_while(|word| **word != "make").skip(1).map(|word| (*word).to_owned()).collect();

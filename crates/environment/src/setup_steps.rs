@@ -1,4 +1,4 @@
-//! `copilot-setup-steps`: the job of a workflow in which a repository says how an agent's environment is made.
+//! `copilot-setup-steps`: the workflow job in which a repository describes how to set up an agent's environment.
 //!
 //! May know: GitHub's workflow files and the actions that set up a language. Must never know: what other sources say.
 
@@ -13,10 +13,10 @@ use journeyman_order::names::can_be_set;
 const FILES: [&str; 2] =
     [".github/workflows/copilot-setup-steps.yml", ".github/workflows/copilot-setup-steps.yaml"];
 const JOB: &str = "copilot-setup-steps";
-/// Values of a workflow, those that stand for others by an alias among them: a few lines can stand for gigabytes.
+/// Limit of values in a workflow, including alias expansions: a few lines can expand to gigabytes.
 const MOST_VALUES: usize = 50_000;
 
-/// Actions that there is nothing to do for here.
+/// Actions that need no equivalent here.
 const NOTHING_TO_DO: [&str; 9] = [
     "actions/checkout",
     "actions/cache",
@@ -29,7 +29,7 @@ const NOTHING_TO_DO: [&str; 9] = [
     "step-security/harden-runner",
 ];
 
-/// Actions that set up a tool: the input that holds its version.
+/// Actions that set up a tool: the action, the tool, and the input that holds its version.
 const TOOLS: [(&str, &str, &str); 20] = [
     ("actions/setup-python", "python", "python-version"),
     ("actions/setup-node", "node", "node-version"),
@@ -88,7 +88,7 @@ pub(crate) fn read(files: &RepositoryFiles<'_>) -> Option<SourceStatement> {
     Some(said)
 }
 
-/// The steps of a job, or of an action of the repository's own, which has none of these itself.
+/// The steps of a job or of a local action. Local actions are not expanded further (`files` is `None`).
 fn steps(
     steps: Option<&Value>,
     path: &str,
@@ -118,7 +118,7 @@ fn steps(
     }
 }
 
-/// An action that lies in the repository and is made of steps.
+/// A composite action in the repository.
 fn own_action(action: &str, files: &RepositoryFiles<'_>) -> Option<(String, Value)> {
     let folder = action.strip_prefix("./")?.trim_end_matches('/');
     let path = ["action.yml", "action.yaml"].map(|name| format!("{folder}/{name}"));
@@ -171,7 +171,7 @@ fn uses(action: &str, step: &Value, name: &str, because: &str, path: &str, said:
         is_plain && !["latest", "stable", "master"].contains(&version.as_str())
     });
     said.tools.push((tool, version));
-    // Some of them install too.
+    // Some of these actions also install dependencies.
     let installs = match plain {
         "ruby/setup-ruby" if input("bundler-cache").as_deref() == Some("true") => Some("bundle install"),
         "pnpm/action-setup"
@@ -233,14 +233,14 @@ fn run(
     said.setup.push(SetupCommand { command: format!("{before}{command}"), because });
 }
 
-/// A scalar as the text that it stands for.
+/// A scalar as text.
 fn text_of(value: &Value) -> Option<String> {
     let number = || value.as_f64().map(|number| number.to_string());
     let truth = || value.as_bool().map(|truth| truth.to_string());
     value.as_str().map(str::to_owned).or_else(number).or_else(truth)
 }
 
-/// A workflow; none where it is not YAML of that form, or more than anybody writes.
+/// A parsed workflow. `None` if it is not such YAML, or exceeds the limits.
 fn workflow_of(text: &str) -> Option<Value> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! { max_nodes: MOST_VALUES, max_total_scalar_bytes: LARGEST_DOCUMENT },

@@ -1,13 +1,13 @@
-//! What a development container or setup steps say of an environment, and how their words become a plan's.
+//! What a devcontainer or setup steps declare about an environment, and how it becomes a plan.
 //!
-//! May know: image references, variables, shell commands. Must never know: the form of any file.
+//! May know: image references, variables, shell commands. Must never know: the format of any file.
 
 use std::collections::BTreeMap;
 
 use crate::files::RepositoryFiles;
 use crate::{EnvironmentSource, ProgramFolder, SetupCommand};
 
-/// What a source says of image and setup.
+/// What a source declares about image and setup.
 #[derive(Debug, Default)]
 pub(crate) struct SourceStatement {
     pub(crate) source: EnvironmentSource,
@@ -15,14 +15,14 @@ pub(crate) struct SourceStatement {
     pub(crate) setup: Vec<SetupCommand>,
     pub(crate) variables: BTreeMap<String, String>,
     pub(crate) search_path: Vec<ProgramFolder>,
-    /// Tools that are set up by what we do not run, with the version that is asked for.
+    /// Tools that skipped steps would set up, each with the requested version.
     pub(crate) tools: Vec<(&'static str, Option<String>)>,
-    /// What was left out, by name.
+    /// The names of what was skipped.
     pub(crate) notes: Vec<String>,
 }
 
 impl SourceStatement {
-    /// Whether anything is said of image or setup.
+    /// Whether the source declares an image or a setup.
     pub(crate) fn says_something(&self) -> bool {
         self.image.is_some() || !self.setup.is_empty()
     }
@@ -34,7 +34,7 @@ impl SourceStatement {
         }
     }
 
-    /// Takes what looks like a reference. Whoever pulls it parses it.
+    /// Accepts what looks like a reference. The code that pulls the image parses it.
     pub(crate) fn take_image(&mut self, path: &str, key: &str, image: &str) {
         let is_of_reference = |b: u8| b.is_ascii_alphanumeric() || b"./:@_-".contains(&b);
         if (1..=512).contains(&image.len())
@@ -54,7 +54,7 @@ impl SourceStatement {
     }
 }
 
-/// The files that commands name, with what the scripts among them hold: what they do is what the commands do.
+/// The commands with the content of the scripts that they run.
 pub(crate) fn script_texts(setup: &[SetupCommand], files: &RepositoryFiles<'_>) -> String {
     const MOST: usize = 128 << 10;
     let mut text = String::new();
@@ -84,8 +84,8 @@ fn named_scripts(commands: &str) -> Vec<String> {
     words(commands).filter(is_script).map(|word| word.trim_start_matches("./").to_owned()).take(10).collect()
 }
 
-/// Puts Python's packages where nothing else is, where commands of a repository call pip on a machine of ours: the
-/// system's own packages are not theirs to change. `text` is the commands with the scripts that they run.
+/// Gives Python packages a separate place if the repository's commands call pip on our machine: they must not change
+/// the system's packages. `text` is the commands with the scripts that they run.
 pub(crate) fn with_own_python(
     text: &str,
     setup: &mut Vec<SetupCommand>,

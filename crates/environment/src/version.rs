@@ -1,8 +1,8 @@
-//! Versions and what is asked of them, in the notations of the ecosystems.
+//! Versions and version requirements, in the notations of the ecosystems.
 //!
 //! May know: `>=3.9,<4`, `^18 || >=20`, `20.x`, `~> 3.1`. Must never know: which tool it is about.
 
-/// The numbers of a version; what stands behind them is left out.
+/// The numbers of a version, without any suffix.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct VersionNumber(Vec<u64>);
 
@@ -14,7 +14,7 @@ impl VersionNumber {
             before.is_none_or(|c| !c.is_ascii_digit() && c != '.')
         };
         let mut digits = text.char_indices().filter(|(at, c)| c.is_ascii_digit() && starts(*at));
-        // `Python3 3.12`: a number with parts is rather the version than one without.
+        // `Python3 3.12`: a number with several parts is the more likely version.
         let candidates: Vec<Self> =
             digits.by_ref().filter_map(|(at, _)| Self::leading(text.get(at..)?)).take(8).collect();
         candidates.iter().find(|version| version.0.len() > 1).or(candidates.first()).cloned()
@@ -33,7 +33,7 @@ impl VersionNumber {
         self.0.first().copied().unwrap_or(0)
     }
 
-    /// Compared as far as the shorter goes: 3.12 has prefix 3.
+    /// Compares as many parts as `prefix` has: 3.12 has prefix 3.
     fn has_prefix(&self, prefix: &Self) -> bool {
         prefix.0.iter().enumerate().all(|(at, part)| self.0.get(at).copied().unwrap_or(0) == *part)
     }
@@ -42,7 +42,7 @@ impl VersionNumber {
         std::array::from_fn(|at| self.0.get(at).copied().unwrap_or(0))
     }
 
-    /// With its last part but `keep` raised: where a range of `~` or `^` ends.
+    /// The first `keep` parts, the last one raised: the upper end of a `~` or `^` range.
     fn raised(&self, keep: usize) -> Self {
         let mut parts: Vec<u64> = self.0.iter().copied().chain(std::iter::repeat(0)).take(keep).collect();
         if let Some(last) = parts.last_mut() {
@@ -59,7 +59,7 @@ impl std::fmt::Display for VersionNumber {
     }
 }
 
-/// Whether a version is one of those that are wanted; none where the notation is not known, such as `lts/*`.
+/// Whether a version meets a requirement. `None` if the notation is unknown, such as `lts/*`.
 pub(crate) fn fits(version: &VersionNumber, wanted: &str) -> Option<bool> {
     let known = wanted.split("||").filter_map(|alternative| fits_all(version, alternative));
     known.reduce(|one, other| one || other)
@@ -103,10 +103,10 @@ fn comparator(version: &VersionNumber, operator: &str, text: &str) -> Option<boo
         "<=" => is <= asked || version.has_prefix(&wanted),
         "<" => is < asked,
         "!=" => !version.has_prefix(&wanted),
-        // The last part named may rise.
+        // The last named part may rise.
         "~=" | "~>" => is >= asked && below(wanted.raised(parts.saturating_sub(1).max(1))),
         "~" => is >= asked && below(wanted.raised(parts.clamp(1, 2))),
-        // The first part that is not zero stays.
+        // The first part that is not zero is fixed.
         "^" => {
             let zeros = wanted.0.iter().take_while(|part| **part == 0).count();
             is >= asked && below(wanted.raised((zeros + 1).min(parts.max(1))))

@@ -1,21 +1,21 @@
-//! Test commands that go into folders first: `cd backend && pytest`, or several of that kind in parentheses.
+//! Test commands that change into folders first: `cd backend && pytest`, or several such commands in parentheses.
 //!
-//! May know: the words of a shell command. Must never know: what is run there.
+//! May know: the words of a shell command. Must never know: what runs there.
 
 use journeyman_order::settings::plain_folder;
 
-/// A command, and the folder that it goes into.
+/// A command, and the folder that it runs in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FolderCommand<'a> {
-    /// From the root; empty for the root itself.
+    /// Relative to the root. Empty for the root itself.
     pub(crate) folder: String,
-    /// What stands before the command: where it goes, and what it exports.
+    /// The text before the command: `cd`, and exports.
     pub(crate) before: &'a str,
     pub(crate) command: &'a str,
 }
 
 impl FolderCommand<'_> {
-    /// A path of the folder, from the root.
+    /// A path in the folder, relative to the root.
     pub(crate) fn path(&self, name: &str) -> String {
         match self.folder.is_empty() {
             true => name.to_owned(),
@@ -24,8 +24,8 @@ impl FolderCommand<'_> {
     }
 }
 
-/// The commands of a command, one after the other: `(cd a && x) && (cd b && y)` has two. Whatever cannot be told apart is one
-/// of the root.
+/// The commands in a sequence: `(cd a && x) && (cd b && y)` has two. A command that cannot be split is one command in
+/// the root.
 pub(crate) fn commands_in_folders(command: &str) -> Vec<FolderCommand<'_>> {
     let whole = command.trim();
     if !whole.starts_with('(') {
@@ -38,7 +38,7 @@ pub(crate) fn commands_in_folders(command: &str) -> Vec<FolderCommand<'_>> {
     )
 }
 
-/// What stands in parentheses, where nothing else does but `&&` between them.
+/// The groups in parentheses, if there is nothing but `&&` between them.
 fn groups(text: &str) -> Option<Vec<&str>> {
     let (mut groups, mut rest) = (Vec::new(), text);
     loop {
@@ -53,7 +53,7 @@ fn groups(text: &str) -> Option<Vec<&str>> {
     }
 }
 
-/// Where a group ends, which may have quotes and parentheses in it: those in quotes could be anything.
+/// The end of a group. Parentheses in quotes do not count.
 fn group_end(inner: &str) -> Option<usize> {
     let (mut depth, mut quote) = (0_usize, None);
     for (at, c) in inner.char_indices() {
@@ -115,7 +115,7 @@ mod tests {
                 own(&[("a", "pytest")]),
             ),
             ("(cd a && pytest -k 'x)y')", own(&[("a", "pytest -k 'x)y'")])),
-            // What leads elsewhere, or cannot be told, is a command as any other.
+            // A path outside, or an unclear one, makes it an ordinary command.
             ("cd .. && pytest", own(&[("", "cd .. && pytest")])),
             ("cd /tmp && pytest", own(&[("", "cd /tmp && pytest")])),
             ("cd \"a b\" && pytest", own(&[("", "cd \"a b\" && pytest")])),

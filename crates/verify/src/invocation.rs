@@ -1,7 +1,7 @@
-//! A test command as it is asked for names, run and read: in each folder that it goes into as it would be in a repository of
-//! its own.
+//! A test command that reports test names: how to run it and parse its output. Each folder that it enters is handled
+//! like a separate repository.
 //!
-//! May know: how runners are asked and read. Must never know: which folders a change concerns.
+//! May know: how runners are invoked and parsed. Must never know: which folders a change concerns.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use journeyman_order::{TestCaseStatus, TestCases, TestCounts, TestReport};
 
 type Reader<'a> = &'a dyn Fn(&str) -> Option<Vec<u8>>;
 
-/// A test command that is asked for names, in each folder that it goes into.
+/// A test command that reports test names, in each folder that it enters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestInvocation {
     parts: Vec<InvocationPart>,
@@ -31,7 +31,7 @@ struct InvocationPart {
 }
 
 impl TestInvocation {
-    /// Each of the commands is asked for the names of its tests, where its runner can be.
+    /// Makes each command report the names of its tests, if its runner can.
     pub fn new(command: &str, own_report: Option<&str>, read: Reader<'_>, report: &str) -> Self {
         let all = commands_in_folders(command);
         let are_several = all.len() > 1;
@@ -49,7 +49,7 @@ impl TestInvocation {
         Self { parts: all.iter().enumerate().map(part).collect() }
     }
 
-    /// The same run, of these tests alone; none where the runner cannot be asked, or there are several folders.
+    /// The same run of these tests alone. `None` if the runner cannot select tests, or if there are several folders.
     pub fn select(
         &self,
         named_by: Option<TestRunnerName>,
@@ -66,7 +66,7 @@ impl TestInvocation {
         Some(Self { parts: vec![InvocationPart { asked, runs: Vec::new(), ..only.clone() }] })
     }
 
-    /// The shell command. All of several are run, and each has a line of its own before it, which begins with `mark`.
+    /// The shell command. With several parts, it runs all and prints a line that begins with `mark` before each.
     pub fn shell(&self, mark: &str) -> String {
         if let [only] = self.parts.as_slice() {
             return format!("{}{}", only.before, only.asked.command);
@@ -88,7 +88,7 @@ impl TestInvocation {
         text
     }
 
-    /// Variables to be set for it.
+    /// The variables that it needs.
     pub fn environment(&self) -> BTreeMap<String, String> {
         match self.parts.as_slice() {
             [only] => only.asked.environment.clone(),
@@ -96,17 +96,17 @@ impl TestInvocation {
         }
     }
 
-    /// Whether its shell command is another than the one that it was made of.
+    /// Whether its shell command differs from the original.
     pub fn goes_into_several(&self) -> bool {
         self.parts.len() > 1
     }
 
-    /// Where it writes JUnit reports; none where a part writes none. No such file may be there before.
+    /// Where it writes JUnit reports. `None` for a part without one. No such file may exist before the run.
     pub fn reports(&self) -> Vec<Option<&str>> {
         self.parts.iter().map(|part| part.asked.junit.as_deref()).collect()
     }
 
-    /// What it printed, and the reports, in the order in which they are named.
+    /// Parses its output and the reports, which are in the order of [`Self::reports`].
     pub fn read(&self, output: &str, mark: &str, reports: &[Option<Vec<u8>>], is_cut: bool) -> TestReport {
         if let [only] = self.parts.as_slice() {
             let report = reports.first().and_then(Option::as_deref);
@@ -126,7 +126,7 @@ impl TestInvocation {
     }
 }
 
-/// Two folders can have tests of one name.
+/// Adds the folder to names, since two folders can have tests of the same name.
 fn named(folder: &str, mut report: TestReport) -> TestReport {
     let own = |name: String| match folder.is_empty() {
         true => name,
@@ -141,7 +141,7 @@ fn named(folder: &str, mut report: TestReport) -> TestReport {
     report
 }
 
-/// What each of several printed; none where the lines before them are not those that the shell wrote.
+/// The output of each part. `None` if the marked lines are not exactly those that the shell wrote.
 fn apart(output: &str, mark: &str, expected: usize) -> Option<Vec<String>> {
     let mut parts: Vec<String> = Vec::new();
     for line in output.lines() {
@@ -158,7 +158,7 @@ fn apart(output: &str, mark: &str, expected: usize) -> Option<Vec<String>> {
     (parts.len() == expected).then_some(parts)
 }
 
-/// The reports of several folders as one: what is not known of one is not known of all.
+/// Merges the reports of several folders. What is unknown for one folder is unknown for all.
 pub fn reports_together<'a>(reports: impl IntoIterator<Item = (&'a str, TestReport)>) -> TestReport {
     let mut all = TestReport { counts: Some(TestCounts::default()), ..TestReport::default() };
     let (mut names, mut named_by, mut are_named) = (BTreeMap::new(), None, true);
@@ -173,7 +173,7 @@ pub fn reports_together<'a>(reports: impl IntoIterator<Item = (&'a str, TestRepo
         };
         named_by = named_by.or(Some(by));
         for (name, status) in tests {
-            // One folder can be tested twice: the worse of both counts, since nothing tells them apart.
+            // If a folder is tested twice, the worse result counts, since the names are the same.
             let known = names.entry(name).or_insert(status);
             if status == TestCaseStatus::Failed {
                 *known = status;
@@ -218,7 +218,7 @@ mod tests {
         assert_eq!(reading.counts, Some(TestCounts { passed: 2, failed: 0, skipped: 0 }));
         let names: Vec<String> = reading.cases.unwrap().tests.into_keys().collect();
         assert_eq!(names, ["backend > tests.T.test_a", "web > adds"]);
-        // A test that prints such a line is not believed, nor is anything of its run.
+        // If a test prints such a line, the whole run is discarded.
         let forged = format!("\nm-1 0\n{python}\nm-1 1\n{node}\nm-1 1\n{node}");
         assert_eq!(asked.read(&forged, "m-1", &[None, None], false), TestReport::default());
         assert!(asked.select(Some(TestRunnerName::Node), &["adds".to_owned()], &[]).is_none());

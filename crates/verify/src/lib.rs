@@ -1,12 +1,12 @@
-//! Verification: what came of a run of a repository's tests, and what it shows of a change.
+//! Verification: the result of a run of a repository's tests, and what it shows about a change.
 //!
 //! May know: how projects are built and tested, what test runners print, JUnit reports.
-//! Must never know: how a process is started or walled in, agents, what an order does next.
+//! Must never know: how a process is started or sandboxed, agents, what an order does next.
 //!
-//! Nothing here starts a process. The exit code of a process of ours decides; what a run *prints* was written by
-//! the code under test and can only take away: it names failing tests, and tells that no test ran at all.
+//! Nothing here starts a process. The exit code of our own process decides. The code under test wrote the output, which
+//! can only revoke a pass: it names failing tests, or shows that no test ran.
 
-/// A pattern of ours, compiled once. One that is wrong does not come through the tests.
+/// A regular expression, compiled once. Tests catch an invalid one.
 macro_rules! pattern {
     ($text:literal $(,)?) => {{
         static PATTERN: std::sync::LazyLock<regex::Regex> = std::sync::LazyLock::new(|| {
@@ -47,31 +47,31 @@ pub use mutants::{Mutant, changed_lines, mutants};
 pub use overlay::{Overlay, OverlayAction};
 pub use text::{TAIL_CHARACTERS, tail};
 
-/// A file that differs, with its bytes on both sides as far as they were read.
+/// A changed file with its bytes on both sides, as far as they were read.
 #[derive(Debug, Clone, Copy)]
 pub struct ChangedPath<'a> {
     pub path: &'a str,
-    /// In the base; none where it is not there.
+    /// In the base. `None` if the file does not exist there.
     pub before: Option<&'a [u8]>,
-    /// After the change; none where it is gone.
+    /// After the change. `None` if the file was deleted.
     pub after: Option<&'a [u8]>,
 }
 
-/// Pytest, and unittest of newer Pythons, end with this when they found no test.
+/// The exit code of pytest, and of unittest in newer Pythons, if they found no test.
 const PYTHON_NO_TESTS: i32 = 5;
-/// Nextest ends with this when there was none to run.
+/// Nextest's exit code if there was no test to run.
 const NEXTEST_NO_TESTS: i32 = 4;
 
-/// What a run of the tests comes to.
+/// The verdict of a test run.
 ///
-/// The exit decides. Counts can only take a pass away, when they say that no test ran; a run without known
-/// counts stays what its exit says. Some runners have an exit code of their own for having found no test; it
-/// counts as that only where what was printed says so too, and else as the failure that it looks like.
+/// The exit decides. Counts can only revoke a pass, if they show that no test ran. A run without known counts keeps the
+/// verdict of its exit. Some runners have a special exit code for finding no test. It counts as such only if the output
+/// agrees, otherwise as a failure.
 pub fn verdict(exit: &Exit, counts: Option<&TestCounts>) -> TestVerdict {
     let none_ran = counts.is_some_and(|counts| counts.ran() == 0);
     match exit {
         Exit::Code(0) if none_ran => TestVerdict::NoTests,
-        // Whatever made the runner say so, it counted a failure.
+        // Whatever the exit code means, the runner counted a failure.
         Exit::Code(0) if counts.is_some_and(|counts| counts.failed > 0) => TestVerdict::Failed,
         Exit::Code(0) => TestVerdict::Passed,
         Exit::Code(PYTHON_NO_TESTS | NEXTEST_NO_TESTS) if none_ran => TestVerdict::NoTests,

@@ -1,22 +1,22 @@
-//! What a run printed, or a repository wrote, made fit for reading.
+//! Makes the output of runs and text of repositories fit for reading.
 
 use journeyman_order::bounds::MOST_PARTS;
 use journeyman_order::byte_order_mark;
 
-/// How much of the end of an output is kept for people and agents, in characters.
+/// How many characters of an output's end are kept for people and agents.
 pub const TAIL_CHARACTERS: usize = 3_000;
 
 /// The last [`TAIL_CHARACTERS`] characters, without terminal sequences and control characters.
 pub fn tail(output: &str) -> String {
-    // Sequences are looked for in a stretch of the end only: outputs can be hundreds of megabytes.
+    // Escape sequences are removed from the end only, since outputs can be hundreds of megabytes.
     let start = output.floor_char_boundary(output.len().saturating_sub(16 * TAIL_CHARACTERS));
     let clean = plain(output.get(start..).unwrap_or_default());
     let characters = clean.chars().count();
     clean.chars().skip(characters.saturating_sub(TAIL_CHARACTERS)).collect()
 }
 
-/// The text as a terminal without colours would leave it: escape sequences and control characters but newlines
-/// and tabs are taken out, and of a line that was written over with carriage returns the last version stays.
+/// The text as a terminal shows it, without colours. Escape sequences and control characters except newlines and tabs
+/// are removed. If carriage returns overwrite a line, its last version remains.
 pub(super) fn plain(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut line_start = 0;
@@ -26,7 +26,7 @@ pub(super) fn plain(text: &str) -> String {
             '\u{1b}' => match characters.next() {
                 // CSI: parameters, then one final byte.
                 Some('[') => skip_until(&mut characters, |c| ('\u{40}'..='\u{7e}').contains(&c)),
-                // OSC, DCS and their like: up to BEL, or the backslash of a string terminator.
+                // OSC, DCS and the like: up to BEL, or the backslash of a string terminator.
                 Some(']' | 'P' | '^' | '_' | 'X') => {
                     skip_until(&mut characters, |c| matches!(c, '\u{7}' | '\\' | '\n'));
                 }
@@ -51,20 +51,20 @@ pub(super) fn plain(text: &str) -> String {
     clean
 }
 
-/// JSON of strangers; none where it is none, or would become too much.
+/// Untrusted JSON. `None` if it is invalid, or would become too large.
 pub(super) fn json(bytes: &[u8]) -> Option<serde_json::Value> {
     let bytes = byte_order_mark::strip_bytes(bytes);
     let objects = bytes.iter().filter(|byte| **byte == b'{').count();
     (objects <= MOST_PARTS).then(|| serde_json::from_slice(bytes).ok())?
 }
 
-/// TOML of strangers; none where it is none, or would become too much.
+/// Untrusted TOML. `None` if it is invalid, or would become too large.
 pub(super) fn toml_table(text: &str) -> Option<toml::Table> {
     let text = byte_order_mark::strip(text);
     journeyman_order::toml_text::is_modest_toml(text).then(|| toml::from_str(text).ok())?
 }
 
-/// Leaves a newline where it is: a sequence that never ends must not swallow the rest of the output.
+/// Stops before a newline: an unfinished sequence must not swallow the rest of the output.
 fn skip_until(characters: &mut std::iter::Peekable<std::str::Chars<'_>>, is_last: impl Fn(char) -> bool) {
     while let Some(character) = characters.next_if(|character| *character != '\n') {
         if is_last(character) {

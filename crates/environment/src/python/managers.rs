@@ -1,4 +1,4 @@
-//! How a Python environment is made: with the tool that the project uses, in `.venv`.
+//! Creates a Python environment in `.venv`, with the tool that the project uses.
 //!
 //! May know: the options of these tools. Must never know: how tests are run.
 
@@ -11,7 +11,7 @@ use crate::project::{Detection, FoundProject};
 use crate::required_tool::wanted;
 use crate::version::fits;
 
-/// For all of these tools: the environment is in the tree, and nothing is asked or downloaded besides packages.
+/// For all of these tools: use the environment in the tree, never prompt, and download nothing but packages.
 pub(super) const VARIABLES: [(&str, &str); 6] = [
     ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
     ("PIP_NO_INPUT", "1"),
@@ -22,7 +22,7 @@ pub(super) const VARIABLES: [(&str, &str); 6] = [
 ];
 
 const MAKE_ENVIRONMENT: &str = "-m venv .venv";
-/// Where packages are kept that were downloaded.
+/// Folder of downloaded packages.
 const WHEELS: &str = "~/.cache/wheels";
 
 pub(super) fn set_up(
@@ -57,7 +57,7 @@ pub(super) fn set_up(
                 &because,
             );
             let more = more_words(project, needs, wants_pytest, false);
-            // What makes native code anew asks pip for it, with what is in the environment.
+            // Rebuilding native code calls pip, with the packages of the environment.
             let native =
                 project.native.as_ref().map(|native| format!(" pip{}", native.words())).unwrap_or_default();
             if !more.is_empty() || !native.is_empty() {
@@ -67,7 +67,7 @@ pub(super) fn set_up(
         Manager::Poetry => {
             found.what = "Python with Poetry";
             ask.tools.need("poetry", &because);
-            // Those that are not optional, and of the others those of tests.
+            // All groups except optional ones that are not for tests.
             let is_wanted =
                 |name: &&String| !project.optional_groups.contains(name) || needs.groups.contains(name);
             let groups: Vec<String> = project.groups.keys().filter(is_wanted).cloned().collect();
@@ -95,10 +95,10 @@ pub(super) fn set_up(
     }
 }
 
-/// Where a lock is written in the form that pip reads.
+/// Where the lock is exported in pip's format.
 const LOCKED: &str = "~/.cache/journeyman-requirements.txt";
 
-/// What has no archive with a hash, pip takes only where it asks nobody for hashes.
+/// If one requirement has a hash, pip demands one for all. Git and local ones have none.
 fn hashes(lock: Option<&str>) -> &'static str {
     let has_none = ["type = \"git\"", "type = \"directory\"", "type = \"file\"", "\ngit = ", "\npath = "];
     if lock.is_some_and(|lock| has_none.iter().any(|sign| lock.contains(sign))) {
@@ -108,8 +108,8 @@ fn hashes(lock: Option<&str>) -> &'static str {
     }
 }
 
-/// The manager says what is locked and pip installs it: pip is what mirrors, proxies and their settings are made for,
-/// and a new release of the manager's own dependencies breaks no setup.
+/// The manager exports the lock and pip installs it. Mirrors, proxies and their settings work with pip, and a new
+/// release of the manager's own dependencies breaks no setup.
 fn install_locked(project: &PythonProject, python: &str, export: &str, found: &mut FoundProject) {
     let because = found.because.clone();
     found.setup(format!("{python} {MAKE_ENVIRONMENT} && mkdir -p ~/.cache && {export}"), &because);
@@ -156,7 +156,7 @@ fn pip(
     }
     words.push_str(&more_words(project, needs, wants_pytest, true));
     if project.is_package && project.native.is_none() {
-        // A change of its manifest is set up anew, and without a network: pip's own cache needs the index's answers, a folder
+        // A changed manifest is set up again without network. pip's cache would need answers from the index; a folder
         // does not.
         let download =
             format!(".venv/bin/python -m pip download --quiet --find-links {WHEELS} --dest {WHEELS}");
@@ -166,7 +166,7 @@ fn pip(
         words.insert_str(0, &format!(" --find-links {WHEELS}"));
     }
     let only_pytest = words.is_empty() || words == " pytest";
-    // Nothing is required: the tests use what is there, unless that is not there either.
+    // Nothing is required: the tests use the installed pytest, if there is one.
     if only_pytest
         && (words.is_empty() || ["pytest", "pytest-3"].iter().any(|name| ask.tools.tools.has(name)))
         && !project.is_package
@@ -180,10 +180,10 @@ fn pip(
     found.setup(format!("{make}.venv/bin/python -m pip install{words}"), &because);
 }
 
-/// What the manager does not install itself.
+/// Installs what the manager does not install itself.
 fn more(project: &PythonProject, needs: &TestNeeds, wants_pytest: bool, found: &mut FoundProject) {
     let words = more_words(project, needs, wants_pytest, false);
-    // What makes native code anew does so with what is in the environment.
+    // Rebuilding native code uses the packages of the environment.
     let native = project.native.as_ref().map(|native| native.words()).unwrap_or_default();
     if !words.is_empty() || !native.is_empty() {
         let because = found.because.clone();
@@ -209,7 +209,7 @@ fn more_words(project: &PythonProject, needs: &TestNeeds, wants_pytest: bool, wi
     words
 }
 
-/// The interpreter that the project takes: the usual one, unless another fits better.
+/// The project's interpreter: `python3`, unless another version fits better.
 fn interpreter(ask: &Detection<'_, '_>, found: &mut FoundProject) -> String {
     const USUAL: &str = "python3";
     let Some(wanted) = wanted(ask.files, "python") else { return USUAL.to_owned() };

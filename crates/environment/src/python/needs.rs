@@ -1,6 +1,6 @@
-//! What the tests of a Python project need: extras, dependency groups, requirements files, environments of tox.
+//! What the tests of a Python project need: extras, dependency groups, requirements files, tox environments.
 //!
-//! May know: how projects call these. Must never know: how they are installed.
+//! May know: the names that projects use for these. Must never know: how they are installed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,17 +10,17 @@ use super::tox;
 use crate::files::RepositoryFiles;
 use journeyman_order::bounds::MOST_LISTED;
 
-/// What is installed besides the project and its dependencies.
+/// What to install besides the project and its dependencies.
 #[derive(Debug, Default)]
 pub(super) struct TestNeeds {
     pub(super) extras: Vec<String>,
     pub(super) groups: Vec<String>,
     pub(super) requirement_files: Vec<String>,
-    /// Files that constrain.
+    /// Single requirements, and constraints files.
     pub(super) requirements: Vec<String>,
-    /// Everything that is required by name, for whoever asks whether something is there.
+    /// The names of all requirements, to look up whether a package is among them.
     named: Vec<String>,
-    /// Files that others include, and that were read.
+    /// Included files that were already read.
     included: BTreeSet<String>,
 }
 
@@ -50,7 +50,7 @@ const OF_TESTS: [&str; 12] = [
 ];
 const OF_DEVELOPMENT: [&str; 7] = ["dev", "develop", "development", "devel", "dev-deps", "ci", "all-dev"];
 
-/// The names of a list that are about tests: those that are exactly that, else those that say so in part.
+/// The names about tests: exact matches if there are any, otherwise partial ones.
 fn about_tests<'n>(names: impl Iterator<Item = &'n String> + Clone) -> Vec<&'n String> {
     let plain = |name: &str| name.to_lowercase().replace(['_', '.', ' '], "-");
     let exact: Vec<&String> = names.clone().filter(|name| OF_TESTS.contains(&plain(name).as_str())).collect();
@@ -100,7 +100,7 @@ pub(super) fn find(files: &RepositoryFiles<'_>, project: &PythonProject) -> Test
         }
     };
     take(&mut needs, about_tests(project.extras.keys()), about_tests(project.groups.keys()));
-    // What the session that runs the tests is given, whatever else there is.
+    // The requirements of the session that runs the tests always count.
     let session = tox::needs(files, project);
     let has_session = session.is_some();
     if let Some(session) = session {
@@ -120,7 +120,7 @@ pub(super) fn find(files: &RepositoryFiles<'_>, project: &PythonProject) -> Test
     if !has_runner(&needs) {
         take(&mut needs, about_development(project.extras.keys()), about_development(project.groups.keys()));
     }
-    // Extras that name other extras of the project itself are resolved by whoever installs them.
+    // The installer resolves extras that refer to other extras of the project itself.
     needs.requirements.dedup();
     needs
 }
@@ -131,7 +131,7 @@ fn has_runner(needs: &TestNeeds) -> bool {
         .any(|name| needs.names(name))
 }
 
-/// Files of requirements, besides `requirements.txt`.
+/// Requirements files besides `requirements.txt`.
 const REQUIREMENT_FILES: [&str; 16] = [
     "requirements-test.txt",
     "requirements-tests.txt",
@@ -143,7 +143,7 @@ const REQUIREMENT_FILES: [&str; 16] = [
     "requirements/test.txt",
     "requirements/tests.txt",
     "requirements/testing.txt",
-    // Read only where those of tests are not there.
+    // Read only if there are none for tests.
     "requirements-dev.txt",
     "requirements_dev.txt",
     "dev-requirements.txt",
@@ -160,8 +160,8 @@ fn requirement_files(
     project: &PythonProject,
     has_session: bool,
 ) {
-    // A package that says itself what it requires has pins there, or needs of its documentation. So has one whose session
-    // names what its tests need: the session installs nothing else either.
+    // A package that declares its own requirements uses this file for pins or documentation. So does one whose session
+    // names what its tests need, since the session installs nothing else.
     let says_itself =
         project.is_package && (!project.dependencies.is_empty() || (has_session && has_runner(needs)));
     if !says_itself {
@@ -176,7 +176,7 @@ fn requirement_files(
         add_file(files, needs, file);
     }
     let has_pytest = needs.names("pytest");
-    // What is for development holds linters too: a session that names a runner needs none of it.
+    // Development requirements include linters; a session that names a runner needs none of them.
     if has_session && has_runner(needs) {
         return;
     }
@@ -189,7 +189,7 @@ fn requirement_files(
     }
 }
 
-/// Adds a file of requirements that requires something.
+/// Adds a requirements file that is not empty.
 fn add_file(files: &RepositoryFiles<'_>, needs: &mut TestNeeds, file: &str) {
     let Some(text) = files.text(file) else { return };
     if lines_of(&text).next().is_none() || needs.requirement_files.iter().any(|known| known == file) {
@@ -203,7 +203,7 @@ fn lines_of(text: &str) -> impl Iterator<Item = &str> {
     text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// Names what a file requires, and those that it includes: each once, since it may include itself.
+/// Collects the names in a requirements file and its includes. Each file is read once, since it may include itself.
 fn name_lines(files: &RepositoryFiles<'_>, needs: &mut TestNeeds, file: &str, text: &str) {
     for line in lines_of(text) {
         let included = ["-r", "--requirement"].iter().find_map(|option| line.strip_prefix(option));
@@ -223,7 +223,7 @@ fn name_lines(files: &RepositoryFiles<'_>, needs: &mut TestNeeds, file: &str, te
     }
 }
 
-/// A path without `.` and `..`; none where it leads out.
+/// A path without `.` and `..`. `None` if it leads outside.
 fn plain_path(path: &str) -> Option<String> {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {

@@ -1,4 +1,4 @@
-//! What pyproject.toml, setup.cfg and setup.py say of a project.
+//! Parses pyproject.toml, setup.cfg and setup.py.
 //!
 //! May know: PEP 621, PEP 735 and the tables of the tools. Must never know: how anything is installed.
 
@@ -10,10 +10,10 @@ use super::native::{NativeBuild, normalized};
 use crate::files::RepositoryFiles;
 use journeyman_order::bounds::MOST_ITEMS;
 
-/// Files of requirements that others name and that are read.
+/// Limit of requirements files that are read because others refer to them.
 pub(super) const MOST_INCLUDED: usize = 50;
 
-/// Who installs it.
+/// The tool that installs the project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Manager {
     Uv,
@@ -27,19 +27,19 @@ pub(super) enum Manager {
 pub(super) struct PythonProject {
     pub(super) pyproject: Table,
     pub(super) manager: Manager,
-    /// The file that tells of the manager.
+    /// The file that indicates the manager.
     pub(super) because: String,
-    /// Whether it can be installed.
+    /// Whether it can be installed as a package.
     pub(super) is_package: bool,
     pub(super) dependencies: Vec<String>,
-    /// Extras, with what they require.
+    /// Extras, with their requirements.
     pub(super) extras: BTreeMap<String, Vec<String>>,
-    /// Dependency groups, with what they require, groups within them included.
+    /// Dependency groups with their requirements, including those of nested groups.
     pub(super) groups: BTreeMap<String, Vec<String>>,
-    /// Groups that the manager leaves out unless they are asked for.
+    /// Groups that the manager skips unless requested.
     pub(super) optional_groups: Vec<String>,
     pub(super) native: Option<NativeBuild>,
-    /// Whether its version is made of git's tags.
+    /// Whether its version derives from git tags.
     pub(super) version_from_git: bool,
 }
 
@@ -120,7 +120,7 @@ impl PythonProject {
         }
     }
 
-    /// Whether a tool that manages environments is told of.
+    /// Whether the project declares its dependencies in a way that an environment manager can use.
     pub(super) fn has_manager(&self) -> bool {
         self.manager != Manager::Pip
             || self.pyproject.contains_key("project")
@@ -142,7 +142,7 @@ fn manager(files: &RepositoryFiles<'_>, pyproject: &Table) -> (Manager, String) 
         [("uv.lock", Manager::Uv), ("poetry.lock", Manager::Poetry), ("pdm.lock", Manager::Pdm)]
     {
         let has = |tool: &str| at(pyproject, &["tool", tool]).is_some();
-        // A lock of a manager that the project has left lies about.
+        // The project may still contain the lock of a manager that it no longer uses.
         if manager == Manager::Poetry && has("pdm") && !has("poetry") {
             continue;
         }
@@ -172,7 +172,7 @@ fn keys(value: Option<&Value>) -> Vec<String> {
     value.and_then(Value::as_table).into_iter().flatten().map(|(name, _)| name.clone()).collect()
 }
 
-/// PEP 735, with the groups that a group includes: each once, since groups may include one another.
+/// PEP 735 groups with their includes. Each include is followed once, since groups may include each other.
 fn dependency_groups(value: Option<&Value>) -> BTreeMap<String, Vec<String>> {
     let Some(tables) = value.and_then(Value::as_table) else { return BTreeMap::new() };
     let entries = |name: &str| tables.get(name).and_then(Value::as_array).into_iter().flatten().rev();

@@ -11,7 +11,7 @@ use super::project::{MOST_INCLUDED, PythonProject};
 use crate::files::{IniFile, RepositoryFiles, quote};
 use journeyman_order::bounds::MOST_LISTED;
 
-/// What an environment of tox needs.
+/// What a tox environment needs.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct SessionNeeds {
     pub(super) requirements: Vec<String>,
@@ -21,7 +21,7 @@ pub(super) struct SessionNeeds {
 }
 
 impl SessionNeeds {
-    /// One entry of a list of dependencies.
+    /// Adds one entry of a list of dependencies.
     pub(super) fn add(&mut self, entry: &str) {
         let entry = entry.trim();
         if let Some(file) = entry.strip_prefix("-r") {
@@ -42,7 +42,7 @@ impl SessionNeeds {
             self.requirements.push(entry.to_owned());
         } else if entry.starts_with(|c: char| c.is_ascii_alphanumeric()) && !entry.contains(['{', '/', '\\'])
         {
-            // With spaces around its operators, or a marker.
+            // It may have spaces around operators, or a marker.
             self.requirements.push(entry.split(';').next().unwrap_or(entry).replace(' ', ""));
         }
     }
@@ -95,7 +95,7 @@ pub(super) fn needs(files: &RepositoryFiles<'_>, project: &PythonProject) -> Opt
             let lines = expand(&ini, section, key);
             lines
                 .iter()
-                // Of the environments with and without them, those with them say more.
+                // Of environments with and without factors, those with factors have more entries.
                 .map(|line| line.split_once(": ").map_or(line.as_str(), |(_, names)| names))
                 .flat_map(|names| names.split(','))
                 .map(|one| one.trim().to_owned())
@@ -108,7 +108,7 @@ pub(super) fn needs(files: &RepositoryFiles<'_>, project: &PythonProject) -> Opt
     (needs != SessionNeeds::default()).then_some(needs)
 }
 
-/// The test command of tox's environment, where it is a plain one.
+/// The test command of tox's environment, if it is simple.
 pub(super) fn test_command(files: &RepositoryFiles<'_>, project: &PythonProject) -> Option<String> {
     let ini = ini(files, project)?;
     let section = section(&ini)?;
@@ -134,18 +134,18 @@ pub(super) fn test_command(files: &RepositoryFiles<'_>, project: &PythonProject)
     if !is_known || with_module.contains(['{', '}', '[', '$', '`']) {
         return None;
     }
-    // tox starts programs without a shell: a star is the program's to read.
+    // tox starts programs without a shell, so the program expands a star.
     let words = shell_words::split(&with_module).ok()?;
     Some(words.iter().map(|word| word_of_shell(word)).collect::<Vec<_>>().join(" "))
 }
 
-/// Quoted only where a shell would read it otherwise: a plain command can be asked for the names of its tests.
+/// Quoted only if a shell would read it differently: only a plain command can be made to report test names.
 fn word_of_shell(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=./:@+,%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { quote(word) }
 }
 
-/// A list with the values of other sections in it, as `{[base]deps}` has them. Each is taken once: it may name itself.
+/// A list with references such as `{[base]deps}` expanded. Each is expanded once, since it may refer to itself.
 fn expand(ini: &IniFile, section: &str, key: &str) -> Vec<String> {
     let (mut all, mut seen) = (Vec::new(), BTreeSet::new());
     let reversed = |section: &str, key: &str| ini.lines(section, key).into_iter().rev();
@@ -168,7 +168,7 @@ fn expand(ini: &IniFile, section: &str, key: &str) -> Vec<String> {
     all
 }
 
-/// An entry without the factors that it holds for; none where it holds for other environments than the usual one.
+/// An entry without its factors. `None` if it applies only to special environments.
 fn unconditional(entry: &str) -> Option<&str> {
     let Some((factors, rest)) = entry.split_once(": ") else { return Some(entry) };
     let is_condition = factors.chars().all(|c| c.is_ascii_alphanumeric() || "{},-!._".contains(c));

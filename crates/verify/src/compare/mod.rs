@@ -1,4 +1,4 @@
-//! Two runs beside each other: the tests of a change and those of its base commit.
+//! Compares two runs: the tests of a change and those of its base commit.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ use journeyman_order::{
     TestVerdict,
 };
 
-/// Compares test by test where both runs name theirs, and else says by what it could.
+/// Compares test by test if both runs name their tests, otherwise by counts or exit, and records which.
 ///
-/// `reruns` are of the same tree as `after`: a test that failed once and passed once among them is flaky, and neither
-/// broken nor fixed. A test under another name is one gone and one new.
+/// `reruns` are of the same tree as `after`. A test that both failed and passed among them is flaky, neither broken nor
+/// fixed. A renamed test counts as one gone and one new.
 pub(super) fn compare(base: &TestReport, after: &TestReport, reruns: &[TestReport]) -> Comparison {
     let mut comparison = Comparison {
         base: base.counts,
@@ -23,11 +23,11 @@ pub(super) fn compare(base: &TestReport, after: &TestReport, reruns: &[TestRepor
     if base.counts.is_some() && after.counts.is_some() {
         comparison.by = ComparedBy::Counts;
     }
-    // What the base said and the change keeps to itself may be what is missing.
+    // If only the base reports counts, the change may have lost tests.
     let ran = |counts: Option<TestCounts>| counts.map_or(0, |counts| counts.ran());
     comparison.unnamed = ran(base.counts) > 0 && after.counts.is_none();
     let Some(before) = &base.cases else { return comparison };
-    // Where there was nothing, all is new, whoever names it.
+    // If the base has no tests, all are new, whichever runner names them.
     let is_comparable = |cases: &&TestCases| cases.named_by == before.named_by || before.tests.is_empty();
     let mut named = std::iter::once(after).chain(reruns).filter_map(|reading| reading.cases.as_ref());
     let Some(now) = named.find(is_comparable) else {
@@ -46,7 +46,7 @@ pub(super) fn compare(base: &TestReport, after: &TestReport, reruns: &[TestRepor
         match (former, *status) {
             (Some(TestCaseStatus::Passed), TestCaseStatus::Passed) => comparison.still_green += 1,
             (Some(TestCaseStatus::Failed), TestCaseStatus::Passed) => comparison.fixed.add(name),
-            // One that did not run says nothing of the code before.
+            // A test that did not run shows nothing about the code before.
             (None | Some(TestCaseStatus::Skipped), TestCaseStatus::Passed)
             | (None, TestCaseStatus::Skipped) => {
                 comparison.new.add(name);
@@ -68,7 +68,7 @@ pub(super) fn compare(base: &TestReport, after: &TestReport, reruns: &[TestRepor
     comparison
 }
 
-/// Tests that passed in one and failed in another of the runs on one tree.
+/// Tests that passed in one run and failed in another on the same tree.
 fn flaky<'a>(now: &'a TestCases, reruns: &[TestReport]) -> BTreeSet<&'a str> {
     let again: Vec<&TestCases> = reruns
         .iter()
@@ -89,25 +89,25 @@ fn flaky<'a>(now: &'a TestCases, reruns: &[TestReport]) -> BTreeSet<&'a str> {
         .collect()
 }
 
-/// Whether another run on the same tree would tell more: what passed on the base and fails now may be flaky, and names
-/// may have been lost in what else was printed.
+/// Whether another run on the same tree would help: a test that passed on the base and fails now may be flaky, and
+/// other output may have hidden the names of tests.
 pub fn may_be_flaky(base: &TestReport, after: &TestReport, alone: TestVerdict) -> bool {
     let comparison = compare(base, after, &[]);
     !comparison.newly_broken.is_empty() || (comparison.unnamed && alone == TestVerdict::Passed)
 }
 
-/// What the run on the commit comes to.
+/// The verdict of a run on the commit.
 ///
-/// The exit decides, and `own`, the same run beside the base, takes away; so does `old`, the tests of the base on the
-/// same code: a pass during which they go or are skipped is none. It gives in one case only: where the base fails in the
-/// same way, by tests that are red there as well, and others passed. Without names of tests there is no such case.
+/// The exit decides. `own`, the same run compared with the base, can only revoke a pass. So can `old`, the base's tests
+/// on the same code: there is no pass if tests disappear or are skipped. The one exception is a base that fails in the
+/// same way, by the same red tests, while others pass. Without names of tests there is no exception.
 pub(super) fn judged(exits: &ComparedExits, own: &Comparison, old: &Comparison) -> ComparisonVerdict {
     if verdict(&exits.after, own.after.as_ref()) == TestVerdict::NoTests {
         return ComparisonVerdict::NoTests;
     }
     let is_by_test = own.by == ComparedBy::Test;
-    // A rerun tells flaky tests, so it counts only where tests are told apart. An exit of 0 beside a test that never passed is
-    // not believed.
+    // A rerun only detects flaky tests, so it counts only if tests are named. An exit of 0 does not count if some test
+    // never passed.
     let passed_at_last = || is_by_test && has_no_red(own) && exits.reruns.contains(&Exit::Code(0));
     let is_good = verdict(&exits.after, own.after.as_ref()) == TestVerdict::Passed;
     let alone = if is_good || passed_at_last() {
@@ -129,13 +129,13 @@ fn has_no_red(own: &Comparison) -> bool {
     own.newly_broken.is_empty() && own.new_failing.is_empty() && own.already_red.is_empty()
 }
 
-/// Whether all that fails is red on the base or flaky, and fails in the same way: some runners have exit codes of
-/// their own for what is worse than a failing test.
+/// Whether every failure is red on the base or flaky, with the same exit code. Some runners use special exit codes for
+/// what is worse than a failing test.
 fn is_red_as_before(exits: &ComparedExits, comparison: &Comparison) -> bool {
     let Exit::Code(code) = exits.after else { return false };
     let passed = comparison.after.is_some_and(|counts| counts.passed > 0) && comparison.unloaded.is_empty();
     let is_same_end = exits.base == Some(Exit::Code(code));
-    // What the command does beside its tests, such as a linter, may be what fails.
+    // A step of the command besides its tests, such as a linter, may be what fails.
     let is_beside_tests = comparison.base.is_some_and(|counts| counts.failed == 0 && counts.passed > 0);
     let is_explained = if comparison.already_red.is_empty() {
         !comparison.flaky.is_empty() || (is_same_end && is_beside_tests)
@@ -145,7 +145,7 @@ fn is_red_as_before(exits: &ComparedExits, comparison: &Comparison) -> bool {
     passed && is_explained
 }
 
-/// Whether tests that ran on the base do not run any more.
+/// Whether tests that ran on the base no longer run.
 fn is_less(comparison: &Comparison) -> bool {
     if comparison.unnamed {
         return true;

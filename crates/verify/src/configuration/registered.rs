@@ -1,5 +1,5 @@
-//! What CMake and Meson are told of a test beside its name: its command, and what its end means. A change may register new
-//! tests, but those of the base are run and judged as they were.
+//! A test's registration in CMake and Meson besides its name: its command, and the meaning of its exit. A change may
+//! register new tests, but the base's tests run and are judged as before.
 //!
 //! May know: the form of calls in CMakeLists.txt and meson.build. Must never know: how anything is built.
 
@@ -14,16 +14,16 @@ pub(super) enum BuildFile {
     Meson,
 }
 
-/// A call that says how a test runs.
+/// A call that configures how a test runs.
 struct Registration<'t> {
     bytes: Range<usize>,
     text: &'t str,
-    /// What it registers; none: it says what the end of tests means that others register.
+    /// The registered test. `None` for a call that sets properties of tests registered elsewhere.
     test: Option<String>,
 }
 
-/// The file of the change, in which tests that the base registers are registered as they were, and nothing is said of a
-/// test's end that the base does not say; none where that is so already. Where calls cannot be told apart, all is as it was.
+/// The change's file with the base's registrations restored, and without new properties for its tests. `None` if
+/// nothing differs. If calls cannot be parsed, it is the base's file.
 pub(super) fn with_old_registrations(kind: BuildFile, base: &str, after: &str) -> Option<String> {
     let (Some(before), Some(now)) = (registrations(kind, base), registrations(kind, after)) else {
         return Some(base.to_owned());
@@ -40,7 +40,7 @@ pub(super) fn with_old_registrations(kind: BuildFile, base: &str, after: &str) -
         let old = match call.test.as_deref().map(|test| known.get(test)) {
             None => "",
             Some(Some(old)) => old.first().copied().unwrap_or_default(),
-            // A new test is none of the base's.
+            // A new test is not part of the base.
             Some(None) => continue,
         };
         let Some(between) = after.get(from..call.bytes.start) else { return Some(base.to_owned()) };
@@ -60,7 +60,7 @@ pub(super) fn registers_more(kind: BuildFile, base: &str, after: &str) -> bool {
     !tests(after).is_subset(&tests(base))
 }
 
-/// None where there is too much to look at.
+/// `None` if there is too much to parse.
 fn registrations(kind: BuildFile, text: &str) -> Option<Vec<Registration<'_>>> {
     let mut left = LARGEST_FILE;
     let begins = match kind {
@@ -79,7 +79,7 @@ fn registrations(kind: BuildFile, text: &str) -> Option<Vec<Registration<'_>>> {
             .filter(|word| !word.is_empty());
         let test = match name.as_str().to_lowercase().as_str() {
             "set_tests_properties" => None,
-            // Of other things than tests.
+            // Properties of something other than a test.
             "set_property" if !words.any(|word| word == "TEST") => return None,
             "set_property" => None,
             _ => words.find(|word| *word != "NAME").map(str::to_owned),
@@ -91,7 +91,7 @@ fn registrations(kind: BuildFile, text: &str) -> Option<Vec<Registration<'_>>> {
     (left > 0).then_some(calls)
 }
 
-/// Behind the bracket that closes one which was opened before this place.
+/// The position after the bracket that closes the one opened before `from`.
 fn closing(text: &str, from: usize, left: &mut usize) -> Option<usize> {
     let (mut depth, mut quote, mut is_comment) = (1_usize, None, false);
     for (at, c) in text.get(from..)?.char_indices() {

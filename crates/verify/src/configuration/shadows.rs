@@ -1,18 +1,18 @@
-//! New files that Python finds before its own library of the same name, wherever it starts.
+//! New files that Python finds before its standard library module of the same name, wherever it starts.
 //!
-//! May know: how Python looks for modules. Must never know: what is in such a file.
+//! May know: how Python finds modules. Must never know: the content of such a file.
 
 type Reader<'a> = &'a dyn Fn(&str) -> Option<Vec<u8>>;
 
-/// Folders below the one where Python starts that projects put on its path.
+/// Folders below Python's start folder that projects put on its path.
 const SOURCES: [&str; 3] = ["src", "lib", "python"];
 
-/// Whether a path is new and stands before a module of the standard library: `argparse.py`, or all in a new `argparse/` that
-/// is a package. `starts` are the folders in which commands are started. In a package of the project a name is its own.
+/// Whether a path is new and shadows a standard library module: `argparse.py`, or any file in a new package
+/// `argparse/`. `starts` are the folders where commands start. Inside a package of the project, names do not clash.
 pub(super) fn shadows(path: &str, starts: &[String], read_base: Reader<'_>, read_after: Reader<'_>) -> bool {
     let is_there = |path: &str| read_base(path).is_some() || read_after(path).is_some();
-    // The same from either side: what is put back on one is laid on the other. The changed path itself differs where it
-    // cannot be read on either.
+    // Symmetric, since what is restored on one side is added on the other. The changed path itself counts as different
+    // if neither side is readable.
     let is_new = |asked: &str| match (read_base(asked).is_some(), read_after(asked).is_some()) {
         (false, false) => asked == path,
         (base, after) => base != after,
@@ -40,7 +40,7 @@ fn is_compiled_or_source(name: &str) -> bool {
     name.rsplit_once('.').is_some_and(|(_, ending)| ["py", "pyc", "so"].contains(&ending))
 }
 
-/// Where Python starts, and where runners have it look: beside each file of tests.
+/// Where Python starts, and where runners make it search: beside each test file.
 fn is_on_the_path(folder: &str, parts: &[&str], starts: &[String]) -> bool {
     let lower = folder.to_ascii_lowercase();
     let is_of_tests = parts.iter().any(|part| {
@@ -58,7 +58,7 @@ fn is_on_the_path(folder: &str, parts: &[&str], starts: &[String]) -> bool {
     is_of_tests || is_started
 }
 
-/// Runners of tests, and what they import before any of them.
+/// Test runners, and what they import before any test.
 const RUNNERS: [&str; 11] = [
     "pytest",
     "_pytest",
@@ -73,5 +73,5 @@ const RUNNERS: [&str; 11] = [
     "xdist",
 ];
 
-/// What the library of Python 3.10 to 3.14 holds. `test` is what projects call their own.
+/// The modules of Python 3.10 to 3.14. `test` is excluded, since projects use the name.
 const STANDARD: &str = include_str!("python_library.txt");

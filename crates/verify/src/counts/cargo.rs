@@ -9,17 +9,17 @@ use journeyman_order::{TestCaseStatus, TestCounts};
 #[derive(Default)]
 struct CargoTestBinary<'a> {
     start: usize,
-    /// How many tests it says it has.
+    /// How many tests it announces.
     expected: u64,
-    /// Its own summary, and the line that it stands on.
+    /// Its own summary, and the summary's line number.
     found: Option<(TestCounts, usize)>,
     cases: Vec<(&'a str, TestCaseStatus)>,
-    /// What a test printed stands below: only what is above can be the runner's word.
+    /// Set once printed output of tests begins: only lines above it can come from the runner.
     is_over: bool,
 }
 
-/// All binaries of a `cargo test`, summed. Each says first how many tests it has, and its summary has to add up
-/// to that: one printed by a test mostly does not.
+/// All binaries of a `cargo test`, summed. Each first announces how many tests it has, and its summary must add up to
+/// that. A summary printed by a test usually does not.
 pub(super) fn libtest(lines: &[&str]) -> Option<RunnerSummary> {
     let running = pattern!(r"^running (\d+) tests?$");
     let result = pattern!(
@@ -67,7 +67,7 @@ pub(super) fn libtest(lines: &[&str]) -> Option<RunnerSummary> {
     Some(RunnerSummary { failing, cases, ..summary(TestRunnerName::Libtest, total, last_line?) })
 }
 
-/// The list of names stands right above the summary, whatever the tests printed before.
+/// The list of failures is directly above the summary, whatever the tests printed before.
 fn failing_above(lines: &[&str], counts: TestCounts, at: usize) -> impl Iterator<Item = String> {
     let above = lines.get(..at).unwrap_or_default().iter().rev().skip_while(|line| line.trim().is_empty());
     let names: Vec<String> = above
@@ -78,14 +78,14 @@ fn failing_above(lines: &[&str], counts: TestCounts, at: usize) -> impl Iterator
     names.into_iter().rev()
 }
 
-/// Whether every binary named as many tests as it counted, and no binary was left out because another failed.
+/// Whether every binary named as many tests as it counted, and no binary was skipped because another failed.
 fn is_whole(lines: &[&str], binaries: &[CargoTestBinary<'_>]) -> bool {
     let is_named = |binary: &CargoTestBinary<'_>| {
         let mut named = TestCounts::default();
         binary.cases.iter().for_each(|(_, status)| count(&mut named, *status));
         binary.found.is_some_and(|(counts, _)| counts == named)
     };
-    // Cargo sums up at its end, but only where it went on after a failure.
+    // Cargo prints a final list of failed targets only if it continued after a failure.
     let stopped = lines.iter().rposition(|line| line.starts_with("error: test failed, to rerun pass "));
     let last = pattern!(r"^error: \d+ targets? failed:$");
     let summed = lines.iter().rposition(|line| last.is_match(line));
@@ -93,9 +93,8 @@ fn is_whole(lines: &[&str], binaries: &[CargoTestBinary<'_>]) -> bool {
     went_on && binaries.iter().all(is_named)
 }
 
-/// Names with the binary before them: those of several are often the same. What cargo says of binaries goes another
-/// way than what they say themselves, so that the order of lines between the two cannot be relied on; the order of
-/// each can.
+/// Names prefixed with their binary, since several binaries often share names. Cargo and the binaries print to
+/// different streams, so only the order within each is reliable, not the order between them.
 fn named(lines: &[&str], binaries: &[CargoTestBinary<'_>]) -> CaseList {
     let mut list = CaseList::default();
     let unit = pattern!(r"^ +Running (unittests )?(\S.*) \((\S.*)\)$");
@@ -118,13 +117,13 @@ fn named(lines: &[&str], binaries: &[CargoTestBinary<'_>]) -> CaseList {
         let of_docs = index.checked_sub(units.len());
         let name = match of_docs {
             None => units.get(index),
-            // Documentation tests come last; those of one crate can come in two parts.
+            // Documentation tests come last; those of one crate may run in two parts.
             Some(index) if docs.len() + units.len() == binaries.len() => docs.get(index),
             Some(_) => docs.iter().rev().find(|(at, _)| *at < binary.start).or(docs.first()),
         };
         let prefix = name.map_or("", |(_, name)| name.as_str());
         let between = if prefix.is_empty() { "" } else { " > " };
-        // Lines of documentation tests move with every edit above them; several of one item keep their order.
+        // Line numbers of documentation tests shift with edits above them; several of one item keep their order.
         let mut cases: Vec<(u64, &str, TestCaseStatus)> = Vec::new();
         for (test, status) in &binary.cases {
             let of_line = of_docs.and_then(|_| line_of.captures(test));
@@ -140,7 +139,7 @@ fn named(lines: &[&str], binaries: &[CargoTestBinary<'_>]) -> CaseList {
     list
 }
 
-/// Nextest's summary, and the list of what failed below it.
+/// Nextest's summary, and the list of failures below it.
 pub(super) fn nextest(lines: &[&str]) -> Option<RunnerSummary> {
     let last = pattern!(r"^ {2,}Summary \[ *[\d.]+s\] +(?:(\d+)/)?(\d+) tests? run: (.*)$");
     let ended = pattern!(
@@ -148,7 +147,7 @@ pub(super) fn nextest(lines: &[&str]) -> Option<RunnerSummary> {
     );
     let (line, captures) = last_of(lines, |line| last.captures(line))?;
     let mut counts = TestCounts::default();
-    // "3 passed (1 slow, 1 flaky), 2 failed": what stands in parentheses is counted already.
+    // "3 passed (1 slow, 1 flaky), 2 failed": numbers in parentheses are already counted.
     let outside = pattern!(r"\([^)]*\)").replace_all(captures.get(3)?.as_str(), "").into_owned();
     for (count, word) in numbers(&outside) {
         match word {
@@ -169,7 +168,7 @@ pub(super) fn nextest(lines: &[&str]) -> Option<RunnerSummary> {
         .filter_map(|line| name(line))
         .filter_map(|(passed, name)| (!passed).then_some(name))
         .collect();
-    // Of one that was tried again, the last word counts; "SLOW" is said of what still runs.
+    // After a retry, the last result counts; "SLOW" is printed for a test that is still running.
     let mut last_words = std::collections::BTreeMap::new();
     for line in lines.get(..line)?.iter().filter(|line| !line.trim_start().starts_with("SLOW")) {
         if let Some((passed, name)) = name(line) {
@@ -181,7 +180,7 @@ pub(super) fn nextest(lines: &[&str]) -> Option<RunnerSummary> {
         let status = if *passed { TestCaseStatus::Passed } else { TestCaseStatus::Failed };
         cases.add(&name.replacen(' ', " > ", 1), status);
     }
-    // Skipped ones are counted and not named.
+    // Nextest counts skipped tests without naming them.
     let is_whole = captures.get(1).is_none();
     let ran = TestCounts { skipped: 0, ..counts };
     let cases = cases.adding_up_to(&ran).filter(|_| is_whole);

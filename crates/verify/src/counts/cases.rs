@@ -1,4 +1,4 @@
-//! Every test of a run by name, as far as it can be believed.
+//! Every test of a run by name, as far as the names can be trusted.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -6,10 +6,9 @@ use std::collections::btree_map::Entry;
 use journeyman_order::bounds::MOST_ITEMS;
 use journeyman_order::{TestCaseStatus, TestCounts};
 
-/// The longest name, in characters, without the number that tells it from others of the same name.
+/// The longest name in characters, without the number that distinguishes equal names.
 const LONGEST_NAME: usize = 290;
 
-/// One more that ended so.
 pub(super) fn count(counts: &mut TestCounts, status: TestCaseStatus) {
     *match status {
         TestCaseStatus::Passed => &mut counts.passed,
@@ -18,7 +17,7 @@ pub(super) fn count(counts: &mut TestCounts, status: TestCaseStatus) {
     } += 1;
 }
 
-/// The tests of two runs, counted together.
+/// The sum of the tests of two runs.
 pub(crate) fn counted_together(one: TestCounts, other: TestCounts) -> TestCounts {
     TestCounts {
         passed: one.passed.saturating_add(other.passed),
@@ -27,7 +26,7 @@ pub(crate) fn counted_together(one: TestCounts, other: TestCounts) -> TestCounts
     }
 }
 
-/// How a test ended, by the groups of a pattern that say that it passed or failed; where neither was found, it was skipped.
+/// A test's result from the groups of a pattern for passed and failed. If neither matched, it was skipped.
 pub(super) fn ended(found: &regex::Captures<'_>, passed: usize, failed: usize) -> TestCaseStatus {
     match (found.get(passed), found.get(failed)) {
         (Some(_), _) => TestCaseStatus::Passed,
@@ -40,15 +39,15 @@ pub(super) fn ended(found: &regex::Captures<'_>, passed: usize, failed: usize) -
 #[derive(Debug, Default)]
 pub(super) struct CaseList {
     tests: BTreeMap<String, TestCaseStatus>,
-    /// How often each name came.
+    /// How often each name occurred.
     seen: BTreeMap<String, u32>,
-    /// How many ended how, each as often as it came.
+    /// Results of all tests, repeated names included.
     counts: TestCounts,
     is_broken: bool,
 }
 
 impl CaseList {
-    /// One more test. One of a name that is there already is another test.
+    /// Adds a test. A repeated name counts as another test.
     pub(super) fn add(&mut self, name: &str, status: TestCaseStatus) {
         let Some(name) = self.counted(name, status) else { return };
         let times = self.seen.entry(name.clone()).or_default();
@@ -57,8 +56,8 @@ impl CaseList {
         self.is_broken |= self.tests.insert(name, status).is_some();
     }
 
-    /// What came of a test, which may be there already: the worse counts. Of runners that name each test once, but
-    /// say of one more than once what came of it.
+    /// Adds a result of a test. If the test is already known, the worse result counts. For runners whose test names are
+    /// unique, but that may report several results for one test.
     pub(super) fn add_again(&mut self, name: &str, status: TestCaseStatus) {
         let Some(name) = self.counted(name, status) else { return };
         match self.tests.entry(name) {
@@ -78,7 +77,7 @@ impl CaseList {
 
     fn counted(&mut self, name: &str, status: TestCaseStatus) -> Option<String> {
         let name = name.trim();
-        // Where an object lies in memory says nothing of the test, and is another each time.
+        // A memory address says nothing about the test and changes with each run.
         let name = pattern!(r"\b0x[0-9a-fA-F]{6,16}\b").replace_all(name, "0x…");
         let name: String = name.chars().take(LONGEST_NAME).collect();
         if name.is_empty() || self.tests.len() >= MOST_ITEMS {
@@ -91,17 +90,17 @@ impl CaseList {
         Some(name)
     }
 
-    /// How many ended how, each as often as it was said.
+    /// Results of all tests, repeated names included.
     pub(super) fn counts(&self) -> TestCounts {
         self.counts
     }
 
-    /// What there is, where it is all: the caller has seen that it adds up.
+    /// The tests, if the list is complete. The caller checks that it adds up.
     pub(super) fn believed_if(self, adds_up: bool) -> Option<BTreeMap<String, TestCaseStatus>> {
         (adds_up && !self.is_broken).then_some(self.tests)
     }
 
-    /// What there is, where it is as many as were counted.
+    /// The tests, if they match the counts.
     pub(super) fn adding_up_to(self, counts: &TestCounts) -> Option<BTreeMap<String, TestCaseStatus>> {
         let adds_up = self.counts == *counts;
         self.believed_if(adds_up)

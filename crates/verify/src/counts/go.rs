@@ -9,7 +9,7 @@ use super::{RunnerSummary, summary};
 use journeyman_order::comparison::TestRunnerName;
 use journeyman_order::{TestCaseStatus, TestCounts};
 
-/// Tests by package and name, as they ended.
+/// Results of tests, by package and name.
 type GoTestResults = BTreeMap<(String, String), TestCaseStatus>;
 
 #[derive(Deserialize)]
@@ -22,7 +22,7 @@ struct GoTestEvent {
     test: String,
 }
 
-/// One event a line.
+/// One event per line.
 pub(super) fn json(lines: &[&str]) -> Option<RunnerSummary> {
     let mut ends = GoTestResults::new();
     let mut begun = BTreeSet::new();
@@ -51,7 +51,7 @@ pub(super) fn json(lines: &[&str]) -> Option<RunnerSummary> {
         line = Some(at);
         if !test.is_empty() {
             let name = (package, test);
-            // What a test prints is read by `go test` as well: an end without a beginning is forged.
+            // `go test` also parses what a test prints: a result without a start is forged.
             if begun.contains(&name) {
                 ends.insert(name, end);
             }
@@ -60,9 +60,9 @@ pub(super) fn json(lines: &[&str]) -> Option<RunnerSummary> {
         }
     }
     let (counts, mut failing, cases) = sum(&ends);
-    // One that began and did not end took its package with it, and tests that had not begun.
+    // A test without a result aborted its package, along with tests that had not started.
     let is_whole = begun.iter().all(|name| name.1.is_empty() || ends.contains_key(name));
-    // A package that does not build fails without a test of its own.
+    // A package that does not build fails without a failed test.
     let explained: BTreeSet<&str> = ends
         .iter()
         .filter(|(_, end)| **end == TestCaseStatus::Failed)
@@ -73,21 +73,21 @@ pub(super) fn json(lines: &[&str]) -> Option<RunnerSummary> {
     Some(RunnerSummary { failing, cases, is_whole, ..summary(TestRunnerName::Go, counts, line?) })
 }
 
-/// Without `-v` only failures are named and nothing is counted, so the counts stay open: except that none ran
-/// when no package has tests.
+/// Without `-v` only failures are named and nothing is counted, so counts are unknown. The exception is that none ran
+/// if no package has tests.
 pub(super) fn plain(lines: &[&str]) -> Option<RunnerSummary> {
-    // What is printed without a newline stands before what the runner says next.
+    // Output without a newline precedes the runner's next message on the same line.
     let test = pattern!(r"^(.*)--- (PASS|FAIL|SKIP): (\S+) \([\d.]+s\)$");
     let package = pattern!(r"^(ok|FAIL|\?|---)? *\t(\S+)(?:\t| )(.*)$");
     let package_at_end = pattern!(r"(ok  |FAIL)\t(\S+)\t((?:[\d.]+s|\(cached\))(?:\t.*)?)$");
     let mut ends = GoTestResults::new();
     let mut waiting: Vec<(String, TestCaseStatus)> = Vec::new();
     let mut broken = Vec::new();
-    // Verbose runs announce every test, so that a forged end of one that never began is left out.
+    // Verbose runs announce every test, so a forged result of one that never started is ignored.
     let mut begun: BTreeSet<&str> = BTreeSet::new();
     let mut packages_with_tests = 0_u64;
     let mut line = None;
-    // A panic ends its package, and tests that had not begun are not named.
+    // A panic aborts its package, and tests that had not started are not named.
     let (mut has_panicked, mut is_whole) = (false, true);
     for (at, text) in lines.iter().enumerate() {
         if text.starts_with("panic: ") || text.starts_with("fatal error: ") {
@@ -112,7 +112,7 @@ pub(super) fn plain(lines: &[&str]) -> Option<RunnerSummary> {
             match found.get(1).map(|word| word.as_str().trim_end()) {
                 Some("FAIL") => {
                     if waiting.iter().all(|(_, end)| *end != TestCaseStatus::Failed) {
-                        // In brackets is why; without, only how long it took.
+                        // Brackets hold the reason, otherwise it is only the duration.
                         let why = if rest.starts_with('[') { rest } else { "" };
                         broken.push(format!("{name} {why}"));
                     }
@@ -121,7 +121,7 @@ pub(super) fn plain(lines: &[&str]) -> Option<RunnerSummary> {
                 }
                 Some("ok") if !has_none => packages_with_tests += 1,
                 Some("ok" | "?") => {}
-                // Covered packages without tests are listed with no word before them.
+                // Covered packages without tests are listed without a leading word.
                 _ if rest.contains("coverage: ") => {}
                 _ => continue,
             }
@@ -138,7 +138,7 @@ pub(super) fn plain(lines: &[&str]) -> Option<RunnerSummary> {
     Some(RunnerSummary { counts, failing, line: line?, runner: TestRunnerName::Go, cases, is_whole })
 }
 
-/// Of tests with parts only the parts are counted, and one that failed although no part of it did.
+/// Of a test with subtests, only the subtests count, unless it failed although no subtest did.
 fn sum(ends: &GoTestResults) -> (TestCounts, Vec<String>, CaseList) {
     let mut failing = Vec::new();
     let mut cases = CaseList::default();

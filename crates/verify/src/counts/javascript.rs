@@ -5,7 +5,7 @@ use super::{RunnerSummary, last_of, number, numbers, summary};
 use journeyman_order::comparison::TestRunnerName;
 use journeyman_order::{TestCaseStatus, TestCounts};
 
-/// Vitest: the line `Tests` right below `Test Files`.
+/// Vitest: the line `Tests` directly below `Test Files`.
 pub(super) fn vitest(lines: &[&str]) -> Option<RunnerSummary> {
     let tests = pattern!(r"^ +Tests  (?:no tests|(.+) \(\d+\))$");
     let line = lines.iter().enumerate().skip(1).rev().find_map(|(at, line)| {
@@ -15,7 +15,7 @@ pub(super) fn vitest(lines: &[&str]) -> Option<RunnerSummary> {
     let words = tests.captures(lines.get(line)?)?.get(1).map_or("", |found| found.as_str());
     let (counts, expected) = totals(words);
     let cases = vitest_cases(lines.get(..line)?)?;
-    // One that is expected to fail and does looks like one that passes.
+    // An expected failure looks like a pass.
     let named = TestCounts { passed: counts.passed.saturating_add(expected), ..counts };
     let cases = cases.adding_up_to(&named);
     let counts = TestCounts { skipped: counts.skipped.saturating_add(expected), ..counts };
@@ -30,7 +30,7 @@ pub(super) fn vitest(lines: &[&str]) -> Option<RunnerSummary> {
     Some(RunnerSummary { failing, cases, ..summary(TestRunnerName::Vitest, counts, line) })
 }
 
-/// With the reporter `verbose` every test has a line, with its file before it.
+/// With the `verbose` reporter every test has a line, prefixed with its file.
 fn vitest_cases(lines: &[&str]) -> Option<CaseList> {
     let case = pattern!(r"^ +([✓×↓□]) (?:\|[^|]+\| )?(\S.* > .+?)(?: \d+ms)?(?: \[skipped\])?$");
     let mut cases = CaseList::default();
@@ -46,7 +46,7 @@ fn vitest_cases(lines: &[&str]) -> Option<CaseList> {
     Some(cases)
 }
 
-/// Jest: the line `Tests:` right below `Test Suites:`.
+/// Jest: the line `Tests:` directly below `Test Suites:`.
 pub(super) fn jest(lines: &[&str]) -> Option<RunnerSummary> {
     let tests = pattern!(r"^Tests: +(.+), \d+ total$|^Tests: +0 total$");
     let line = lines.iter().enumerate().skip(1).rev().find_map(|(at, line)| {
@@ -71,7 +71,7 @@ pub(super) fn jest(lines: &[&str]) -> Option<RunnerSummary> {
     Some(RunnerSummary { failing, cases, ..summary(TestRunnerName::Jest, counts, line) })
 }
 
-/// A verbose run lists each file's tests below it, up to the first failure that it explains.
+/// A verbose run lists tests below their file, up to the first failure that it explains.
 fn jest_cases(lines: &[&str]) -> Option<CaseList> {
     let file_of = pattern!(r"^(?:PASS|FAIL) (.+?)(?: \([\d.]+ m?s\))?$");
     let case = pattern!(r"^( +)([✓✕○✎√×]) (?:(?:skipped|todo) )?(.+?)(?: \([\d.]+ m?s\))?$");
@@ -124,7 +124,7 @@ pub(super) fn mocha(lines: &[&str]) -> Option<RunnerSummary> {
             _ => counts.skipped = number(&captures, 1),
         }
     }
-    // Each failure: its suites, one a line and each deeper, then the test's own name and a colon.
+    // Each failure has its suites, one per line and increasingly indented, then the test's own name and a colon.
     let first = pattern!(r"^  \d+\) (.+)$");
     let mut failing = Vec::new();
     let mut rest = below.iter();
@@ -143,7 +143,7 @@ pub(super) fn mocha(lines: &[&str]) -> Option<RunnerSummary> {
     Some(RunnerSummary { failing, cases, ..summary(TestRunnerName::Mocha, counts, line) })
 }
 
-/// The reporter `spec`, which is the one that is used where none is asked for: suites, and deeper their tests.
+/// The default reporter `spec`: suites, with their tests indented below.
 fn mocha_cases(lines: &[&str]) -> Option<CaseList> {
     let case = pattern!(r"^( +)(?:([✔✓√])|(\d+\))|-) (.+?)(?: \(\d+ms\))?$");
     let suite = pattern!(r"^((?:  )+)(\S.*)$");
@@ -168,7 +168,7 @@ fn mocha_cases(lines: &[&str]) -> Option<CaseList> {
     Some(cases)
 }
 
-/// And how many failed as expected.
+/// The counts, and the number of expected failures.
 fn totals(words: &str) -> (TestCounts, u64) {
     let mut counts = TestCounts::default();
     let mut expected = 0;

@@ -1,4 +1,4 @@
-//! A JUnit report, through a library. The file was written by the code under test.
+//! A JUnit report, parsed by a library. The code under test wrote the file.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::cases::{CaseList, count};
 use journeyman_order::bounds::{DEEPEST, LARGEST_FILE, MOST_LISTED};
 use journeyman_order::{TestCaseStatus, TestCounts, byte_order_mark};
 
-/// Elements of a report, each of which the library makes much more of than it is as text.
+/// Limit of elements: the library needs far more memory for each than its text has.
 const MOST_ELEMENTS: usize = 400_000;
 
 pub(super) struct JunitReport {
@@ -21,18 +21,18 @@ pub(super) struct JunitReport {
 }
 
 impl JunitReport {
-    /// Whether it is no better than what was printed.
+    /// Whether the report is no better than the printed counts.
     pub(super) fn claims_no_more(&self, printed: &TestCounts) -> bool {
         self.counts.passed <= printed.passed && self.counts.failed >= printed.failed
     }
 }
 
-/// Counts every case; none when it is no report, or one without a case.
+/// Counts every case. `None` if it is not a report, or has no cases.
 pub(super) fn read(xml: &[u8]) -> Option<JunitReport> {
     if xml.len() > LARGEST_FILE {
         return None;
     }
-    // The library overlooks cases right below the root, where node puts them; below a suite it finds both.
+    // The library ignores cases directly below the root, where node puts them; below a suite it finds both.
     let xml = text(xml).replace("<testsuites", "<testsuite").replace("</testsuites", "</testsuite");
     if !is_modest(&xml) {
         return None;
@@ -54,7 +54,7 @@ pub(super) fn read(xml: &[u8]) -> Option<JunitReport> {
             };
             count(&mut counts, status);
             cases.add(&name, status);
-            // In pytest's words, a file that it could not collect tests from.
+            // Pytest's message for a file that it could not collect tests from.
             if matches!(&case.status, TestStatus::Error(error) if error.message == "collection failure") {
                 unloaded.push(name.clone());
             }
@@ -65,7 +65,7 @@ pub(super) fn read(xml: &[u8]) -> Option<JunitReport> {
     (counts != TestCounts::default()).then_some(JunitReport { counts, failing, cases, unloaded })
 }
 
-/// A report as text, without the declaration that names its encoding.
+/// A report as text, without the declaration of its encoding.
 fn text(xml: &[u8]) -> String {
     let wide = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = bytes.as_chunks::<2>().0.iter().map(|pair| unit(*pair)).collect();
@@ -83,7 +83,7 @@ fn text(xml: &[u8]) -> String {
     }
 }
 
-/// The reports that stand each after a line with `mark`, as one; none where there is none.
+/// Merges the reports that follow lines with `mark`. `None` if there is none.
 pub fn reports_as_one(files: &[u8], mark: &str) -> Option<Vec<u8>> {
     let line = format!("\n{mark}\n");
     let mut rest = files.strip_prefix(line.as_bytes())?;
@@ -109,8 +109,8 @@ fn name(case: &TestCase) -> String {
     }
 }
 
-/// Whether the library may be given a report. It is read as the library reads it, so that nothing in a comment or a text
-/// is taken for an element by one of the two alone.
+/// Whether a report is small enough for the library. The parser here is the library's own, so both agree on what is an
+/// element and what is comment or text.
 fn is_modest(xml: &str) -> bool {
     let mut reader = Reader::from_reader(xml.as_bytes());
     let (mut buffer, mut depth, mut elements) = (Vec::new(), 0_usize, 0_usize);
@@ -131,7 +131,7 @@ fn is_modest(xml: &str) -> bool {
                 depth = depth.saturating_sub(1);
                 false
             }
-            // The library ends here as well, or before.
+            // The library stops here as well, or earlier.
             Ok(Event::Eof) | Err(_) => return true,
             Ok(
                 Event::Text(_)

@@ -1,9 +1,8 @@
-//! Reads from what a runner printed, or from its JUnit report, how many tests there are and what came of each.
+//! Parses a runner's output or JUnit report: how many tests there are, and the result of each.
 //!
-//! All of it was written by the code under test, which may print summaries of its own. So a summary has to look
-//! genuine (in its place, adding up where it can be checked), the last one counts, and whatever is read never
-//! turns a failure into a pass: that is for the exit code. Names of tests have to add up with the counts, else none
-//! is believed.
+//! The code under test wrote all of it, and may print fake summaries. So a summary must look genuine: in its place, and
+//! with consistent numbers where they can be checked. The last one counts, and nothing here turns a failure into a
+//! pass; the exit code decides that. If the names of tests do not match the counts, all names are ignored.
 
 mod cargo;
 mod cases;
@@ -27,33 +26,33 @@ use journeyman_order::bounds::{LARGEST_FILE, LONGEST_LINE, MOST_LISTED};
 use journeyman_order::comparison::TestRunnerName;
 use journeyman_order::{TestCaseStatus, TestCases, TestCounts, TestReport};
 
-/// Lines that are looked at, from the end: each is looked at by every reader.
+/// Limit of lines to parse, from the end. Every reader scans each of them.
 const MOST_LINES: usize = 400_000;
 
 struct RunnerSummary {
     counts: Option<TestCounts>,
     failing: Vec<String>,
-    /// The line it stands on: of several runners, the one that spoke last is the one that was asked to.
+    /// Its line number. With several runners, the last one to report is the one that was requested.
     line: usize,
     runner: TestRunnerName,
-    /// Every test by name; none where the runner does not name all, or names others than it counts.
+    /// Every test by name. `None` if the runner does not name all, or names others than it counts.
     cases: Option<BTreeMap<String, TestCaseStatus>>,
     /// Whether it ran all tests: some runners stop at a failure.
     is_whole: bool,
 }
 
-/// A run of all tests, none of which is named so far.
+/// The summary of a complete run, without names of tests.
 fn summary(runner: TestRunnerName, counts: TestCounts, line: usize) -> RunnerSummary {
     RunnerSummary { counts: Some(counts), failing: Vec::new(), line, runner, cases: None, is_whole: true }
 }
 
-/// The last line in which something is found, with that.
+/// The last line with a match, and the match.
 fn last_of<'l, T>(lines: &[&'l str], find: impl Fn(&'l str) -> Option<T>) -> Option<(usize, T)> {
     lines.iter().enumerate().rev().find_map(|(at, line)| Some((at, find(line)?)))
 }
 
 impl RunnerSummary {
-    /// What of it holds where the start of the output is missing.
+    /// The part of it that is valid if the start of the output is missing.
     fn of_the_end(self) -> Self {
         let counts = match self.runner {
             TestRunnerName::Libtest | TestRunnerName::Go | TestRunnerName::Tap | TestRunnerName::Automake => {
@@ -77,22 +76,22 @@ impl RunnerSummary {
     }
 }
 
-/// Reads an output, and the JUnit report where there is one. Takes up to seconds on large
-/// outputs, so it is not for a thread that others wait for. A report with tests in it is believed before the
-/// output: it names them exactly. Its names are believed only where it claims no more than the output does.
+/// Parses an output, and the JUnit report if there is one. Large outputs take seconds, so never call it on a thread
+/// that others wait for. A report with tests in it takes precedence, because it names them exactly. Its names count
+/// only if it claims no more than the output does.
 ///
-/// Of one that is longer than 16 MiB or 400,000 lines its end is read, as by [`read_end`].
+/// An output longer than 16 MiB or 400,000 lines is read from its end, as by [`read_end`].
 pub fn read(output: &str, junit: Option<&[u8]>) -> TestReport {
     read_part(output, junit, false, &[])
 }
 
-/// The same of a command that is known to run these, one after the other: the runs of one runner are told together.
+/// The same for a command known to run these, one after the other. Runs of one runner are combined.
 pub(crate) fn read_runs(output: &str, junit: Option<&[u8]>, runs: &[TestRunnerName]) -> TestReport {
     read_part(output, junit, false, runs)
 }
 
-/// Reads the end of an output of which the start was not kept: what was said there is missing, so that no test is
-/// believed to be named by it, nor counted where the parts of a run are counted one by one.
+/// Parses the end of an output whose start is lost. Earlier lines are missing, so its names of tests are ignored. So
+/// are counts that are sums over parts of a run.
 pub fn read_end(output: &str, junit: Option<&[u8]>) -> TestReport {
     read_part(output, junit, true, &[])
 }
@@ -136,7 +135,7 @@ fn read_part(output: &str, junit: Option<&[u8]>, is_cut: bool, runs: &[TestRunne
     if let Some(report) = &from_report {
         unloaded.extend(report.unloaded.iter().cloned());
     }
-    // Of several runs, a report is the last one's.
+    // With several runs, the report belongs to the last one.
     let from_report = from_report.filter(|_| !are_several);
     let named = match (&from_report, &from_output) {
         (Some(report), output) => {
@@ -168,7 +167,7 @@ fn tidy(names: Vec<String>) -> Vec<String> {
         .collect()
 }
 
-/// `3 failed, 2 passed` and its like: every number with the word after it.
+/// Texts like `3 failed, 2 passed`: every number with the word after it.
 fn numbers(text: &str) -> impl Iterator<Item = (u64, &str)> {
     text.split([',', '|', ';', '(', ')']).filter_map(|part| {
         let (number, word) = part.trim().split_once(' ')?;

@@ -1,17 +1,17 @@
-//! CTest, Meson, Bun and AVA: how many there are. Of CTest and Meson a test is a program, which is named. AVA's tests are
-//! named where there are several files: of one alone its names do not say which it is.
+//! CTest, Meson, Automake, uvu, Bun and AVA. A test of CTest and Meson is a named program. AVA's tests are named only
+//! if there are several files: with one file its names do not identify it.
 
 use super::cases::{CaseList, ended};
 use super::{RunnerSummary, last_of, summary};
 use journeyman_order::comparison::TestRunnerName;
 use journeyman_order::{TestCaseStatus, TestCounts};
 
-/// One that may have stopped at a failure, as far as can be seen.
+/// The summary of a run that may have stopped at a failure.
 fn in_part(runner: TestRunnerName, counts: TestCounts, line: usize) -> RunnerSummary {
     RunnerSummary { is_whole: false, ..summary(runner, counts, line) }
 }
 
-/// Where each test is a program that is named, if its lines add up.
+/// A summary whose tests are named programs, if the named lines add up to the counts.
 fn of_programs(runner: TestRunnerName, counts: TestCounts, line: usize, cases: CaseList) -> RunnerSummary {
     let cases = cases.adding_up_to(&counts);
     let is_failed = |(_, status): &(&String, &TestCaseStatus)| **status == TestCaseStatus::Failed;
@@ -19,7 +19,7 @@ fn of_programs(runner: TestRunnerName, counts: TestCounts, line: usize, cases: C
     RunnerSummary { cases, failing, ..summary(runner, counts, line) }
 }
 
-/// `95% tests passed, 1 tests failed out of 20`, where none failed also `100% tests passed out of 20`; what was not run stands in lines of its own.
+/// `95% tests passed, 1 tests failed out of 20`, or `100% tests passed out of 20`. Skips have own lines.
 pub(super) fn ctest(lines: &[&str]) -> Option<RunnerSummary> {
     let total = pattern!(r"^\d+% tests passed(?:, (\d+) tests? failed)? out of (\d+)$");
     let skipped = pattern!(r"^ *\d+/\d+ Test +#\d+: .*\*\*\*(?:Skipped|Not Run (\(Disabled\)))");
@@ -31,7 +31,7 @@ pub(super) fn ctest(lines: &[&str]) -> Option<RunnerSummary> {
     let begun = lines.get(..line)?.iter().rposition(|line| line.starts_with("Test project ")).unwrap_or(0);
     let own = lines.get(begun..line)?;
     let all_skipped = own.iter().filter_map(|line| skipped.captures(line));
-    // Those that are disabled are not among them.
+    // Disabled tests are not part of the total.
     let (are_disabled, rest): (Vec<_>, Vec<_>) = all_skipped.partition(|found| found.get(1).is_some());
     let passed = of.checked_sub(failed)?.checked_sub(rest.len() as u64)?;
     let are_skipped = (are_disabled.len() + rest.len()) as u64;
@@ -50,7 +50,7 @@ pub(super) fn ctest(lines: &[&str]) -> Option<RunnerSummary> {
     Some(of_programs(TestRunnerName::Ctest, counts, line, cases))
 }
 
-/// Automake's summary: `# TOTAL: 43`, `# PASS:  42` and so on, of each folder one.
+/// Automake's summary, one per folder: `# TOTAL: 43`, `# PASS:  42` and so on.
 pub(super) fn automake(lines: &[&str]) -> Option<RunnerSummary> {
     let row = pattern!(r"^# (TOTAL|PASS|SKIP|XFAIL|FAIL|XPASS|ERROR): +(\d+)$");
     let case = pattern!(r"^(PASS|SKIP|XFAIL|FAIL|XPASS|ERROR): (\S.*)$");
@@ -101,8 +101,8 @@ pub(super) fn uvu(lines: &[&str]) -> Option<RunnerSummary> {
     Some(in_part(TestRunnerName::Uvu, counts, last?))
 }
 
-/// `  2 tests failed`, `  3 tests passed`, `  1 test skipped` at the end. Where some fail, those that pass are not counted
-/// there, but have each a line before.
+/// `  2 tests failed`, `  3 tests passed`, `  1 test skipped` at the end. If some fail, passing tests are not counted
+/// there, but each has a line above.
 pub(super) fn ava(lines: &[&str]) -> Option<RunnerSummary> {
     let row = pattern!(r"^  (\d+) (?:tests?|known failures?|hooks?) ?(passed|failed|skipped|todo)?$");
     let (passes, fails) = (pattern!(r"^  [✔√] \S"), pattern!(r"^  [✘✖×] \[fail\]: (.+)$"));
@@ -115,7 +115,7 @@ pub(super) fn ava(lines: &[&str]) -> Option<RunnerSummary> {
         let Some(found) = row.captures(line) else { continue };
         let number = super::number(&found, 1);
         match found.get(2).map(|word| word.as_str()) {
-            // One that is to fail and does has a tick as those that pass.
+            // An expected failure has the same tick as a pass.
             None if found[0].contains("known failure") => known = number,
             Some("passed") => (counts.passed, is_counted) = (number, true),
             Some("failed") => counts.failed = counts.failed.saturating_add(number),

@@ -7,14 +7,14 @@ use super::{RunnerSummary, number, summary};
 use journeyman_order::comparison::TestRunnerName;
 use journeyman_order::{TestCaseStatus, TestCounts};
 
-/// Seven lines of totals, one after the other.
+/// Seven consecutive lines of totals.
 pub(super) fn node(lines: &[&str]) -> Option<RunnerSummary> {
     let total = pattern!(r"^[ℹ#] (tests|suites|pass|fail|cancelled|skipped|todo) (\d+)$");
     let read = |line: &str| {
         let found = total.captures(line)?;
         Some((found.get(1)?.as_str().to_owned(), number(&found, 2)))
     };
-    // Found from the end: the last line of the last block, then all of it.
+    // Searched from the end: the last line of the last block, then the whole block.
     let end = lines.iter().rposition(|line| read(line).is_some_and(|(name, _)| name == "todo"))?;
     let block: Vec<(String, u64)> =
         lines.get(..=end)?.iter().rev().map_while(|line| read(line)).take(7).collect();
@@ -22,7 +22,7 @@ pub(super) fn node(lines: &[&str]) -> Option<RunnerSummary> {
         return None;
     }
     let mut counts = TestCounts::default();
-    // Tests and suites together: which of those with parts are tests is not said everywhere.
+    // Tests and suites together, since not every version says which of those with subtests are tests.
     let mut all = 0_u64;
     for (name, count) in &block {
         match name.as_str() {
@@ -49,15 +49,15 @@ pub(super) fn node(lines: &[&str]) -> Option<RunnerSummary> {
     Some(RunnerSummary { failing, cases, ..summary(TestRunnerName::Node, counts, end) })
 }
 
-/// Tests within tests and suites, as their ends are read.
+/// Nested tests and suites, built as their results are read.
 #[derive(Default)]
 struct NodeTestTree {
-    /// Those that have begun and may have parts, outermost first.
+    /// Those that have started and may have subtests, outermost first.
     open: Vec<OpenNodeTest>,
     leaves: CaseList,
-    /// How many have parts, and did not fail by themselves.
+    /// The number of tests and suites with subtests that did not fail on their own.
     parents: u64,
-    /// Of those, how many failed because a part did.
+    /// How many of them failed because a subtest did.
     parents_failed: u64,
 }
 
@@ -73,7 +73,7 @@ impl NodeTestTree {
         self.open.push(OpenNodeTest { name: name.to_owned(), has_parts: false, has_failed: false });
     }
 
-    /// One ended. It is one that had begun, or has no parts.
+    /// Adds a result. It belongs to a started test, or the test has no subtests.
     fn end(&mut self, depth: usize, name: &str, status: TestCaseStatus) {
         self.open.truncate(depth + 1);
         let begun = if self.open.len() > depth { self.open.pop() } else { None };
@@ -83,7 +83,7 @@ impl NodeTestTree {
             around.has_failed |= status == TestCaseStatus::Failed;
         }
         let has_failed = begun.as_ref().is_some_and(|open| open.has_failed);
-        // One with parts is named only if it failed by itself.
+        // A test with subtests is named only if it failed on its own.
         if begun.is_some() && (status != TestCaseStatus::Failed || has_failed) {
             self.parents += 1;
             self.parents_failed += u64::from(status == TestCaseStatus::Failed);
@@ -103,12 +103,12 @@ impl NodeTestTree {
     }
 }
 
-/// A file that failed as a whole is named by its path, and every checkout has its own.
+/// A file that failed as a whole is named by its path, which differs between checkouts.
 pub(super) fn file_name(name: &str) -> &str {
     if name.starts_with('/') { name.rsplit('/').next().unwrap_or(name) } else { name }
 }
 
-/// The word after `#` says that it does not count.
+/// Removes the directive after `#`, which says that the result does not count.
 fn without_directive(text: &str) -> (&str, bool) {
     match pattern!(r"(?i) # *(?:skip|todo)\b.*$").find(text) {
         Some(found) => (text.get(..found.start()).unwrap_or(text), true),
@@ -131,7 +131,7 @@ fn spec(lines: &[&str]) -> Option<NodeTestTree> {
             (_, Some(name)) if is_skipped => tree.end(depth, name, TestCaseStatus::Skipped),
             ("✖", Some(name)) => tree.end(depth, name, TestCaseStatus::Failed),
             ("﹣" | "⚠", Some(name)) => tree.end(depth, name, TestCaseStatus::Skipped),
-            // Older ones end what has parts without saying how.
+            // Older versions end a suite without a result.
             ("▶", Some(name)) => {
                 let has_failed = tree.open.get(depth).is_some_and(|open| open.has_failed);
                 let status = if has_failed { TestCaseStatus::Failed } else { TestCaseStatus::Passed };

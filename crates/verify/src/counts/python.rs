@@ -19,7 +19,7 @@ pub(super) fn pytest(lines: &[&str]) -> Option<RunnerSummary> {
         let place = match word {
             "passed" | "xpassed" => &mut counts.passed,
             "failed" | "error" | "errors" => &mut counts.failed,
-            // A failure that is expected verifies nothing.
+            // An expected failure verifies nothing.
             "skipped" | "xfailed" => &mut counts.skipped,
             "deselected" | "warning" | "warnings" => {
                 is_known = true;
@@ -40,14 +40,14 @@ pub(super) fn pytest(lines: &[&str]) -> Option<RunnerSummary> {
         .filter_map(|line| line.strip_prefix("FAILED ").or_else(|| line.strip_prefix("ERROR ")))
         .map(|rest| rest.split_once(" - ").map_or(rest, |(name, _)| name).to_owned())
         .collect();
-    // Above its last line it says where it did not go on.
+    // If pytest stopped early, it says so above its last line.
     let is_whole = !above.iter().rev().take(10).any(|line| line.starts_with("!!!") && line.ends_with("!!!"));
     let cases = pytest_cases(above)?.adding_up_to(&counts).filter(|_| is_whole);
     let summary = summary(TestRunnerName::Pytest, counts, line);
     is_known.then_some(RunnerSummary { failing, cases, is_whole, ..summary })
 }
 
-/// A verbose run names every test.
+/// Parses a verbose run, which names every test.
 fn pytest_cases(lines: &[&str]) -> Option<CaseList> {
     let alone =
         pattern!(r"^(\S.*?::.+) (PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)(?: \(.*\))? *(?:\[ *\d+%\])?$");
@@ -70,7 +70,7 @@ fn pytest_cases(lines: &[&str]) -> Option<CaseList> {
             "SKIPPED" | "XFAIL" => TestCaseStatus::Skipped,
             _ => TestCaseStatus::Failed,
         };
-        // One that fails while it is cleaned up has passed before.
+        // A test that fails during teardown was reported as passed before.
         cases.add_again(name, status);
     }
     Some(cases)
@@ -99,7 +99,7 @@ pub(super) fn unittest(lines: &[&str]) -> Option<RunnerSummary> {
             _ => {}
         }
     }
-    // A test of several parts can fail more often than it ran.
+    // A test with subtests can fail more often than it ran.
     counts.passed = total.saturating_sub(counts.failed).saturating_sub(counts.skipped);
     let failing: Vec<String> = lines
         .get(..line)?
@@ -110,7 +110,7 @@ pub(super) fn unittest(lines: &[&str]) -> Option<RunnerSummary> {
         .collect();
     let cases = unittest_cases(lines.get(..line)?, &failing)?;
     let named = cases.counts();
-    // A test of several parts is one, and can fail more than once.
+    // A test with subtests is one test, and can fail more than once.
     let adds_up = named.ran().saturating_add(named.skipped) == total
         && named.skipped == counts.skipped
         && named.failed <= counts.failed
@@ -119,12 +119,12 @@ pub(super) fn unittest(lines: &[&str]) -> Option<RunnerSummary> {
     Some(RunnerSummary { failing, cases, ..summary(TestRunnerName::Unittest, counts, line) })
 }
 
-/// Python before 3.11 names the class only.
+/// Python before 3.11 names only the class.
 fn unittest_name(test: &str, of: &str) -> String {
     if of.ends_with(&format!(".{test}")) { of.to_owned() } else { format!("{of}.{test}") }
 }
 
-/// A verbose run names every test, and then what came of it: after whatever the test printed, at the end of a line.
+/// Parses a verbose run: each test's name, then its result at the end of a line, after anything that the test printed.
 fn unittest_cases(lines: &[&str], failing: &[String]) -> Option<CaseList> {
     let begins = pattern!(r"^(\w+) \(([\w.<>]+)\)(?: \.\.\. ?(.*))?$");
     let described = pattern!(r"^\S.* \.\.\. ?(.*)$");
@@ -157,7 +157,7 @@ fn unittest_cases(lines: &[&str], failing: &[String]) -> Option<CaseList> {
     Some(cases)
 }
 
-/// Of a test with parts that failed only the parts are said to have.
+/// Of a test with failed subtests, only the subtests are reported as failed.
 fn close(cases: &mut CaseList, open: Option<(String, bool)>, failing: &BTreeSet<&str>) {
     if let Some((name, false)) = open
         && failing.contains(name.as_str())

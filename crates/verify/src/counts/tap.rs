@@ -7,18 +7,18 @@ use journeyman_order::{TestCaseStatus, TestCounts};
 
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum TapDepth {
-    /// Those of the outermost test only.
+    /// Only tests of the outermost level.
     Top,
-    /// All; a test that failed only because a part of it did is left out.
+    /// Tests of all levels, except one that failed only because a subtest did.
     Any,
 }
 
-/// One line of the protocol that says what came of a test.
+/// A line with the result of a test.
 struct TapPoint<'t> {
     indent: usize,
     name: &'t str,
     status: TestCaseStatus,
-    /// Whether what is in it follows, in brackets.
+    /// Whether a block with its subtests follows, in brackets.
     is_open: bool,
 }
 
@@ -41,7 +41,7 @@ impl<'t> TapPoint<'t> {
     }
 }
 
-/// Points of the outermost level. There has to be a plan, or the protocol's version.
+/// Counts the points of the outermost level. Requires a plan or the protocol's version.
 pub(super) fn tap(lines: &[&str]) -> Option<RunnerSummary> {
     let plan = pattern!(r"^1\.\.\d+( *#.*)?$");
     let mut counts = TestCounts::default();
@@ -68,14 +68,14 @@ pub(super) fn tap(lines: &[&str]) -> Option<RunnerSummary> {
             failing.extend((status == TestCaseStatus::Failed).then_some(name));
         }
     }
-    // One that bailed out failed without a name, and points may have none.
+    // A bail-out is a failure without a name, and points may have no name.
     let cases = cases.adding_up_to(&counts);
     let is_whole = cases.is_some();
     Some(RunnerSummary { failing, cases, is_whole, ..summary(TestRunnerName::Tap, counts, line) })
 }
 
-/// Where each point of the outermost level is a file, as node-tap has it, the tests are those one level below. None where it is
-/// not so, or none has any.
+/// If every outermost point is a file, as in node-tap, the tests are one level below. `None` if that is not the case,
+/// or if no file has tests.
 fn of_files(lines: &[&str]) -> Option<Vec<(String, TestCaseStatus)>> {
     const BELOW: usize = 4;
     let is_file = pattern!(r"\.[cm]?[jt]sx?$");
@@ -83,7 +83,7 @@ fn of_files(lines: &[&str]) -> Option<Vec<(String, TestCaseStatus)>> {
     let (mut inner, mut open): (Vec<TapPoint<'_>>, Option<TapPoint<'_>>) = (Vec::new(), None);
     let mut end_file = |file: &TapPoint<'_>, inner: &mut Vec<TapPoint<'_>>| {
         let is_failed = |status: TestCaseStatus| status == TestCaseStatus::Failed;
-        // One that failed by itself, such as by its time, or that has no tests.
+        // The file itself failed, for example by timeout, or it has no tests.
         let is_alone =
             inner.is_empty() || is_failed(file.status) && !inner.iter().any(|point| is_failed(point.status));
         has_inner |= !inner.is_empty();
@@ -100,7 +100,7 @@ fn of_files(lines: &[&str]) -> Option<Vec<(String, TestCaseStatus)>> {
         match point.indent {
             BELOW => inner.push(point),
             0 if !is_file.is_match(point.name) => return None,
-            // With a bracket behind it what is in it follows, else it went before.
+            // With an opening bracket its subtests follow, otherwise they came before.
             0 if point.is_open => open = Some(point),
             0 => end_file(&point, &mut inner),
             _ => {}
@@ -116,7 +116,7 @@ fn of_files(lines: &[&str]) -> Option<Vec<(String, TestCaseStatus)>> {
 pub(super) fn failing(lines: &[&str], depth: TapDepth) -> Vec<String> {
     let points = lines.iter().enumerate().filter_map(|(at, line)| Some((at, TapPoint::read(line)?)));
     let is_one = |(at, point): &(usize, TapPoint<'_>)| {
-        // Node explains each point in a block of YAML below it.
+        // Node explains each point in a YAML block below it.
         let block = lines.get(at + 1..).unwrap_or_default().iter().take(40);
         let mut block = block.take_while(|line| line.trim() != "...");
         point.status == TestCaseStatus::Failed
@@ -128,7 +128,7 @@ pub(super) fn failing(lines: &[&str], depth: TapDepth) -> Vec<String> {
     points.filter(is_one).map(|(_, point)| point.name.to_owned()).collect()
 }
 
-/// A point's description without how long it took, which node-tap puts behind it.
+/// A point's description without its duration, which node-tap appends.
 fn without_time(description: &str) -> &str {
     let time = pattern!(r" *# *time(?:out)?=[\d.]+(?: *m?s)?(?: *\{)?$");
     time.find(description).map_or(description, |found| &description[..found.start()])

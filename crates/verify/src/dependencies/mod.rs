@@ -1,11 +1,11 @@
-//! What a change brings that others wrote: packages, programs, and entries of manifests. Tests do not show what is in them; so
-//! they are named, for whoever decides.
+//! Third-party content that a change brings: packages, programs, and manifest entries. Tests do not show what is in
+//! them, so they are listed for the person who decides.
 //!
-//! May know: how packages are called, kept and locked in each ecosystem.
-//! Must never know: files on a disk, a registry, what is done about a dependency.
+//! May know: the names, folders and lockfiles of packages in each ecosystem.
+//! Must never know: files on a disk, a registry, what happens to a dependency.
 //!
-//! Bytes in, sentences out. What is read was written by an agent: nothing recurses on it, everything is bounded, and a
-//! file that cannot be read is named as that.
+//! Bytes in, sentences out. An agent wrote the input: nothing recurses on it, everything is bounded, and an unreadable
+//! file is reported as such.
 
 mod manifests;
 
@@ -22,7 +22,7 @@ const PROGRAMS: [&str; 37] = [
     ".dll", ".exe", ".a", ".lib", ".o", ".obj", ".class", ".pyc", ".pyo", ".pyd", ".wasm", ".node", ".rlib",
     ".bin",
 ];
-/// Lists of what is installed, which name no wish but its result.
+/// Lockfiles list what is installed, not what is requested.
 const LOCKFILES: [&str; 9] = [
     "package-lock.json",
     "npm-shrinkwrap.json",
@@ -35,11 +35,11 @@ const LOCKFILES: [&str; 9] = [
     "go.sum",
 ];
 
-/// What a manifest names: under each name the versions, and with each where it is from, if it says so.
+/// The versions under each name in a manifest, each with its origin if the manifest gives one.
 type DependencyVersions = BTreeMap<String, BTreeMap<String, String>>;
 
-/// What a change brings, each in a short sentence: at most some, and then how many more. Names in it are the change's, and as
-/// hostile as that.
+/// What a change brings, each in a short sentence: a limited number, and then how many more. It quotes names from the
+/// change, which may be hostile.
 pub fn new_dependencies(changes: &[ChangedPath<'_>]) -> Vec<String> {
     let mut found = Vec::new();
     for ChangedPath { path, before, after } in changes {
@@ -64,7 +64,7 @@ pub fn new_dependencies(changes: &[ChangedPath<'_>]) -> Vec<String> {
     found
 }
 
-/// What is said of a changed file that names dependencies where nobody has its bytes; none of other files.
+/// A finding about a changed manifest or lockfile whose bytes were not read. `None` for other files.
 pub fn unread_dependencies(path: &str) -> Option<String> {
     let names_some = (reader(path).is_some() || is_lockfile(path)) && vendored(path).is_none();
     names_some
@@ -81,7 +81,7 @@ fn is_program(path: &str, bytes: &[u8]) -> bool {
     is_executable || PROGRAMS.iter().any(|ending| name.ends_with(ending)) || name.contains(".so.")
 }
 
-/// The folder of others' packages in which a file lies.
+/// The vendored folder that contains a file.
 fn vendored(path: &str) -> Option<&str> {
     let mut ends = path.match_indices('/').map(|(at, _)| at);
     let is_one = |end: &usize| {
@@ -91,7 +91,7 @@ fn vendored(path: &str) -> Option<&str> {
     path.get(..ends.find(is_one)?)
 }
 
-/// What a manifest names now and did not before.
+/// What a manifest names now but did not before.
 fn compare(path: &str, before: Option<&[u8]>, after: &[u8], found: &mut Vec<String>) {
     let Some(read) = reader(path) else { return };
     let file = shown(path);
@@ -150,19 +150,19 @@ fn is_requirements(folder: &str, name: &str) -> bool {
     })
 }
 
-/// A name or a command in a sentence.
+/// A name or a command for a sentence.
 fn quoted(text: &str) -> String {
     format!("`{}`", shown(text).replace('`', "'"))
 }
 
-/// A version: bare where nothing in it could be anything else.
+/// A version, without quotes if it has only harmless characters.
 fn plain(version: &str) -> String {
     let is_plain = version.len() <= LONGEST_NAME
         && version.chars().all(|c| c.is_ascii_alphanumeric() || ".+-".contains(c));
     if is_plain { version.to_owned() } else { quoted(version) }
 }
 
-/// One line, and short.
+/// One short line.
 fn shown(text: &str) -> String {
     let mut characters = text.chars();
     let mut shown: String =

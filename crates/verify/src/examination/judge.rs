@@ -1,4 +1,4 @@
-//! What the programs of a statement say of a change, by what they print on both codes.
+//! Judges a change by what a statement's programs print on both codes.
 
 use journeyman_order::bounds::LONGEST_LINE;
 use journeyman_order::examination::{
@@ -13,8 +13,8 @@ use super::loading::unloaded;
 /// The runs of one program on the base and on the change.
 pub type ProgramRuns = (Vec<ProgramOutput>, Vec<ProgramOutput>);
 
-/// What a statement says of a change. `runs` are those of its programs, in order; `given` is the text of the issue, whose
-/// names a program may use.
+/// Judges a change by one statement. `runs` are those of its programs, in order. `given` is the text of the issue,
+/// whose names a program may use.
 pub fn judge_statement(
     number: u32,
     statement: &ExaminerStatement,
@@ -35,7 +35,7 @@ pub fn judge_statement(
     }
 }
 
-/// What all programs of one statement come to: one that fails weighs most, then one that holds.
+/// The verdict of all programs of a statement: a failure takes precedence, then a pass.
 pub fn together(said: impl Iterator<Item = StatementVerdict>) -> StatementVerdict {
     let rank = |said: &StatementVerdict| match said {
         StatementVerdict::Fails(_) => 0,
@@ -48,7 +48,7 @@ pub fn together(said: impl Iterator<Item = StatementVerdict>) -> StatementVerdic
         .unwrap_or_else(|| StatementVerdict::Unconfirmed { because: "it has no program".to_owned() })
 }
 
-/// Why the base does not confirm a program; none where it does.
+/// Why the base does not confirm a program. `None` if it does.
 fn confirmed(
     statement: &ExaminerStatement,
     program: &StatementProgram,
@@ -91,7 +91,7 @@ fn on_the_change(
     }) else {
         return StatementVerdict::Holds;
     };
-    // How what is new is called is the author's to choose, where the text does not say it.
+    // The author may choose the names of new things, unless the text gives them.
     let lacks = change.iter().find(|ran| is_unloaded(ran)).and_then(|ran| unloaded(&ran.complaints));
     if let Some(names) = lacks.filter(|_| statement.is_new)
         && !names.iter().any(|name| is_given(name, given))
@@ -104,12 +104,12 @@ fn on_the_change(
     StatementVerdict::Fails(failed)
 }
 
-/// Whether a program printed nothing since it could not be loaded.
+/// Whether a program printed nothing because it could not be loaded.
 fn is_unloaded(ran: &ProgramOutput) -> bool {
     ran.exit != Some(0) && ran.printed.trim().is_empty() && unloaded(&ran.complaints).is_some()
 }
 
-/// Whether a name stands in a text as a word of its own.
+/// Whether a text contains a name as a whole word.
 fn is_given(name: &str, text: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let last = name.rsplit([':', '.', '/']).find(|part| !part.is_empty()).unwrap_or(name);
@@ -126,7 +126,7 @@ fn lines(ran: &ProgramOutput) -> Vec<&str> {
 
 fn difference(program: &StatementProgram, ran: &ProgramOutput) -> Option<FailedAnswer> {
     let mut printed = lines(ran);
-    // An empty answer at the end is no line that anybody sees.
+    // An empty answer at the end prints no visible line.
     while printed.len() < program.answers.len()
         && program.answers.get(printed.len()).is_some_and(|answer| answer.expected.trim().is_empty())
     {
@@ -147,7 +147,7 @@ fn difference(program: &StatementProgram, ran: &ProgramOutput) -> Option<FailedA
     Some(failed(last, format!("{}, and then {more}", last.expected)))
 }
 
-/// How a program ended that answered nothing more.
+/// How a program ended that gave no further answer.
 fn end_of(ran: &ProgramOutput) -> String {
     const TIMED_OUT: [i32; 2] = [124, 137];
     let complaint = ran.complaints.lines().rev().find(|line| !line.trim().is_empty()).map(str::trim);

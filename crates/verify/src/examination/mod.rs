@@ -1,8 +1,8 @@
-//! The statements of an examiner on two codes: how their programs are run in one checkout, and what they printed there.
+//! An examiner's statements on two codes: runs their programs in one checkout, and parses what they print.
 //!
-//! May know: programs and what they print. Must never know: which of the codes is whose.
+//! May know: programs and their output. Must never know: which code is the base and which is the change.
 //!
-//! What a program should print is never where it runs: whoever wrote the code could read it there.
+//! The expected output is never where the program runs: the author's code could read it there.
 
 mod inputs;
 mod judge;
@@ -18,30 +18,30 @@ use journeyman_order::examination::StatementProgram;
 
 use super::{Overlay, OverlayAction};
 
-/// Seconds that one program may take, building it included.
+/// Timeout of one program in seconds, including its build.
 const SECONDS: u32 = 120;
 
 pub struct ProgramBatch<'a> {
     programs: Vec<(&'a StatementProgram, u32)>,
-    /// A folder for each, directly below the repository's root.
+    /// A folder for each program, directly below the repository's root.
     folders: Vec<String>,
-    /// Stands before what one of them printed. Nobody can know it beforehand.
+    /// Marks the start of a program's output. It is unpredictable.
     mark: String,
 }
 
-/// What one run of a program came to.
+/// The result of one program run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProgramOutput {
-    /// None where it was not run to its end.
+    /// `None` if the program did not finish.
     pub exit: Option<i32>,
     pub printed: String,
     pub complaints: String,
 }
 
 impl<'a> ProgramBatch<'a> {
-    /// These programs, each as often as is said beside it. `random` gives other text with each call.
+    /// These programs, each with its number of runs. `random` returns a new text with each call.
     pub fn new(programs: Vec<(&'a StatementProgram, u32)>, random: impl Fn() -> String) -> Self {
-        // A name that says nothing, and that every language takes for a package.
+        // A meaningless name that every language accepts for a package.
         let folders = programs.iter().map(|_| format!("u{}", random().get(..10).unwrap_or_default()));
         let folders = folders.collect();
         Self { programs, folders, mark: random() }
@@ -68,7 +68,7 @@ impl<'a> ProgramBatch<'a> {
         .collect()
     }
 
-    /// The shell command that runs all of them, one after the other, from the repository's root.
+    /// The shell command that runs all of them in sequence, from the repository's root.
     pub fn command(&self) -> String {
         let mark = &self.mark;
         let each = self.programs.iter().zip(&self.folders).enumerate();

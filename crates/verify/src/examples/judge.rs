@@ -1,4 +1,4 @@
-//! What the answers of both codes to an issue's examples come to.
+//! Judges the answers of both codes to an issue's examples.
 
 use std::collections::BTreeSet;
 
@@ -8,19 +8,19 @@ use journeyman_order::scrutiny::{ExampleRun, ExampleVerdict};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ValueKind {
     Number,
-    /// A word that stands for itself, such as `None` or `true`.
+    /// A literal word such as `None` or `true`.
     Word,
     Text,
 }
 
-/// Judges what base and change answer, in the order of the examples: each answer once. An example that the change cannot
-/// run decides nothing, and one that neither side can run is none.
+/// Judges the distinct answers of base and change, in the order of the examples. An example that fails to run on the
+/// change decides nothing. One that neither side can run is skipped.
 pub fn judge_examples(
     examples: &[IssueExample],
     before: &[Vec<String>],
     after: &[Vec<String>],
 ) -> Vec<ExampleRun> {
-    // What is judged by what is said of it alone, which comes first, is marked.
+    // The flag marks a verdict from text about this example alone, which takes precedence.
     let mut runs: Vec<(ExampleRun, bool)> = Vec::new();
     for (example, (before, after)) in examples.iter().zip(before.iter().zip(after)) {
         if before.is_empty() && after.is_empty() {
@@ -32,7 +32,7 @@ pub fn judge_examples(
         let (code, before, after) = (example.code.clone(), before.clone(), after.clone());
         runs.push((ExampleRun { code, before, after, said }, is_own));
     }
-    // Where one gives something else now, another that is as it was may be one that was right.
+    // If one example changed its answer, another with an unchanged answer may have been right all along.
     let is_other = |(run, _): &(ExampleRun, bool)| {
         matches!(run.said, ExampleVerdict::Mended | ExampleVerdict::Open)
             && !run.before.is_empty()
@@ -49,7 +49,7 @@ pub fn judge_examples(
     runs.into_iter().map(|(run, _)| run).collect()
 }
 
-/// What a text, and whether it is a sentence, says of these answers.
+/// What a text says about these answers; the flag says whether it is a sentence.
 fn said((text, is_sentence): (&str, bool), before: &[String], after: &[String]) -> ExampleVerdict {
     let wanted = |was: &str| wanted((text, is_sentence), was);
     let ([was], [is]) = (before, after) else {
@@ -60,14 +60,14 @@ fn said((text, is_sentence): (&str, bool), before: &[String], after: &[String]) 
             _ => ExampleVerdict::Open,
         };
     };
-    // One number, written otherwise.
+    // The same number in another notation.
     let number = |value: &String| core(value).parse::<f64>().ok();
     if was != is && number(was).is_some() && number(was) == number(is) {
         return ExampleVerdict::Open;
     }
     let others = wanted(was);
     let is_like = |value: &String| kind(value) == kind(core(was)) && !is_error(was);
-    // Where only what is wanted is named, it is held against one value of the same kind.
+    // If only the wanted value is named, it is compared with a single value of the same kind.
     let is_asked = match is_named(was, text) {
         true => !others.is_empty(),
         false => matches!(&others[..], [one] if is_like(one) && asks_for(text)),
@@ -83,8 +83,8 @@ fn said((text, is_sentence): (&str, bool), before: &[String], after: &[String]) 
     }
 }
 
-/// The values that a text may ask for in place of one: those of its sentence, or those that follow such a word; none where
-/// nothing says that another is wanted.
+/// The values that a text may want instead of `was`: those in its sentence, or those after such a word. Empty if
+/// nothing asks for another value.
 fn wanted((text, is_sentence): (&str, bool), was: &str) -> Vec<String> {
     const AFTER: usize = 60;
     let words = pattern!(
@@ -105,7 +105,7 @@ fn wanted((text, is_sentence): (&str, bool), was: &str) -> Vec<String> {
     named.into_iter().collect()
 }
 
-/// Whether what is said of an example holds under a condition that we do not make, or is said to be right.
+/// Whether the text depends on a condition that we do not create, or says that the value is right.
 fn is_conditional(text: &str) -> bool {
     let before = text.split('…').next().unwrap_or_default();
     let sentence = before.rsplit(['.', ';', ':', '!', '?']).next().unwrap_or_default();
@@ -118,12 +118,12 @@ fn is_conditional(text: &str) -> bool {
     conditions.is_match(sentence) || stays.is_match(rest)
 }
 
-/// Whether a text says what should be, and not only what is.
+/// Whether a text says what should be, rather than only what is.
 fn asks_for(text: &str) -> bool {
     pattern!(r"(?i)\b(?:should|shall|must|expect(?:ed|s)?|ought|supposed|wanted|instead)\b").is_match(text)
 }
 
-/// The values that a text names in code spans, each once, and numbers where it has no spans.
+/// The distinct values in a text's code spans, or its plain literals if no span holds a value.
 fn values(text: &str) -> BTreeSet<String> {
     let spans = text.split('`').skip(1).step_by(2).map(str::trim).filter(|span| is_value(span));
     let mut named: BTreeSet<String> = spans.map(str::to_owned).collect();
@@ -136,7 +136,7 @@ fn values(text: &str) -> BTreeSet<String> {
     named
 }
 
-/// Whether a code span holds a value: no call, no name of something.
+/// Whether a code span holds a value rather than a call or a name.
 fn is_value(span: &str) -> bool {
     let is_literal = pattern!(
         r#"^(?:-?\d[\d_]*(?:\.\d+)?(?:e[+-]?\d+)?|"[^"]*"|'[^']*'|\[.*\]|\{.*\}|\(.*,.*\)|None|null|undefined|NaN|nil|True|False|true|false|(?:Some|Ok|Err)\(.*\)|[A-Z]\w*(?:Error|Exception))$"#
@@ -156,7 +156,7 @@ fn is_error(answer: &str) -> bool {
     answer.starts_with("! ")
 }
 
-/// A value without what wraps it: quotes, and what says that there is one. Of an error, what it is called.
+/// A value without its wrapper: quotes, `Some` or `Ok`. Of an error, its name.
 fn core(value: &str) -> &str {
     let mut value = value.trim();
     if let Some(error) = value.strip_prefix("! ") {
@@ -171,14 +171,14 @@ fn core(value: &str) -> &str {
     value
 }
 
-/// A text in which quotes and white space are alike, since languages and people write them otherwise.
+/// A text with uniform quotes and whitespace, since languages and people write them differently.
 fn alike(text: &str) -> String {
     text.replace('\'', "\"").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Whether a text names a value, as a whole word.
 fn is_named(value: &str, text: &str) -> bool {
-    // An error is named by what it is, or by what that is one of.
+    // An error is named by its class or one of its base classes.
     if is_error(value) && core(value).contains('/') {
         return core(value).split('/').any(|one| is_named(one, text));
     }
@@ -248,7 +248,7 @@ mod tests {
                 ),
             ]
         );
-        // What cannot be run anywhere is none, and an answer without a letter is one.
+        // An example that runs nowhere is skipped; an empty answer counts as an answer.
         let runs = judge_examples(&super::super::examples(&two), &own([&[], &[""]]), &own([&[], &["1"]]));
         assert_eq!(
             runs.iter().map(|run| run.sentence().unwrap()).collect::<Vec<_>>(),

@@ -1,9 +1,8 @@
-//! The examples of an issue: calls that it shows, with the values that it names beside them, and what both codes answer to
-//! them.
+//! The examples of an issue: the calls that it shows with the values next to them, and the answers of both codes.
 //!
 //! May know: the issue's text, and files of both sides. Must never know: who wrote the change, and its tests.
 //!
-//! An issue is hostile text: what is taken from it is bounded, and runs where the tests run.
+//! An issue is hostile text: everything taken from it is bounded, and runs where the tests run.
 
 use journeyman_order::bounds::{LONGEST_DOCUMENT, LONGEST_LINE};
 
@@ -18,26 +17,26 @@ const MOST: usize = 6;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IssueExample {
     pub code: String,
-    /// Lines of the same block before it, which it may need.
+    /// Earlier lines of the same block, which it may need.
     pub setup: Vec<String>,
-    /// What is said of it alone, with a mark where it stands: in its row of a table, in a remark behind it. Empty where nothing
-    /// is: sentences speak of several.
+    /// Text about this example alone, with a mark in its place: its table row, or a comment behind it. Empty if there
+    /// is none, since sentences may refer to several examples.
     pub own_text: String,
-    /// What is said around it: its paragraph, or of a line in a block the whole issue.
+    /// The text around it: its paragraph, or the whole issue for a line in a block.
     pub text: String,
-    /// Whether it stands in a sentence, so that what is said there may be said of it.
+    /// Whether it is part of a sentence, which may then refer to it.
     pub is_in_sentence: bool,
 }
 
 impl IssueExample {
-    /// The first name in its code: what is called, or what that belongs to.
+    /// The first name in its code: the called function or its owner.
     fn root(&self) -> &str {
         let end = self.code.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(self.code.len());
         self.code.get(..end).unwrap_or_default()
     }
 }
 
-/// The calls that an issue shows: in code spans, in sessions with a prompt, and as lines of blocks.
+/// The calls that an issue shows: in code spans, in sessions with a prompt, and as lines of code blocks.
 pub fn examples(issue: &str) -> Vec<IssueExample> {
     let issue: String = issue.replace("\r\n", "\n").chars().take(LONGEST_DOCUMENT).collect();
     let (prose, blocks) = parted(&issue);
@@ -51,7 +50,7 @@ pub fn examples(issue: &str) -> Vec<IssueExample> {
     kept
 }
 
-/// An issue's prose, and the lines of each of its blocks of code.
+/// An issue's prose, and the lines of each of its code blocks.
 fn parted(issue: &str) -> (String, Vec<Vec<String>>) {
     let (mut prose, mut blocks) = (String::new(), Vec::new());
     let mut open: Option<(String, Vec<String>)> = None;
@@ -77,11 +76,11 @@ fn parted(issue: &str) -> (String, Vec<Vec<String>>) {
     (prose, blocks)
 }
 
-/// What stands for a call in what is said of it.
+/// The placeholder for a call in the text about it.
 const MARK: &str = "`…`";
 
 fn in_paragraph(paragraph: &str) -> Vec<IssueExample> {
-    // Between two ticks each, in their order, from the tick before to the tick behind.
+    // Code spans: the paragraph's backticks in pairs, in order.
     let ticks: Vec<usize> = paragraph.match_indices('`').map(|(at, _)| at).collect();
     let of = |pair: &[usize]| {
         let &[open, close] = pair else { return None };
@@ -95,7 +94,7 @@ fn in_paragraph(paragraph: &str) -> Vec<IssueExample> {
     ticks.chunks_exact(2).filter_map(of).collect()
 }
 
-/// The row of a table in which a place lies, with the head of the table; or the item of a list.
+/// The table row that contains a place, with the table's head, or the list item.
 fn row(paragraph: &str, at: usize) -> Option<(&str, &str)> {
     let start = paragraph.get(..at)?.rfind('\n').map_or(0, |line| line + 1);
     let row = paragraph.get(start..)?.lines().next()?;
@@ -106,7 +105,7 @@ fn row(paragraph: &str, at: usize) -> Option<(&str, &str)> {
     row.trim_start().starts_with('|').then_some((head, row))
 }
 
-/// The calls in a block: behind prompts, or else every line that is one.
+/// The calls in a block: after prompts, otherwise every line that is a call.
 fn of_block(lines: &[String], issue: &str) -> Vec<IssueExample> {
     let prompts = [">>> ", "> ", "In [1]: "];
     let prompt = prompts.into_iter().find(|prompt| lines.iter().any(|line| line.starts_with(prompt)));
@@ -131,7 +130,7 @@ fn of_block(lines: &[String], issue: &str) -> Vec<IssueExample> {
                 let setup = setup.clone();
                 found.push(IssueExample { code, setup, own_text, text, is_in_sentence: false });
             }
-            // What goes on in another line is none that can be told apart.
+            // A statement that continues on another line cannot be separated.
             None if line.starts_with(char::is_whitespace) || line.trim_end().ends_with([':', '{', '(']) => {
                 break;
             }
@@ -141,7 +140,7 @@ fn of_block(lines: &[String], issue: &str) -> Vec<IssueExample> {
     found
 }
 
-/// The call and the value of a line that asserts that they are the same.
+/// The call and the value of a line that asserts their equality.
 fn asserted(line: &str) -> Option<(String, String)> {
     let forms = [
         pattern!(r"^assert\s+(.+\))\s*==\s*(.+)$"),
@@ -168,17 +167,17 @@ fn without_remark(line: &str) -> &str {
     line
 }
 
-/// A line's expression: without what prints it, and without a remark.
+/// A line's expression without the print call around it and without a comment.
 fn shown(line: &str) -> &str {
     ["print(", "console.log("].iter().fold(without_remark(line), |line, print| {
         line.strip_prefix(print).and_then(|rest| rest.strip_suffix(')')).unwrap_or(line)
     })
 }
 
-/// A text that is one call, and nothing that is defined, assigned or chained to it by a statement.
+/// A text that is exactly one call: no definition, no assignment, no further statement.
 fn call(text: &str) -> Option<String> {
     let text = text.trim();
-    // With a part of what it gives, too.
+    // An access to a part of the result is allowed.
     let is_call = pattern!(
         r#"^[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::)[A-Za-z_][A-Za-z0-9_]*)*!?\(.+\)(?:\.[A-Za-z_][A-Za-z0-9_]*|\[\w+\])*$"#
     );

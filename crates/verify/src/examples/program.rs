@@ -1,7 +1,7 @@
-//! Programs that evaluate an issue's examples, in the language of what they call, and how their answers are read.
+//! Programs that evaluate an issue's examples in the language of the called code, and the parser of their answers.
 //!
-//! Each example is run in processes of its own, often and in two ways: as it is, and without what only a debugging build does.
-//! What is right by chance, or only at first, has more than one answer.
+//! Each example runs several times in separate processes and in two ways: as it is, and without debug-only code. An
+//! answer that is right only by chance, or only at first, then varies.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +19,7 @@ const MOST_MODULES: usize = 8;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExampleProgram {
     pub overlays: Vec<Overlay>,
-    /// The command, which ends well whatever the examples do.
+    /// The command. It succeeds whatever the examples do.
     pub command: String,
 }
 
@@ -31,11 +31,11 @@ enum ExampleLanguage {
 
 type CodeFile = (String, Vec<u8>);
 
-/// The language of what an example calls, and the files that define it, the likeliest first.
+/// The language of the code that an example calls, and the files that define it, the likeliest first.
 type ExampleDefinition<'f> = (ExampleLanguage, Vec<&'f str>);
 
-/// The programs for the base and for the change; none where nothing that the examples call is defined in its files. A mark is
-/// what no output of that side has by itself.
+/// The programs for base and change. `None` if none of a side's files defines what the examples call. A mark is a text
+/// that the side's output cannot contain otherwise.
 pub fn programs(
     examples: &[IssueExample],
     issue: &str,
@@ -91,7 +91,7 @@ fn program(
         all.overlays.push(file(script, text.to_owned()));
         all.overlays.push(file(&format!("{number}.json"), told.to_string()));
         for command in commands {
-            // Output that a program left half a line of does not swallow an answer.
+            // An unfinished line of the program's output must not swallow an answer.
             all.command.push_str(&format!("( {command} ) </dev/null 2>&1; echo\n"));
         }
     }
@@ -99,7 +99,7 @@ fn program(
     (!all.overlays.is_empty()).then_some(all)
 }
 
-/// What each example answered, each answer once, in their order. An error begins with `! `.
+/// The distinct answers of each example, in their order. An error begins with `! `.
 pub fn answers(output: &str, mark: &str, examples: usize) -> Vec<Vec<String>> {
     let mut answers: Vec<Vec<String>> = vec![Vec::new(); examples];
     for line in output.lines() {
@@ -113,7 +113,7 @@ pub fn answers(output: &str, mark: &str, examples: usize) -> Vec<Vec<String>> {
         let (Some(known), Ok(bytes)) = (known, hex::decode(text)) else { continue };
         let text: String = String::from_utf8_lossy(&bytes).chars().take(LONGEST_LINE).collect();
         let answer = if kind == "!" { format!("! {text}") } else { text };
-        // Where something lies in memory is another place each time.
+        // Memory addresses differ between runs.
         let answer = pattern!(r"0x[0-9a-fA-F]{6,}").replace_all(&answer, "0x…").into_owned();
         if known.len() < MOST_ANSWERS && !known.contains(&answer) {
             known.push(answer);
@@ -122,9 +122,9 @@ pub fn answers(output: &str, mark: &str, examples: usize) -> Vec<Vec<String>> {
     answers
 }
 
-/// Where the base defines what an example calls: an issue speaks of that, and of nothing that a change adds beside it. Where
-/// several files define one name, in several languages even, those come first that the issue names, and then those that the
-/// change touches: it may have mended a twin of what the issue is about.
+/// Where the base defines what an example calls. An issue refers to that, not to what a change adds. If several files
+/// define one name, those that the issue names come first, then those that the change touches. That order matters
+/// because the change may have fixed a twin of what the issue is about.
 fn defining_on_base<'f>(
     example: &IssueExample,
     issue: &str,
@@ -143,7 +143,7 @@ fn defining_on_base<'f>(
     Some((language, paths))
 }
 
-/// The same of any side: first the files that define it on the base, then the shortest path.
+/// The same for either side: first the files that define it on the base, then the shortest path.
 fn defining<'f>(
     example: &IssueExample,
     files: &'f [CodeFile],
@@ -156,7 +156,7 @@ fn defining<'f>(
     };
     let mut paths = found.remove(&language).unwrap_or_default();
     let known = on_base.map(|(_, paths)| paths.as_slice()).unwrap_or_default();
-    // However it is written there now: nothing hides it by that.
+    // A file of the base's definition stays, so that rewriting the definition cannot hide it.
     let is_hidden = |path: &&str| known.contains(path) && !paths.contains(path);
     let hidden: Vec<&str> = files.iter().map(|(path, _)| path.as_str()).filter(is_hidden).collect();
     paths.extend(hidden);
@@ -166,8 +166,8 @@ fn defining<'f>(
     (!paths.is_empty()).then_some((language, paths))
 }
 
-/// The files without tests that define what an example calls, by language: its first name, or else the one that is called last
-/// before the arguments.
+/// The files other than tests that define what an example calls, by language. The first name counts, otherwise the last
+/// one called before the arguments.
 fn all_defining<'f>(
     example: &IssueExample,
     files: &'f [CodeFile],
@@ -209,7 +209,7 @@ fn defines(language: ExampleLanguage, name: &str, text: &str) -> bool {
     regex::Regex::new(&pattern).is_ok_and(|pattern| pattern.is_match(text))
 }
 
-/// A module is called as from the outermost folder that is no package: that folder, and the module's name.
+/// A module is imported from the outermost folder that is not a package: that folder, and the module's name.
 fn python_module(path: &str, files: &[CodeFile]) -> (String, String) {
     let folder_of = |path: &str| path.rfind('/').unwrap_or(0);
     let mut end = folder_of(path);
@@ -230,7 +230,7 @@ mod tests {
     use super::*;
     use crate::examples::examples;
 
-    /// What the first example of an issue is asked of, on the code of a change.
+    /// The files that define the first example of an issue, on the code of a change.
     fn asked_of(
         issue: &str,
         base: &[(&str, &str)],
@@ -256,17 +256,17 @@ mod tests {
         const JS: (&str, &str) = ("web/cents.js", "function cents(t) { return 1 }\n");
         let (py, js) =
             (("backend/parse.py", "def cents(t): return 2\n"), ("web/cents.js", "function cents() {}\n"));
-        // Of two that the base has, the one that the change touches.
+        // Of two on the base, the one that the change touches.
         assert_eq!(asked_of(ISSUE, &[PY, JS], &[py, JS]), (Python, vec!["backend/parse.py".to_owned()]));
         assert_eq!(asked_of(ISSUE, &[PY, JS], &[PY, js]), (JavaScript, vec!["web/cents.js".to_owned()]));
-        // What the issue names, though the change mends the other.
+        // The one that the issue names, even if the change fixes the other.
         let named = format!("In `web/cents.js`, {ISSUE}");
         assert_eq!(asked_of(&named, &[PY, JS], &[py, JS]).0, JavaScript);
         assert_eq!(asked_of(&named.replace("web/", ""), &[PY, JS], &[py, JS]).0, JavaScript);
-        // However the change writes it.
+        // Regardless of how the change writes it.
         let hidden = ("backend/parse.py", "if True:\n    def cents(t): return 1\n");
         assert_eq!(asked_of(ISSUE, &[PY], &[hidden, js]), (Python, vec!["backend/parse.py".to_owned()]));
-        // What the change adds beside it answers for nothing.
+        // A definition that the change adds is not used.
         let more = [
             ("a.js", "function cents() {}\n"),
             ("b.js", "function cents() {}\n"),

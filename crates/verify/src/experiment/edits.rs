@@ -1,4 +1,4 @@
-//! Which tests of the base have another text after the change, and what of them is another: for people to read.
+//! Which tests of the base the change edits, and which of their lines differ, for people to read.
 
 use journeyman_order::bounds::{LONGEST_LINE, MOST_LOOKED_AT};
 use journeyman_order::scrutiny::{ChangedTest, TestChange};
@@ -8,25 +8,25 @@ use super::names::{has_word, is_of};
 use super::titles::{TestTitle, titles};
 use crate::ChangedPath;
 
-/// Lines of a test that are shown on each side.
+/// Limit of shown lines of a test on each side.
 const MOST_LINES: usize = 3;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EditedTest {
     pub path: String,
-    /// What it is called there; of a file that holds no known tests, its path.
+    /// Its title in the file. The path, if the file contains no known tests.
     pub title: String,
-    /// The class or module that it stands in, where another of the file is called alike.
+    /// Its class or module, if another test in the file has the same title.
     group: Option<String>,
-    /// Lines that are gone, and lines that came.
+    /// Removed lines and added lines.
     pub old: Option<String>,
     pub new: Option<String>,
-    /// Whether something that the base says is gone from it, and the test is still there.
+    /// Whether lines of the base's test were removed while the test remains.
     pub is_edited: bool,
 }
 
 impl EditedTest {
-    /// As it is told where the experiment does not speak of it.
+    /// As shown to people if the experiment does not mention it.
     #[must_use]
     pub fn as_changed(&self, how: TestChange) -> ChangedTest {
         ChangedTest {
@@ -37,7 +37,7 @@ impl EditedTest {
         }
     }
 
-    /// Whether a runner means this one.
+    /// Whether a runner's name refers to it.
     pub fn is(&self, name: &str) -> bool {
         name == self.path
             || (is_of(name, &self.path) != Some(false)
@@ -46,7 +46,7 @@ impl EditedTest {
     }
 }
 
-/// The tests of the base in changed files of tests whose text differs.
+/// The tests of the base in changed test files whose text differs.
 pub fn edited_tests(changed: &[ChangedPath<'_>], test_paths: &[String]) -> Vec<EditedTest> {
     let mut edited = Vec::new();
     for file in changed.iter().filter(|file| test_paths.iter().any(|path| path == file.path)) {
@@ -67,7 +67,7 @@ pub fn edited_tests(changed: &[ChangedPath<'_>], test_paths: &[String]) -> Vec<E
             let is_shared =
                 old.iter().chain(&new).any(|other| other.text == title.text && other.group != title.group);
             let was = title.own_text(&before);
-            // Of several that are called alike, the one that is written alike, or else that stands in its place.
+            // Of several with the same title, the one with the same text, otherwise the one in the same place.
             let alike: Vec<&TestTitle> = new.iter().filter(is_same).collect();
             let place = old.iter().take_while(|other| !std::ptr::eq(*other, title)).filter(is_same).count();
             let written_alike = alike.iter().find(|other| other.own_text(&after) == was);
@@ -95,7 +95,7 @@ pub fn edited_tests(changed: &[ChangedPath<'_>], test_paths: &[String]) -> Vec<E
                     group: None,
                     old: shown(&gone),
                     new: shown(&came),
-                    // Helpers, imports and data: runs tell whether it matters.
+                    // Helpers, imports and data: runs show whether they matter.
                     is_edited: old.is_empty() && super::sides::is_source(file.path),
                 });
             }
@@ -104,7 +104,7 @@ pub fn edited_tests(changed: &[ChangedPath<'_>], test_paths: &[String]) -> Vec<E
     edited
 }
 
-/// Lines that are gone, and lines that came. Where a line stands is no matter.
+/// Removed lines and added lines. The order of lines does not matter.
 fn differing(before: &str, after: &str) -> (Vec<String>, Vec<String>) {
     let lines = |text: &str| -> Vec<String> {
         text.lines()

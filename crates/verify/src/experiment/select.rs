@@ -1,4 +1,4 @@
-//! How to run only some tests, where the runner can be asked for that.
+//! How to run only some tests, if the runner supports it.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use journeyman_order::comparison::TestRunnerName;
 
 use super::names::{is_of, without_parameters};
 
-/// The same run, of these tests alone: none where the runner cannot be asked, so that all have to be run.
+/// The same run of these tests alone. `None` if the runner cannot select them, so that all must run.
 ///
-/// A runner that takes part of a name runs more than was asked for, which does no harm. `files` are those of tests that the
-/// checkout holds: a runner that reads all of them before it chooses is told which it need not read.
+/// Some runners match parts of names and run additional tests, which is harmless. `files` are the checkout's test
+/// files: a runner that loads all files before it selects is told which to skip.
 pub(crate) fn select(
     asked: &ReportingCommand,
     named_by: Option<TestRunnerName>,
@@ -46,7 +46,7 @@ pub(crate) fn select(
         }
         TestRunnerName::Node => {
             let option = format!("--test-name-pattern='^({})$'", titles(names)?);
-            // Its options stand before the files.
+            // Its options come before the files.
             selected.command = match is_one && words.first() == Some(&"node") && words.contains(&"--test") {
                 true => command.trim_start().replacen("node", &format!("node {option}"), 1),
                 false => with_option(asked, &option)?,
@@ -72,15 +72,15 @@ pub(crate) fn select(
     Some(selected)
 }
 
-/// The command with an option more at its end.
+/// The command with another option at its end.
 fn with_option(asked: &ReportingCommand, option: &str) -> Option<String> {
     let words = [asked.command.trim_end(), asked.before_options?, option];
     Some(words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" "))
 }
 
-/// What tells pytest to leave the files alone in which none of these tests is.
+/// Options that make pytest skip the files with none of these tests.
 fn ignored(names: &[String], files: &[String]) -> String {
-    // Cases of one table are of one file.
+    // Parametrized cases of a test are in one file.
     let names: BTreeSet<&str> = names.iter().map(|name| without_parameters(name)).collect();
     let is_other = |file: &&String| names.iter().all(|name| is_of(name, file) == Some(false));
     let mut options = String::new();
@@ -93,7 +93,7 @@ fn ignored(names: &[String], files: &[String]) -> String {
     options
 }
 
-/// The last parts of names, where all of them are identifiers. Cases of one table are one.
+/// The last parts of names, if all are identifiers. Parametrized cases of a test count as one.
 fn identifiers(names: &[String]) -> Option<Vec<String>> {
     let own: BTreeSet<String> = names.iter().map(|name| own_name(name)).collect();
     let is_plain =
@@ -101,7 +101,7 @@ fn identifiers(names: &[String]) -> Option<Vec<String>> {
     (own.len() <= MOST_NAMED && own.iter().all(is_plain)).then(|| own.into_iter().collect())
 }
 
-/// The function of a Go test, without its package and its subtests, in whose names anything may stand.
+/// The function of a Go test, without its package and its subtests, whose names may contain anything.
 fn go_function(name: &str) -> &str {
     let kinds = [".Test", ".Example", ".Fuzz", ".Benchmark"];
     let begins = kinds.iter().filter_map(|kind| name.find(kind)).min().map_or(0, |dot| dot + 1);

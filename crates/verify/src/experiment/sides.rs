@@ -1,5 +1,5 @@
-//! Which of the changed files are tests and which are code, and what to lay over a checkout so that it has the tests of
-//! one side and the code of the other.
+//! Splits changed files into tests and code, and builds the overlays that combine one side's tests with the other
+//! side's code.
 
 use super::family::LanguageFamily;
 use crate::ChangedPath;
@@ -11,31 +11,31 @@ pub use journeyman_order::test_path::is_of_tests;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChangeSplit {
-    /// Lays the tests of the base over the change.
+    /// Puts the tests of the base onto the change.
     pub old_tests: Vec<Overlay>,
-    /// Lays the tests of the change over the base.
+    /// Puts the tests of the change onto the base.
     pub new_tests: Vec<Overlay>,
-    /// Those of the changed paths that are tests, or say how they are run.
+    /// The changed paths that are tests or configure how tests run.
     pub test_paths: Vec<String>,
-    /// Those among them that the base does not have.
+    /// Those of them that are new in the change.
     pub added: Vec<String>,
-    /// Those among them that say how tests are run.
+    /// Those of them that configure how tests run.
     pub configuration: Vec<String>,
-    /// Files of code with tests of the base in them that cannot be taken out.
+    /// Code files that contain tests of the base which cannot be separated.
     pub unread: Vec<String>,
-    /// Puts back data beside the tests: what is neither a test nor a program's source.
+    /// Restores the base's data files: neither tests nor source code.
     pub old_data: Vec<Overlay>,
     pub source_differs: bool,
-    /// Whether anything else than tests differs.
+    /// Whether anything other than tests differs.
     pub code_differs: bool,
 }
 
-/// Whether a path is a program's source, and no data.
+/// Whether a path is source code rather than data.
 pub fn is_source(path: &str) -> bool {
     LanguageFamily::of(path).is_some() && path.contains('.')
 }
 
-/// Whether a path is data: no source, and nothing that says what is installed or built.
+/// Whether a path is data: neither source nor a file that controls installation or build.
 fn is_data(path: &str) -> bool {
     const MANIFESTS: [&str; 12] = [
         "package.json",
@@ -60,15 +60,15 @@ fn is_data(path: &str) -> bool {
     name.contains('.') && !is_manifest && !is_source(path) && !crate::tamper::is_source_path(path)
 }
 
-/// Whether a file of code has words that its tests would be marked by.
+/// Whether a code file contains words that mark tests.
 pub fn may_hold_tests(bytes: &[u8]) -> bool {
     const OTHERS: [&[u8]; 3] = [b"rstest", b"proptest", b"doctest"];
     let is_one = |word: &[u8]| word.starts_with(b"test") || OTHERS.contains(&word);
     bytes.split(|byte| !byte.is_ascii_alphanumeric()).any(is_one)
 }
 
-/// Takes a change apart. `command` is what runs the tests, `names` are those under which links show a
-/// path, each with that path; the readers read files that may not have changed, by way of links as well.
+/// Splits a change. `command` runs the tests. `names` maps the names under which links expose a path to that path. The
+/// readers also read unchanged files, and follow links.
 pub fn split_change(
     changed: &[ChangedPath<'_>],
     command: &str,
@@ -82,10 +82,10 @@ pub fn split_change(
         new_tests: old_configuration(&paths, command, names, read_after, read_base),
         ..ChangeSplit::default()
     };
-    // What the base has and nobody can read stays where it is: without it, tests would fail there for that alone.
+    // An unreadable file of the base stays in place: without it, tests would fail there for that reason alone.
     let is_there = |path: &str| read_base(path).is_some();
     sides.new_tests.retain(|overlay| overlay.action != OverlayAction::Remove || is_there(&overlay.path));
-    // A script of checks is run by the test command, and is a test all the same.
+    // A shell script of checks is run by the test command, and is still a test.
     let is_a_test = |path: &str| is_of_tests(path) && LanguageFamily::of(path) == Some(LanguageFamily::Shell);
     sides.test_paths = sides.old_tests.iter().map(|overlay| overlay.path.clone()).collect();
     sides.configuration = sides.test_paths.iter().filter(|path| !is_a_test(path)).cloned().collect();
@@ -93,7 +93,7 @@ pub fn split_change(
         let write = |bytes: &[u8]| OverlayAction::Write(bytes.to_vec());
         let lay = |action: OverlayAction| Overlay { path: file.path.to_owned(), action };
         if sides.test_paths.iter().any(|path| path == file.path) {
-            // Of a file that says more than how tests are run, the rest is code.
+            // In a file that does more than configure tests, the rest is code.
             sides.code_differs |= rest_differs(file, &sides.old_tests);
             continue;
         }
@@ -109,7 +109,7 @@ pub fn split_change(
         let differs = self::code_differs(file);
         sides.code_differs |= differs;
         sides.source_differs |= differs && (is_source(file.path) || crate::tamper::is_source_path(file.path));
-        // In some languages tests stand beside the code they test.
+        // In some languages tests are in the same file as the code.
         let (before, after) = (file.before.unwrap_or_default(), file.after.unwrap_or_default());
         let mut is_unread = false;
         let mut mixed = |code: Option<&[u8]>, tests: &[u8]| {
@@ -132,8 +132,8 @@ pub fn split_change(
     sides
 }
 
-/// Where a file that is code as well registers new tests, they are built on the code of the base as it says, and on the code of
-/// the change stand empty while the base's tests are asked: without their files nothing would be built there.
+/// Handles code files that also register new tests. On the base's code these tests are built as the file says. On the
+/// change's code, empty files stand in while the base's tests run, since missing files would break the build.
 fn with_new_registrations(sides: &mut ChangeSplit, changed: &[ChangedPath<'_>]) {
     const PROGRAM: &[u8] = b"int main() { return 0; }\n";
     const PART: &[u8] = b"typedef int left_out;\n";
@@ -159,7 +159,7 @@ fn with_new_registrations(sides: &mut ChangeSplit, changed: &[ChangedPath<'_>]) 
     }
 }
 
-/// Whether the code of a file differs: not its layout and comments, where its language is known, and no words for people.
+/// Whether the code of a file differs: ignores layout and comments in known languages, and prose files.
 fn code_differs(file: &ChangedPath<'_>) -> bool {
     let is_prose = [".md", ".rst", ".adoc"].iter().any(|ending| file.path.ends_with(ending));
     let tokens = |bytes: Option<&[u8]>| bytes.and_then(|bytes| crate::tamper::code_tokens(file.path, bytes));

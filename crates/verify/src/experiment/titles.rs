@@ -1,4 +1,4 @@
-//! Where in a file each test stands, by what it is called there.
+//! The location of each test in a file, by its title.
 
 use std::ops::Range;
 
@@ -6,12 +6,12 @@ use super::family::LanguageFamily;
 use super::scan::SourceScan;
 use journeyman_order::bounds::{MOST_ITEMS, MOST_LOOKED_AT};
 
-/// One test, or group of tests, or function, of a file.
+/// One test, group of tests, or function in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TestTitle {
     pub(super) text: String,
     pub(super) group: Option<String>,
-    /// From what is written above it to the next of the same depth.
+    /// From its leading comments and attributes to the next title of the same depth.
     span: Range<usize>,
 }
 
@@ -24,7 +24,7 @@ impl TestTitle {
         text.get(self.span.clone()).unwrap_or_default()
     }
 
-    /// Whether the runner means this one.
+    /// Whether a runner's name refers to this title.
     pub(super) fn is_called(&self, name: &str) -> bool {
         let own = super::names::without_parameters(name);
         [name, own].into_iter().any(|name| {
@@ -34,12 +34,12 @@ impl TestTitle {
         })
     }
 
-    /// Whether a runner's name speaks of its group.
+    /// Whether a runner's name contains its group.
     pub(super) fn is_in_a_group_of(&self, name: &str) -> bool {
         self.group.as_deref().is_some_and(|group| super::names::has_word(name, group))
     }
 
-    /// Whether a place is in it, and in no smaller one.
+    /// Whether a position is inside it and inside no smaller one.
     pub(super) fn holds(&self, at: usize, all: &[Self]) -> bool {
         self.span.contains(&at)
             && !all.iter().any(|other| {
@@ -50,7 +50,7 @@ impl TestTitle {
     }
 }
 
-/// Those of a file that a runner means by a name: of several that are called alike, those whose group it names.
+/// The titles of a file that a runner's name refers to. Of several equal titles, those whose group the name contains.
 pub(super) fn meant_by<'t>(name: &str, all: &'t [TestTitle]) -> Vec<&'t TestTitle> {
     let mut own: Vec<&TestTitle> = all.iter().filter(|title| title.is_called(name)).collect();
     if own.len() > 1 && own.iter().any(|title| title.is_in_a_group_of(name)) {
@@ -59,7 +59,7 @@ pub(super) fn meant_by<'t>(name: &str, all: &'t [TestTitle]) -> Vec<&'t TestTitl
     own
 }
 
-/// Where classes, modules and groups of tests begin, with how far each is indented.
+/// Where classes, modules and groups of tests begin, with their indentation.
 fn groups(path: &str, text: &str) -> Vec<(usize, usize, String)> {
     let head = match LanguageFamily::of(path) {
         Some(LanguageFamily::Python) => pattern!(r"(?m)^([ \t]*)class[ \t]+(\w+)"),
@@ -122,7 +122,7 @@ pub(super) fn titles(path: &str, text: &str) -> Vec<TestTitle> {
         .map(|(at, (head, depth, title))| {
             let next = heads.iter().zip(&above).skip(at + 1).find(|((_, other, _), _)| other <= depth);
             let next = next.map_or(text.len(), |(_, above)| *above);
-            // What stands between it and the next is not its own: a type, or another class.
+            // A type or class that follows is not part of the test.
             let end = end_of(&scan, text, (*head, *depth), family).map_or(next, |own| own.min(next));
             let start = above.get(at).copied().unwrap_or_default();
             let group = groups.iter().rev().find(|(from, other, _)| from < head && other < depth);
@@ -131,7 +131,7 @@ pub(super) fn titles(path: &str, text: &str) -> Vec<TestTitle> {
         .collect()
 }
 
-/// Where what begins here ends: by its brackets, in Python by how far lines are indented; none where that is not seen.
+/// The end of an item, by its brackets, or in Python by indentation. `None` if it cannot be determined.
 fn end_of(
     scan: &SourceScan<'_>,
     text: &str,
@@ -173,15 +173,15 @@ fn end_of(
     None
 }
 
-/// What looks like the head of a function and is none: statements, parts of a test, and macros that expect something.
+/// Looks like a function head but is not: statements, parts of a test, and assertion macros.
 fn is_no_head(word: &str) -> bool {
     ["if", "for", "while", "switch", "catch", "else", "SECTION", "SUBCASE", "GIVEN", "WHEN", "THEN"]
         .contains(&word)
         || ["CHECK", "REQUIRE", "EXPECT_", "ASSERT_"].iter().any(|macros| word.starts_with(macros))
 }
 
-/// Decorators and attributes belong to what they stand above: lines up to an empty one, to one that ends a block, or to
-/// the test before, which may be one line. A list that a decorator is given may be long.
+/// Includes the decorators and attributes above a title. They end at an empty line, at a line that ends a block, or at
+/// the previous test, which may be one line. A decorator's list may be long.
 fn with_what_is_above(text: &str, before: Option<usize>, start: usize) -> usize {
     let mut from = start;
     for line in text.get(..start).unwrap_or_default().split_inclusive('\n').rev().take(MOST_LOOKED_AT) {
@@ -197,7 +197,7 @@ fn with_what_is_above(text: &str, before: Option<usize>, start: usize) -> usize 
     from
 }
 
-/// Whether what has this title looks like a test, and not like a helper or a group.
+/// Whether a title belongs to a test rather than to a helper or a group.
 pub(super) fn is_a_test(path: &str, title: &TestTitle, text: &str) -> bool {
     let own = title.own_text(text);
     match LanguageFamily::of(path) {

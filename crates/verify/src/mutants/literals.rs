@@ -1,11 +1,11 @@
-//! Literals: a number that is off by one, text that is empty, the other truth.
+//! Mutants of literals: a number off by one, an emptied text, a flipped boolean.
 
 use super::operators::is_comparison;
 use super::{MutantCollector, MutantRank, places};
 use crate::tamper::language::Language;
 use crate::tamper::syntax::{NodeId, Syntax, is_loop, is_number, is_string};
 
-/// Text where there was none.
+/// Replaces an empty text.
 const SOME_TEXT: &str = "x";
 
 pub(super) fn look(found: &mut MutantCollector<'_, '_>, node: NodeId) {
@@ -25,7 +25,7 @@ pub(super) fn look(found: &mut MutantCollector<'_, '_>, node: NodeId) {
     }
 }
 
-/// One more, or one less where the type may end here.
+/// The number plus one, or minus one at the possible maximum of a type.
 fn another_number(text: &str) -> Option<String> {
     let (prefix, digits) = match text.get(..2) {
         Some("0x" | "0X") => (text.get(..2)?, text.get(2..)?),
@@ -38,7 +38,7 @@ fn another_number(text: &str) -> Option<String> {
     let is_known = is_float
         || matches!(rest, "" | "l" | "L" | "n" | "usize" | "isize" | "f32" | "f64")
         || rest.strip_prefix(['u', 'i']).is_some_and(|bits| bits.parse::<u8>().is_ok());
-    // A zero before other digits is an older way to write octals.
+    // A leading zero is an old octal notation.
     let is_octal = prefix.is_empty() && digits.len() > 1 && digits.starts_with('0');
     if !is_known || is_octal {
         return None;
@@ -53,7 +53,7 @@ fn another_number(text: &str) -> Option<String> {
     Some(if radix == 16 { format!("{prefix}{changed:x}{rest}") } else { format!("{changed}{rest}") })
 }
 
-/// Nothing between the quotes, or something where nothing is.
+/// Empties a text, or fills an empty one.
 fn another_text(language: Language, text: &str) -> Option<String> {
     let open = text.find(['"', '\'', '`'])?;
     let quote = text.get(open..)?.chars().next()?;
@@ -63,7 +63,7 @@ fn another_text(language: Language, text: &str) -> Option<String> {
     if language == Language::Java && is_triple {
         return Some("\"\"".to_owned());
     }
-    // Bytes in Rust have their number in their type.
+    // The type of Rust byte strings includes their length.
     if language == Language::Rust && prefix.contains(['b', 'c']) {
         return None;
     }
@@ -80,7 +80,7 @@ fn another_character(text: &str) -> Option<String> {
 }
 
 fn another_truth(syntax: &Syntax<'_>, node: NodeId, text: &str) -> Option<String> {
-    // The token within a node that is the same; and the condition of a loop that is left from within.
+    // Skips a token nested in the same literal, and the condition of a loop that exits from inside.
     let is_inner = syntax.parent(node).is_some_and(|parent| syntax.kind(parent) == "boolean_literal");
     let up = syntax.ancestors(node).find(|up| syntax.kind(*up) != "parenthesized_expression");
     if is_inner || up.is_some_and(|up| is_loop(syntax.kind(up))) {
@@ -96,23 +96,23 @@ fn another_truth(syntax: &Syntax<'_>, node: NodeId, text: &str) -> Option<String
     Some(other.to_owned())
 }
 
-/// Whether a literal is part of a type, of what has to be distinct, or of what people read.
+/// Whether a literal is part of a type, must be distinct, or is text for people.
 fn is_fixed(syntax: &Syntax<'_>, node: NodeId) -> bool {
     let Some(parent) = syntax.parent(node) else { return true };
     let field = syntax.field_of(node);
     match syntax.kind(parent) {
-        // Tuples' places, and how long an array is.
+        // Tuple indices and array lengths.
         "field_expression" | "concatenated_string" | "import_spec" | "enum_assignment" => true,
         "array_expression" => field == Some("length"),
         "keyed_element" => syntax.part(parent, 0) == Some(node),
         "literal_element" => syntax.parent(parent).is_some_and(|keyed| {
             syntax.kind(keyed) == "keyed_element" && syntax.part(keyed, 0) == Some(parent)
         }),
-        // One case of a switch has to differ from the next.
+        // Cases of a switch must differ.
         "expression_list" => {
             syntax.parent(parent).is_some_and(|up| match syntax.kind(up) {
                 "expression_case" => true,
-                // What is given back beside an error, nobody reads.
+                // No one reads what is returned beside an error.
                 "return_statement" => {
                     let last = syntax.parts(parent).last();
                     last.is_some_and(|last| last != node && syntax.text(last) != "nil")
@@ -121,7 +121,7 @@ fn is_fixed(syntax: &Syntax<'_>, node: NodeId) -> bool {
             })
         }
         "expression_case" => true,
-        // `"%s" % name`, and what a value's type is called: TypeScript knows those that a value may be.
+        // `"%s" % name`, and compared type names: TypeScript checks which names are possible.
         "binary_operator" => {
             field == Some("left") && syntax.field_text(parent, "operator") == "%" && !is_numeric(syntax, node)
         }
@@ -146,7 +146,7 @@ fn is_numeric(syntax: &Syntax<'_>, node: NodeId) -> bool {
     syntax.text(node).starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Whether what a call is given are words for people, or says how to put words together.
+/// Whether a call's arguments are text for people, or a format.
 fn is_message(syntax: &Syntax<'_>, call: NodeId) -> bool {
     let names = places::called(syntax, call);
     let last = names.last().copied().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Operators: a boundary that is off by one, the opposite, the other connective, a sign or a `not` that is missing.
+//! Mutants of operators: a boundary off by one, the opposite, the other connective, a missing sign or `not`.
 
 use super::{MOST_CLIMB, MutantCollector, MutantRank};
 use crate::tamper::language::Language;
@@ -23,7 +23,7 @@ pub(super) fn look(found: &mut MutantCollector<'_, '_>, node: NodeId) {
     }
 }
 
-/// What else an operator that compares could have been: the same but for the boundary, and its opposite.
+/// Alternatives of a comparison: the other boundary, and the opposite.
 fn compared(operator: &str) -> &'static [&'static str] {
     match operator {
         "<" => &["<=", ">="],
@@ -73,7 +73,7 @@ pub(super) fn is_negation(syntax: &Syntax<'_>, node: NodeId) -> bool {
             && syntax.children(node).next().is_some_and(|token| syntax.text(token) == "!")
 }
 
-/// The tokens between the operands; Python strings comparisons together.
+/// The tokens between the operands; Python chains comparisons.
 fn operators(syntax: &Syntax<'_>, node: NodeId) -> impl Iterator<Item = NodeId> {
     syntax
         .children(node)
@@ -81,7 +81,7 @@ fn operators(syntax: &Syntax<'_>, node: NodeId) -> impl Iterator<Item = NodeId> 
         .take(MOST_CLIMB)
 }
 
-/// An operator with single blanks in it.
+/// An operator with normalized spaces.
 fn spelt(syntax: &Syntax<'_>, token: NodeId) -> String {
     syntax.text(token).split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -92,7 +92,7 @@ fn binary(found: &mut MutantCollector<'_, '_>, node: NodeId) {
     for token in tokens {
         let operator = spelt(syntax, token);
         for other in compared(&operator) {
-            // `x as usize < y` is the beginning of a type.
+            // `x as usize < y` would start a type.
             let is_type = syntax.language == Language::Rust
                 && other.starts_with('<')
                 && syntax.field(node, "left").is_some_and(|left| ends_in_type(syntax, left));
@@ -107,7 +107,7 @@ fn binary(found: &mut MutantCollector<'_, '_>, node: NodeId) {
             "||" => found.becomes(token, MutantRank::First, "&&"),
             "and" => found.becomes(token, MutantRank::First, "or"),
             "or" => found.becomes(token, MutantRank::First, "and"),
-            // Between the others it needs parentheses, which is as good as not compiling.
+            // Beside the others it needs parentheses, and would not compile.
             "??" if !is_beside_others(syntax, node) => found.becomes(token, MutantRank::First, "&&"),
             other => {
                 if let Some(swapped) = calculated(other)
@@ -140,7 +140,7 @@ fn is_beside_others(syntax: &Syntax<'_>, node: NodeId) -> bool {
     syntax.parent(node).is_some_and(is_binary) || syntax.parts(node).any(is_binary)
 }
 
-/// Whether what looks like a calculation puts text or lists together, as far as can be seen.
+/// Whether an apparent calculation concatenates text or lists, as far as visible.
 fn is_of_text(found: &MutantCollector<'_, '_>, node: NodeId) -> bool {
     let syntax = found.syntax;
     let mut operands = vec![];
@@ -154,7 +154,7 @@ fn is_of_text(found: &MutantCollector<'_, '_>, node: NodeId) -> bool {
         }
         at = left;
     }
-    // Up to what the whole sum becomes: text that comes after this operand makes text of it all the same.
+    // Up to the whole sum: a later text operand makes the result text too.
     let mut top = node;
     for _ in 0..MOST_CLIMB {
         let Some(up) = syntax.parent(top) else { break };
@@ -241,7 +241,7 @@ fn assignment(found: &mut MutantCollector<'_, '_>, node: NodeId) {
     }
 }
 
-/// Whether a loop may wait for this: it is its condition, or steps towards it.
+/// Whether a loop may wait for this: it is the condition, or a step towards it.
 fn is_in_while(syntax: &Syntax<'_>, node: NodeId, in_condition: bool) -> bool {
     let mut below = node;
     for up in syntax.ancestors(node).take(MOST_CLIMB) {
@@ -257,14 +257,13 @@ fn is_in_while(syntax: &Syntax<'_>, node: NodeId, in_condition: bool) -> bool {
     false
 }
 
-/// Whether Java names here what it has found to be of a type, or Rust what it has found by `let`: the name is there only if
-/// that is so.
+/// Whether a Java `instanceof` or a Rust `let` chain binds a name here. The name exists only if the condition is true.
 fn makes_names(syntax: &Syntax<'_>, node: NodeId) -> bool {
     syntax.all(node).take(MOST_CLIMB).any(|node| syntax.kind(node) == "instanceof_expression")
         || syntax.parent(node).is_some_and(|up| syntax.kind(up) == "let_chain")
 }
 
-/// A sign or a `not` goes away.
+/// Removes a sign or a `not`.
 fn unary(found: &mut MutantCollector<'_, '_>, node: NodeId) {
     let syntax = found.syntax;
     let (Some(token), Some(operand)) = (syntax.children(node).next(), syntax.part(node, 0)) else { return };

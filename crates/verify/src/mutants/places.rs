@@ -1,13 +1,12 @@
-//! Where no mutant is made: tests, types, imports, attributes, what is said to people, and what holds no code.
+//! Where no mutant is made: tests, types, imports, attributes, messages for people, and places without code.
 
 use crate::tamper::language::Language;
 use crate::tamper::syntax::{NodeId, Syntax, is_comment, is_string};
 
-/// Kinds of nodes within which nothing is looked at.
+/// Kinds of nodes that are skipped with all their content.
 const PASSED_OVER: &[&str] = &[
     "",
     "ERROR",
-    // Attributes.
     "inner_attribute_item",
     "decorator",
     "annotation",
@@ -15,7 +14,6 @@ const PASSED_OVER: &[&str] = &[
     "modifiers",
     "visibility_modifier",
     "extern_modifier",
-    // Imports.
     "use_declaration",
     "extern_crate_declaration",
     "import_statement",
@@ -25,7 +23,7 @@ const PASSED_OVER: &[&str] = &[
     "package_declaration",
     "package_clause",
     "module_declaration",
-    // Types, and what is written for the compiler.
+    // Types and compiler directives.
     "type",
     "type_annotation",
     "type_arguments",
@@ -42,31 +40,31 @@ const PASSED_OVER: &[&str] = &[
     "where_clause",
     "foreign_mod_item",
     "macro_definition",
-    // Patterns: most have to be distinct, or to leave nothing out.
+    // Most patterns have to be distinct or exhaustive.
     "case_pattern",
     "switch_label",
     "closure_parameters",
-    // What is said to people.
+    // Messages for people.
     "raise_statement",
     "throw_statement",
     "jsx_attribute",
-    // Whoever needs it knows more than a grammar does.
+    // Safe changes here need more knowledge than a grammar has.
     "unsafe_block",
 ];
 
-/// Who is spoken to in a log.
+/// Names of loggers.
 const LOGS: &[&str] = &[
     "log", "_log", "logger", "_logger", "logging", "console", "slog", "klog", "glog", "zap", "zerolog",
     "tracing", "warnings", "winston", "logrus", "stdout", "stderr",
 ];
 
-/// Functions that print, or end all with a message, wherever they are from.
+/// Functions that print, or abort with a message, in any module.
 const PRINTS: &[&str] = &[
     "print", "println", "pprint", "printf", "eprint", "panic", "Print", "Printf", "Println", "Fprint",
     "Fprintf", "Fprintln", "Errorf", "require", "import",
 ];
 
-/// Where looking goes on, if nothing within a node is mutated.
+/// If nothing within a node is mutated: where the walk continues.
 pub(super) fn passed_over(syntax: &Syntax<'_>, node: NodeId) -> Option<NodeId> {
     let kind = syntax.kind(node);
     let past = syntax.all(node).end;
@@ -96,7 +94,7 @@ pub(super) fn passed_over(syntax: &Syntax<'_>, node: NodeId) -> Option<NodeId> {
     is_over.then_some(past)
 }
 
-/// `#[cfg(test)]`, `#[test]`, `#[tokio::test]` and their like.
+/// Whether this is `#[cfg(test)]`, `#[test]`, `#[tokio::test]` or the like.
 fn is_for_tests(syntax: &Syntax<'_>, attribute: NodeId) -> bool {
     let flat: String = syntax.text(attribute).chars().filter(|c| !c.is_whitespace()).take(200).collect();
     let inner = flat.trim_start_matches("#![").trim_start_matches("#[");
@@ -109,7 +107,7 @@ fn is_for_tests(syntax: &Syntax<'_>, attribute: NodeId) -> bool {
     last == "test" || last == "bench" || last.ends_with("_test") || matches!(last, "rstest" | "test_case")
 }
 
-/// The end of the item that an attribute is of.
+/// The end of the item that an attribute belongs to.
 fn past_item(syntax: &Syntax<'_>, attribute: NodeId) -> NodeId {
     let end = syntax.parent(attribute).map_or(attribute, |parent| syntax.all(parent).end);
     let mut at = syntax.all(attribute).end;
@@ -125,7 +123,7 @@ fn past_item(syntax: &Syntax<'_>, attribute: NodeId) -> NodeId {
 
 fn is_type_or_pattern(syntax: &Syntax<'_>, node: NodeId) -> bool {
     let Some(field) = syntax.field_of(node) else {
-        // What a match arm is chosen by; its guard has a name.
+        // The pattern of a match arm; its guard is a named field.
         return syntax.parent(node).is_some_and(|parent| syntax.kind(parent) == "match_pattern");
     };
     match field {
@@ -135,7 +133,7 @@ fn is_type_or_pattern(syntax: &Syntax<'_>, node: NodeId) -> bool {
     }
 }
 
-/// What a loop does to come to its end, and what is only named.
+/// A loop's step, which may decide whether it ends, and module names in exports.
 fn is_in_header(syntax: &Syntax<'_>, node: NodeId) -> bool {
     let of = |kinds: &[&str]| syntax.parent(node).is_some_and(|parent| kinds.contains(&syntax.kind(parent)));
     match syntax.field_of(node) {
@@ -145,7 +143,7 @@ fn is_in_header(syntax: &Syntax<'_>, node: NodeId) -> bool {
     }
 }
 
-/// What runs where a file is started as a program, and what only checkers of types see: no test does.
+/// Code that runs only as the main program, or only for type checkers: no test covers it.
 fn is_program(syntax: &Syntax<'_>, node: NodeId) -> bool {
     let condition = syntax.field_text(node, "condition");
     condition.starts_with("__name__") || condition.ends_with("TYPE_CHECKING")
@@ -166,7 +164,7 @@ fn is_unsafe(syntax: &Syntax<'_>, function: NodeId) -> bool {
     })
 }
 
-/// The names of a call from left to right, as they are written; no more than some.
+/// The names of a call from left to right, as written. Limited in number.
 pub(super) fn called<'s>(syntax: &'s Syntax<'_>, call: NodeId) -> Vec<&'s str> {
     let mut names: Vec<&str> = Vec::new();
     let of = if syntax.kind(call) == "method_invocation" {
@@ -179,7 +177,7 @@ pub(super) fn called<'s>(syntax: &'s Syntax<'_>, call: NodeId) -> Vec<&'s str> {
     names
 }
 
-/// Whether a call logs, prints, or brings a module.
+/// Whether a call logs, prints, or loads a module.
 pub(super) fn is_said(names: &[&str]) -> bool {
     let Some((last, before)) = names.split_last() else { return false };
     let is_log = |name: &&str| {

@@ -1,4 +1,4 @@
-//! Examples in the documentation of code, which runners take for tests: `>>>` in Python, a block of code in Rust. The code of one
+//! Documentation examples that runners treat as tests: `>>>` in Python, code blocks in Rust. Combines the code of one
 //! version of a file with the examples of another.
 
 use std::collections::BTreeMap;
@@ -8,14 +8,13 @@ use super::language::Language;
 use super::syntax::{NodeId, Syntax};
 
 struct DocumentedItem {
-    /// Its documentation, where it has some.
     doc: Option<Range<usize>>,
-    /// Where some would stand, and how far it would be indented.
+    /// Where documentation would be inserted, and its indentation.
     at: usize,
     indent: usize,
 }
 
-/// The code of one version with the documentation of another, as far as either has examples; none where nothing differs.
+/// The code of one version with the examples of another, if either has any. `None` if nothing differs.
 pub(super) fn with_examples_of(code: &Syntax<'_>, tests: &Syntax<'_>) -> Option<Vec<u8>> {
     let (own, others) = (items(code), items(tests));
     let text = |syntax: &Syntax<'_>, doc: &Range<usize>| -> String {
@@ -49,12 +48,12 @@ pub(super) fn with_examples_of(code: &Syntax<'_>, tests: &Syntax<'_>) -> Option<
     Some(grafted)
 }
 
-/// Else it is in Rust: no other language has such examples.
+/// Otherwise it is Rust; no other language has such examples.
 fn is_python(syntax: &Syntax<'_>) -> bool {
     syntax.language == Language::Python
 }
 
-/// What can be documented, by its name within all that it stands in. Of several of one name, the first.
+/// Items that can have documentation, by their full path. Of equal paths, the first.
 fn items(syntax: &Syntax<'_>) -> BTreeMap<String, DocumentedItem> {
     let mut items = BTreeMap::new();
     for node in syntax.everything() {
@@ -85,7 +84,7 @@ fn column(syntax: &Syntax<'_>, at: usize) -> usize {
     before.iter().rev().take_while(|byte| **byte != b'\n').count()
 }
 
-/// A module, class or function with its string.
+/// A module, class or function with its docstring.
 fn python_item(syntax: &Syntax<'_>, node: NodeId) -> Option<DocumentedItem> {
     let body = match syntax.kind(node) {
         "module" => node,
@@ -101,7 +100,7 @@ fn python_item(syntax: &Syntax<'_>, node: NodeId) -> Option<DocumentedItem> {
     Some(DocumentedItem { at: place.start, indent, doc: is_doc.then_some(place) })
 }
 
-/// An item with the comments that document it.
+/// An item with its doc comments.
 fn rust_item(syntax: &Syntax<'_>, node: NodeId) -> Option<DocumentedItem> {
     const ITEMS: [&str; 9] = [
         "function_item",

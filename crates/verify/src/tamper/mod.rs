@@ -1,11 +1,11 @@
-//! What no run of the tests can show: code that answers the tests' own inputs, and code that asks whether it is being
-//! tested. Found by reading both sides of a change.
+//! What no test run can show: code that hard-codes the answers to the tests' inputs, and code that checks whether it is
+//! being tested. Found by parsing both sides of a change.
 //!
 //! May know: languages, test runners, how people cheat and how they refactor honestly.
 //! Must never know: how anything is run, files on a disk, what an order does about a finding.
 //!
-//! Bytes in, findings out. What is read was written by an agent: nothing recurses on it, everything is bounded, and
-//! the same change always has the same findings. Tests that the change itself adds may be anything.
+//! Bytes in, findings out. An agent wrote the input: nothing recurses on it, everything is bounded, and the same change
+//! always gives the same findings. Tests that the change adds are not restricted.
 
 mod chain;
 mod code;
@@ -26,12 +26,12 @@ pub use language::{is_compiled_path, is_source_path, is_test_path};
 use read::ParsedFile;
 pub use syntax::SyntaxTooLarge;
 
-/// Both sides of a change, read.
+/// Both sides of a change, parsed.
 #[derive(Debug)]
 struct ParsedChange<'a> {
     before: Vec<ParsedFile<'a>>,
     after: Vec<ParsedFile<'a>>,
-    /// Files of which a side could not be read.
+    /// Files with a side that could not be parsed.
     unread: BTreeSet<String>,
     changed: BTreeSet<&'a str>,
 }
@@ -59,9 +59,9 @@ impl<'a> ParsedChange<'a> {
     }
 }
 
-/// Every such place; the grave ones first.
+/// All findings, the severe ones first.
 ///
-/// Files that did not change may be handed over as well, the same on both sides: what is expected is recognised by them.
+/// Unchanged files may be passed as well, with the same content on both sides: they help to recognize expected values.
 pub fn weakenings(files: &[ChangedPath<'_>]) -> Vec<Weakening> {
     let change = ParsedChange::read(files);
     let mut found = Vec::new();
@@ -69,7 +69,7 @@ pub fn weakenings(files: &[ChangedPath<'_>]) -> Vec<Weakening> {
     code::hard_coded::hard_coded(&change, &mut found);
     unread(&change, &mut found);
     found.sort_by_cached_key(|one| {
-        // What could not be read is not pushed out by what could.
+        // Unparsed files come first within a severity, so that the limit does not drop them.
         let is_read = one.kind != WeakeningKind::NotRead;
         (!one.severe, is_read, one.path.clone(), one.line, one.kind, one.what.clone())
     });
@@ -78,7 +78,7 @@ pub fn weakenings(files: &[ChangedPath<'_>]) -> Vec<Weakening> {
     found
 }
 
-/// A sign of a cheat in a file.
+/// A finding that suggests cheating.
 fn cheat(kind: WeakeningKind, path: &str, line: u32, what: String) -> Weakening {
     Weakening { kind, path: path.to_owned(), line: Some(line), test: None, what, severe: true }
 }

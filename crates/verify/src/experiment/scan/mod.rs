@@ -1,4 +1,4 @@
-//! A file of tests, read by its words and brackets: what is code, what is text, and where something is asserted.
+//! A test file, scanned by words and brackets: what is code, what is text, and where assertions are.
 
 use std::ops::Range;
 
@@ -19,13 +19,13 @@ pub(super) struct SourceScan<'a> {
     text: &'a str,
     family: LanguageFamily,
     is: Vec<ByteKind>,
-    /// Strings, with their quotes.
+    /// Strings, including their quotes.
     strings: Vec<Range<usize>>,
     lines: Vec<usize>,
 }
 
 pub(super) struct AssertionSite {
-    /// What is looked at, each by itself: of a comparison both sides.
+    /// The asserted expressions: both sides of a comparison.
     sides: Vec<Range<usize>>,
     kind: AssertionKind,
 }
@@ -33,13 +33,13 @@ pub(super) struct AssertionSite {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AssertionKind {
     Equality,
-    /// These words are in what is raised.
+    /// These words are in the raised error.
     Words,
     Error,
     Something,
 }
 
-/// An error that no test is about.
+/// An error that no test expects.
 const ANOTHER_ERROR: &str = "MemoryError";
 
 impl<'a> SourceScan<'a> {
@@ -79,7 +79,7 @@ impl<'a> SourceScan<'a> {
         Self { text, family, is, strings, lines }
     }
 
-    /// From 1.
+    /// Counted from 1.
     pub(super) fn line(&self, at: usize) -> u32 {
         u32::try_from(self.lines.partition_point(|start| *start <= at)).unwrap_or(u32::MAX)
     }
@@ -98,7 +98,7 @@ impl<'a> SourceScan<'a> {
         start..start + text.trim().len()
     }
 
-    /// Every place where something is asserted, as far as that is seen.
+    /// Every assertion that this scan recognizes.
     pub(super) fn assertions(&self) -> Vec<AssertionSite> {
         let mut spots = Vec::new();
         let calls = pattern!(r"([A-Za-z_][\w.]*)(!?)[ \t]*\(");
@@ -148,7 +148,7 @@ impl<'a> SourceScan<'a> {
         spots
     }
 
-    /// Calls of macros of this file that make tests, such as `t!(adds: "1+1" => "2");`.
+    /// Calls of this file's macros that generate tests, such as `t!(adds: "1+1" => "2");`.
     fn macros_of_tests(&self) -> Vec<AssertionSite> {
         let definitions = pattern!(r"(?s)macro_rules![ \t]*(\w+)[ \t]*\{(.{0,2000}?)\n[ \t]*\}\n");
         let makers = definitions.captures_iter(self.text);
@@ -168,7 +168,7 @@ impl<'a> SourceScan<'a> {
             .collect()
     }
 
-    /// What a shell's line asserts: `[ a = b ]`, or a helper that is called with what is expected.
+    /// Assertions in shell lines: `[ a = b ]`, or a helper that is called with the expected value.
     fn commands(&self) -> Vec<AssertionSite> {
         let mut spots = Vec::new();
         let brackets = pattern!(
@@ -190,7 +190,7 @@ impl<'a> SourceScan<'a> {
             let first = whole.start() + whole.as_str().len() - whole.as_str().trim_start().len();
             let is_definition = rest.as_str().starts_with("()") || rest.as_str().starts_with('=');
             if self.is_code(first) && !is_definition {
-                // A last word without quotes is what is expected, where it is one.
+                // An unquoted last word is the expected value, if it is a value.
                 let line = rest.as_str().trim_end();
                 let last = line.rsplit([' ', '\t']).next().unwrap_or(line);
                 let start = rest.start() + line.len() - last.len();
@@ -286,11 +286,11 @@ impl<'a> SourceScan<'a> {
         if conditions.contains(&lower.as_str()) && arguments.len() <= 2 {
             return Some(self.condition(arguments.first()?.clone()));
         }
-        // In JavaScript its matcher says what is expected.
+        // In JavaScript the matcher after it holds the expected value.
         if self.family == LanguageFamily::JavaScript && last == "expect" {
             return None;
         }
-        // What has to be raised: another error, or another word of it.
+        // For an expected error, the lie is another error or other words in it.
         if self.family == LanguageFamily::Python
             && matches!(last, "assertRaises" | "assertRaisesRegex" | "raises")
         {
@@ -301,17 +301,17 @@ impl<'a> SourceScan<'a> {
             .any(|word| lower.starts_with(word))
             && !lower.contains("raises")
             && !lower.contains("throws");
-        // Frameworks put a name of theirs before it: `TEST_ASSERT_EQUAL_INT`, `BOOST_CHECK_EQUAL`, `g_assert_cmpint`.
+        // Frameworks prefix a name: `TEST_ASSERT_EQUAL_INT`, `BOOST_CHECK_EQUAL`, `g_assert_cmpint`.
         let is_prefixed =
             ["_assert", "_check", "_expect", "_require", "_verify"].iter().any(|word| lower.contains(word));
-        // And a project may have one of its own, which is told a title, what is expected and what is there.
+        // A C project may have its own helper, called with a title, the expected value and the actual value.
         let is_own = self.family == LanguageFamily::C && lower.ends_with("test") && arguments.len() >= 3;
         let sides = arguments.get(usize::from(is_own)..).unwrap_or_default().to_vec();
         ((is_helper || is_prefixed || is_own) && !sides.is_empty())
             .then_some(AssertionSite { sides, kind: AssertionKind::Something })
     }
 
-    /// Of `assertRaisesRegex(Error, "…")` and `raises(Error, match="…")` the words, and else the error.
+    /// The words in `assertRaisesRegex(Error, "…")` and `raises(Error, match="…")`, otherwise the error.
     fn raised(&self, arguments: &[Range<usize>]) -> Option<AssertionSite> {
         let words = arguments.iter().skip(1).find(|argument| {
             let text = self.part(argument).trim_start();
@@ -329,7 +329,7 @@ impl<'a> SourceScan<'a> {
     fn condition(&self, claim: Range<usize>) -> AssertionSite {
         let is_joined = [" or ", "||", " if ", "?"].iter().any(|word| self.find_top(&claim, word).is_some());
         let operator = ["===", "=="].iter().find_map(|word| Some((self.find_top(&claim, word)?, word.len())));
-        // `!==` is none.
+        // `!==` is not an equality.
         let operator =
             operator.filter(|(at, _)| !self.text.get(..*at).is_some_and(|before| before.ends_with('!')));
         match operator {
@@ -347,7 +347,7 @@ impl<'a> SourceScan<'a> {
         }
     }
 
-    /// The first of these outside of brackets and strings.
+    /// The first occurrence of `word` outside brackets and strings.
     fn find_top(&self, range: &Range<usize>, word: &str) -> Option<usize> {
         let bytes = self.text.as_bytes();
         let mut depth = 0_i32;
@@ -401,7 +401,7 @@ impl<'a> SourceScan<'a> {
         })
     }
 
-    /// The arguments of the call whose bracket opens here; none where it is not closed, or opens a body.
+    /// The arguments of the call whose bracket opens here. `None` if the bracket is not closed or opens a body.
     fn arguments(&self, open: usize) -> Option<Vec<Range<usize>>> {
         let bytes = self.text.as_bytes();
         let mut depth = 0_i32;
@@ -434,14 +434,14 @@ impl<'a> SourceScan<'a> {
 }
 
 impl AssertionSite {
-    /// Whether it asserts that something is not this, which many answers are not.
+    /// Whether it asserts inequality, which many answers satisfy.
     pub(super) fn is_negative(&self, scan: &SourceScan<'_>) -> bool {
         let [claim] = self.sides.as_slice() else { return false };
         let words = [" != ", " !== "];
         self.kind == AssertionKind::Something && words.iter().any(|word| scan.find_top(claim, word).is_some())
     }
 
-    /// What to put where, so that it says something else; and whether that is surely false where this was true.
+    /// What to replace and with what, so that the assertion changes, and whether a true one surely becomes false.
     pub(super) fn lie(&self, scan: &SourceScan<'_>) -> Option<(Range<usize>, String, bool)> {
         if scan.family == LanguageFamily::Shell
             && let [side] = self.sides.as_slice()
@@ -451,7 +451,7 @@ impl AssertionSite {
                 let number = other_number(word.trim_start_matches('-'));
                 let sign = if word.starts_with('-') { "-" } else { "" };
                 let now = number.map_or_else(|| format!("q{word}q"), |number| format!("{sign}{number}"));
-                // A helper's own comparison is of no test in particular.
+                // A comparison inside a helper belongs to no particular test.
                 return Some((side.clone(), now, false));
             }
         }
@@ -464,10 +464,10 @@ impl AssertionSite {
             return scan.literals(side).into_iter().next_back().map(|(at, now)| (at, now, true));
         }
         if self.kind == AssertionKind::Equality {
-            // The expected value stands last in most languages, and first in some.
+            // The expected value is last in most languages, and first in some.
             for side in self.sides.iter().rev().filter(|side| scan.is_value(side)) {
                 if let Some((at, now)) = scan.literals(side).into_iter().next_back() {
-                    // A call with both sides is no shell's: it is Perl's or Ruby's.
+                    // A call with both sides is not shell: it is Perl or Ruby.
                     return Some((at, now, scan.family != LanguageFamily::Shell || self.sides.len() > 1));
                 }
             }
@@ -480,7 +480,7 @@ impl AssertionSite {
     }
 }
 
-/// Where any value can be compared with any other: what is expected, within a list that it is not.
+/// For languages that compare any values: the expected value wrapped in a list, which it does not equal.
 fn wrapped(scan: &SourceScan<'_>, side: &Range<usize>) -> Option<(Range<usize>, String, bool)> {
     let at = scan.trimmed(side);
     let inner = scan.part(&at);

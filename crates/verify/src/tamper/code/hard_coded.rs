@@ -1,4 +1,4 @@
-//! Code that knows what a test asks and what it wants to hear.
+//! Code that hard-codes a test's input and the expected answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,14 +9,14 @@ use crate::tamper::syntax::{NodeId, Syntax, is_function};
 use crate::tamper::{ParsedChange, cheat};
 use journeyman_order::{Weakening, WeakeningKind};
 
-/// Inputs and expectations of tests that are kept.
+/// Limit of distinct expected answers of tests.
 const MOST_PAIRS: usize = 5_000;
 const MOST_FUNCTIONS: usize = 5_000;
 
-/// What tests give and what they expect: by the answer, every question.
+/// The calls in tests, by the answer that they expect.
 type ExpectedAnswers = BTreeMap<String, Vec<ExpectedCall>>;
 
-/// Branches and tables that are new and answer what tests ask.
+/// New branches and tables that answer the tests' inputs.
 pub(in crate::tamper) fn hard_coded(change: &ParsedChange<'_>, found: &mut Vec<Weakening>) {
     let mut asked = ExpectedAnswers::new();
     for file in change.before.iter().chain(&change.after) {
@@ -42,7 +42,7 @@ pub(in crate::tamper) fn hard_coded(change: &ParsedChange<'_>, found: &mut Vec<W
         for answer in answers(file).into_iter().filter(|answer| !known.contains(&answer.key)) {
             let hits =
                 answer.pairs.iter().filter(|(inputs, output)| is_asked(&asked, inputs, output)).count();
-            // A table that says more than the tests ask is a table.
+            // A table with many more entries than the tests check is a real table.
             if hits == 0 || hits * 5 < answer.pairs.len() * 4 {
                 continue;
             }
@@ -52,7 +52,7 @@ pub(in crate::tamper) fn hard_coded(change: &ParsedChange<'_>, found: &mut Vec<W
     }
 }
 
-/// Functions that had something to do and now answer all with what a test expects.
+/// Functions that used to compute something and now return a constant that a test expects.
 fn constants(change: &ParsedChange<'_>, asked: &ExpectedAnswers, found: &mut Vec<Weakening>) {
     for file in change.after.iter().filter(|file| change.is_changed(&file.path)) {
         let Some(before) = change.before.iter().find(|before| before.path == file.path) else { continue };
@@ -77,7 +77,7 @@ fn constants(change: &ParsedChange<'_>, asked: &ExpectedAnswers, found: &mut Vec
     }
 }
 
-/// Named functions, those among tests left out.
+/// Named functions, except those in tests.
 fn functions<'f>(file: &'f ParsedFile<'_>) -> Vec<(&'f str, NodeId)> {
     let syntax = &file.syntax;
     let is_one = |node: &NodeId| is_function(syntax.kind(*node)) && !file.is_in_tests(*node);
@@ -85,7 +85,7 @@ fn functions<'f>(file: &'f ParsedFile<'_>) -> Vec<(&'f str, NodeId)> {
     syntax.everything().filter(is_one).filter_map(named).take(MOST_FUNCTIONS).collect()
 }
 
-/// Values that functions answer with at their edges, and that say nothing.
+/// Common edge values, which prove nothing.
 fn is_plain(literal: &str) -> bool {
     matches!(
         literal,
@@ -100,7 +100,7 @@ fn is_asked(asked: &ExpectedAnswers, inputs: &BTreeSet<String>, output: &str) ->
     asked.get(output).is_some_and(|lists| lists.iter().any(|one| inputs.is_subset(&one.inputs)))
 }
 
-/// A branch, or a table, that answers literals with literals.
+/// A branch or a table that maps literals to literals.
 struct LiteralBranch {
     key: String,
     line: u32,
@@ -163,7 +163,7 @@ fn literals(syntax: &Syntax<'_>, node: NodeId) -> BTreeSet<String> {
     syntax.literals(node).into_iter().map(|one| literal(&one).unwrap_or(one)).collect()
 }
 
-/// What a block or an expression comes to, where that is one literal.
+/// The value of a block or an expression, if it is one literal.
 fn answer(syntax: &Syntax<'_>, node: NodeId) -> Option<String> {
     let mut at = node;
     for _ in 0..6 {
@@ -173,7 +173,7 @@ fn answer(syntax: &Syntax<'_>, node: NodeId) -> Option<String> {
         }
         let mut parts: Vec<NodeId> = syntax.parts(at).take(4).collect();
         let kind = syntax.kind(at);
-        // What Python says about a function comes first in it.
+        // A Python docstring comes first in the block.
         if kind == "block" && parts.len() == 2 && parts.first().is_some_and(|first| is_said(syntax, *first)) {
             parts.remove(0);
         }
@@ -198,7 +198,7 @@ fn answer(syntax: &Syntax<'_>, node: NodeId) -> Option<String> {
             {
                 at = syntax.part(*list, 0)?;
             }
-            // `"four".to_string()` and its like.
+            // Such as `"four".to_string()`.
             [first, ..] if matches!(kind, "call_expression" | "field_expression") => at = *first,
             [only] if passes => at = *only,
             _ => return None,
@@ -207,7 +207,7 @@ fn answer(syntax: &Syntax<'_>, node: NodeId) -> Option<String> {
     None
 }
 
-/// Whether a statement is nothing but a string.
+/// Whether a statement is only a string.
 fn is_said(syntax: &Syntax<'_>, statement: NodeId) -> bool {
     syntax.kind(statement) == "expression_statement"
         && syntax.part(statement, 0).is_some_and(|part| syntax.kind(part) == "string")
@@ -241,7 +241,7 @@ fn table(syntax: &Syntax<'_>, node: NodeId) -> Vec<(BTreeSet<String>, String)> {
         }
         match answer(syntax, value) {
             Some(output) if !inputs.is_empty() => pairs.push((inputs, output)),
-            // A table of other things as well is no list of answers.
+            // A table with other values too is not a list of answers.
             Some(_) | None => return Vec::new(),
         }
     }

@@ -1,4 +1,4 @@
-//! Rust's projects: what Cargo fetches and tests.
+//! Rust projects: what Cargo downloads and tests.
 //!
 //! May know: Cargo.toml. Must never know: other ecosystems.
 
@@ -8,7 +8,7 @@ use crate::project::{Detection, FoundProject};
 pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     let text = ask.files.text("Cargo.toml")?;
     let table = toml_table(&text);
-    // A manifest that we cannot read is for cargo to complain of.
+    // Cargo reports a manifest that does not parse here.
     let says = |key: &str| {
         let value = table.as_ref().and_then(|table| table.get(key)?.as_table().cloned());
         value.is_some_and(|table| !table.is_empty())
@@ -24,15 +24,15 @@ pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
             if locked.is_empty() { "Cargo.toml" } else { "Cargo.lock" },
         );
     }
-    // From the root cargo tests the package there alone, or the members that the workspace names as its default.
+    // In the root, cargo tests only the root package or the workspace's default members.
     let workspace = table.as_ref().and_then(|table| table.get("workspace"));
     let has_default = workspace.is_some_and(|workspace| workspace.get("default-members").is_some());
     let (command, because) = match has_default || says("package") && workspace.is_some() {
         true => ("cargo test --workspace", "[workspace] in Cargo.toml"),
         false => ("cargo test", "Cargo.toml"),
     };
-    // Code behind a feature has its tests there. Features that only a nightly compiler knows, or that exclude one
-    // another, fail on the base, and then the default ones are what is tested. So may members for another machine.
+    // Code behind a feature has tests behind it too. Nightly-only or mutually exclusive features fail on the base,
+    // which then falls back to the default features. So may members for another platform.
     let optional = if has_optional_code(table.as_ref()) { " --all-features" } else { "" };
     found.test(format!("{command}{optional}"), because);
     if has_default {
@@ -43,7 +43,7 @@ pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     Some(found)
 }
 
-/// Whether a package has features that are not on by default.
+/// Whether a package has features that are off by default.
 fn has_optional_code(manifest: Option<&toml::Table>) -> bool {
     let Some(manifest) = manifest else { return false };
     let features = manifest.get("features").and_then(toml::Value::as_table);
@@ -54,7 +54,7 @@ fn has_optional_code(manifest: Option<&toml::Table>) -> bool {
     let optional = manifest.get("dependencies").and_then(toml::Value::as_table).into_iter().flatten();
     let is_optional =
         |value: &toml::Value| value.get("optional").and_then(toml::Value::as_bool) == Some(true);
-    // The compiler that is there would fail after it had built all that they need.
+    // A stable compiler would fail only after building all the dependencies.
     let is_nightly = |name: &String| ["nightly", "unstable"].iter().any(|word| name.contains(word));
     if features.is_some_and(|features| features.keys().any(is_nightly)) {
         return false;

@@ -1,4 +1,4 @@
-//! Development containers: `devcontainer.json`, as far as it can be had without a container engine.
+//! Development containers: `devcontainer.json`, as far as it works without a container engine.
 //!
 //! May know: the specification at containers.dev. Must never know: what other sources say.
 
@@ -11,9 +11,9 @@ use crate::{EnvironmentSource, ProgramFolder, SetupCommand};
 use journeyman_order::names::can_be_set;
 use journeyman_order::settings::plain_folder;
 
-/// Commands that make the container, in the order in which they run in it.
+/// Commands that set up the container, in the order in which they run.
 const MAKING: [&str; 3] = ["onCreateCommand", "updateContentCommand", "postCreateCommand"];
-/// Keys that change what the container is or may do, and are not carried out.
+/// Unsupported keys that would change the container or its permissions, each with the reason.
 const LEFT_OUT: [(&str, &str); 12] = [
     ("build", "no image is built; name one as `image` in .github/journeyman.yml"),
     ("dockerFile", "no image is built; name one as `image` in .github/journeyman.yml"),
@@ -98,7 +98,7 @@ pub(crate) fn read(files: &RepositoryFiles<'_>) -> Option<SourceStatement> {
     Some(said)
 }
 
-/// The file; of several the first, by name.
+/// The file and its content. Of several, the first by name.
 fn file(files: &RepositoryFiles<'_>, said: &mut SourceStatement) -> Option<(String, String)> {
     let usual = [".devcontainer/devcontainer.json", ".devcontainer.json"];
     if let Some(found) = usual.into_iter().find_map(|path| Some((path.to_owned(), files.text(path)?))) {
@@ -113,7 +113,7 @@ fn file(files: &RepositoryFiles<'_>, said: &mut SourceStatement) -> Option<(Stri
     Some(((*path).to_owned(), files.text(path)?))
 }
 
-/// The folder below the repository's root that commands run in.
+/// The folder below the repository's root where commands run.
 fn folder(config: &Map<String, Value>, files: &RepositoryFiles<'_>) -> Option<String> {
     let named = config.get("workspaceFolder")?.as_str()?.strip_prefix("/workspaces/")?;
     plain_folder(named.split_once('/')?.1).filter(|folder| files.has(folder))
@@ -131,7 +131,7 @@ fn variable(key: &str, name: &str, value: &str, path: &str, said: &mut SourceSta
     let here = value.replace("${localWorkspaceFolder}", "{tree}");
     if name == "PATH" {
         for folder in here.split(':').filter(|folder| !folder.starts_with("${")) {
-            // `${containerEnv:PATH}` is cut in two by its colon.
+            // Splitting at colons also splits `${containerEnv:PATH}`.
             match folder.strip_prefix("{tree}/") {
                 Some(inner) => said.search_path.push(ProgramFolder::Tree(inner.to_owned())),
                 None if folder == "PATH}" => {}
@@ -150,8 +150,8 @@ fn variable(key: &str, name: &str, value: &str, path: &str, said: &mut SourceSta
     said.variables.insert(name.to_owned(), here);
 }
 
-/// A command of a devcontainer: text for a shell, a program with its words, or several that run side by side. Those run
-/// here one after another, and each may have a name.
+/// A devcontainer command: shell text, a program with arguments, or several parallel commands that may be named.
+/// Parallel commands run in sequence here.
 fn commands(value: &Value) -> Vec<(String, String)> {
     let one = |value: &Value| {
         let words = value.as_array().map(|words| shell_words::join(words.iter().filter_map(Value::as_str)));

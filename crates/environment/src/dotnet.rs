@@ -1,4 +1,4 @@
-//! .NET's projects: a solution or a project in the root.
+//! .NET projects: a solution or a project in the root.
 //!
 //! May know: `*.sln`, `*.csproj`. Must never know: other ecosystems.
 
@@ -9,7 +9,7 @@ const PROJECTS: [&str; 3] = [".csproj", ".fsproj", ".vbproj"];
 
 pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     let is_project = |name: &&str| PROJECTS.iter().any(|end| name.ends_with(end));
-    // Visual C++ has solutions too, and they are not dotnet's.
+    // Visual C++ has solutions too, which dotnet cannot test.
     let is_solution = |name: &&str| {
         (name.ends_with(".sln") || name.ends_with(".slnx"))
             && ask.files.text(name).is_some_and(|text| PROJECTS.iter().any(|end| text.contains(end)))
@@ -23,7 +23,7 @@ pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
         all.next().filter(|_| all.next().is_none())
     };
     let because = first.or_else(|| ask.files.root().find(is_project)).or_else(below)?.to_owned();
-    // Where there is one to choose from, dotnet chooses it.
+    // If there is only one, dotnet picks it.
     let is_ambiguous = solutions.next().is_some() || because.contains('/') || is_project(&because.as_str());
     let target = if is_ambiguous { format!(" {}", crate::files::quote(&because)) } else { String::new() };
     let mut found = FoundProject {

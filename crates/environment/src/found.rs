@@ -1,6 +1,6 @@
-//! What a repository's manifests and lockfiles say of how it is set up and tested.
+//! Detects setup and tests from a repository's manifests and lockfiles.
 //!
-//! May know: which ecosystems there are, and which of several is the repository's own. Must never know: their files.
+//! May know: which ecosystems exist, and which of several is the repository's own. Must never know: their files.
 
 use crate::files::RepositoryFiles;
 use crate::project::{Detection, FoundProject};
@@ -10,8 +10,8 @@ use crate::{cargo, dotnet, go, jvm, native, node, php, python, ruby};
 
 type Finder = fn(&mut Detection<'_, '_>) -> Option<FoundProject>;
 
-/// In the order in which they are asked: a compiled language's manifest in the root is rarely there for something
-/// else, while package.json and Makefile often serve another ecosystem's project.
+/// In order of precedence. A compiled language's manifest in the root is rarely there for something else, while
+/// package.json and Makefile often serve another ecosystem's project.
 const FINDERS: [Finder; 12] = [
     python::find_with_native_code,
     cargo::find,
@@ -27,13 +27,13 @@ const FINDERS: [Finder; 12] = [
     native::find_make,
 ];
 
-/// A project that was found, and what it needs.
+/// A detected project, and what it needs.
 pub(crate) struct Discovery<'a> {
     pub(crate) project: FoundProject,
     pub(crate) tools: ToolCollector<'a>,
 }
 
-/// The first project with tests; else the first that can be set up.
+/// The first project with tests, otherwise the first that can be set up.
 pub(crate) fn find<'a>(files: &'a RepositoryFiles<'a>, tools: &'a HostTools<'a>) -> Option<Discovery<'a>> {
     let discover = |finder: Finder| {
         let mut collector = ToolCollector::new(files, tools);
@@ -60,7 +60,7 @@ pub(crate) fn find<'a>(files: &'a RepositoryFiles<'a>, tools: &'a HostTools<'a>)
     Some(found)
 }
 
-/// Whether tests of a language are found, wherever its programs are.
+/// Whether tests of a language are found, even if its tools are missing here.
 pub(crate) fn has_tests(language: ProjectLanguage, files: &RepositoryFiles<'_>) -> bool {
     let finder: Finder = match language {
         ProjectLanguage::Rust => cargo::find,

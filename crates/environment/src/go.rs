@@ -1,4 +1,4 @@
-//! Go's projects: modules and workspaces.
+//! Go projects: modules and workspaces.
 //!
 //! May know: go.mod, go.work. Must never know: other ecosystems.
 
@@ -24,18 +24,18 @@ pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
         found.because = "go.mod".into();
         ask.tools.need("go", "go.mod");
         let needs = module.lines().any(|line| line.trim_start().starts_with("require"));
-        // What is vendored is used as it is.
+        // Vendored modules need no download.
         if needs && !files.has("vendor/modules.txt") {
             found.setup("go mod download", "go.mod");
         }
         tested(&mut found, |test| format!("{test} ./..."), "go.mod");
         return Some(found);
     }
-    // Modules below a root that is none.
+    // Modules below a root that is not a module.
     let modules: Vec<&str> =
         files.all().filter_map(|path| path.strip_suffix("/go.mod")).filter(|path| !is_beside(path)).collect();
     let first = modules.first()?;
-    // A folder of examples does not make it a project of Go.
+    // A folder of examples does not make it a Go project.
     if files.has("package.json") || files.has("pyproject.toml") || modules.len() > MOST_NAMED {
         return None;
     }
@@ -51,7 +51,7 @@ pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     Some(found)
 }
 
-/// Its tests, and these without vet: a newer Go finds more in old code than its tests do.
+/// The tests, and an alternative without vet: a newer Go reports more in old code than its tests do.
 fn tested(found: &mut FoundProject, command: impl Fn(&str) -> String, because: &str) {
     found.test(command("go test"), because);
     found.tests_alone(command("go test -vet=off"));

@@ -1,4 +1,4 @@
-//! By what a change is judged: the base's word, with what the changed tree needs to be installed.
+//! The plan that judges a change: the base's tests, with the setup that the changed tree needs.
 //!
 //! May know: two plans. Must never know: commits.
 
@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use crate::EnvironmentPlan;
 
-/// The test command of the base, with what the changed tree needs to be installed: a first dependency has to come from
-/// somewhere. Where the base has no tests, those that the change brings.
+/// The test command of the base, with the setup that the changed tree needs, since a new dependency must be installed.
+/// If the base has no tests, the change's own tests are used.
 ///
-/// Image, services and variables are the base's too: a change does not choose the place where it is judged.
+/// Image, services and variables come from the base as well: a change does not choose where it is judged.
 pub fn judge_by(before: EnvironmentPlan, after: EnvironmentPlan) -> EnvironmentPlan {
     let Some(test) = before.test else {
         return EnvironmentPlan { image: before.image, services: before.services, ..after };
@@ -28,13 +28,13 @@ pub fn judge_by(before: EnvironmentPlan, after: EnvironmentPlan) -> EnvironmentP
     }
 }
 
-/// Why a pass verifies nothing where the base has no tests, and the change brings some.
+/// Why a pass verifies nothing if the base has no tests and the change brings some.
 pub fn without_own_tests(before: &EnvironmentPlan, judged_by: &EnvironmentPlan) -> Option<String> {
     let said = "the repository has no tests of its own; those that ran came with the change";
     (before.test.is_none() && judged_by.test.is_some()).then(|| said.to_owned())
 }
 
-/// The paths that decide what a setup installs, before or after a change, among those that it edits.
+/// The edited paths that decide what a setup installs, before or after the change.
 pub fn edited_setup(before: &EnvironmentPlan, after: &EnvironmentPlan, changed: &[PathBuf]) -> Vec<String> {
     let decides = |plan: &EnvironmentPlan, path: &str| {
         plan.decisive_files.iter().chain(&plan.setup_scripts).any(|known| known == path)

@@ -1,4 +1,4 @@
-//! Java's and Kotlin's projects: Maven and Gradle, with their wrappers.
+//! Java and Kotlin projects: Maven and Gradle, with their wrappers.
 //!
 //! May know: pom.xml, build.gradle. Must never know: other ecosystems.
 
@@ -8,22 +8,22 @@ pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     maven(ask).or_else(|| gradle(ask))
 }
 
-/// The plugin that runs tests loads its provider when it runs one: a test that nobody has makes it do so. What this
-/// compiled is removed again: compiled sources are no dependency.
+/// The test plugin loads its provider only when it runs a test, so this runs a nonexistent one. Then it removes the
+/// compiled classes, since they are not dependencies.
 fn maven(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     ask.files.text("pom.xml")?;
     let mut found =
         FoundProject { what: "Java with Maven", because: "pom.xml".into(), ..FoundProject::default() };
     ask.tools.need("java", "pom.xml");
     let program = match ask.files.has("mvnw") {
-        // Git may have lost its mode.
+        // Git may have lost its executable bit.
         true => "sh mvnw",
         false => {
             ask.tools.need("mvn", "pom.xml");
             "mvn"
         }
     };
-    // Java does not look at HOME.
+    // Java ignores HOME.
     let base = format!("{program} -B -ntp -Dmaven.repo.local=\"$HOME/.m2/repository\"");
     found.setup(
         format!(
@@ -40,7 +40,7 @@ fn maven(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     Some(found)
 }
 
-/// Resolves what all projects need and compiles nothing. In words that Gradle knew before version 5 and still knows.
+/// Resolves the dependencies of all projects and compiles nothing, in a syntax valid before and after Gradle 5.
 const RESOLVE_ALL: &str = r#"cat > ~/.gradle/journeyman-resolve.gradle <<'END'
 allprojects {
     task('journeymanResolve') {

@@ -1,11 +1,11 @@
-//! Environments: from a repository's files to a plan of what its work happens in, and how it is tested.
+//! Environments: turns a repository's files into a plan of its environment and its test command.
 //!
 //! May know: settings, development containers, setup steps, manifests and lockfiles, package managers and registries.
-//! Must never know: how a process is started or walled in, what tests print, agents, orders.
+//! Must never know: how a process is started or sandboxed, what tests print, agents, orders.
 //!
-//! Nothing here reads a file, asks a clock or starts a process: files and tools are asked through closures. No library
-//! was found that does this: nixpacks, railpack and the buildpacks are programs that make images, know how a project
-//! is *deployed* rather than tested, and take what the host has from nowhere but their own images.
+//! Nothing here reads a file, a clock or starts a process; closures provide files and tools. No library does this.
+//! nixpacks, railpack and the buildpacks are programs that build images. They know how a project is *deployed* rather
+//! than tested, and use only their own images, not the host's tools.
 
 mod cargo;
 mod decisive;

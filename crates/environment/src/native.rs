@@ -1,8 +1,8 @@
-//! C's and C++'s projects: CMake with CTest, Meson, Autotools, and whatever has a Makefile.
+//! C and C++ projects: CMake with CTest, Meson, Autotools, and any Makefile.
 //!
 //! May know: CMakeLists.txt, meson.build, configure.ac, Makefile. Must never know: other ecosystems.
 //!
-//! All of them build as a part of the test command: a build of another commit's sources proves nothing of this one.
+//! The test command includes the build: a build of another commit's sources proves nothing about this one.
 
 use regex::Regex;
 
@@ -13,7 +13,7 @@ pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     cmake(ask).or_else(|| meson(ask)).or_else(|| autotools(ask))
 }
 
-/// A folder for what is built, that the repository has not for something else.
+/// A build folder that the repository does not use otherwise.
 fn build_folder(files: &RepositoryFiles<'_>) -> &'static str {
     if files.has("build") { "build-journeyman" } else { "build" }
 }
@@ -62,7 +62,7 @@ fn meson(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     Some(found)
 }
 
-/// A build that declares no test is no proof of anything, whatever else the repository has.
+/// A build without tests proves nothing, whatever else the repository contains.
 fn has_meson_tests(files: &RepositoryFiles<'_>, root: &str) -> bool {
     let Ok(test) = Regex::new(r"(?m)^[^#\n]*\b(?:test|benchmark)\s*\(") else { return false };
     let Ok(folder) = Regex::new(r"subdir\s*\(\s*'([^']*test[^']*)'") else { return false };
@@ -84,7 +84,7 @@ fn autotools(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
         Some("configure") => "./configure".to_owned(),
         Some("autogen.sh") => {
             ask.tools.need("autoreconf", source);
-            // Some of them configure too, unless they are told not to.
+            // Some of these scripts also run configure, unless this variable is set.
             "NOCONFIGURE=1 sh ./autogen.sh && ./configure".to_owned()
         }
         Some(script) => {
@@ -104,7 +104,7 @@ fn autotools(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
 }
 
 pub(crate) fn find_make(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
-    // As make itself looks for them.
+    // In the order in which make looks for them.
     let (name, text) = ["GNUmakefile", "makefile", "Makefile"]
         .into_iter()
         .find_map(|name| Some((name, ask.files.text(name)?)))?;

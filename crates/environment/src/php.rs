@@ -1,4 +1,4 @@
-//! PHP's projects: Composer, with PHPUnit, Pest or a script.
+//! PHP projects: Composer, with PHPUnit, Pest or a script.
 //!
 //! May know: composer.json. Must never know: other ecosystems.
 
@@ -16,7 +16,7 @@ pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     ask.tools.need("php", "composer.json");
     ask.tools.need("composer", "composer.json");
     let because = if ask.files.has("composer.lock") { "composer.lock" } else { "composer.json" };
-    // Without the version of a root package that git tags would say, packages that need it back cannot be solved.
+    // Without a root version, which git tags would give, packages that require the root cannot resolve.
     found.setup("composer install --no-interaction --no-progress --prefer-dist", because);
     found.notes.push(
         "Composer downloads packages from api.github.com and codeload.github.com, which sandbox.setup_network in \

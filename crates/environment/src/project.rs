@@ -1,4 +1,4 @@
-//! What is found of a project, and what is asked with.
+//! A detected project, and the input for detection.
 //!
 //! May know: commands, folders of programs. Must never know: which ecosystems there are.
 
@@ -11,7 +11,7 @@ use crate::{PlannedTest, ProgramFolder, SetupCommand};
 pub(crate) struct FoundProject {
     /// Such as `Python with uv`.
     pub(crate) what: &'static str,
-    /// The file that tells.
+    /// The file that indicates the project.
     pub(crate) because: String,
     pub(crate) setup: Vec<SetupCommand>,
     pub(crate) test: Option<PlannedTest>,
@@ -30,7 +30,7 @@ impl FoundProject {
         self.test = Some(PlannedTest::new(command, because));
     }
 
-    /// What runs the tests of the command before, and nothing beside them.
+    /// Sets the command that runs only the tests of the last test command, without extra steps.
     pub(crate) fn tests_alone(&mut self, command: impl Into<String>) {
         if let Some(test) = &mut self.test {
             test.tests_alone = Some(command.into());
@@ -38,7 +38,7 @@ impl FoundProject {
     }
 }
 
-/// What an ecosystem is asked with.
+/// The input for an ecosystem's detection.
 pub(crate) struct Detection<'a, 'c> {
     pub(crate) files: &'a RepositoryFiles<'a>,
     pub(crate) tools: &'c mut ToolCollector<'a>,

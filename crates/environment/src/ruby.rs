@@ -1,4 +1,4 @@
-//! Ruby's projects: Bundler, with RSpec, Minitest or a Rakefile.
+//! Ruby projects: Bundler, with RSpec, Minitest or a Rakefile.
 //!
 //! May know: Gemfile, gemspecs, Rakefile. Must never know: other ecosystems.
 
@@ -30,7 +30,7 @@ fn test(ask: &Detection<'_, '_>) -> Option<PlannedTest> {
         ["Rakefile", "rakefile", "Rakefile.rb"].into_iter().find_map(|name| Some((name, files.text(name)?)));
     let rake = rakefile.as_ref().map_or("", |(_, text)| text.as_str());
     let planned = |command: &str, because: &str| {
-        // Extensions are compiled from the sources that are tested.
+        // Native extensions must be compiled from the sources under test.
         let compile = if rake.contains("ExtensionTask") { "bundle exec rake compile && " } else { "" };
         Some(PlannedTest::new(format!("{compile}{command}"), because))
     };

@@ -1,4 +1,4 @@
-//! What of an output tells why tests cannot run, by outputs of real programs.
+//! Why tests cannot run, from outputs of real programs.
 
 use super::*;
 use journeyman_order::command_run::TestCounts;
@@ -82,7 +82,7 @@ fn what_is_missing_around_the_tests_is_told_from_what_is_wrong_in_the_code() {
         (101, "error[E0425]: cannot find value `x` in this scope"),
         (1, "AssertionError: version '3' is not installed\n"),
         (1, "[test] $ ./t\nmise ERROR sh exited with non-zero status: exit code 1\n"),
-        // As many lines as are looked at.
+        // An output as long as the limit.
         (1, &"\n".repeat(256 << 10)),
         (
             2,

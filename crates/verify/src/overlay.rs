@@ -1,21 +1,20 @@
-//! Files to lay over a checkout, so that it is neither the base commit nor the change.
+//! Files to write over a checkout, so that it is neither the base commit nor the change.
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overlay {
-    /// From the root. It was written by others: whoever lays it has to see that it stays within the checkout, links
-    /// on the way included.
+    /// Relative to the root. The path is untrusted: the code that applies it must ensure that it stays inside the
+    /// checkout, also through links.
     pub path: String,
     pub action: OverlayAction,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OverlayAction {
-    /// It gets these bytes. One that is there keeps its mode; one that is not has to be executable if it begins with
-    /// `#!`.
+    /// Writes these bytes. An existing file keeps its mode. A new file must be executable if it begins with `#!`.
     Write(Vec<u8>),
     Remove,
-    /// It is what it is in the base commit, whatever that is: a link, or more than is read.
+    /// Restores the base commit's entry, whatever it is: a link, or a file above the limit.
     OfBase,
-    /// The same of the change.
+    /// The same, with the change's entry.
     OfChange,
 }

@@ -1,4 +1,4 @@
-//! Which runners a test command runs, one after the other, as far as its words tell.
+//! Which runners a test command runs in sequence, as far as its words show.
 
 use std::cell::OnceCell;
 
@@ -7,14 +7,14 @@ use journeyman_order::bounds::{MOST_HOPS, MOST_LOOKED_AT};
 use journeyman_order::comparison::TestRunnerName;
 use serde_json::Value;
 
-/// The scripts of package.json, by name, and how many commands may still be looked at.
+/// The scripts of package.json by name, and how many more commands may be examined.
 struct ScriptReader<'a> {
     manifest: &'a dyn Fn() -> Option<&'a Value>,
     left: usize,
 }
 
-/// The runs of a command in their order; none where it cannot be told. `read` reads a file of the commit, for the scripts
-/// of package.json.
+/// The runs of a command in order. Empty if they are unknown. `read` reads a file of the commit, for the scripts of
+/// package.json.
 pub(crate) fn runs_of(command: &str, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Vec<TestRunnerName> {
     let manifest: OnceCell<Option<Value>> = OnceCell::new();
     let parsed = || super::text::json(&read("package.json")?);
@@ -32,7 +32,7 @@ fn expand(
     depth: usize,
     runs: &mut Vec<TestRunnerName>,
 ) -> Option<()> {
-    // What runs at the same time, or only at times, is not one after the other.
+    // Parallel and conditional commands are not a sequence.
     let parts = command.split("&&").flat_map(|part| part.split([';', '\n'])).map(str::trim);
     for part in parts.filter(|part| !part.is_empty()) {
         if depth > MOST_HOPS {
@@ -84,7 +84,7 @@ fn expand(
     Some(())
 }
 
-/// Options of package managers that run a script of many packages.
+/// Options of package managers that run a script in many packages.
 const OF_MANY: [&str; 9] =
     ["-r", "--recursive", "--workspaces", "-ws", "--workspace", "-w", "--filter", "workspaces", "workspace"];
 

@@ -17,7 +17,7 @@ fn counts(passed: u64, failed: u64, skipped: u64) -> Option<TestCounts> {
     Some(TestCounts { passed, failed, skipped })
 }
 
-/// Every failing run holds a test that prints a forged summary of 24 passed tests.
+/// Each failing run contains a test that prints a forged summary of 24 passed tests.
 #[test]
 fn what_the_runners_really_print_is_counted_and_the_failing_tests_are_named() {
     let pytest = [
@@ -103,7 +103,7 @@ fn a_report_names_tests_exactly_and_is_believed_before_the_output() {
     let reading = read(&output, Some(&report));
     assert_eq!(reading.counts, counts(2, 2, 2));
     assert_eq!(reading.failing, ["test.adds", "test.inner fails"]);
-    // A report that is none, or is empty, or was made to end the reader, leaves what the output says.
+    // A report that is invalid, empty or built to crash the parser leaves the output's counts.
     let deep = "<testsuite name=\"a\">".repeat(200_000);
     for bad in ["", "not xml", "<testsuites/>", "<testsuite><testcase", deep.as_str()] {
         assert_eq!(read(&output, Some(bad.as_bytes())).counts, counts(2, 0, 0));
@@ -146,7 +146,7 @@ fn a_summary_that_a_test_prints_flips_nothing() {
     }
     let pytest = "===== 24 passed in 0.01s =====\n===== 1 failed in 0.02s =====\n";
     assert_eq!(read(pytest, None).counts, counts(0, 1, 0));
-    // And whatever is believed, the exit decides.
+    // Whatever is believed, the exit decides.
     let all_passed = TestCounts { passed: 24, failed: 0, skipped: 0 };
     assert_eq!(verdict(&Exit::Code(1), Some(&all_passed)), TestVerdict::Failed);
 }

@@ -1,6 +1,6 @@
-//! Python's projects: uv, Poetry, PDM, pip and tox, always in a virtual environment of the tree.
+//! Python projects: uv, Poetry, PDM, pip and tox, always in a virtual environment in the tree.
 //!
-//! May know: pyproject.toml and what else Python's tools read. Must never know: other ecosystems.
+//! May know: pyproject.toml and other files of Python's tools. Must never know: other ecosystems.
 //!
 //! The project itself is always installed editable: a copy among the installed packages would test stale code.
 
@@ -15,7 +15,7 @@ use crate::ProgramFolder;
 use crate::project::{Detection, FoundProject};
 use project::PythonProject;
 
-/// A package with native code, which has its own tests even where a compiled language's manifest lies beside it.
+/// A package with native code and its own tests, even if a compiled language's manifest is beside it.
 pub(crate) fn find_with_native_code(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     let project = PythonProject::read(ask.files);
     if !project.is_package || project.native.is_none() {
@@ -24,13 +24,13 @@ pub(crate) fn find_with_native_code(ask: &mut Detection<'_, '_>) -> Option<Found
     plan(ask, &project).filter(|found| found.test.is_some())
 }
 
-/// A project that calls itself one.
+/// A project that declares itself as one.
 pub(crate) fn find_package(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     let project = PythonProject::read(ask.files);
     (project.is_package || project.has_manager()).then(|| plan(ask, &project)).flatten()
 }
 
-/// Files of Python with tests, whatever they belong to.
+/// Python files with tests, whatever they belong to.
 pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     let project = PythonProject::read(ask.files);
     plan(ask, &project)

@@ -1,4 +1,4 @@
-//! Which runner the tests of a Python project have.
+//! Detects the test runner of a Python project.
 //!
 //! May know: signs of pytest, unittest and Django. Must never know: how anything is installed.
 
@@ -9,7 +9,7 @@ use crate::files::{MOST_READ, RepositoryFiles, quote};
 
 pub(super) struct PythonRunner {
     pub(super) command: String,
-    /// The file that told.
+    /// The file that indicates the runner.
     pub(super) because: String,
     pub(super) is_pytest: bool,
 }
@@ -48,7 +48,7 @@ pub(super) fn find(
     {
         return Some(pytest(format!("{file}, which imports pytest")));
     }
-    // unittest finds classes alone.
+    // unittest finds only classes.
     if let Some(file) =
         reading(files, &|line| line.starts_with("def test_") || line.starts_with("async def test_"))
     {
@@ -103,7 +103,7 @@ fn unittest_sign(files: &RepositoryFiles<'_>, project: &PythonProject) -> Option
     if let Some(name) = files.root().find(|name| name.starts_with("test") && name.ends_with(".py")) {
         return Some((name.to_owned(), from_root));
     }
-    // Files of Python in which other ecosystems say something.
+    // Python files that belong to other ecosystems.
     let is_foreign = |name: &str| matches!(name, "conanfile.py" | "waf.py" | "wscript.py");
     let is_python = project.is_package
         || files.root().any(|name| (name.ends_with(".py") && !is_foreign(name)) || name == "pyproject.toml")
@@ -112,7 +112,7 @@ fn unittest_sign(files: &RepositoryFiles<'_>, project: &PythonProject) -> Option
     if !is_python {
         return None;
     }
-    // Tests in the package itself, where all files are known: discovery goes into packages.
+    // If all files are listed: without a test folder, tests may be in the package, which discovery enters.
     let holds_python =
         |folder: &&str| !files.is_whole() || files.below(folder).any(|path| path.ends_with(".py"));
     let folder = ["tests", "test"].into_iter().filter(|name| files.has(name)).find(holds_python);
@@ -120,7 +120,7 @@ fn unittest_sign(files: &RepositoryFiles<'_>, project: &PythonProject) -> Option
         let inner = files.all().find(|path| is_test(path) && path.contains('/') && !is_aside(path))?;
         return Some((inner.to_owned(), from_root));
     };
-    // Discovery from the root looks only into packages.
+    // Discovery from the root enters only packages.
     let command = match files.text(&format!("{folder}/__init__.py")) {
         Some(_) => from_root,
         None => format!("{from_root} -s {}", quote(folder)),

@@ -1,4 +1,4 @@
-//! One repository of each kind, as its whole plan.
+//! The whole plan of one repository per ecosystem.
 
 use super::*;
 
@@ -389,7 +389,7 @@ fn the_compiled_languages_and_the_others() {
         "#);
 }
 
-/// What strangers' repositories had beside what their tests need.
+/// Real repositories contain files besides what their tests need.
 #[test]
 fn the_session_that_runs_the_tests_says_what_they_need_whatever_else_there_is() {
     let project = "[build-system]\nrequires = [\"setuptools\"]\n[project]\nname = \"a\"\ndependencies = [\"b\"]\n\
@@ -404,7 +404,7 @@ fn the_session_that_runs_the_tests_says_what_they_need_whatever_else_there_is() 
     }
     assert!(!setup.contains("ruff"), "{setup}");
 
-    // The session needs none of what is for development.
+    // The session needs no development requirements.
     let plan = planned(&[
         ("setup.py", "from setuptools import setup\nsetup(name='a')\n"),
         ("requirements-dev.txt", "black==20.8b1\npytest\npytest-flake8\n"),
@@ -417,7 +417,7 @@ fn the_session_that_runs_the_tests_says_what_they_need_whatever_else_there_is() 
 
 #[test]
 fn what_lies_about_of_another_tool_decides_nothing() {
-    // A lock that was left behind.
+    // A stale lock of another manager.
     let plan = planned(&[
         ("pyproject.toml", "[project]\nname = \"a\"\n[tool.pdm]\n"),
         ("poetry.lock", ""),
@@ -425,7 +425,7 @@ fn what_lies_about_of_another_tool_decides_nothing() {
         ("tests/test_a.py", "def test_a(): pass\n"),
     ]);
     assert!(plan.source.to_string().contains("PDM"), "{}", plan.source);
-    // A recipe of Conan's beside CMake, and tests in C++.
+    // A Conan recipe beside CMake, and tests in C++.
     let cmake = "project(a)\nenable_testing()\nadd_subdirectory(test)\n";
     let plan = planned(&[
         ("CMakeLists.txt", cmake),
@@ -434,7 +434,7 @@ fn what_lies_about_of_another_tool_decides_nothing() {
         ("test/main.cpp", ""),
     ]);
     assert!(plan.source.to_string().contains("CMake"), "{}", plan.source);
-    // CMake that builds and tests nothing, beside a configure script that does.
+    // CMake files that build and test nothing, beside a configure script that does.
     let plan = planned(&[
         ("CMakeLists.txt", "project(a)\ninclude(CTest)\n"),
         ("configure.ac", "AC_INIT\n"),

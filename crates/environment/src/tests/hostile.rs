@@ -1,8 +1,8 @@
-//! Files that were written by somebody who wants their reading to end badly. What is too much is left out, and the rest is read.
+//! Hostile files that try to break parsing. Content above the limits is skipped, and the rest is parsed.
 
 use super::*;
 
-/// A plan of one file, on a machine where everything is.
+/// The plan of one file, on a machine with all tools.
 fn of(path: &str, text: &str) -> EnvironmentPlan {
     planned(&[(path, text), ("test_a.py", "import pytest\n")])
 }

@@ -15,7 +15,7 @@ use super::*;
 
 type FileTable<'a> = &'a [(&'a str, &'a str)];
 
-/// A machine with some tools, and their versions.
+/// The plan on a machine with these tools and versions.
 pub(super) fn planned_with(
     settings: &RepositorySettings,
     files: FileTable<'_>,
@@ -47,7 +47,7 @@ fn what_a_checkout_lacks_is_named_with_the_reason() {
     assert!(notes.iter().any(|note| note.ends_with(large)), "{notes:?}");
 }
 
-/// A machine where everything is.
+/// The plan on a machine with all tools.
 pub(super) fn planned(files: FileTable<'_>) -> EnvironmentPlan {
     let all = [
         "python3",
@@ -80,7 +80,7 @@ pub(super) fn planned(files: FileTable<'_>) -> EnvironmentPlan {
     planned_with(&RepositorySettings::default(), files, &there)
 }
 
-/// A plan as its lines that matter.
+/// The relevant lines of a plan.
 pub(super) fn shown(plan: &EnvironmentPlan) -> String {
     let mut text = format!("from {}\n", plan.source);
     if let Some(image) = &plan.image {
@@ -102,7 +102,7 @@ pub(super) fn shown(plan: &EnvironmentPlan) -> String {
     text
 }
 
-/// As the test command alone is found.
+/// Files, the expected setup command, and the expected test command.
 type Row<'a> = (FileTable<'a>, Option<&'a str>, Option<&'a str>);
 
 #[test]
@@ -226,7 +226,7 @@ fn a_repositorys_settings_win_over_what_is_found() {
     let files = [("requirements.txt", "flask"), ("test_a.py", "")];
     let mut settings = RepositorySettings { test: Some("./check".into()), ..RepositorySettings::default() };
     let plan = planned_with(&settings, &files, &[("python3", "")]);
-    // The setup is found all the same, and its programs come first.
+    // The setup is still detected, and its programs come first.
     assert_eq!(plan.test_command(), Some("./check"));
     assert!(plan.setup_command().is_some());
     assert_eq!(plan.search_folders("/t", "/h"), ["/t/.venv/bin", "/h/.local/bin"]);
@@ -251,7 +251,7 @@ fn a_repositorys_settings_win_over_what_is_found() {
     assert_eq!(planned_with(&settings, &[], &[]).test, None, "blank is as good as absent");
 }
 
-/// Two projects in one repository.
+/// A repository with two projects.
 fn of_two_projects(settings: &str) -> EnvironmentPlan {
     let settings: RepositorySettings = serde_json::from_str(settings).unwrap();
     let files = [
@@ -304,7 +304,7 @@ fn each_folder_is_planned_as_a_repository_and_tested_where_a_change_concerns_it(
         (vec!["web/a.js", "web/deep/b.js"], web),
         (vec!["shared/rates.json"], web),
         (vec!["backend/a.py", "web/a.js"], &both),
-        // What is in none of them may concern all, and a folder whose name begins alike is another.
+        // A path in neither folder may affect all. A folder with the same prefix is a different folder.
         (vec!["README.md"], &both),
         (vec!["backend2/a.py"], &both),
         (vec!["backend/a.py", "README.md"], &both),
@@ -378,7 +378,7 @@ fn what_a_setup_installs_is_told_from_sources() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// Whatever the files hold, there is a plan.
+    /// Every content of the files results in a plan.
     #[test]
     fn no_content_ends_the_reader(
         text in "(?s)[\\[\\]{}\"'=:,.a-z\\n #(-]{0,200}",

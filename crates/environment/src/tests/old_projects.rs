@@ -1,4 +1,4 @@
-//! What repositories of other years need on the machines of today.
+//! What repositories of past years need on current machines.
 
 use super::{FileTable, planned, planned_with};
 use journeyman_order::RepositorySettings;

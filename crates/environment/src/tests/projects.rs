@@ -1,4 +1,4 @@
-//! Projects that a test command does not run.
+//! Projects that a test command does not cover.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ const PYTHON: (&str, &str) = ("pyproject.toml", "[project]\nname='a'");
 const PYTHON_TEST: (&str, &str) = ("tests/__init__.py", "");
 const WEB: (&str, &str) = ("web/package.json", r#"{"scripts":{"test":"node --test"}}"#);
 
-/// The folders of projects of which no test is known to run for a change of one file, and why.
+/// The project folders for which no test is known to run for a change of one file, with the reason.
 fn unrun(plan: &EnvironmentPlan, files: FileTable<'_>, changed: &str) -> Vec<(String, UnrunReason)> {
     let paths: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
     let read =

@@ -1,4 +1,4 @@
-//! Development containers and setup steps, as whole plans.
+//! Whole plans from devcontainers and setup steps.
 
 use super::*;
 
@@ -212,7 +212,7 @@ fn the_settings_come_before_a_container_and_that_before_steps() {
     settings.setup = Some("make a".into());
     assert_eq!(planned_with(&settings, &all, &[]).setup_command().as_deref(), Some("make a"));
     assert!(planned_with(&settings, &all, &[]).notes.is_empty(), "what is not read has no notes");
-    // A test command alone says nothing of the setup.
+    // A test command alone does not determine the setup.
     let settings = RepositorySettings { test: Some("./t".into()), ..RepositorySettings::default() };
     let plan = planned_with(&settings, &all, &[]);
     assert_eq!((plan.setup_command().as_deref(), plan.test_command()), (Some("make b"), Some("./t")));

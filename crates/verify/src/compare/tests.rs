@@ -72,7 +72,7 @@ fn real_runs_beside_each_other_tell_what_a_change_did() {
         String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned()
     };
     let before = text("unittest-named.txt");
-    // The fix: one test passes now. And another is gone, so that the runner counts one fewer.
+    // The fix: one test passes now. Another is gone, so the runner counts one fewer.
     let fixed = before
         .replace("CalcTest.test_error) ... ERROR", "CalcTest.test_error) ... ok")
         .replace("ERROR: test_error", "what stood here: test_error")
@@ -146,7 +146,7 @@ fn a_run_beside_red_tests_passes_only_where_all_red_is_explained() {
     assert_eq!(judge(exits(2, 1, &[]), "+a", "+a"), ComparisonVerdict::Failed);
     let killed = ComparedExits { base: Some(Exit::Code(1)), after: Exit::Signal(9), reruns: Vec::new() };
     assert_eq!(judge(killed, "+a -b", "+a -b"), ComparisonVerdict::Failed);
-    // The exit says that all is well, and the names that it is not.
+    // The exit reports success, but the names do not.
     assert_eq!(judge(exits(0, 0, &[]), "+a +b", "+a -b"), ComparisonVerdict::Failed);
     assert_eq!(judge(exits(0, 0, &[]), "+a +b", "+a"), ComparisonVerdict::TestsMissing);
     assert_eq!(judge(exits(0, 0, &[]), "+a +b", "+a /b"), ComparisonVerdict::TestsMissing);
@@ -190,7 +190,7 @@ fn a_change_that_silences_the_names_of_tests_does_not_pass() {
     let comparison = compare(&run("+a +b"), &silent, &[]);
     assert!(comparison.unnamed && may_be_flaky(&run("+a +b"), &silent, TestVerdict::Passed));
     assert_eq!(judged(&exits(0, 0, &[]), &comparison, &comparison), ComparisonVerdict::TestsMissing);
-    // Lost in what else was printed, and there in the next run.
+    // Other output hides the name in one run, and the next run shows it.
     let comparison = compare(&run("+a +b"), &silent, &[run("+a +b")]);
     assert_eq!((comparison.unnamed, comparison.still_green), (false, 2));
     let mut other = run("+a +b");
@@ -261,7 +261,7 @@ proptest! {
         prop_assert!(!may_be_flaky(&run, &run, TestVerdict::Passed));
     }
 
-    /// Whatever a change does to the tests of its base: it cannot pass while one of them fails, is skipped or is gone.
+    /// For any change to the base's tests: it cannot pass if one of them fails, is skipped or is gone.
     #[test]
     fn nothing_passes_that_lost_a_test(base in some_run(), after in some_run(), code in 0..3, before in 0..3) {
         let comparison = compare(&base, &after, &[]);

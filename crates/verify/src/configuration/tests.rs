@@ -88,7 +88,7 @@ fn a_python_that_starts_in_a_folder_finds_that_folders_files_first() {
     let command = "(cd backend && python3 -m unittest) && (cd web && npm test)";
     let new = |path: &str| old(command, &[], &[(path, "new")]);
     assert_eq!(new("backend/unittest.py")[0].action, OverlayAction::Remove);
-    // Its library's modules stand behind files of their names, also those that runners need and no test names.
+    // Files of these names shadow standard library modules, including those that only runners import.
     for path in [
         "backend/argparse.py",
         "backend/src/unittest.py",
@@ -108,7 +108,7 @@ fn a_python_that_starts_in_a_folder_finds_that_folders_files_first() {
         let laid: Vec<String> = old(command, &[], &package).into_iter().map(|overlay| overlay.path).collect();
         assert_eq!(laid, paths);
     }
-    // In a package a name is its own, as it is where the base has it, and where nothing starts.
+    // No shadowing inside a package, for names that the base already has, and where nothing starts.
     let init = ("backend/app/__init__.py", "");
     for (path, base) in [
         ("backend/app/types.py", vec![init]),
@@ -122,7 +122,7 @@ fn a_python_that_starts_in_a_folder_finds_that_folders_files_first() {
             base.iter().copied().filter(|(known, _)| *known != path).chain([(path, "new")]).collect();
         assert_eq!(old(command, &base, &after), [], "{path}");
     }
-    // Scripts are those of the folder's own manifest.
+    // Scripts come from the folder's own manifest.
     let manifest = r#"{"scripts": {"test": "sh check.sh"}}"#;
     let files = |text| [("web/package.json", manifest), ("web/check.sh", text)];
     assert_eq!(old(command, &files("old"), &files("new"))[0].path, "web/check.sh");
@@ -211,8 +211,8 @@ fn what_configures_and_cannot_be_read_is_changed_and_goes_for_the_bases_tests() 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// Whatever stands in the files: nothing ends it, and with what is laid over it the configuration is as it
-    /// was, so that there is nothing more to lay.
+    /// Any content parses without a crash. After the overlays, the configuration equals the old one, so a second pass
+    /// adds nothing.
     #[test]
     fn with_the_old_configuration_nothing_of_it_is_touched(
         path in prop::sample::select(vec!["package.json", "Cargo.toml", "pyproject.toml", "setup.cfg", "go.mod", "conftest.py"]),

@@ -1,7 +1,7 @@
-//! Several runs of one runner in one output, as of `vitest run && vitest run --config b`.
+//! Several runs of one runner in one output, such as from `vitest run && vitest run --config b`.
 //!
-//! They are told together where there are as many as the command has. Whatever else looks like one was printed by a test,
-//! and then the last one counts, as ever.
+//! They are combined if their number matches the command. An extra summary was printed by a test, and then only the
+//! last one counts, as usual.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use journeyman_order::{TestCaseStatus, TestCounts};
 
 type Reader = fn(&[&str]) -> Option<RunnerSummary>;
 
-/// Those whose summary is one line, or begins with one, so that what is above it is another run's.
+/// Runners whose summary is one line or begins with one, so that everything above belongs to another run.
 fn reader_of(runner: TestRunnerName) -> Option<Reader> {
     match runner {
         TestRunnerName::Vitest => Some(javascript::vitest),
@@ -34,7 +34,7 @@ fn reader_of(runner: TestRunnerName) -> Option<Reader> {
     }
 }
 
-/// The last run with those before it, where the command has `expected` of them; and whether these are several.
+/// Combines the last run with earlier ones if the command has `expected` runs. Also whether there are several.
 pub(super) fn together(lines: &[&str], last: RunnerSummary, expected: usize) -> (RunnerSummary, bool) {
     let Some(reader) = reader_of(last.runner).filter(|_| expected > 1) else { return (last, false) };
     let mut ends = vec![last.line];
@@ -46,7 +46,7 @@ pub(super) fn together(lines: &[&str], last: RunnerSummary, expected: usize) -> 
     }
     ends.reverse();
     let is_whole = ends.len() == expected;
-    // What a runner says below its summary stands before the next one.
+    // Output below a runner's summary precedes the next summary.
     let segment = |at: usize| {
         let from = at.checked_sub(1).and_then(|before| ends.get(before)).map_or(0, |end| end + 1);
         let to = ends.get(at + 1).copied().unwrap_or(lines.len());
@@ -68,7 +68,7 @@ pub(super) fn together(lines: &[&str], last: RunnerSummary, expected: usize) -> 
     (summary, are_several)
 }
 
-/// A test of a name that is there already is the same test, run otherwise.
+/// A repeated name is the same test in another run.
 fn joined(
     mut all: BTreeMap<String, TestCaseStatus>,
     more: &BTreeMap<String, TestCaseStatus>,
@@ -110,7 +110,7 @@ mod tests {
         );
         let line = "===== 2 passed in 0.01s =====\n===== 1 failed, 1 skipped in 0.02s =====\n";
         assert_eq!(counted(line, &[Pytest, Pytest]), (2, 1, 1));
-        // Each run has written the report anew.
+        // Each run overwrites the report.
         let report = br#"<testsuites><testsuite><testcase classname="a" name="b"/></testsuite></testsuites>"#;
         let reading = read_runs(line, Some(report), &[Pytest, Pytest]);
         assert_eq!((reading.counts.map(|counts| counts.passed), reading.cases), (Some(2), None));

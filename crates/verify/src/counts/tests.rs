@@ -21,7 +21,7 @@ fn shown(reading: &TestReport) -> Vec<String> {
     cases.tests.iter().map(|(name, status)| format!("{} {name}", mark(status))).collect()
 }
 
-/// In every one of these runs a test prints that a test named `forged` has passed.
+/// In each of these runs a test prints that a test named `forged` passed.
 #[test]
 fn every_test_is_named_by_what_the_runners_really_print() {
     let node = [
@@ -131,7 +131,7 @@ fn every_test_is_named_by_what_the_runners_really_print() {
         assert_eq!(reading.cases.as_ref().unwrap().named_by, *runner, "{name}");
         assert_eq!(reading.unloaded, *unloaded, "{name}");
     }
-    // Where the forged line looks like one of the runner's own, there is one test too many, and no name is believed.
+    // If the forged line looks like the runner's own, there is one test too many, and no name is believed.
     for (name, genuine, forged) in [
         ("node-spec-named.txt", &node[..], "✔ forged (0.1ms)\n"),
         ("vitest-named.txt", &vitest[..], " ✓ calc.test.mjs > forged 0ms\n"),
@@ -159,7 +159,7 @@ fn a_report_names_every_test_and_claims_no_more_than_the_output() {
     assert_eq!(reading.cases.as_ref().unwrap().named_by, TestRunnerName::Junit);
     assert!(shown(&reading).contains(&"- test_calc.TestGroup.test_inner".to_owned()));
     assert_eq!(shown(&reading).len(), 10);
-    // The code under test has rewritten the report: what was printed disagrees.
+    // The code under test rewrote the report, so it disagrees with the output.
     let forged = br#"<testsuites><testsuite name="pytest"><testcase classname="test_calc" name="test_ok"/>
         <testcase classname="test_calc" name="test_adds"/></testsuite></testsuites>"#;
     assert_eq!(read(&quiet, Some(forged)).cases, None);
@@ -241,7 +241,7 @@ fn a_test_of_go_that_prints_without_a_newline_is_counted() {
                 === RUN   TestC\n--- PASS: TestC (0.00s)\nPASS\ndone.ok  \texample.org/b\t(cached)\n";
     let expected = ["+ example.org/a.TestA", "- example.org/a.TestB/one", "+ example.org/b.TestC"];
     assert_eq!(shown(&read(text, None)), expected);
-    // Without -v no test is announced, and what one prints is no failure.
+    // Without -v no test is announced, and printed text of a test is not a failure.
     let quiet = "say --- FAIL: TestX (0.00s)\nok  \texample.org/a\t0.004s\n";
     let reading = read(quiet, None);
     assert_eq!((reading.counts, reading.failing), (None, Vec::new()));
@@ -287,7 +287,7 @@ fn there_is_an_end_to_how_many_tests_are_named_and_how_long_their_names_are() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Lines of real runs, in any order and number: nothing ends the reader, and what it believes adds up.
+    /// Any sequence of lines from real runs is parsed without a crash, and the believed names add up.
     #[test]
     fn names_that_are_believed_are_as_many_as_were_counted(
         picked in proptest::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 1_usize..40), 0..12)
@@ -308,8 +308,8 @@ proptest! {
         if let (Some(cases), Some(counts)) = (&reading.cases, reading.counts) {
             let of = |wanted| cases.tests.values().filter(|status| **status == wanted).count() as u64;
             prop_assert!(of(TestCaseStatus::Failed) <= counts.failed);
-            // Of node, tests with parts are counted too; of vitest, one that fails as expected is named as passed; of
-            // unittest, the last of several runs is counted.
+            // Node also counts tests with subtests. Vitest names an expected failure as passed. Unittest counts the
+            // last of several runs.
             if !matches!(cases.named_by, TestRunnerName::Node | TestRunnerName::Vitest | TestRunnerName::Unittest) {
                 prop_assert!(of(TestCaseStatus::Passed) <= counts.passed);
             }

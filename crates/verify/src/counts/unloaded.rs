@@ -1,21 +1,21 @@
-//! What could not be compiled or loaded, so that none of its tests ran.
+//! Detects what could not be compiled or loaded, so that none of its tests ran.
 //!
-//! A test may print the same words. They only take away: whoever asks looks at the exit as well.
+//! A test may print the same words. They can only revoke a pass: callers check the exit as well.
 
-/// Crates, packages and files, as compilers and runners call them.
+/// Crates, packages and files, by the names in compilers' and runners' output.
 pub(super) fn read(lines: &[&str]) -> Vec<String> {
     let named = [
         pattern!(r"^error: could not compile `([^`]+)`"),
         pattern!(r"^_+ ERROR collecting (\S.*) _+$"),
         pattern!(r"^ERROR: \S+ \((unittest\.loader\._FailedTest[^)]*)\)"),
         pattern!(r"^FAIL\t(\S+) \[(?:build|setup) failed\]$"),
-        // Vitest says it twice where a file did not load: `a.test.ts [ a.test.ts ]`.
+        // Vitest prints the name twice if a file did not load: `a.test.ts [ a.test.ts ]`.
         pattern!(r"^ FAIL +(?:\|[^|]+\| )?(\S+) \[ \S+ \]$"),
         pattern!(r"^(\S[^(]*\.[cm]?tsx?)\(\d+,\d+\): error TS\d+: "),
         pattern!(r"^(\S[^:]*\.[cm]?tsx?):\d+:\d+ - error TS\d+: "),
     ];
     let jest_file = pattern!(r"^FAIL (\S+)");
-    // A file that fails as a whole may be a test without a runner; these words say that it did not load.
+    // A file that fails as a whole may be a test without a runner; these words show that it did not load.
     let node_file = pattern!(r"^(?:✖|not ok \d+ -) (/\S.*\.[cm]?[jt]sx?)(?: \([\d.]+ms\))?$");
     let no_module = pattern!(
         r"^(?:#? *)(?:Error: Cannot find module |Error \[ERR_[A-Z_]*(?:NOT_FOUND|NOT_EXPORTED|UNSUPPORTED_DIR_IMPORT)\]|SyntaxError: )"
@@ -26,7 +26,7 @@ pub(super) fn read(lines: &[&str]) -> Vec<String> {
     for line in lines {
         let found = named.iter().find_map(|pattern| pattern.captures(line)?.get(1));
         if let Some(name) = found {
-            // Unittest and jest's own words follow below; the rest is named.
+            // Names from unittest and jest follow below; the others are complete.
             let name = name.as_str();
             let is_class_only = name == "unittest.loader._FailedTest";
             let test = line.strip_prefix("ERROR: ").and_then(|rest| rest.split(' ').next());

@@ -1,4 +1,4 @@
-//! Manifests: what a package says that it needs.
+//! Parses manifests: the declared dependencies of a package.
 
 use serde_json::Value;
 
@@ -70,7 +70,7 @@ fn put_table(entries: &mut DependencyVersions, value: Option<&toml::Value>) {
     }
 }
 
-/// Names with a version, or with a table that says what and where from.
+/// Names with a version, or with a table of version and origin.
 fn put_values(entries: &mut DependencyVersions, table: &toml::Table) {
     for (name, value) in table {
         let of = |key: &str| value.get(key).and_then(toml::Value::as_str);
@@ -122,7 +122,7 @@ fn put_requirements(entries: &mut DependencyVersions, list: Option<&toml::Value>
     }
 }
 
-/// `name[extra] >= 1.0; marker`, or where it is from.
+/// `name[extra] >= 1.0; marker`, or a location.
 fn put_requirement(entries: &mut DependencyVersions, requirement: &str) {
     let requirement = requirement.trim();
     let length = requirement
@@ -133,7 +133,7 @@ fn put_requirement(entries: &mut DependencyVersions, requirement: &str) {
     if is_place {
         return put(entries, requirement, "", "");
     }
-    // What it is installed with, or for, is not which one it is.
+    // Extras and markers do not identify the package.
     let rest = rest.trim_start();
     let rest = match rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((_, rest)) => rest.trim_start(),
@@ -152,7 +152,7 @@ pub(super) fn requirements(text: &str) -> Option<DependencyVersions> {
             continue;
         }
         match line.strip_prefix('-').map(|_| line.split_once([' ', '=']).unwrap_or((line, ""))) {
-            // Where packages are taken from is as much as which.
+            // The origin of packages matters as much as their names.
             Some((option, value)) => put(&mut entries, option, value, ""),
             None => put_requirement(&mut entries, line),
         }
@@ -188,7 +188,7 @@ pub(super) fn go_mod(text: &str) -> Option<DependencyVersions> {
     Some(entries)
 }
 
-/// By its tags alone: what properties and parents add is not seen.
+/// Parses tags only: properties and parents are not resolved.
 pub(super) fn pom_xml(text: &str) -> Option<DependencyVersions> {
     let mut entries = DependencyVersions::new();
     for (open, close) in [

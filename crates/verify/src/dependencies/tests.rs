@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// The sentences for one file.
+/// The findings for one file.
 fn of(path: &str, before: &str, after: &str) -> Vec<String> {
     let before = Some(before).filter(|before| !before.is_empty());
     let before = before.map(str::as_bytes);

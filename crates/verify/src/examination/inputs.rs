@@ -1,8 +1,8 @@
-//! Inputs that an issue names and that neither a test nor a program has, found by their text alone.
+//! Inputs that an issue names but neither a test nor a program contains, compared as text.
 
 use journeyman_order::bounds::{LONGEST_NAME, MOST_IN_A_SENTENCE};
 
-/// The inputs in the issue's code spans that stand in none of these texts.
+/// The inputs in the issue's code spans that occur in none of these texts.
 pub fn unnamed_inputs(issue: &str, texts: &[&str]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut is_in_block = false;
@@ -21,7 +21,7 @@ pub fn unnamed_inputs(issue: &str, texts: &[&str]) -> Vec<String> {
     found
 }
 
-/// What stands in quotes in a span, or the span itself where it looks like a value.
+/// The quoted texts in a span, or the span itself if it looks like a value.
 fn inputs_of(span: &str) -> Vec<String> {
     let fits = |text: &str| (2..=LONGEST_NAME).contains(&text.chars().count());
     let quoted: Vec<&str> = span.split(['"', '\'']).skip(1).step_by(2).filter(|text| fits(text)).collect();

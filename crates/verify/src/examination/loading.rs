@@ -1,6 +1,6 @@
-//! Whether a program could be loaded at all, and which name it lacks where it could not.
+//! Whether a program could be loaded, and which name is missing if not.
 
-/// What compilers and interpreters complain of, with the name that is missing where they tell it.
+/// Matches errors of compilers and interpreters, with the missing name if they print it.
 fn missing_in(line: &str) -> Option<Option<String>> {
     let named = [
         pattern!(r"(?:ImportError|cannot import name) ?:?.*?name '(\w+)'"),
@@ -40,8 +40,8 @@ fn missing_in(line: &str) -> Option<Option<String>> {
     unnamed.is_match(line).then_some(None)
 }
 
-/// What a program that printed nothing could not be loaded for: the names that are missing, none known where nobody tells.
-/// None where it was loaded.
+/// The missing names if a program without output could not be loaded. Empty if the names are unknown. `None` if it was
+/// loaded.
 pub(super) fn unloaded(complaints: &str) -> Option<Vec<String>> {
     let mut found: Option<Vec<String>> = None;
     for missing in complaints.lines().filter_map(missing_in) {

@@ -1,4 +1,4 @@
-//! Programs are run by a real shell; what they print decides.
+//! A real shell runs the programs, and their output decides.
 
 use journeyman_order::examination::{
     ExaminerStatement, ExpectedAnswer, StatementKind, StatementProgram, StatementVerdict,
@@ -38,7 +38,7 @@ fn ran(exit: i32, printed: &str, complaints: &str) -> ProgramOutput {
     ProgramOutput { exit: Some(exit), printed: printed.to_owned(), complaints: complaints.to_owned() }
 }
 
-/// What a statement says, by what its program printed on both codes.
+/// The verdict of a statement, from its program's output on both codes.
 fn said(kind: StatementKind, is_new: bool, base: &[ProgramOutput], change: &[ProgramOutput]) -> String {
     let statement = statement(kind, is_new);
     let runs = [(base.to_vec(), change.to_vec())];
@@ -164,11 +164,11 @@ fn what_cannot_be_loaded_says_nothing_of_the_base_and_names_of_the_authors_choos
         assert!(given.starts_with("f(1): no answer"), "{complaint}: {given}");
         let chosen = said(changes, true, &lacks("sum_up"), &lacks("sum_up"));
         assert_eq!(chosen, "its program needs the name sum_up that the issue does not give", "{complaint}");
-        // What the base has, nobody may take away.
+        // The change may not remove what the base has.
         let gone = said(StatementKind::Stays, false, std::slice::from_ref(&right), &lacks("sum_up"));
         assert!(gone.starts_with("f(1): no answer"), "{complaint}: {gone}");
     }
-    // An error of the program's own is an answer.
+    // The program's own error is an answer.
     let dies = [ran(1, "", "Traceback (most recent call last):\nIndexError: list index out of range\n")];
     assert_eq!(said(StatementKind::Changes, false, &dies, &[right]), "holds");
 }

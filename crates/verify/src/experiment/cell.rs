@@ -1,30 +1,30 @@
-//! One run of the experiment, and what it says of what it ran.
+//! One run of the experiment, and what it shows.
 
 use journeyman_order::{Exit, TestCaseStatus, TestReport};
 
-/// One run: which tests on which code, how it ended and what was read of it.
+/// One run: how certain tests on certain code ended, and the parsed report.
 #[derive(Debug, Clone, Copy)]
 pub struct ExperimentCell<'a> {
-    /// How the command ended; none where the setup failed.
+    /// How the command ended. `None` if the setup failed.
     pub exit: Option<Exit>,
     pub reading: &'a TestReport,
-    /// The end of what it printed.
+    /// The end of its output.
     pub output: &'a str,
 }
 
 impl ExperimentCell<'_> {
-    /// What became of a test, where it is named.
+    /// The result of a test, if it is named.
     pub fn status(&self, name: &str) -> Option<TestCaseStatus> {
         self.reading.cases.as_ref()?.tests.get(name).copied()
     }
 
-    /// Whether it ended with 0 and counted no failure: a runner may hide what fails.
+    /// Whether it exited with 0 and counted no failure: a runner may hide failures.
     pub fn is_green(&self) -> bool {
         self.exit == Some(Exit::Code(0)) && self.reading.counts.is_none_or(|counts| counts.failed == 0)
     }
 }
 
-/// Files and crates that were not loaded or compiled in a run, as it says itself; none where all was.
+/// Files and crates that the run reports as not loaded or compiled. Empty if there are none.
 pub fn not_loaded(cell: &ExperimentCell<'_>) -> Vec<String> {
     if cell.exit == Some(Exit::Code(0)) {
         return Vec::new();
@@ -33,7 +33,7 @@ pub fn not_loaded(cell: &ExperimentCell<'_>) -> Vec<String> {
     let compilers = pattern!(
         r"(?m)^\s*(?:\S+:\d+(?::\d+)?:\s+(?:fatal )?error:|error(?:\[E\d+\])?: |.*undefined reference to|.*cannot find symbol|SyntaxError: |.*\bImportError: |.*\bModuleNotFoundError: |.*: (?:command )?not found$|make: \*\*\* No rule to make target)"
     );
-    // Cargo says so of tests that ran and failed.
+    // Cargo also prints such a line for tests that ran and failed.
     let failed = pattern!(r"^\s*error: (?:(?:doc)?test failed, to rerun pass |\d+ targets? failed:)");
     let is_of_a_test = |at: usize| {
         let rest = cell.output.get(at..).unwrap_or_default();

@@ -1,10 +1,10 @@
-//! How a run of tests ended that did not come to its end: by a signal, by ending its own process, or by never ending.
+//! How a test run ended prematurely: by a signal, by exiting on its own, or by a timeout.
 
 use super::cell::{ExperimentCell, not_loaded};
 use journeyman_order::Exit;
 
-/// How the process of the tests died, or that it did not end; none where it came to its end, or did not load what it should run.
-/// A runner that starts others says of them what became of them.
+/// How the test process died, or that it timed out. `None` if it finished, or did not load what it should run. A runner
+/// that starts other processes reports how these ended.
 pub fn died(cell: &ExperimentCell<'_>) -> Option<Exit> {
     if !not_loaded(cell).is_empty() {
         return None;
@@ -12,15 +12,15 @@ pub fn died(cell: &ExperimentCell<'_>) -> Option<Exit> {
     match cell.exit? {
         exit @ (Exit::TimedOut | Exit::Signal(_)) => Some(exit),
         Exit::Code(0) => None,
-        // As a shell tells it.
+        // The shell's exit code for a signal.
         Exit::Code(code @ 129..=159) => Some(Exit::Signal(code - 128)),
         Exit::Code(code) => died_below(cell, code),
     }
 }
 
-/// The same of a process that the runner started.
+/// The same for a process that the runner started.
 fn died_below(cell: &ExperimentCell<'_>, code: i32) -> Option<Exit> {
-    // As a test program of Rust ends that came to its end with a failure.
+    // The exit code of a Rust test program that finished with a failure.
     const FAILED: i32 = 101;
     const NAMES: [(&str, i32); 7] = [
         ("SIGILL", 4),
@@ -40,7 +40,7 @@ fn died_below(cell: &ExperimentCell<'_>, code: i32) -> Option<Exit> {
     if let Some(name) = of_node.captures(cell.output).and_then(|found| found.get(1)) {
         return Some(signal(name.as_str()));
     }
-    // Whoever names all of its tests came to its end.
+    // A runner that names all its tests has finished.
     if cell.reading.cases.is_some() {
         return None;
     }

@@ -1,28 +1,28 @@
-//! Lies in the examples of a file's documentation, which some runners take for tests.
+//! Lies in documentation examples, which some runners treat as tests.
 
 use super::family::LanguageFamily;
 use super::lie::{Lie, lies_in, lies_of};
 use super::scan::SourceScan;
 use journeyman_order::bounds::MOST_LOOKED_AT;
 
-/// Whether a file is of the tests, or a file of code with tests in it: lies are told within these only.
+/// Whether a file belongs to the tests, or is code with tests in it. Lies are told only in these tests.
 pub fn holds_tests(path: &str, bytes: &[u8]) -> bool {
     super::sides::is_of_tests(path)
         || path.ends_with(".rs") && bytes.windows(6).any(|window| window == b"test]\n" || window == b"(test)")
 }
 
-/// Whether a file of code may have examples in its documentation that are run as tests.
+/// Whether a code file may have documentation examples that run as tests.
 pub fn holds_examples(path: &str, bytes: &[u8]) -> bool {
     let has = |mark: &[u8]| bytes.windows(mark.len()).any(|window| window == mark);
     path.ends_with(".py") && has(b">>> ") || path.ends_with(".rs") && has(b"```")
 }
 
-/// Whether a file is no test, and only its documentation has some.
+/// Whether a file has no tests except documentation examples.
 pub(super) fn is_code(path: &str, bytes: &[u8]) -> bool {
     holds_examples(path, bytes) && !holds_tests(path, bytes)
 }
 
-/// What can be told in a file: in its tests, and in the examples of its documentation.
+/// The possible lies in a file: in its tests, and in its documentation examples.
 pub(super) fn all_lies_in(path: &str, bytes: &[u8]) -> Vec<Lie> {
     let mut lies = if is_code(path, bytes) { Vec::new() } else { lies_in(path, bytes) };
     if let (true, Ok(text)) = (holds_examples(path, bytes), std::str::from_utf8(bytes)) {
@@ -31,7 +31,7 @@ pub(super) fn all_lies_in(path: &str, bytes: &[u8]) -> Vec<Lie> {
     lies
 }
 
-/// The lies that can be told in the examples of a file's documentation, where it holds some.
+/// The possible lies in a file's documentation examples.
 fn lies_in_examples(path: &str, text: &str) -> Vec<Lie> {
     if path.ends_with(".py") {
         return lies_in_sessions(path, text);
@@ -39,13 +39,13 @@ fn lies_in_examples(path: &str, text: &str) -> Vec<Lie> {
     lies_of(path, text, &SourceScan::of(&code_of_examples(text), LanguageFamily::Rust))
 }
 
-/// Whether a lie is told in what a session of Python shows.
+/// Whether a lie is in the output of a Python session.
 pub(super) fn is_shown_in_a_session(lie: &Lie, text: &str) -> bool {
     LanguageFamily::of(&lie.path) == Some(LanguageFamily::Python)
         && lies_in_sessions(&lie.path, text).iter().any(|own| own.at == lie.at)
 }
 
-/// What a session of Python shows as an answer.
+/// The possible lies in the output of Python sessions.
 fn lies_in_sessions(path: &str, text: &str) -> Vec<Lie> {
     let (mut lies, mut at, mut is_answer) = (Vec::new(), 0, false);
     for (number, line) in (1_u32..).zip(text.split_inclusive('\n')) {
@@ -85,7 +85,7 @@ fn lies_in_sessions(path: &str, text: &str) -> Vec<Lie> {
     lies
 }
 
-/// The code in the blocks of Rust's documentation, each byte where it was, and blanks for all else.
+/// The code blocks of Rust doc comments, each byte in its place, with blanks for everything else.
 fn code_of_examples(text: &str) -> String {
     let mut code = String::with_capacity(text.len());
     let mut is_within = false;

@@ -1,4 +1,4 @@
-//! Languages that are written alike.
+//! Families of languages with similar syntax.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LanguageFamily {
@@ -8,7 +8,7 @@ pub(super) enum LanguageFamily {
     Go,
     /// With braces and types: C, C++, Java, Kotlin, C#, Swift, PHP, Scala.
     C,
-    /// And others in which a line is a command: shell, Perl, Tcl, Ruby.
+    /// Languages in which a line is a command: shell, Perl, Tcl, Ruby.
     Shell,
 }
 

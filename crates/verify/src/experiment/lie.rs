@@ -1,6 +1,6 @@
-//! One expectation made false, and which can be in a text.
+//! A lie: one expectation made false. Finds the possible lies in a text.
 //!
-//! Read by words and brackets, so that every language is read alike.
+//! Parsed by words and brackets, so that all languages work alike.
 
 use std::ops::Range;
 
@@ -8,25 +8,24 @@ use super::family::LanguageFamily;
 use super::scan::SourceScan;
 use journeyman_order::bounds::{LARGEST_SOURCE, MOST_LOOKED_AT};
 
-/// One expectation, made false.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lie {
-    /// The file of tests.
+    /// The test file.
     pub path: String,
-    /// From 1.
+    /// Counted from 1.
     pub line: u32,
     pub at: Range<usize>,
     pub was: String,
     pub now: String,
-    /// Whether it is the expected side of a comparison. Other values may be beside the point.
+    /// Whether it is the expected side of a comparison. Other values may be irrelevant.
     pub is_sure: bool,
-    /// Whether it is what an answer must not be: many answers are not, right and wrong.
+    /// Whether the value must not be the answer. Many answers, right or wrong, satisfy that.
     pub is_negative: bool,
-    /// The test it stands in, as the runner names it, where that is known.
+    /// The runner's name of its test, if known.
     pub test: Option<String>,
 }
 
-/// The lies that can be told in one file, in the order of the text.
+/// The possible lies in one file, in the order of the text.
 pub fn lies_in(path: &str, bytes: &[u8]) -> Vec<Lie> {
     let Some(text) = std::str::from_utf8(bytes).ok().filter(|text| text.len() <= LARGEST_SOURCE) else {
         return Vec::new();

@@ -1,10 +1,10 @@
 //! The experiment that a verdict rests on: the tests of base and change on the code of base and change, and the lie
-//! detector. What to lay over which checkout, what to run, and what the runs come to.
+//! detector. Defines the overlays and runs, and judges the results.
 //!
-//! May know: how projects lay out and run their tests, what was read of a run. Must never know: how a process is started,
-//! agents, what an order does next.
+//! May know: how projects lay out and run their tests, the parsed report of a run. Must never know: how a process is
+//! started, agents, what an order does next.
 //!
-//! Nothing in here judges by reading the change: what is read says what to run.
+//! Nothing here judges by reading the change: reading only decides what to run.
 
 mod cell;
 mod died;

@@ -1,6 +1,6 @@
-//! Which file a test is of, by the name that its runner gives it.
+//! Which file a test belongs to, by its runner's name.
 
-/// Whether a test is of a file; none where its name does not say.
+/// Whether a test belongs to a file. `None` if its name does not say.
 pub fn is_of(name: &str, path: &str) -> Option<bool> {
     let stem = path.rsplit_once('.').map_or(path, |(stem, _)| stem);
     let (folder, file) = stem.rsplit_once('/').unwrap_or(("", stem));
@@ -23,7 +23,7 @@ pub fn is_of(name: &str, path: &str) -> Option<bool> {
     (names_a_file || is_dotted).then_some(false)
 }
 
-/// Whether a word stands in a text, with nothing of a name beside it.
+/// Whether a text contains a word that is not part of a longer name.
 pub(crate) fn has_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| {
         let is_name = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
@@ -32,18 +32,18 @@ pub(crate) fn has_word(text: &str, word: &str) -> bool {
     })
 }
 
-/// The words of a text: [`has_word`] is so for each of these and for no other.
+/// The words of a text: exactly those for which [`has_word`] is true.
 pub(super) fn words_of(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
 }
 
-/// What a test is called by itself, without its file, its group and what it is given: those of the same title may be one.
+/// A test's own title, without file, group and parameters. Different tests may share it.
 pub(super) fn title_of(name: &str) -> &str {
     let own = without_parameters(name);
     own.rsplit(['.', ':', '>', '/']).next().unwrap_or(own).trim()
 }
 
-/// The part of a name that is the test's own, without its parameters.
+/// A test's name without its parameters.
 pub(super) fn without_parameters(name: &str) -> &str {
     name.split_once('[').map_or(name, |(own, _)| own)
 }

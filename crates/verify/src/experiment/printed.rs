@@ -1,11 +1,11 @@
-//! What a run printed of the tests that failed in it.
+//! The output of a run about the tests that failed in it.
 
 use std::collections::BTreeSet;
 
 use super::names::{has_word, without_parameters, words_of};
 use journeyman_order::bounds::MOST_LOOKED_AT;
 
-/// What a test is called in what a run prints.
+/// The name by which a run's output refers to a test.
 fn printed_name(test: &str) -> &str {
     let own = without_parameters(test);
     let own = own.rsplit([' ', '>', ':', '/']).find(|part| !part.is_empty()).unwrap_or(own);
@@ -14,17 +14,17 @@ fn printed_name(test: &str) -> &str {
 
 struct PrintedLine<'o> {
     text: &'o str,
-    /// Failing tests whose names stand in it.
+    /// Failing tests whose names occur in it.
     names: BTreeSet<&'o str>,
-    /// Whether it speaks of something that is not there, and that the change adds.
+    /// Whether it reports something missing that the change adds.
     is_of_something_new: bool,
 }
 
-/// What a run printed of its failing tests. Each line is read once, however many tests there are.
+/// A run's output about its failing tests. Each line is parsed once, however many tests there are.
 pub(super) struct PrintedFailures<'o>(Vec<PrintedLine<'o>>);
 
 impl<'o> PrintedFailures<'o> {
-    /// Of all that fail, those that are `looked_at` are found first.
+    /// Of all failing tests, those in `looked_at` take precedence.
     pub(super) fn of(
         output: &'o str,
         failing: &[&'o str],
@@ -34,11 +34,11 @@ impl<'o> PrintedFailures<'o> {
         let missing = pattern!(
             r"(?:AttributeError|ImportError|NameError|ModuleNotFoundError|TypeError|ReferenceError|SyntaxError|NoMethodError|FileNotFoundError|is not a function|is not defined|does not provide|Cannot find|cannot find|undefined|No such file or directory|not implemented|no attribute|Cannot read properties)"
         );
-        // What an assertion compares is no error of its own.
+        // What an assertion compares is not an error itself.
         let compared =
             pattern!(r"^\s*(?:E\s+)?(?:AssertionError|assert\b|[-+?] )|\bAssertionError\b|\bERR_ASSERTION\b");
         let names: BTreeSet<&str> = failing.iter().map(|name| printed_name(name)).collect();
-        // Those that are more than a word are looked for one by one.
+        // Names of more than one word are searched one by one.
         let is_word = |name: &str| name.chars().all(|c| c.is_alphanumeric() || c == '_');
         let first = looked_at.iter().map(|name| printed_name(name));
         let mut seen = BTreeSet::new();
@@ -58,8 +58,8 @@ impl<'o> PrintedFailures<'o> {
         Self(output.lines().map(line).collect())
     }
 
-    /// Whether a test fails for a name that is not there, which the change adds. What is printed after another failing test is
-    /// named is said of that one.
+    /// Whether a test fails because of a missing name that the change adds. Output after the name of another failing
+    /// test belongs to that test.
     pub(super) fn names_what_is_new(&self, test: &str) -> bool {
         const AFTER: usize = 60;
         let own = printed_name(test);

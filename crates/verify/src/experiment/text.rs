@@ -1,4 +1,4 @@
-//! Where strings and comments begin and end, and what of a line is a word or a number by itself.
+//! Where strings and comments begin and end, and which words and numbers stand alone.
 
 use super::family::LanguageFamily;
 
@@ -18,7 +18,7 @@ pub(super) fn find(bytes: &[u8], from: usize, what: &[u8]) -> Option<usize> {
     rest.windows(what.len()).position(|window| window == what).map(|at| from + at)
 }
 
-/// Where the string that begins here ends; none where none begins.
+/// The end of the string that begins here. `None` if no string begins here.
 pub(super) fn string_end(bytes: &[u8], at: usize, family: LanguageFamily) -> Option<usize> {
     let rest = bytes.get(at..)?;
     let quote = *rest.first()?;
@@ -42,7 +42,7 @@ pub(super) fn string_end(bytes: &[u8], at: usize, family: LanguageFamily) -> Opt
     let is_quote = match quote {
         b'"' => true,
         b'`' => matches!(family, LanguageFamily::JavaScript | LanguageFamily::Go),
-        // A lifetime is none.
+        // Not a lifetime.
         b'\'' if matches!(family, LanguageFamily::Rust) => {
             rest.get(1) == Some(&b'\\') || rest.get(2) == Some(&b'\'')
         }
@@ -58,7 +58,7 @@ pub(super) fn string_end(bytes: &[u8], at: usize, family: LanguageFamily) -> Opt
         match bytes[end] {
             b'\\' if !(quote == b'`' && family == LanguageFamily::Go) => end += 2,
             byte if byte == quote => return Some(end + 1),
-            // One that is not closed is none.
+            // An unclosed quote is not a string.
             b'\n' if !may_span => return None,
             _ => end += 1,
         }
@@ -66,12 +66,12 @@ pub(super) fn string_end(bytes: &[u8], at: usize, family: LanguageFamily) -> Opt
     may_span.then_some(bytes.len())
 }
 
-/// A word of a shell that means itself.
+/// A shell word without special meaning.
 pub(super) fn is_bare(word: &str) -> bool {
     !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
 }
 
-/// Another number that fits wherever this one does.
+/// Another number that is valid wherever this one is.
 pub(super) fn other_number(number: &str) -> Option<String> {
     let value: u64 = number.replace('_', "").parse().ok()?;
     Some(if value < 100 { value + 17 } else { value - 93 }.to_string())

@@ -1,4 +1,4 @@
-//! The lines that a change brings.
+//! The lines that a change adds or edits.
 
 use std::ops::RangeInclusive;
 
@@ -8,8 +8,8 @@ use journeyman_order::bounds::LARGEST_SOURCE;
 
 const WHOLE_FILE: RangeInclusive<u32> = 1..=u32::MAX;
 
-/// The lines of a file that were not there before the change, from 1, in order. A line that was edited is one; where
-/// lines only went away, there is none. A file that is new is new in every line.
+/// The lines of a file that are new in the change, counted from 1, in order. An edited line counts; removed lines do
+/// not. In a new file, every line counts.
 pub fn changed_lines(before: Option<&[u8]>, after: &[u8]) -> Vec<RangeInclusive<u32>> {
     if after.is_empty() {
         return Vec::new();
@@ -22,7 +22,7 @@ pub fn changed_lines(before: Option<&[u8]>, after: &[u8]) -> Vec<RangeInclusive<
         return between(before, after).into_iter().collect();
     }
     let mut options = DiffOptions::new();
-    // Code with a stray NUL in it is no binary for a compiler either.
+    // Compilers do not treat code with a stray NUL as binary either.
     options.context_lines(0).force_text(true);
     let Ok(patch) = Patch::from_buffers(before, None, after, None, Some(&mut options)) else {
         return Vec::new();
@@ -41,7 +41,7 @@ pub fn changed_lines(before: Option<&[u8]>, after: &[u8]) -> Vec<RangeInclusive<
     lines
 }
 
-/// The lines between those that are the same at the beginning and at the end.
+/// The lines between the common beginning and the common end.
 fn between(before: &[u8], after: &[u8]) -> Option<RangeInclusive<u32>> {
     let lines = |text| -> Vec<&[u8]> { <[u8]>::split_inclusive(text, |byte| *byte == b'\n').collect() };
     let (old, new) = (lines(before), lines(after));

@@ -1,5 +1,5 @@
-//! Names of a file that decide whether a mutant compiles: Go refuses those that nothing reads; and what holds text is
-//! put together with `+`, but nothing is taken from it.
+//! The names of a file that decide whether a mutant compiles. Go rejects unused names. Text supports `+` but no other
+//! arithmetic.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,9 +10,9 @@ use crate::tamper::syntax::{NodeId, Syntax, is_function, is_string};
 
 #[derive(Debug, Default)]
 pub(super) struct NameTable<'s> {
-    /// Variables that hold text, by what they were declared as.
+    /// Variables that hold text, by their declaration.
     text: HashSet<&'s str>,
-    /// Imported packages, by the name that they have here.
+    /// Imported packages, by their local name.
     imported: HashSet<&'s str>,
     local: HashSet<&'s str>,
     /// Where a name is read.
@@ -105,7 +105,7 @@ impl<'s> NameTable<'s> {
         self.text.contains(name)
     }
 
-    /// Whether a sum is put where text is wanted.
+    /// Whether a sum is in a place that requires text.
     pub(super) fn wants_text(&self, syntax: &Syntax<'_>, sum: NodeId) -> bool {
         if !matches!(syntax.language, Language::Go | Language::Java) {
             return false;
@@ -129,7 +129,7 @@ impl<'s> NameTable<'s> {
         }
     }
 
-    /// Whether a file still compiles without a node: each name in it is read elsewhere as well.
+    /// Whether a file still compiles without a node: each name in it is also read elsewhere.
     pub(super) fn are_used_without(&self, syntax: &Syntax<'_>, gone: NodeId) -> bool {
         if syntax.language != Language::Go {
             return true;
@@ -144,7 +144,7 @@ impl<'s> NameTable<'s> {
             let name = syntax.text(node);
             let (is_import, is_local) = (self.imported.contains(name), self.local.contains(name));
             let read = self.read.get(name).map(Vec::as_slice).unwrap_or_default();
-            // Ordered, since they were found in the order of the file.
+            // Sorted, since the walk follows the order of the file.
             let is_read_in = |places: std::ops::Range<NodeId>| {
                 let first = read.partition_point(|place| *place < places.start);
                 read.get(first).is_some_and(|place| places.contains(place))
@@ -157,7 +157,7 @@ impl<'s> NameTable<'s> {
     }
 }
 
-/// Whether a name is given a value here, or made.
+/// Whether a name is assigned or declared here.
 fn is_written(syntax: &Syntax<'_>, name: NodeId) -> bool {
     let Some(parent) = syntax.parent(name) else { return false };
     match syntax.kind(parent) {

@@ -1,4 +1,4 @@
-//! What a function gives back: a value of the same kind that says nothing.
+//! Mutants of return values: a trivial value of the same kind.
 
 use super::operators::{is_comparison, is_negation};
 use super::{MOST_CLIMB, MutantCollector, MutantRank};
@@ -25,7 +25,7 @@ fn function_around(syntax: &Syntax<'_>, node: NodeId) -> Option<NodeId> {
     syntax.ancestors(node).take(MOST_CLIMB).find(|up| is_function(syntax.kind(*up)))
 }
 
-/// What a block of Rust ends with, if that is its value.
+/// The last expression of a Rust block, if it is the block's value.
 fn tail(syntax: &Syntax<'_>, body: NodeId) -> Option<NodeId> {
     let last = syntax.parts(body).last()?;
     match syntax.kind(last) {
@@ -64,7 +64,7 @@ fn returned(found: &mut MutantCollector<'_, '_>, value: NodeId, function: NodeId
 
 fn replace(found: &mut MutantCollector<'_, '_>, value: NodeId, others: &[&str]) {
     let syntax = found.syntax;
-    // Literals have mistakes of their own.
+    // Literals have their own mutants.
     if syntax.is_literal(value) || !found.names.are_used_without(syntax, value) {
         return;
     }
@@ -76,7 +76,7 @@ fn replace(found: &mut MutantCollector<'_, '_>, value: NodeId, others: &[&str]) 
     }
 }
 
-/// The type that a function says it gives back, without blanks; empty where it says none.
+/// A function's declared return type, without whitespace. Empty if none is declared.
 pub(super) fn declared(syntax: &Syntax<'_>, function: NodeId) -> String {
     let field = match syntax.language {
         Language::Rust | Language::Python | Language::JavaScript | Language::TypeScript | Language::Tsx => {
@@ -122,7 +122,7 @@ fn of_go(declared: &str) -> &'static [&'static str] {
     }
 }
 
-/// The types of several results; of those with names the types alone.
+/// The types of several results, without their names.
 fn results(declared: &str) -> Vec<String> {
     match declared.strip_prefix('(').and_then(|inner| inner.strip_suffix(')')) {
         Some(inner) => inner.split(',').map(str::to_owned).collect(),

@@ -1,11 +1,11 @@
-//! Statements: a condition that is another, a call that is forgotten, a loop that is left at the wrong place.
+//! Mutants of statements: another condition, a missing call, a loop exit in the wrong place.
 
 use super::operators::{is_comparison, is_connective, is_negation};
 use super::{MOST_CLIMB, MutantCollector, MutantRank, places};
 use crate::tamper::language::Language;
 use crate::tamper::syntax::{NodeId, Syntax, is_function, is_loop};
 
-/// Calls that do not come back, without which the compiler misses something.
+/// Calls that do not return, and that the compiler may depend on.
 const ENDS: &[&str] =
     &["exit", "abort", "panic", "Exit", "Fatal", "Fatalf", "unreachable_unchecked", "super"];
 
@@ -26,7 +26,7 @@ pub(super) fn look(found: &mut MutantCollector<'_, '_>, node: NodeId) {
     }
 }
 
-/// Its opposite, and whether it is needed at all. Comparisons and connectives have opposites of their own.
+/// Negates a condition, and replaces it by true or false. Comparisons and connectives have their own opposites.
 fn condition(found: &mut MutantCollector<'_, '_>, condition: NodeId) {
     let syntax = found.syntax;
     let inner = if syntax.kind(condition) == "parenthesized_expression" {
@@ -35,7 +35,7 @@ fn condition(found: &mut MutantCollector<'_, '_>, condition: NodeId) {
         condition
     };
     let text = syntax.text(inner);
-    // With `let` it makes names, and without them what follows does not compile.
+    // Such a condition binds names, and the following code does not compile without them.
     let makes_names = syntax.all(inner).take(MOST_CLIMB).any(|node| {
         matches!(
             syntax.kind(node),
@@ -62,7 +62,7 @@ fn condition(found: &mut MutantCollector<'_, '_>, condition: NodeId) {
     }
 }
 
-/// A call whose value nobody takes.
+/// A call whose value is unused.
 fn call(found: &mut MutantCollector<'_, '_>, statement: NodeId) {
     let syntax = found.syntax;
     let Some(mut call) = syntax.part(statement, 0) else { return };
@@ -74,7 +74,7 @@ fn call(found: &mut MutantCollector<'_, '_>, statement: NodeId) {
         call = inner;
     }
     if !matches!(syntax.kind(call), "call" | "call_expression" | "method_invocation")
-        // What it ends with is the block's value.
+        // A Rust block's last expression is its value.
         || syntax.language == Language::Rust && !syntax.text(statement).ends_with(';')
     {
         return;
@@ -96,7 +96,7 @@ fn call(found: &mut MutantCollector<'_, '_>, statement: NodeId) {
     found.add(statement, at, MutantRank::First, nothing.to_owned(), |old, _| format!("{old} was removed"));
 }
 
-/// `break` and `continue`, where both may stand.
+/// Swaps `break` and `continue` where both are valid.
 fn leave(found: &mut MutantCollector<'_, '_>, node: NodeId, old: &str, new: &str) {
     let syntax = found.syntax;
     let text = syntax.text(node);
@@ -110,13 +110,13 @@ fn leave(found: &mut MutantCollector<'_, '_>, node: NodeId, old: &str, new: &str
     if around.is_none_or(|around| !is_loop(syntax.kind(around)) || is_endless(syntax, around)) {
         return;
     }
-    // What was to be left goes on, perhaps for ever.
+    // Without the `break` the loop may never end.
     let rank = if old == "break" { MutantRank::Last } else { MutantRank::First };
     let start = syntax.bytes(node).start;
     found.add(node, start..start + old.len(), rank, new.to_owned(), |old, new| format!("{old} became {new}"));
 }
 
-/// Whether a loop ends by what is in it alone: the compiler then knows whether anything comes after it.
+/// Whether a loop can only end from inside: the compiler then knows whether code after it is reachable.
 fn is_endless(syntax: &Syntax<'_>, around: NodeId) -> bool {
     let condition = syntax.field(around, "condition");
     match syntax.kind(around) {

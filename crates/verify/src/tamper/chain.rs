@@ -6,7 +6,7 @@ use journeyman_order::bounds::DEEPEST;
 #[derive(Debug, Clone)]
 pub(super) struct ChainLink<'s> {
     pub(super) name: &'s str,
-    /// The list of arguments, where it is called.
+    /// The list of arguments, if it is a call.
     pub(super) arguments: Option<NodeId>,
 }
 
@@ -26,7 +26,7 @@ fn is_member(kind: &str) -> bool {
     )
 }
 
-/// The links of a call or a member, the first of the text first. Empty for other nodes.
+/// The links of a call or a member, in the order of the text. Empty for other nodes.
 pub(super) fn chain<'s>(syntax: &'s Syntax<'_>, node: NodeId) -> Vec<ChainLink<'s>> {
     let mut links = Vec::new();
     let mut at = Some(node);
@@ -69,7 +69,7 @@ pub(super) fn chain<'s>(syntax: &'s Syntax<'_>, node: NodeId) -> Vec<ChainLink<'
     links
 }
 
-/// A function's name: its own, or that of the variable it is given to.
+/// A function's name: its own, or that of the variable it is assigned to.
 pub(super) fn function_name<'s>(syntax: &'s Syntax<'_>, function: NodeId) -> Option<&'s str> {
     if let Some(name) = syntax.field(function, "name") {
         return Some(syntax.text(name));

@@ -1,4 +1,4 @@
-//! Tests and code of one file, taken apart and put together anew, where a language keeps both in one file.
+//! Separates tests and code of one file and combines them differently, in languages that keep both in one file.
 
 use super::doc_examples::with_examples_of;
 use super::language::Language;
@@ -6,8 +6,8 @@ use super::read::is_within;
 use super::read::rust::{attributes, is_for_tests};
 use super::syntax::{NodeId, Syntax, SyntaxTooLarge};
 
-/// The code of one version of a file with the tests of another, and with the examples in its documentation. None where both
-/// have the same, or the language keeps them in files of their own.
+/// The code of one version of a file with the tests and documentation examples of another. `None` if they are equal, or
+/// if the language keeps tests in separate files.
 pub fn graft(path: &str, code: &[u8], tests: &[u8]) -> Result<Option<Vec<u8>>, SyntaxTooLarge> {
     let is_one = |language: &Language| matches!(language, Language::Rust | Language::Python);
     let Some(language) = Language::of(path).filter(is_one) else { return Ok(None) };
@@ -52,8 +52,8 @@ fn with_tests_of(source: &Syntax<'_>, of_tests: &Syntax<'_>) -> Option<Vec<u8>> 
     Some(grafted.into_bytes())
 }
 
-/// The words of a file's code without comments and layout, and without the tests that stand in it; none for languages
-/// that are not read.
+/// The tokens of a file's code, without comments, layout and the tests in it. `None` for unknown languages and
+/// unparsable files.
 pub fn code_tokens(path: &str, bytes: &[u8]) -> Option<Vec<String>> {
     let language = Language::of(path)?;
     let syntax = Syntax::read(language, bytes).ok()?;
@@ -68,7 +68,7 @@ pub fn code_tokens(path: &str, bytes: &[u8]) -> Option<Vec<String>> {
             continue;
         }
         let at = syntax.bytes(node);
-        // What stands between the parts of a text is no token of its own.
+        // Parts of a string are not separate tokens.
         let is_text = ["string", "string_literal", "template_string"].contains(&syntax.kind(node));
         let is_leaf = (is_text || syntax.all(node).len() == 1) && !at.is_empty();
         let is_comment = super::syntax::is_comment(syntax.kind(node))
@@ -87,10 +87,10 @@ pub fn code_tokens(path: &str, bytes: &[u8]) -> Option<Vec<String>> {
     (!syntax.is_exhausted()).then_some(tokens)
 }
 
-/// How far the line is indented that begins here: in Python that is code.
+/// The indentation of the line that begins here: in Python it is code.
 fn indentation(bytes: &[u8], at: usize) -> Option<String> {
     let before = bytes.get(..at)?;
-    // No further than to what stands before it: a line can be a whole file.
+    // Scans only the preceding blanks, since a line can be a whole file.
     let is_blank = |byte: &u8| byte.is_ascii_whitespace() && *byte != b'\n';
     let indent = before.iter().rev().take_while(|byte| is_blank(byte)).count();
     let is_first = indent == before.len() || before.get(before.len() - indent - 1) == Some(&b'\n');
@@ -116,7 +116,7 @@ fn without(syntax: &Syntax<'_>, bytes: &[u8], items: &[NodeId]) -> Option<String
     Some(kept)
 }
 
-/// What is compiled for tests only, at the file's top: deeper ones belong to a module of the code.
+/// Top-level items that compile only for tests. Deeper ones belong to a module of the code.
 fn items(syntax: &Syntax<'_>) -> Vec<NodeId> {
     let kinds = ["attribute_item", "line_comment", "block_comment", "inner_attribute_item"];
     syntax

@@ -1,4 +1,4 @@
-//! Which language a file is in, and what its path says: tests, code, or neither.
+//! A file's language, and what its path indicates: tests, code, or neither.
 
 use std::sync::LazyLock;
 
@@ -6,12 +6,12 @@ use tree_sitter::Language as Grammar;
 
 pub use journeyman_order::test_path::is_test_path;
 
-/// The languages whose tests are read.
+/// The languages whose tests are parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Language {
     Rust,
     Python,
-    /// With JSX, which the grammar knows.
+    /// Includes JSX, which the grammar supports.
     JavaScript,
     TypeScript,
     Tsx,
@@ -59,19 +59,19 @@ pub(crate) fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Endings of code that was compiled: it runs, and there is nothing to read in it.
+/// Extensions of compiled code: it runs, but its source cannot be inspected.
 const COMPILED: [&str; 12] =
     ["pyc", "pyo", "pyd", "so", "dll", "dylib", "node", "wasm", "class", "jar", "war", "exe"];
 
 pub fn is_compiled_path(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    // A library may have its version behind it: `libsums.so.2`.
+    // A library may have a version suffix: `libsums.so.2`.
     let ending = name.rsplit('.').find(|part| !part.bytes().all(|byte| byte.is_ascii_digit()));
     name.contains('.')
         && ending.is_some_and(|ending| COMPILED.contains(&ending.to_ascii_lowercase().as_str()))
 }
 
-/// Whether a file is source in a language that is read here.
+/// Whether a file is source in a language that is parsed here.
 pub fn is_source_path(path: &str) -> bool {
     Language::of(path).is_some()
 }

@@ -1,4 +1,4 @@
-//! Four runs in small, and what they come to.
+//! Small examples of the four runs, and their verdicts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -10,7 +10,7 @@ use journeyman_order::{
     ComparisonVerdict, Exit, Proof, ProofGrade, TestCaseStatus, TestCases, TestCounts, TestReport,
 };
 
-/// `+a -b /c`: a run in which a passed, b failed and c was skipped. Without names where none are given.
+/// `+a -b /c`: a run in which a passed, b failed and c was skipped.
 fn run(tests: &str) -> (Exit, TestReport) {
     let tests: BTreeMap<String, TestCaseStatus> = tests
         .split_whitespace()
@@ -55,7 +55,7 @@ struct ExperimentCase {
     code_differs: bool,
 }
 
-/// Words that the code of the change brings.
+/// Words that the change adds to the code.
 static NEW_WORDS: LazyLock<BTreeSet<String>> = LazyLock::new(|| BTreeSet::from(["VERSION".to_owned()]));
 
 /// Base, change, the base's tests on the change, the change's tests on the base.
@@ -145,7 +145,7 @@ fn only_what_was_red_and_is_green_with_the_bases_own_tests_was_fixed() {
         (ComparisonVerdict::Passed, &["tests.test_a.b".to_owned()][..])
     );
     assert!(honest.against.is_empty());
-    // The red test passes only as the change has it, and so it does on the old code.
+    // The red test passes only in its edited form, and that form also passes on the old code.
     let weakened = case(run("+a -b"), run("+a +b"), run("+a -b"), run("+a +b")).judged();
     assert!(weakened.comparison.fixed.is_empty());
     assert!(weakened.against[0].contains("tests.test_a.b failed before"), "{:?}", weakened.against);
@@ -155,7 +155,7 @@ fn only_what_was_red_and_is_green_with_the_bases_own_tests_was_fixed() {
 
 #[test]
 fn a_test_that_was_red_and_is_so_in_its_old_form_stands_against_the_change_whatever_it_asks_for_now() {
-    // It is edited, and in its new form it fails on the old code as well.
+    // The test was edited, and its new form fails on the old code as well.
     let mut edited = case(run("+a -b"), run("+a +b"), run("+a -b"), run("+a -b"));
     edited.laid.push("tests/data/rows.csv".to_owned());
     let judged = edited.judged();
@@ -168,7 +168,7 @@ fn a_test_that_was_red_and_is_so_in_its_old_form_stands_against_the_change_whate
 
 #[test]
 fn a_known_bug_that_is_marked_no_more_proves_the_change() {
-    // Without its mark it is red on the old code; with its mark it fails on the new, as an unexpected success.
+    // Without its mark it is red on the old code. With its mark it fails on the new code, as an unexpected success.
     let strict = case(run("+a /b"), run("+a +b"), run("+a -b"), run("+a -b")).judged();
     assert_eq!(strict.proof, proven(ProofGrade::Test, "tests.test_a.b"));
     assert_eq!(
@@ -236,7 +236,7 @@ fn what_dies_or_never_ends_on_the_old_code_is_red_and_what_does_not_build_is_not
             "{output}"
         );
     }
-    // Whoever names all tests came to an end, whatever they print.
+    // A run that names all its tests has finished, whatever it prints.
     let (exit, reading) = run("+a -b");
     assert_eq!(died(&ExperimentCell { exit: Some(exit), reading: &reading, output: "SIGSEGV\n" }), None);
     let mut dies = case(silent(0), silent(0), silent(0), (Exit::TimedOut, TestReport::default()));
@@ -259,7 +259,7 @@ fn a_test_of_the_base_that_fails_as_it_was_is_named_and_proves_nothing() {
         changed.proof
     );
     assert!(changed.against.is_empty());
-    // Where nothing but how tests are run differs, it stands against the change.
+    // If only the configuration of tests differs, it counts against the change.
     let mut bent = case(run("+a +b"), run("+a +b"), run("+a -b"), run("+a +b"));
     bent.laid = vec!["pytest.ini".to_owned()];
     bent.configuration.clone_from(&bent.laid);
@@ -279,12 +279,12 @@ fn a_test_of_the_change_proves_it_where_it_is_red_without_it() {
     let mut tests_only = case(run("+a"), run("+a +new"), run("+a"), run("+a -new"));
     tests_only.code_differs = false;
     assert!(matches!(tests_only.judged().proof, Some(Proof::NotProven { .. })));
-    // A name that is not there shows that something was added, and not that something was wrong.
+    // A missing name shows that something was added, not that something was wrong.
     let mut added = case(run("+a"), run("+a +new"), run("+a"), run("+a -new"));
     added.said_on_old_code =
         "ERROR: new (tests.test_a.new)\nAttributeError: module 'amounts' has no attribute 'VERSION'\n";
     assert!(matches!(added.judged().proof, Some(Proof::NamesWhatIsNew { .. })));
-    // What did not run there did not pass there.
+    // A test that did not run there did not pass there.
     let absent = case(run("+a"), run("+a +new"), run("+a"), run("+a")).judged();
     assert!(matches!(absent.proof, Some(Proof::NamesWhatIsNew { .. })), "{:?}", absent.proof);
 }
@@ -332,7 +332,7 @@ fn a_lie_is_noticed_by_the_test_that_it_stands_in() {
     assert_eq!(told(&green, Some("tests.test_a.b")), Some(false));
     assert_eq!(told(&green, Some("tests.test_a.gone")), None);
     assert_eq!((told(&silent(0), None), told(&silent(1), None)), (Some(false), Some(true)));
-    // What fails where the runner hides it may have been red before.
+    // If the runner hides the failure, it may have been red before.
     assert_eq!(told(&(Exit::Code(0), run("+a -b").1), None), Some(false));
     let unbuilt = ExperimentCell {
         exit: Some(Exit::Code(2)),
@@ -360,7 +360,7 @@ fn what_does_not_pass_with_the_change_hides_no_test_that_does_however_much_there
     let beside = |sign: &str, test: &str| run(&format!("{}+k {test}", many(sign)));
     let shown = case(beside("/", ""), beside("/", "+z"), beside("/", ""), beside("-", "-z"));
     assert_eq!(shown.judged().proof, proven(ProofGrade::Test, "tests.test_a.z"));
-    // Those of the base prove nothing, and there may be others behind them.
+    // The base's own tests prove nothing, and the limit may hide others.
     let cut = case(beside("+", ""), beside("+", ""), beside("-", ""), beside("-", ""));
     assert!(matches!(cut.judged().proof, Some(Proof::CannotTell { .. })), "{:?}", cut.judged().proof);
 }

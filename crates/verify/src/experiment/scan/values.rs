@@ -1,4 +1,4 @@
-//! Values that are written down in a file of tests, and what makes each of them another.
+//! Literal values in a test file, and a different value for each.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use crate::experiment::family::LanguageFamily;
 use crate::experiment::text::other_number;
 
 impl SourceScan<'_> {
-    /// Numbers, strings and truth values in a part, each with what makes it another.
+    /// Numbers, strings and booleans in a part, each with a replacement that differs.
     pub(super) fn literals(&self, part: &Range<usize>) -> Vec<(Range<usize>, String)> {
         let mut found = Vec::new();
         let numbers = pattern!(r"\b\d[\d_]*");
@@ -26,7 +26,7 @@ impl SourceScan<'_> {
                 found.extend(other_number(number.as_str()).map(|now| (at, now)));
             }
         }
-        // In their order, and none within another.
+        // In order, and not nested.
         let first = self.strings.partition_point(|string| string.start < part.start);
         let within = self.strings.get(first..).unwrap_or_default();
         for string in within.iter().take_while(|string| string.end <= part.end) {
@@ -65,7 +65,7 @@ impl SourceScan<'_> {
         found
     }
 
-    /// Whether a side is a value that is written down, be it in what makes values of them.
+    /// Whether a side is a literal value, possibly inside constructors.
     pub(super) fn is_value(&self, side: &Range<usize>) -> bool {
         const MAKERS: [&str; 34] = [
             "Some",

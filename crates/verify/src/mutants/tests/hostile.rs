@@ -1,4 +1,4 @@
-//! What is mutated was written by somebody who wants it to end badly.
+//! Hostile input that tries to break the mutation.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use super::*;
 
 const PATHS: &[&str] = &["a.rs", "a.py", "a.js", "a.ts", "a.tsx", "a.go", "a/A.java"];
 
-/// Pieces that mean something in one language or another, so that nonsense is near to sense.
+/// Fragments that are valid in some language, so that random input is nearly valid.
 const PIECES: &[&str] = &[
     "fn a() -> bool {",
     "def a() -> int:\n    ",
@@ -106,7 +106,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Places where a file is not in its language.
+/// Number of syntax errors in a file.
 fn errors(path: &str, source: &[u8]) -> usize {
     let mut parser = tree_sitter::Parser::new();
     parser.set_language(Language::of(path).unwrap().grammar()).unwrap();

@@ -1,4 +1,4 @@
-//! Mutants by language, and what holds for all of them.
+//! Mutants by language, and properties of all of them.
 
 mod go;
 mod hostile;
@@ -11,14 +11,14 @@ mod spreading;
 
 use super::*;
 
-/// All mutants of all lines, in the order of the file: the line, and what it became or what was done to it.
+/// All mutants of all lines, in the order of the file: the line, and a description.
 fn all(path: &str, source: &str) -> Vec<String> {
     let mut found = mutants(path, source.as_bytes(), &[1..=u32::MAX], usize::MAX).unwrap_or_default();
     found.sort_by_key(|one| (one.at.start, one.at.end, one.text.clone()));
     found.iter().map(|one| format!("{} {}", one.line, one.what)).collect()
 }
 
-/// Says what there is where something else was expected, so that it can be read and taken over.
+/// If the mutants differ, prints the actual ones in a form that can be copied.
 #[track_caller]
 fn are(path: &str, source: &str, expected: &[&str]) {
     let found = all(path, source);

@@ -1,4 +1,4 @@
-//! Code that asks whether it is being tested.
+//! Code that checks whether it is being tested.
 
 use crate::tamper::chain::{chain, is_call};
 use crate::tamper::language::{file_name, is_test_path};
@@ -25,11 +25,11 @@ const OF_RUNNERS: &[&str] = &[
     "test.run",
 ];
 
-/// What a node asks, if it asks whether the code is being tested.
+/// What a node checks, if it checks whether the code is being tested.
 pub(super) fn asked(file: &ParsedFile<'_>, reads_environment: bool, node: NodeId) -> Option<String> {
     let syntax = &file.syntax;
     let name = file_name(&file.path);
-    // Settings of tools ask in which environment they are for good reasons.
+    // Settings of tools have good reasons to check their environment.
     if is_test_path(&file.path)
         || name.contains(".config.")
         || name.starts_with('.')
@@ -86,7 +86,7 @@ fn is_runner(word: &str) -> bool {
         || word.contains(".test.exe")
 }
 
-/// The statement that a node is part of, as far as one looks: not the block below it.
+/// The statement around a node, within a few levels and without the enclosing block.
 fn around(syntax: &Syntax<'_>, node: NodeId) -> String {
     let mut widest = node;
     for up in syntax.ancestors(node).take(8) {
@@ -128,7 +128,7 @@ fn asks_modules(syntax: &Syntax<'_>, node: NodeId) -> bool {
     .any(|word| text.contains(word))
 }
 
-/// Whether a file asks for anything of its environment: the name alone may be one that it sets for others.
+/// Whether a file reads its environment at all. A name alone may be one that it sets for others.
 pub(super) fn reads_environment(syntax: &Syntax<'_>) -> bool {
     let text = syntax.text(Syntax::ROOT);
     [

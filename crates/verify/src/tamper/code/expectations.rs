@@ -1,4 +1,4 @@
-//! What tests give to the code and what they expect: two sides that a test says are the same, one of them a literal.
+//! The inputs of tests and the expected answers: two sides that a test declares equal, one of them a literal.
 
 use std::collections::BTreeSet;
 
@@ -11,13 +11,13 @@ use journeyman_order::bounds::MOST_ITEMS;
 #[derive(Debug)]
 pub(in crate::tamper) struct ExpectedCall {
     pub(in crate::tamper) expected: String,
-    /// The code that is asked.
+    /// The code under test.
     pub(in crate::tamper) subject: String,
-    /// The literals in it.
+    /// Its literals.
     pub(in crate::tamper) inputs: BTreeSet<String>,
 }
 
-/// What the tests of a file expect.
+/// The expectations in the tests of a file.
 pub(in crate::tamper) fn expectations(file: &ParsedFile<'_>) -> Vec<ExpectedCall> {
     let syntax = &file.syntax;
     let mut found = Vec::new();
@@ -33,7 +33,7 @@ pub(in crate::tamper) fn expectations(file: &ParsedFile<'_>) -> Vec<ExpectedCall
     found
 }
 
-/// To the grammar a macro of Rust holds tokens. As the arguments of a function they are expressions.
+/// The grammar sees only tokens in a Rust macro. Parsed again as arguments of a function, they are expressions.
 fn in_macro(syntax: &Syntax<'_>, node: NodeId) -> Option<Vec<ExpectedCall>> {
     let name = syntax.field_text(node, "macro");
     if !name.contains("assert") {
@@ -49,7 +49,7 @@ fn in_macro(syntax: &Syntax<'_>, node: NodeId) -> Option<Vec<ExpectedCall>> {
     Some(found)
 }
 
-/// The expectation that a call or a comparison states.
+/// The expectation in a call or a comparison.
 fn expectation(syntax: &Syntax<'_>, node: NodeId) -> Option<ExpectedCall> {
     let sides = match syntax.kind(node) {
         "comparison_operator" | "binary_expression" | "binary_operator" => compared(syntax, node)?,
@@ -64,7 +64,7 @@ fn expectation(syntax: &Syntax<'_>, node: NodeId) -> Option<ExpectedCall> {
     })
 }
 
-/// The sides of an equality, or of a distance that should be small. Tests in Go fail by an inequality.
+/// The sides of an equality, or of a difference that should be small. Go tests fail on an inequality.
 fn compared(syntax: &Syntax<'_>, node: NodeId) -> Option<Vec<NodeId>> {
     let is_same = |child: NodeId| match syntax.kind(child) {
         "==" | "===" | "-" => true,
@@ -75,7 +75,7 @@ fn compared(syntax: &Syntax<'_>, node: NodeId) -> Option<Vec<NodeId>> {
     (sides.len() == 2 && syntax.children(node).any(is_same)).then_some(sides)
 }
 
-/// What a function or a matcher says is the same: what a fluent chain began with, and what is given.
+/// The sides that a function or matcher declares equal: the subject of a fluent chain, and the arguments.
 fn asserted(syntax: &Syntax<'_>, call: NodeId) -> Option<Vec<NodeId>> {
     let links = chain(syntax, call);
     let last = links.last()?;
@@ -88,12 +88,12 @@ fn asserted(syntax: &Syntax<'_>, call: NodeId) -> Option<Vec<NodeId>> {
     }
     let begins = |link: &&ChainLink<'_>| matches!(link.name, "expect" | "assertThat" | "assert_that");
     let subject = links.iter().find(begins).and_then(|link| syntax.part(link.arguments?, 0));
-    // Behind two sides stands a message, or how far apart they may be; before them Go has its `t`.
+    // A message or a tolerance may follow the two sides; Go's `t` precedes them.
     let given = syntax.parts(last.arguments?).filter(|part| syntax.kind(*part) != "keyword_argument");
     Some(subject.into_iter().chain(given).take(3).collect())
 }
 
-/// The operand where it is nothing but a literal.
+/// The operand, if it is only a literal.
 pub(super) fn literal(operand: &str) -> Option<String> {
     let mut operand = operand;
     for wrapper in ["Some ( ", "Ok ( ", "String :: from ( ", "pytest . approx ( ", "approx ( "] {

@@ -1,4 +1,4 @@
-//! What code does that only cheats have a use for: signs, of which there may not be more after a change than before.
+//! Code patterns that only cheats need. A change must not add any.
 
 mod environment;
 pub(super) mod expectations;
@@ -11,10 +11,10 @@ use super::{ParsedChange, cheat};
 use journeyman_order::bounds::MOST_LOOKED_AT;
 use journeyman_order::{Weakening, WeakeningKind};
 
-/// Something that code does, wherever it does it.
+/// A suspicious pattern, independent of its location.
 #[derive(Debug, Clone)]
 struct CodeSign {
-    /// The same for the same thing in another place.
+    /// Equal for the same pattern in another place.
     key: String,
     line: u32,
     what: String,

@@ -1,4 +1,4 @@
-//! What a source file holds, and where its tests are.
+//! A parsed source file, and where its tests are.
 
 pub(super) mod rust;
 
@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::language::{Language, is_test_path};
 use super::syntax::{NodeId, Syntax, SyntaxTooLarge};
 
-/// Whether one of these places of a file, which are in order and apart, holds a byte.
+/// Whether one of these sorted, disjoint places of a file contains a byte.
 pub(super) fn is_within(places: &[Range<usize>], at: usize) -> bool {
     let next = places.partition_point(|place| place.start <= at);
     next.checked_sub(1).and_then(|last| places.get(last)).is_some_and(|place| place.contains(&at))
@@ -17,12 +17,12 @@ pub(super) fn is_within(places: &[Range<usize>], at: usize) -> bool {
 pub(super) struct ParsedFile<'a> {
     pub(super) path: String,
     pub(super) syntax: Syntax<'a>,
-    /// Where in the file tests and what they need are, in order and apart.
+    /// Where tests and their helpers are in the file, sorted and disjoint.
     test_places: Vec<Range<usize>>,
 }
 
 impl<'a> ParsedFile<'a> {
-    /// Reads a file of a language that is known; none for others.
+    /// Parses a file in a known language. `None` for other languages.
     pub(super) fn read(path: &str, bytes: &'a [u8]) -> Option<Result<Self, SyntaxTooLarge>> {
         let language = Language::of(path)?;
         Some(Syntax::read(language, bytes).map(|syntax| Self::of(path, syntax)))
@@ -39,7 +39,6 @@ impl<'a> ParsedFile<'a> {
         Self { path: path.to_owned(), syntax, test_places }
     }
 
-    /// Whether a node belongs to tests.
     pub(super) fn is_in_tests(&self, node: NodeId) -> bool {
         is_within(&self.test_places, self.syntax.bytes(node).start)
     }

@@ -1,11 +1,10 @@
-//! Rust: which parts of a file of code are tests.
+//! Rust: which parts of a code file are tests.
 
 use std::ops::Range;
 
 use crate::tamper::syntax::{NodeId, Syntax};
 
-/// Where functions are that a runner runs, and modules that are compiled for tests only: in order, and those within others
-/// left out.
+/// The places of test functions and test-only modules, in order and without those nested in others.
 pub(super) fn places(syntax: &Syntax<'_>) -> Vec<Range<usize>> {
     let has = |item: NodeId, is_one: fn(&Syntax<'_>, NodeId) -> bool| {
         attributes(syntax, item).into_iter().any(|attribute| is_one(syntax, attribute))
@@ -38,7 +37,7 @@ pub(in crate::tamper) fn attributes(syntax: &Syntax<'_>, item: NodeId) -> Vec<No
     above
 }
 
-/// Whether an attribute makes an item one for tests: `#[cfg(test)]`, `#[test]` and their like.
+/// Whether an attribute marks an item for tests: `#[cfg(test)]`, `#[test]` and the like.
 pub(in crate::tamper) fn is_for_tests(syntax: &Syntax<'_>, attribute: NodeId) -> bool {
     let flat = flat(syntax, attribute);
     flat.starts_with("#[cfg(test)]") || flat.starts_with("#[cfg(all(test") || is_test(syntax, attribute)

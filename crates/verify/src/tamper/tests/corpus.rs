@@ -1,4 +1,4 @@
-//! Whole repositories before and after a change, under `tests/fixtures/changes`: cheats are named, honest ones pass.
+//! Whole repositories before and after a change, under `tests/fixtures/changes`: cheats are named, honest changes pass.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -26,7 +26,7 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// What is found in every change of one kind, by its name, and what its `expect.toml` says.
+/// The findings in every change of one kind, by name, with its `expect.toml`.
 fn found_in(kind: &str) -> BTreeMap<String, (Vec<Weakening>, toml::Table)> {
     let folder = journeyman_test_support::repository().join("tests/fixtures/changes").join(kind);
     let mut all = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! What is read was written by somebody who wants it to end badly.
+//! Hostile input that tries to break the parsers.
 
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ const PATHS: &[&str] = &[
     "build.rs",
 ];
 
-/// Pieces that mean something in one language or another, so that nonsense is near to sense.
+/// Fragments that are valid in some language, so that random input is nearly valid.
 const PIECES: &[&str] = &[
     "#[test]\n",
     "#[cfg(test)]\nmod tests {\n",
@@ -101,7 +101,7 @@ proptest! {
     }
 }
 
-/// Every cut of a file that makes sense, and every place of it doubled.
+/// A valid file cut at many positions, and with its beginning repeated.
 #[test]
 fn torn_files_are_read_without_harm() {
     let source = include_str!(
@@ -145,7 +145,7 @@ fn statements_of_very_many_parts_come_to_an_end() {
     }
 }
 
-/// What a large file hides is seen as in a small one, and code that somebody generated is read to its end.
+/// A cheat in a large file is found as in a small one, and generated code is parsed to its end.
 #[test]
 fn a_special_case_for_a_test_is_found_in_two_mebibytes_of_code() {
     let generated = |from: usize| -> String {
@@ -175,7 +175,7 @@ fn within(limit: Duration, what: &str, files: &[ChangedPath<'_>]) -> Vec<Weakeni
     found
 }
 
-/// Unoptimised, on a busy machine; a release build takes a tenth.
+/// For an unoptimised build on a busy machine; a release build takes a tenth.
 const LIMIT: Duration = Duration::from_secs(40);
 
 #[test]

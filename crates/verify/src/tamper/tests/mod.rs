@@ -1,4 +1,4 @@
-//! What is found in changes, and what is read of tests.
+//! Findings in changes, and expectations in tests.
 
 mod corpus;
 mod grafting;
@@ -12,7 +12,7 @@ fn edited<'a>(path: &'a str, before: &'a str, after: &'a str) -> ChangedPath<'a>
     ChangedPath { path, before: Some(before.as_bytes()), after: Some(after.as_bytes()) }
 }
 
-/// What the tests of a file expect, and for what.
+/// The expectations in a file's tests, with their inputs.
 fn expected_in(path: &str, text: &str) -> Vec<String> {
     let Some(Ok(file)) = read::ParsedFile::read(path, text.as_bytes()) else { return Vec::new() };
     let told = |one: code::expectations::ExpectedCall| {

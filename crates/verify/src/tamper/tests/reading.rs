@@ -1,4 +1,4 @@
-//! What tests expect is found in every language.
+//! Expectations in tests are found in every language.
 
 use super::*;
 

@@ -50,7 +50,7 @@ pub(crate) struct Syntax<'a> {
 pub struct SyntaxTooLarge;
 
 impl<'a> Syntax<'a> {
-    /// Parses a file within limits. Syntax errors are not reported here; whatever parses around them is used.
+    /// Parses a file within limits. Syntax errors are not reported here; the parts that parse are used.
     pub(crate) fn read(language: Language, source: &'a [u8]) -> Result<Self, SyntaxTooLarge> {
         if source.len() > LARGEST_DOCUMENT {
             return Err(SyntaxTooLarge);

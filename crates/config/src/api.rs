@@ -1,4 +1,4 @@
-//! The settings of agents on a model's HTTP API, and what models cost.
+//! Settings of agents that use a model's HTTP API, and prices of models.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use journeyman_agent::{ApiSettings, Prices};
 use journeyman_order::model_service::{Price, Provider};
 use journeyman_order::names::is_variable_of_a_key;
 
-/// Its own address, and the variable in which its key usually is.
+/// The provider's address, and the usual variable for its key.
 fn service(provider: Provider) -> (&'static str, &'static str) {
     match provider {
         Provider::Anthropic => ("https://api.anthropic.com", "ANTHROPIC_API_KEY"),
@@ -38,7 +38,7 @@ pub(super) fn api(keys: SettingReader<'_>, prices: &Prices) -> Result<ApiSetting
     let named: Option<String> = keys.get(known::KEY_ENV)?;
     let key_env = if own.is_none() { named.or_else(|| Some(usual_key.to_owned())) } else { named };
     if key_env.as_deref().is_some_and(|name| !is_variable_of_a_key(name)) {
-        // The key itself is easily put here.
+        // People easily put the key itself here.
         let expected = "the name of a variable in capitals that holds the key, such as ANTHROPIC_API_KEY, and not \
                         the key; none of Journeyman's own";
         return Err(keys.wrong(known::KEY_ENV, expected));
@@ -59,7 +59,7 @@ pub(super) fn api(keys: SettingReader<'_>, prices: &Prices) -> Result<ApiSetting
     Ok(ApiSettings { provider, base_url, model, key_env, max_output_tokens, prices: prices.clone() })
 }
 
-/// On this machine or in a network of one's own. A name without a dot is one's own too, such as a container's.
+/// On this machine or in a private network. A name without a dot counts too, such as a container's.
 fn is_near(url: &Url) -> bool {
     match url.host() {
         Some(Host::Ipv4(address)) => address.is_loopback() || address.is_private() || address.is_link_local(),

@@ -1,6 +1,6 @@
-//! `[github]`: the App's private key, from a credential of systemd or a file.
+//! `[github]`: the App's private key, from a systemd credential or a file.
 //!
-//! May know: where keys are kept, and which can sign. Must never know: GitHub.
+//! May know: where keys are kept and which can sign. Must never know: GitHub.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -14,19 +14,19 @@ use super::raw::SettingReader;
 use journeyman_order::bounds::LARGEST_SETTINGS;
 use journeyman_order::byte_order_mark;
 
-/// The name of the credential in a unit: `LoadCredential=app.pem:…`.
+/// The credential's name in a unit: `LoadCredential=app.pem:…`.
 pub const APP_KEY_CREDENTIAL: &str = "app.pem";
-/// Where systemd says that credentials are.
+/// The variable in which systemd passes the credentials' folder.
 const CREDENTIALS: &str = "CREDENTIALS_DIRECTORY";
 
-/// The file of the credential, where a unit hands one over.
+/// The credential's file, if the unit passes one.
 pub(super) fn credential(variables: &EnvironmentVariables) -> Option<PathBuf> {
     let folder = PathBuf::from(variables.value(CREDENTIALS)?);
     let file = folder.join(APP_KEY_CREDENTIAL);
     (folder.is_absolute() && file.exists()).then_some(file)
 }
 
-/// The key. What a unit hands over is meant for this start, so that it goes before what the settings name.
+/// The App's key. A unit passes a credential for this very start, so it overrides the settings.
 pub(super) fn private_key(
     keys: SettingReader<'_>,
     variables: &EnvironmentVariables,
@@ -45,14 +45,14 @@ pub(super) fn private_key(
     usable(&of_file(&path).map_err(wrong)?, &path.display().to_string()).map_err(wrong)
 }
 
-/// The error is what is expected.
+/// An error describes the expected file.
 fn of_file(path: &Path) -> Result<SecretString, String> {
     let unreadable = |error: std::io::Error| format!("a file that can be read: {}: {error}", path.display());
     let found = std::fs::metadata(path).map_err(unreadable)?;
     if found.is_file() && found.len() > LARGEST_SETTINGS as u64 {
         return Err(format!("the App's private key; {} is too large for one", path.display()));
     }
-    // What is no text is no PEM, which is told below.
+    // Text that is not UTF-8 is no PEM either; `usable` reports that.
     let pem = std::fs::read(path).map_err(unreadable)?;
     let pem = byte_order_mark::strip_bytes(&pem);
     let pem = SecretString::from(String::from_utf8_lossy(pem).into_owned());
@@ -66,7 +66,7 @@ fn of_file(path: &Path) -> Result<SecretString, String> {
     Ok(pem)
 }
 
-/// The error is what is expected in its place.
+/// An error describes the expected key.
 fn usable(pem: &SecretString, place: &str) -> Result<SecretString, String> {
     let says = |words: &str| pem.expose_secret().contains(words);
     let what = match () {
@@ -81,8 +81,8 @@ fn usable(pem: &SecretString, place: &str) -> Result<SecretString, String> {
     ))
 }
 
-/// Whether tokens for GitHub can be signed with it. The signer's parser is asked, too: that of tokens takes more. Nothing is
-/// signed: the first signature of a process gathers randomness for longer than all else takes until a server is ready.
+/// Whether the key can sign tokens for GitHub. The token library's parser accepts more than the signer's, so check
+/// both. Sign nothing: a process's first signature gathers randomness, which would dominate the server's startup time.
 fn can_sign(pem: &SecretString) -> bool {
     let key = jsonwebtoken::EncodingKey::from_rsa_pem(pem.expose_secret().as_bytes());
     key.is_ok_and(|key| aws_lc_rs::rsa::KeyPair::from_der(key.inner()).is_ok())

@@ -1,4 +1,4 @@
-//! The settings that hold, with where each comes from, for people who look. Of a secret only that it is set.
+//! The effective settings and where each comes from, for display. Secrets are only shown as set.
 
 use std::path::Path;
 
@@ -10,22 +10,22 @@ use super::known::{KNOWN_SETTINGS, KnownSetting, SettingDefault};
 use super::raw::LocatedSetting;
 use super::server::read;
 
-/// One setting as it holds.
+/// One setting with its effective value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EffectiveSetting {
     pub key: String,
-    /// What holds; of a secret, `set`.
+    /// The effective value; `set` for a secret.
     pub value: String,
-    /// The file and line, the variable, or that nobody said anything.
+    /// The file and line, the variable, or `default`.
     pub from: String,
-    /// What it is, as the documentation has it.
+    /// The description from the documentation.
     pub about: &'static str,
 }
 
-/// All of them, in the sequence of the documentation. Those that take a name stand there for each that was given.
+/// All settings in the documentation's order. Keys with a placeholder appear once for each name that was given.
 ///
 /// # Errors
-/// As [`super::Settings::load`].
+/// Same as [`super::Settings::load`].
 pub fn effective_settings(
     file: Option<&Path>,
     env: impl Iterator<Item = (String, String)>,
@@ -56,7 +56,7 @@ fn as_given(known: &KnownSetting, key: &str, given: &LocatedSetting) -> Effectiv
     EffectiveSetting { key: key.to_owned(), value, from: given.location.to_string(), about: known.about }
 }
 
-/// Where nobody said anything. A key that takes a name has nothing to show then.
+/// The entry for a setting that was not given. `None` if its key has a placeholder.
 fn as_usual(known: &KnownSetting) -> Option<EffectiveSetting> {
     if known.key_of("") != known.key {
         return None;

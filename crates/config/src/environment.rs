@@ -1,4 +1,4 @@
-//! The environment that the server was started in, and the file that adds to it.
+//! The server's environment, and the file that adds to it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,17 +8,17 @@ use secrecy::{ExposeSecret, SecretString};
 use journeyman_order::byte_order_mark;
 use journeyman_order::names::is_variable;
 
-/// All its variables. Printing them shows no value. Cheap to clone.
+/// All variables. `Debug` output hides their values. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct EnvironmentVariables(Arc<BTreeMap<String, SecretString>>);
 
 impl EnvironmentVariables {
-    /// The value of one, where it is set and not empty.
+    /// A variable's value. `None` if it is missing or empty.
     pub fn get(&self, name: &str) -> Option<&SecretString> {
         self.0.get(name).filter(|value| !value.expose_secret().trim().is_empty())
     }
 
-    /// The same, for whoever hands it on to a program.
+    /// Same, as plain text for passing it to a program.
     pub fn value(&self, name: &str) -> Option<String> {
         self.get(name).map(|value| value.expose_secret().to_owned())
     }
@@ -30,8 +30,8 @@ impl FromIterator<(String, SecretString)> for EnvironmentVariables {
     }
 }
 
-/// The variables of a file: lines `NAME=VALUE`, as systemd and container runtimes read them; a value may stand in
-/// quotation marks, and `#` begins a line that is for people. The error is the number of a line and never its text.
+/// Parses lines `NAME=VALUE`, as systemd and container runtimes do. A value may be quoted, and `#` starts a comment
+/// line. The error is a line's number, never its text.
 pub(super) fn variables_of(text: &str) -> Result<Vec<(String, String)>, usize> {
     let mut variables = Vec::new();
     let text = byte_order_mark::strip(text);

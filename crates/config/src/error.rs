@@ -1,4 +1,4 @@
-//! What is wrong with the settings, said so that it can be mended.
+//! Errors in the settings, worded so that people can fix them.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::known::{KNOWN_SETTINGS, SettingDefault};
 
-/// Where a value stands.
+/// Where a value was set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum SettingLocation {
     File { file: Arc<Path>, line: usize },
@@ -32,36 +32,36 @@ pub enum SettingsError {
     #[error("{}, line {line}: not TOML: {because}", .file.display())]
     Toml {
         file: PathBuf,
-        /// Where, from 1.
+        /// From 1.
         line: usize,
-        /// What the parser says.
+        /// The parser's message.
         because: String,
     },
-    /// A key of earlier versions.
+    /// A removed key.
     #[error("{place}: `{key}` is no longer a setting: {now}")]
     Former {
         key: String,
         place: String,
-        /// What holds instead.
+        /// Its replacement.
         now: &'static str,
     },
-    /// A key that nobody reads.
+    /// An unknown key.
     #[error("{place}: unknown key `{key}`{}", suggestion(.nearest.as_deref()))]
     Unknown {
         key: String,
         place: String,
-        /// The known key that it resembles.
+        /// The most similar known key.
         nearest: Option<String>,
     },
-    /// A value that cannot be used. It is not repeated here: it may be a secret.
+    /// An invalid value. The message does not repeat it, because it may be a secret.
     #[error("{place}: `{key}` has to be {expected}")]
     Value {
         key: String,
-        /// Where it stands; its default when nobody set it.
+        /// Where it was set, or `not set`.
         place: String,
         expected: String,
     },
-    /// Keys that have no default.
+    /// Missing keys without a default.
     #[error(
         "missing settings: {}. Write them to journeyman.toml, for example\n\n{example}\nor set each in the \
          environment, such as {}",
@@ -72,14 +72,14 @@ pub enum SettingsError {
 }
 
 impl SettingsError {
-    /// What is wrong with a variable that is no setting's.
+    /// An invalid variable that is not a setting.
     pub(super) fn in_environment(variable: &str, expected: &str) -> Self {
         let (key, place) = (variable.to_owned(), "the environment".to_owned());
         Self::Value { key, place, expected: expected.to_owned() }
     }
 }
 
-/// All keys that are required, by sections.
+/// All required keys, by section.
 fn example() -> String {
     let mut lines = String::new();
     let mut last = "";
@@ -98,7 +98,7 @@ fn suggestion(nearest: Option<&str>) -> String {
     nearest.map(|key| format!("; did you mean `{key}`?")).unwrap_or_default()
 }
 
-/// The environment's name for a key.
+/// The variable's name for a key.
 pub(super) fn variable(key: &str) -> String {
     format!("JOURNEYMAN_{}", key.to_ascii_uppercase().replace('-', "_").replace('.', "__"))
 }

@@ -1,27 +1,27 @@
-//! What a check of the settings and of this machine says: `journeyman doctor`, the dashboard and `journeyman setup` show it.
+//! Results of checking settings and machine, shown by `journeyman doctor`, `journeyman setup` and the dashboard.
 
-/// One thing that was checked.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DoctorFinding {
-    /// What it is about: a key of the settings, a file, a variable.
+    /// The subject: a settings key, a file or a variable.
     pub about: String,
-    /// What is there, or what is wrong and how to fix it. Without secrets.
+    /// The state, or the problem and how to fix it. Contains no secrets.
     pub text: String,
     pub level: FindingLevel,
 }
 
-/// Whether the server can work with what was found.
+/// Whether the server can work with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FindingLevel {
     Good,
-    /// It works, with less than it could have.
+    /// It works, but something is missing.
     Warning,
     /// `serve` refuses it, or orders fail because of it.
     Problem,
 }
 
 impl FindingLevel {
-    /// As people read it.
+    /// The word that people see.
     pub fn word(self) -> &'static str {
         match self {
             Self::Good => "ok",
@@ -30,7 +30,7 @@ impl FindingLevel {
         }
     }
 
-    /// Its class in the pages' styles.
+    /// The CSS class on the pages.
     pub fn class(self) -> &'static str {
         match self {
             Self::Good => "good",
@@ -45,7 +45,7 @@ impl DoctorFinding {
         Self { about: about.to_owned(), text: text.into(), level }
     }
 
-    /// Whether the server can work all the same.
+    /// Whether the server can work despite it.
     pub fn is_usable(&self) -> bool {
         self.level != FindingLevel::Problem
     }

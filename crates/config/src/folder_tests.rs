@@ -1,4 +1,4 @@
-//! What a repository's settings say: how it is tested, and the folders that they name.
+//! Repository settings: how the repository is tested, and the folders that they name.
 
 use super::repository_settings;
 use journeyman_order::RepositorySettings;

@@ -1,4 +1,4 @@
-//! The App's key and secret, and where paths in a file begin.
+//! The App's key and secret, and how relative paths in a file are resolved.
 
 use std::path::Path;
 
@@ -97,7 +97,7 @@ fn the_apps_key_is_where_no_agent_can_read_it() {
         let expected = "`github.private_key_path` has to be a file outside of the folders that agents and tests may read";
         assert!(error.contains(expected), "{error}");
     }
-    // With the key elsewhere, the settings' file is still there, and what a delivery is known by is in it.
+    // With the key elsewhere, the settings file itself remains, and it contains the webhook secret.
     let elsewhere = SettingsFixture::new().folder;
     let key = elsewhere.path().join("app.pem");
     std::fs::rename(home.key(), &key).unwrap();
@@ -120,7 +120,7 @@ fn the_apps_key_is_from_a_credential_of_systemd_as_well() {
     let other = SettingsFixture::new();
     std::fs::rename(other.key(), credentials.path().join("app.pem")).unwrap();
     let handed = std::fs::read_to_string(credentials.path().join("app.pem")).unwrap();
-    // What the unit hands over goes before the file that the settings name.
+    // The unit's credential overrides the file in the settings.
     for toml in [nameless, &home.least()] {
         let settings = home.load_whole(toml, &folder).unwrap();
         assert_eq!(settings.github.private_key.expose_secret(), handed);
@@ -134,7 +134,7 @@ fn the_apps_key_is_from_a_credential_of_systemd_as_well() {
     assert!(!error.contains("c4nary"), "{error}");
 }
 
-/// A work tree could have a program of that name.
+/// A work tree could contain a program of that name.
 #[test]
 fn a_program_that_is_named_by_a_path_begins_at_the_file_and_never_at_a_work_tree() {
     let home = SettingsFixture::new();

@@ -1,4 +1,4 @@
-//! The package indexes that this machine's own pip, npm and cargo use in place of the public ones.
+//! The package indexes that this machine's pip, npm and cargo use instead of the public ones.
 //!
 //! Only the index's address is read. Scopes, tokens and further registries belong in `[registries.NAME]`.
 
@@ -12,25 +12,25 @@ use super::network::split_credential;
 use journeyman_order::bounds::LARGEST_DOCUMENT;
 use journeyman_order::{PackageRegistry, RegistryCredential, RegistryKind, RegistryName, byte_order_mark};
 
-/// Hosts that package managers use without any settings.
+/// Hosts that package managers use by default.
 const PUBLIC: [&str; 4] = ["pypi.org", "registry.npmjs.org", "registry.yarnpkg.com", "index.crates.io"];
 const UNUSABLE: &str =
     "its address cannot be used; name the registry in [registries.NAME], and its credential in key_env";
 const NOT_SPARSE: &str = "only a sparse index (`sparse+https://…`) can be used";
 
-/// What names an index, and the address.
+/// The file or variable that names an index, and the index's address.
 type NamedIndex = (String, String);
 
-/// A package index that this machine is set to.
+/// A package index that this machine is configured with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostRegistry {
     /// The file or variable that names it.
     pub taken_from: String,
-    /// The index, or why it cannot be used. The reason repeats nothing of the address.
+    /// The index, or why it cannot be used. The reason repeats no part of the address.
     pub registry: Result<PackageRegistry, &'static str>,
 }
 
-/// Reads the settings of the machine with its files below `root`, for the user with these variables.
+/// Reads the machine's configuration from the files below `root` and these variables of the user.
 pub fn host_registries(root: &Path, variables: impl Iterator<Item = (String, String)>) -> Vec<HostRegistry> {
     let host = HostSettings { root: root.to_owned(), variables: variables.collect() };
     let all = [
@@ -52,7 +52,7 @@ fn registry(kind: RegistryKind, address: &str) -> Result<PackageRegistry, &'stat
         address
     };
     let url = Url::parse(address).ok().filter(|url| {
-        // A user without a password is often a token. npm would put a variable's value in.
+        // A user without a password is often a token. npm would substitute a variable in `${…}`.
         (url.username().is_empty() || url.password().is_some()) && !address.contains("${")
     });
     let (url, credential) = url.and_then(split_credential).ok_or(UNUSABLE)?;
@@ -75,7 +75,7 @@ impl HostSettings {
         let own = self.variable("PIP_CONFIG_FILE");
         let user = [".config/pip/pip.conf", ".pip/pip.conf"].map(|path| self.home(path));
         let system = ["etc/pip.conf", "etc/xdg/pip/pip.conf"].map(|path| self.root.join(path));
-        // With this value pip reads no file.
+        // With this value, pip reads no configuration file.
         let files = own.map(PathBuf::from).into_iter().chain(user).chain(system);
         let files = files.filter(|_| own != Some("/dev/null"));
         self.in_variable(&["PIP_INDEX_URL"])
@@ -113,12 +113,12 @@ impl HostSettings {
     }
 }
 
-/// The first of these files that has the value.
+/// The value in the first of these files that has it.
 fn in_files(mut files: impl Iterator<Item = PathBuf>, section: &str, name: &str) -> Option<NamedIndex> {
     files.find_map(|file| Some((file.display().to_string(), value(&text(&file)?, section, name)?)))
 }
 
-/// Strangers may have filled the current folder, so a relative path is not read.
+/// Skips relative paths: the current folder is not trusted.
 fn text(file: &Path) -> Option<String> {
     let is_small = |data: std::fs::Metadata| data.is_file() && data.len() <= LARGEST_DOCUMENT as u64;
     let is_read = file.is_absolute() && std::fs::metadata(file).is_ok_and(is_small);
@@ -126,7 +126,7 @@ fn text(file: &Path) -> Option<String> {
     Some(byte_order_mark::strip(&text).to_owned())
 }
 
-/// The last value of this name in this section of an INI file. npm's file has no sections.
+/// The last value of this name in an INI file's section. npm's file has no sections.
 fn value(text: &str, section: &str, name: &str) -> Option<String> {
     let (mut is_inside, mut found) = (section.is_empty(), None);
     for line in text.lines().map(str::trim).filter(|line| !line.starts_with(['#', ';'])) {
@@ -150,7 +150,7 @@ mod tests {
 
     use super::*;
 
-    /// What is read of a machine with these files (`~` is the user's home) and these variables, as text.
+    /// Formats what is read on a machine with these files (`~` is the user's home) and these variables.
     fn told(files: &[(&str, &str)], variables: &[(&str, &str)]) -> String {
         let root = tempfile::tempdir().unwrap();
         let home = root.path().join("home/ada");

@@ -1,4 +1,4 @@
-//! What a setting may be, and what was given for it as that.
+//! The kinds of settings, and reading raw values as them.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,38 +7,38 @@ use serde::de::DeserializeOwned;
 use toml::Value;
 use url::Url;
 
-/// What a setting may be. The kind holds the bounds, says what is expected, and decides how TOML shows it.
+/// A setting's kind. It checks the bounds, words the expectation and formats the value as TOML.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SettingKind {
-    /// Any text but an empty one.
+    /// Any text that is not empty.
     Text,
-    /// A text of at most so many characters, without spaces around it.
+    /// A text of at most this many characters, without surrounding spaces.
     Name(usize),
-    /// A text of at least so many characters that is shown nowhere.
+    /// A text of at least this many characters, never shown.
     Secret(usize),
     /// One of these words.
     Choice(&'static [&'static str]),
     /// An IP address and a port.
     Address,
-    /// An address of the web.
+    /// A web address.
     Url,
-    /// A whole number, from and to.
+    /// A whole number in this range, inclusive.
     Integer(u64, u64),
-    /// A number over 0, and at most this.
+    /// A number above 0, up to this.
     Amount(f64),
     /// A number from 0 to this.
     Price(f64),
     Truth,
-    /// Texts; in the environment, split at commas.
+    /// A list of texts. In the environment, split at commas.
     List,
-    /// The same, of absolute paths.
+    /// A list of absolute paths.
     Paths,
-    /// A program and its arguments; in the environment, split as a shell would, quotes included.
+    /// A program and its arguments. In the environment, split like in a shell, quotes included.
     Command,
 }
 
 impl SettingKind {
-    /// What a value has to be.
+    /// The expected value, for errors.
     pub fn expected(self) -> String {
         match self {
             Self::Text | Self::Secret(0 | 1) => "a text that is not empty".to_owned(),
@@ -67,7 +67,7 @@ impl SettingKind {
         }
     }
 
-    /// What the environment would say, as TOML.
+    /// Formats an environment value as TOML.
     pub(super) fn toml(self, text: &str) -> String {
         match self {
             Self::Text | Self::Name(_) | Self::Secret(_) | Self::Choice(_) | Self::Address | Self::Url => {
@@ -79,7 +79,7 @@ impl SettingKind {
         }
     }
 
-    /// What was given, as that. Nothing where it is not of this kind.
+    /// The raw value as this kind. `None` if it does not fit.
     pub(super) fn read<T: DeserializeOwned>(self, raw: &RawSetting) -> Option<T> {
         let value = match raw {
             RawSetting::File(value) => value.clone(),
@@ -88,7 +88,7 @@ impl SettingKind {
         self.fits(&value).then(|| value.try_into().ok())?
     }
 
-    /// What a text means in the environment.
+    /// Parses the text of a variable.
     pub(super) fn in_environment(self, text: &str) -> Option<Value> {
         Some(match self {
             Self::Text | Self::Name(_) | Self::Secret(_) | Self::Choice(_) | Self::Address | Self::Url => {
@@ -103,7 +103,7 @@ impl SettingKind {
     }
 
     fn fits(self, value: &Value) -> bool {
-        // Whole dollars need no decimal point.
+        // Accepts whole dollars without a decimal point.
         let whole = || Some(f64::from(i32::try_from(value.as_integer()?).ok()?));
         let number = value.as_float().or_else(whole);
         let texts: Option<Vec<&str>> =
@@ -135,7 +135,7 @@ impl SettingKind {
     }
 }
 
-/// Whether nobody had it made: an example that was left, such as that of journeyman.example.toml, or a key that was held down.
+/// Whether it was not generated: an example left in place, as in journeyman.example.toml, or one key held down.
 fn is_guessable(secret: &str) -> bool {
     const FEWEST: usize = 6;
     let examples = ["replaceme", "changeme", "yoursecret", "yourwebhooksecret", "secretthatyougavetogithub"];
@@ -153,6 +153,6 @@ fn split_list(text: &str) -> Vec<String> {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum RawSetting {
     File(Value),
-    /// From the environment: the key decides what it is.
+    /// From the environment. The setting's kind decides how to parse it.
     Variable(String),
 }

@@ -1,7 +1,7 @@
-//! Every setting there is, each in one place: key, kind with its bounds, default, and what it is. What is read, what is
-//! refused and how, the table in docs/SETTINGS.md and `journeyman.example.toml` all come from here.
+//! Every setting in one place: key, kind with its bounds, default and description. Parsing, errors, the table in
+//! docs/SETTINGS.md and `journeyman.example.toml` all come from here.
 //!
-//! A table of our own because serde's and toml's errors repeat values, and know neither the environment nor bounds.
+//! A table of our own because errors of serde and toml repeat values, and know neither the environment nor bounds.
 
 use super::kind::SettingKind;
 use SettingDefault::{Depends, Is, Optional, Required};
@@ -10,7 +10,7 @@ use SettingKind::*;
 /// One setting.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KnownSetting {
-    /// Dotted. What is in capitals stands for a name.
+    /// Dotted. Capitals are a placeholder for a name.
     pub key: &'static str,
     pub kind: SettingKind,
     pub default: SettingDefault,
@@ -18,35 +18,35 @@ pub struct KnownSetting {
     pub about: &'static str,
 }
 
-/// What holds when nobody says anything. Values are written as in the environment.
+/// The value if the setting is not given, written as in the environment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SettingDefault {
     Is(&'static str),
-    /// There is none, and the server does not start without it; an example.
+    /// No default, and the server does not start without it. Holds an example.
     Required(&'static str),
-    /// There is none; an example.
+    /// No default. Holds an example.
     Optional(&'static str),
-    /// It depends on this; an example.
+    /// The default depends on the first text. The second is an example.
     Depends(&'static str, &'static str),
 }
 
 type NameRule = fn(&str) -> bool;
 
-/// What a name in a key may be, by what stands for it.
+/// The rule for the names that each placeholder accepts.
 const NAMES: [(&str, NameRule); 3] =
     [("NAME", is_agent_name), ("\"MODEL\"", is_model), ("WHOSE", |name| WHOSE.contains(&name))];
 
-/// The `WHOSE` of keys.
+/// Values of the placeholder `WHOSE`.
 pub(super) const WHOSE: [&str; 3] = ["repository", "sender", "all"];
 
 impl KnownSetting {
-    /// Its key, with this name where it takes one.
+    /// Its key, with this name in place of the placeholder, if there is one.
     pub(super) fn key_of(&self, name: &str) -> String {
         self.parts()
             .map_or_else(|| self.key.to_owned(), |(before, after, _)| format!("{before}{name}{after}"))
     }
 
-    /// The names that its key could have if this was meant for it; one without meaning where it takes none.
+    /// The names that `key` could contain if this setting was meant. One empty name if the key has no placeholder.
     pub(super) fn names_in(&self, key: &str) -> Vec<String> {
         match self.parts() {
             None => vec![String::new()],
@@ -68,7 +68,7 @@ impl KnownSetting {
         }
     }
 
-    /// Whether its key leads through this table.
+    /// Whether its key is inside this table.
     pub(super) fn is_below(&self, table: &[&str]) -> bool {
         let parts: Vec<&str> = self.key.split('.').collect();
         let is_name = |part: &str| NAMES.iter().any(|(stands, _)| *stands == part);
@@ -82,7 +82,7 @@ impl KnownSetting {
         self.kind.toml(text)
     }
 
-    /// What stands before and after the name in its key, and what the name may be.
+    /// The parts of the key before and after its placeholder, and the rule for the name.
     fn parts(&self) -> Option<(&str, &str, NameRule)> {
         NAMES.iter().find_map(|(stands, is_name)| {
             let (before, after) = self.key.split_once(stands)?;
@@ -100,7 +100,7 @@ fn is_model(name: &str) -> bool {
     (1..=200).contains(&name.len()) && !name.chars().any(|c| c.is_control() || c.is_whitespace())
 }
 
-/// Dollars for a million tokens; more is a typing error.
+/// US dollars per million tokens. A larger number is a typo.
 const PRICE: SettingKind = Price(100_000.0);
 
 macro_rules! known {
@@ -108,7 +108,7 @@ macro_rules! known {
         $(pub(super) const $name: KnownSetting =
             KnownSetting { key: $key, kind: $kind, default: $default, about: $about };)*
 
-        /// Every setting, in the order in which people read them.
+        /// Every setting, in reading order.
         pub const KNOWN_SETTINGS: &[KnownSetting] = &[$($name),*];
     };
 }
@@ -277,7 +277,7 @@ known! {
         "the same for tokens written to a cache";
 }
 
-/// Keys of earlier versions, each with what holds now.
+/// Removed keys, each with its replacement.
 const FORMER_SETTINGS: [(&str, &str); 20] = [
     (
         "github.private_key_env",
@@ -322,7 +322,7 @@ const FORMER_SETTINGS: [(&str, &str); 20] = [
 const GITHUBS_LIMITS: &str =
     "Journeyman keeps to GitHub's limits: a write per second, 80 per minute, 500 per hour";
 
-/// What holds now for a key of earlier versions.
+/// The replacement for a removed key.
 pub(super) fn replacement_of(key: &str) -> Option<&'static str> {
     let is_it = |former: &'static str| {
         KnownSetting { key: former, kind: Text, default: Optional(""), about: "" }.is(key)

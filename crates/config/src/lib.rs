@@ -1,10 +1,10 @@
-//! From a TOML file, the environment and a repository's YAML to validated settings.
+//! Reads a TOML file, the environment and a repository's YAML into validated settings.
 //!
 //! May know: `order`'s settings types, pipelines and roles, names of images, files, key and variable names.
 //! Must never know: the adapters that use the settings.
 //!
-//! An error names the key, where it stands, and what is expected there. It never repeats a value, because the
-//! value may be a secret that was put in the wrong place.
+//! An error names the key, its location and the expected value. It never repeats a value, because the
+//! value may be a secret in the wrong place.
 
 mod api;
 mod app_key;
@@ -66,22 +66,22 @@ pub use schemas::json_schemas;
 pub use server::sqlite_url;
 pub use templates::{Templates, TemplatesError, command_names, is_file_name};
 
-/// All settings of a server, validated. What each key means stands in [`KNOWN_SETTINGS`].
+/// All settings of a server, validated. [`KNOWN_SETTINGS`] documents each key.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// `[server]`
     pub server: ServerSettings,
     /// `[github]`
     pub github: GithubSettings,
-    /// `[signing]`, where there is a key.
+    /// `[signing]`. `None` without a key.
     pub signing: Option<CommitSigning>,
     /// `[store]`
     pub store: StoreSettings,
     /// `[data]`
     pub data: DataSettings,
-    /// `[notifications]`, where there is an address.
+    /// `[notifications]`. `None` without an address.
     pub notifications: Option<NotificationSettings>,
-    /// If OpenTelemetry's variables name a collector.
+    /// `None` unless OpenTelemetry's variables name a collector.
     pub telemetry: Option<TelemetrySettings>,
     /// `[retention]`
     pub retention: RetentionSettings,
@@ -93,33 +93,33 @@ pub struct Settings {
     pub limits: LimitSettings,
     /// `[sandbox]`
     pub sandbox: SandboxSettings,
-    /// What `[limits]` and `[sandbox]` say about tests.
+    /// Test settings from `[limits]` and `[sandbox]`.
     pub testing: TestingSettings,
-    /// `[agents.NAME]`, by name; `claude` is there even if no file says so.
+    /// `[agents.NAME]`, by name. `claude` always exists.
     pub agents: BTreeMap<String, AgentSettings>,
-    /// Pipelines besides those that ship, by name. No key says them: whoever starts the application brings them.
+    /// Pipelines besides the built-in ones, by name. No key sets them: the caller that starts the application does.
     pub pipelines: BTreeMap<String, Pipeline>,
-    /// `[prices."MODEL"]`, by model: what its tokens cost, where we know better than what is built in.
+    /// `[prices."MODEL"]`, by model. These prices override the built-in ones.
     pub prices: BTreeMap<String, Price>,
-    /// The environment, with what `server.environment_file` adds to it.
+    /// The environment plus the variables of `server.environment_file`.
     pub variables: EnvironmentVariables,
 }
 
-/// What running tests needs of the settings, without an application around it.
+/// The settings that a test run needs without an application.
 #[derive(Debug, Clone)]
 pub struct TestRunSettings {
-    /// `data.dir`, where it was given: without a server there is no data of one.
+    /// `data.dir` if it is set. The default belongs to a server, so it does not apply here.
     pub data: Option<PathBuf>,
     pub sandbox: SandboxSettings,
     pub testing: TestingSettings,
 }
 
-/// `[server]`: the door.
+/// `[server]`
 #[derive(Debug, Clone)]
 pub struct ServerSettings {
     pub listen: SocketAddr,
     pub public_url: Option<Url>,
-    /// How long what is under way may go on after SIGTERM.
+    /// How long running work may continue after SIGTERM.
     pub drain: Duration,
     pub api_token: Option<SecretString>,
 }
@@ -133,11 +133,10 @@ pub struct GithubSettings {
     /// An RSA key as PEM.
     pub private_key: SecretString,
     pub deliveries: DeliveryMode,
-    /// `webhook_secret`, then `webhook_secret_previous` during a rotation. Empty only where deliveries
-    /// are pulled.
+    /// `webhook_secret`, then `webhook_secret_previous` during a rotation. Empty only if deliveries are polled.
     pub webhook_secrets: Vec<SecretString>,
     pub writes: WriteLimits,
-    /// How people sign in as on GitHub; without it nobody does.
+    /// OAuth client of the App. Without it, people cannot sign in with GitHub.
     pub client: Option<AppClientSettings>,
 }
 
@@ -148,17 +147,17 @@ pub struct AppClientSettings {
     pub secret: SecretString,
 }
 
-/// How we hear of what happened on GitHub.
+/// How events on GitHub reach the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeliveryMode {
-    /// GitHub comes to us; what could not be delivered is asked for every five minutes.
+    /// GitHub calls the webhook. The server polls for failed deliveries every five minutes.
     Webhook,
-    /// We ask for everything, every few seconds.
+    /// The server polls for all deliveries every few seconds.
     Pull,
 }
 
 impl DeliveryMode {
-    /// How often GitHub is asked.
+    /// How often the server polls GitHub.
     pub fn every(self) -> Duration {
         match self {
             Self::Webhook => Duration::from_secs(300),
@@ -167,41 +166,41 @@ impl DeliveryMode {
     }
 }
 
-/// `[store]`.
+/// `[store]`
 #[derive(Debug, Clone)]
 pub struct StoreSettings {
-    /// It may hold a password.
+    /// May contain a password.
     pub url: SecretString,
 }
 
-/// `[data]`.
+/// `[data]`
 #[derive(Debug, Clone)]
 pub struct DataSettings {
     pub dir: PathBuf,
-    /// What can be made again: environments and images. `run` keeps them longer than its other data.
+    /// Data that can be rebuilt: environments and images. `run` keeps them longer than its other data.
     pub cache_dir: PathBuf,
 }
 
-/// `[defaults]`: for repositories that do not say otherwise.
+/// `[defaults]`, for repositories that do not override them.
 #[derive(Debug, Clone)]
 pub struct DefaultSettings {
     pub label: String,
-    /// A name in [`Settings::agents`].
+    /// A key of [`Settings::agents`].
     pub agent: String,
-    /// A name, or a file.
+    /// A name or a file.
     pub pipeline: String,
 }
 
-/// How long things are kept that nobody works with, from `[retention]`; none: for ever.
+/// How long to keep data that is no longer in use, from `[retention]`. `None` keeps it forever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetentionSettings {
-    /// What GitHub sent.
+    /// Bodies of handled deliveries.
     pub deliveries: Duration,
-    /// Of orders at rest.
+    /// Artifacts of orders at rest.
     pub artifacts: Option<Duration>,
-    /// The folders of orders at rest.
+    /// Folders of orders at rest.
     pub orders: Duration,
-    /// All that is known of orders at rest, once their artifacts and folders have gone.
+    /// Journals of orders at rest, once their artifacts and folders are deleted.
     pub journals: Option<Duration>,
 }
 
@@ -212,14 +211,14 @@ impl Default for RetentionSettings {
             // GitHub redelivers for three days.
             deliveries: 14 * day,
             artifacts: None,
-            // Reviews seldom take longer. After that, work continues from the branch on GitHub.
+            // Reviews rarely take longer. After that, work continues from the branch on GitHub.
             orders: 30 * day,
             journals: None,
         }
     }
 }
 
-/// What work may cost, from `[limits]`.
+/// Spending limits from `[limits]`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LimitSettings {
     pub concurrent_orders: usize,
@@ -227,13 +226,13 @@ pub struct LimitSettings {
     pub per_day: DayLimits,
 }
 
-/// What agents and tests run in, from `[sandbox]`.
+/// The sandbox of agents and tests, from `[sandbox]`.
 #[derive(Debug, Clone)]
 pub struct SandboxSettings {
     pub mode: IsolationMode,
     pub read: Vec<PathBuf>,
     /// What one job may use of the machine.
     pub limits: JobLimits,
-    /// Whether setups use the package indexes that this machine's own pip, npm and cargo are set to.
+    /// Whether setups use the package indexes that this machine's pip, npm and cargo are configured with.
     pub host_registries: bool,
 }

@@ -1,4 +1,4 @@
-//! What the App has to be allowed and told, as `app-manifest.yml` says it.
+//! The App's permissions and events, from `app-manifest.yml`.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub struct AppManifest {
 }
 
 impl AppManifest {
-    /// The one of this build.
+    /// The manifest compiled into this build.
     pub fn shipped() -> Self {
         serde_saphyr::from_str(MANIFEST).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! How other hosts are reached: by `network.ca_file`, `HTTPS_PROXY` and `NO_PROXY`.
+//! How the server reaches other hosts: `network.ca_file`, `HTTPS_PROXY` and `NO_PROXY`.
 
 use percent_encoding::percent_decode_str;
 use rustls::RootCertStore;
@@ -35,17 +35,17 @@ fn trusted(keys: SettingReader<'_>) -> Result<Option<TrustedCertificates>, Setti
         (readable, others) if readable.is_empty() && others.is_empty() => {
             return Err(wrong("there is no certificate in it"));
         }
-        // Whoever makes a client of it says so.
+        // No certificate is readable: keep the file as it is, so that creating the client reports the error.
         (readable, _) if readable.is_empty() => pem,
         (readable, _) => readable,
     };
-    // Whoever opens it later may stand in another folder.
+    // Code that opens the file later may run in another folder.
     let file = file.canonicalize().map_err(|error| wrong(&error.to_string()))?;
     Ok(Some(TrustedCertificates { file, pem }))
 }
 
-/// The certificates of a file in PEM that can be read, and the numbers of the others: whoever takes the file as it is stops at
-/// the first of these.
+/// The readable certificates of a PEM file, and the numbers of the unreadable ones. A strict parser would stop at the
+/// first unreadable one.
 pub fn readable_certificates(pem: &[u8]) -> (Vec<u8>, Vec<usize>) {
     const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
     const END: &str = "-----END CERTIFICATE-----";
@@ -84,7 +84,7 @@ fn read(text: &str) -> Option<(Url, RegistryCredential)> {
     is_proxy.then_some((url, credential))
 }
 
-/// Moves an address's user and password out of it. `None` if they are not text.
+/// Moves the user and password out of an address. `None` if they are not UTF-8.
 pub(super) fn split_credential(mut url: Url) -> Option<(Url, RegistryCredential)> {
     let decoded = |text: &str| Some(percent_decode_str(text).decode_utf8().ok()?.into_owned());
     let credential = match (url.username(), url.password()) {

@@ -1,4 +1,4 @@
-//! Keys and values as they were given, from the file and from the environment; only known keys get through.
+//! Raw keys and values from the file and the environment. Unknown keys are rejected.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -22,26 +22,26 @@ pub(super) struct LocatedSetting {
     pub(super) location: SettingLocation,
 }
 
-/// Known keys, dotted, with what was given for them. The environment has gone over the file.
+/// Known keys, dotted, with their given values. The environment overrides the file.
 #[derive(Debug, Default)]
 pub(super) struct SettingKeys {
     pub(super) given: BTreeMap<String, LocatedSetting>,
-    /// The file that was read: what nobody set and begins somewhere begins at its folder.
+    /// The settings file. Relative default paths start at its folder.
     file: Option<PathBuf>,
 }
 
-/// Sections whose tables have names.
+/// Sections with one table for each name.
 const NAMED: [&str; 2] = ["agents", "registries"];
 
 impl SettingKeys {
-    /// The names below this section that anything was said about: of agents, of models.
+    /// The names used below this section, such as agents or models.
     pub(super) fn names(&self, section: &str) -> BTreeSet<String> {
         let name =
             |key: &String| Some(key.strip_prefix(section)?.strip_prefix('.')?.rsplit_once('.')?.0.to_owned());
         self.given.keys().filter_map(name).collect()
     }
 
-    /// Its keys, with this name where they take one.
+    /// Reads the keys of this name. `name` is ignored for keys without one.
     pub(super) fn of<'a>(&'a self, name: &'a str) -> SettingReader<'a> {
         SettingReader { keys: self, name }
     }
@@ -60,7 +60,7 @@ impl SettingKeys {
         let text = std::fs::read_to_string(file).map_err(unread)?;
         let text = byte_order_mark::strip(&text);
         let line_at = |offset: usize| 1 + text.bytes().take(offset).filter(|byte| *byte == b'\n').count();
-        // The parser's own text would show the line, and with it perhaps a secret.
+        // The parser's full message would quote the line, which may contain a secret.
         let document = DeTable::parse(text).map_err(|error| SettingsError::Toml {
             file: file.to_owned(),
             line: error.span().map_or(1, |span| line_at(span.start)),
@@ -71,7 +71,7 @@ impl SettingKeys {
         reader.table(self, &[], document.get_ref())
     }
 
-    /// Variables without `__` after the prefix are somebody else's.
+    /// Ignores variables without `__` after the prefix: they are not settings.
     pub(super) fn read_environment(
         &mut self,
         env: impl Iterator<Item = (String, String)>,
@@ -88,7 +88,7 @@ impl SettingKeys {
         Ok(())
     }
 
-    /// A variable's name has no `-`: an agent or registry of the file whose name differs in that alone is meant.
+    /// Variable names cannot contain `-`, so `_` also matches a `-` in the file's agent or registry names.
     fn as_in_file(&self, dotted: &str) -> String {
         let named = |section: &'static str| Some((section, dotted.strip_prefix(section)?.strip_prefix('.')?));
         let Some((section, rest)) = NAMED.into_iter().find_map(named) else { return dotted.to_owned() };
@@ -99,7 +99,7 @@ impl SettingKeys {
     }
 
     fn give(&mut self, key: String, raw: RawSetting, place: SettingLocation) -> Result<(), SettingsError> {
-        // The name of a variable cannot hold a model's.
+        // A variable's name cannot contain a model's name.
         let can_stand_here = !key.starts_with("prices.") || matches!(place, SettingLocation::File { .. });
         if !(can_stand_here && KNOWN_SETTINGS.iter().any(|known| known.is(&key))) {
             let is_section = KNOWN_SETTINGS.iter().any(|known| known.key.starts_with(&format!("{key}.")));
@@ -119,7 +119,7 @@ impl SettingKeys {
     }
 }
 
-/// Reads settings; those that take a name, of one name.
+/// Reads settings. For settings with a name in their key, it reads those of one name.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SettingReader<'a> {
     keys: &'a SettingKeys,
@@ -139,7 +139,7 @@ impl SettingReader<'_> {
         )
     }
 
-    /// What was given, or else the default; nothing where there is none.
+    /// The given value, or the default. `None` if there is neither.
     pub(super) fn get<T: DeserializeOwned>(self, setting: KnownSetting) -> Result<Option<T>, SettingsError> {
         let usual = match setting.default {
             SettingDefault::Is(text) => Some(RawSetting::Variable(text.to_owned())),
@@ -150,18 +150,18 @@ impl SettingReader<'_> {
         setting.kind.read(raw).map(Some).ok_or_else(|| self.wrong(setting, setting.kind.expected()))
     }
 
-    /// What was given, or else the default.
+    /// The given value, or the default.
     pub(super) fn need<T: DeserializeOwned>(self, setting: KnownSetting) -> Result<T, SettingsError> {
         self.get(setting)?.ok_or_else(|| self.wrong(setting, setting.kind.expected()))
     }
 
-    /// A path. One that a file names begins at that file's folder, wherever the program was started; so does a default.
+    /// A path. Relative paths in the file and default paths start at the file's folder, not at the working folder.
     pub(super) fn path(self, setting: KnownSetting) -> Result<Option<PathBuf>, SettingsError> {
         let path: Option<PathBuf> = self.get(setting)?;
         Ok(path.map(|path| self.beside(setting, path)))
     }
 
-    /// A path as the file that names it means it.
+    /// Resolves a path relative to the file that sets it.
     pub(super) fn beside(self, setting: KnownSetting, path: PathBuf) -> PathBuf {
         let file = match self.keys.given.get(&setting.key_of(self.name)).map(|given| &given.location) {
             Some(SettingLocation::File { file, .. }) => Some(&**file),
@@ -173,7 +173,7 @@ impl SettingReader<'_> {
         folder.parent().map_or(path.clone(), |folder| folder.join(&path))
     }
 
-    /// The file in which it stands; none where it is not set, or by a variable.
+    /// The file that sets it. `None` if it is not set, or set by a variable.
     pub(super) fn file_of(self, setting: KnownSetting) -> Option<PathBuf> {
         match &self.keys.given.get(&setting.key_of(self.name))?.location {
             SettingLocation::File { file, .. } => Some(file.to_path_buf()),
@@ -181,7 +181,7 @@ impl SettingReader<'_> {
         }
     }
 
-    /// The error for this setting, wherever it stands.
+    /// The error for this setting, with its location.
     pub(super) fn wrong(self, setting: KnownSetting, expected: impl Into<String>) -> SettingsError {
         let key = setting.key_of(self.name);
         let place = self.keys.given.get(&key);
@@ -196,7 +196,7 @@ struct TomlReader<'a> {
 }
 
 impl TomlReader<'_> {
-    /// Tables are walked as deep as keys go; one in a key's place falls through as a value of no kind.
+    /// Descends only as deep as known keys. A table in place of a value becomes a value of no valid kind.
     fn table(
         &self,
         keys: &mut SettingKeys,
@@ -213,7 +213,7 @@ impl TomlReader<'_> {
             } else {
                 let line = (self.line_at)(key.span().start);
                 let place = SettingLocation::File { file: Arc::clone(&self.file), line };
-                // What no number holds is of no kind, as a table is.
+                // A number that TOML's types cannot hold becomes a value of no valid kind, like a table.
                 let value = Value::deserialize(value.clone().into_deserializer());
                 let value = value.unwrap_or_else(|_| Table::new().into());
                 keys.give(path.join("."), RawSetting::File(value), place)?;
@@ -224,7 +224,7 @@ impl TomlReader<'_> {
 }
 
 fn nearest(key: &str) -> Option<String> {
-    // A text of any length may stand there; the comparison is quadratic.
+    // The key may have any length, and the comparison is quadratic.
     let key: String = key.chars().take(80).collect();
     let known: Vec<String> = KNOWN_SETTINGS
         .iter()
@@ -234,7 +234,7 @@ fn nearest(key: &str) -> Option<String> {
         .iter()
         .map(|known| (strsim::levenshtein(&key, known), known))
         .min_by_key(|(distance, _)| *distance)?;
-    // A right key in the wrong section is as near as a typing error.
+    // A correct key in the wrong section counts like a typo.
     let last = |key: &str| key.rsplit_once('.').map(|(_, last)| last.to_owned()).unwrap_or(key.to_owned());
     let moved = || known.iter().find(|known| last(known) == last(&key));
     if distance <= 3 { Some(nearest.clone()) } else { moved().cloned() }

@@ -1,4 +1,4 @@
-//! `[registries.NAME]`: registries of packages that setups are led to.
+//! `[registries.NAME]`: package registries for setups.
 
 use secrecy::SecretString;
 use url::Url;
@@ -10,7 +10,7 @@ use super::raw::{SettingKeys, SettingReader};
 use journeyman_order::names::is_variable_of_a_key;
 use journeyman_order::{PackageRegistry, RegistryCredential, RegistryKind, RegistryName, byte_order_mark};
 
-/// All that the settings name.
+/// All registries in the settings.
 pub(super) fn registries(
     given: &SettingKeys,
     variables: &EnvironmentVariables,
@@ -44,7 +44,7 @@ fn registry(
     })
 }
 
-/// They stand in variables and files of package managers.
+/// Scopes are written into variables and files of package managers.
 fn scopes_fit(keys: SettingReader<'_>, kind: RegistryKind, scopes: &[String]) -> Result<(), SettingsError> {
     let is_plain = |text: &str| {
         !text.is_empty() && text.bytes().all(|b| b.is_ascii_graphic() && !b"\"'\\$`,=<>&".contains(&b))
@@ -78,7 +78,7 @@ fn credential(
         }
         (Some(name), None) => {
             if !is_variable_of_a_key(&name) {
-                // The secret itself is easily put here.
+                // People easily put the secret itself here.
                 let expected = "the name of a variable in capitals that holds the password or token, and not the secret \
                                 itself; none of Journeyman's own";
                 return Err(keys.wrong(known::REGISTRY_KEY_ENV, expected));

@@ -1,5 +1,5 @@
-//! `.github/journeyman.yml`: written by whoever can write to the default branch, so it is held to rules, but
-//! never worse than a clear sentence to that person.
+//! `.github/journeyman.yml`. Anyone with write access to the default branch can write it, so every value is checked,
+//! and each error is worded for that person.
 
 use super::repository_templates::{is_pipeline, is_plain_name};
 use journeyman_image::ImageReference;
@@ -13,16 +13,15 @@ const MOST_COMMAND: usize = 4_096;
 const MOST_VARIABLES: usize = 100;
 const COMMAND: &str = "a shell command of 1 to 4096 characters";
 
-/// Why a repository's settings cannot be used: the first fault of its YAML, or every rule that it
-/// breaks, written to be shown on the issue.
+/// Why a repository's settings cannot be used: the first YAML error, or every broken rule. The issue shows the text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`.github/journeyman.yml`: {}", yaml::in_one_line(.0))]
 pub struct RepositorySettingsError(Vec<String>);
 
-/// Reads a repository's settings. An empty file says nothing, which is fine.
+/// Reads a repository's settings. An empty file is valid.
 ///
 /// # Errors
-/// The first fault of its YAML with its line, or every rule that it breaks with its key.
+/// The first YAML error with its line, or every broken rule with its key.
 pub fn repository_settings(yaml: &[u8]) -> Result<RepositorySettings, RepositorySettingsError> {
     let unreadable = |problem: String| Err(RepositorySettingsError(vec![problem]));
     if yaml.len() > LARGEST_SETTINGS {
@@ -50,7 +49,7 @@ fn hold(problems: &mut Vec<String>, key: impl std::fmt::Display, fits: bool, exp
     }
 }
 
-/// Whether a text says something, in so many characters at most.
+/// Whether a text is not blank and has at most this many characters.
 fn short(text: &str, most: usize) -> bool {
     !text.trim().is_empty() && text.chars().count() <= most && !text.contains('\0')
 }
@@ -95,7 +94,7 @@ fn hold_to_rules(settings: &RepositorySettings, problems: &mut Vec<String>) {
     hold(problems, "budget.runs", budget.runs != Some(0), "a whole number over 0");
 }
 
-/// Folders that are tested each by itself.
+/// Checks the folders that are tested separately.
 fn hold_folders_to_rules(settings: &RepositorySettings, problems: &mut Vec<String>) {
     let folders = &settings.tests;
     for (key, is_said) in [("test", settings.test.is_some()), ("report", settings.report.is_some())] {
@@ -132,7 +131,7 @@ const VARIABLES: &str = "names of at most 100 variables with their values of up 
 const IMAGE: &str =
     "an OCI image, such as python:3.12-slim or ghcr.io/owner/name@sha256:… with 64 hexadecimal digits";
 
-/// Image, services and variables.
+/// Checks image, services and variables.
 fn hold_environment_to_rules(settings: &RepositorySettings, problems: &mut Vec<String>) {
     hold(problems, "image", settings.image.as_ref().is_none_or(|image| is_image(image)), IMAGE);
     hold(problems, "env", are_variables(&settings.env), VARIABLES);
@@ -163,7 +162,7 @@ fn are_variables(all: &std::collections::BTreeMap<String, String>) -> bool {
     all.len() <= MOST_VARIABLES && all.iter().all(|(name, value)| can_be_set(name, value))
 }
 
-/// By the grammar of whoever pulls it.
+/// Uses the same grammar as the code that pulls images.
 fn is_image(image: &str) -> bool {
     image.parse::<ImageReference>().is_ok()
 }

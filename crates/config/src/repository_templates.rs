@@ -10,44 +10,44 @@ const PIPELINES: &str = ".github/journeyman/pipelines";
 /// Where a repository keeps its roles.
 const ROLES: &str = ".github/journeyman/agents";
 
-/// What a repository brings for one order.
+/// A repository's own templates for one order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RepositoryTemplates {
-    /// The pipeline that it names; none when it names none.
+    /// The pipeline that it names. `None` if it names none.
     pub pipeline: Option<Pipeline>,
-    /// Its roles, of those that the pipeline needs.
+    /// Its own versions of the roles that the pipeline needs.
     pub roles: BTreeMap<String, Role>,
-    /// The command templates that its own pipeline and roles name.
+    /// The command templates named by its own pipeline and roles.
     pub commands: BTreeSet<String>,
 }
 
 /// Why a repository's templates cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RepositoryTemplatesError<E> {
-    /// A file could not be looked for.
+    /// A file could not be read.
     Read(E),
-    /// A file, or what the settings name, cannot be used: the path, and what is wrong with line and reason.
+    /// A file or a name in the settings cannot be used. Holds the path, line and reason.
     Unusable(String),
 }
 
-/// What is known without the repository.
+/// The server's templates.
 #[derive(Debug, Clone, Copy)]
 pub struct ServerTemplates<'a> {
-    /// The pipeline where the repository names no other.
+    /// The pipeline if the repository names none.
     pub default: &'a Pipeline,
-    /// Every pipeline that can be named.
+    /// Every pipeline that a repository can name.
     pub pipelines: &'a BTreeMap<String, Pipeline>,
     pub roles: &'a BTreeMap<String, Role>,
-    /// Where a pipeline is named.
+    /// The file that names the pipeline, for errors.
     pub named_in: &'a str,
 }
 
-/// Finds the pipeline that the repository names (`wanted`: a name, or its file's path), and the roles that it needs.
-/// The repository's come before those that are known. All is held together, so that what is wrong is found before
-/// anything is paid for. `read` gives a file of the base commit.
+/// Loads the pipeline that the repository names (`wanted`: a name, or a file's path) and the roles that it needs. The
+/// repository's files override the server's. All are validated together, before anything costs money. `read` returns
+/// a file of the base commit.
 ///
 /// # Errors
-/// What cannot be used, for the people of the repository; or what `read` says.
+/// Templates that cannot be used, worded for the repository's people; or the error of `read`.
 pub fn load_repository_templates<E>(
     wanted: Option<&str>,
     known: ServerTemplates<'_>,
@@ -77,7 +77,7 @@ pub fn load_repository_templates<E>(
     all.extend(roles.clone());
     let own = named.as_ref().and_then(|(_, own)| own.as_ref());
     match own {
-        // Once more, for its lines.
+        // Parse again, now with all roles, for line numbers in errors.
         Some((path, yaml)) => {
             Pipeline::parse_with(yaml, &all).map_err(|invalid| unusable(path, invalid))?;
         }
@@ -93,7 +93,7 @@ pub fn load_repository_templates<E>(
     Ok(RepositoryTemplates { pipeline: named.map(|(pipeline, _)| pipeline), roles, commands })
 }
 
-/// A pipeline; with path and text of its file, where the repository has it.
+/// A pipeline, with the path and text of its file if the repository contains it.
 type NamedPipeline = (Pipeline, Option<(String, String)>);
 
 fn named<E>(
@@ -124,7 +124,7 @@ pub(super) fn is_plain_name(name: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
 }
 
-/// Whether the settings' `pipeline` can be one: a plain name, or the path of a file among the repository's pipelines.
+/// Whether the settings' `pipeline` is valid: a plain name, or the path of a file in the repository's pipelines folder.
 pub(super) fn is_pipeline(wanted: &str) -> bool {
     let name = if is_file_name(wanted) {
         let file = wanted.strip_prefix(PIPELINES).and_then(|file| file.strip_prefix('/'));

@@ -1,5 +1,5 @@
-//! JSON Schemas of the files that people write, and of the receipt: made from the types that read and write them, and from
-//! the table of settings. They are kept in docs/schemas/, which a test holds to this.
+//! JSON Schemas of the receipt and of the files that people write, generated from their types and the table of
+//! settings. A test keeps docs/schemas/ up to date.
 //!
 //! May know: [`KNOWN_SETTINGS`] and the types of `order`. Must never know: who reads the schemas.
 
@@ -12,10 +12,10 @@ use super::known::{KNOWN_SETTINGS, KnownSetting, SettingDefault, WHOSE};
 use journeyman_order::{Pipeline, Receipt, RepositorySettings, Role};
 
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
-/// What stands for names in keys, and what such a name is made of.
+/// Placeholders in keys, and the pattern of the names in their place.
 const NAMES: [(&str, &str); 2] = [("NAME", "^[a-z0-9_-]{1,40}$"), ("\"MODEL\"", "^\\S{1,200}$")];
 
-/// Each schema with the name of its file.
+/// Each schema with its file name.
 pub fn json_schemas() -> Vec<(&'static str, Value)> {
     let read = || SchemaSettings::draft2020_12().for_deserialize();
     let written = SchemaSettings::draft2020_12().for_serialize();
@@ -35,7 +35,7 @@ fn titled<T: JsonSchema>(settings: SchemaSettings, title: &str) -> Value {
     schema.to_value()
 }
 
-/// Of `journeyman.toml`. The program is stricter where a text has to be the name of something that is there.
+/// The schema of `journeyman.toml`. The program is stricter if a text has to name something that exists.
 fn settings() -> Value {
     let mut root = table();
     for known in KNOWN_SETTINGS {

@@ -1,4 +1,4 @@
-//! Raw keys to [`Settings`], with the rules that are about more than one value.
+//! Turns raw keys into [`Settings`] and applies the rules that span several values.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,10 +24,10 @@ use journeyman_order::{
 };
 
 impl Settings {
-    /// Reads the settings of `serve`: the file, if there is one, and over it the environment.
+    /// Reads the settings of `serve`: the file, if any, overridden by the environment.
     ///
     /// # Errors
-    /// The first thing that is wrong, with its key, its place and what is expected.
+    /// The first problem, with its key, its location and the expected value.
     pub fn load(
         file: Option<&Path>,
         env: impl Iterator<Item = (String, String)>,
@@ -37,7 +37,7 @@ impl Settings {
         assemble(&keys, &variables, github)
     }
 
-    /// Reads the settings of `run` and `demo`, which bring their own GitHub: `[github]` is not looked at.
+    /// Reads the settings of `run` and `demo`. They bring their own GitHub, so `[github]` is ignored.
     ///
     /// # Errors
     /// As [`Settings::load`].
@@ -52,7 +52,7 @@ impl Settings {
 }
 
 impl TestRunSettings {
-    /// Reads what running tests needs of the settings; the rest is not looked at.
+    /// Reads only the settings that a test run needs.
     ///
     /// # Errors
     /// As [`Settings::load`].
@@ -78,7 +78,7 @@ pub(super) fn read(
     let mut variables: Vec<(String, String)> = env.collect();
     keys.read_environment(variables.iter().cloned())?;
     if let Some(added) = environment_file(keys.of(""))? {
-        // What the environment itself says goes over it.
+        // The environment overrides the file of variables.
         variables = added.into_iter().chain(variables).collect();
         keys.read_environment(variables.iter().cloned())?;
     }
@@ -142,7 +142,7 @@ fn assemble(
     })
 }
 
-/// No agent and no test can read the key that signs commits, the App's key, or a file with another secret.
+/// Keeps the signing key, the App's key and other files with secrets out of reach of agents and tests.
 fn stays_outside(
     given: &SettingKeys,
     variables: &EnvironmentVariables,
@@ -163,7 +163,7 @@ fn stays_outside(
     secret.extend(
         credential.map(|file| (keys, known::PRIVATE_KEY_PATH, file, "given to systemd in another folder")),
     );
-    // The settings' file itself, where it holds one.
+    // The settings file itself, if it contains a secret.
     let inside =
         [known::WEBHOOK_SECRET, known::WEBHOOK_SECRET_PREVIOUS, known::CLIENT_SECRET, known::API_TOKEN];
     let expected = "outside of the folders that agents and tests may read (`read`): move the file, or set it by its variable";
@@ -187,7 +187,7 @@ fn stays_outside(
     Ok(())
 }
 
-/// The key that commits are signed with; the rest of the settings is not looked at.
+/// Reads only the key that signs commits.
 #[cfg(test)]
 pub(crate) fn commit_signing(
     file: Option<&Path>,
@@ -196,7 +196,7 @@ pub(crate) fn commit_signing(
     signing::signing(keys.of(""))
 }
 
-/// Hosts of GitHub that have pages and no API.
+/// GitHub's web hosts, which serve no API.
 const WEB_PAGES: [&str; 2] = ["github.com", "www.github.com"];
 
 fn github(
@@ -207,7 +207,7 @@ fn github(
         "pull" => DeliveryMode::Pull,
         _ => DeliveryMode::Webhook,
     };
-    // Nobody signs anything for whoever asks.
+    // The webhook secret is only needed for a webhook: polled deliveries are not signed.
     let is_needed = |known: &KnownSetting| {
         matches!(known.default, SettingDefault::Required(_))
             && (known.key != known::WEBHOOK_SECRET.key || deliveries == DeliveryMode::Webhook)
@@ -241,7 +241,7 @@ fn github(
     })
 }
 
-/// Both or neither: with one alone nobody can sign in, and nobody would know why.
+/// Both or neither: with only one, sign-in fails without a visible reason.
 fn client(keys: SettingReader<'_>) -> Result<Option<AppClientSettings>, SettingsError> {
     match (keys.get(known::CLIENT_ID)?, keys.get(known::CLIENT_SECRET)?) {
         (Some(id), Some(secret)) => Ok(Some(AppClientSettings { id, secret })),
@@ -283,7 +283,7 @@ fn retention(keys: SettingReader<'_>) -> Result<RetentionSettings, SettingsError
     })
 }
 
-/// A name, or a file.
+/// A name or a file.
 fn pipeline(keys: SettingReader<'_>) -> Result<String, SettingsError> {
     let named: String = keys.need(known::PIPELINE)?;
     if !super::is_file_name(&named) {
@@ -302,7 +302,7 @@ fn store(keys: SettingReader<'_>) -> Result<StoreSettings, SettingsError> {
     };
     let file = file.strip_prefix("//").unwrap_or(file);
     let folder = keys.beside(known::STORE_URL, PathBuf::new());
-    // In memory there is no folder; what stands in a file's folder would be read as part of the address.
+    // In-memory databases have no folder. Special characters in the folder's name would change the address.
     if file.starts_with(['/', ':', '?']) || folder.as_os_str().is_empty() {
         return Ok(StoreSettings { url: url.into() });
     }
@@ -312,19 +312,19 @@ fn store(keys: SettingReader<'_>) -> Result<StoreSettings, SettingsError> {
     Ok(StoreSettings { url: format!("sqlite://{}/{file}", in_url(folder).trim_end_matches('/')).into() })
 }
 
-/// The `store.url` of a file of SQLite.
+/// The `store.url` of an SQLite file.
 pub fn sqlite_url(file: &Path) -> String {
     format!("sqlite://{}", in_url(&file.to_string_lossy()))
 }
 
-/// A path as it stands in such an address, where `%`, `?` and `#` would mean something.
+/// Escapes `%`, `?` and `#`, which have a meaning in such an address.
 fn in_url(path: &str) -> String {
     path.replace('%', "%25").replace('?', "%3F").replace('#', "%23")
 }
 
-/// Comments, reviews and CI results of one push come within this time. One round handles them all.
+/// Comments, reviews and CI results of one push arrive within this time. One round handles them all.
 const GATHER_SECONDS: u32 = 20;
-/// Enough for the mutants of most changes; a repository can set less with `prove.mutants`.
+/// Enough for the mutants of most changes. A repository can lower it with `prove.mutants`.
 const MUTANT_TIME: Duration = Duration::from_secs(120);
 
 fn limits(given: &SettingKeys) -> Result<LimitSettings, SettingsError> {
@@ -342,7 +342,7 @@ fn limits(given: &SettingKeys) -> Result<LimitSettings, SettingsError> {
     })
 }
 
-/// What may be spent in a day; nothing said is no limit.
+/// Spending limits for one day. `None` means no limit.
 fn per_day(keys: SettingReader<'_>) -> Result<BudgetLimits, SettingsError> {
     Ok(BudgetLimits {
         usd: keys.get(known::DAY_USD)?,
@@ -404,7 +404,7 @@ fn agent(keys: SettingReader<'_>, name: &str, prices: &Prices) -> Result<AgentSe
             let runtime = RuntimeKind::Api(Box::new(api));
             return Ok(AgentSettings { name: name.to_owned(), runtime, model, ..AgentSettings::default() });
         }
-        // The agent that needs no settings at all.
+        // `claude` works without any settings.
         None if name == "claude" => RuntimeKind::Claude,
         Some(_) | None => return Err(keys.wrong(known::RUNTIME, known::RUNTIME.kind.expected())),
     };
@@ -420,7 +420,7 @@ fn agent(keys: SettingReader<'_>, name: &str, prices: &Prices) -> Result<AgentSe
         }
     };
     let program = placed(keys, program)?;
-    // Nothing named: what Claude Code itself looks for, which the runtime knows.
+    // If empty, the runtime passes the variables that Claude Code looks for.
     let env: Vec<String> = keys.need(known::ENV)?;
     if !env.iter().all(|name| is_variable(name) && !name.starts_with(OWN_VARIABLES)) {
         let expected = format!("a list of variables' names, none of which begins with {OWN_VARIABLES}");
@@ -438,8 +438,8 @@ fn agent(keys: SettingReader<'_>, name: &str, prices: &Prices) -> Result<AgentSe
     })
 }
 
-/// A program that is named by a path begins at the settings' file. The work tree that it is started in is a repository's,
-/// which could have a file of that name.
+/// Resolves a program's relative path at the settings file. The program starts in a repository's work tree,
+/// which could contain a file of the same name.
 fn placed(keys: SettingReader<'_>, mut program: Vec<String>) -> Result<Vec<String>, SettingsError> {
     let Some(first) = program.first_mut().filter(|first| first.contains('/')) else { return Ok(program) };
     let path: PathBuf = keys.beside(known::PROGRAM, PathBuf::from(&*first)).components().collect();

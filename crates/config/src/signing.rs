@@ -1,4 +1,4 @@
-//! `[signing]`: the key that commits are signed with.
+//! `[signing]`: the key that signs commits.
 
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
@@ -12,10 +12,10 @@ use super::raw::SettingReader;
 use journeyman_order::bounds::LARGEST_SETTINGS;
 use journeyman_order::{CommitSigning, CommitterIdentity, SignatureFormat, byte_order_mark};
 
-/// Stands in keys of gpg. All others are ssh's.
+/// Found in GPG keys. All other keys are SSH keys.
 const OF_GPG: &str = "BEGIN PGP PRIVATE KEY";
 
-/// The key, where the settings name one.
+/// The signing key. `None` if the settings name no file.
 pub(super) fn signing(keys: SettingReader<'_>) -> Result<Option<CommitSigning>, SettingsError> {
     let (in_file, of_committer) = (known::SIGNING_KEY_FILE, known::SIGNING_COMMITTER);
     let committer: Option<String> = keys.get(of_committer)?;
@@ -37,8 +37,8 @@ pub(super) fn signing(keys: SettingReader<'_>) -> Result<Option<CommitSigning>, 
     Ok(Some(CommitSigning { format, key, committer }))
 }
 
-/// Reads a file that nobody else may read. One that belongs to somebody else, as systemd's credentials do, may be our
-/// group's.
+/// Reads a file that others cannot access. If another user owns it, as with systemd's credentials, our group may have
+/// access.
 pub(super) fn read_private(path: &Path) -> Result<SecretString, String> {
     let said = |error: std::io::Error| error.to_string();
     let file = std::fs::File::open(path).map_err(said)?;
@@ -58,7 +58,7 @@ pub(super) fn read_private(path: &Path) -> Result<SecretString, String> {
     if text.len() > LARGEST_SETTINGS || text.trim().is_empty() {
         return Err("it is empty or too large".to_owned());
     }
-    // The last line has an end: ssh-keygen reads no other key.
+    // ssh-keygen only reads keys that end with a newline.
     Ok(format!("{}\n", byte_order_mark::strip(&text).trim()).into())
 }
 

@@ -1,4 +1,4 @@
-//! Where traces of orders go, by OpenTelemetry's variables.
+//! Where traces of orders are sent, from OpenTelemetry's variables.
 //!
 //! May know: these variables. Must never know: what is sent.
 
@@ -10,11 +10,11 @@ use super::SettingsError;
 use super::environment::EnvironmentVariables;
 use journeyman_order::TelemetrySettings;
 
-/// The one for traces is the whole address, and the other is that of all signals.
+/// The variables for the endpoint, and whether each holds the complete address for traces.
 const ENDPOINTS: [(&str, bool); 2] =
     [("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", true), ("OTEL_EXPORTER_OTLP_ENDPOINT", false)];
 const HEADERS: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"];
-/// What is added to the address of all signals.
+/// Appended to the general endpoint.
 const TRACES: &str = "v1/traces";
 
 pub(super) fn telemetry(
@@ -50,7 +50,7 @@ fn headers(variables: &EnvironmentVariables) -> Result<Vec<(String, SecretString
     let pairs = parts.map(|part| {
         let (name, value) = part.split_once('=')?;
         let name = name.trim();
-        // OpenTelemetry writes values as in a URL, where `%20` is a blank.
+        // OpenTelemetry percent-encodes values, so `%20` is a space.
         let value = percent_decode_str(value.trim()).decode_utf8_lossy().into_owned();
         (!name.is_empty()).then(|| (name.to_owned(), SecretString::from(value)))
     });

@@ -1,4 +1,4 @@
-//! Pipelines, roles and command templates: ours, and a server's own in their place.
+//! Pipelines, roles and command templates: the built-in ones and a server's overrides.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,28 +17,28 @@ struct BuiltInPipelines;
 #[folder = "../../templates/agents/"]
 struct BuiltInRoles;
 
-/// What orders are made of, by name.
+/// The parts of orders, by name.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Templates {
-    /// Pipelines; what they name of roles is there.
+    /// Every role that they name exists in `roles`.
     pub pipelines: BTreeMap<String, Pipeline>,
     pub roles: BTreeMap<String, Role>,
-    /// A server's own command templates; ours are known to who uses them.
+    /// A server's own command templates. The built-in ones are not listed here.
     pub commands: BTreeMap<String, String>,
 }
 
-/// A file that cannot be used.
+/// A template file that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file}: {because}")]
 pub struct TemplatesError {
-    /// Which; ours by their place in the source.
+    /// The file's path. For a built-in file, its path in the source.
     pub file: String,
-    /// What is wrong, with the line where there is one.
+    /// What is wrong, with the line if known.
     pub because: String,
 }
 
 impl Templates {
-    /// Ours, and over them those of `dir`: `pipelines/*.yaml`, `agents/*.yaml`, `commands/*.md`, by name.
+    /// The built-in templates, overridden by name from `dir`: `pipelines/*.yaml`, `agents/*.yaml`, `commands/*.md`.
     ///
     /// # Errors
     /// The first file that cannot be read or used.
@@ -61,7 +61,7 @@ impl Templates {
         for file in commands {
             loaded.commands.insert(file.command_name()?.to_owned(), file.text);
         }
-        // By name first: one of ours that is replaced is not held against roles that are replaced with it.
+        // Merge by name first: a replaced built-in must not be validated against replaced roles.
         let by_name: BTreeMap<&str, &TemplateFile> =
             pipelines.iter().map(|file| (file.name.as_str(), file)).collect();
         for (name, file) in by_name {
@@ -70,7 +70,7 @@ impl Templates {
         Ok(loaded)
     }
 
-    /// Roles of one more folder, `*.yaml`, over those that are there. It need not exist.
+    /// Adds the roles of one more folder, `*.yaml`, which override existing ones. The folder may be missing.
     ///
     /// # Errors
     /// The first file that cannot be read or used.
@@ -81,10 +81,10 @@ impl Templates {
         Ok(())
     }
 
-    /// A pipeline by its name, or from a file: what has a `/` in it, or ends in `.yaml` or `.yml`, is one.
+    /// A pipeline by its name, or from a file. A text with a `/`, or ending in `.yaml` or `.yml`, is a file.
     ///
     /// # Errors
-    /// When there is none of that name, or the file cannot be used.
+    /// If the name is unknown, or the file cannot be used.
     pub fn pipeline(&self, wanted: &str) -> Result<Pipeline, TemplatesError> {
         if !is_file_name(wanted) {
             let known = || self.pipelines.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
@@ -99,12 +99,12 @@ impl Templates {
     }
 }
 
-/// Whether a pipeline is named by its file.
+/// Whether this text names a file rather than a pipeline.
 pub fn is_file_name(wanted: &str) -> bool {
     wanted.contains('/') || wanted.ends_with(".yaml") || wanted.ends_with(".yml")
 }
 
-/// A template's file, named as its template.
+/// A template's file. Its name is the template's name.
 struct TemplateFile {
     name: String,
     path: PathBuf,
@@ -149,15 +149,15 @@ fn embedded<Folder: RustEmbed>(place: &str) -> Vec<TemplateFile> {
     Folder::iter().filter_map(file).collect()
 }
 
-/// The names of the command templates in a folder, which need not be there.
+/// The names of the command templates in a folder, which may be missing.
 ///
 /// # Errors
-/// When one of them cannot be read.
+/// If one of them cannot be read.
 pub fn command_names(folder: &Path) -> Result<Vec<String>, TemplatesError> {
     Ok(command_files(folder)?.into_iter().map(|file| file.name).collect())
 }
 
-/// Every command template in a folder and the folders in it, by its path without the ending. It need not be there.
+/// Every command template in a folder and its subfolders, by path without the extension. The folder may be missing.
 fn command_files(within: &Path) -> Result<Vec<TemplateFile>, TemplatesError> {
     let mut files = folder(within, "md")?;
     let entries = std::fs::read_dir(within).into_iter().flatten();
@@ -171,7 +171,7 @@ fn command_files(within: &Path) -> Result<Vec<TemplateFile>, TemplatesError> {
     Ok(files)
 }
 
-/// Every file of that kind in a folder, which need not be there.
+/// Every file with this extension in a folder, which may be missing.
 fn folder(folder: &Path, kind: &str) -> Result<Vec<TemplateFile>, TemplatesError> {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,

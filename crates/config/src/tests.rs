@@ -10,7 +10,7 @@ use secrecy::ExposeSecret;
 use super::*;
 use journeyman_order::{BudgetLimits, OutgoingNetwork, RepositorySettings};
 
-/// A folder with an App's key, and the least that `serve` needs.
+/// A folder with an App's key and the minimal settings for `serve`.
 pub(super) struct SettingsFixture {
     pub(super) folder: tempfile::TempDir,
 }
@@ -38,7 +38,7 @@ impl SettingsFixture {
         )
     }
 
-    /// Loads the least, and then this.
+    /// Loads the minimal settings followed by these.
     pub(super) fn load(&self, more: &str, env: &[(&str, &str)]) -> Result<Settings, SettingsError> {
         self.load_whole(&format!("{}{more}", self.least()), env)
     }
@@ -185,7 +185,7 @@ fn the_environment_goes_over_the_file_and_can_stand_alone() {
         assert_eq!(settings.sandbox.read, [Path::new("/opt"), Path::new("/srv")]);
         assert_eq!(settings.agents["code_reviewer"].program, ["/bin/agent", "two words"]);
     }
-    // A variable cannot have a `-`, so it reaches the agent of the file that differs in nothing else.
+    // A variable cannot contain a `-`, so it matches the file's agent that differs only in that.
     let file = "[agents.code-reviewer]\nruntime = \"claude\"\n";
     let settings = home.load(file, &env).unwrap();
     assert_eq!(settings.agents["code-reviewer"].runtime, RuntimeKind::Command);

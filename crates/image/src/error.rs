@@ -1,27 +1,27 @@
-//! Why there is no image, for the person who can fix it.
+//! Why an image is unavailable, worded for the person who can fix it.
 //!
-//! May know: what was asked for and what a program said. Must never know: orders. Whoever asks maps [`ImageFault`] to
-//! what it does about it.
+//! May know: the request and a program's message. Must never know: orders. The caller decides how to handle an
+//! [`ImageFault`].
 
 use std::io;
 use std::path::Path;
 
 use crate::reference::ImageReference;
 
-/// Whom a failure concerns.
+/// Where the fault is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImageFault {
-    /// The network or the registry is away for now: the same call can succeed later.
+    /// The network or the registry is temporarily down. The same call can succeed later.
     Temporary,
-    /// The name, its credentials, a setting or an installed program has to be changed.
+    /// The name, its credentials, a setting or an installed program has to change.
     Settings,
-    /// The image itself cannot be used: it is broken, hostile, for other machines or too large.
+    /// The image itself is unusable: broken, hostile, for other machines or too large.
     Image,
     /// This machine: disk, permissions, kernel.
     Machine,
 }
 
-/// Why there is no image.
+/// Why an image is unavailable.
 #[derive(Debug, thiserror::Error)]
 #[error("{text}")]
 pub struct ImageError {
@@ -29,7 +29,7 @@ pub struct ImageError {
     text: String,
 }
 
-/// What programs say about this machine's disk.
+/// Messages about this machine's disk.
 const OF_THE_MACHINE: &str = "no space left|quota exceeded|permission denied|read-only file system";
 const MISSING: &str = "manifest unknown:|name unknown:|StatusCode: 404|404 (Not Found)";
 const DENIED: &str = "unauthorized:|denied:|invalid username/password|StatusCode: 403|401 (Unauthorized)|403 (Forbidden)|\
@@ -56,7 +56,7 @@ impl ImageError {
         Self::new(ImageFault::Machine, text)
     }
 
-    /// What a program said when it failed. Their exit codes say nothing.
+    /// Classifies a failed program's message. The exit codes carry no information.
     pub(crate) fn said(image: &ImageReference, said: &str) -> Self {
         let has = |words: &str| words.split('|').any(|word| said.contains(word));
         let login =

@@ -2,14 +2,14 @@
 //! and this crate keeps them below one folder for the next user.
 //!
 //! May know: these two programs, files below its folder.
-//! Must never know: orders, sandboxes, GitHub, settings files. Whoever makes an [`ImageStore`] gives it its settings.
+//! Must never know: orders, sandboxes, GitHub, settings files. The caller passes settings to [`ImageStore`].
 //!
-//! Images are hostile: names come from repositories, bytes from registries, archives from whoever published them.
-//! Every document is compared with its digest. `umoci` can write only into the image's own folder and has no network.
-//! Root rights are neither needed nor used.
+//! Images are untrusted: names come from repositories, bytes from registries, archives from their publishers.
+//! Every document is checked against its digest. `umoci` can write only the image's own folder and has no network.
+//! No root rights are needed or used.
 //!
-//! The links in an unpacked root are the image's. Follow none of them from outside: `usr` in it can be a link to the
-//! host's `/root`. A sandbox that has [`ImageRoot::path`] as its `/` follows them inside.
+//! Never follow the links in an unpacked root from outside: its `usr` can be a link to the host's `/root`. A sandbox
+//! with [`ImageRoot::path`] as its `/` follows them inside.
 
 mod error;
 mod manifest;

@@ -1,33 +1,33 @@
-//! What a registry says an image consists of: indexes, manifests and configurations, as far as we need them. skopeo and
-//! umoci check the rest.
+//! Parses the documents of a registry: indexes, manifests and configurations, as far as needed. skopeo and umoci check
+//! the rest.
 //!
-//! May know: the forms of OCI and of docker. Must never know: where the bytes are from; that they have the digest they
-//! were asked by was checked before.
+//! May know: the formats of OCI and docker. Must never know: where the bytes come from. The caller has verified their
+//! digest.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::reference::{ImageDigest, shown};
 
-/// How the image wants its programs to be started.
+/// How to start the image's programs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImageConfig {
-    /// In the image's order; a later value for a name counts.
+    /// In the image's order. The last value of a name wins.
     pub env: Vec<(String, String)>,
     pub working_dir: Option<String>,
     pub entrypoint: Vec<String>,
     pub cmd: Vec<String>,
 }
 
-/// What a name leads to.
+/// What a name resolves to.
 pub(crate) enum ManifestDocument {
-    /// The manifest for this machine, of those that an index lists.
+    /// An index: the digest of the manifest for this machine.
     Index(ImageDigest),
-    /// An image's configuration, and the bytes of all its layers as they are sent.
+    /// An image: its configuration, and the download size of all its layers in bytes.
     Image { config: ImageDigest, download: u64 },
 }
 
-/// Reads what a registry sent for a name.
+/// Parses a registry's answer for a name.
 pub(crate) fn document(bytes: &[u8]) -> Result<ManifestDocument, String> {
     let document = parsed(bytes)?;
     if document["schemaVersion"] != 2 {
@@ -40,7 +40,7 @@ pub(crate) fn document(bytes: &[u8]) -> Result<ManifestDocument, String> {
             chosen.map_or_else(|| Err(for_others(&platforms)), digest).map(ManifestDocument::Index)
         }
         (Value::Null, config, Value::Array(layers)) => {
-            // skopeo would ask any host for them, in whatever letters the key is written.
+            // skopeo would fetch such layers from any host, however the key is capitalized.
             let mut keys =
                 layers.iter().chain([config]).filter_map(Value::as_object).flat_map(|part| part.keys());
             if keys.any(|key| key.to_uppercase() == "URLS") {
@@ -53,13 +53,12 @@ pub(crate) fn document(bytes: &[u8]) -> Result<ManifestDocument, String> {
             let download = sizes.into_iter().fold(0, u64::saturating_add);
             Ok(ManifestDocument::Image { config: digest(config)?, download })
         }
-        // Something that is an index to one reader and a manifest to another is how an approved image turns into
-        // another one.
+        // A document that is an index to one reader and a manifest to another could swap an approved image.
         _ => Err("its manifest is neither an image nor an index of images".to_owned()),
     }
 }
 
-/// Reads an image's configuration.
+/// Parses an image's configuration.
 pub(crate) fn config(bytes: &[u8]) -> Result<ImageConfig, String> {
     let document = parsed(bytes)?;
     if !is_for_this_machine(&document) {
@@ -75,7 +74,7 @@ pub(crate) fn config(bytes: &[u8]) -> Result<ImageConfig, String> {
     if all.any(|text| text.contains('\0')) {
         return Err("its configuration holds a NUL, with which no program can be started".to_owned());
     }
-    // What has no name, or no value, sets nothing.
+    // Entries without a name or without `=` set nothing.
     let pairs = env.iter().filter_map(|text| text.split_once('=')).filter(|(name, _)| !name.is_empty());
     let env = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     Ok(ImageConfig { env, working_dir: working_dir.map(str::to_owned), entrypoint, cmd })
@@ -91,7 +90,7 @@ fn digest(of: &Value) -> Result<ImageDigest, String> {
     ImageDigest::parse(text, "sha256:").ok_or_else(|| format!("`{}` is no sha256 digest", shown(text, 120)))
 }
 
-/// What this program was built for, as images call it.
+/// The architecture of this build, as images call it.
 fn architecture() -> &'static str {
     match std::env::consts::ARCH {
         "x86_64" => "amd64",
@@ -101,7 +100,7 @@ fn architecture() -> &'static str {
 }
 
 fn is_for_this_machine(platform: &Value) -> bool {
-    // Other variants need more than the least this architecture has.
+    // Other variants require more than the baseline of this architecture.
     let is_least = matches!(platform["variant"].as_str().unwrap_or_default(), "" | "v1" | "v8");
     platform["os"] == "linux" && platform["architecture"] == architecture() && is_least
 }
@@ -109,7 +108,7 @@ fn is_for_this_machine(platform: &Value) -> bool {
 fn for_others(platforms: &[&Value]) -> String {
     let text = |platform: &Value, key: &str| platform[key].as_str().unwrap_or("unknown").to_owned();
     let all = platforms.iter().map(|platform| (text(platform, "os"), text(platform, "architecture")));
-    // Attestations stand among the images, for no platform.
+    // Attestations are listed among the images, with an unknown platform.
     let all: Vec<String> =
         all.filter(|(os, _)| os != "unknown").map(|(os, of)| format!("{os}/{of}")).collect();
     let (own, all) = (architecture(), shown(&all.join(", "), 120));

@@ -1,9 +1,9 @@
-//! `skopeo` and `umoci`: how they are started, what they may do, and what they said.
+//! Runs `skopeo` and `umoci`: their arguments, their restrictions and their error messages.
 //!
-//! May know: processes, the variables that name other tools' files. Must never know: what is done with their output.
+//! May know: processes, the variables that name other tools' files. Must never know: how their output is used.
 //!
-//! umoci reads what an image's publisher wrote, so it runs between walls: without a network, and with every folder but
-//! the image's own read-only. Version 0.4.7 would follow a whiteout named `.wh...` out of the root.
+//! umoci reads untrusted archives, so it runs in a sandbox without network that can write only the image's own folder.
+//! Version 0.4.7 would follow a whiteout named `.wh...` out of the root.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -23,15 +23,15 @@ use crate::error::{ImageError, ImageFault};
 use crate::reference::{ImageReference, shown};
 
 const PROGRAMS: [&str; 2] = ["skopeo", "umoci"];
-/// All that the programs learn of our environment: where programs, credentials and certificates are.
+/// The only variables passed to the programs: locations of programs, credentials and certificates.
 const PASSED_ON: &str =
     "PATH HOME XDG_CONFIG_HOME XDG_RUNTIME_DIR REGISTRY_AUTH_FILE DOCKER_CONFIG SSL_CERT_FILE SSL_CERT_DIR";
 const LONGEST_QUESTION: Duration = Duration::from_secs(120);
 const LONGEST_WORK: Duration = Duration::from_secs(3_600);
-/// Between two looks at a program that runs.
+/// How often to check a running program.
 const PAUSE: Duration = Duration::from_millis(300);
 
-/// How much of a disk something takes.
+/// Space used on a disk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ImageSize {
     pub bytes: u64,
@@ -39,16 +39,16 @@ pub struct ImageSize {
     pub entries: u64,
 }
 
-/// How images are fetched, and how large they may be.
+/// How to fetch images, and how large they may be.
 #[derive(Debug, Clone)]
 pub struct ImageSettings {
-    /// The programs' environment. skopeo finds credentials by it.
+    /// The programs' environment. skopeo finds credentials through it.
     pub variables: BTreeMap<&'static str, OsString>,
-    /// How registries are reached.
+    /// How to reach registries.
     pub outgoing: OutgoingNetwork,
-    /// Bytes of all layers as they are sent.
+    /// Limit for all layers as downloaded, in bytes.
     pub most_download: u64,
-    /// Of the unpacked root.
+    /// Limit for the unpacked root.
     pub most: ImageSize,
 }
 
@@ -64,10 +64,10 @@ impl Default for ImageSettings {
     }
 }
 
-/// Looks at a program's work while it runs. An error ends the program.
+/// Runs periodically while a program works. An error kills the program.
 type ProgramWatch<'a> = &'a (dyn Fn() -> Result<(), ImageError> + Sync);
 
-/// What images need and this machine does not have.
+/// The programs that images need and this machine lacks.
 #[must_use]
 pub fn missing_image_programs() -> Vec<&'static str> {
     ImageSettings::default().missing()
@@ -81,7 +81,7 @@ impl ImageSettings {
         PROGRAMS.into_iter().filter(is_missing).collect()
     }
 
-    /// An error that says what to install.
+    /// The error says what to install.
     pub(crate) fn check(&self) -> Result<(), ImageError> {
         let missing = self.missing().join(" and ");
         if missing.is_empty() {
@@ -91,7 +91,7 @@ impl ImageSettings {
         Err(ImageError::new(ImageFault::Settings, text))
     }
 
-    /// Asks a registry for one document: `--raw` for a manifest, `--config --raw` for a configuration.
+    /// Fetches one document from a registry: `--raw` for a manifest, `--config --raw` for a configuration.
     pub(crate) async fn inspect(&self, image: &ImageReference, what: &[&str]) -> Result<Vec<u8>, ImageError> {
         let mut command = self.command("skopeo");
         let over_http = is_loopback(image).then_some("--tls-verify=false");
@@ -99,7 +99,7 @@ impl ImageSettings {
         run(command, LONGEST_QUESTION, &|| Ok(()), &|said| ImageError::said(image, said)).await
     }
 
-    /// Downloads an image into `FOLDER/layout`. Layers that are there already are not fetched again.
+    /// Downloads an image into `FOLDER/layout`. Skips existing layers.
     pub(crate) async fn copy(
         &self,
         image: &ImageReference,
@@ -107,7 +107,7 @@ impl ImageSettings {
         watch: ProgramWatch<'_>,
     ) -> Result<(), ImageError> {
         let mut command = self.command("skopeo");
-        // Digests say what is trusted, not signatures. umoci reads no other compression than gzip.
+        // Digests establish trust, not signatures. umoci can read only gzip compression.
         command.args(["--insecure-policy", "copy", "--quiet", "--remove-signatures", "--retry-times=2"]);
         command
             .arg("--dest-compress-format=gzip")
@@ -116,7 +116,7 @@ impl ImageSettings {
         run(command, LONGEST_WORK, watch, &|said| ImageError::said(image, said)).await.map(drop)
     }
 
-    /// Unpacks `FOLDER/layout` to `FOLDER/image/root`, which is not there yet.
+    /// Unpacks `FOLDER/layout` to `FOLDER/image/root`, which must not exist yet.
     pub(crate) async fn unpack(
         &self,
         image: &ImageReference,
@@ -136,7 +136,7 @@ impl ImageSettings {
         run(command, LONGEST_WORK, watch, &|said| ImageError::said(image, said)).await.map(drop)
     }
 
-    /// A command that can write only this folder, has no network, and ends with us.
+    /// A command that can write only this folder, has no network, and ends with this process.
     fn walled(&self, folder: &Path) -> Command {
         let mut command = self.command("bwrap");
         for secret in ["HTTPS_PROXY", "NO_PROXY", "REGISTRY_AUTH_FILE", "DOCKER_CONFIG"] {
@@ -148,12 +148,12 @@ impl ImageSettings {
         command
     }
 
-    /// Secrets go through the environment, which other users cannot read.
+    /// Passes secrets in the environment, which other users cannot read.
     fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.env_clear().envs(&self.variables);
         if let Some(trusted) = &self.outgoing.trusted {
-            // Go reads the system's folder of certificates besides.
+            // Go also reads the system's certificate folder.
             command.env("SSL_CERT_FILE", &trusted.file);
         }
         if let Some(proxy) = &self.outgoing.proxy {
@@ -164,13 +164,13 @@ impl ImageSettings {
     }
 }
 
-/// Whether a registry is on this machine: skopeo may then ask it over plain HTTP if it does not speak TLS.
+/// Whether a registry is on this machine. skopeo may then fall back to plain HTTP.
 fn is_loopback(image: &ImageReference) -> bool {
     let url = Url::parse(&format!("https://{}/", image.registry()));
     url.is_ok_and(|url| url.host().is_some_and(|host| journeyman_order::is_loopback(&host)))
 }
 
-/// Runs a program and gives what it printed. `failed` makes an error of what it said.
+/// Runs a program and returns its output. `failed` turns its error message into an error.
 async fn run(
     mut command: Command,
     longest: Duration,
@@ -202,7 +202,7 @@ async fn run(
     if status.success() { Ok(printed) } else { Err(failed(&last_line(&said))) }
 }
 
-/// A program that prints more than this ends by it.
+/// Reads at most this much. A program that prints more gets a broken pipe.
 async fn read(from: Option<impl AsyncRead + Unpin>, most: u64) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if let Some(from) = from {
@@ -211,8 +211,8 @@ async fn read(from: Option<impl AsyncRead + Unpin>, most: u64) -> std::io::Resul
     Ok(bytes)
 }
 
-/// The reason that a program gave last, without the decoration of its log. Addresses lose their query, which can hold
-/// a credential.
+/// The last message of a program, without log decoration. Removes queries from addresses, which may contain a
+/// credential.
 fn last_line(said: &[u8]) -> String {
     let text = String::from_utf8_lossy(said);
     let line = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no reason was given");

@@ -1,6 +1,6 @@
-//! One image from its digest to a whole root folder.
+//! Pulls one image from its digest to a complete root folder.
 //!
-//! May know: the programs, documents, one folder for what is not whole yet. Must never know: which images are kept.
+//! May know: the programs, documents, one folder for incomplete images. Must never know: which images are kept.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -13,30 +13,30 @@ use crate::manifest::{self, ImageConfig, ManifestDocument};
 use crate::programs::{ImageSettings, ImageSize};
 use crate::reference::{ImageDigest, ImageReference};
 
-/// What is left of a mode: no program gets rights from an image.
+/// Permission bits that are kept. Without setuid and setgid, no program gains rights from an image.
 const FILE_MODE: u32 = 0o777;
 const FOLDER_MODE: u32 = 0o1777;
 
-/// What a pull is doing.
+/// The current step of a pull.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PullStep {
     Download,
     Unpack,
 }
 
-/// About how far a pull is.
+/// Approximate progress of a pull.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PullProgress {
     pub step: PullStep,
     pub done: u64,
-    /// `None` while unpacking: nobody knows before the end.
+    /// `None` while unpacking, because the total is unknown until the end.
     pub total: Option<u64>,
 }
 
-/// Hears how far a pull is, several times a second.
+/// Receives the progress several times a second.
 pub type PullObserver = Arc<dyn Fn(PullProgress) + Send + Sync>;
 
-/// Asks for a manifest or an index, and compares it with the digest in the name. `skopeo inspect` does not.
+/// Fetches a manifest or an index and verifies the digest in the name. `skopeo inspect` does not.
 pub(crate) async fn fetch_document(
     settings: &ImageSettings,
     image: &ImageReference,
@@ -50,8 +50,8 @@ pub(crate) async fn fetch_document(
     Ok((found, document))
 }
 
-/// Makes `image/root` in a folder that has an empty `image`. Gives how its programs are started, and the bytes of its
-/// files. The lock is held as long as anything is at work, also after whoever waited for it is gone.
+/// Creates `image/root` in a folder with an empty `image`. Returns the configuration and the total bytes of files.
+/// Holds the lock while anything is running, even after the caller has gone away.
 pub(crate) async fn pull(
     settings: &ImageSettings,
     image: &ImageReference,
@@ -97,7 +97,7 @@ pub(crate) async fn pull(
         let now = free(folder);
         let bytes = before.bytes.saturating_sub(now.bytes);
         tell(PullStep::Unpack, bytes, None);
-        // Others write on the disk, too: what it lost may be theirs.
+        // Other processes write to the disk too, so the lost space may be theirs.
         check(ImageSize { bytes, entries: before.entries.saturating_sub(now.entries) }, settings.most)
             .map_err(|error| {
                 ImageError::new(ImageFault::Temporary, format!("{error}. It is tried again later"))
@@ -118,7 +118,7 @@ pub(crate) async fn pull(
     Ok((config, size.bytes))
 }
 
-/// The bytes of a download; skopeo keeps them in two folders.
+/// The downloaded bytes. skopeo keeps them in two folders.
 fn downloaded(folder: &Path) -> ImageSize {
     let places = ["layout", "layout/blobs/sha256"].map(|place| fs::read_dir(folder.join(place)));
     let files = places.into_iter().flatten().flatten().flatten();
@@ -126,7 +126,7 @@ fn downloaded(folder: &Path) -> ImageSize {
     ImageSize { bytes, entries: 0 }
 }
 
-/// What the disk has left. While umoci works, its tree has folders that cannot be looked into.
+/// The free space of the disk. umoci's unfinished tree contains unreadable folders and cannot be measured.
 fn free(folder: &Path) -> ImageSize {
     let disk = rustix::fs::statvfs(folder);
     let size = disk.map(|disk| (disk.f_bavail.saturating_mul(disk.f_frsize), disk.f_ffree));
@@ -134,8 +134,8 @@ fn free(folder: &Path) -> ImageSize {
     ImageSize { bytes, entries }
 }
 
-/// Makes everything readable and removable for us, drops setuid bits and whatever is no file, folder or link, and
-/// measures the rest. Follows no link. Nobody else may be at work there.
+/// Makes everything readable and deletable for this user, drops setuid bits and special files, and measures the rest.
+/// Follows no link. Nothing else may change the tree meanwhile.
 fn tidy(root: &Path) -> io::Result<ImageSize> {
     let mut size = ImageSize::default();
     set_mode(root, &fs::symlink_metadata(root)?, FOLDER_MODE, 0o700)?;
@@ -150,7 +150,7 @@ fn tidy(root: &Path) -> io::Result<ImageSize> {
                 open.push(path);
             } else if found.is_file() {
                 set_mode(&path, &found, FILE_MODE, 0o400)?;
-                // Each name of a file counts its part.
+                // Each hard link counts its share.
                 size.bytes = size.bytes.saturating_add(found.len() / found.nlink().max(1));
             } else if !found.is_symlink() {
                 fs::remove_file(&path)?;

@@ -1,8 +1,8 @@
-//! What an image is called: registry, repository, tag, digest, by docker's rules for what may be left out.
+//! Names of images: registry, repository, tag and digest, with docker's defaults for missing parts.
 //!
 //! May know: names. Must never know: registries' answers, files.
 //!
-//! Names come from repositories' settings: whatever is not a name is refused before anything is asked for it.
+//! Names come from repositories' settings, so an invalid name is refused before any request is made.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,9 +10,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// The registry of names that do not say one.
+/// The registry of names without one.
 const DEFAULT_REGISTRY: &str = "docker.io";
-/// Registries refuse longer ones.
+/// Registries refuse longer names.
 const LONGEST_REPOSITORY: usize = 255;
 
 /// A SHA-256 digest, written as `sha256:` and 64 hexadecimal digits.
@@ -28,7 +28,7 @@ pub struct ImageReference {
     digest: Option<ImageDigest>,
 }
 
-/// A text that names no image. Says what to write instead.
+/// A text that is not an image's name. The message shows valid forms.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is not the name of an image. Write `python:3.12-slim`, `ghcr.io/owner/name:tag` or `NAME@sha256:…`"
@@ -41,7 +41,7 @@ impl ImageDigest {
         Self(hex::encode(sha2::Sha256::digest(bytes)))
     }
 
-    /// As the name of a file or folder: `sha256-` and the digits.
+    /// As a file or folder name: `sha256-` and the digits.
     pub(crate) fn file_name(&self) -> String {
         format!("sha256-{}", self.0)
     }
@@ -60,7 +60,7 @@ impl fmt::Display for ImageDigest {
 }
 
 impl ImageReference {
-    /// Host, and port where one is given: `docker.io`, `localhost:5000`.
+    /// Host and optional port: `docker.io`, `localhost:5000`.
     #[must_use]
     pub fn registry(&self) -> &str {
         &self.registry
@@ -71,7 +71,7 @@ impl ImageReference {
         self.digest.as_ref()
     }
 
-    /// The same image by this digest alone.
+    /// The same image by this digest, without its tag.
     #[must_use]
     pub fn pinned(&self, digest: ImageDigest) -> Self {
         Self { tag: None, digest: Some(digest), ..self.clone() }
@@ -99,8 +99,8 @@ impl FromStr for ImageReference {
     }
 }
 
-/// Host and port, repository, tag, digest. What has no dot and no colon is no host, but for `localhost`. Nor is what has
-/// a capital letter alone: written small, as hosts are, the name would mean another image.
+/// Host and port, repository, tag, digest. A host contains a dot or a colon, except `localhost`. Capital letters alone
+/// do not make a host: hosts are lowercased, and the name would then mean another image.
 static NAME: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let label = "[a-z0-9-]+";
     let address = r"\[[0-9a-f:]+\]";
@@ -123,16 +123,16 @@ fn parse(text: &str) -> Option<ImageReference> {
     let repository = if is_official { format!("library/{rest}") } else { rest.to_owned() };
     let digest = part(4).and_then(|digest| ImageDigest::parse(digest, "sha256:"));
     let tag = part(3).or(digest.is_none().then_some("latest")).map(str::to_owned);
-    // For docker it would be a host, though it cannot be one.
+    // docker would treat it as a host, although it is not a valid one.
     if part(1).is_none() && rest.split_once('/').is_some_and(|(first, _)| first.contains('.')) {
         return None;
     }
-    // 64 digits alone are a digest whose name is missing.
+    // 64 digits alone are a digest without a name.
     let is_name = repository.len() <= LONGEST_REPOSITORY && ImageDigest::parse(rest, "").is_none();
     is_name.then_some(ImageReference { registry, repository, tag, digest })
 }
 
-/// What somebody else wrote, short and in one line.
+/// Untrusted text, shortened to one line.
 pub(crate) fn shown(text: &str, longest: usize) -> String {
     let letters = text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter });
     let line: String = letters.take(longest).collect();

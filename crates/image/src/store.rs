@@ -1,15 +1,14 @@
-//! The images that are there, by the digest in their names: found, made once for all who want them, and removed when
-//! nobody does.
+//! Stored images, named by digest. Each is pulled once for all its users and removed when unused.
 //!
-//! May know: its folder, and how an image is pulled into it. Must never know: what images are wanted for.
+//! May know: its folder, and how to pull an image into it. Must never know: what images are used for.
 //!
 //! ```text
-//! FOLDER/images/sha256-…/     a whole image: its `root`, and `image.json`, whose time is that of the last use
-//! FOLDER/partial/sha256-…/    what is being pulled, or was when something ended; the next pull uses its layers
-//! FOLDER/locks/sha256-…       locked by who is at work on an image: pulls or removes it, or uses it
+//! FOLDER/images/sha256-…/     a complete image: its `root`, and `image.json`, modified at the last use
+//! FOLDER/partial/sha256-…/    a running or interrupted pull; the next pull reuses its layers
+//! FOLDER/locks/sha256-…       locked by each process that pulls, removes or uses the image
 //! ```
 //!
-//! An image appears under `images` by one rename, when all of it is on the disk.
+//! An image appears under `images` by one rename, once it is completely on disk.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File, TryLockError};
@@ -29,33 +28,33 @@ use crate::programs::ImageSettings;
 use crate::pull::{PullObserver, fetch_document, pull};
 use crate::reference::{ImageDigest, ImageReference};
 
-/// Between two looks at whether another has finished.
+/// How often to check whether another pull has finished.
 const PATIENCE: Duration = Duration::from_millis(100);
 const RECORD: &str = "image.json";
 const ROOT: &str = "root";
-/// Where programs are in an image that does not say.
+/// The `PATH` of an image that sets none.
 const USUAL_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// Images, in a folder of their own.
+/// Images in one folder.
 #[derive(Debug, Clone)]
 pub struct ImageStore {
     folder: PathBuf,
     settings: ImageSettings,
 }
 
-/// A whole image. While this is held, no process removes it.
+/// A complete image. While this value exists, no process removes the image.
 #[derive(Debug, Clone)]
 pub struct ImageRoot {
-    /// The folder that is the image's `/`. Its links are the image's: follow none of them from outside.
+    /// The folder that is the image's `/`. Never follow its links from outside.
     pub path: PathBuf,
     pub config: ImageConfig,
-    /// Bytes of all its files.
+    /// Total bytes of all files.
     pub size: u64,
-    /// The kernel lets go when a process ends, however it ends.
+    /// The kernel releases it when the process ends, even in a crash.
     _lock: Arc<File>,
 }
 
-/// What stands beside a root.
+/// Contents of `image.json`.
 #[derive(Serialize, Deserialize)]
 struct ImageRecord {
     config: ImageConfig,
@@ -63,7 +62,7 @@ struct ImageRecord {
 }
 
 impl ImageRoot {
-    /// Folders of its programs, as they are seen in it.
+    /// Folders with its programs, as paths inside the image.
     #[must_use]
     pub fn search_path(&self) -> Vec<PathBuf> {
         let own = self.config.env.iter().rev().find(|(name, _)| name == "PATH");
@@ -71,14 +70,14 @@ impl ImageRoot {
         path.split(':').map(PathBuf::from).filter(|folder| folder.is_absolute()).collect()
     }
 
-    /// Whether a program of this name is there. Links are followed inside.
+    /// Whether `PATH` has a program of this name. Links are followed inside the root.
     #[must_use]
     pub fn has_program(&self, name: &str) -> bool {
         !name.contains('/')
             && self.search_path().into_iter().any(|folder| self.is_program(&folder.join(name)))
     }
 
-    /// Whether a program is there, by its path. Links are followed inside.
+    /// Whether this path is a program. Links are followed inside the root.
     #[must_use]
     pub fn is_program(&self, path: &Path) -> bool {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
@@ -93,21 +92,21 @@ impl ImageRoot {
 }
 
 impl ImageStore {
-    /// Makes the folder if it is not there. Several processes may use the same one.
+    /// Creates the folder if necessary. Several processes may share it.
     pub fn new(folder: impl Into<PathBuf>, settings: ImageSettings) -> Result<Self, ImageError> {
         let folder = folder.into();
         for part in ["images", "partial", "locks"] {
             make_folder(&folder.join(part))?;
         }
-        // Where a link stands in between, nothing can be mounted.
+        // Nothing can be mounted on a path with a symbolic link in it.
         let folder = fs::canonicalize(&folder).map_err(|error| ImageError::machine(&folder, error))?;
         Ok(Self { folder, settings })
     }
 
-    /// The name by digest of what a name means: of the index where there is one, else of the manifest. Asks the
-    /// registry for a tag always, and for a digest until its image is here.
+    /// Resolves a name to a digest: of the index if there is one, otherwise of the manifest. Always asks the registry
+    /// for a tag. Asks for a digest only until its image is stored.
     pub async fn resolve(&self, image: &ImageReference) -> Result<ImageReference, ImageError> {
-        // skopeo takes no name with a tag and a digest.
+        // skopeo accepts no name with both tag and digest.
         let asked = image.digest().map_or_else(|| image.clone(), |digest| image.pinned(digest.clone()));
         if image.digest().is_some_and(|digest| self.record(digest).is_some()) {
             return Ok(asked);
@@ -117,8 +116,7 @@ impl ImageStore {
         Ok(image.pinned(digest))
     }
 
-    /// The root of a resolved image, pulled if it is not there. Whoever asks for one that is being pulled waits for it,
-    /// also in another process.
+    /// The root of a resolved image, pulled if missing. Waits if a task in this or another process is pulling it.
     pub async fn root(
         &self,
         image: &ImageReference,
@@ -133,22 +131,22 @@ impl ImageStore {
             }
             match self.lock(digest, File::try_lock)? {
                 None => tokio::time::sleep(PATIENCE).await,
-                // Whoever held it until now may have finished.
+                // The previous holder may have finished it.
                 Some(_) if self.record(digest).is_some() => {}
                 Some(lock) => self.pull(image, digest, Arc::new(lock), &observer).await?,
             }
         }
     }
 
-    /// Bytes of all whole images.
+    /// Total bytes of all complete images.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         let all = digests_in(&self.folder.join("images")).unwrap_or_default();
         all.iter().filter_map(|digest| self.record(digest)).map(|record| record.size).sum()
     }
 
-    /// Removes images, and what is left of pulls, that nobody has used for this long. What is in use stays, and so do
-    /// those to keep. Gives the images that are gone.
+    /// Deletes images and leftovers of pulls that were unused for this long, except those in use and those in `keep`.
+    /// Returns the deleted images.
     pub async fn remove_unused(
         &self,
         keep: &BTreeSet<ImageDigest>,
@@ -203,14 +201,14 @@ impl ImageStore {
         self.settings.check()?;
         let folder = self.partial_folder(digest);
         let made = folder.join("image");
-        // From a pull that ended before it was whole.
+        // Left by an interrupted pull.
         remove_all(&made)?;
         make_folder(&made)?;
-        // The lock is held here too, until the image is where it belongs.
+        // Held here too, until the image is in its final place.
         let (config, size) = match pull(&self.settings, image, &folder, Arc::clone(&lock), observer).await {
             Ok(pulled) => pulled,
             Err(error) => {
-                // Only a download that broke off is of use. The next pull removes what cannot be removed now.
+                // Only an interrupted download is worth keeping. If the deletion fails, the next pull repeats it.
                 let is_passing = error.fault() == ImageFault::Temporary;
                 let _ = remove_all(if is_passing { &made } else { &folder });
                 return Err(error);
@@ -230,7 +228,7 @@ impl ImageStore {
         remove_all(&folder)
     }
 
-    /// A whole image that nobody is changing.
+    /// A complete image, marked as just used. `None` if it is missing or being changed.
     fn existing(&self, digest: &ImageDigest) -> Result<Option<ImageRoot>, ImageError> {
         let Some(lock) = self.lock(digest, File::try_lock_shared)? else { return Ok(None) };
         let Some(ImageRecord { config, size }) = self.record(digest) else { return Ok(None) };
@@ -246,7 +244,7 @@ impl ImageStore {
         serde_json::from_slice(&fs::read(self.image_folder(digest).join(RECORD)).ok()?).ok()
     }
 
-    /// None where others hold it in a way that leaves no room.
+    /// `None` if a conflicting lock is held.
     fn lock(
         &self,
         digest: &ImageDigest,
@@ -271,7 +269,7 @@ impl ImageStore {
     }
 }
 
-/// Makes a folder that only we may use; it may be there already.
+/// Creates a folder that only this user can access. It may already exist.
 fn make_folder(path: &Path) -> Result<(), ImageError> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
     made.map_err(|error| ImageError::machine(path, error))
@@ -283,12 +281,12 @@ fn digests_in(folder: &Path) -> Result<Vec<ImageDigest>, ImageError> {
     Ok(names.filter_map(|name| ImageDigest::parse(name.to_str()?, "sha256-")).collect())
 }
 
-/// Removes a folder with all that is in it. The system's `rm` goes down as deep as folders lie, and follows no link.
+/// Deletes a folder with all its contents. The system's `rm` handles any depth and follows no link.
 fn remove_all(path: &Path) -> Result<(), ImageError> {
     let run = |program: &str, how: &[&str]| Command::new(program).args(how).arg("--").arg(path).output();
     let mut done = run("rm", &["-rf"]);
     if done.as_ref().is_ok_and(|done| !done.status.success()) {
-        // An unpacked folder can forbid it.
+        // An unpacked folder's mode can forbid deletion.
         done = run("chmod", &["-Rf", "u+rwX"]).and_then(|_| run("rm", &["-rf"]));
     }
     let done = done.map_err(|error| ImageError::machine(path, error))?;

@@ -1,4 +1,4 @@
-//! What a person answers on the first page, checked.
+//! Checks a person's answers on the first page.
 
 use std::collections::HashMap;
 
@@ -7,30 +7,30 @@ use journeyman_github::web_address;
 use serde_json::{Value, json};
 use url::{Host, Url};
 
-/// GitHub takes no longer name of an App.
+/// GitHub's limit for an App's name.
 const LONGEST_NAME: usize = 34;
-/// Nor of an account.
+/// GitHub's limit for an account's name.
 const LONGEST_OWNER: usize = 39;
-/// GitHub wants an address for an App that is not told of anything; this one is nobody's, and never will be.
+/// GitHub requires a webhook address even from an App that only polls. This one can never be registered.
 const NOWHERE: &str = "https://journeyman.invalid/webhook";
 const HOMEPAGE: &str = "https://github.com/";
 
-/// Where the App is to be made, and how GitHub reaches the server.
+/// Where to create the App, and how GitHub reaches the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AppAnswers {
     /// `github.api_url`.
     pub(crate) api_url: Url,
-    /// Where people meet GitHub.
+    /// GitHub's web address.
     pub(crate) web: Url,
-    /// The organization that the App is to belong to; none: the person's own account.
+    /// The organization that will own the App. `None` means the person's own account.
     pub(crate) organization: Option<String>,
     pub(crate) name: String,
-    /// `server.public_url`; none: GitHub is asked.
+    /// `server.public_url`. `None` means that the server polls GitHub.
     pub(crate) public_url: Option<Url>,
 }
 
 impl AppAnswers {
-    /// The error is for the person who answered.
+    /// Errors are worded for the person who answered.
     pub(crate) fn parse(fields: &HashMap<String, String>) -> Result<Self, String> {
         let field = |name: &str| fields.get(name).map_or("", |value| value.trim());
         let api_url = api_of(field("github"))?;
@@ -60,7 +60,7 @@ impl AppAnswers {
         })
     }
 
-    /// Where the form with the manifest is sent to.
+    /// The address that receives the form with the manifest.
     pub(crate) fn form_address(&self, state: &str) -> Url {
         let mut address = self.web.clone();
         let above = self.web.path().trim_end_matches('/');
@@ -73,12 +73,12 @@ impl AppAnswers {
         address
     }
 
-    /// The App's manifest, as GitHub's form takes it. `back` is where GitHub sends the person to.
+    /// The App's manifest for GitHub's form. `back` is where GitHub redirects the person.
     pub(crate) fn manifest(&self, back: &Url) -> Value {
         let shipped = AppManifest::shipped();
         let public = self.public_url.as_ref().map(|url| url.as_str().trim_end_matches('/'));
         let hook = public.map_or_else(|| NOWHERE.to_owned(), |url| format!("{url}/webhook"));
-        // Where people come back to who sign in to the dashboard.
+        // GitHub redirects people here when they sign in to the dashboard.
         let sign_in = public.map(|url| format!("{url}/sign-in/github/back"));
         json!({
             "name": self.name,
@@ -87,7 +87,7 @@ impl AppAnswers {
             "public": false,
             "redirect_url": back.as_str(),
             "callback_urls": Vec::from_iter(sign_in),
-            // Without a public address too: what GitHub would have sent is asked for, and it keeps that for an active one alone.
+            // Active even without a public address: GitHub only records deliveries for polling if the hook is active.
             "hook_attributes": {"url": hook, "active": true},
             "default_permissions": shipped.permissions,
             "default_events": shipped.events,
@@ -95,7 +95,7 @@ impl AppAnswers {
     }
 }
 
-/// The API's address of a GitHub, by its address in a browser.
+/// The API address of a GitHub, from its web address.
 fn api_of(text: &str) -> Result<Url, String> {
     let wrong = || "GitHub: https://github.com, or the address of your Enterprise Server".to_owned();
     let text = if text.is_empty() { "https://github.com" } else { text };
@@ -132,7 +132,7 @@ fn public_address(text: &str) -> Result<Url, String> {
     if !matches!(url.scheme(), "https" | "http") || url.host().is_none() || !is_plain {
         return Err(wrong());
     }
-    // As people copy it from the App's page.
+    // People copy this address from the App's page.
     let path = url.path().trim_end_matches('/').to_owned();
     url.set_path(path.strip_suffix("/webhook").unwrap_or(&path));
     Ok(url)

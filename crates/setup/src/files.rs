@@ -1,5 +1,5 @@
-//! The files that `setup` writes: settings, the App's key, variables. Nobody but their user reads them, and each is there
-//! whole or not at all.
+//! The files that `setup` writes: settings, the App's key, variables. They are private to their user and written
+//! atomically.
 
 use std::fs::Permissions;
 use std::io::Write as _;
@@ -15,15 +15,15 @@ use toml_edit::{DocumentMut, Item, Table, value};
 
 use crate::answers::AppAnswers;
 
-/// What a new file begins with.
+/// The start of a new file.
 const BEGINNING: &str =
     "# Made by `journeyman setup`, which may be run again. journeyman.example.toml has all settings.\n\n";
-/// Beside the settings, where they name no other.
+/// The file of variables beside the settings, unless they name another.
 const VARIABLES: &str = "journeyman.env";
-/// GitHub's own, where `github.api_url` need not be said.
+/// The default `github.api_url`, which need not be written.
 const GITHUB: &str = "https://api.github.com/";
 
-/// Keeps the App: its key in a file of its own beside the settings, the rest in them. What else they say stays.
+/// Saves the App: its key in a file beside the settings, the rest in the settings. Other settings are kept.
 pub(crate) fn keep_app(
     settings: &Path,
     data: Option<&Path>,
@@ -31,12 +31,12 @@ pub(crate) fn keep_app(
     app: &ConvertedApp,
 ) -> anyhow::Result<()> {
     let key = format!("{}.private-key.pem", file_name(&app.slug));
-    // First: settings that name a file which is not there could not be read.
+    // Write the key first: settings that name a missing file could not be read.
     write_private(&beside(settings, &key), app.pem.expose_secret())?;
     let is_new = !settings.exists();
     let mut document = read(settings)?;
     let github = section(&mut document, "github")?;
-    // What is of another App, or of another GitHub, is not this one's.
+    // Remove values of another App or another GitHub.
     for stale in
         ["api_url", "webhook_secret", "webhook_secret_previous", "deliveries", "client_id", "client_secret"]
     {
@@ -65,7 +65,7 @@ pub(crate) fn keep_app(
     if !server.contains_key("api_token") {
         server["api_token"] = value(random_hex()?);
     }
-    // What is kept already stays where it is.
+    // Existing data stays where it is.
     let keeps_already = ["journeyman.db", "data"].iter().any(|name| beside(settings, name).exists())
         || ["store", "data"].iter().any(|name| document.contains_key(name));
     if let Some(data) = data.filter(|_| !keeps_already) {
@@ -76,7 +76,7 @@ pub(crate) fn keep_app(
     write_private(settings, &format!("{beginning}{document}"))
 }
 
-/// Whether an App could be kept: GitHub tells its key once, and then it is too late to find out.
+/// Checks in advance whether an App can be saved, because GitHub shows its key only once.
 pub(crate) fn check(settings: &Path) -> anyhow::Result<()> {
     let mut document = read(settings)?;
     for name in ["github", "server"] {
@@ -93,7 +93,7 @@ pub(crate) fn check(settings: &Path) -> anyhow::Result<()> {
     tried().with_context(|| format!("cannot write in {}", folder.display()))
 }
 
-/// Keeps a variable in the file of `server.environment_file`, which the settings name from then on.
+/// Saves a variable in the file of `server.environment_file`, and adds that setting if it is missing.
 pub(crate) fn keep_variable(settings: &Path, name: &str, secret: &SecretString) -> anyhow::Result<()> {
     let mut document = read(settings)?;
     let server = section(&mut document, "server")?;
@@ -111,14 +111,14 @@ pub(crate) fn keep_variable(settings: &Path, name: &str, secret: &SecretString) 
     Ok(())
 }
 
-/// Unguessable, as `openssl rand -hex 32` makes it.
+/// A secret like that of `openssl rand -hex 32`.
 pub(crate) fn random_hex() -> anyhow::Result<String> {
     let mut bytes = [0; 32];
     rand::fill(&mut bytes).map_err(|_| anyhow::anyhow!("this machine has no randomness"))?;
     Ok(hex::encode(bytes))
 }
 
-/// Nothing where no file is.
+/// The file's text. Empty if the file is missing.
 fn text_of(file: &Path) -> anyhow::Result<String> {
     match std::fs::read_to_string(file) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
@@ -128,7 +128,7 @@ fn text_of(file: &Path) -> anyhow::Result<String> {
 
 fn read(settings: &Path) -> anyhow::Result<DocumentMut> {
     let text = text_of(settings)?;
-    // The parser's own words would show the line, and with it perhaps a secret.
+    // The parser's message would quote the line, which may contain a secret.
     text.parse().map_err(|_| anyhow::anyhow!("{} is no TOML: fix it, or move it away", settings.display()))
 }
 
@@ -137,7 +137,7 @@ fn section<'a>(document: &'a mut DocumentMut, name: &str) -> anyhow::Result<&'a 
     section.as_table_mut().with_context(|| format!("{name} is no section of the settings: write [{name}]"))
 }
 
-/// A path of the settings, which begins at their folder.
+/// A path from the settings, relative to their folder.
 pub(crate) fn beside(settings: &Path, path: &str) -> PathBuf {
     settings.parent().map_or_else(|| PathBuf::from(path), |folder| folder.join(path))
 }
@@ -151,16 +151,16 @@ fn file_name(slug: &str) -> String {
 }
 
 fn write_private(path: &Path, text: &str) -> anyhow::Result<()> {
-    // A link stays, and what it leads to is written.
+    // Keep a symbolic link and write its target.
     let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let folder = folder_of(path);
     let written = || -> std::io::Result<()> {
         std::fs::create_dir_all(folder)?;
-        // Only its user reads such a file, and whoever could read the one before: a service has a user of its own.
+        // Keep the owner and group of the existing file: a service runs as its own user.
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
         if let Ok(before) = std::fs::metadata(path) {
             std::os::unix::fs::fchown(file.as_file(), Some(before.uid()), Some(before.gid()))?;
-            // One that all could read was not closed to others by anybody.
+            // If everyone could read the old file, its mode was not chosen with care.
             let mode = if before.mode() & 0o007 == 0 { before.mode() & 0o770 } else { 0o600 };
             file.as_file().set_permissions(Permissions::from_mode(mode))?;
         }
@@ -209,7 +209,7 @@ mod tests {
             assert_eq!(std::fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
         }
 
-        // A service of another user reads it by its group. What is of another App goes.
+        // A service's user reads the file through its group. Values of another App are removed.
         std::fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
         std::fs::write(
             &file,

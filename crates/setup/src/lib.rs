@@ -1,10 +1,9 @@
-//! `journeyman setup`: pages on loopback that lead a person from nothing to a server that works: the App, its key and its
-//! secrets, where it is installed, its labels, the agent's key, whether all of it works, and the service that runs it.
+//! `journeyman setup`: pages on loopback that lead a person to a working server. They cover the App with its key and
+//! secrets, its installation and labels, the agent's key, a check of everything, and the service.
 //!
-//! What is done is seen in the files and on GitHub, and remembered nowhere else: whoever comes again goes on where they
-//! stopped.
+//! Files and GitHub hold all progress; nothing else is remembered. A person who returns resumes where they stopped.
 //!
-//! May know: the settings' file, GitHub's pages and its App. Must never know: orders, agents, how work is done.
+//! May know: the settings file, GitHub's pages and its App. Must never know: orders, agents, how work is done.
 
 mod answers;
 mod files;
@@ -26,14 +25,14 @@ pub use server::{SetupEnd, SetupServer, start};
 pub use service::{ServicePlan, has_user_manager};
 pub use unit::ServiceScope;
 
-/// What `setup` begins with.
+/// Options of `setup`.
 #[derive(Clone)]
 pub struct SetupOptions {
-    /// The settings' file, which is made or completed.
+    /// The settings file to create or complete.
     pub settings: PathBuf,
-    /// Where new settings keep data; none: at their own folder.
+    /// The data folder for new settings. `None` means beside the settings.
     pub data: Option<PathBuf>,
-    /// Where the pages are; loopback.
+    /// The loopback address of the pages.
     pub listen: SocketAddr,
     pub doctor: Arc<dyn SetupDoctor>,
 }
@@ -41,7 +40,7 @@ pub struct SetupOptions {
 /// Checks whether a server with these settings works.
 #[async_trait]
 pub trait SetupDoctor: Send + Sync {
-    /// What `GET /ready` of the server there says: nothing where it is ready, or why it is not.
+    /// Calls `GET /ready` of the server. The error says why it is not ready.
     async fn ready(&self, server: SocketAddr) -> Result<(), String>;
 
     async fn examine(&self, settings: &Settings) -> Vec<DoctorFinding>;

@@ -1,4 +1,4 @@
-//! The pages.
+//! The pages of the setup.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -13,16 +13,16 @@ use crate::{ServicePlan, ServiceScope, SetupProgress};
 
 pub(crate) const STYLE: &str = include_str!("../templates/setup/style.css");
 
-/// What each page shows beside its own.
+/// The parts that all pages share.
 pub(crate) struct SetupOutline {
     pub(crate) step: SetupStep,
-    /// What a person has to know first.
+    /// A problem to show first.
     pub(crate) problem: Option<String>,
     pub(crate) file: String,
 }
 
 impl SetupOutline {
-    /// For the list of steps: what is done, what is next, what comes later.
+    /// A step's state in the list of steps: done, current or later.
     fn state(&self, step: u8) -> &'static str {
         match step.cmp(&(self.step as u8)) {
             std::cmp::Ordering::Less => "done",
@@ -42,7 +42,7 @@ pub(crate) struct AppPage {
     pub(crate) public_url: String,
 }
 
-/// What GitHub will be asked for.
+/// Shows what the App requests from GitHub.
 #[derive(Template)]
 #[template(path = "setup/create.html")]
 pub(crate) struct CreatePage {
@@ -60,12 +60,12 @@ pub(crate) struct InstallPage {
     pub(crate) outline: SetupOutline,
     pub(crate) slug: String,
     pub(crate) install: String,
-    /// Repositories, and how many of them have no labels yet.
+    /// The number of repositories, and of those that still lack labels.
     pub(crate) all: usize,
     pub(crate) left: usize,
 }
 
-/// What is said of an App cannot be used.
+/// The configured App cannot be used.
 #[derive(Template)]
 #[template(path = "setup/trouble.html")]
 pub(crate) struct TroublePage {
@@ -85,36 +85,36 @@ pub(crate) struct AgentPage {
 pub(crate) struct CheckPage {
     pub(crate) outline: SetupOutline,
     pub(crate) progress: SetupProgress,
-    /// None as long as they are being looked at.
+    /// `None` while the checks are running.
     pub(crate) checks: Option<Vec<DoctorFinding>>,
     pub(crate) is_well: bool,
-    /// Whether this user can have a service.
+    /// Whether this user's systemd manager can run a service.
     pub(crate) has_manager: bool,
 }
 
-/// Waits for the server, and leads to it.
+/// Waits for the server, then links to it.
 #[derive(Template)]
 #[template(path = "setup/start.html")]
 pub(crate) struct StartPage {
     pub(crate) outline: SetupOutline,
     /// Why it is not ready yet.
     pub(crate) waits: String,
-    /// The service that was made.
+    /// The service that was created.
     pub(crate) service: Option<ServicePlan>,
     pub(crate) ready: Option<ReadyView>,
 }
 
-/// A server that is ready, and what a person does there first.
+/// A ready server, and a person's first steps there.
 pub(crate) struct ReadyView {
     pub(crate) dashboard: String,
     pub(crate) token: Option<String>,
-    /// GitHub's form for an issue with the label.
+    /// GitHub's form for a new issue with the label.
     pub(crate) first_issue: Option<String>,
     pub(crate) label: String,
 }
 
 impl ReadyView {
-    /// Nothing without settings that can be read.
+    /// `None` if the settings cannot be read.
     pub(crate) fn of(progress: &SetupProgress, at: SocketAddr) -> Option<Self> {
         let settings = progress.settings.as_ref()?;
         let label = settings.defaults.label.clone();
@@ -143,7 +143,7 @@ pub(crate) struct EndPage {
     pub(crate) service: Option<ServicePlan>,
 }
 
-/// `forms` is where forms may be sent to beside here.
+/// `forms` lists further origins that forms may be sent to.
 pub(crate) fn shown(page: &impl Template, forms: &str, refresh: Option<u8>) -> HttpResponse {
     let policy = format!(
         "default-src 'none'; style-src 'self'; form-action 'self'{forms}; frame-ancestors 'none'; base-uri 'none'"
@@ -155,7 +155,7 @@ pub(crate) fn shown(page: &impl Template, forms: &str, refresh: Option<u8>) -> H
                 .insert_header((header::CONTENT_TYPE, "text/html; charset=utf-8"))
                 .insert_header((header::CONTENT_SECURITY_POLICY, policy))
                 .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
-                // The address of these pages is what opens them.
+                // The address of these pages is a secret, so never send its path.
                 .insert_header((header::REFERRER_POLICY, "origin"))
                 .insert_header((header::CACHE_CONTROL, "no-store"));
             if let Some(seconds) = refresh {

@@ -1,4 +1,4 @@
-//! How far a setup has come, by the files and by GitHub.
+//! How far a setup has come, judged from files and GitHub.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,64 +10,64 @@ use journeyman_github::{AppCredentials, ErrorKind, GitHub, GitHubError, Installe
 use journeyman_order::RepositoryName;
 use url::Url;
 
-/// A page that waits for labels is shown again after this; GitHub lets nobody write quickly.
+/// A page creates labels for this long and then reloads, because GitHub limits writes.
 const LABELS_AT_ONCE: Duration = Duration::from_secs(4);
 
-/// What has to be done next.
+/// The next step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SetupStep {
-    /// There is no App, or it cannot be used.
+    /// The App is missing or unusable.
     App = 1,
-    /// It is installed nowhere.
+    /// The App is not installed anywhere.
     Install,
     /// The agent has no key.
     Agent,
-    /// All is there: whether it works has to be looked at.
+    /// Everything is in place and can be checked.
     Check,
 }
 
-/// How things stand.
+/// The state of a setup.
 #[derive(Debug, Clone, Default)]
 pub struct SetupProgress {
-    /// As the file has them, where they can be read.
+    /// The settings. `None` if they cannot be read.
     pub settings: Option<Settings>,
-    /// Something is said of an App: no other one is made in its place.
+    /// The settings mention an App, so setup creates no other one.
     pub is_configured: bool,
-    /// What is not well, with what to do about it.
+    /// A problem and how to fix it.
     pub problem: Option<String>,
     pub app: Option<SetupApp>,
-    /// Where it is installed; labels are made there.
+    /// Where the App is installed. Labels are created there.
     pub repositories: Vec<RepositoryName>,
-    /// What became of the labels there: nothing where they are made, and else why they could not be.
+    /// Results of creating labels: `None` if they exist, otherwise the reason for the failure.
     pub labels: BTreeMap<RepositoryName, Option<String>>,
-    /// Where the agent that works by default has its key from.
+    /// Where the default agent gets its key.
     pub agent_key: Option<String>,
 }
 
-/// The App, as GitHub knows it.
+/// The App as GitHub knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetupApp {
     pub slug: String,
-    /// Where people meet GitHub.
+    /// GitHub's web address.
     pub web: Url,
-    /// Its page there.
+    /// The App's page there.
     pub page: Url,
 }
 
 impl SetupApp {
-    /// Where people choose its repositories.
+    /// The page where people choose the App's repositories.
     pub fn install_page(&self) -> String {
         format!("{}/installations/new", self.page.as_str().trim_end_matches('/'))
     }
 }
 
 impl SetupProgress {
-    /// How many repositories have to wait for their labels.
+    /// The number of repositories that still wait for their labels.
     pub fn unlabeled(&self) -> usize {
         self.repositories.iter().filter(|name| !self.labels.contains_key(*name)).count()
     }
 
-    /// Whether the labels are there.
+    /// Whether its labels exist.
     pub fn has_labels(&self, repository: &RepositoryName) -> bool {
         self.labels.get(repository).is_some_and(Option::is_none)
     }
@@ -84,7 +84,7 @@ impl SetupProgress {
         }
     }
 
-    /// Looks; the labels of repositories of which nothing is known are made.
+    /// Checks the current state and creates the labels of repositories without a result.
     pub async fn observe(file: &Path, labels: BTreeMap<RepositoryName, Option<String>>) -> Self {
         let mut progress = Self { is_configured: true, labels, ..Self::default() };
         let settings = match Settings::load(Some(file).filter(|file| file.exists()), std::env::vars()) {
@@ -107,8 +107,7 @@ impl SetupProgress {
         progress
     }
 
-    /// Where it is installed, with the labels that are missing there. One repository in which they cannot be made stands in
-    /// nobody's way.
+    /// Finds the App's repositories and creates missing labels. A failure in one repository does not block the others.
     async fn installed(&mut self, github: &GitHub, label: &str) {
         let begun = Instant::now();
         let listed = match listed(github).await {
@@ -132,7 +131,7 @@ impl SetupProgress {
     }
 }
 
-/// Nothing was said of an App yet.
+/// Whether no App is configured yet.
 fn is_new(error: &SettingsError) -> bool {
     let SettingsError::Missing { keys } = error else { return false };
     ["github.app_id", "github.private_key_path"].iter().all(|key| keys.iter().any(|missing| missing == key))
@@ -177,7 +176,7 @@ async fn listed(github: &GitHub) -> Result<Vec<InstalledRepository>, GitHubError
     Ok(all)
 }
 
-/// The variables in which the agent that works by default may have its key.
+/// The variables that may hold the default agent's key.
 pub(crate) fn key_variables(settings: &Settings) -> Vec<String> {
     let Some(agent) = settings.agents.get(&settings.defaults.agent) else { return Vec::new() };
     let names: Vec<String> = match &agent.runtime {
@@ -192,7 +191,7 @@ pub(crate) fn key_variables(settings: &Settings) -> Vec<String> {
     names.into_iter().filter(|name| is_credential(name)).collect()
 }
 
-/// Where its key comes from; none where there is none.
+/// Where the agent's key comes from. `None` if it is missing.
 fn agent_key(settings: &Settings) -> Option<String> {
     let variables = key_variables(settings);
     if variables.is_empty() {

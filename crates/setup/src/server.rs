@@ -1,4 +1,4 @@
-//! The pages' server: on loopback, behind an address that nobody guesses, until the setup ends.
+//! Serves the setup pages on loopback, at an unguessable address, until the setup ends.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{SocketAddr, TcpListener};
@@ -26,25 +26,25 @@ use crate::pages::{
 use crate::progress::key_variables;
 use crate::{ServicePlan, ServiceScope, SetupOptions, SetupProgress, SetupStep, files, has_user_manager};
 
-/// Seconds after which a page that waits looks again.
+/// Seconds until a waiting page reloads.
 const AGAIN: u8 = 2;
-/// The last page is on its way, and will ask for its style.
+/// Time for the browser to load the last page and its style.
 const LAST_PAGE: Duration = Duration::from_millis(800);
 
-/// What a person wants at the end of a setup.
+/// How a setup ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetupEnd {
-    /// The server is to be started, in this process.
+    /// Start the server in this process.
     Serve,
-    /// A person starts it.
+    /// The person starts the server later.
     Leave,
-    /// A server answers that it is ready, and its page was shown.
+    /// The server reported that it is ready, and its page was shown.
     Ready,
 }
 
-/// The pages that are being served.
+/// The running setup pages.
 pub struct SetupServer {
-    /// Where a person begins.
+    /// The address to open first.
     pub address: Url,
     handle: ServerHandle,
     state: Data<SetupState>,
@@ -52,54 +52,54 @@ pub struct SetupServer {
 }
 
 impl SetupServer {
-    /// Waits until a person has decided how it goes on.
+    /// Waits until the person decides how the setup ends.
     pub async fn ended(&mut self) -> SetupEnd {
         let end = self.ended.wait_for(Option::is_some).await.ok().and_then(|end| *end);
         self.state.ended.send_replace(None);
         end.unwrap_or(SetupEnd::Leave)
     }
 
-    /// The server that was asked for listens there: the page waits until it is ready.
+    /// The requested server listens at this address. The page waits until it is ready.
     pub fn listens(&self, at: SocketAddr) {
         self.state.memory().start = StartState::Waiting(at);
     }
 
-    /// The server that was asked for did not start: the page says why, and another try can be made.
+    /// The requested server failed to start. The page says why and allows another try.
     pub fn failed(&self, why: String) {
         let mut memory = self.state.memory();
         memory.start = StartState::NotBegun;
         memory.problem = Some(format!("The server did not start: {why}"));
     }
 
-    /// Ends the pages, once the last one has been shown.
+    /// Stops serving after the last page was shown.
     pub async fn close(self) {
         tokio::time::sleep(LAST_PAGE).await;
         self.handle.stop(true).await;
     }
 }
 
-/// How far the server has come that was asked for.
+/// The state of the requested server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum StartState {
     #[default]
     NotBegun,
     Starting,
-    /// It listens there, or will.
+    /// It listens here, or soon will.
     Waiting(SocketAddr),
 }
 
 #[derive(Default)]
 struct SetupMemory {
-    /// What GitHub is asked for at the moment, and the word by which its answer is known.
+    /// The pending request to GitHub: the word that identifies its answer, and the person's answers.
     asked: Option<(String, AppAnswers)>,
     labels: BTreeMap<RepositoryName, Option<String>>,
-    /// The agent gets its key in another way.
+    /// The agent gets its key another way.
     skips_key: bool,
     checks: CheckState,
-    /// The service that was asked for last, as it was written.
+    /// The last requested service, as written.
     service: Option<ServicePlan>,
     start: StartState,
-    /// For the next page.
+    /// Shown on the next page.
     problem: Option<String>,
 }
 
@@ -115,7 +115,7 @@ struct SetupState {
     options: SetupOptions,
     base: Url,
     memory: Mutex<SetupMemory>,
-    /// Files are written, and GitHub is asked, by one page at a time.
+    /// Only one page at a time may write files and call GitHub.
     turn: tokio::sync::Mutex<()>,
     ended: watch::Sender<Option<SetupEnd>>,
 }
@@ -123,7 +123,7 @@ struct SetupState {
 /// Serves the pages.
 ///
 /// # Errors
-/// When the address is no loopback address or is taken.
+/// If the address is not loopback or is taken.
 pub fn start(options: SetupOptions) -> anyhow::Result<SetupServer> {
     anyhow::ensure!(
         options.listen.ip().is_loopback(),
@@ -171,7 +171,7 @@ pub fn start(options: SetupOptions) -> anyhow::Result<SetupServer> {
     Ok(SetupServer { address: base, handle, state, ended: waiting })
 }
 
-/// A page of somebody else, under a name that leads here, is not served.
+/// Rejects other host names, as a defense against DNS rebinding.
 fn is_of_this_machine(headers: &header::HeaderMap) -> bool {
     let host = headers.get(header::HOST).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
@@ -211,13 +211,13 @@ impl SetupState {
         shown(&page, "", None)
     }
 
-    /// What the next page says, and the way there.
+    /// Redirects to the current step, which shows the problem if there is one.
     fn back(&self, problem: Option<String>) -> HttpResponse {
         self.memory().problem = problem;
         to(self.base.as_str())
     }
 
-    /// The page that waits for the server.
+    /// Redirects to the page that waits for the server.
     fn wait(&self, start: StartState) -> HttpResponse {
         self.memory().start = start;
         to(&format!("{}started", self.base))
@@ -262,7 +262,7 @@ fn agent_page(outline: SetupOutline, progress: SetupProgress) -> HttpResponse {
     shown(&AgentPage { outline, progress, variables }, "", None)
 }
 
-/// Another key than the one that is there.
+/// Lets the person replace the agent's key.
 async fn another_key(state: Data<SetupState>) -> HttpResponse {
     let _turn = state.turn.lock().await;
     let progress = state.observe().await;
@@ -274,7 +274,7 @@ async fn skip_key(state: Data<SetupState>) -> HttpResponse {
     state.back(None)
 }
 
-/// The doctor's findings; none yet while it looks.
+/// The doctor's findings. `None` while it is checking.
 fn checks(state: &Data<SetupState>, progress: &SetupProgress) -> Option<Vec<DoctorFinding>> {
     let mut memory = state.memory();
     match &memory.checks {
@@ -301,7 +301,7 @@ async fn answer(state: Data<SetupState>, fields: Form<HashMap<String, String>>) 
     if state.observe().await.is_configured {
         return state.back(Some("The settings name an App already.".to_owned()));
     }
-    // Once GitHub has made it, its key is told once.
+    // Check first whether the App can be saved: GitHub shows its key only once.
     let can_be_kept = files::check(&state.options.settings);
     let asked = can_be_kept.and_then(|()| Ok((files::random_hex()?, state.base.join("made")?)));
     let (word, back) = match asked {
@@ -322,7 +322,7 @@ async fn answer(state: Data<SetupState>, fields: Form<HashMap<String, String>>) 
     shown(&page, &format!(" {github}"), None)
 }
 
-/// GitHub sends the person back.
+/// GitHub redirects the person here.
 async fn made(state: Data<SetupState>, query: Query<HashMap<String, String>>) -> HttpResponse {
     let _turn = state.turn.lock().await;
     let field = |name: &str| query.get(name).map_or("", String::as_str);
@@ -334,7 +334,7 @@ async fn made(state: Data<SetupState>, query: Query<HashMap<String, String>>) ->
                 .to_owned(),
         ));
     };
-    // Settings that are there already may say how GitHub is reached.
+    // Existing settings may say how to reach GitHub.
     let outgoing = outgoing(&state);
     let kept = match convert_manifest(&answers.api_url, &outgoing, field("code")).await {
         Ok(app) => {
@@ -390,7 +390,7 @@ async fn check_again(state: Data<SetupState>) -> HttpResponse {
     state.back(None)
 }
 
-/// Writes the unit; one of this user begins to run. Whoever starts it, the page waits for it.
+/// Writes the unit and starts it if it is a user's. The page then waits for the server, even if a person starts it.
 async fn make_service(state: Data<SetupState>, fields: Form<HashMap<String, String>>) -> HttpResponse {
     let _turn = state.turn.lock().await;
     let scope = match fields.get("scope").map(String::as_str) {
@@ -421,7 +421,7 @@ async fn serve(state: Data<SetupState>) -> HttpResponse {
     answer
 }
 
-/// Waits until the server says that it is ready, and leads to it then.
+/// Waits until the server is ready, then shows the way to it.
 async fn started(state: Data<SetupState>) -> HttpResponse {
     let (start, service) = {
         let memory = state.memory();

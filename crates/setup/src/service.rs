@@ -1,6 +1,6 @@
-//! The server as a service of systemd: the unit for what is there, and the commands that install it.
+//! Runs the server as a systemd service: generates the unit and the commands that install it.
 //!
-//! May know: the settings' file, the user, systemd's programs. Must never know: GitHub, orders.
+//! May know: the settings file, the user, systemd's programs. Must never know: GitHub, orders.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -14,35 +14,35 @@ use crate::files;
 use crate::unit::{ServiceScope, UnitValues};
 
 const NAME: &str = "journeyman.service";
-/// Where the encrypted key of a unit of the system is kept.
+/// The encrypted key of a system unit.
 const CREDENTIAL: &str = "/etc/credstore.encrypted/journeyman.app.pem";
-/// Where a service has its settings if root makes it.
+/// The settings' folder if root installs the service.
 const OF_SYSTEM: &str = "/etc/journeyman";
-/// Where the program is copied to if the service's user cannot execute it where it is.
+/// The program is copied here if the service's user cannot execute the original.
 const PROGRAM: &str = "/usr/local/bin/journeyman";
-/// Beside what `server.drain_seconds` says.
+/// Added to `server.drain_seconds`.
 const STOP_SECONDS: u64 = 20;
 
-/// A service that could be.
+/// A service that can be installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServicePlan {
     pub scope: ServiceScope,
     unit: String,
-    /// Where the unit is written.
+    /// The path of the unit.
     pub file: PathBuf,
-    /// What a person runs then, line by line.
+    /// Shell commands for a person to run afterwards.
     pub commands: Vec<String>,
-    /// What a person has to know.
+    /// Notes for a person.
     pub notes: Vec<String>,
-    /// Folders that have to be there before the service starts.
+    /// Folders that must exist before the service starts.
     folders: Vec<PathBuf>,
 }
 
 impl ServicePlan {
-    /// For the settings of this file, and whoever asks.
+    /// Plans the service for this settings file and the current user.
     ///
     /// # Errors
-    /// When the settings do not do by themselves: a service has not the environment of a terminal.
+    /// If the settings file is incomplete without variables: a service does not inherit a terminal's environment.
     pub fn of(settings: &Path, scope: ServiceScope) -> anyhow::Result<Self> {
         let is_root = rustix::process::geteuid().is_root();
         let nothing = std::iter::empty;
@@ -56,11 +56,11 @@ impl ServicePlan {
         let variables = text("server.environment_file").map(|path| files::beside(settings, path));
         let url = known.store.url.expose_secret();
         let database = url.strip_prefix("sqlite://").map(|path| path.split('?').next().unwrap_or(path));
-        // Its name is percent-encoded in the address.
+        // The path is percent-encoded in the address.
         let decoded = |path: &str| url::Url::parse(&format!("file://{path}")).ok()?.to_file_path().ok();
         let database = database.map(|path| decoded(path).unwrap_or_else(|| path.into()));
         let database = database.map(|path| files::folder_of(&path).to_owned());
-        // PostgreSQL has no folder here, and the unit's own database is not to go over it.
+        // PostgreSQL has no folder here. The empty path keeps the unit from overriding `store.url`.
         let store = text("store.url").map(|_| database.unwrap_or_default());
         let data = text("data.dir").map(|_| known.data.dir.clone());
 
@@ -163,10 +163,10 @@ impl ServicePlan {
         Ok(Self { scope, unit, file, commands, notes, folders })
     }
 
-    /// Writes the unit. One of a user begins to run.
+    /// Writes the unit. A user's service also starts.
     ///
     /// # Errors
-    /// With what systemd says.
+    /// With systemd's message.
     pub fn install(&self) -> anyhow::Result<()> {
         for folder in self.folders.iter().map(PathBuf::as_path).chain(self.file.parent()) {
             std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
@@ -178,20 +178,20 @@ impl ServicePlan {
             ServiceScope::User => {
                 systemctl(&["daemon-reload"])?;
                 systemctl(&["enable", NAME])?;
-                // One that runs already begins again, with this unit.
+                // Restart, because an older version may be running.
                 systemctl(&["restart", NAME])
             }
         }
     }
 }
 
-/// Whether a manager of this user runs, and can be given a unit.
+/// Whether a systemd user manager is running and accepts units.
 pub fn has_user_manager() -> bool {
     let folder = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     folder.is_some_and(|folder| folder.join("systemd/private").exists())
 }
 
-/// By the name that systemd takes: its number where a directory service names people.
+/// The current user's name for systemd. If /etc/passwd does not list the user, the numeric id.
 fn asking_user() -> String {
     let known = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
     let number = rustix::process::geteuid().as_raw().to_string();
@@ -199,14 +199,14 @@ fn asking_user() -> String {
     named.and_then(|line| line.split(':').next()).map_or(number.clone(), str::to_owned)
 }
 
-/// Where a user's units are.
+/// The folder of user units.
 fn user_units() -> anyhow::Result<PathBuf> {
     let named = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let folder = named.or_else(|| Some(std::env::home_dir()?.join(".config")));
     Ok(folder.context("this user has no home folder")?.join("systemd/user"))
 }
 
-/// A user of its own may read these, and nobody else.
+/// Commands that create the service's user and let only its group read these files.
 fn for_new_user(settings: &Path, files: impl Iterator<Item = PathBuf>, moves: bool) -> Vec<String> {
     let (beside, elsewhere): (Vec<PathBuf>, Vec<PathBuf>) =
         files.partition(|file| moves && files::folder_of(file) == files::folder_of(settings));
@@ -231,7 +231,7 @@ fn for_new_user(settings: &Path, files: impl Iterator<Item = PathBuf>, moves: bo
     lines
 }
 
-/// What starts the agent that works by default.
+/// The program of the default agent.
 fn agent_program(known: &Settings) -> impl Iterator<Item = PathBuf> {
     let agent = known.agents.get(&known.defaults.agent);
     let named = agent.and_then(|agent| match &agent.runtime {
@@ -241,18 +241,18 @@ fn agent_program(known: &Settings) -> impl Iterator<Item = PathBuf> {
     });
     let search = searched();
     let found = named.and_then(|name| {
-        // A path stays as it is.
+        // `join` keeps an absolute path unchanged.
         search.split(':').map(|folder| Path::new(folder).join(name)).find(|program| program.is_file())
     });
     found.into_iter()
 }
 
-/// Whether nothing is in a folder: it is not there, or an earlier plan made it.
+/// Whether a folder is missing or empty. An earlier plan may have created it.
 fn is_new(folder: &Path) -> bool {
     std::fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_none())
 }
 
-/// Whether another user of this machine can execute a program: it, and the folders that lead to it, let everybody.
+/// Whether every user of this machine can execute a program and enter all its parent folders.
 fn is_for_everybody(program: &Path) -> bool {
     let Ok(program) = program.canonicalize() else { return false };
     let lets =
@@ -260,7 +260,7 @@ fn is_for_everybody(program: &Path) -> bool {
     lets(&program, 0o005) && program.ancestors().skip(1).all(|folder| lets(folder, 0o001))
 }
 
-/// `PATH`, without what begins at a working folder.
+/// `PATH` without relative folders.
 fn searched() -> String {
     let path = std::env::var("PATH").unwrap_or_default();
     let is_whole = |folder: &&str| folder.starts_with('/') && !folder.chars().any(char::is_control);
@@ -271,7 +271,7 @@ fn has_systemd_creds() -> bool {
     Command::new("systemd-creds").arg("--version").output().is_ok_and(|said| said.status.success())
 }
 
-/// A word of a command that people copy.
+/// Quotes a path for a command that people copy.
 fn word(path: &Path) -> String {
     shell_words::quote(&path.display().to_string()).into_owned()
 }
@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn a_program_below_a_folder_that_is_closed_to_others_is_not_for_everybody() {
-        // The folder of the tests is closed to others, this one is not.
+        // The tests' usual folder is closed to other users; this one is not.
         let folder = tempfile::tempdir_in("/tmp").unwrap();
         let allow = |path: &Path, mode| {
             std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();

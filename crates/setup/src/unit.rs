@@ -1,41 +1,41 @@
-//! The text of a systemd unit: the one that is shipped, with the program, the settings and the user that there are.
+//! The text of a systemd unit: the shipped unit with the actual program, settings and user.
 //!
-//! May know: what units say. Must never know: who runs them, or what the settings mean.
+//! May know: the keys of units. Must never know: who runs them, or what the settings mean.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
 const SHIPPED: &str = include_str!("../../../deploy/journeyman.service");
-/// Where `ProtectHome=` lets nobody look.
+/// Folders that `ProtectHome=` hides.
 const HOMES: [&str; 3] = ["/home", "/root", "/run/user"];
-/// What a manager of one user can hold; the rest needs root.
+/// Keys that a user's manager supports. The rest needs root.
 const OF_USERS: &str = "Description StateDirectory StateDirectoryMode UMask ExecStart Restart RestartSec KillMode \
                         TimeoutStopSec TasksMax MemoryHigh LimitNOFILE LimitCORE Delegate NoNewPrivileges \
                         RestrictRealtime RestrictSUIDSGID RestrictAddressFamilies SystemCallArchitectures WantedBy";
 
-/// Whose manager runs the server.
+/// The systemd manager that runs the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServiceScope {
-    /// That of the machine: with the whole isolation; root installs it.
+    /// The machine's: full isolation, but root must install it.
     System,
-    /// That of the user who asks, who installs it without anybody.
+    /// The current user's, who needs no help to install it.
     User,
 }
 
-/// What differs from the unit that is shipped.
+/// Differences from the shipped unit.
 #[derive(Debug, Clone)]
 pub(crate) struct UnitValues {
     pub(crate) scope: ServiceScope,
     pub(crate) program: PathBuf,
     pub(crate) settings: PathBuf,
-    /// For a unit of the system.
+    /// For a system unit.
     pub(crate) user: String,
-    /// `PATH`, by which agents' programs are found.
+    /// `PATH`, for finding the agents' programs.
     pub(crate) path: String,
-    /// The folder of the database, where the settings name one; empty where that is on another machine.
+    /// The database's folder, if the settings name it. Empty if the database is on another machine.
     pub(crate) store: Option<PathBuf>,
-    /// The data folder, where the settings name one.
+    /// The data folder, if the settings name it.
     pub(crate) data: Option<PathBuf>,
     /// The encrypted credential with the App's key.
     pub(crate) credential: Option<PathBuf>,
@@ -44,13 +44,13 @@ pub(crate) struct UnitValues {
 
 impl UnitValues {
     /// # Errors
-    /// When a path cannot stand in a unit.
+    /// If a path cannot be written in a unit.
     pub(crate) fn text(&self) -> anyhow::Result<String> {
         let mut lines = Vec::new();
         for line in SHIPPED.lines().skip_while(|line| *line != "[Unit]") {
             let key = line.split_once('=').map(|(key, _)| key).filter(|_| !line.starts_with('#'));
             match (key, self.scope) {
-                // What the comments are about is not in a user's unit.
+                // A user's unit lacks the keys that the comments explain.
                 (None, ServiceScope::User) if line.starts_with('#') => {}
                 (None, _) => lines.push(line.to_owned()),
                 (Some("ExecStart"), _) => self.start(&mut lines)?,
@@ -72,7 +72,7 @@ impl UnitValues {
             }
         }
         let text = lines.join("\n") + "\n";
-        // Left by what a user's unit has not.
+        // Collapse the blank lines left by omitted keys.
         Ok(format!("# Made by `journeyman setup`.\n{}", text.replace("\n\n\n", "\n\n")))
     }
 
@@ -84,20 +84,20 @@ impl UnitValues {
             lines.push(format!("LoadCredentialEncrypted=app.pem:{}", plain(credential)?));
         }
         if self.scope == ServiceScope::System {
-            // A database elsewhere has no folder here.
+            // A database on another machine has no folder here.
             let named = [&self.store, &self.data].into_iter().flatten();
             for folder in named.filter(|folder| folder.is_absolute()) {
                 lines.push(format!("ReadWritePaths={}", quoted(shown(folder)?)?));
             }
         }
-        // In a command, `$` begins a variable.
+        // In a command, `$` starts a variable.
         let [program, settings] = [&self.program, &self.settings].map(|path| quoted(shown(path)?));
         let command = format!("{} serve --config {}", program?, settings?);
         lines.push(format!("ExecStart={}", command.replace('$', "$$")));
         Ok(())
     }
 
-    /// A line that names the folder of the unit; none where the settings name another. The environment goes over them.
+    /// A line with the unit's own folder. `None` if the settings name another one, because variables override settings.
     fn own_folder(&self, line: &str) -> Option<String> {
         let named =
             if line.contains("JOURNEYMAN_STORE__URL") { self.store.is_some() } else { self.data.is_some() };
@@ -108,7 +108,7 @@ impl UnitValues {
         (!named).then_some(line)
     }
 
-    /// Whether anything that is needed lies where `ProtectHome=yes` hides it.
+    /// Whether `ProtectHome=yes` would hide something that the service needs.
     fn is_at_home(&self) -> bool {
         let folders = [self.store.as_ref(), self.data.as_ref()];
         let named = [Some(&self.program), Some(&self.settings)].into_iter().chain(folders);
@@ -125,7 +125,7 @@ fn shown(path: &Path) -> anyhow::Result<&str> {
     path.to_str().with_context(|| format!("{} has a name that no unit can hold", path.display()))
 }
 
-/// A word of a unit.
+/// Quotes a word for a unit.
 fn quoted(text: &str) -> anyhow::Result<String> {
     anyhow::ensure!(!text.chars().any(char::is_control), "{text:?} has a name that no unit can hold");
     let text = text.replace('%', "%%");
@@ -136,7 +136,7 @@ fn quoted(text: &str) -> anyhow::Result<String> {
     Ok(format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")))
 }
 
-/// A path where a unit takes no quotation marks.
+/// A path for a key that does not support quotes.
 fn plain(path: &Path) -> anyhow::Result<String> {
     let text = quoted(shown(path)?)?;
     anyhow::ensure!(!text.starts_with('"'), "{} has a name that no unit can hold", path.display());

@@ -1,4 +1,4 @@
-//! What nobody uses goes, and nothing else.
+//! Unused images are deleted, and nothing else.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,7 +12,7 @@ use journeyman_test_support::local_registry::LocalRegistry;
 const MONTH: Duration = Duration::from_secs(30 * 24 * 3600);
 
 fn image(name: &str) -> TestImage {
-    // Folders that nobody may write, and links that lead out.
+    // Read-only folders, and links that point outside.
     let archive = TestArchive::new()
         .entry(b'5', b"shut", b"", 0o500, b"")
         .file("shut/name", name)
@@ -20,7 +20,7 @@ fn image(name: &str) -> TestImage {
     TestImage::new(vec![TestLayer::gzip(archive)])
 }
 
-/// As if everything there had been used two months ago.
+/// Makes everything look last used two months ago.
 fn grow_old(folder: &Path) {
     for entry in std::fs::read_dir(folder).unwrap().flatten() {
         if entry.file_name() != "root" && !entry.path().is_symlink() {
@@ -60,7 +60,7 @@ async fn what_nobody_has_used_for_long_is_removed_unless_it_is_kept_or_in_use() 
     assert_eq!(removed(&store, &[]).await, [digest(&kept)]);
     drop(in_use);
     assert_eq!(removed(&store, &[]).await, [digest(&used)]);
-    // Nothing of them is left, and they can be pulled again. A use makes an image young again.
+    // Nothing of them remains, and they can be pulled again. A use resets an image's age.
     assert_eq!(store.bytes(), 5);
     assert_eq!(std::fs::read_dir(folder.path().join("store/partial")).unwrap().count(), 0);
     pulled(&store, &names[0]).await.unwrap();
@@ -76,7 +76,7 @@ async fn what_a_crash_left_is_not_taken_for_whole_and_goes() {
     let (store, base) = (store(folder.path()), folder.path().join("store"));
     let image = image("x");
     let name = resolved(&store, &registry.push("x", "1", &image).await).await.unwrap();
-    // Half a root, half a download, and an image whose record is half written.
+    // Half a root, half a download, and an image with a half-written record.
     let left = base.join("partial").join(digest(&image).file_name());
     let half = base.join("images").join(digest(&image).file_name());
     for place in [left.join("image/root/old"), left.join("layout/blobs/sha256"), half.join("root/old")] {

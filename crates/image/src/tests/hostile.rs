@@ -1,4 +1,4 @@
-//! Layers that want out, or too much, and registries that send something else.
+//! Layers that try to escape or are too large, and registries that send other content.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use journeyman_test_support::archives::{
 };
 use journeyman_test_support::local_registry::LocalRegistry;
 
-/// An image as skopeo leaves it on the disk.
+/// An image on disk, as skopeo writes it.
 fn lay_out(folder: &Path, layers: Vec<TestArchive>) {
     let image = TestImage::new(layers.into_iter().map(TestLayer::gzip).collect());
     let layout = folder.join("layout");
@@ -26,7 +26,7 @@ fn lay_out(folder: &Path, layers: Vec<TestArchive>) {
     std::fs::write(layout.join("oci-layout"), r#"{"imageLayoutVersion":"1.0.0"}"#).unwrap();
 }
 
-/// A place with an image's folder and, beside it, what must stay as it is.
+/// An image's folder, with another folder beside it that must not change.
 fn place() -> (tempfile::TempDir, PathBuf, PathBuf) {
     let place = tempfile::tempdir_in("/var/tmp").unwrap();
     let (own, outside) = (place.path().join("own"), place.path().join("outside"));
@@ -58,7 +58,7 @@ async fn whatever_layers_say_nothing_outside_is_touched() {
             TestArchive::new().hard_link("mine", &format!("{outside}/kept")).file("mine", "mine"),
             TestArchive::new().symlink(".", outside).file("kept", "mine"),
             TestArchive::new().symlink("/", outside).file("kept", "mine"),
-            // umoci 0.4.7 removes the folder above the root.
+            // umoci 0.4.7 deletes the folder above the root.
             TestArchive::new().file(".wh...", ""),
             TestArchive::new().file(".wh..", ""),
         ]
@@ -78,7 +78,7 @@ async fn whatever_layers_say_nothing_outside_is_touched() {
             let base = TestArchive::new().file("folder/x", "x").symlink("out", &to);
             lay_out(&own, vec![base, seconds(&outside_name).into_iter().nth(second).unwrap()]);
             let name = "x".parse().unwrap();
-            // Whether it is refused or laid inside is umoci's affair.
+            // umoci may either refuse it or unpack it inside.
             let _ = settings().unpack(&name, &own, &|| Ok(())).await;
             assert_eq!(listed(&outside), before, "{way} {second}");
         }
@@ -124,7 +124,7 @@ async fn what_is_too_large_is_refused_and_nothing_of_it_stays() {
     for (tag, layer) in [("many", TestLayer::gzip(many)), ("bomb", TestLayer::gzip(bomb)), ("large", large)] {
         let name = registry.push("x", tag, &TestImage::new(vec![layer])).await;
         let error = pulled(&store, &name).await.unwrap_err();
-        // By what the disk lost meanwhile it is not known whose that was.
+        // The lost disk space could belong to another process.
         assert!(matches!(error.fault(), ImageFault::Image | ImageFault::Temporary), "{error}");
         assert!(error.to_string().contains("is too large: at most "), "{tag}: {error}");
     }
@@ -144,7 +144,7 @@ async fn bytes_that_are_not_what_was_asked_for_are_refused() {
         let mut lie = honest.clone();
         let at = lie.len() - 3;
         lie[at] ^= 1;
-        // A manifest that says the same in other words.
+        // The same manifest with different bytes.
         let lie = if honest == &image.manifest { [honest.as_slice(), b" "].concat() } else { lie };
         std::fs::write(&file, lie).unwrap();
         let error = pulled(&store, &pinned).await.unwrap_err();
@@ -154,7 +154,7 @@ async fn bytes_that_are_not_what_was_asked_for_are_refused() {
     assert_eq!(store.bytes(), 0);
     pulled(&store, &pinned).await.unwrap();
 
-    // A layer that is not the one of the configuration.
+    // A layer that differs from the configuration's.
     let layer =
         TestLayer { diff_id: digest_of(b"other"), ..TestLayer::gzip(TestArchive::new().file("x", "x")) };
     let name = registry.push("x", "2", &TestImage::new(vec![layer])).await;

@@ -1,4 +1,4 @@
-//! Pulls from a real registry with the real programs, and images that want out or too much.
+//! Pulls from a real registry with the real programs, and images that try to escape or are too large.
 
 mod cleaning;
 mod hostile;
@@ -12,7 +12,7 @@ use journeyman_test_support::archives::TestImage;
 
 use crate::{ImageDigest, ImageError, ImageReference, ImageRoot, ImageSettings, ImageStore, PullObserver};
 
-/// Nothing of the machine's own settings.
+/// Settings without the machine's own configuration.
 fn settings() -> ImageSettings {
     let mut settings = ImageSettings::default();
     settings.variables.retain(|name, _| *name == "PATH");
@@ -40,7 +40,7 @@ async fn pulled(store: &ImageStore, name: &str) -> Result<ImageRoot, ImageError>
     store.root(&image, quiet()).await
 }
 
-/// What lies in a folder, a line each: kind, mode, name, and content or target.
+/// A folder's contents, one line each: kind, mode, name, and content or target.
 fn listed(folder: &Path) -> String {
     use std::os::unix::fs::PermissionsExt;
     let mut lines = Vec::new();

@@ -1,4 +1,4 @@
-//! What images are called.
+//! Names of images.
 
 use crate::ImageReference;
 

@@ -1,4 +1,4 @@
-//! Images of a real registry, by tag and digest, with a password, through a proxy and through TLS.
+//! Pulls from a real registry: by tag and digest, with a password, through a proxy and over TLS.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -74,7 +74,7 @@ async fn an_image_is_pulled_by_tag_and_by_digest() {
     let steps: Vec<PullStep> = heard.lock().unwrap().iter().map(|progress| progress.step).collect();
     assert!(steps.starts_with(&[PullStep::Download]) && steps.ends_with(&[PullStep::Unpack]), "{steps:?}");
 
-    // By digest it is known from now on, without the registry.
+    // By digest, the stored image is found without the registry.
     drop(registry);
     let again = store.root(&store.resolve(&found).await.unwrap(), quiet()).await.unwrap();
     assert_eq!(again.path, root.path);
@@ -144,7 +144,7 @@ async fn a_private_image_needs_the_password_of_an_auth_file() {
     assert!(error.to_string().contains("It is not in its registry. Check the name and the tag"), "{error}");
 }
 
-/// A proxy that leads every name to one place. Gives its address, and what it was asked.
+/// A proxy that sends every name to one place. Returns its address and a log of requests.
 async fn proxy(to: String) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let host = listener.local_addr().unwrap().to_string();
@@ -168,7 +168,7 @@ async fn proxy(to: String) -> (String, Arc<Mutex<Vec<String>>>) {
     (host, asked)
 }
 
-/// An authority, and a certificate of its for a company's registry with its key.
+/// A certificate authority, and a certificate with key that it issued for a company's registry.
 fn certificates(folder: &Path) -> (PathBuf, PathBuf, PathBuf) {
     let key = rcgen::KeyPair::generate().unwrap();
     let mut authority = rcgen::CertificateParams::new(Vec::new()).unwrap();
@@ -231,7 +231,7 @@ async fn many_who_want_an_image_at_once_pull_it_once() {
     let registry = LocalRegistry::start();
     let name = registry.push("some/image", "1", &three_layers()).await;
     let folder = tempfile::tempdir().unwrap();
-    // As if in several processes: nothing is shared but the folder.
+    // Simulates several processes: only the folder is shared.
     let stores: Vec<ImageStore> = (0..6).map(|_| store(folder.path())).collect();
     let found = resolved(&stores[0], &name).await.unwrap();
     let pulling = Arc::new(Mutex::new(BTreeSet::new()));

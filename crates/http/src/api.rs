@@ -1,4 +1,4 @@
-//! `/api/v1/work-orders`: every handler holds the token before it looks at anything else.
+//! `/api/v1/work-orders`. Every handler checks the token first.
 
 use actix_web::http::header;
 use actix_web::web::{Data, Path, Payload, Query};
@@ -63,7 +63,7 @@ pub(super) async fn create(
     Ok(response.insert_header((header::LOCATION, order_url(order))).json(OrderView::new(row)))
 }
 
-/// The largest that the store can look for: a larger one is of nothing.
+/// The largest number that the store can look up. Nothing has a larger one.
 const LARGEST_NUMBER: u64 = i64::MAX.unsigned_abs();
 
 #[derive(Deserialize)]
@@ -113,7 +113,7 @@ pub(super) async fn list(
     let before = rows.last().filter(|_| is_full).map(|last| last.id);
     let mut orders = Vec::with_capacity(rows.len());
     for row in rows {
-        // Of what has come to a good end there is nothing to say.
+        // Orders that ended well have nothing more to show.
         let is_open = row.active || row.needs_person || row.state == "cancelled";
         let projection = if is_open { readable(&state, row.id).await? } else { None };
         let view = OrderView::new(row);
@@ -138,7 +138,7 @@ pub(super) async fn show(request: HttpRequest, order: Path<String>, state: Data<
     Ok(HttpResponse::Ok().json(view))
 }
 
-/// None where its journal cannot be read: what its row knows is shown all the same.
+/// `None` if its journal cannot be read. The list then shows only its row.
 pub(super) async fn readable(
     state: &HttpState,
     order: OrderId,
@@ -150,7 +150,7 @@ pub(super) async fn readable(
     }
 }
 
-/// There is a receipt as soon as there is something to answer for: a commit, or an end.
+/// A receipt exists as soon as there is a commit or an end.
 pub(super) async fn show_receipt(
     request: HttpRequest,
     order: Path<String>,
@@ -167,7 +167,7 @@ pub(super) async fn show_receipt(
     Ok(HttpResponse::Ok().json(Receipt::of(&journal, &projection)))
 }
 
-/// Signed when it is asked for, from the journal: there is nothing to keep, and nothing that could be out of date.
+/// Signs the journal's current state on request, so nothing is stored and nothing becomes stale.
 pub(super) async fn show_attestation(
     request: HttpRequest,
     order: Path<String>,
@@ -234,7 +234,7 @@ pub(super) async fn download(
     let artifact = state.store.artifact(order_id(&order)?, &name).await?;
     let media_type = header::HeaderValue::from_str(&artifact.info.media_type)
         .unwrap_or_else(|_| header::HeaderValue::from_static("application/octet-stream"));
-    // An agent wrote it: a browser is to save it, whatever it calls itself, and never to run it.
+    // An agent wrote it, so browsers must save it and never run it, whatever its type.
     Ok(HttpResponse::Ok()
         .insert_header((header::CONTENT_TYPE, media_type))
         .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
@@ -251,7 +251,7 @@ pub(super) fn order_id(text: &str) -> Result<OrderId, ProblemDetails> {
         .map_err(|error: journeyman_order::ids::InvalidId| ProblemDetails::not_found(error.to_string()))
 }
 
-/// The order, and what became of what it was told with this entry, as far as its journal tells.
+/// The order and what happened to the command in this entry, as far as the journal says.
 pub(super) async fn told(order: OrderId, entry: u64, state: &HttpState) -> ApiResult {
     let (_, projection) = projected(state, order).await?;
     let answer = projection.answers.iter().find(|answered| answered.signal == entry);

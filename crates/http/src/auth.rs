@@ -33,9 +33,9 @@ pub(super) fn require_token(request: &HttpRequest, state: &HttpState) -> Result<
     Ok(())
 }
 
-/// Whether somebody has shown the secret, in a time that tells nothing of it.
+/// Compares a shown secret with the real one in constant time.
 pub fn is_same_secret(shown: &str, secret: &SecretString) -> bool {
-    // Digests have one length, so that not even the secret's length can be measured.
+    // Digests have equal length, so timing does not reveal the secret's length either.
     let digest = |text: &str| Sha256::digest(text.as_bytes());
     verify_slices_are_equal(&digest(shown), &digest(secret.expose_secret())).is_ok()
 }

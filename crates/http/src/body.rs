@@ -1,4 +1,4 @@
-//! Reading a body from somebody who is not known yet: so many bytes, so long, and no more of all together.
+//! Reads bodies from unknown senders, with limits on size, time and total memory.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use journeyman_order::bounds::LARGEST_SETTINGS;
 
 const UNIT: usize = 1024;
 
-/// A share of the memory that all bodies have together.
+/// The memory that all bodies share.
 #[derive(Clone)]
 pub(super) struct BodyBudget {
     free: Arc<Semaphore>,
     limits: BodyLimits,
 }
 
-/// A body, and its share of the memory for as long as it is there.
+/// A body, which holds its share of the memory while it exists.
 pub(super) struct BoundedBody {
     pub(super) bytes: Vec<u8>,
     share: Option<OwnedSemaphorePermit>,
@@ -49,7 +49,7 @@ impl BodyBudget {
             return Err(ProblemDetails::too_large(most));
         }
         let deadline = self.limits.deadline;
-        // What is only announced takes no more room than a usual body.
+        // An announced length reserves at most the size of a usual body.
         let room = announced.map_or(0, |length| length.min(LARGEST_SETTINGS as u64) as usize);
         tokio::time::timeout(deadline, self.collect(most, room, body))
             .await
@@ -75,7 +75,7 @@ impl BodyBudget {
         Ok(whole)
     }
 
-    /// Takes what a body of that length needs beyond what it has.
+    /// Takes the additional share that a body of this length needs.
     fn widen(&self, body: &mut BoundedBody, length: usize) -> Result<(), ProblemDetails> {
         let held = body.share.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
         let more = u32::try_from(length.div_ceil(UNIT).saturating_sub(held)).unwrap_or(u32::MAX);

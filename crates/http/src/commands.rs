@@ -1,4 +1,4 @@
-//! What an order can be told over the API: what people say in comments, by the holder of the token.
+//! Commands to an order over the API. They match the commands in comments, given by the token's holder.
 
 use actix_web::HttpRequest;
 use actix_web::web::{Data, Path, Payload};
@@ -22,7 +22,7 @@ struct GuidanceRequest {
 #[serde(deny_unknown_fields)]
 struct EmptyRequest {}
 
-/// A command's request: from it come who asks, the order's id, and what is said with the command.
+/// The request, the order's id and the body of a command.
 type CommandRequest = (HttpRequest, Path<String>, Payload, Data<HttpState>, Data<BodyBudget>);
 
 pub(super) async fn retry(request: CommandRequest) -> ApiResult {
@@ -41,7 +41,7 @@ pub(super) async fn cancel(request: CommandRequest) -> ApiResult {
     bare(request, SlashCommand::Cancel).await
 }
 
-/// With the advice that comes with it, if any.
+/// A command with optional guidance.
 async fn guided(
     (request, order, body, state, room): CommandRequest,
     command: fn(Option<String>) -> SlashCommand,
@@ -58,7 +58,7 @@ async fn bare((request, order, body, state, room): CommandRequest, command: Slas
     send_command(order_id(&order)?, command, &state).await
 }
 
-/// An empty body says nothing, as an empty object does.
+/// An empty body equals an empty object.
 async fn read<T: Default + for<'de> Deserialize<'de>>(
     request: &HttpRequest,
     body: Payload,

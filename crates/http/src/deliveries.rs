@@ -1,4 +1,4 @@
-//! `POST /webhook`: signature first, then the headers, then the disk, then 202.
+//! `POST /webhook`: check the signature, then the headers, write to disk, answer 202.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -43,7 +43,7 @@ async fn take(
 ) -> Result<HttpResponse, ProblemDetails> {
     let signature = text(request, SIGNATURE);
     if signature.is_none() {
-        // Nobody's body is read without even a claim to be GitHub.
+        // Without a claimed signature, the body is not even read.
         return Err(refuse(SignatureError::Missing));
     }
     let body = room.read_up_to(state.limits.bytes, request, body).await?;
@@ -87,7 +87,7 @@ async fn take(
     Ok(HttpResponse::Accepted().content_type(ContentType::json()).body(answer))
 }
 
-/// Each kind is said at most once in ten seconds: strangers may send as many as they like, and hide no other kind.
+/// Logs each kind at most once in ten seconds. A stranger's flood then cannot fill the log or hide other kinds.
 fn log_refusal(refused: &ProblemDetails, is_signed: bool) {
     const PAUSE: Duration = Duration::from_secs(10);
     static LAST: Mutex<BTreeMap<(u16, bool), Instant>> = Mutex::new(BTreeMap::new());
@@ -131,7 +131,7 @@ fn is_form(request: &HttpRequest, body: &[u8]) -> bool {
     says_form || body.starts_with(b"payload=")
 }
 
-/// For people who look at deliveries; GitHub writes it first. The body is read by whoever works on it.
+/// For people who look at deliveries. GitHub writes `action` first. The body itself is parsed later.
 fn action(body: &[u8]) -> Option<String> {
     let rest = body.strip_prefix(br#"{"action":""#)?;
     let end = rest.iter().position(|byte| *byte == b'"')?;

@@ -1,8 +1,8 @@
-//! The door: webhook, REST API, health.
+//! The HTTP server: webhook, REST API, health.
 //!
-//! May know: HTTP, `webhook` to check a signature, `store` to keep and to read, `attest` for the form of what is signed.
-//! Must never know: what a delivery means or what an order does next. It says that a delivery has come, that an
-//! order is wished for and what it is told, through [`WorkOrders`].
+//! May know: HTTP, `webhook` for signatures, `store` for reading and writing, `attest` for the form of signed receipts.
+//! Must never know: what a delivery means, or what an order does next. It reports deliveries, requested orders and
+//! commands through [`WorkOrders`].
 
 mod api;
 mod auth;
@@ -37,28 +37,28 @@ pub use server::start;
 #[derive(Clone)]
 pub struct HttpState {
     pub store: Store,
-    /// The webhook's secret, and the one before it during a rotation.
+    /// The webhook's secret, and the previous one during a rotation.
     pub webhook_secrets: Vec<SecretString>,
-    /// What opens the API; without it the API is closed.
+    /// The API's token. Without it, the API is closed.
     pub api_token: Option<SecretString>,
     pub orders: Arc<dyn WorkOrders>,
     pub signer: Arc<dyn ReceiptAttester>,
-    /// Whether the rest of the application can work; asked by `GET /ready` beside the store.
+    /// Whether the rest of the application works. `GET /ready` checks it together with the store.
     pub ready: Arc<dyn Fn() -> Readiness + Send + Sync>,
-    /// How much and how long a body may be.
+    /// Limits for request bodies.
     pub limits: BodyLimits,
     /// JSON Schemas of files and receipts, by name.
     pub schemas: Arc<[(&'static str, serde_json::Value)]>,
 }
 
-/// How much and how long a webhook's body may be.
+/// Limits for the size and duration of a webhook's body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BodyLimits {
     /// Bytes of one body. GitHub sends at most 25 MiB.
     pub bytes: usize,
-    /// Bytes of all bodies that are being read: what a flood can make us hold before a signature is known.
+    /// Bytes of all bodies in progress. It bounds what a flood can make the server hold before signatures are checked.
     pub bytes_together: usize,
-    /// Time from the end of the headers to the end of the body. GitHub itself gives up after 10 seconds.
+    /// Time from the end of the headers to the end of the body. GitHub's own timeout is 10 seconds.
     pub deadline: Duration,
 }
 
@@ -71,9 +71,9 @@ impl Default for BodyLimits {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Readiness {
     Ready {
-        /// Of the disk that has the least room; none where that cannot be told.
+        /// Free bytes on the fullest disk. `None` if unknown.
         disk_free_bytes: Option<u64>,
-        /// Why no order can go on, although what GitHub sends is taken; none where they can.
+        /// Why no order can continue although deliveries are accepted. `None` if orders can.
         orders_wait_because: Option<String>,
     },
     NotReady {
@@ -81,13 +81,13 @@ pub enum Readiness {
     },
 }
 
-/// Whoever opens orders; the composition root has one.
+/// Opens orders and passes commands to them. The composition root implements it.
 #[async_trait]
 pub trait WorkOrders: Send + Sync {
-    /// A new delivery is in the store. Has to return at once.
+    /// A new delivery is in the store. Must return at once.
     fn delivery_arrived(&self);
 
-    /// Opens an order for an issue, as its label would.
+    /// Opens an order for an issue, like its label would.
     async fn open(
         &self,
         repository: RepositoryName,
@@ -95,8 +95,7 @@ pub trait WorkOrders: Send + Sync {
         request: OrderRequest,
     ) -> Result<OpenOrderResult, OrderRequestError>;
 
-    /// Tells an order what somebody says, and wakes it; also one that has ended. The number of the journal's entry that
-    /// holds it.
+    /// Passes a command to an order and wakes it, even after its end. Returns the number of its journal entry.
     async fn command(
         &self,
         order: OrderId,
@@ -105,13 +104,13 @@ pub trait WorkOrders: Send + Sync {
     ) -> Result<u64, OrderRequestError>;
 }
 
-/// Whoever signs receipts; the composition root has one.
+/// Signs receipts. The composition root implements it.
 #[async_trait]
 pub trait ReceiptAttester: Send + Sync {
-    /// What they are verified with. Shown to anybody.
+    /// The key for verification. It is public.
     fn public_key(&self) -> PublicKey;
 
-    /// What an order's journal says of its commit, signed.
+    /// The signed receipt for an order's commit, from its journal.
     async fn attest(&self, journal: &Journal, projection: &OrderProjection)
     -> Result<Envelope, SigningError>;
 }

@@ -1,7 +1,7 @@
-//! `GET /metrics`: what a scrape asks for, in the text format of OpenMetrics, read from the store at that moment.
+//! `GET /metrics`: current values from the store, in the OpenMetrics text format.
 //!
-//! May know: the store, and what journals say. Must never know: what an issue or a repository is called: each name would
-//! be a series of its own.
+//! May know: the store and what journals say. Must never know: names of issues and repositories. Each name would become
+//! a series of its own.
 
 use actix_web::http::header;
 use actix_web::web::Data;
@@ -34,7 +34,7 @@ struct StateLabels {
 struct WaitLabels {
     /// `effect`, `attempt` or `person`.
     kind: &'static str,
-    /// The kind of effect, such as `agent` or `tests`; empty for the others.
+    /// The kind of effect, such as `agent` or `tests`. Empty for the others.
     effect: String,
 }
 
@@ -51,7 +51,7 @@ async fn gather(state: &HttpState, now: DateTime<Utc>) -> Result<Registry, Store
     let orders = Family::<StateLabels, Gauge>::default();
     registry.register("orders", "Orders, by how they stand", orders.clone());
     for (word, active, count) in state.store.count_orders().await? {
-        // A stage and its round are in the word of one that is at work; each would be a series.
+        // The state of an order at work contains its stage and round. Each would become a series.
         let word = if active { "at work".to_owned() } else { word };
         let labels = StateLabels { state: word, active: active.to_string() };
         orders.get_or_create(&labels).inc_by(gauge(count));
@@ -101,7 +101,7 @@ fn gauge(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// The last word of an effect's name that is no number and no commit: `implement/1/agent` is `agent`.
+/// The last part of an effect's name without a digit: `implement/1/agent` is `agent`.
 fn effect_of(key: &str) -> String {
     let is_word = |part: &&str| !part.chars().any(|letter| letter.is_ascii_digit());
     key.rsplit('/').find(is_word).unwrap_or("other").to_owned()

@@ -1,4 +1,4 @@
-//! What anybody may ask: is it alive, can it work, what the API and the files look like as this version has them.
+//! Public pages: liveness, readiness, and this version's API description, schemas and key.
 
 use actix_web::body::MessageBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
@@ -18,8 +18,8 @@ pub(super) async fn health() -> HttpResponse {
     HttpResponse::Ok().json(json!({"status": "alive", "version": env!("CARGO_PKG_VERSION")}))
 }
 
-/// The store keeps what is written, the disk has room, and the application can work. Deliveries that wait do not make
-/// it unready: they wait for GitHub too, and a server that is taken out of service hears of no more.
+/// Checks that the store writes, the disk has room and the application works. A backlog of deliveries does not count:
+/// it also grows if GitHub is down, and a server taken out of service would receive nothing more.
 pub(super) async fn ready(state: Data<HttpState>) -> Result<HttpResponse, ProblemDetails> {
     match (state.ready)() {
         Readiness::Ready { disk_free_bytes, orders_wait_because } => {
@@ -41,13 +41,13 @@ pub(super) async fn nowhere(request: HttpRequest) -> HttpResponse {
     nothing_there(&request)
 }
 
-/// What a program is told where nothing is.
+/// The answer for unknown paths.
 pub fn nothing_there(request: &HttpRequest) -> HttpResponse {
     let path: String = request.path().chars().take(200).collect();
     ProblemDetails::not_found(format!("there is nothing at {path}")).error_response()
 }
 
-/// No name and no text has it, and a database may not even look for it.
+/// No name or text contains a NUL, and databases may reject one.
 pub(super) async fn refuse_nul(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
@@ -77,7 +77,7 @@ pub(super) async fn schema(
     }
 }
 
-/// For everybody: it opens nothing, and who verifies a receipt needs no token.
+/// Public: it opens nothing, and verifying a receipt needs no token.
 pub(super) async fn show_key(state: Data<HttpState>) -> HttpResponse {
     HttpResponse::Ok()
         .insert_header((header::CONTENT_TYPE, "application/x-pem-file"))

@@ -105,7 +105,7 @@ impl ResponseError for ProblemDetails {
 
 impl From<StoreError> for ProblemDetails {
     fn from(error: StoreError) -> Self {
-        // What the database said is for the log; whoever asked can do nothing with it.
+        // The database's message belongs in the log. The client can do nothing with it.
         match error {
             StoreError::NotFound { what } => Self::not_found(format!("there is no {what}")),
             StoreError::Refused { .. } => Self::unprocessable(error.to_string()),

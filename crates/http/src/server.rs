@@ -17,12 +17,12 @@ use super::{HttpState, api, commands, deliveries, metrics, pages};
 const WORKERS: usize = 2;
 const HEADERS: Duration = Duration::from_secs(10);
 const KEEP_ALIVE: Duration = Duration::from_secs(30);
-/// What is under way at the end may take so long; the whole process has ten seconds.
+/// Seconds for running requests at shutdown. The whole process has ten.
 const LAST_WORDS: u64 = 5;
 const MOST_CONNECTIONS: usize = 2_000;
 
-/// Serves on `listener`. The server runs while the second of the pair is awaited, inside a Tokio runtime; the
-/// handle stops it. It does not listen to signals: whoever composes the application does. `more` adds routes of others.
+/// Serves on `listener`. Await the second of the pair inside a Tokio runtime to run the server; the handle stops it.
+/// The server ignores signals: the composition root handles them. `more` adds further routes.
 pub fn start(
     listener: TcpListener,
     state: HttpState,
@@ -36,7 +36,7 @@ pub fn start(
             .app_data(state.clone())
             .app_data(room.clone())
             .wrap(from_fn(pages::refuse_nul))
-            // What is said here is of nobody else: where a route says nothing else, nobody keeps it.
+            // Answers are private: without another rule of the route, nothing may cache them.
             .wrap(DefaultHeaders::new().add((header::CACHE_CONTROL, "no-store")))
             .default_service(web::to(pages::nowhere))
             .configure(routes)
@@ -86,7 +86,7 @@ fn routes(config: &mut ServiceConfig) {
         );
 }
 
-/// A path that answers other methods than its own with 405.
+/// A path that answers other methods with 405.
 fn resource(path: &'static str, allowed: &'static str) -> Resource {
     web::resource(path).default_service(web::to(move || async move {
         Err::<actix_web::HttpResponse, ProblemDetails>(ProblemDetails::method_not_allowed(allowed))

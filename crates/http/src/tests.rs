@@ -1,4 +1,4 @@
-//! Stories told to a real server on loopback, over a real store.
+//! Requests to a real server on loopback, with a real store.
 
 mod attestations;
 mod hostile;
@@ -24,7 +24,7 @@ use journeyman_store::{JournalStore, OpenOutcome};
 const SECRET: &str = "s3cret-of-the-hook";
 const TOKEN: &str = "a token of the API";
 
-/// Opens orders as the application does, without asking GitHub.
+/// Opens orders like the application does, without calling GitHub.
 struct TestWorkOrders {
     store: Store,
     arrived: AtomicUsize,
@@ -102,7 +102,7 @@ fn opened(repository: RepositoryName, issue: IssueNumber) -> OrderInput {
     }
 }
 
-/// A running server; it stops when the runtime of the test ends.
+/// A running server. It stops when the test's runtime ends.
 struct HttpFixture {
     address: SocketAddr,
     store: Store,
@@ -153,7 +153,7 @@ impl HttpFixture {
         format!("http://{}{path}", self.address)
     }
 
-    /// A delivery as GitHub would send it; headers can be changed or, with an empty value, left out.
+    /// Sends a delivery like GitHub. `changes` replaces headers, or removes those with an empty value.
     async fn deliver(&self, body: &[u8], changes: &[(&str, &str)]) -> Response {
         let signature = sign(SECRET, body);
         let mut headers = vec![
@@ -193,7 +193,7 @@ async fn json_of(response: Response) -> Value {
     response.json().await.unwrap()
 }
 
-/// Holds the response to the form of an error; its detail.
+/// Checks that the response is a well-formed error, and returns its detail.
 async fn problem(response: Response, status: u16) -> String {
     assert_eq!(response.status().as_u16(), status);
     assert_eq!(response.headers()["content-type"], "application/problem+json");
@@ -233,7 +233,7 @@ async fn who_is_not_github_is_turned_away_before_anything_is_kept() {
         let detail = problem(response, 401).await;
         assert!(!detail.contains(SECRET));
     }
-    // 401 comes before every other complaint.
+    // 401 takes precedence over every other error.
     let broken = [("x-hub-signature-256", other.as_str()), ("x-github-event", ""), ("x-github-delivery", "")];
     problem(house.deliver(b"not json", &broken).await, 401).await;
     assert_eq!((house.pending().await, house.orders.arrived.load(Ordering::SeqCst)), (0, 0));
@@ -264,7 +264,7 @@ async fn a_signed_delivery_needs_its_headers_and_a_body_that_is_json() {
     assert_eq!((ping.status(), json_of(ping).await), (StatusCode::OK, json!({"status": "pong"})));
     assert_eq!(house.pending().await, 0);
 
-    // What it says is not looked at here: it is kept, and whoever works on it says why it means nothing.
+    // The content is not checked here. It is stored, and later processing explains why it means nothing.
     assert_eq!(house.deliver(b"[1, 2", &[]).await.status(), StatusCode::ACCEPTED);
     assert_eq!(house.pending().await, 1);
 }
@@ -282,7 +282,7 @@ async fn a_delivery_that_cannot_be_kept_is_not_acknowledged() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_body_of_the_most_bytes_is_taken_and_one_byte_more_is_not() {
     assert_eq!(BodyLimits::default().bytes, 25 * 1024 * 1024);
-    // The same rule on less: hashing 25 MiB without optimization takes seconds.
+    // A smaller limit: hashing 25 MiB without optimization takes seconds.
     let most = 300_000;
     let limits = BodyLimits { bytes: most, ..BodyLimits::default() };
     let house = http_fixture_with(|state| HttpState { limits, ..state }).await;
@@ -320,7 +320,7 @@ async fn all_bodies_together_have_so_much_memory_and_give_it_back() {
     }
 }
 
-/// Sends the head of a delivery and some of its body, then waits for the answer.
+/// Sends a delivery's head and part of its body, then waits for the answer.
 async fn raw(address: SocketAddr, header: &str, body: &[u8]) -> String {
     let body = body.to_vec();
     let head = format!(

@@ -1,4 +1,4 @@
-//! What the API shows of an order.
+//! An order as the API shows it.
 
 use serde::Serialize;
 
@@ -20,12 +20,12 @@ pub(super) struct OrderView {
     pull_request: Option<PullNumber>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pull_request_url: Option<String>,
-    /// Whether nothing goes on before a person has said something.
+    /// Whether it cannot continue without a person.
     needs_person: bool,
-    /// Why it stopped, or what it waits for a person to do.
+    /// Why it stopped, or what it needs from a person.
     #[serde(skip_serializing_if = "Option::is_none")]
     because: Option<String>,
-    /// What a person can comment now, or tell it over the API.
+    /// Commands that a person can give now, in a comment or over the API.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_commands: Option<Vec<String>>,
     opened_at: chrono::DateTime<chrono::Utc>,
@@ -36,7 +36,7 @@ pub(super) struct OrderView {
     attestation_url: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     waits_for: Option<Vec<OrderWait>>,
-    /// What it may cost and has cost; when one order is shown.
+    /// Its limits and costs so far. Only in the view of one order.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) budget: Option<OrderBudget>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -45,12 +45,12 @@ pub(super) struct OrderView {
     pub(super) signal: Option<SignalView>,
 }
 
-/// What became of what an order was told.
+/// What happened to a command.
 #[derive(Debug, Serialize)]
 pub(super) struct SignalView {
-    /// The entry of the journal that holds it.
+    /// The journal entry that contains it.
     entry: u64,
-    /// `taken`, `noted` until the pull request is read, `ignored`, or `asking` while it is not known whether it counts.
+    /// `taken`, `noted` until the pull request was read, `ignored`, or `asking` until it is known whether it counts.
     answer: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     because: Option<String>,
@@ -110,7 +110,7 @@ impl OrderView {
         }
     }
 
-    /// With what its journal tells: what it waits for, why, and what a person can do.
+    /// Adds what its journal says: what it waits for, why, and what a person can do.
     pub(super) fn with_projection(mut self, journal: &Journal, projection: &OrderProjection) -> Self {
         let waits = OrderWait::of(journal, projection);
         let asked = waits.iter().find_map(|wait| match wait {

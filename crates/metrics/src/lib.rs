@@ -1,10 +1,10 @@
-//! What is counted where it happens, for `GET /metrics`: ends, durations, costs, limits. What can be read from the
-//! store at any moment is not counted here.
+//! Counters for `GET /metrics`, updated where things happen: ends, durations, costs, limits. Values that can be read
+//! from the store at any time are not counted here.
 //!
-//! May know: names of things that the settings or this program name. Must never know: what an issue, a repository or
-//! a person is called: each name would be a series of its own, and numbers are shown to whoever holds the token.
+//! May know: names from the settings or this program. Must never know: names of issues, repositories and people. Each
+//! name would become a series of its own, and everyone with the token sees the numbers.
 //!
-//! There is one set of counters for a process, as Prometheus' own libraries have it; they begin at 0 with it.
+//! One set of counters per process, as in Prometheus' own libraries. They start at 0 with the process.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicU64;
@@ -28,11 +28,11 @@ pub fn metrics() -> &'static ServerMetrics {
     &METRICS
 }
 
-/// How a run of an agent ended, and what it came to.
+/// The end and the usage of one agent run.
 #[derive(Debug, Clone, Copy)]
 pub struct CountedAgentRun<'a> {
     pub agent: &'a str,
-    /// The model that the settings name for it; empty where they name none.
+    /// The model in its settings, or empty.
     pub model: &'a str,
     /// `done`, or the kind of its failure.
     pub end: &'static str,
@@ -42,15 +42,15 @@ pub struct CountedAgentRun<'a> {
     pub usd: f64,
 }
 
-/// Each family with the help that is shown for it.
+/// Declares each family with its help text.
 macro_rules! families {
     ($($name:ident: $family:ty = $new:expr, $help:literal;)+) => {
-        /// All counters. Each method counts one thing that happened.
+        /// All counters. Each method counts one event.
         #[derive(Debug)]
         pub struct ServerMetrics {
             $($name: $family,)+
             stages: LabelWords,
-            /// Roles name models, and repositories may have roles of their own.
+            /// Roles name models, and repositories may define roles, so the number of names is unbounded.
             models: LabelWords,
             resources: LabelWords,
         }
@@ -65,7 +65,7 @@ macro_rules! families {
                 }
             }
 
-            /// Shows all of them in a registry that has the prefix already.
+            /// Adds all of them to a registry that already has the prefix.
             pub fn register(&self, registry: &mut Registry) {
                 $(registry.register(stringify!($name), $help, self.$name.clone());)+
             }
@@ -100,7 +100,7 @@ families! {
     trace_spans: Counts = Counts::default(), "Spans of traces that a collector took or left";
 }
 
-/// How orders end, in the words of lists.
+/// How orders end, in the words of the lists.
 const ENDS: [&str; 12] = [
     "verified",
     "unverified",
@@ -117,12 +117,12 @@ const ENDS: [&str; 12] = [
 ];
 const RUN_ENDS: [&str; 6] =
     ["done", "unavailable", "misconfigured", "unknown_session", "limit_reached", "ended"];
-/// Classes of GitHub's answers; none is [`NO_ANSWER`].
+/// Classes of GitHub's answers, or [`NO_ANSWER`].
 const ANSWERS: [&str; 5] = ["2xx", "3xx", "4xx", "5xx", NO_ANSWER];
 const NO_ANSWER: &str = "none";
 
 impl ServerMetrics {
-    /// Counters that can be known of begin at 0: `increase` sees no first time in a series that begins with it.
+    /// Creates foreseeable series at 0: `increase` misses the first event of a series that starts with it.
     fn new() -> Self {
         let metrics = Self::empty();
         let at_zero = |family: &Counts, label: &'static str, words: &[&str]| {
@@ -142,7 +142,7 @@ impl ServerMetrics {
         metrics
     }
 
-    /// An order came to an end, in the word that lists show; also when it comes to another one.
+    /// An order ended, in the word of the lists. Called again if the end changes.
     pub fn order_ended(&self, end: &str) {
         count(&self.orders_ended, vec![("end", end.to_owned())]);
     }
@@ -157,14 +157,14 @@ impl ServerMetrics {
         self.round_seconds.get_or_create(&labels).observe(seconds);
     }
 
-    /// An effect was made, or could not be: a run of an agent, a run of the tests, a request to GitHub.
+    /// An effect succeeded or failed: an agent run, a test run, a request to GitHub.
     pub fn effect_ended(&self, effect: &str, done: bool, took: Duration) {
         let labels = vec![("effect", effect.to_owned()), ("done", done.to_string())];
         self.effect_seconds.get_or_create(&labels).observe(took.as_secs_f64());
     }
 
-    /// An order ended, and this is what became of the statements of its examiner: how many of them `holds`, `fails`, `disputed`,
-    /// `unconfirmed` or `dropped`.
+    /// An order ended. Counts its examiner's statements by result, which is
+    /// `holds`, `fails`, `disputed`, `unconfirmed`, `dropped`.
     pub fn statements_ended(&self, agent: &str, model: &str, counts: &BTreeMap<String, u64>) {
         for (verdict, count) in counts {
             let labels = vec![
@@ -176,7 +176,7 @@ impl ServerMetrics {
         }
     }
 
-    /// The settings have this agent, with this model, or it begins: what becomes of its runs is counted from 0.
+    /// The settings name this agent and model, or a run starts. Creates its series at 0.
     pub fn expect_agent(&self, agent: &str, model: &str) {
         let labels = vec![("agent", agent.to_owned()), ("model", self.models.word(model))];
         for end in RUN_ENDS {
@@ -202,13 +202,13 @@ impl ServerMetrics {
         tokens("output", run.output_tokens);
     }
 
-    /// GitHub answered with this status; 0: there was no answer.
+    /// GitHub answered with this status; 0 means no answer.
     pub fn github_answered(&self, status: u16) {
         let class = if status == 0 { NO_ANSWER.to_owned() } else { format!("{}xx", status / 100) };
         count(&self.github_requests, vec![("answer", class)]);
     }
 
-    /// What GitHub said of a rate limit in an answer.
+    /// A rate limit from GitHub's answer.
     pub fn github_rate(&self, resource: &str, limit: u64, remaining: u64) {
         let labels = vec![("resource", self.resources.word(resource))];
         self.github_rate_limit.get_or_create(&labels).set(gauge(limit));
@@ -220,7 +220,7 @@ impl ServerMetrics {
         add(&self.github_pause_seconds, &Vec::new(), wait.as_secs_f64());
     }
 
-    /// A write had its turn, or was told to come again later.
+    /// A write was allowed after waiting, or was postponed.
     pub fn github_write_waited(&self, passed: bool, waited: Duration) {
         let labels = vec![("passed", passed.to_string())];
         self.github_write_wait_seconds.get_or_create(&labels).observe(waited.as_secs_f64());
@@ -235,7 +235,7 @@ impl ServerMetrics {
         count(&self.deliveries_concluded, vec![("conclusion", conclusion.to_owned())]);
     }
 
-    /// A sandbox was started for a job, or could not be.
+    /// A job's sandbox started, or failed to start.
     pub fn sandbox_started(&self, started: bool) {
         count(&self.sandbox_starts, vec![("started", started.to_string())]);
     }
@@ -244,12 +244,12 @@ impl ServerMetrics {
         self.store_write_seconds.get_or_create(&vec![("what", what.to_owned())]).observe(took.as_secs_f64());
     }
 
-    /// A transaction is about to begin: whether one of its kind fails is counted from 0.
+    /// A transaction starts. Creates the series of its failures at 0.
     pub fn store_begins(&self, what: &'static str) {
         drop(self.store_write_failures.get_or_create(&vec![("what", what.to_owned())]));
     }
 
-    /// A transaction could not be begun or kept.
+    /// A transaction failed to start or to commit.
     pub fn store_failed(&self, what: &'static str) {
         count(&self.store_write_failures, vec![("what", what.to_owned())]);
     }
@@ -258,7 +258,7 @@ impl ServerMetrics {
         count(&self.notifications, vec![("sent", sent.to_string())]);
     }
 
-    /// So many spans were taken by the collector, and so many never will be.
+    /// The collector accepted `taken` spans; `left` are lost.
     pub fn spans_sent(&self, taken: u64, left: u64) {
         for (sent, number) in [(true, taken), (false, left)] {
             self.trace_spans.get_or_create(&vec![("sent", sent.to_string())]).inc_by(number);
@@ -270,7 +270,7 @@ fn count(family: &Counts, labels: Labels) {
     family.get_or_create(&labels).inc();
 }
 
-/// What agents say of themselves may be anything; a counter never falls.
+/// Agents may report any number, but a counter must never fall.
 fn add(family: &Amounts, labels: &Labels, amount: f64) {
     if amount.is_finite() && amount >= 0.0 {
         family.get_or_create(labels).inc_by(amount);
@@ -281,30 +281,30 @@ fn gauge(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// Of what takes seconds to hours.
+/// For work that takes seconds to hours.
 fn long_durations() -> Durations {
     Family::new_with_constructor(|| {
         Histogram::new([1.0, 5.0, 15.0, 60.0, 180.0, 600.0, 1_800.0, 3_600.0, 10_800.0])
     })
 }
 
-/// Of what takes milliseconds to minutes.
+/// For work that takes milliseconds to minutes.
 fn short_durations() -> Durations {
     Family::new_with_constructor(|| {
         Histogram::new([0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 60.0])
     })
 }
 
-/// A repository names its stages. More of them than this are `other`.
+/// Repositories name stages. Further names count as `other`.
 const MOST_WORDS: usize = 40;
 const LONGEST_WORD: usize = 64;
 
-/// Words of a label that others choose: so many are kept apart, and the rest is one series.
+/// Label values chosen by others. A limited number stay separate, the rest share one series.
 #[derive(Debug, Default)]
 struct LabelWords(Mutex<BTreeSet<String>>);
 
 impl LabelWords {
-    /// The word itself, or `other` where there are too many of them already.
+    /// The word itself, or `other` if there are too many already.
     fn word(&self, word: &str) -> String {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_new = !known.contains(word);

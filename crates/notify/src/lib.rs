@@ -1,7 +1,7 @@
-//! Says to the address of `[notifications]` that an order needs a person, or is done.
+//! Sends a notification to the address of `[notifications]` when an order needs a person or is done.
 //!
-//! May know: HTTP, how a message is signed, Slack's form of a text. Must never know: journals, and why an order stands as
-//! it does. What becomes of a message is nothing to the order: it is tried a few times, and then left.
+//! May know: HTTP, how to sign a message, Slack's text format. Must never know: journals, and why an order has
+//! its state. A failed notification never affects the order: it is retried a few times and then dropped.
 
 mod slack;
 #[cfg(test)]
@@ -22,22 +22,22 @@ use journeyman_metrics::metrics;
 use journeyman_order::{Backoff, NotificationFormat, NotificationSettings, OutgoingNetwork};
 use journeyman_outgoing::InvalidOutgoing;
 
-/// How long one try may take.
+/// Timeout of one attempt.
 const WITHIN: Duration = Duration::from_secs(10);
 
-/// What is said.
+/// The content of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Notification {
     pub event: NotificationEvent,
     pub order: String,
     pub repository: String,
     pub issue: u64,
-    /// Whoever filed the issue wrote it: data, as the reason below may be.
+    /// Written by the issue's author, so untrusted. `because` can be untrusted too.
     pub title: String,
     pub issue_url: String,
-    /// How the order stands, in the word of the API.
+    /// The order's state, in the API's word.
     pub state: String,
-    /// The same for people.
+    /// The state in words for people.
     pub headline: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
@@ -45,13 +45,13 @@ pub struct Notification {
     pub pull_request_url: Option<String>,
 }
 
-/// What about.
+/// The reason for a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NotificationEvent {
-    /// Nothing goes on without a person.
+    /// The order cannot continue without a person.
     NeedsPerson,
-    /// It is verified, or a person accepted it.
+    /// The order is verified, or a person accepted it.
     Done,
 }
 
@@ -72,14 +72,14 @@ pub struct Notifier {
 }
 
 impl Notifier {
-    /// One that reaches its address as the settings of `[network]` say.
+    /// A notifier that uses the proxy and certificates of these network settings.
     pub fn new(settings: NotificationSettings, outgoing: &OutgoingNetwork) -> Result<Self, InvalidOutgoing> {
-        // An address that sends us elsewhere is not the one of the settings.
+        // Redirects are not followed: they lead away from the configured address.
         let client = journeyman_outgoing::client(outgoing, |builder| builder.timeout(WITHIN))?;
         Ok(Self { settings, client })
     }
 
-    /// Sends it, and tries again after pauses. Whether it was taken.
+    /// Sends it and retries after pauses. Returns whether it was accepted.
     pub async fn send(&self, notification: &Notification) -> bool {
         let body = self.body(notification);
         let delivery = Uuid::now_v7();
@@ -110,11 +110,11 @@ impl Notifier {
             NotificationFormat::Json => serde_json::to_vec(notification),
             NotificationFormat::Slack => serde_json::to_vec(&json!({ "text": slack::text(notification) })),
         };
-        // Texts and numbers are always JSON.
+        // Serializing texts and numbers cannot fail.
         text.unwrap_or_default()
     }
 
-    /// The error says nothing of the address: it may hold a secret, as Slack's does.
+    /// The error omits the address, which may contain a secret, as Slack's does.
     async fn try_once(&self, body: &[u8], event: &str, delivery: Uuid) -> Result<(), String> {
         let mut request = self
             .client
@@ -133,7 +133,7 @@ impl Notifier {
         }
     }
 
-    /// As GitHub signs its webhooks.
+    /// Uses the same scheme as GitHub's webhooks.
     fn signature(&self, body: &[u8]) -> Option<String> {
         let secret = self.settings.secret.as_ref()?;
         let mut mac = Hmac::<Sha256>::new_from_slice(secret.expose_secret().as_bytes()).ok()?;

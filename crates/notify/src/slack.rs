@@ -1,4 +1,4 @@
-//! The form of Slack's incoming webhooks, which others take as well.
+//! The format of Slack's incoming webhooks, which other services accept too.
 
 use super::{Notification, NotificationEvent};
 use journeyman_order::bounds::LONGEST_LINE;
@@ -20,7 +20,7 @@ pub(super) fn text(of: &Notification) -> String {
     text
 }
 
-/// `&`, `<` and `>` are what Slack gives a meaning: links, and calls to a whole channel. In one line, it begins no quote.
+/// Escapes `&`, `<` and `>`, which Slack uses for links and channel mentions. A single line cannot start a quote.
 fn plain(text: &str) -> String {
     let short: String =
         text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(LONGEST_LINE).collect();

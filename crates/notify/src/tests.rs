@@ -1,4 +1,4 @@
-//! Messages to a real receiver on loopback.
+//! Sends messages to a real receiver on loopback.
 
 use super::*;
 use journeyman_test_support::message_receiver::{MessageReceiver, ReceivedMessage};

@@ -1,4 +1,4 @@
-//! A connection to a host by way of a proxy.
+//! Connects to a host through a proxy.
 
 use std::io;
 
@@ -11,10 +11,10 @@ use tokio::net::TcpStream;
 use journeyman_order::bounds::LONGEST_TAIL;
 use journeyman_order::{OutgoingProxy, RegistryCredential};
 
-/// Asks the proxy for a connection to a host, which it looks up itself. What comes back speaks to the host.
+/// Asks the proxy to connect to a host, whose name the proxy resolves. The returned stream reaches the host.
 ///
 /// # Errors
-/// When the proxy is not there, or does not connect; says what it answered.
+/// If the proxy is unreachable or refuses; the error contains its answer.
 pub async fn connect_through(proxy: &OutgoingProxy, host: &str, port: u16) -> io::Result<TcpStream> {
     let at = (proxy.url.host_str().unwrap_or_default(), proxy.url.port_or_known_default().unwrap_or(80));
     let near = |error: io::Error| io::Error::new(error.kind(), format!("the proxy: {error}"));
@@ -28,7 +28,7 @@ pub async fn connect_through(proxy: &OutgoingProxy, host: &str, port: u16) -> io
     let words = SecretString::from(words + "\r\n");
     stream.write_all(words.expose_secret().as_bytes()).await.map_err(near)?;
     let mut head = Vec::new();
-    // A byte at a time: what comes after it is the host's.
+    // Read byte by byte: anything after the head belongs to the host.
     while !head.ends_with(b"\r\n\r\n") {
         if head.len() >= LONGEST_TAIL {
             return Err(io::Error::other("the proxy answers without end"));
@@ -52,7 +52,7 @@ mod tests {
 
     use super::*;
 
-    /// A proxy that answers so, and what it was asked.
+    /// Connects through a proxy with this answer. Returns the result and the proxy's request.
     async fn answering(
         answer: &'static str,
         credential: RegistryCredential,

@@ -1,8 +1,8 @@
-//! How this machine reaches other hosts: the certificates that it trusts besides the system's, and the proxy that
-//! connections go through. For every adapter that speaks HTTPS, so that all of them do it the same way.
+//! How this machine reaches other hosts: through which proxy, and with which certificates besides the system's. All
+//! adapters that use HTTPS share it.
 //!
 //! May know: TLS clients, proxies, [`journeyman_order::OutgoingNetwork`].
-//! Must never know: what is said over a connection, or who asks for it.
+//! Must never know: what a connection carries, or which code uses it.
 
 mod connect;
 
@@ -21,19 +21,19 @@ use secrecy::ExposeSecret;
 
 use journeyman_order::{OutgoingNetwork, RegistryCredential};
 
-/// Never through a proxy.
+/// Never use a proxy for these.
 const LOOPBACK: &str = "localhost,127.0.0.0/8,::1";
 
-/// Why `network.ca_file` or the proxy cannot be used. Says nothing of a password.
+/// Why `network.ca_file` or the proxy cannot be used. Contains no password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidOutgoing(String);
 
-/// A client, with what is `added` to what all begin with. It follows no redirect: what it says is for the address that it was
-/// given.
+/// A client with the common settings and those of `added`. It follows no redirects: a request is meant for its own
+/// address only.
 ///
 /// # Errors
-/// When certificates or proxy cannot be used, or there is no TLS to be had with them.
+/// If the certificates or the proxy are unusable, or TLS cannot be set up with them.
 pub fn client(
     outgoing: &OutgoingNetwork,
     added: impl FnOnce(ClientBuilder) -> ClientBuilder,
@@ -42,8 +42,8 @@ pub fn client(
     built.map_err(|error| no_tls(&innermost(&error)))
 }
 
-/// Nothing is taken from the environment: whoever reads the settings did that. In the clear nothing goes through the proxy:
-/// what is not HTTPS is near.
+/// Ignores the environment: the settings' reader has already handled it. Only HTTPS uses the proxy; plain HTTP is for
+/// nearby hosts.
 fn client_builder(outgoing: &OutgoingNetwork) -> Result<ClientBuilder, InvalidOutgoing> {
     let mut builder = Client::builder().no_proxy().redirect(Policy::none());
     if let Some(trusted) = &outgoing.trusted {
@@ -76,7 +76,7 @@ fn client_builder(outgoing: &OutgoingNetwork) -> Result<ClientBuilder, InvalidOu
     Ok(builder)
 }
 
-/// With what the system trusts. That is hundreds of files, and every adapter has a client: they are read once.
+/// TLS with the system's certificates. They are hundreds of files, needed by every adapter, so they are read once.
 fn system_tls() -> Result<ClientConfig, InvalidOutgoing> {
     static SYSTEM: OnceLock<Result<ClientConfig, String>> = OnceLock::new();
     let read = || {
@@ -98,7 +98,7 @@ fn no_tls(why: &str) -> InvalidOutgoing {
     InvalidOutgoing(format!("no HTTPS on this machine, are its root certificates there? {why}"))
 }
 
-/// The reason behind an error. The outermost one only says that something failed, and may name the address.
+/// The root cause of an error. The outermost error is vague and may contain the address.
 pub fn innermost(error: &dyn std::error::Error) -> String {
     let mut error = error;
     while let Some(source) = error.source() {
@@ -107,10 +107,10 @@ pub fn innermost(error: &dyn std::error::Error) -> String {
     error.to_string()
 }
 
-/// Whether clients can be made of these settings, before anything depends on it.
+/// Checks early whether clients can be created with these settings.
 ///
 /// # Errors
-/// Says what is wrong with which key.
+/// Names the key and what is wrong with it.
 pub fn check(outgoing: &OutgoingNetwork) -> Result<(), InvalidOutgoing> {
     client(outgoing, |builder| builder).map(drop)
 }

@@ -1,5 +1,5 @@
-//! What spans say of moves, in OpenTelemetry's words where it has them: those for agents and models are its
-//! conventions for generative AI.
+//! Attributes of moves in spans. They use OpenTelemetry's semantic conventions for generative AI where those have
+//! a name.
 //!
 //! May know: moves and outcomes. Must never know: texts of people, agents and tests.
 
@@ -14,9 +14,9 @@ use journeyman_order::{AgentRun, EffectOutcome, Journal, Move};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AgentFacts {
-    /// Whose models it uses, where that is known.
+    /// The provider of its models, if known.
     pub provider: Option<&'static str>,
-    /// The model that it is to use, where they name one.
+    /// The model, if the settings name one.
     pub model: Option<String>,
 }
 
@@ -36,7 +36,7 @@ fn attribute(key: &str, value: Value) -> KeyValue {
     KeyValue { key: key.to_owned(), value: Some(AnyValue { value: Some(value) }), ..KeyValue::default() }
 }
 
-/// As journals name it.
+/// The name of the move in journals.
 pub(super) fn name(r#move: &Move) -> String {
     if let Move::RunAgent(task) = r#move {
         return format!("invoke_agent {}", role(task));
@@ -49,7 +49,7 @@ fn role(task: &AgentTask) -> String {
     role.chars().take(LONGEST_NAME).collect()
 }
 
-/// What an outcome says in numbers and in words of ours.
+/// An outcome's numbers and our own words for it.
 pub(super) fn of_move(
     journal: &Journal,
     intended: &Move,
@@ -88,11 +88,11 @@ fn of_run(run: &AgentRun) -> Vec<KeyValue> {
         number("gen_ai.usage.input_tokens", run.usage.input_tokens),
         number("gen_ai.usage.output_tokens", run.usage.output_tokens),
     ];
-    // The conventions have no word for it. An agent may say anything.
+    // The conventions have no name for it. Agents may report any number.
     if run.usage.usd.is_finite() {
         said.push(amount("journeyman.usd", run.usage.usd));
     }
-    // What a program calls its session may be any text of its; an id is none.
+    // Agents choose their session ids. Only a UUID is certain to contain no text.
     let session = run.session_id.as_deref().filter(|id| uuid::Uuid::parse_str(id).is_ok());
     said.extend(session.map(|id| text("gen_ai.conversation.id", id)));
     said
@@ -111,7 +111,7 @@ fn of_tests(run: &TestRun) -> Vec<KeyValue> {
     said
 }
 
-/// Why a move could not be made, in a word. That tests are red or a review objects is no error: it is what was asked.
+/// Why a move failed, in one word. Red tests and a reviewer's objections are results, not errors.
 pub(super) fn error_type(outcome: &EffectOutcome) -> Option<String> {
     if let EffectOutcome::Trouble(trouble) = outcome {
         let word = match trouble.retry {

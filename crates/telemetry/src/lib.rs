@@ -1,8 +1,7 @@
-//! Traces of orders for OpenTelemetry: a journal's entries as spans, and their way to a collector, by OTLP over HTTP.
+//! Traces of orders for OpenTelemetry: turns journal entries into spans and sends them to a collector (OTLP over HTTP).
 //!
-//! May know: journals, OTLP, the conventions by which spans are named. Must never know: where journals lie, and how far
-//! they were sent. No text of an issue, an agent or a test gets into a span, and no message of an error: names and
-//! numbers do.
+//! May know: journals, OTLP, its naming conventions. Must never know: where journals are stored, and how much of
+//! them was sent. Spans contain names and numbers only: no text of an issue, an agent or a test, and no error message.
 
 mod attributes;
 mod order_spans;
@@ -30,18 +29,18 @@ use journeyman_outgoing::InvalidOutgoing;
 pub use attributes::AgentFacts;
 pub use order_spans::spans_since;
 
-/// How long a collector may take to answer.
+/// Timeout for a collector's answer.
 const WITHIN: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExportOutcome {
-    /// The collector has them, or will never want them.
+    /// The collector accepted them, or never will.
     Over,
-    /// It was not reached, or has no room. To be sent again, not before this where it said so.
+    /// The collector is unreachable or overloaded. Send them again, after `wait` if it asked for that.
     Later { because: String, wait: Option<Duration> },
 }
 
-/// Why what OpenTelemetry's variables say cannot be used.
+/// Why OpenTelemetry's variables cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidTelemetry {
     #[error(transparent)]
@@ -50,7 +49,7 @@ pub enum InvalidTelemetry {
     Header(String),
 }
 
-/// Sends spans to the collector of the settings. Cheap to clone.
+/// Sends spans to the configured collector. Cheap to clone.
 #[derive(Clone)]
 pub struct SpanExporter {
     settings: TelemetrySettings,
@@ -58,7 +57,7 @@ pub struct SpanExporter {
 }
 
 impl SpanExporter {
-    /// One that reaches its collector over this network.
+    /// An exporter that uses this network.
     pub fn new(settings: TelemetrySettings, outgoing: &OutgoingNetwork) -> Result<Self, InvalidTelemetry> {
         let mut headers = HeaderMap::new();
         for (name, value) in &settings.headers {
@@ -67,14 +66,14 @@ impl SpanExporter {
             value.set_sensitive(true);
             headers.insert(HeaderName::try_from(name).map_err(|_| wrong())?, value);
         }
-        // An address that sends us elsewhere is not the one of the settings, and is not shown their headers.
+        // Redirects are not followed: the headers are meant for the configured address only.
         let client = journeyman_outgoing::client(outgoing, |builder| {
             builder.default_headers(headers).timeout(WITHIN)
         })?;
         Ok(Self { settings, client })
     }
 
-    /// Sends them, and counts what became of them.
+    /// Sends spans, and counts those accepted and lost.
     pub async fn send(&self, spans: Vec<Span>) -> ExportOutcome {
         let number = spans.len() as u64;
         let body = request(spans).encode_to_vec();
@@ -95,7 +94,7 @@ impl SpanExporter {
                 }
                 ExportOutcome::Over
             }
-            // These OTLP says are worth another try, and what a person mends is; all others say the same the next time.
+            // OTLP or a person's fix makes a retry of these worthwhile. All other statuses are final.
             StatusCode::UNAUTHORIZED
             | StatusCode::FORBIDDEN
             | StatusCode::NOT_FOUND
@@ -116,7 +115,7 @@ impl SpanExporter {
     }
 }
 
-/// How many spans an answer says were left. An answer that cannot be read says nothing: they were taken.
+/// How many spans the answer rejects. An unreadable answer counts as full acceptance.
 async fn left(mut answer: Response) -> u64 {
     let mut body = Vec::new();
     while let Ok(Some(part)) = answer.chunk().await {

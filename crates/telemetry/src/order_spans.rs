@@ -1,7 +1,7 @@
-//! A journal as a trace: the order, in it its stages, in these their rounds, in these the moves. A span is made when it has
-//! ended; its ids come from the order and from the journal alone, so that it is the same span whenever it is made.
+//! A journal as a trace: the order contains stages, stages contain rounds, rounds contain moves. Each span is created
+//! when it ends. Its ids derive from the order and the journal, so the same span always has the same ids.
 //!
-//! May know: journals and what they come to. Must never know: which of it was sent before.
+//! May know: journals and their results. Must never know: which spans were sent before.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,14 +31,14 @@ struct Standing {
     usd: f64,
 }
 
-/// The spans that ended with the entries after that number.
+/// The spans that ended with the entries after `seq`.
 pub fn spans_since(journal: &Journal, seq: u64, facts: &dyn Fn(&str) -> AgentFacts) -> Vec<Span> {
     let begun = usize::try_from(seq).unwrap_or(usize::MAX).max(1);
     let Some(mut growing) = journal.prefix(begun) else { return Vec::new() };
     let mut before = Standing::of(&growing);
     let mut spans = Vec::new();
     for entry in journal.entries().iter().skip(begun) {
-        // The journal is one, so each entry is the next.
+        // The entries come from one journal, so each is the next one.
         if growing.push(entry.clone()).is_err() {
             break;
         }
@@ -86,7 +86,7 @@ impl Standing {
     }
 }
 
-/// What an order that ended leaves as it is has ended with it.
+/// A stage that still runs when the order settles counts as `left`.
 fn end_of(state: StageState, settled: bool) -> Option<&'static str> {
     state.end().or_else(|| (settled && state == StageState::Running).then_some("left"))
 }
@@ -96,7 +96,7 @@ fn is_failure(projection: &OrderProjection) -> bool {
     matches!(projection.next.settled, Some(Blocked { .. } | Failed { .. } | Unprepared { .. }))
 }
 
-/// A move, from when it was intended last: what was cut off before that is told by nobody.
+/// A move since its last intent. Earlier, interrupted attempts get no span.
 fn of_effect(
     journal: &Journal,
     (entry, key, outcome): (&JournalEntry, &MoveKey, &EffectOutcome),
@@ -116,7 +116,7 @@ fn of_effect(
     Some(span(order, (id, Some(parent)), &name(intended), (begun.at, entry.at), attributes, failed))
 }
 
-/// The round that a move belongs to, else its stage, else the order.
+/// The move's round, otherwise its stage, otherwise the order.
 fn parent(order: OrderId, known: &BTreeSet<Part>, key: &MoveKey, intended: &Move) -> Vec<u8> {
     let (stage, round) = if let Move::RunAgent(task) = intended {
         (task.stage.clone(), Some(task.round))
@@ -130,7 +130,7 @@ fn parent(order: OrderId, known: &BTreeSet<Part>, key: &MoveKey, intended: &Move
         .map_or_else(|| root_id(order), |part| part_id(order, part))
 }
 
-/// Stages and rounds that ended with this entry.
+/// Spans of stages and rounds that ended with this entry.
 fn parts_that_ended(
     journal: &Journal,
     entry: &JournalEntry,
@@ -145,7 +145,7 @@ fn parts_that_ended(
     let (steps, earlier) = (steps(journal), earlier_ends(journal));
     let of_part = |(part, end): (&Part, &&'static str)| {
         let (stage, round) = part;
-        // One that ended, went on and ends again is a span of its own then, with what came since.
+        // A part that ends again gets a second span, with what happened since the last signal.
         let again = earlier.iter().any(|before| before.ended.contains_key(part));
         let since = if again { last_signal(journal) } else { None };
         let is_of = |step: &&Step| step.stage == *stage && (round.is_none() || step.round == *round);
@@ -171,7 +171,7 @@ fn parts_that_ended(
     ended.into_iter().filter_map(of_part).collect()
 }
 
-/// The order itself, when it comes to its first end; what it comes to after that is a span in it.
+/// The span of the order, at its first end. Later ends become spans inside it.
 fn end_of_order(
     journal: &Journal,
     entry: &JournalEntry,
@@ -205,7 +205,7 @@ fn last_signal(journal: &Journal) -> Option<DateTime<Utc>> {
     journal.entries().iter().rev().find(is_signal).map(|entry| entry.at)
 }
 
-/// How it stood whenever what had ended could go on: only a signal opens an order again, so it is looked at before each.
+/// The states before each signal. Only a signal reopens an order, so all earlier ends are in them.
 fn earlier_ends(journal: &Journal) -> Vec<Standing> {
     let signals = journal
         .entries()
@@ -234,7 +234,7 @@ fn span(
         name: name.to_owned(),
         kind: SpanKind::Internal.into(),
         start_time_unix_nano: nanos(begun),
-        // Clocks are set back; a span never is.
+        // A clock can be set back, but a span cannot end before it starts.
         end_time_unix_nano: nanos(ended.max(begun)),
         attributes,
         status: Some(Status { code: code.into(), message: String::new() }),
@@ -250,7 +250,7 @@ fn part_id(order: OrderId, (stage, round): &Part) -> Vec<u8> {
     span_id(order, &format!("stage {stage}"), round.map_or(0, u64::from))
 }
 
-/// Never all zeros, which would be none.
+/// Never all zeros, which is an invalid id.
 fn span_id(order: OrderId, what: &str, number: u64) -> Vec<u8> {
     let digest = Sha256::new()
         .chain_update(order.0.as_bytes())

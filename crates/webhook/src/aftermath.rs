@@ -1,9 +1,9 @@
-//! What becomes of pull requests once they are merged, as far as GitHub tells it anyway: reverts, and checks that fail on the
-//! default branch. No order answers any of it: it is for figures.
+//! What happens to merged pull requests, from deliveries that arrive anyway: reverts, and failing checks on the default
+//! branch. It is for statistics only; no order reacts to it.
 //!
 //! May know: GitHub's payloads. Must never know: which pull requests are ours.
 //!
-//! Whoever may push writes a message, and whoever opens a pull request its text: what is read here is what they say.
+//! Commit messages and pull request texts are claims of people who can push or open a pull request.
 //! Comments and issues are not read.
 
 use journeyman_order::bounds::MOST_LISTED;
@@ -12,40 +12,40 @@ use journeyman_order::{CommitSha, PullNumber, RepositoryId};
 use super::events::OUR_CHECK;
 use super::payload::{WebhookPayload, shorten};
 
-/// Hexadecimal digits that name a commit at the least.
+/// The fewest hexadecimal digits that identify a commit.
 const SHORTEST_SHA: usize = 7;
 const REVERTS_COMMIT: &str = "This reverts commit ";
 const REVERTS_PULL: &str = "Reverts ";
 
-/// What a delivery tells of pull requests that are merged.
+/// What a delivery says about merged pull requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MergeNews {
     pub repository: RepositoryId,
     pub facts: Vec<MergeFact>,
 }
 
-/// One thing that happened to what is merged.
+/// One event after a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MergeFact {
     Merged {
         pull: PullNumber,
-        /// The commit that it became on its base.
+        /// The resulting commit on its base.
         commit: Option<CommitSha>,
         head: Option<CommitSha>,
     },
-    /// A commit on the default branch says that it takes another back.
+    /// A commit on the default branch says that it reverts another one.
     CommitReverted {
         by: CommitSha,
-        /// The beginning of the one that it names, or all of it.
+        /// The reverted commit, possibly abbreviated.
         commit: String,
     },
-    /// A pull request that was merged to the default branch says that it takes another back.
+    /// A pull request merged to the default branch says that it reverts another one.
     PullReverted { by: PullNumber, pull: PullNumber },
     /// A check failed on a commit of the default branch.
     CheckFailed { commit: CommitSha, check: String },
 }
 
-/// Reads a delivery whose signature was right; none where it tells nothing of the kind.
+/// Reads a delivery with a valid signature. `None` if it says nothing about merges.
 pub fn merge_news(event: &str, body: &[u8]) -> Option<MergeNews> {
     let read = match event {
         "push" => pushed,
@@ -77,7 +77,7 @@ fn pushed(payload: &WebhookPayload) -> Vec<MergeFact> {
     claims.take(MOST_LISTED).collect()
 }
 
-/// As git writes it, at the beginning of a line; GitHub makes items of a list of it where it squashes.
+/// Git writes this at the start of a line. GitHub's squash turns such lines into list items.
 fn reverted_commit(line: &str) -> Option<String> {
     let line = line.trim_start();
     let said = line.strip_prefix("* ").unwrap_or(line).strip_prefix(REVERTS_COMMIT)?;
@@ -92,7 +92,7 @@ fn merged(payload: &WebhookPayload) -> Vec<MergeFact> {
         return Vec::new();
     }
     let Ok(pull) = payload.pull() else { return Vec::new() };
-    // What it became on its base.
+    // The resulting commit on its base.
     let commit = payload.sha("/pull_request/merge_commit_sha");
     let head = payload.sha("/pull_request/head/sha");
     let mut facts = vec![MergeFact::Merged { pull, commit, head }];
@@ -108,7 +108,7 @@ fn merged(payload: &WebhookPayload) -> Vec<MergeFact> {
     facts
 }
 
-/// As GitHub's button writes it.
+/// GitHub's revert button writes this.
 fn reverted_pull(line: &str, repository: &str) -> Option<PullNumber> {
     let (named, number) = line.trim().strip_prefix(REVERTS_PULL)?.split_once('#')?;
     let number = number.strip_suffix('.').unwrap_or(number);

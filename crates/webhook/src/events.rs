@@ -1,4 +1,4 @@
-//! What each event says that somebody did. `docs/EVENTS.md` has the same as a table.
+//! Reads from each event what someone did. `docs/EVENTS.md` has the same as a table.
 
 use super::meaning::{SignalCondition, SignalSubject};
 use super::mentions::mentions;
@@ -7,7 +7,7 @@ use journeyman_order::{
     BranchName, CommentCommand, CommitSha, OrderRequest, PullNumber, SignalKind, SlashCommand, UserId,
 };
 
-/// The events that can mean something, and how each is read. The App has to subscribe to all of them.
+/// The events that can mean something, each with its reader. The App must subscribe to all of them.
 pub(super) const READERS: [(&str, WebhookEventReader); 10] = [
     ("issues", issues),
     ("issue_comment", issue_comment),
@@ -24,12 +24,12 @@ pub(super) const READERS: [(&str, WebhookEventReader); 10] = [
 /// The name of our own check run.
 pub(super) const OUR_CHECK: &str = "journeyman";
 
-/// What somebody did, before it is known where.
+/// An action, before its repository is known.
 pub(super) struct UnroutedSignal {
     pub(super) subject: SignalSubject,
     pub(super) condition: SignalCondition,
     pub(super) kind: SignalKind,
-    /// What it is where the condition is not met.
+    /// The signal if the condition is not met.
     pub(super) otherwise: Option<SignalKind>,
 }
 
@@ -65,7 +65,7 @@ fn issues(payload: &WebhookPayload) -> WebhookEventResult {
 
 fn issue_comment(payload: &WebhookPayload) -> WebhookEventResult {
     match payload.action() {
-        // An edit commands nothing: it would run again with every typing error that is mended.
+        // Edits command nothing: each corrected typo would run the command again.
         Some("created") => {}
         other => return other_action("issue_comment", other),
     }
@@ -111,7 +111,7 @@ fn issue_comment(payload: &WebhookPayload) -> WebhookEventResult {
             if is_closed {
                 return ignore("the issue is closed");
             }
-            // What was said to us is found once it is known who we are.
+            // The text addressed to us is extracted once our own name is known.
             let request = OrderRequest { advice: Some(text.to_owned()), ..OrderRequest::default() };
             let command = SlashCommand::Start { request };
             let kind = SignalKind::Commanded { comment: Some(comment), pull: None, command };
@@ -193,7 +193,7 @@ fn button(payload: &WebhookPayload) -> WebhookEventResult {
     })
 }
 
-/// GitHub's own button beside a check: to run ours again is to try again.
+/// GitHub's button beside a check. Rerunning ours means a retry.
 fn rerun(payload: &WebhookPayload) -> WebhookEventResult {
     on_our_check(payload, || Ok(SlashCommand::Retry { guidance: None }))
 }
@@ -260,7 +260,7 @@ fn on_our_branches(
     })
 }
 
-/// Whoever is named as the sender has to be whoever wrote it: it is the sender whose rights are asked for.
+/// The sender must be the author, because the sender's rights are checked.
 fn is_the_senders_own(payload: &WebhookPayload, author: &str) -> bool {
     let author = payload.number(author).map(UserId);
     author.is_none_or(|author| payload.sender().is_ok_and(|sender| sender.person.id == author))

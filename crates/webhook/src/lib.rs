@@ -1,9 +1,9 @@
-//! From bytes to a signal: is it GitHub's, and what does it mean to us.
+//! Turns a delivery's bytes into a signal: whether GitHub sent it, and what it means to us.
 //!
 //! May know: `order`'s words and GitHub's webhook payloads; their shape stays private here.
 //! Must never know: the store, HTTP, settings, or what an order does with a signal.
 //!
-//! Everything is hostile until it is parsed, also when its signature is right: an issue's text is anybody's.
+//! Everything is untrusted until parsed, even with a valid signature: anyone can write an issue's text.
 
 mod aftermath;
 mod events;

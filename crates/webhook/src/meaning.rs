@@ -1,4 +1,4 @@
-//! What a delivery can mean, and under which condition.
+//! What a delivery can mean, and on which condition.
 
 use std::collections::BTreeSet;
 
@@ -12,14 +12,14 @@ use super::mentions::after_mention;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeliveryMeaning {
-    /// GitHub asks whether we are there.
+    /// GitHub checks that the server is there.
     Ping,
-    /// Somebody did something that an order may have to answer. Whether they may is not yet known.
+    /// An order may have to answer this. Whether the sender has the right is not yet known.
     Signal(Box<RoutedSignal>),
     Ignored {
         because: String,
     },
-    /// It is of a kind that we answer, and cannot be read.
+    /// We answer its kind, but it cannot be parsed.
     Malformed {
         because: String,
     },
@@ -27,64 +27,64 @@ pub enum DeliveryMeaning {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoutedSignal {
-    /// The repository's name at the time.
+    /// The repository's name at that time.
     pub repository: RepositoryName,
     pub repository_id: RepositoryId,
-    /// The installation that may act there; none where it has to be asked for.
+    /// The installation with access to the repository. `None` if GitHub must be asked.
     pub installation: Option<InstallationId>,
-    /// The repository's default branch; none where it has to be asked for.
+    /// The repository's default branch. `None` if GitHub must be asked.
     pub default_branch: Option<String>,
     pub subject: SignalSubject,
-    /// Whether it means anything depends on who we are.
+    /// A condition on who we are on GitHub.
     pub condition: SignalCondition,
-    /// What it is to us where the condition is not met; none where it is nothing then.
+    /// The signal if the condition is not met. `None` if it then means nothing.
     pub otherwise: Option<SignalKind>,
-    /// When its issue was changed, which is what it tells of, by GitHub's clock; none where it tells of something else.
+    /// When its issue changed, by GitHub's clock. `None` if it is not about an issue.
     pub changed_at: Option<DateTime<Utc>>,
     pub signal: Signal,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SignalSubject {
-    /// An issue, with its text as it was then.
+    /// An issue, with its text at that time.
     Issue(IssueText),
     Pull(PullNumber),
-    /// These branches of ours; there is at least one.
+    /// At least one of our branches.
     Branches(Vec<BranchName>),
-    /// The default branch, and so every pull request that goes to it.
+    /// The default branch, and so every pull request against it.
     Base,
 }
 
-/// Under which condition a delivery means something, where that takes knowing who we are on GitHub.
+/// The condition for a signal, if it depends on who we are on GitHub.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SignalCondition {
     Nothing,
-    /// It is about an App's check: provided that the App of this id is another than we.
+    /// A check of the App with this id, which must not be ours.
     NotOf(u64),
-    /// It was asked of the App of this id: provided that this is us.
+    /// A request to the App with this id, which must be ours.
     Of(u64),
-    /// A bot of this login did it: provided that it is another than ours.
+    /// An action of the bot with this login, which must not be ours.
     NotBy(String),
-    /// It calls these names, in small letters: provided that ours is one of them.
+    /// A comment that mentions these lowercase names, one of which must be ours.
     Named(BTreeSet<String>),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppIdentity {
     pub app: u64,
-    /// The App's name in addresses; `slug[bot]` is our login, `@slug` calls us.
+    /// The App's name in addresses. Our login is `slug[bot]`, and `@slug` mentions us.
     pub slug: String,
 }
 
 impl RoutedSignal {
-    /// What it is once it is known that its condition is not met.
+    /// The signal once its condition is known not to be met.
     pub fn unmet(&self) -> Option<Self> {
         let mut other = Self { condition: SignalCondition::Nothing, otherwise: None, ..self.clone() };
         other.signal.kind = self.otherwise.clone()?;
         Some(other)
     }
 
-    /// The same, once it is known that we are the one who is named: what follows our name is what is asked of us.
+    /// The signal once we know that it mentions us. The text after our name is the request.
     pub fn addressed_to(&self, us: &AppIdentity) -> Self {
         let mut signal = self.clone();
         if let (
@@ -100,7 +100,7 @@ impl RoutedSignal {
 }
 
 impl SignalCondition {
-    /// Why the delivery means nothing to us; none when it does.
+    /// Why the delivery means nothing to us. `None` if the condition is met.
     pub fn unmet_by(&self, us: &AppIdentity) -> Option<&'static str> {
         match self {
             Self::Nothing => None,

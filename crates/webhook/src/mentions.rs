@@ -1,20 +1,20 @@
-//! Whom a comment calls by name.
+//! Mentions in a comment.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, TextMergeWithOffset};
 
-/// A login has 39 characters at most, an App's slug 34; `[bot]` comes on top.
+/// A login has at most 39 characters, an App's slug 34, plus `[bot]`.
 const LONGEST_NAME: usize = 44;
 
-/// Whether a comment calls somebody of this name, which for an App is its slug.
+/// Whether a comment mentions this name. An App's name is its slug.
 pub fn names(comment: &str, name: &str) -> bool {
     mentions(comment).contains(&name.to_ascii_lowercase())
 }
 
-/// The names behind an `@` in a comment, in small letters and without `[bot]`: in its prose only, where GitHub itself
-/// would make a mention of them. What is quoted, or stands in code, was said by or for somebody else.
+/// The names after an `@` in a comment, in lower case and without `[bot]`. Only prose counts, as for GitHub's own
+/// mentions: quotes and code address someone else.
 pub(super) fn mentions(comment: &str) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for (text, _) in prose(comment) {
@@ -23,8 +23,7 @@ pub(super) fn mentions(comment: &str) -> BTreeSet<String> {
     names
 }
 
-/// What follows the first mention of this name, without the marks that end a form of address; nothing where it is not
-/// mentioned.
+/// The text after the first mention of this name, without the punctuation that follows it. Empty without one.
 pub(super) fn after_mention<'c>(comment: &'c str, name: &str) -> &'c str {
     let name = name.to_ascii_lowercase();
     let ends = prose(comment).into_iter().filter_map(|(_, place)| {
@@ -37,7 +36,7 @@ pub(super) fn after_mention<'c>(comment: &'c str, name: &str) -> &'c str {
     })
 }
 
-/// The prose of a comment, and where it stands.
+/// The prose of a comment, with its positions.
 #[expect(clippy::wildcard_enum_match_arm, reason = "nothing else is prose or keeps it out")]
 fn prose(comment: &str) -> Vec<(String, Range<usize>)> {
     let mut found = Vec::new();
@@ -61,19 +60,19 @@ fn prose(comment: &str) -> Vec<(String, Range<usize>)> {
     found
 }
 
-/// The names in a text, in small letters, and where each ends.
+/// The names in a text, in lower case, and where each ends.
 fn names_in(text: &str) -> impl Iterator<Item = (String, usize)> {
     text.match_indices('@').filter_map(|(at, _)| {
         let before = text[..at].chars().next_back();
         if before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '/' | '@' | '.' | '-')) {
-            // An address, or a path.
+            // An email address or a path.
             return None;
         }
         let rest = &text[at + 1..];
         let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '-').unwrap_or(rest.len());
         let (name, after) = rest.split_at(end);
         let after = after.strip_prefix("[bot]").unwrap_or(after);
-        // `@team/people` is a team, `@name_` and `@name.com` are somebody else.
+        // `@team/people` is a team; `@name_` and `@name.com` are other names.
         let goes_on = after.starts_with(['/', '_'])
             || after.strip_prefix('.').is_some_and(|rest| rest.starts_with(char::is_alphanumeric))
             || after.starts_with(char::is_alphanumeric);

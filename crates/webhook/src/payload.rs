@@ -1,5 +1,5 @@
-//! GitHub's payloads, read field by field: of the published examples every ninth lacks a field that its schema
-//! requires, so nothing is required here but what the asker cannot do without.
+//! Reads GitHub's payloads field by field. One in nine published examples lacks a field that its schema requires, so
+//! each reader requires only the fields that it needs.
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
@@ -10,18 +10,18 @@ use journeyman_order::{
     ReviewVerdict, UserId,
 };
 
-/// A parsed body. Of keys that are twice there the last counts.
+/// A parsed body. Of duplicate keys, the last one counts.
 pub(super) struct WebhookPayload(Value);
 
 /// Why a delivery is no signal.
 pub(super) enum NoSignal {
     Ignored(String),
-    /// It lacks this field, which it cannot do without, or has something else there.
+    /// This required field is missing or has the wrong type.
     Missing(String),
 }
 
 impl NoSignal {
-    /// `/issue/number` is the field `issue.number`.
+    /// Turns `/issue/number` into `issue.number`.
     pub(super) fn missing(pointer: &str) -> Self {
         Self::Missing(pointer.trim_start_matches('/').replace('/', "."))
     }
@@ -32,28 +32,28 @@ pub(super) struct WebhookSender {
     pub(super) is_bot: bool,
 }
 
-/// What an issue says of itself beside its text.
+/// The state of an issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WebhookIssueKind {
     Open,
     Closed,
-    /// GitHub's issues of this kind are pull requests.
+    /// GitHub also sends pull requests as issues.
     Pull,
 }
 
-/// What somebody else found out about a commit.
+/// The result of a check or a workflow for a commit.
 pub(super) struct WebhookCheckPayload<'a> {
     pub(super) head: CommitSha,
-    /// Branches of ours that it is on.
+    /// Our branches that contain it.
     pub(super) branches: Vec<BranchName>,
     pub(super) app: Option<u64>,
-    /// Its name; empty where it has none.
+    /// Its name, or empty.
     pub(super) name: &'a str,
 }
 
 impl WebhookPayload {
     /// # Errors
-    /// When it is not a JSON object; deeper than 128 levels counts as that.
+    /// If it is not a JSON object, or is nested deeper than 128 levels.
     pub(super) fn parse(body: &[u8]) -> Result<Self, String> {
         if body.starts_with(b"payload=") {
             return Err("the body is a form: set the webhook's content type to application/json".to_owned());
@@ -112,17 +112,16 @@ impl WebhookPayload {
         }
     }
 
-    /// When the issue was changed last, which is what the delivery tells of.
+    /// When the issue last changed, which is what the delivery reports.
     pub(super) fn issue_changed_at(&self) -> Option<DateTime<Utc>> {
         self.text("/issue/updated_at")?.parse().ok()
     }
 
-    /// Whether an edit changed what an issue says, and not only something that we do not read: GitHub names what was
-    /// there before.
+    /// Whether an edit changed the issue's title or body. GitHub sends the previous text of changed fields.
     pub(super) fn changed_its_words(&self) -> bool {
         ["title", "body"].iter().any(|field| {
             let was = self.0.pointer(&format!("/changes/{field}/from"));
-            // A body that was empty is null there, and here.
+            // GitHub sends an empty body as null, in both places.
             let is = self.0.pointer(&format!("/issue/{field}"));
             let empty = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
             was.is_some() && empty(was) != empty(is)
@@ -133,8 +132,8 @@ impl WebhookPayload {
         self.required_number("/comment/id")
     }
 
-    /// None where the review is in a state that came to nothing, such as dismissed. Deliveries write it in small
-    /// letters, the REST API in capitals.
+    /// `None` if the review's state has no verdict, such as dismissed. Deliveries write states in lower case, the
+    /// REST API in upper case.
     pub(super) fn review_verdict(&self) -> Result<Option<ReviewVerdict>, NoSignal> {
         Ok(match self.required_text("/review/state")?.to_ascii_lowercase().as_str() {
             "approved" => Some(ReviewVerdict::Approved),
@@ -153,7 +152,7 @@ impl WebhookPayload {
         self.0.pointer("/pull_request/merged").and_then(Value::as_bool).unwrap_or(false)
     }
 
-    /// What `check_suite`, `check_run` or `workflow_run` is about.
+    /// The content of a `check_suite`, `check_run` or `workflow_run`.
     pub(super) fn check(&self, event: &str) -> Result<WebhookCheckPayload<'_>, NoSignal> {
         let check = self.0.get(event).filter(|check| check.is_object());
         let check = check.ok_or_else(|| NoSignal::missing(event))?;
@@ -167,19 +166,19 @@ impl WebhookPayload {
         })
     }
 
-    /// The branch that a check is on, whosever it is; none where it is another repository's.
+    /// The branch of a check. `None` if it is in another repository.
     pub(super) fn check_branch(&self, event: &str) -> Option<&str> {
         let check = self.0.get(event)?;
         if self.is_elsewhere(check) { None } else { branch_named(check) }
     }
 
-    /// A fork can have a branch of any name: it is not that which counts.
+    /// A fork can have a branch of any name, so it does not count.
     fn is_elsewhere(&self, check: &Value) -> bool {
         let head = check.pointer("/head_repository/id").and_then(as_number);
         head.is_some_and(|id| Some(id) != self.number("/repository/id"))
     }
 
-    /// Our branches that a check is on.
+    /// Our branches that a check ran on.
     fn branches_of(&self, check: &Value) -> Vec<BranchName> {
         if self.is_elsewhere(check) {
             return Vec::new();
@@ -193,13 +192,13 @@ impl WebhookPayload {
         unique(of_here.filter_map(|pull| pull.pointer("/head/ref")?.as_str()?.parse().ok()))
     }
 
-    /// Branches that a commit is on of which a service reports, up to ten.
+    /// Branches that contain the reported commit, at most ten.
     pub(super) fn status_branches(&self) -> impl Iterator<Item = &str> {
         self.list("/branches").filter_map(|branch| branch.get("name")?.as_str())
     }
 
-    /// Our branches whose head is this commit. GitHub names up to ten branches that contain it, and a commit of the
-    /// base is contained in all that began from there.
+    /// Our branches whose head is this commit. GitHub lists up to ten branches that contain it, and a commit of the
+    /// base is in every branch that started there.
     pub(super) fn branches_at(&self, commit: &CommitSha) -> Vec<BranchName> {
         let at =
             |branch: &&Value| branch.pointer("/commit/sha").and_then(Value::as_str) == Some(commit.as_str());
@@ -207,12 +206,12 @@ impl WebhookPayload {
         unique(branches.filter_map(|branch| branch.get("name")?.as_str()?.parse().ok()))
     }
 
-    /// The branch that a push was to; none where it was to something else, a tag.
+    /// The branch of a push. `None` if a tag was pushed.
     pub(super) fn pushed_branch(&self) -> Result<Option<&str>, NoSignal> {
         Ok(self.required_text("/ref")?.strip_prefix("refs/heads/"))
     }
 
-    /// Where a push left its branch; none where it deleted it.
+    /// The branch's head after a push. `None` if the branch was deleted.
     pub(super) fn pushed_head(&self) -> Result<Option<CommitSha>, NoSignal> {
         let deleted = self.0.get("deleted").and_then(Value::as_bool).unwrap_or(false);
         let after = self.required_text("/after")?;
@@ -222,7 +221,7 @@ impl WebhookPayload {
         self.required_sha("/after").map(Some)
     }
 
-    /// The commits that a push brought, each with its message.
+    /// The pushed commits, each with its message.
     pub(super) fn pushed_commits(&self) -> impl Iterator<Item = (CommitSha, &str)> {
         self.list("/commits").filter_map(|commit| {
             let sha = commit.get("id")?.as_str()?.parse().ok()?;
@@ -230,7 +229,7 @@ impl WebhookPayload {
         })
     }
 
-    /// The entries of a list; none where there is no list.
+    /// The entries of a list. Empty if there is no list.
     fn list(&self, pointer: &'static str) -> impl Iterator<Item = &Value> {
         self.0.pointer(pointer).and_then(Value::as_array).into_iter().flatten()
     }
@@ -243,7 +242,7 @@ impl WebhookPayload {
         self.0.pointer(pointer)?.as_str()
     }
 
-    /// Numbers beyond 2^63 are none of GitHub's, and none that a database keeps.
+    /// GitHub uses no numbers beyond 2^63, and databases cannot store them.
     pub(super) fn number(&self, pointer: &str) -> Option<u64> {
         self.0.pointer(pointer).and_then(as_number)
     }
@@ -279,7 +278,7 @@ fn unique(branches: impl Iterator<Item = BranchName>) -> Vec<BranchName> {
     unique
 }
 
-/// Somebody else's word, as far as it is repeated.
+/// Shortens foreign text for messages.
 pub(super) fn shorten(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(60).collect()
 }

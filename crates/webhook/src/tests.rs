@@ -1,4 +1,4 @@
-//! From bytes to a signal, and what is not let through.
+//! From bytes to a signal, and what is rejected.
 
 mod corpus;
 mod signals;
@@ -89,9 +89,9 @@ fn head() -> CommitSha {
     HEAD.parse().unwrap()
 }
 
-/// A small delivery of every event at once, to which each case makes its changes.
+/// A small delivery of all events at once. Each case changes it.
 fn small() -> Value {
-    // A suite and a workflow's run name their branch; a check run has it from its suite.
+    // A suite and a workflow run name their branch; a check run gets it from its suite.
     let suite = json!({
         "head_branch": "journeyman/issue-7-sum", "head_sha": HEAD, "app": {"id": 15_368},
         "pull_requests": [{"head": {"ref": "journeyman/issue-7-sum", "repo": {"id": 9}}}],
@@ -211,7 +211,7 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Every event that we answer, and others.
+/// Every event that we answer, and some others.
 fn any_event() -> impl Strategy<Value = String> {
     let known: Vec<&str> = events().collect();
     prop_oneof![
@@ -220,7 +220,7 @@ fn any_event() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Where every value of an object is.
+/// The pointers to all values of an object.
 fn pointers(value: &Value) -> Vec<String> {
     let Value::Object(fields) = value else { return Vec::new() };
     let mut found = Vec::new();

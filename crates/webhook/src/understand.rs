@@ -1,21 +1,21 @@
-//! What a delivery means to us. Most mean nothing.
+//! The meaning of a delivery. Most mean nothing.
 
 use super::events::{READERS, UnroutedSignal};
 use super::meaning::{DeliveryMeaning, RoutedSignal, SignalCondition};
 use super::payload::{NoSignal, WebhookPayload, WebhookSender, shorten};
 use journeyman_order::{InstallationId, Requester, Signal, SignalKind};
 
-/// The events that a delivery can be of and mean something. An App that does not subscribe to one of them is deaf there.
+/// The events that can mean something. Without a subscription to one of them, the App misses its signals.
 pub fn events() -> impl Iterator<Item = &'static str> {
     READERS.iter().map(|(event, _)| *event)
 }
 
-/// Reads a delivery: `event` is `X-GitHub-Event`, `body` the bytes whose signature was right.
+/// Reads a delivery. `event` is `X-GitHub-Event`, and `body` is the bytes with a valid signature.
 pub fn understand(event: &str, body: &[u8]) -> DeliveryMeaning {
     if event == "ping" {
         return DeliveryMeaning::Ping;
     }
-    // Events that mean nothing are not even parsed.
+    // Events without a meaning are not even parsed.
     let Some((_, read)) = READERS.iter().find(|(known, _)| *known == event) else {
         return ignored(format!("we do not answer the event {:?}", shorten(event)));
     };
@@ -50,8 +50,8 @@ fn place(meaning: UnroutedSignal, payload: &WebhookPayload) -> Result<RoutedSign
     })
 }
 
-/// A bot may end work, as a merge queue or a janitor of stale issues does, and push, and check. It does not begin or
-/// steer work: two bots would never stop talking to one another.
+/// Bots may end work, such as a merge queue or a janitor of stale issues, and may push and report checks. They may not
+/// start or steer work: two bots would never stop talking to each other.
 fn of_a_bot(
     kind: &SignalKind,
     provided: SignalCondition,
@@ -75,7 +75,7 @@ fn of_a_bot(
         | SignalKind::IssueLocked
         | SignalKind::PullClosed { .. }
         | SignalKind::PullPushed { .. } => Ok(SignalCondition::NotBy(sender.person.login.clone())),
-        // What GitHub does after our own push is told in our name: checks that others made of it are news all the same.
+        // GitHub names us as the sender of what follows our own push, and checks by others remain news.
         SignalKind::ChecksFinished { .. } | SignalKind::BaseMoved { .. } => Ok(provided),
     }
 }

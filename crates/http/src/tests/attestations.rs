@@ -1,10 +1,10 @@
-//! The key is everybody's, the signed receipt is for who holds the token.
+//! The key is public; the signed receipt needs the token.
 
 use super::*;
 use journeyman_attest::{AttestationVerifier, SigningKey};
 use journeyman_order::Receipt;
 
-/// Signs as the application does, without asking this machine for versions.
+/// Signs like the application, without asking this machine for versions.
 pub(super) struct TestSigner(SigningKey);
 
 impl TestSigner {

@@ -1,4 +1,4 @@
-//! Whoever tries tokens, or looks for what nobody has.
+//! Clients that guess tokens or request what does not exist.
 
 use super::*;
 
@@ -24,7 +24,7 @@ async fn an_address_with_a_character_that_is_none_is_refused_before_anybody_look
     for path in ["/api/v1/work-orders?repository=a%00/b", "/api/v1/work-orders/a%00b", "/%00"] {
         problem(house.ask(Method::GET, path).await, 400).await;
     }
-    // That one says itself what a percent sign is.
+    // Here the percent sign itself is escaped.
     assert_eq!(house.ask(Method::GET, "/%2500").await.status(), StatusCode::NOT_FOUND);
 }
 

@@ -1,4 +1,4 @@
-//! What is exported, what is documented, and what the dashboard and the alert rules ask for are the same.
+//! The exported metrics match the documentation, the dashboard and the alert rules.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,7 +13,7 @@ fn file(path: &str) -> String {
     std::fs::read_to_string(root.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Every word of a text that is a name of ours.
+/// Every word in a text that is a name of our metrics.
 fn named(text: &str) -> BTreeSet<String> {
     let is_of_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     let words = text.split(|letter| !is_of_name(letter));

@@ -1,4 +1,4 @@
-//! Whether it lives and can work.
+//! Liveness and readiness.
 
 use chrono::Utc;
 

@@ -1,4 +1,4 @@
-//! Every delivery that GitHub publishes as an example, and the App's manifest: what we answer is what we hear.
+//! Every delivery in GitHub's published examples, and the App's manifest: the App subscribes to what we answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::*;
 
-/// Which delivery can lead to which signal. `docs/EVENTS.md` has the same table, with what an order does then.
+/// Which delivery can lead to which signals. `docs/EVENTS.md` has the same table, with the order's reaction.
 const TABLE: [(&str, &[&str]); 20] = [
     ("issues.labeled", &["labeled"]),
     ("issues.unlabeled", &["unlabeled"]),
@@ -30,10 +30,10 @@ const TABLE: [(&str, &[&str]); 20] = [
     ("push", &["base_moved"]),
 ];
 
-/// GitHub has no published example of these.
+/// GitHub publishes no example of these.
 const WITHOUT_EXAMPLE: [&str; 1] = ["issues.closed"];
 
-/// What of the published examples leads to a signal as it is: the others are about branches, tags and comments that are
+/// How many published examples lead to a signal unchanged. The others concern branches, tags and comments that mean
 /// nothing to us.
 const AS_PUBLISHED: [(&str, usize); 12] = [
     ("issue_comment.created", 5),
@@ -56,7 +56,7 @@ struct PublishedExamples {
     examples: Vec<Value>,
 }
 
-/// What `make fetch` brings: `@octokit/webhooks-examples`.
+/// From `make fetch`: `@octokit/webhooks-examples`.
 fn published() -> Vec<(String, String, Value)> {
     let path = journeyman_test_support::repository().join(".cache/github/webhooks.json");
     let text = std::fs::read_to_string(&path)
@@ -77,7 +77,7 @@ fn read(event: &str, example: &Value) -> DeliveryMeaning {
     understand(event, &serde_json::to_vec(example).unwrap())
 }
 
-/// The signal's word, as the journal writes it.
+/// The signal's name in the journal.
 fn word(incoming: &RoutedSignal) -> String {
     let kind = serde_json::to_value(&incoming.signal.kind).unwrap();
     kind["signal"].as_str().unwrap().to_owned()
@@ -108,7 +108,7 @@ fn every_published_example_is_read_and_lands_where_the_table_says() {
     assert_eq!(signals, AS_PUBLISHED);
 }
 
-/// As if it had happened to us: on our branch, with our check, by a person, with a command.
+/// Changes an example to concern us: our branch, our check, a person, a command.
 fn made_ours(event: &str, example: &Value) -> Value {
     let mut ours = example.clone();
     let mut set = |pointer: &str, value: Value| {
@@ -173,7 +173,7 @@ fn every_published_example_that_is_made_ours_is_a_signal() {
     assert_eq!(unseen, WITHOUT_EXAMPLE);
 }
 
-/// Nothing that GitHub leaves out makes us fall over, or see something in it that is not there.
+/// A missing field must neither cause a panic nor lead to another signal.
 #[test]
 fn a_published_example_of_each_kind_without_any_one_of_its_fields_has_an_answer() {
     let examples = published();
@@ -181,7 +181,7 @@ fn a_published_example_of_each_kind_without_any_one_of_its_fields_has_an_answer(
         let (event, _, example) = examples.iter().find(|(_, known, _)| known == name).unwrap();
         let ours = made_ours(event, example);
         let mut malformed = 0;
-        // We read nothing that lies deeper.
+        // Deeper values are not read.
         for pointer in pointers(&ours).iter().filter(|pointer| pointer.matches('/').count() <= 3) {
             let mut without = ours.clone();
             let (parent, key) = pointer.rsplit_once('/').unwrap();
@@ -195,7 +195,7 @@ fn a_published_example_of_each_kind_without_any_one_of_its_fields_has_an_answer(
                 DeliveryMeaning::Ping => panic!("{name} without {pointer}"),
             }
         }
-        // Its repository with name and id, its sender with login and id.
+        // The repository's name and id, and the sender's login and id.
         assert!(malformed >= 6, "{name}: only {malformed}");
     }
 }
@@ -228,7 +228,7 @@ fn the_app_subscribes_to_every_event_that_we_answer_and_may_hear_it() {
         default_permissions: BTreeMap<String, String>,
         default_events: BTreeSet<String>,
     }
-    // GitHub lets an App subscribe to an event only with a permission, at least to read.
+    // An App needs at least read permission to subscribe to an event.
     let needs = |event: &str| match event {
         "issues" | "issue_comment" => "issues",
         "pull_request" | "pull_request_review" | "pull_request_review_comment" => "pull_requests",

@@ -170,7 +170,7 @@ fn which_delivery_leads_to_which_signal() {
         ),
         ("workflow_run", vec![action("completed"), ("/workflow_run/app", Value::Null)], ours(), finished()),
         ("check_suite", vec![action("completed"), ("/check_suite/app", Value::Null)], ours(), finished()),
-        // A check suite, and a check run through its suite, name their branch; where they do not, the pull request does.
+        // Check suites, and check runs through their suite, name their branch. Otherwise the pull request does.
         (
             "check_suite",
             vec![
@@ -211,7 +211,7 @@ fn which_delivery_leads_to_which_signal() {
     }
 }
 
-/// What a person on GitHub decides about is told by who they are, not by what a bot says in their place.
+/// A person's decisions count by the sender's identity, not by what a bot writes for them.
 #[test]
 fn bots_end_work_and_check_it_and_never_start_or_steer_it() {
     let by_bot = |event, changes: &[(&'static str, Value)]| {
@@ -254,7 +254,7 @@ fn bots_end_work_and_check_it_and_never_start_or_steer_it() {
             panic!("{event} {changes:?}")
         };
         assert!(because.contains("bots"), "{event} {changes:?}: {because}");
-        // A login tells as well, where the type is missing.
+        // A login also identifies a bot if the type is missing.
         let untyped =
             [&changes[..], &[("/sender/login", json!("x[bot]")), ("/sender/type", Value::Null)]].concat();
         assert!(matches!(understand(event, &changed(&untyped)), DeliveryMeaning::Ignored { .. }), "{event}");
@@ -361,7 +361,7 @@ fn what_means_nothing_is_ignored_with_a_reason() {
         ),
         ("status", vec![("/state", json!("pending"))], "pending"),
         ("status", vec![("/branches", json!([]))], "branch of ours"),
-        // Ours contains it, as every branch does that began there.
+        // Our branch contains it, as does every branch that started there.
         ("status", vec![("/branches/2/commit/sha", json!(OTHER))], "branch of ours"),
         ("push", vec![("/ref", json!("refs/tags/trunk"))], "not to a branch"),
         ("push", vec![("/ref", json!("refs/heads/journeyman/issue-7-sum"))], "default branch"),

@@ -1,5 +1,5 @@
-//! A signed delivery to the 202 that says it is on disk, beside the signature alone, beside HTTP alone, and beside a file
-//! that is written in place and flushed; with an empty store, and with one that has seen many orders.
+//! A signed delivery until the 202 that confirms it is on disk. Compared with the signature alone, HTTP alone, and a
+//! file written in place and flushed; with an empty store, and with one that has seen many orders.
 
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::FileExt;
@@ -26,7 +26,7 @@ const SECRET: &str = "a secret for this measurement";
 const PAYLOAD: &[u8] = include_bytes!("../../tests/fixtures/payloads/issues.labeled.1.json");
 const CONNECTIONS: usize = 16;
 const EACH: usize = 100;
-/// Orders that the second store has seen, with a delivery each.
+/// Orders that the second store has seen, each with one delivery.
 const ORDERS: u32 = 100_000;
 const FLUSHES: usize = 400;
 
@@ -50,7 +50,7 @@ impl WorkOrders for Nobody {
     }
 }
 
-/// No receipt is asked for here.
+/// This benchmark requests no receipts.
 struct Unasked(SigningKey);
 
 #[async_trait]
@@ -103,7 +103,7 @@ pub async fn measure() {
     line("  the slowest in a hundred", full.tail, "");
 }
 
-/// What a store cannot do without for each group: as many bytes as a delivery has, written over others and flushed.
+/// A store's minimum cost per group: overwrite as many bytes as a delivery has, and flush.
 fn flushes(folder: &Path) -> (Duration, Duration) {
     let file = std::fs::File::create(folder.join("flushed")).expect("a file");
     file.write_all_at(&vec![1; PAYLOAD.len() * FLUSHES], 0).expect("bytes");
@@ -117,7 +117,7 @@ fn flushes(folder: &Path) -> (Duration, Duration) {
     middle_and_tail(each.collect())
 }
 
-/// Orders that have ended, and the deliveries that began them, whose bodies were removed meanwhile.
+/// Inserts orders that have ended, and their first deliveries, whose bodies are already deleted.
 async fn fill(file: &Path) {
     prepare(&format!("sqlite://{}", file.display()), file, 1, ORDERS).await;
     let mut filling = connected(file).await;
@@ -158,7 +158,7 @@ impl IntakeCost {
     }
 }
 
-/// A signed delivery of a label that is not ours.
+/// A signed delivery about another label than ours.
 pub fn deliver(
     address: SocketAddr,
     secret: &str,
@@ -175,7 +175,7 @@ pub fn deliver(
     }
 }
 
-/// Time for each request with all connections busy, and the 99th percentile of one connection's wait.
+/// Time per request with all connections busy, and the 99th percentile of one connection's wait.
 async fn load(
     request: impl Fn(&reqwest::Client) -> reqwest::RequestBuilder + Clone + Send + Sync + 'static,
     expected: u16,

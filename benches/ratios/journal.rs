@@ -1,4 +1,4 @@
-//! An entry appended to a journal, beside a bare row in a bare database with the same promises.
+//! Appending an entry to a journal, compared with inserting a bare row in a bare database with the same guarantees.
 
 use std::str::FromStr;
 use std::time::Instant;
@@ -68,7 +68,7 @@ pub async fn measure() {
         .expect("a table");
 
     let (mut ours, mut least) = (Vec::new(), Vec::new());
-    // In alternation, so that what the machine does besides falls on both.
+    // Alternate, so that other load on the machine affects both.
     for n in 0..TIMES {
         let begun = Instant::now();
         store.append(order, event(n), Utc::now()).await.expect("an entry");

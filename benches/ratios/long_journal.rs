@@ -1,5 +1,5 @@
-//! What to do next, told from a long journal beside a short one: a pull request that is open for months, while its base
-//! branch moves or somebody asks how it stands.
+//! Computing the next moves from a long journal, compared with a short one. The long one is a pull request open for
+//! months, while its base branch moves and people ask for its status.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{heading, line, ratio};
 
-/// A real one: a person asked for changes, and was answered.
+/// A real journal: a person requested changes and got an answer.
 const BEGINNING: &str = include_str!(
     "../../crates/order/journals/0.1.0/a_person_asks_for_changes_and_every_thread_is_answered.jsonl"
 );
@@ -45,7 +45,7 @@ pub fn measure() {
 struct OpenPull {
     journal: Journal,
     now: DateTime<Utc>,
-    /// The pull request as it is, with nothing to answer.
+    /// The state of the pull request, with nothing to answer.
     pull: EffectOutcome,
 }
 
@@ -82,7 +82,7 @@ impl OpenPull {
         self.journal.push(JournalEntry { seq, at: self.now, event }).expect("the next entry");
     }
 
-    /// Somebody says something, and all is done that there is to do about it.
+    /// Adds a signal and all effects that follow from it.
     fn hear(&mut self, signal: &Value) {
         self.now += TimeDelta::minutes(10);
         let event = json!({"event": "signaled", "signal": signal, "delivery": null});

@@ -1,5 +1,5 @@
-//! Each part beside the least that its work could cost, measured in the same run: ratios travel between machines,
-//! seconds do not. `make bench`; a word as argument picks parts by name.
+//! Compares each part with the minimum cost of its work, measured in the same run. Ratios are valid across machines,
+//! seconds are not. Run `make bench`; a word as argument selects parts by name.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, missing_docs)]
 
 mod intake;
@@ -78,7 +78,7 @@ fn ratio(ours: Duration, least: Duration) -> String {
     format!("{:.1} times", ours.as_secs_f64() / least.as_secs_f64())
 }
 
-/// The middle and the 99th percentile.
+/// The median and the 99th percentile.
 fn middle_and_tail(mut all: Vec<Duration>) -> (Duration, Duration) {
     all.sort();
     let at =

@@ -1,4 +1,4 @@
-//! A repository's first fetch into its mirror, beside `git clone --bare` of the same repository from the same server.
+//! A repository's first fetch into its mirror, compared with `git clone --bare` from the same server.
 
 #[path = "../../tests/workspace/server.rs"]
 #[allow(dead_code)]
@@ -66,7 +66,7 @@ fn git(folder: &Path) -> Command {
     git
 }
 
-/// A bare repository with a history of text, in one pack, as a server keeps it.
+/// Creates a bare repository with a history of text in one pack, as a server stores it.
 fn make(bare: &Path) {
     std::fs::create_dir_all(bare).expect("a folder");
     let run = |arguments: &[&str]| {
@@ -91,7 +91,7 @@ fn make(bare: &Path) {
     run(&["repack", "-adfq"]);
 }
 
-/// Two hundred lines; of the same file those of one commit differ from those of the next in every twentieth.
+/// Two hundred lines. Between commits, every twentieth line of a file differs.
 fn text(file: u64, commit: u64) -> String {
     let words = |line: u64| {
         let seed = file << 32 | line << 16 | if line.is_multiple_of(20) { commit } else { 0 };

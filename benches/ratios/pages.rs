@@ -1,5 +1,5 @@
-//! The program as it is deployed, with its dashboard: pages beside 100,000 orders that have ended, beside the same with few;
-//! then deliveries while many orders are at work, and while many pages follow them, beside neither.
+//! The deployed program with its dashboard: pages with 100,000 ended orders, compared with few. Then deliveries while
+//! many orders are at work and many pages follow them, compared with neither.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -19,13 +19,13 @@ use super::server::{SECRET, Settings};
 use super::{heading, line, middle_and_tail, ratio};
 
 const TOKEN: &str = "a token for this measurement";
-/// An order that went through reviews, as this version keeps it.
+/// An order that went through reviews, in this version's format.
 const JOURNAL: &str = include_str!(
     "../../crates/order/journals/2026-11-24/a_person_asks_for_changes_and_every_thread_is_answered.jsonl"
 );
 const FEW: u32 = 100;
 const MANY: u32 = 100_000;
-/// Of those that have ended, as many have a journal to be read.
+/// Number of ended orders with a readable journal.
 const JOURNALS: u32 = 500;
 const LOOKS: usize = 60;
 
@@ -33,11 +33,11 @@ const REPOSITORY: &str = "acme/sums";
 const PERSON: &str = "alice";
 const AT_WORK: usize = 50;
 const PAGES: usize = 200;
-/// Deliveries that are measured, and how far they are apart.
+/// Number of measured deliveries, and the interval between them.
 const DELIVERIES: usize = 600;
 const APART: Duration = Duration::from_millis(40);
 const PATIENCE: Duration = Duration::from_secs(90);
-/// Says twice a second when that was, and begins nothing else.
+/// Prints the time twice a second and does nothing else.
 const AGENT: &str = "cat > /dev/null\nwhile sleep 0.5; do echo \"It is $(date +%s%N) now.\"; done\n";
 
 pub async fn measure() {
@@ -103,7 +103,7 @@ pub async fn measure() {
     line("  the slowest in a hundred", slowest, "");
 }
 
-/// One order as its journal has it, and copies of it.
+/// Creates one order from its journal, and copies of it.
 async fn fill(url: &str, file: &Path, ended: u32) -> OrderId {
     let store = Store::open(url).await.expect("a store");
     let mut order = None;
@@ -132,9 +132,9 @@ async fn fill(url: &str, file: &Path, ended: u32) -> OrderId {
         "issue" => "copies.number",
         "active" => "FALSE",
         "state" => "'merged'",
-        // Nobody has to look at it again.
+        // Never check it again.
         "rested_seq" => "last_seq",
-        // Over some months.
+        // Spread over several months.
         "opened_at" => "opened_at - copies.number * 60000000",
         other => other,
     });
@@ -162,7 +162,7 @@ fn client() -> reqwest::Client {
     client.build().expect("a client")
 }
 
-/// The cookie of somebody who signed in with the token.
+/// The cookie of a person who signed in with the token.
 async fn signed_in(client: &reqwest::Client, address: SocketAddr) -> String {
     let form = client.post(format!("http://{address}/sign-in"));
     let form = form.header("content-type", "application/x-www-form-urlencoded");
@@ -172,7 +172,7 @@ async fn signed_in(client: &reqwest::Client, address: SocketAddr) -> String {
     cookie.and_then(|cookie| cookie.split(';').next()).expect("a cookie").to_owned()
 }
 
-/// Each page with its middle and its slowest.
+/// Each page with its median and its 99th percentile.
 struct PageTimes(Vec<(&'static str, (Duration, Duration))>);
 
 impl PageTimes {
@@ -195,7 +195,7 @@ impl PageTimes {
                 let answer = asked.send().await.expect("an answer");
                 assert_eq!(answer.status(), 200, "{path}");
                 answer.bytes().await.expect("a page");
-                // The first finds nothing in memory.
+                // The first request finds an empty cache.
                 if look > 0 {
                     looks.push(begun.elapsed());
                 }
@@ -206,7 +206,7 @@ impl PageTimes {
     }
 }
 
-/// One after the other at a steady pace, whatever the ones before take: the middle and the slowest in a hundred.
+/// Sends deliveries at a steady pace, however long earlier ones take. Returns the median and the 99th percentile.
 async fn deliveries(address: SocketAddr) -> (Duration, Duration) {
     let (client, request) = (client(), deliver(address, SECRET));
     let mut pace = tokio::time::interval(APART);
@@ -228,7 +228,7 @@ async fn deliveries(address: SocketAddr) -> (Duration, Duration) {
     middle_and_tail(waits)
 }
 
-/// As many orders at work, each with an agent that speaks.
+/// Starts this many orders, each with an agent that prints lines.
 async fn begin(github: &Emulator, database: &Path) -> Vec<OrderId> {
     for number in 0..AT_WORK {
         let title = format!("The sum is wrong, {number}");
@@ -255,7 +255,7 @@ async fn begin(github: &Emulator, database: &Path) -> Vec<OrderId> {
     }
 }
 
-/// Pages that follow orders, each order as many; once all of them have heard an agent. And how late they hear it.
+/// Opens pages that follow orders, equally many for each. Once all have seen output, measures its delay.
 async fn follow(
     address: SocketAddr,
     orders: &[OrderId],
@@ -278,7 +278,7 @@ async fn follow(
                     text.split("It is ").skip(1).filter_map(|rest| rest.split(" now").next()?.parse().ok());
                 for said in said.map(Duration::from_nanos) {
                     if !has_heard {
-                        // What was said before the page was open tells nothing.
+                        // Lines from before the page was opened do not count.
                         (has_heard, _) = (true, hearing.fetch_add(1, Ordering::Relaxed));
                     } else if hearing.load(Ordering::Relaxed) == PAGES {
                         lags.lock().expect("the lags").push(now.saturating_sub(said));

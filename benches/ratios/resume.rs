@@ -1,6 +1,6 @@
-//! A server that starts with a thousand orders at hand, beside none that have ended and beside many: from its start until
-//! each of them was read, looked through, and left until its time comes. Beside as many bare rows written one by one,
-//! since each of these orders is written to once.
+//! Starting a server with a thousand open orders, with no ended orders and with many, until each open order was read,
+//! checked and left until its time comes. Compared with writing as many bare rows one by one,
+//! since each of these orders is written once.
 
 use std::path::Path;
 use std::str::FromStr;
@@ -94,7 +94,7 @@ async fn resumed(folder: &Path, ended: u32) -> Duration {
     took
 }
 
-/// Until every order at hand was read, looked through, and left until its time comes.
+/// Waits until every open order was read, checked and left until its time comes.
 pub async fn all_looked_through(file: &Path) {
     let mut connection = connected(file).await;
     let begun = Instant::now();
@@ -109,7 +109,7 @@ pub async fn all_looked_through(file: &Path) {
     }
 }
 
-/// A connection with a table `copies`: from 2 to the last number, each with the id of an order.
+/// A connection with a table `copies`: numbers from 2 to the last one, each with an order's id.
 pub async fn numbered_copies(file: &Path, last: u32) -> SqliteConnection {
     let mut connection = connected(file).await;
     for text in [
@@ -124,7 +124,7 @@ pub async fn numbered_copies(file: &Path, last: u32) -> SqliteConnection {
     connection
 }
 
-/// One order is opened and told to wait by the store itself; the others are copies of it.
+/// The store opens one order and makes it wait. The others are copies of it.
 pub async fn prepare(url: &str, file: &Path, at_hand: u32, ended: u32) {
     let store = Store::open(url).await.expect("a store");
     let person = Person { login: "anna".to_owned(), id: UserId(7) };
@@ -142,7 +142,7 @@ pub async fn prepare(url: &str, file: &Path, at_hand: u32, ended: u32) {
 
     let mut copies = numbered_copies(file, at_hand + ended).await;
     for text in [
-        // Those that have ended are no more than rows here: nobody reads their journals.
+        // Ended orders are only rows here, because their journals are never read.
         format!(
             "INSERT INTO orders (id, repository, repository_id, issue, state, active, branch, pull, opened_at, \
              updated_at, last_seq, rested_seq) SELECT copies.id, repository, repository_id, copies.number, state, \

@@ -1,4 +1,4 @@
-//! The whole application beside GitHub's emulator, with an agent that does nothing but say when it was started.
+//! The whole application with GitHub's emulator, and an agent that only prints its start time.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,17 +24,17 @@ pub struct Running {
     serving: tokio::task::JoinHandle<()>,
 }
 
-/// What passed until an agent's program began.
+/// Time until the agent's program started.
 pub struct AgentStart {
     pub since_answer: Duration,
-    /// Since the run of the agent was intended: its workspace made, and its sandbox.
+    /// Since the intent of the agent's run: creating its workspace and its sandbox.
     pub since_task: Duration,
-    /// The moves between the answer and the agent, each with its time.
+    /// The moves between the answer and the agent, each with its duration.
     pub moves: Vec<(String, Duration)>,
 }
 
 impl AgentStart {
-    /// Some happen at the same time.
+    /// Some of them overlap.
     pub fn steps(&self) -> impl Iterator<Item = (&str, Duration)> {
         let moves = self.moves.iter().map(|(name, took)| (name.as_str(), *took));
         moves.chain([("the agent's workspace and sandbox", self.since_task)])
@@ -87,7 +87,7 @@ impl Running {
         let _ = self.serving.await;
     }
 
-    /// One order, from its label until it has settled.
+    /// Runs one order, from its label until it settles.
     pub async fn order(&self) -> AgentStart {
         let Self { github, handle, .. } = self;
         let issue = github.open_issue(REPOSITORY, PERSON, "The sum is wrong", "").await.expect("an issue");
@@ -114,7 +114,7 @@ impl Running {
                 && let (journal, projection) = handle.look(order).await.expect("the journal")
                 && projection.next.settled.is_some()
             {
-                // The clock gives no class, so the order ends by itself before the next one begins.
+                // The clock is no valid class, so the order ends before the next one starts.
                 return began(&journal, answered).expect("the agent ran");
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -151,7 +151,7 @@ fn since_1970(at: DateTime<Utc>) -> Duration {
     Duration::from_micros(at.timestamp_micros().unsigned_abs())
 }
 
-/// Bytes that no compression makes fewer.
+/// Bytes that do not compress.
 pub fn noise(seed: u32, length: usize) -> Vec<u8> {
     let mut state = u64::from(seed) + 1;
     let mut next = || {

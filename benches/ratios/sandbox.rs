@@ -1,5 +1,5 @@
-//! A program started behind the walls, beside the same program started bare, and by the tools that a person would use:
-//! until its first word, and until all of it has ended.
+//! A program started in the sandbox, compared with starting it directly and with the usual tools: until its first
+//! output, and until all of it has ended.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,7 +15,7 @@ const TIMES: usize = 60;
 /// For programs that start containers.
 const IMAGE: &str = "busybox";
 
-/// What a person types who wants the same: namespaces of its own, the system read-only.
+/// The equivalent command by hand: separate namespaces, the system read-only.
 const BY_HAND: [&str; 11] = [
     "bwrap",
     "--unshare-all",
@@ -29,12 +29,12 @@ const BY_HAND: [&str; 11] = [
     "--dev",
     "/dev",
 ];
-/// What is run: it says a word and ends.
+/// The program: it prints a word and ends.
 const PROGRAM: [&str; 2] = ["/bin/echo", "word"];
-/// Bytes of memory of a server that has worked for a while.
+/// Memory in bytes of a server that has run for a while.
 const LARGE: usize = 1 << 30;
 
-/// Since a program was started.
+/// Times since a program was started.
 #[derive(Debug, Clone, Copy)]
 struct ProgramTimes {
     first_word: Duration,
@@ -80,7 +80,7 @@ pub async fn measure() {
     println!("  {}", walls.describe_isolation());
 }
 
-/// Prints the middle, with the slowest in a hundred, and how often it takes the other.
+/// Prints the median, the 99th percentile, and the ratio to the other.
 fn told(what: &str, all: Vec<ProgramTimes>, beside: Option<(&str, ProgramTimes)>) -> ProgramTimes {
     let (first_word, slowest) = middle_and_tail(all.iter().map(|times| times.first_word).collect());
     let (end, _) = middle_and_tail(all.iter().map(|times| times.end).collect());
@@ -98,7 +98,7 @@ fn told(what: &str, all: Vec<ProgramTimes>, beside: Option<(&str, ProgramTimes)>
     ProgramTimes { first_word, end }
 }
 
-/// None where there is no such program, or it fails.
+/// `None` if the program is missing or fails.
 async fn command(words: &[&str]) -> Option<ProgramTimes> {
     let begun = Instant::now();
     let mut command = tokio::process::Command::new(words[0]);
@@ -114,7 +114,7 @@ async fn command(words: &[&str]) -> Option<ProgramTimes> {
     running.wait().await.ok()?.success().then(|| ProgramTimes { first_word, end: begun.elapsed() })
 }
 
-/// When a program said its first word.
+/// When a program first printed something.
 struct FirstWord {
     begun: Instant,
     after: Option<Duration>,

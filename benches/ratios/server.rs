@@ -1,5 +1,5 @@
-//! The program as it is deployed: from its start until it is ready, and what an order takes of its memory that waits.
-//! Beside the same program that only says its version, and beside itself with an empty store.
+//! The deployed program: time from start to ready, and memory per waiting order. Compared with the same program that
+//! only prints its version, and with an empty store.
 
 use std::fs::Permissions;
 use std::io::{Read, Write};
@@ -74,7 +74,7 @@ pub struct Server {
 }
 
 impl Settings {
-    /// With further settings.
+    /// Writes the settings, with `more` appended.
     pub fn write(folder: &Path, github: &Emulator, key: &SecretString, more: &str) -> Self {
         std::fs::create_dir(folder).expect("a folder");
         let address = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
@@ -106,7 +106,7 @@ impl Settings {
         format!("sqlite://{}", self.database().display())
     }
 
-    /// From the start of the process to the first 200 of `GET /ready`.
+    /// Time from the start of the process to the first 200 of `GET /ready`.
     pub fn start(&self) -> Server {
         let begun = Instant::now();
         let mut serve = Command::new(PROGRAM);
@@ -133,7 +133,7 @@ impl Settings {
 }
 
 impl Server {
-    /// What is resident, in KiB.
+    /// Resident memory in KiB.
     fn memory(&self) -> u64 {
         let status =
             std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).expect("a status");

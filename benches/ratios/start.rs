@@ -1,5 +1,5 @@
-//! From the 202 of a delivery to the agent's first breath in its sandbox: authorization asked of GitHub, base
-//! fetched, workspace made. The agent prints the time at which it was started.
+//! From the 202 of a delivery to the start of the agent in its sandbox: GitHub authorizes it, the base is fetched, the
+//! workspace is created. The agent prints its start time.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,7 +18,7 @@ pub async fn measure() {
         .map(|n| (format!("src/{}/{n}.txt", n % 20), format!("{n}\n").repeat(200).into_bytes()))
         .collect();
     measure_of("500 files", small).await;
-    // What does not compress is copied byte by byte, wherever it is copied.
+    // Incompressible content is copied byte by byte everywhere.
     let large = (0..3_000_u32).map(|n| (format!("src/{}/{n}.bin", n % 60), noise(n, 20_000))).collect();
     measure_of("3,000 files and 60 MB", large).await;
 }
@@ -52,7 +52,7 @@ async fn measure_of(size: &str, files: BTreeMap<String, Vec<u8>>) {
     line("  the slowest", slowest, "");
 }
 
-/// What a person does who begins to work on the same files: clones them, and later has another work tree made.
+/// The same by hand: clone the files, and later add a second work tree.
 fn by_hand(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> (Duration, Duration) {
     for (name, content) in files {
         let path = folder.join("theirs").join(name);

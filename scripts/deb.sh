@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes a Debian package of a program that was built: with its systemd unit, AppArmor profile, manual pages, completions and example settings.
+# Builds a Debian package of a built program, with systemd unit, AppArmor profile, man pages, completions and example settings.
 #
 #   scripts/deb.sh target/release/journeyman amd64 dist      prints the package's path
 set -euo pipefail
@@ -8,7 +8,7 @@ machine=$2
 mkdir -p "$3"
 out=$(realpath "$3")
 cd "$(dirname "$0")/.."
-# 1.0.0-rc.1 is 1.0.0~rc.1 there: what follows `~` sorts before the release, and what follows `-` after it.
+# 1.0.0-rc.1 becomes 1.0.0~rc.1: Debian sorts `~` before the release, and `-` after it.
 version=$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"$/\1/p' Cargo.toml | sed 's/-/~/')
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
@@ -51,7 +51,7 @@ Description: labeled GitHub issues become verified pull requests
  A self-hosted GitHub App. A coding agent works on a labeled issue; Journeyman
  runs the tests itself and opens a pull request of exactly the tested commit.
 CONTROL
-# The user exists, and its folder of settings; nothing is started before there are settings.
+# Creates the user and its settings folder. It does not start the service, which has no settings yet.
 cat >"$tree/DEBIAN/postinst" <<'POSTINST'
 #!/bin/sh
 set -e

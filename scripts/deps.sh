@@ -1,23 +1,23 @@
 #!/usr/bin/env bash
-# Installs the system packages that are missing. When nothing is missing it does nothing and needs no network.
+# Installs missing system packages. If nothing is missing, it does nothing and needs no network.
 #
-#   deps.sh         what building and running need
-#   deps.sh test    also what fetching the tests' tools needs
+#   deps.sh         for building and running
+#   deps.sh test    also for downloading the tests' tools
 set -euo pipefail
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
-# What is missing, by the names used in package_name below.
+# Missing packages, by their names in package_name below.
 missing=()
 has git || missing+=(git)
 has make || missing+=(make)
 has cc || missing+=(compiler)
 has pkg-config || missing+=(pkg-config)
 has bwrap || missing+=(bubblewrap)
-# The sample repository of the demo, and the stories, test a small Python program.
+# The demo's sample repository and the stories test a small Python program.
 has python3 || missing+=(python)
 if [ "${1:-}" = test ]; then
-    # Stories are told in these languages too.
+    # Some stories use these languages too.
     has go || missing+=(go)
     has node || missing+=(nodejs)
     wants_npm=
@@ -27,10 +27,10 @@ if [ "${1:-}" = test ]; then
         *) [ -x .cache/claude/claude ] || wants_npm=yes ;;
     esac
     if [ -n "$wants_npm" ] && ! has npm; then missing+=(npm); fi
-    # Images are pulled and unpacked by these.
+    # For pulling and unpacking images.
     has skopeo || missing+=(skopeo)
     has umoci || missing+=(umoci)
-    # Where there is apt, fetch.sh brings it without installing it.
+    # With apt, fetch.sh downloads it without installing it.
     if ! has apt-get && ! has docker-registry && ! has registry; then missing+=(registry); fi
     if ! has apt-get && ! has redis-server; then missing+=(redis); fi
     if ! has apt-get && ! has postgres; then missing+=(postgresql); fi
@@ -95,7 +95,7 @@ install_missing() {
         fi
     fi
     echo "deps: installing ${packages[*]}"
-    # A fresh image has no package lists.
+    # Fresh images have no package lists.
     if [ "$manager" = apt-get ]; then "${as_root[@]}" apt-get update -q; fi
     DEBIAN_FRONTEND=noninteractive "${as_root[@]}" "${install[@]}" "${packages[@]}"
 }
@@ -103,7 +103,7 @@ install_missing() {
 install_missing
 if [ "${1:-}" = test ] && [ -z "${CHROMIUM:-}" ] && ! has chromium && ! has chromium-browser && ! has google-chrome &&
     ! has google-chrome-stable; then
-    # By itself: not every system has a package of it.
+    # Installed separately, because not every system packages it.
     case " ${JOURNEYMAN_SKIP:-} " in
         *[\ ,]browser[\ ,]*) ;;
         *)
@@ -121,7 +121,7 @@ if ! has cargo; then
     exit 1
 fi
 
-# Present is not enough: some systems forbid the namespaces that the sandbox is made of.
+# Being installed is not enough: some systems forbid the namespaces that the sandbox uses.
 if ! bwrap --unshare-all --ro-bind / / true 2>/dev/null; then
     echo "deps: bubblewrap is installed but cannot make namespaces here; agents and tests will not start." >&2
     echo "      Ubuntu 24.04 and later: the AppArmor profile deploy/apparmor-bwrap, or sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0" >&2

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints the commands of a section of docs/INSTALL.md, for continuous integration to run as people do.
+# Prints the commands of a section of docs/INSTALL.md, so that continuous integration runs exactly what people run.
 #
 #   scripts/documented.sh 'With compose' | bash -eux
 set -euo pipefail

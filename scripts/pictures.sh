@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes the pictures of the documents anew: the demo in a terminal (docs/demo.svg, by recording.py), and the pages that it
-# leaves behind (docs/issue.png, docs/pull-request.png, docs/review.png: a person reviews, and is answered). Those of
-# docs/QUICKSTART.md, the dashboard among them, are made by `JOURNEYMAN_UPDATE_DOCS=1 cargo nextest run --test stories
+# Regenerates the documentation's pictures: the demo in a terminal (docs/demo.svg, by recording.py), and the pages that
+# it leaves behind (docs/issue.png, docs/pull-request.png, docs/review.png: a person reviews and gets an answer). For
+# docs/QUICKSTART.md, including the dashboard, run `JOURNEYMAN_UPDATE_DOCS=1 cargo nextest run --test stories
 # quickstart::`. Both need a Chromium and a font with emoji; CHROMIUM names another program.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -51,7 +51,7 @@ shoot() { # page, width and height, picture
 shoot issues/1 960,800 issue.png
 shoot pull/2 960,1000 pull-request.png
 
-# What people do on the pages, by the same forms.
+# A person's actions on the pages, through the same forms.
 curl --silent --show-error --fail --output /dev/null "$page/pull/2/review" \
     --data-urlencode state=request_changes --data-urlencode 'body=Nearly there.' \
     --data-urlencode path=averages.py --data-urlencode line=18 \
@@ -61,7 +61,7 @@ for _ in $(seq 240); do
     sleep 0.5
 done
 sleep 3
-# The thread is resolved, and so folded; here it is what there is to see.
+# The resolved thread is folded; open it for the picture.
 curl --silent "$page/pull/2" | sed 's/<details class="thread">/<details class="thread" open>/' >"$place/review.html"
 page=file://$place shoot review.html 960,1900 review.png
 

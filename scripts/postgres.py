@@ -14,13 +14,13 @@ import subprocess
 import sys
 import time
 
-# A loaded machine takes seconds for what is done in one.
+# Generous, because a loaded machine can take seconds for a second's work.
 MADE_WITHIN = 120
 READY_WITHIN = 60
 ENDED_WITHIN = 30
 UNPACKED = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), ".cache/postgres")
-# Every write is kept, as in production; what only costs time is left out. Other kinds of shared memory than `mmap`
-# outlive a cluster that is killed.
+# Keep every write, as in production, and disable features that only cost time. Shared memory other than `mmap` would
+# outlive a killed cluster.
 OPTIONS = ["listen_addresses=", "max_connections=500", "shared_buffers=32MB", "jit=off", "autovacuum=off"]
 OPTIONS += ["dynamic_shared_memory_type=mmap"]
 READY = b"database system is ready to accept connections"
@@ -31,7 +31,7 @@ class Missing(Exception):
 
 
 def programs():
-    """The folder of the newest one's programs: of the system, or unpacked by fetch.sh."""
+    """The programs of the newest version, from the system or unpacked by fetch.sh."""
     found = glob.glob("/usr/lib/postgresql/*/bin") + glob.glob(f"{UNPACKED}/usr/lib/postgresql/*/bin")
     found = [folder for folder in found if os.path.exists(f"{folder}/postgres") and os.path.exists(f"{folder}/initdb")]
     if found:
@@ -42,14 +42,14 @@ def programs():
 
 
 class Cluster:
-    """A running cluster. Ended by `stop`, or with this process."""
+    """A running cluster. Ends with `stop` or with this process."""
 
     def __init__(self, folder):
         self.folder = os.path.abspath(folder)
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
         self.url = f"postgres://postgres@localhost/postgres?host={self.folder}"
         self.programs = programs()
-        # Held by every process of the cluster: one that is killed is gone when the lock is free.
+        # Every process of the cluster holds the lock, so a free lock means that a killed cluster is gone.
         self.lock = os.open(f"{self.folder}/lock", os.O_RDWR | os.O_CREAT, 0o600)
         self._within(ENDED_WITHIN, self._is_alone, "another cluster runs in this folder")
         if not os.path.exists(f"{self.folder}/data"):
@@ -57,8 +57,8 @@ class Cluster:
         self._start()
 
     def _walls(self, program, *arguments):
-        """PostgreSQL refuses to run as root: there it is called nobody. Its processes are in a namespace of their own,
-        which ends with its first process, and that ends with ours."""
+        """PostgreSQL refuses to run as root, so root runs it as nobody. Its processes share a PID namespace that ends
+        with its first process, which ends with ours."""
         user = pwd.getpwnam("nobody").pw_uid if os.geteuid() == 0 else os.geteuid()
         walls = ["bwrap", "--unshare-user", "--uid", str(user), "--gid", str(user), "--unshare-pid", "--unshare-ipc"]
         walls += ["--die-with-parent", "--dev-bind", "/", "/", "--", f"{self.programs}/{program}"]
@@ -119,7 +119,7 @@ class Cluster:
             return "it said nothing"
 
     def stop(self):
-        """As a power failure does: what was committed is in the folder."""
+        """Like a power failure: committed data is in the folder."""
         self.process.kill()
         self.process.wait()
 

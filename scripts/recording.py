@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Records `journeyman demo --once` as docs/demo.svg: its lines appear one after the other, in about twenty seconds.
+"""Records `journeyman demo --once` as docs/demo.svg: its lines appear one by one, in about twenty seconds.
 
-    scripts/recording.py PROGRAM             writes it anew
-    scripts/recording.py PROGRAM --check     ends with 1 if the demo says something else today than the recording
+    scripts/recording.py PROGRAM             rewrites it
+    scripts/recording.py PROGRAM --check     exits with 1 if the demo's output differs from the recording
 """
 
 import html
@@ -13,11 +13,11 @@ import sys
 
 PICTURE = pathlib.Path(__file__).parent.parent / "docs/demo.svg"
 WIDTH, SECONDS = 112, 18
-# What differs from run to run: ids, commits, times, ports.
+# Values that differ between runs: ids, commits, times, ports.
 CHANGING = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|\b[0-9a-f]{10,40}\b|\d+(\.\d+)?( s\b|…)|:\d{4,5}\b")
 
 demo = subprocess.run([sys.argv[1], "demo", "--once"], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=True)
-# In a terminal what is under way is a spinner, so those lines are left out; so are addresses, which are gone afterwards.
+# Skip progress lines, which a terminal shows as a spinner, and addresses, which no longer work afterwards.
 left_out = ("  …", "GitHub,", "Journeyman:", "pull request:")
 shown = [line for line in demo.stderr.splitlines() if not line.startswith(left_out) and "://" not in line]
 lines = ["$ journeyman demo --once", *shown, *(l for l in demo.stdout.splitlines() if not l.startswith(left_out))]
@@ -30,7 +30,7 @@ def of_picture(text):
 
 
 def steady(lines):
-    # A line that was cut off ends elsewhere when a number in it has other digits.
+    # A truncated line ends elsewhere if a number in it changes its length.
     return [CHANGING.sub("#", line)[:90] for line in lines if line]
 
 
@@ -51,7 +51,7 @@ for at, line in enumerate(lines):
 PICTURE.write_text(
     f'<svg xmlns="http://www.w3.org/2000/svg" width="960" height="{height}" viewBox="0 0 960 {height}" role="img" '
     'aria-label="journeyman demo in a terminal">\n'
-    # Who asked their system for less motion sees all of it at once.
+    # Viewers who prefer reduced motion see everything at once.
     "<style>@media (prefers-reduced-motion: no-preference) { text { animation: appear 0.2s both } "
     "@keyframes appear { from { opacity: 0 } } }</style>\n"
     '<rect width="100%" height="100%" rx="8" fill="#0d1117"/>\n'

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes deploy/seccomp.json: the system calls of a container that Journeyman and its sandboxes run in.
+"""Writes deploy/seccomp.json: the system calls that a container of Journeyman and its sandboxes needs.
 
     scripts/seccomp.py BASE      BASE is the default profile of podman and buildah, /usr/share/containers/seccomp.json
 
-What BASE allows to a container without any capability stays allowed, and what bubblewrap needs on top is added. The result
-has no conditions on capabilities or processors: what Kubernetes reads knows none, and would take each as unconditional.
+Keeps what BASE allows without capabilities, and adds what bubblewrap needs. The result has no conditions on capabilities
+or processors: Kubernetes ignores such conditions and would allow each call unconditionally.
 """
 
 import json
@@ -12,8 +12,8 @@ import pathlib
 import sys
 import textwrap
 
-# Each sandbox has a host name of its own. What else bubblewrap calls (clone, unshare, mount, umount2, pivot_root) is refused
-# by docker's default and allowed by this base.
+# Each sandbox sets its own host name. The base already allows bubblewrap's other calls (clone, unshare, mount, umount2,
+# pivot_root), which docker's default refuses.
 ADDED = ["sethostname"]
 NEEDED = ["clone", "clone3", "unshare", "mount", "umount2", "pivot_root", "prctl", "seccomp", "setgroups"]
 ARCHITECTURES = {"amd64", "arm64"}

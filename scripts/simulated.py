@@ -10,7 +10,7 @@ import pathlib
 import subprocess
 import sys
 
-# Those of the published account; see docs/EVAL.md.
+# The rates of the published account; see docs/EVAL.md.
 RATES = "35,72,45"
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs every test, and says in plain words how it ended: what is hostile and how much of it got through, and how many
+"""Runs every test and sums up the results: the hostile cases, how many of them got through, and how many tests
 passed. Arguments go to `cargo nextest run`: scripts/test.py -E 'test(kill)'."""
 
 import contextlib
@@ -14,7 +14,7 @@ import xml.etree.ElementTree as xml
 
 import postgres
 
-# What is hostile beside the corpora, which count for themselves: tests that are one case each.
+# Hostile tests outside the corpora, which report their own numbers. Each test counts as one case.
 HOSTILE = {
     "agents that attack and lie, issues that inject": r"^journeyman::stories stories::hostile",
     "repositories that reach for the host's git": r"^journeyman::stories workspace::hostile::",
@@ -23,14 +23,14 @@ HOSTILE = {
     "bytes that were made up, for every parser": r"^journeyman::stories fuzz::",
 }
 CORPUS = re.compile(r"^corpus: (.*): (\d+) tried, (\d+) got through$", re.MULTILINE)
-# Names the PostgreSQL that the store's tests run on beside SQLite.
+# The PostgreSQL that the store's tests use besides SQLite.
 DATABASE = "JOURNEYMAN_TEST_POSTGRES_URL"
-# Room that memory has to have for the tests' files: an estimate.
+# Estimated memory for the tests' files.
 SPACE = 3 << 30
 
 
 def folder_for_tests():
-    """A folder in memory where there is room: a story syncs its files 180 times, which a disk takes a second for."""
+    """A folder in memory if it has room: a story syncs its files 180 times, which takes a second on disk."""
     memory = "/dev/shm"
     is_roomy = os.path.isdir(memory) and shutil.disk_usage(memory).free > SPACE
     return tempfile.TemporaryDirectory(prefix="journeyman-tests-", dir=memory if is_roomy else None)
@@ -42,14 +42,14 @@ def main():
     report = f"target/nextest/{profile}/junit.xml"
     if os.path.exists(report):
         os.remove(report)
-    # Stories wait as much as they compute.
+    # Stories wait about as much as they compute.
     threads = str(2 * (os.cpu_count() or 1))
     tests = ["cargo", "nextest", "run", "--locked", "--workspace", "--lib", "--bins", "--tests"]
     tests += ["--profile", profile, "--test-threads", threads]
-    # This program's own python3 comes first: a version manager's starts a dozen shells each time.
+    # Put this program's own python3 first: a version manager's wrapper starts a dozen shells each time.
     path = [os.path.dirname(sys.executable), os.environ.get("PATH", ""), os.path.abspath(".cache/nextest/bin")]
     around = {**os.environ, "MALLOC_ARENA_MAX": "2", "PATH": os.pathsep.join(path)}
-    # Without it each test with a snapshot asks cargo.
+    # Otherwise each test with a snapshot runs cargo.
     around["INSTA_WORKSPACE_ROOT"] = os.getcwd()
     with folder_for_tests() as folder, contextlib.ExitStack() as started:
         around["TMPDIR"] = folder

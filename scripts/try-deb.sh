@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Tries a Debian package as people meet it: in a root of Debian's own it is unpacked and configured, the program and its manual
-# answer, and what it brought is gone once it is purged.
+# Tests a Debian package in a Debian root: it installs and configures the package, checks the program and its manual,
+# and verifies that a purge leaves nothing of it behind.
 #
 #   scripts/try-deb.sh PACKAGE.deb [ROOT]     ROOT: a folder with a minimal Debian; without one, debootstrap makes it
 #
-# It needs no network where ROOT is given: dpkg is told not to mind what the package depends on. What it depends on is looked up
-# in apt's lists where there are any, and lintian is asked where it is installed.
+# With ROOT it needs no network: dpkg ignores the package's dependencies. They are looked up in apt's lists if there are
+# any, and lintian runs if it is installed.
 set -euo pipefail
 package=$(realpath "$1")
 place=$(mktemp -d)
@@ -17,7 +17,7 @@ if [ "$(id -u)" != 0 ]; then exec unshare --map-root-user --map-auto "$0" "$@"; 
 
 if [ -n "${2:-}" ]; then
     mkdir "$root"
-    # Devices cannot be made by everybody, and nothing here needs them.
+    # Only root can create devices, and nothing here needs them.
     tar -C "$2" --one-file-system --exclude=./dev --exclude=./proc --exclude=./sys --exclude=./tmp --exclude=./var/cache -cf - . | tar -C "$root" -xpf -
     mkdir -p "$root"/{dev,proc,sys,tmp,var/cache}
     touch "$root/dev/null" && chmod 666 "$root/dev/null"
@@ -25,7 +25,7 @@ else
     has debootstrap || fail "debootstrap is not installed: install it, or name a folder with a minimal Debian"
     debootstrap --variant=minbase --include=ca-certificates,libssl3t64,passwd trixie "$root" >"$place/log" 2>&1 || { tail -5 "$place/log" >&2; exit 1; }
 fi
-# Minimal images drop what nobody reads there; the manual is looked at here.
+# Minimal images drop documentation, but the manual is tested here.
 rm -f "$root"/etc/dpkg/dpkg.cfg.d/*
 inside() { chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive LC_ALL=C "$@"; }
 
@@ -58,26 +58,26 @@ inside getent passwd journeyman | grep -q ':/var/lib/journeyman:/usr/sbin/nologi
 version=$(dpkg-deb --field "$package" Version)
 said=$(inside journeyman --version) || fail "the program does not start there"
 case "$said" in "journeyman ${version/\~/-}"*) ;; *) fail "the program says $said, and the package $version" ;; esac
-# `man` of this machine reads it as it would there.
+# This machine's `man` reads it the same way.
 if has man; then
     MANPATH="$root/usr/share/man" MANPAGER=cat man journeyman 2>/dev/null | grep -qi 'journeyman.serve' || fail "man journeyman shows nothing"
 else
     echo "try-deb: SKIPPED: man is not installed"
 fi
 if has systemd-analyze; then
-    # The root has no systemd: this machine's reads the unit, with the program where it was unpacked.
+    # The root has no systemd, so this machine's checks the unit, with the unpacked program's path.
     sed "s#/usr/bin/journeyman#$root&#" "$root/usr/lib/systemd/system/journeyman.service" >"$place/journeyman.service"
     wrong=$(systemd-analyze verify "$place/journeyman.service" 2>&1 | grep 'journeyman.service:' || true)
     [ -z "$wrong" ] || fail "$wrong"
 fi
-# Without settings it says what is missing.
+# Without settings, it names the missing file.
 code=0
 inside journeyman serve --config /etc/journeyman/journeyman.toml >"$place/log" 2>&1 || code=$?
 [ "$code" = 2 ] && grep -q 'journeyman.toml' "$place/log" || { cat "$place/log" >&2; fail "without settings it ends with $code"; }
 
 inside dpkg --purge journeyman >"$place/log" 2>&1 || { cat "$place/log" >&2; fail "it cannot be removed"; }
 find "$root" -xdev ! -type d -printf '/%P\n' | sort >"$place/after"
-# What belongs to the user stays, as Debian has it.
+# The user's records remain, which is Debian's convention.
 left=$(comm -13 "$place/before" "$place/after" | grep -v '^/etc/\(passwd\|group\|shadow\|gshadow\|subuid\|subgid\|.pwd.lock\)\|^/var/\(lib/dpkg\|log\)/' || true)
 [ -z "$left" ] || fail "it leaves behind: $left"
 echo "try-deb: $(basename "$package") installs, answers and is removed"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Tries the server's image as deploy/compose.yaml runs it: tests of a repository run in a sandbox inside, the server starts, its
-# health check answers, and it ends by itself when asked to.
+# Tests the server's image as deploy/compose.yaml runs it: a repository's tests run in a sandbox inside it, the server
+# starts, its health check succeeds, and it stops when asked.
 #
 #   ENGINE="podman --runtime runc" scripts/try-image.sh IMAGE
 set -euo pipefail
@@ -15,7 +15,7 @@ proc=systempaths=unconfined
 if [ "${engine[0]}" = podman ]; then proc=unmask=ALL; fi
 as_composed=(--network none --cap-drop ALL --security-opt no-new-privileges --security-opt seccomp=deploy/seccomp.json
     --security-opt apparmor=unconfined --security-opt "$proc" --pids-limit 512)
-# `docker info` says nothing of AppArmor where there is none, and podman then refuses the word.
+# Without AppArmor on the host, podman rejects the option.
 if [ "${engine[0]}" = podman ] && [ ! -d /sys/kernel/security/apparmor ]; then
     as_composed=("${as_composed[@]/apparmor=unconfined/no-new-privileges}")
 fi
@@ -31,7 +31,7 @@ if [ "$(id -u)" != 0 ]; then as_root=(sudo); fi
 "${as_root[@]}" chmod 400 "$place/app.pem"
 "${engine[@]}" run --detach --name "$name" "${as_composed[@]}" --volume "$place/app.pem:/etc/journeyman/app.pem:ro" \
     --volume "$place/journeyman.toml:/etc/journeyman/journeyman.toml:ro" "$image" >/dev/null
-# The command of the image's HEALTHCHECK, which needs no timer here.
+# Run the image's HEALTHCHECK command directly instead of waiting for its timer.
 check="import os, urllib.request as u; u.urlopen('http://127.0.0.1:' + os.environ['JOURNEYMAN_SERVER__LISTEN'].rsplit(':', 1)[1] + '/health', timeout=4)"
 for attempt in $(seq 60); do
     if "${engine[@]}" exec "$name" python3 -c "$check" 2>/dev/null; then break; fi

@@ -1,4 +1,4 @@
-# Runs a repository's tests in a sandbox of the journeyman that is on PATH: sh -s <scripts/try-sandbox.sh
+# Runs a repository's tests in a sandbox of the journeyman on PATH: sh -s <scripts/try-sandbox.sh
 set -e
 place=$(mktemp -d)
 cd "$place" && mkdir .github && git init -q .

@@ -191,7 +191,7 @@ pub struct DefaultSettings {
     pub pipeline: String,
 }
 
-/// How long to keep data that is no longer in use, from `[retention]`. `None` keeps it forever.
+/// How long to keep data after its last use. `[retention]` sets artifacts and journals; `None` keeps them forever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetentionSettings {
     /// Bodies of handled deliveries.

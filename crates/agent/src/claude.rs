@@ -5,25 +5,25 @@ use journeyman_order::Role;
 use journeyman_order::bounds::LONGEST_TEXT;
 use journeyman_order::role::Tool;
 
-/// What it finds in its environment besides.
+/// Added to its environment.
 pub(super) const VARIABLES: [(&str, &str); 4] = [
     ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
     ("DISABLE_AUTOUPDATER", "1"),
-    // Ten by default: a refused key would be tried for three minutes.
+    // The default of ten retries a refused key for three minutes.
     ("CLAUDE_CODE_MAX_RETRIES", "2"),
-    // As root, skipping permissions is refused without this; the walls are our sandbox's.
+    // As root, Claude Code refuses to skip permissions without this; our sandbox isolates it.
     ("IS_SANDBOX", "1"),
 ];
 
-/// What follows the program. `model` is for roles that name none, and `words` are the role's.
+/// The arguments after the program. `model` is for roles without their own, `words` is the role's system prompt.
 pub(super) fn arguments(
     role: Option<&Role>,
     model: Option<&str>,
     words: Option<&str>,
     session: Option<&str>,
 ) -> Vec<String> {
-    // `--setting-sources user` and `--strict-mcp-config`: otherwise hooks and servers that the repository
-    // brings along are started with the agent's rights. Stream-json needs `--verbose`.
+    // Without `--setting-sources user` and `--strict-mcp-config`, the repository's hooks and MCP servers would start
+    // with the agent's rights. Stream-json needs `--verbose`.
     let mut arguments = [
         "-p",
         "--output-format",
@@ -56,8 +56,8 @@ pub(super) fn arguments(
     arguments
 }
 
-/// What Claude Code calls the tools of a role: those it has, and those that it must not have. `--tools` leaves the
-/// others out, and what is denied stays denied where a later version brings them back by another way.
+/// Claude Code's names for the tools that a role has and lacks. `--tools` omits the others; denying them as well holds
+/// even if a later version adds them back another way.
 fn tools_of(tools: &[Tool]) -> (Vec<&'static str>, Vec<&'static str>) {
     let (mut given, mut denied) = (Vec::new(), Vec::new());
     for (tool, names) in [
@@ -70,11 +70,11 @@ fn tools_of(tools: &[Tool]) -> (Vec<&'static str>, Vec<&'static str>) {
     (given, denied)
 }
 
-/// The prompt, so that Claude Code reads it as text alone. It attaches the file that a word `@path` names, from
-/// outside the workspace too, and takes a prompt that begins with `/` as a command of its own.
+/// Makes Claude Code read the prompt as plain text. It would attach the file that a word `@path` names, even outside
+/// the workspace, and would run a prompt that begins with `/` as its own command.
 ///
-/// A zero-width space goes in after the `@` of such words only as could lead outside; a decorator, a package's
-/// scope, a quoted import or a mail address stays as it is, because the agent may copy it into code.
+/// Only an `@` that could lead outside gets a zero-width space after it. Decorators, package scopes, quoted imports and
+/// mail addresses stay as they are, because the agent may copy them into code.
 pub(super) fn harmless(prompt: &str) -> String {
     let mut safe = String::with_capacity(prompt.len() + 16);
     if prompt.trim_start().starts_with('/') {
@@ -83,7 +83,7 @@ pub(super) fn harmless(prompt: &str) -> String {
     let mut copied = 0;
     for (at, _) in prompt.match_indices('@') {
         let (before, after) = prompt.split_at(at + 1);
-        // A mention begins a word; some full stops of other scripts count as space before it.
+        // A mention starts a word; some scripts' full stops count as space before it.
         let begins_word = before
             .chars()
             .rev()
@@ -99,7 +99,7 @@ pub(super) fn harmless(prompt: &str) -> String {
     safe
 }
 
-/// Whether what follows an `@` could name a file outside the workspace. What is too long to be looked at may.
+/// Whether the text after an `@` could name a file outside the workspace. Text too long to check counts as one.
 fn may_lead_outside(mention: &str) -> bool {
     let near = mention.get(..mention.floor_char_boundary(LONGEST_TEXT)).unwrap_or(mention);
     let (path, is_end): (&str, fn(char) -> bool) = match near.strip_prefix('"') {

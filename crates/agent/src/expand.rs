@@ -1,20 +1,19 @@
-//! Fills arguments into a command template. The rules are the table in `docs/COMMANDS.md`, which a test reads.
+//! Fills arguments into a command template. A test reads the rules from the table in `docs/COMMANDS.md`.
 
 use std::collections::BTreeSet;
 
-/// A template with its arguments filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExpandedTemplate {
     pub text: String,
-    /// Positions that have no argument, each once.
+    /// Positions without an argument, each once.
     pub warnings: Vec<String>,
 }
 
-/// Fills `arguments` into `template`, in one pass: what an argument holds is text and never read again.
+/// Fills `arguments` into `template` in one pass: placeholders inside an argument are not expanded.
 ///
 /// `$ARGUMENTS` is all arguments, joined by `, `; `$1` to `$9` and `${1}` upwards are positions; `\$` is a dollar.
-/// Everything else stays as written, and so do positions without an argument and, when there are no arguments at
-/// all, every placeholder.
+/// Everything else stays as written, including positions without an argument and, if there are no arguments, every
+/// placeholder.
 pub fn expand(template: &str, arguments: &[String]) -> ExpandedTemplate {
     let mut text = String::with_capacity(template.len());
     let mut missing = BTreeSet::new();
@@ -60,7 +59,7 @@ enum Placeholder {
     Position(usize),
 }
 
-/// What stands at the beginning of `text`, which begins with `$` or `\`, and how many bytes of it belong to it.
+/// The placeholder at the beginning of `text`, which begins with `$` or `\`, and its length in bytes.
 fn placeholder(text: &str) -> (Placeholder, usize) {
     if text.starts_with("$ARGUMENTS") {
         return (Placeholder::All, "$ARGUMENTS".len());
@@ -73,7 +72,7 @@ fn placeholder(text: &str) -> (Placeholder, usize) {
         let digits = braced.bytes().take_while(u8::is_ascii_digit).count();
         let (name, after) = braced.split_at_checked(digits).unwrap_or_default();
         if digits > 0 && !name.starts_with('0') && after.starts_with('}') {
-            // More digits than a number holds is a position that nobody has.
+            // More digits than fit a number is a position without an argument.
             return (Placeholder::Position(name.parse().unwrap_or(usize::MAX)), digits + 3);
         }
     }

@@ -1,4 +1,4 @@
-//! Why a run counts as failed, and of what kind: by what it asks for, not by what it looked like.
+//! Why a run failed, classified by what to do about it.
 
 use super::record::StreamResult;
 use super::text::end_of;
@@ -8,11 +8,11 @@ use journeyman_order::bounds::LONGEST_MESSAGE;
 
 const CREDENTIAL_HINT: &str = "check the credential that the agent's `env` setting names";
 
-/// The failure that a result tells of, with how the program ended.
+/// The failure that a result reports, given how the program ended.
 pub(super) fn of_result(said: &StreamResult, exit: Exit, stderr: &str) -> Option<AgentFailure> {
     if !said.is_error {
         return match exit {
-            // Ended by us after its result, because it would not go by itself: the result stands.
+            // We ended it after its result, because it kept running: the result counts.
             Exit::Code(0) | Exit::TimedOut => None,
             Exit::Code(_) | Exit::Signal(_) => Some(failure(
                 AgentFailureKind::Ended,
@@ -52,14 +52,14 @@ fn kind_of_result(said: &StreamResult, exit: Exit, words: &str) -> AgentFailureK
     if at_limit {
         return AgentFailureKind::LimitReached;
     }
-    // Only an error of the service's is read by its words: an agent's own text may talk of anything.
+    // Only the service's own errors are classified by their text: an agent's text may mention anything.
     if said.subtype == "success" || said.terminal_reason == "api_error" {
         return kind_of_words(words).unwrap_or(AgentFailureKind::Ended);
     }
     AgentFailureKind::Ended
 }
 
-/// The failure of a run that ended without a result. `noise` is what it printed instead of a stream.
+/// The failure of a run without a result. `noise` is what it printed instead of a stream.
 pub(super) fn without_result(exit: Exit, stderr: &str, noise: &str, why: &str) -> AgentFailure {
     let words = if stderr.trim().is_empty() { noise } else { stderr };
     let kind = match exit {
@@ -129,7 +129,7 @@ fn kind_of_words(words: &str) -> Option<AgentFailureKind> {
     }
 }
 
-/// A failure with the end of what was printed, where there was something and it is not said yet.
+/// A failure with the end of the output, if there is any and the message lacks it.
 pub(super) fn failure(kind: AgentFailureKind, message: String, printed: &str) -> AgentFailure {
     let mut message = end_of(&message, 2 * LONGEST_MESSAGE);
     let printed = end_of(printed, LONGEST_MESSAGE);

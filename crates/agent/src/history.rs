@@ -1,16 +1,16 @@
-//! What was wrong with the rounds so far, merged: newest first, each finding once, within a budget.
+//! The feedback of earlier rounds, merged: newest first, each finding once, within a budget.
 
 use super::text::{as_data, beginning_of};
 use journeyman_order::bounds::{LONGEST_TEXT, MOST_IN_A_SENTENCE, MOST_NAMED};
 use journeyman_order::pipeline::FeedbackMode;
 use journeyman_order::{Category, Feedback, Finding};
 
-/// Characters of the whole history. The newest round takes what it needs; what does not fit is the oldest.
+/// Characters of the whole history. The newest round comes first; the oldest is cut.
 pub(super) const BUDGET: usize = 12_000;
-/// Kept free for the line that says what was left out.
+/// Reserved for the note that says what was left out.
 const FOR_THE_NOTE: usize = 200;
 
-/// The failed rounds in words, the newest first in `rounds` and in the text.
+/// The failed rounds in words. `rounds` and the text are newest first.
 pub(super) fn merged(rounds: &[&Feedback], mode: FeedbackMode) -> String {
     let mut told = HistoryText { text: String::new(), characters: 0, listed: Vec::new() };
     for (age, feedback) in rounds.iter().enumerate() {
@@ -25,7 +25,7 @@ pub(super) fn merged(rounds: &[&Feedback], mode: FeedbackMode) -> String {
     told.text
 }
 
-/// What has been told so far.
+/// The history so far.
 struct HistoryText<'a> {
     text: String,
     characters: usize,
@@ -33,7 +33,7 @@ struct HistoryText<'a> {
 }
 
 impl<'a> HistoryText<'a> {
-    /// Fails where the budget is used up, with how many findings of the round were not told.
+    /// When the budget is used up, returns as error how many of the round's findings were left out.
     fn round(
         &mut self,
         age: usize,
@@ -150,12 +150,12 @@ fn line_of(finding: &Finding, times: usize) -> String {
     line
 }
 
-/// A text of somebody else's on one item of a list: it is cut, and it cannot begin a line of its own.
+/// Text from outside as part of a list item: shortened, and unable to start a line of its own.
 fn indented(text: &str) -> String {
     beginning_of(&as_data(text).trim().replace('\n', "\n    "), LONGEST_TEXT)
 }
 
-/// What kind of objection it is, in words.
+/// The kind of the first finding, in words.
 fn lead(findings: &[&Finding]) -> &'static str {
     match findings.first().map(|finding| finding.category) {
         Some(Category::LogicError) => "It does the wrong thing.",
@@ -170,8 +170,7 @@ fn lead(findings: &[&Finding]) -> &'static str {
     }
 }
 
-/// What to do about the newest round, in words: by category, the weightiest first; without a list beside it, with
-/// what was suggested.
+/// What to do about the newest round, by category, most severe first. Without a list beside it, adds the suggestions.
 fn instruction(findings: &[&Finding], with_suggestions: bool) -> String {
     let mut known = Vec::new();
     let mut text = String::new();

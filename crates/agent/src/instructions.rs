@@ -1,28 +1,27 @@
-//! What a repository tells whoever works on it: AGENTS.md and its like, for runtimes that do not read them by themselves.
+//! A repository's instructions for contributors: AGENTS.md and the like, for runtimes that do not read them themselves.
 //!
-//! May know: the names of such files and what an import in one looks like. Must never know: of which commit they are.
+//! May know: the names of such files and what an import looks like. Must never know: which commit they are from.
 
 use std::collections::BTreeSet;
 
 use super::text::{as_data, beginning_of, fenced};
 use journeyman_order::bounds::{MOST_HOPS, MOST_NAMED};
 
-/// Characters of one file, and of all.
+/// Limits in characters, for one file and for all together.
 const LONGEST: usize = 16_000;
 const LONGEST_OF_ALL: usize = 48_000;
-/// Bytes of a file that are kept until it is shown: more characters than are shown of it, however many bytes each takes.
+/// Bytes of a file to keep before it is shown: enough for the characters shown, however many bytes each takes.
 const MOST_KEPT: usize = 4 * (LONGEST + 1);
 
-/// A file that holds for a part of the repository.
+/// Instructions that apply to a part of the repository.
 struct Instructions {
     path: String,
-    /// The folder that it holds for; none: all.
+    /// The folder that it applies to; `None` for the whole repository.
     below: Option<String>,
     text: String,
 }
 
-/// The instructions of a commit, as a part of a prompt; empty where there are none. `paths` are its files, and `read` reads
-/// one.
+/// The instructions of a commit as a part of a prompt; empty if it has none. `paths` are its files, `read` reads one.
 pub fn instructions(paths: &[String], read: &dyn Fn(&str) -> Option<String>) -> String {
     let read_whole = read;
     let read = &|path: &str| read_whole(path).map(kept);
@@ -69,7 +68,7 @@ fn kept(mut text: String) -> String {
     text
 }
 
-/// The paths of a kind, those nearest to the root first.
+/// The matching paths, nearest to the root first.
 fn nearest<'p>(paths: &'p [String], is_wanted: &dyn Fn(&str) -> bool) -> Vec<&'p str> {
     let mut found: Vec<&str> = paths.iter().map(String::as_str).filter(|path| is_wanted(path)).collect();
     found.sort_by_key(|path| (path.matches('/').count(), *path));
@@ -226,7 +225,7 @@ mod tests {
         assert!(!text.contains("never") && !text.contains("Be kind") && !text.contains("MIT"), "{text}");
     }
 
-    /// The parts, in this order.
+    /// Asserts that the parts occur in this order.
     fn stands_in_order(text: &str, parts: &[&str]) {
         let mut rest = text;
         for part in parts {
@@ -250,7 +249,7 @@ mod tests {
         assert_eq!(of(&[("README.md", "Hello")]), "");
     }
 
-    /// A repository may have hundreds of them, of many megabytes each.
+    /// A repository may have hundreds of such files, of many megabytes each.
     #[test]
     fn of_a_file_no_more_is_kept_than_can_be_shown() {
         for letter in ["a", "é", "😀"] {

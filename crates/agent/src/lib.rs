@@ -1,12 +1,11 @@
-//! Agents: what to start or whom to ask for a task, what to tell it, and how to read what it says.
+//! Agents: which program to start or API to call for a task, the prompt to send, and how to read the answer.
 //!
 //! May know: runtimes and their command lines, models' APIs, streams of JSON lines, command templates, prompts.
 //! Must never know: how a process is started or walled in, what an order does next, GitHub.
 //!
-//! Nothing here starts a process. A [`AgentProgram`] names an [`Invocation`]; whoever starts it feeds the bytes of its
-//! standard output to a [`Transcript`], which answers with what is known of the run. The runtime [`Runtime::Api`] starts nothing
-//! at all: it talks to a model's API itself, and is the only one here that talks to anybody. All of it is what the
-//! agent *says*: no line of a stream is evidence that work was done.
+//! Nothing here starts a process. The caller starts an [`AgentProgram`]'s [`Invocation`] and feeds its standard output
+//! to a [`Transcript`], which reports the run. Only [`Runtime::Api`] uses the network: it calls a model's API. A run is
+//! what the agent *says*: no line of a stream is evidence that work was done.
 
 mod api;
 mod claude;
@@ -54,10 +53,10 @@ pub use templates::{built_in, built_in_names, command_name, dropped_placeholders
 pub struct Agents(BTreeMap<String, Runtime>);
 
 impl Agents {
-    /// Makes a runtime of each; the key is the agent's name. Models' services are reached by this network.
+    /// Creates a runtime for each agent, keyed by name. API agents reach their services over `outgoing`.
     ///
     /// # Errors
-    /// When the settings of one are not of use; the error names the key.
+    /// When an agent's settings are invalid; the error names the key.
     pub fn new(
         settings: BTreeMap<String, AgentSettings>,
         outgoing: &OutgoingNetwork,
@@ -76,10 +75,10 @@ impl Agents {
         Ok(Self(runtimes))
     }
 
-    /// The runtime of the agent of that name.
+    /// The runtime of the named agent.
     ///
     /// # Errors
-    /// When there is none; the error says which there are.
+    /// When there is no such agent; the error lists the known ones.
     pub fn get(&self, name: &str) -> Result<&Runtime, String> {
         self.0.get(name).ok_or_else(|| {
             let name: String = name.chars().take(80).collect();
@@ -90,7 +89,7 @@ impl Agents {
         })
     }
 
-    /// The model that the settings name for an agent, where they name one.
+    /// The model that the settings name for an agent, if any.
     pub fn model(&self, name: &str) -> Option<&str> {
         match self.0.get(name)? {
             Runtime::Program(program) => program.settings.model.as_deref(),
@@ -98,7 +97,7 @@ impl Agents {
         }
     }
 
-    /// Whose models it uses; none where a program of one's own knows that alone.
+    /// The provider of its models; `None` for a custom program, which does not say.
     pub fn provider(&self, name: &str) -> Option<Provider> {
         match self.0.get(name)? {
             Runtime::Program(program) => program.is_claude().then_some(Provider::Anthropic),
@@ -106,17 +105,16 @@ impl Agents {
         }
     }
 
-    /// The names of all, sorted.
+    /// All names, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 }
 
-/// On what an agent runs.
 pub enum Runtime {
     /// A program to start in the sandbox.
     Program(AgentProgram),
-    /// A model's API to ask; what comes of it is text alone.
+    /// A model's API to call; it returns text only.
     Api(Box<ModelApi>),
 }
 
@@ -138,9 +136,9 @@ impl AgentProgram {
         self.settings.runtime == RuntimeKind::Claude
     }
 
-    /// What to start for a task. `role` is the one that the task names, when it is known: its system prompt goes
-    /// where the runtime takes one, and before the prompt where it takes none. `lookup_env` reads our own
-    /// environment; only names that the agent's settings list are asked of it.
+    /// What to start for a task. The system prompt of `role`, if known, becomes an option if the runtime has one, and
+    /// otherwise precedes the prompt. `lookup_env` reads our own environment, only for variables that the settings
+    /// list.
     pub fn invocation(
         &self,
         task: &AgentTask,
@@ -151,7 +149,7 @@ impl AgentProgram {
         let mut environment = BTreeMap::new();
         let (mut given, mut missing, mut secrets) = (Vec::new(), Vec::new(), BTreeMap::new());
         for name in &self.settings.env {
-            // An empty value is no value: an empty key would be used as one.
+            // An empty value counts as unset: the program would use it as a key.
             match lookup_env(name).filter(|value| !value.is_empty()) {
                 Some(value) => {
                     if AgentSettings::is_secret(name, &value) {
@@ -164,7 +162,7 @@ impl AgentProgram {
             }
         }
         let network = reach::take(&self.settings.network, &mut environment);
-        // What a program can ask about its task without reading the prompt. A wrapper around an agent needs it as well.
+        // Lets a program or a wrapper read the basics of its task without parsing the prompt.
         environment.insert("JOURNEYMAN_STAGE".into(), task.stage.clone());
         environment.insert("JOURNEYMAN_AGENT".into(), task.agent.clone());
         environment.insert("JOURNEYMAN_ROUND".into(), task.round.to_string());
@@ -188,36 +186,35 @@ impl AgentProgram {
         Invocation { program, environment, network, stdin, reads, given, missing, secrets }
     }
 
-    /// Whether it continues a conversation by its session, so that it knows its task still when it is sent back.
+    /// Whether it can resume a session, and so still knows its task in a later round.
     pub fn resumes(&self) -> bool {
         self.is_claude() || self.settings.resumes
     }
 
-    /// A reader for what it will print.
+    /// A reader for its output.
     pub fn transcript(&self) -> Transcript {
         Transcript::new(if self.is_claude() { OutputFormat::Records } else { OutputFormat::RecordsOrText })
     }
 }
 
-/// What to start.
 #[derive(Clone)]
 pub struct Invocation {
-    /// Program and arguments. Holds no secret and nothing of the task; a role's own words may be there.
+    /// Program and arguments. Contains no secret and nothing from the task, but possibly the role's system prompt.
     pub program: Vec<String>,
-    /// Added to the environment that the sandbox gives. Holds only the credentials that [`AgentNetwork::held_credentials`] names, and what
-    /// the settings pass on besides.
+    /// Added to the sandbox's environment. Its only credentials are those in [`AgentNetwork::held_credentials`] and
+    /// those that the settings pass on explicitly.
     pub environment: BTreeMap<String, String>,
-    /// Where it has to get to, and with what.
+    /// The hosts and the model endpoint that it needs.
     pub network: AgentNetwork,
-    /// For its standard input: the prompt.
+    /// Its standard input: the prompt.
     pub stdin: Vec<u8>,
-    /// Paths outside the workspace that it needs to see, read-only.
+    /// Paths outside the workspace that it may read.
     pub reads: Vec<PathBuf>,
-    /// Variables that the agent's settings ask for, set in our own environment.
+    /// Variables listed in the agent's settings that are set in our own environment.
     given: Vec<String>,
-    /// Not set, or empty.
+    /// The listed variables that are unset or empty.
     missing: Vec<String>,
-    /// What those hold that are secret, whether they are inside or not: for taking it out of what is shown.
+    /// Values of the secret variables, passed into the sandbox or not; redacted from whatever is shown.
     secrets: BTreeMap<String, String>,
 }
 
@@ -228,7 +225,7 @@ impl Invocation {
         self.program.first().map_or("", String::as_str)
     }
 
-    /// Which variables the agent had, and which it was to have: for whoever has to mend a credential. Names only.
+    /// The variables that are set and those that are missing, to help fix a credential. Names only.
     pub fn variables(&self, agent: &str) -> String {
         let setting = format!("agents.{agent}.env");
         let mut parts = Vec::new();
@@ -241,8 +238,8 @@ impl Invocation {
         if parts.is_empty() { format!("{setting} names no variable") } else { parts.join("; ") }
     }
 
-    /// The names of the credentials that the agent's settings ask for, when none of them is set; else nothing. Which
-    /// variables are credentials is told by their names: a key, a token, a secret, a password.
+    /// The credentials that the settings list, if none is set; otherwise empty. Credentials are recognized by name:
+    /// key, token, secret, password.
     pub fn missing_credentials(&self) -> Vec<&str> {
         if self.given.iter().any(|name| is_credential(name)) {
             return Vec::new();
@@ -250,9 +247,8 @@ impl Invocation {
         self.missing.iter().map(String::as_str).filter(|name| is_credential(name)).collect()
     }
 
-    /// Replaces the secrets that were passed on from our own environment by their names. For everything of the
-    /// agent's that is kept or shown: it may print its own key. Values under eight characters are too common
-    /// in ordinary text to be taken out.
+    /// Replaces secrets from our own environment with their names. Call it on all agent output that is kept or shown:
+    /// an agent may print its own key. Values under eight characters are left in: they are too common in ordinary text.
     pub fn redact(&self, text: &str) -> String {
         let mut clean = text.to_owned();
         for (name, value) in self.secrets.iter().filter(|(_, value)| value.len() >= 8) {
@@ -261,7 +257,7 @@ impl Invocation {
         clean
     }
 
-    /// The same for a stream that is shown while it grows.
+    /// Like [`Self::redact`], for a stream that is shown while it grows.
     pub fn live_redactor(&self) -> LiveRedactor {
         let values = self.secrets.iter();
         LiveRedactor::of(values.map(|(name, value)| (name.clone(), value.as_str().into())))
@@ -269,7 +265,7 @@ impl Invocation {
 }
 
 impl fmt::Debug for Invocation {
-    /// Names of the environment only, and of the prompt its length: values may be credentials.
+    /// Shows only names of variables and the prompt's length: values may be credentials.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Invocation")
             .field("program", &self.program)
@@ -281,7 +277,7 @@ impl fmt::Debug for Invocation {
     }
 }
 
-/// Whether a variable of this name holds a credential. An address does not, and neither does a number of tokens.
+/// Whether a variable's name suggests a credential. Names of addresses and of token counts do not.
 pub fn is_credential(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     let is_word = |word: &str| matches!(word, "PASS" | "PASSWD" | "PAT" | "AUTH");
@@ -292,8 +288,8 @@ pub fn is_credential(name: &str) -> bool {
             || name.split('_').any(is_word))
 }
 
-/// Whether a text can be given to a program as a session's id: it comes from the agent's stream and goes into an
-/// argument list, so it must not look like an option.
+/// Whether a text is safe as a session id: it comes from the agent's stream and becomes an argument, so it must not
+/// look like an option.
 fn is_session_id(text: &str) -> bool {
     (1..=128).contains(&text.len())
         && !text.starts_with('-')

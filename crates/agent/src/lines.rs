@@ -1,6 +1,6 @@
-//! Splits bytes into lines, in pieces of any size, without ever holding more than a line's share of memory.
+//! Splits a stream of bytes, in chunks of any size, into lines with bounded memory.
 
-/// The most of one line that is kept whole. Real streams have lines of several hundred KiB.
+/// The longest line that is kept whole. Real streams have lines of several hundred KiB.
 const LONGEST_LINE: usize = 8 << 20;
 
 /// Only `\n` ends a line: U+2028 and a lone `\r` occur inside JSON strings.
@@ -11,7 +11,7 @@ pub(super) struct LineSplitter {
 }
 
 impl LineSplitter {
-    /// Hands every line that ends in `bytes` to `each`, without its newline; none for one that is too long.
+    /// Passes every line completed by `bytes` to `each`, without its newline; `None` for one that is too long.
     pub(super) fn feed(&mut self, bytes: &[u8], each: &mut dyn FnMut(Option<&[u8]>)) {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             match piece.strip_suffix(b"\n") {
@@ -24,7 +24,7 @@ impl LineSplitter {
         }
     }
 
-    /// Hands over what stands after the last newline, if anything; says whether there was something.
+    /// Passes any text after the last newline to `each`; returns whether there was some.
     pub(super) fn finish(&mut self, each: &mut dyn FnMut(Option<&[u8]>)) -> bool {
         let unfinished = self.is_overlong || !self.line.is_empty();
         if unfinished {
@@ -48,7 +48,7 @@ impl LineSplitter {
     }
 }
 
-/// The last bytes of something longer.
+/// Keeps the last bytes of a longer text.
 #[derive(Default)]
 pub(super) struct TailBuffer {
     bytes: Vec<u8>,
@@ -66,7 +66,7 @@ impl TailBuffer {
         let fresh = bytes.get(bytes.len().saturating_sub(self.most)..).unwrap_or_default();
         self.cut |= fresh.len() < bytes.len();
         self.bytes.extend_from_slice(fresh);
-        // Cut only now and then: moving the rest for every byte would be quadratic.
+        // Cuts only now and then: moving the rest on every call would be quadratic.
         if self.bytes.len() > 2 * self.most {
             self.bytes.drain(..self.bytes.len() - self.most);
             self.cut = true;
@@ -77,7 +77,7 @@ impl TailBuffer {
         self.bytes.get(self.bytes.len().saturating_sub(self.most)..).unwrap_or_default()
     }
 
-    /// Whether there was more than is kept.
+    /// Whether earlier bytes were dropped.
     pub(super) fn is_cut(&self) -> bool {
         self.cut || self.bytes.len() > self.most
     }

@@ -1,4 +1,4 @@
-//! An agent's stream while it grows, without what was passed on to the agent.
+//! Redacts an agent's stream while it grows.
 //!
 //! May know: values and their names. Must never know: where the stream is, who watches.
 
@@ -6,26 +6,26 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use journeyman_order::bounds::{LARGEST_SOURCE, SHORTEST_SECRET};
 
-/// Takes values out of a stream as it comes, a line at a time.
+/// Removes values from a stream, a line at a time.
 #[derive(Default)]
 pub struct LiveRedactor {
-    /// With what stands in their place.
+    /// Each secret with its mask.
     values: Vec<(SecretString, String)>,
-    /// A line without its end.
+    /// An incomplete line.
     begun: Vec<u8>,
-    /// The line that comes is too long, and is left out to its end.
+    /// The current line is too long and is skipped to its end.
     skips: bool,
 }
 
 impl LiveRedactor {
-    /// For these values, by the names of their variables.
+    /// Redacts these values, each with its variable's name.
     pub(crate) fn of(values: impl IntoIterator<Item = (String, SecretString)>) -> Self {
         let long = values.into_iter().filter(|(_, value)| value.expose_secret().len() >= SHORTEST_SECRET);
         let values = long.map(|(name, value)| (value, format!("[{name}]"))).collect();
         Self { values, begun: Vec::new(), skips: false }
     }
 
-    /// The whole lines that may be shown of what came.
+    /// The complete lines in these bytes that may be shown.
     pub fn feed(&mut self, bytes: &[u8]) -> String {
         let mut lines = Vec::new();
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -47,7 +47,7 @@ impl LiveRedactor {
     }
 }
 
-/// A text without a value, also as JSON spells it.
+/// Replaces a value in a text, also in its JSON spelling.
 pub(crate) fn without(text: &str, value: &str, mask: &str) -> String {
     let clean = text.replace(value, mask);
     let json = serde_json::Value::from(value).to_string();

@@ -1,5 +1,4 @@
-//! The whole prompt for a run: the task, what is given with it, in later rounds what was wrong, and the form of the
-//! answer.
+//! The whole prompt of a run: the task, its inputs, the feedback of earlier rounds, and the form of the answer.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +9,14 @@ use super::text::{as_data, beginning_of, fenced};
 use journeyman_order::TaskComments;
 use journeyman_order::moves::AgentTask;
 
-/// Of one input, in characters; a longer one is cut, and says so.
+/// Characters of one input; a longer one is cut and marked as cut.
 const LONGEST_INPUT: usize = 300_000;
 
 /// The prompt for a task. `template` is the repository's or ours, with or without front matter.
 ///
-/// A first round is the specification: the template, what is given by name, the form of the answer. A later one adds
-/// the feedback; where a session goes on, which remembers the task, the feedback comes with a reminder only. What the
-/// repository asks of everybody (`instructions`) stands before what is given. A role's words are not in it: see
+/// A first round's prompt is the specification: the template, the named inputs, the form of the answer. A later round
+/// adds the feedback; in a resumed session, which remembers the task, it is the feedback and a reminder only. The
+/// repository's `instructions` precede the inputs. The role's system prompt is not included: see
 /// [`AgentProgram::invocation`](super::AgentProgram::invocation).
 pub fn prompt(task: &AgentTask, template: &str, instructions: &str) -> ExpandedTemplate {
     let arguments: Vec<String> = task.arguments.iter().map(|argument| as_data(argument)).collect();
@@ -46,7 +45,7 @@ pub fn prompt(task: &AgentTask, template: &str, instructions: &str) -> ExpandedT
     ExpandedTemplate { text, warnings: expanded.warnings }
 }
 
-/// The comments on the issue that belong to its task. Who wrote each stands outside of what they wrote.
+/// The issue's comments that belong to its task. The author's name is outside the comment's frame.
 fn commented(comments: &TaskComments) -> String {
     if comments.is_empty() {
         return String::new();
@@ -72,12 +71,12 @@ fn commented(comments: &TaskComments) -> String {
     text
 }
 
-/// A name as it may stand in the frame's tag.
+/// A name with only characters that are safe in the frame's tag.
 fn attribute(name: &str) -> String {
     name.chars().map(|c| if c.is_alphanumeric() || "_-.[]".contains(c) { c } else { ' ' }).collect()
 }
 
-/// What the worker is given besides its arguments, each in a frame that nothing inside can close.
+/// The worker's inputs besides its arguments, each in a frame that its content cannot close.
 fn given(inputs: &BTreeMap<String, String>) -> String {
     let inputs: Vec<_> = inputs.iter().filter(|(_, value)| !value.trim().is_empty()).collect();
     if inputs.is_empty() {
@@ -103,7 +102,7 @@ fn given(inputs: &BTreeMap<String, String>) -> String {
     text
 }
 
-/// What the answer has to look like. It stands last, nearest to the answer.
+/// The required form of the answer. It comes last, nearest to the answer.
 fn form(schema: &serde_json::Value) -> String {
     let schema = serde_json::to_string_pretty(schema).unwrap_or_default();
     format!(

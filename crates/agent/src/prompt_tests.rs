@@ -1,4 +1,4 @@
-//! What agents are told.
+//! The prompts of agents.
 
 use super::tests::task;
 use super::*;
@@ -32,7 +32,7 @@ pub(super) fn rework() -> Rework {
     }
 }
 
-/// The cells of the table of placeholders, as it stands in the documentation.
+/// The cells of the table of placeholders in the documentation.
 fn rows() -> Vec<[String; 4]> {
     let document = include_str!("../../../docs/COMMANDS.md");
     let table = document.split("## Placeholders").nth(1).unwrap().split("In words:").next().unwrap();
@@ -106,7 +106,7 @@ fn a_template_that_drops_what_ours_fills_in_is_found_out() {
         ("review", "Look at it.", 5, &["$1", "$2", "$3", "$4", "$5"][..]),
         ("review", "Issue $1 $2, patch ${3}, tests $4, \\$5", 5, &["$5"]),
         ("review", "---\nargument-hint: $1 $2 $3 $4 $5\n---\nLook at $ARGUMENTS", 5, &[]),
-        // A pipeline of one's own may give less.
+        // A custom pipeline may pass fewer arguments.
         ("bug", "The issue: $1", 1, &[]),
         ("bug", "The issue", 1, &["$1"]),
         ("work", "Go.", 0, &[]),
@@ -199,7 +199,7 @@ fn what_is_given_by_name_stands_in_frames_and_the_form_of_the_answer_last() {
     assert!(form.contains("one JSON object") && form.contains("and nothing else"), "{form}");
     assert!(form.contains("\"required\": [") && form.ends_with("```\n"), "{form}");
 
-    // Sent back without a session it gets all of that again, and the form stays last.
+    // A later round without a session gets all of that again, and the form stays last.
     task.rework = Some(rework());
     let text = prompt(&task, "Fix $1\n", "").text;
     let places: Vec<Option<usize>> =
@@ -208,7 +208,7 @@ fn what_is_given_by_name_stands_in_frames_and_the_form_of_the_answer_last() {
             .to_vec();
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}\n{text}");
 
-    // With one it remembers what it was given; the form it is told again.
+    // With a session it remembers its inputs; only the form is repeated.
     task.session = Some("abc".into());
     let text = prompt(&task, "Fix $1\n", "").text;
     assert!(!text.contains("US-001") && text.contains("## The form of the answer"), "{text}");

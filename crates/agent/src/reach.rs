@@ -1,39 +1,36 @@
-//! Where an agent has to get to on a network, and which key stays outside.
+//! What an agent has to reach on a network, and which key stays outside the sandbox.
 //!
-//! A key that the settings pass on to an agent is taken out of its environment wherever the program can be told another
-//! address for its model: whoever carries its requests there adds the key. What is left inside is said.
+//! If the program's model can have another address, its key is taken out of the environment: the gateway at that
+//! address adds the key. Keys that remain inside are listed.
 
 use std::collections::BTreeMap;
 
 use journeyman_order::model_service::{Credential, Provider};
 
-/// What an agent needs of a network.
 #[derive(Debug, Clone, Default)]
 pub struct AgentNetwork {
-    /// Names of hosts, as the settings have them.
+    /// Host names, as in the settings.
     pub hosts: Vec<String>,
     pub endpoint: Option<ModelEndpoint>,
-    /// Variables with credentials that the program itself has to hold.
+    /// Variables with credentials that the program itself must hold.
     pub held_credentials: Vec<String>,
 }
 
-/// A model's service.
 #[derive(Debug, Clone)]
 pub struct ModelEndpoint {
-    /// Whose dialect it speaks.
+    /// The dialect that it speaks.
     pub provider: Provider,
-    /// Its address, as our environment has it or as the provider's is.
+    /// Its address, from our environment or the provider's default.
     pub base: String,
-    /// What it wants to see.
     pub key: Credential,
 }
 
 const ANTHROPIC: &str = "https://api.anthropic.com";
 const OPENAI: &str = "https://api.openai.com/v1";
-/// A token of a subscription: the program asks more than the model's service with it, so it has to hold it.
+/// A subscription's token: the program uses it beyond the model's service, so it must hold it.
 const SUBSCRIPTION: &str = "CLAUDE_CODE_OAUTH_TOKEN";
 
-/// Takes what an agent's model needs out of its environment.
+/// Moves what an agent's model needs out of its environment.
 pub(super) fn take(hosts: &[String], environment: &mut BTreeMap<String, String>) -> AgentNetwork {
     let mut reach = AgentNetwork { hosts: hosts.to_vec(), endpoint: None, held_credentials: Vec::new() };
     let (api_key, token) =

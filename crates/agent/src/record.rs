@@ -1,7 +1,7 @@
 //! One record of a stream of JSON lines, as Claude Code writes it.
 //!
-//! Fields are read one by one and none is required: versions differ in what they write and in what order, and a
-//! field of an unexpected type must not cost the whole record.
+//! Every field is read separately and is optional: versions differ in fields and order, and one field of an
+//! unexpected type must not lose the whole record.
 
 use std::borrow::Cow;
 
@@ -11,21 +11,21 @@ use serde_json::Value;
 use super::is_session_id;
 use journeyman_order::AgentUsage;
 
-/// A line of the stream, as far as it concerns us.
+/// A line of the stream, reduced to what matters here.
 pub(super) enum StreamRecord {
-    /// About the run itself: the session's beginning, a retry, a hook.
+    /// About the run itself: session start, retry, hook.
     System {
         session: Option<String>,
     },
     Result(Box<StreamResult>),
     /// Any other record: messages, progress.
     Other,
-    /// It says that it is a result and cannot be read.
+    /// Claims to be a result but cannot be parsed.
     BrokenResult,
     Noise,
 }
 
-/// What a result says.
+/// The contents of a result.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct StreamResult {
     pub(super) subtype: String,
@@ -33,26 +33,26 @@ pub(super) struct StreamResult {
     pub(super) text: Option<String>,
     pub(super) errors: Vec<String>,
     pub(super) session: Option<String>,
-    /// The HTTP status that the model's service answered with.
+    /// The HTTP status of the model's service.
     pub(super) api_status: Option<u64>,
     pub(super) terminal_reason: String,
-    /// What this result's share of the run used, where it says so.
+    /// Usage of this result's share of the run, if reported.
     pub(super) since_last: Option<AgentUsage>,
-    /// What it says of its own turns; the dollars are the run's or the session's, by version.
+    /// Usage of its own turns, but its dollars are the run's or the session's, depending on the version.
     pub(super) turns: AgentUsage,
-    /// How many turns it took, where it says so.
+    /// Number of turns, if reported.
     pub(super) turn_count: Option<u64>,
     pub(super) uuid: Option<String>,
 }
 
 impl StreamResult {
-    /// Whether it is an answer.
+    /// Whether it is an answer, not an error or empty.
     pub(super) fn is_answer(&self) -> bool {
         !self.is_error && self.has_text()
     }
 
-    /// Whether it is an error that says nothing and did nothing, as Claude Code prints when a background task ends after
-    /// the answer.
+    /// Whether it is an error without text or turns. Claude Code prints one when a background task ends after the
+    /// answer.
     pub(super) fn is_empty_error(&self) -> bool {
         self.is_error && !self.has_text() && self.turn_count.is_none_or(|turns| turns == 0)
     }
@@ -68,12 +68,12 @@ struct RecordHeader<'a> {
     r#type: Option<Cow<'a, str>>,
 }
 
-/// Reads a line.
+/// Parses a line.
 pub(super) fn read(line: &str) -> StreamRecord {
     if !line.starts_with('{') {
         return StreamRecord::Noise;
     }
-    // Most lines are long and of no concern: look at the type first and parse only what matters.
+    // Most lines are long and irrelevant: read the type first and parse only what matters.
     let Ok(RecordHeader { r#type: Some(kind) }) = serde_json::from_str::<RecordHeader<'_>>(line) else {
         return if looks_like_result(line) { StreamRecord::BrokenResult } else { StreamRecord::Noise };
     };
@@ -87,8 +87,8 @@ pub(super) fn read(line: &str) -> StreamRecord {
     }
 }
 
-/// Whether a line that cannot be read as a whole was meant as a result. Quotes inside a JSON string are
-/// escaped, so a message that only quotes a result does not match.
+/// Whether an unparsable line was meant as a result. Quotes inside a JSON string are escaped, so a message that
+/// quotes a result does not match.
 fn looks_like_result(part: &str) -> bool {
     part.contains(r#""type":"result""#) || part.contains(r#""type": "result""#)
 }
@@ -103,7 +103,7 @@ fn said(value: &Value) -> StreamResult {
     StreamResult {
         is_error: value.get("is_error") == Some(&Value::Bool(true)) || subtype.starts_with("error"),
         subtype,
-        // Held against a schema by the program itself; the text beside it may say the same less exactly.
+        // The program validated it against the schema; the text beside it may be less exact.
         text: match value.get("structured_output").filter(|form| form.is_object()).or(value.get("result")) {
             None | Some(Value::Null) => None,
             Some(Value::String(text)) => Some(text.clone()),
@@ -151,13 +151,13 @@ fn usage(of: &Value, [input, read, created, output]: [&str; 4], usd: Option<&Val
     }
 }
 
-/// Never negative and never without end, so that no sum of costs can be talked down or broken.
+/// Finite and never negative, so that no value can reduce or break a sum of costs.
 fn dollars(value: Option<&Value>) -> f64 {
     value.and_then(Value::as_f64).filter(|usd| usd.is_finite() && *usd > 0.0).unwrap_or(0.0)
 }
 
-/// The line with every `\ud8xx` that has no partner replaced by U+FFFD: JavaScript writes half an emoji that
-/// way where it cut a string, and no Rust string can hold it.
+/// Replaces every unpaired `\ud8xx` with U+FFFD: JavaScript writes half an emoji that way when it cuts a string, and a
+/// Rust string cannot hold it.
 fn without_lone_surrogates(line: &str) -> String {
     let mut mended = String::with_capacity(line.len());
     let mut rest = line;
@@ -171,7 +171,7 @@ fn without_lone_surrogates(line: &str) -> String {
                 rest = escape.get(6..).unwrap_or_default();
                 continue;
             }
-            // Two characters, so that an escaped backslash does not begin another escape.
+            // Consumes two characters, so that an escaped backslash does not start another escape.
             (None, _) => 1 + escape.chars().nth(1).map_or(0, char::len_utf8),
         };
         let (escape, after) = escape.split_at_checked(kept).unwrap_or((escape, ""));

@@ -1,4 +1,4 @@
-//! What a worker is told when it is sent back.
+//! The feedback that a worker gets in a later round.
 
 use super::expand::expand;
 use super::history::merged;
@@ -8,7 +8,7 @@ use journeyman_order::bounds::{LONGEST_DOCUMENT, LONGEST_LINE};
 use journeyman_order::moves::{Diagnosis, Rework};
 use journeyman_order::{Category, Feedback};
 
-/// The most of a failing test run that is shown, in characters from its end.
+/// Characters shown of a failing test run, from its end.
 const LONGEST_OUTPUT: usize = 3_000;
 const MOST_FAILING_TESTS: usize = 50;
 
@@ -24,7 +24,7 @@ pub(super) fn feedback(rework: &Rework) -> String {
     let wrong = merged(&failed, rework.mode);
     let score = failed.first().map_or_else(String::new, |newest| previous_score(newest));
     if !ran_tests && failed.first().is_some_and(|newest| is_about_the_answer(newest)) {
-        // A fault of form says nothing of what the answer is worth.
+        // A malformed answer says nothing about its quality.
         let score =
             if failed.first().is_some_and(|newest| newest.score > 0.0) { score } else { String::new() };
         return fill("again", &[attempt, advice, wrong, score]);
@@ -38,20 +38,20 @@ pub(super) fn feedback(rework: &Rework) -> String {
     fill("feedback", &[attempt, advice, wrong, tests, score])
 }
 
-/// What the check that failed the last attempt gave it, so that the next can be held against it.
+/// The score that the failed check gave the last attempt, for comparison with the next.
 fn previous_score(newest: &Feedback) -> String {
     format!("`previous_score`: {:.2}, where 0 is worthless and 1 leaves nothing to object.", newest.score)
 }
 
-/// Whether it is the form of the answer alone that was wrong.
+/// Whether only the form of the answer was wrong.
 fn is_about_the_answer(feedback: &Feedback) -> bool {
     !feedback.issues.is_empty()
         && feedback.issues.iter().all(|finding| finding.category == Category::InvalidOutput)
 }
 
-/// Fills one of our own templates. A paragraph that is a place without text goes with it.
+/// Fills one of our own templates. A paragraph whose placeholder is empty is dropped with it.
 fn fill(name: &str, arguments: &[String]) -> String {
-    // Ours are compiled in; should one be missing all the same, what was wrong is said without a frame.
+    // Ours are compiled in; if one is missing anyway, the feedback is shown without a frame.
     let Some(template) = built_in(name) else { return arguments.join("\n\n") };
     let arguments: Vec<String> = arguments.iter().map(|text| text.trim_end().to_owned()).collect();
     let is_empty = |paragraph: &str| {
@@ -64,7 +64,7 @@ fn fill(name: &str, arguments: &[String]) -> String {
     expand(&format!("{}\n", paragraphs.join("\n\n").trim_end()), &arguments).text
 }
 
-/// What others advise, the weightiest first: a person, then the tech lead.
+/// Guidance from others, most important first: a person, then the tech lead.
 fn advice(rework: &Rework) -> String {
     let mut sections = Vec::new();
     if let Some(words) = said(rework.guidance.as_deref()) {
@@ -107,7 +107,7 @@ fn output(output: Option<&str>) -> String {
     }
 }
 
-/// Tabs stay, unlike in messages: they are part of many programs' output.
+/// Keeps tabs, unlike messages: many programs print them.
 fn end_of_output(text: &str) -> String {
     end_of(&as_data(text).replace('\t', "    "), LONGEST_OUTPUT)
 }

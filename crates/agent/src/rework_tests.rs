@@ -1,4 +1,4 @@
-//! What a worker is told when it is sent back.
+//! The feedback that a worker gets in a later round.
 
 use super::prompt_tests::rework;
 use super::tests::task;
@@ -32,7 +32,7 @@ fn of_review(feedback: Vec<Feedback>, mode: FeedbackMode) -> Rework {
     Rework { attempt: 2, of: 3, feedback, mode, ..Rework::default() }
 }
 
-/// That the parts are there, in this order.
+/// Asserts that the parts occur in this order.
 #[track_caller]
 fn assert_order(text: &str, parts: &[&str]) {
     let mut rest = text;
@@ -63,7 +63,7 @@ fn a_later_round_is_told_what_was_wrong_and_what_to_keep() {
     ] {
         assert!(text.contains(part), "{part:?} is missing in:\n{text}");
     }
-    // Newest first, the end of the output only, and in a fence that nothing inside can close.
+    // Newest first, only the end of the output, in a fence that its content cannot close.
     assert!(text.find("3 tests fail") < text.find("Nothing was pushed."));
     assert!(!text.contains(&"x".repeat(3_000)) && text.contains(&"x".repeat(2_900)));
     assert!(text.contains("`````text\n"), "{text}");
@@ -246,7 +246,7 @@ proptest! {
     #[test]
     fn whatever_was_said_it_is_told_within_bounds_and_no_frame_is_closed(rework in any_rework()) {
         let text = told(rework);
-        // The history, the output, fifty names, three pieces of advice, and the words around them.
+        // The history, the output, fifty names, three pieces of advice, and the text around them.
         prop_assert!(text.chars().count() < 12_000 + 3_000 + 50 * 310 + 3 * 10_010 + 6_000);
         prop_assert!(!text.contains("</untrusted>"));
     }
@@ -260,7 +260,7 @@ proptest! {
             guidance: Some(dollars.clone()),
             ..of_review(feedback, FeedbackMode::Both)
         };
-        // In the finding, as the failing test, in the output and as advice: four times, as it was.
+        // In the finding, the failing test, the output and the advice: four times, unchanged.
         prop_assert_eq!(told(rework).matches(&dollars).count() >= 4, true);
     }
 }

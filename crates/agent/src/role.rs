@@ -1,17 +1,17 @@
-//! What of a role a runtime is told: its words and its model, made harmless as arguments of a program.
+//! The parts of a role that a runtime gets, its system prompt and model, made safe as arguments.
 
 use super::text::end_of;
 use journeyman_order::Role;
 
-/// The words of a role, as they stand before a task; none when it has none. They come from us, from the settings or
-/// from the repository's base commit, never from an issue.
+/// The role's system prompt as it precedes a task; `None` if empty. It comes from us, the settings or the repository's
+/// base commit, never from an issue.
 pub(super) fn system_prompt(role: Option<&Role>) -> Option<String> {
     let words = end_of(&role?.system_prompt, usize::MAX);
-    // Never the beginning of an option, whatever a role begins with.
+    // The heading keeps it from looking like an option.
     (!words.is_empty()).then(|| format!("# Your role\n\n{words}"))
 }
 
-/// The prompt with the role's words before it, for a program that has no other place for them.
+/// Puts the system prompt before the prompt, for programs without an option for it.
 pub(super) fn before(words: Option<&str>, prompt: &str) -> String {
     match words {
         Some(words) => format!("{words}\n\n---\n\n{prompt}"),
@@ -19,7 +19,7 @@ pub(super) fn before(words: Option<&str>, prompt: &str) -> String {
     }
 }
 
-/// The role's model, where it looks like a model's name and not like an option.
+/// The role's model, if it looks like a model's name and not like an option.
 pub(super) fn model_of(role: Option<&Role>) -> Option<&str> {
     let name = role?.model.as_deref()?;
     let fits = (1..=128).contains(&name.len())

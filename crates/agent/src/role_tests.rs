@@ -1,4 +1,4 @@
-//! The roles that ship, and what of a role a runtime is told.
+//! The built-in roles, and what a runtime gets from a role.
 
 use std::collections::BTreeMap;
 
@@ -67,9 +67,9 @@ fn only_the_developer_and_the_examiner_write() {
     for (name, role) in shipped() {
         let tools = role.tools.expect("tools are named");
         let may_all = tools == [Tool::Read, Tool::Write, Tool::Run];
-        // What the examiner writes is in a copy of the base, and gone afterwards.
+        // The examiner writes into a copy of the base that is then discarded.
         assert_eq!(may_all, ["developer", "examiner"].contains(&name.as_str()), "{name}");
-        // What a reviewer's commands write is in a layer of its own, and gone afterwards.
+        // A reviewer's commands write into a separate layer that is then discarded.
         let runs = name.ends_with("_reviewer") && tools == [Tool::Read, Tool::Run];
         assert!(may_all || runs || tools == [Tool::Read], "{name}");
     }
@@ -143,7 +143,7 @@ fn started(role: &Role) -> Invocation {
     program(&claude()).invocation(&task("x", &[]), Some(role), "Judge.", &|_| None)
 }
 
-/// What follows an option.
+/// The value of an option.
 fn after<'a>(program: &'a [String], option: &str) -> Option<&'a str> {
     let at = program.iter().position(|argument| argument == option)?;
     program.get(at + 1).map(String::as_str)
@@ -162,7 +162,7 @@ fn claude_code_gets_the_roles_words_model_and_tools() {
     assert_eq!(after(&everything, "--tools"), Some("Read,Glob,Grep,Edit,Write,NotebookEdit,Bash"));
     assert_eq!(after(&everything, "--disallowedTools"), None);
 
-    // Nothing is said where the role says nothing.
+    // An empty role adds no options.
     let silent = started(&Role::parse("name: r").unwrap()).program;
     assert_eq!(after(&silent, "--model"), Some("sonnet"));
     for option in ["--tools", "--disallowedTools", "--append-system-prompt"] {

@@ -1,18 +1,18 @@
-//! Where programs keep what they remember of a session: by the names of its files alone, whatever is in them.
+//! Recognizes the files in which programs keep a session, by their names only.
 
 use std::path::{Component, Path};
 
 use super::is_session_id;
 
-/// Folders of the home in which Claude Code and Codex keep their sessions.
+/// Folders in the home in which Claude Code and Codex keep their sessions.
 pub const SESSION_FOLDERS: [&str; 2] = [".claude/projects", ".codex/sessions"];
 
-/// A shorter id could be a part of any name.
+/// A shorter id could be part of any name.
 const SHORTEST_ID: usize = 8;
 const LONGEST_PATH: usize = 512;
 
-/// Whether a path of the home, relative to it, is a file of that session: it lies in one of the folders, and the
-/// session's id is in a name below it.
+/// Whether a path relative to the home is a file of that session: it is in one of the folders, and the part below
+/// contains the session's id.
 pub fn is_session_file(path: &Path, session: &str) -> bool {
     let is_plain = path.components().all(|part| matches!(part, Component::Normal(_)));
     let is_named = |below: &Path| {

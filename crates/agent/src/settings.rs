@@ -1,4 +1,4 @@
-//! What the settings say of one agent.
+//! The settings of one agent.
 
 use std::path::PathBuf;
 
@@ -6,45 +6,44 @@ use super::api::ApiSettings;
 use super::is_credential;
 use journeyman_order::names::{OWN_VARIABLES, is_variable};
 
-/// Passed on to Claude Code when the settings name nothing.
+/// Passed on to Claude Code if the settings list no variables.
 pub const CLAUDE_VARIABLES: [&str; 4] =
     ["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"];
 
-/// Letters and digits in a row of which a token has so many and a name seldom.
+/// The shortest run of letters and digits that looks like a token; names rarely have one this long.
 const SHORTEST_ROW: usize = 20;
 
 /// One `[agents.NAME]` of the settings.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AgentSettings {
     pub name: String,
-    /// On what it runs.
     pub runtime: RuntimeKind,
-    /// The model, where the runtime takes one.
+    /// The model, if the runtime takes one.
     pub model: Option<String>,
-    /// The program and arguments that come before ours; empty: the runtime's own (`claude`).
+    /// Program and arguments that precede ours; empty: the runtime's default (`claude`).
     pub program: Vec<String>,
-    /// Names in our environment that are passed on; empty: the runtime's own list.
+    /// Variables of our environment to pass on; empty: the runtime's default list.
     pub env: Vec<String>,
-    /// Whether a `command` continues the conversation that `JOURNEYMAN_SESSION` names.
+    /// Whether a `command` resumes the session in `JOURNEYMAN_SESSION`.
     pub resumes: bool,
-    /// Paths that it needs to see besides the workspace, read-only.
+    /// Paths outside the workspace that it may read.
     pub read: Vec<PathBuf>,
-    /// Names of hosts that it may reach besides its model's service.
+    /// Host names that it may reach besides its model's service.
     pub network: Vec<String>,
 }
 
-/// On what an agent runs.
+/// What an agent runs on.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum RuntimeKind {
     #[default]
     Claude,
     /// Any program: prompt on standard input, result on standard output.
     Command,
-    /// A model's HTTP API; `program`, `env` and `read` are nothing to it, and the model is in here.
+    /// A model's HTTP API. `program`, `env` and `read` do not apply, and the model is in here.
     Api(Box<ApiSettings>),
 }
 
-/// Why the settings of an agent are of no use. Names the key.
+/// Why an agent's settings are invalid. Names the key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("agents.{agent}.{key}: {problem}")]
 pub struct InvalidAgent {
@@ -91,7 +90,7 @@ impl AgentSettings {
         }
     }
 
-    /// The names in our environment that are passed on to it.
+    /// The variables of our environment that are passed on to it.
     pub fn variables(&self) -> Vec<String> {
         match self.runtime {
             RuntimeKind::Claude if self.env.is_empty() => CLAUDE_VARIABLES.map(String::from).to_vec(),
@@ -100,14 +99,14 @@ impl AgentSettings {
         }
     }
 
-    /// Whether a variable of `env` holds a secret: its name or its value looks like one.
+    /// Whether a variable in `env` holds a secret, judged by its name or its value.
     pub fn is_secret(name: &str, value: &str) -> bool {
         is_credential(name) || looks_like_secret(value)
     }
 }
 
-/// Whether a value has the form of a token, whatever its variable is called: a password in an address, or many letters
-/// and digits in a row. Names of regions and models have separators.
+/// Whether a value looks like a token, whatever its name: a URL with a password, or a long run of letters and digits.
+/// Names of regions and models contain separators.
 fn looks_like_secret(value: &str) -> bool {
     if let Some((_, rest)) = value.split_once("://") {
         let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -121,7 +120,7 @@ fn looks_like_secret(value: &str) -> bool {
     })
 }
 
-/// Why a variable of that name cannot be asked for, if it cannot.
+/// Why a variable of this name cannot be passed on, if so.
 fn variable_problem(name: &str) -> Option<String> {
     if !is_variable(name) {
         return Some(format!("{name:?} is not the name of a variable"));

@@ -1,4 +1,4 @@
-//! The pipelines that ship, held to the roles and the templates that ship with them.
+//! Checks the built-in pipelines against the built-in roles and templates.
 
 use super::role_tests::shipped;
 use super::*;
@@ -66,7 +66,7 @@ fn every_command_gets_the_arguments_that_it_asks_for() {
                         pipeline.name
                     );
                 }
-                // Inputs that a template speaks of are given.
+                // Every input that a template mentions is given.
                 for input in ["stories", "test_cases"] {
                     let asks = template.contains("stories that you are given") && input == "stories"
                         || command == "engineer";

@@ -11,21 +11,21 @@ use journeyman_order::bounds::LARGEST_SOURCE;
 use journeyman_order::json_values::has_too_many_values;
 use journeyman_order::{AgentRun, AgentUsage, Exit};
 
-/// After so many lines of text, a result that no other record precedes is one that the text quotes.
+/// After this many lines of plain text, a result without any record before it counts as quoted text.
 const MOST_LINES_BEFORE_RESULT: u64 = 32;
 
-/// What a program prints.
+/// The output format of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum OutputFormat {
     /// A stream of records; anything else is noise.
     #[default]
     Records,
-    /// A stream if there is a record in it, and otherwise plain text, which is the result. A wrapper's own words may
-    /// stand before the records and between them.
+    /// A stream if it contains a record; otherwise plain text, which is the result. A wrapper may print its own text
+    /// before and between the records.
     RecordsOrText,
 }
 
-/// The last thing of weight in the stream.
+/// The last significant thing in the stream.
 #[derive(Default)]
 enum LastResult {
     #[default]
@@ -34,11 +34,11 @@ enum LastResult {
     Broken,
 }
 
-/// Reads the standard output of one run, in pieces of any size.
+/// Reads the standard output of one run, in chunks of any size.
 pub struct Transcript {
     lines: LineSplitter,
     seen: StreamState,
-    /// What was printed, until a result or the beginning of a session makes it a stream.
+    /// The output so far, until a result or a session start shows that it is a stream.
     text: Option<TailBuffer>,
 }
 
@@ -46,19 +46,19 @@ pub struct Transcript {
 struct StreamState {
     form: OutputFormat,
     last: LastResult,
-    /// A result came, and no record after it.
+    /// A result came, and no record followed.
     settled: bool,
     session: Option<String>,
     usage: AgentUsage,
-    /// The running total of dollars that the last result named.
+    /// The running total of dollars in the last result.
     total_usd: f64,
-    /// Results counted already: a stream may repeat one.
+    /// Results already counted: a stream may repeat one.
     counted: BTreeSet<String>,
-    /// Records that are neither a result nor the beginning of a session.
+    /// Records other than results and session starts.
     other_records: u64,
-    /// Within a block of code in the text around the records.
+    /// Inside a code fence of the text around the records.
     is_fenced: bool,
-    /// Why a result that came after the answer does not count.
+    /// Why a result after the answer is ignored.
     ignored: Option<String>,
     noise_lines: u64,
     noise: TailBuffer,
@@ -78,7 +78,7 @@ impl Transcript {
         }
     }
 
-    /// The next bytes.
+    /// Reads the next bytes.
     pub fn feed(&mut self, bytes: &[u8]) {
         if let Some(text) = &mut self.text {
             text.push(bytes);
@@ -90,17 +90,16 @@ impl Transcript {
         }
     }
 
-    /// Whether a result has come and nothing but noise after it. A program may live on after its result for
-    /// minutes: when this stays true for a while without new bytes, it can be ended as [`Exit::TimedOut`] and
-    /// the result still counts.
+    /// Whether a result came and only noise followed. A program may keep running for minutes after its result. If this
+    /// stays true without new bytes, the caller can end it as [`Exit::TimedOut`]; the result still counts.
     pub fn settled(&self) -> bool {
         self.seen.settled
     }
 
-    /// What is known of the run, now that it is over. `stderr_tail` is the end of its standard error.
+    /// The finished run. `stderr_tail` is the end of its standard error.
     ///
-    /// A failed run may have a result too: what the agent said of its failure, or what it had said before.
-    /// Nothing is redacted: see [`Invocation::redact`](super::Invocation::redact).
+    /// A failed run may have a result too: the error text, or an earlier answer.
+    /// Nothing is redacted here: see [`Invocation::redact`](super::Invocation::redact).
     pub fn finish(self, exit: Exit, stderr_tail: &str, duration: Duration) -> AgentRun {
         let Self { mut lines, mut seen, text } = self;
         let noise_before = seen.noise_lines;
@@ -120,7 +119,7 @@ impl Transcript {
 }
 
 impl StreamState {
-    /// Whether what was printed is no stream: an answer may be one line of JSON with a `type` of its own, and a text may
+    /// Whether the output is plain text after all: an answer may be one line of JSON with its own `type`, and text may
     /// quote records.
     fn is_text(&self) -> bool {
         let records = self.other_records;
@@ -146,7 +145,7 @@ impl StreamState {
     fn too_much(&mut self) {
         self.too_long += 1;
         self.settled = false;
-        // It may have been a result, and the one before it is then not the last.
+        // The skipped line may have been a result, so the previous one may not be the last.
         self.last = LastResult::Nothing;
     }
 
@@ -205,8 +204,8 @@ impl StreamState {
         self.noise.push(b"\n");
     }
 
-    /// Adds what a result used. Where it does not say what is its own, its dollars are a running total, so only
-    /// what is new counts.
+    /// Adds the usage of a result. Without a figure of its own, its dollars are a running total, so only the increase
+    /// counts.
     fn count(&mut self, said: &StreamResult) {
         if let Some(uuid) = &said.uuid {
             if self.counted.contains(uuid) {
@@ -240,7 +239,7 @@ impl StreamState {
                 let words = if words.is_empty() { "an error without words" } else { &words };
                 run.warnings
                     .push(format!("after its answer came an empty error, which does not count: {words}"));
-                // The code is the error's.
+                // The exit code belongs to the ignored error.
                 if matches!(exit, Exit::Code(_)) { Exit::Code(0) } else { exit }
             }
         };
@@ -262,7 +261,7 @@ impl StreamState {
             }
             LastResult::Nothing => Some(without_result(exit, stderr, &noise, "it ended without a result")),
         };
-        // A session that is not known cannot be resumed, though the stream names it.
+        // An unknown session cannot be resumed, even if the stream names it.
         if run.failure.as_ref().is_some_and(|failure| failure.kind == AgentFailureKind::UnknownSession) {
             run.session_id = None;
         }
@@ -271,7 +270,7 @@ impl StreamState {
 
 fn plain(run: &mut AgentRun, text: &TailBuffer, exit: Exit, stderr: &str) {
     let said = String::from_utf8_lossy(text.bytes());
-    // A cut may have gone through a character.
+    // The cut may have split a character.
     let said = if text.is_cut() { said.trim_start_matches('\u{fffd}') } else { said.as_ref() };
     let said = said.trim();
     if text.is_cut() {

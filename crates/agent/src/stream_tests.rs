@@ -1,4 +1,4 @@
-//! The streams of real programs, byte for byte, and what hostile ones could print.
+//! Recorded streams of real programs, and what hostile ones could print.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ fn finish(form: OutputFormat, pieces: &[&[u8]], exit: Exit, stderr: &str) -> Age
     stream.finish(exit, stderr, Duration::from_secs(2))
 }
 
-/// A run of Claude Code that printed this and ended well.
+/// A successful run of Claude Code with this output.
 fn claude(output: &[u8]) -> AgentRun {
     finish(OutputFormat::Records, &[output], Exit::Code(0), "")
 }
@@ -46,23 +46,23 @@ fn real_streams_are_read_as_they_ended() {
         ("claude-thinking", 0, Some("answer"), None, 120, 0.0008),
         ("claude-tool-fails", 0, Some("The command failed."), None, 240, 0.0016),
         ("claude-schema-ok", 0, Some(r#"{"status":"fixed","summary":"did it"}"#), None, 120, 0.0008),
-        // Several results: the last counts, and what they used is added up.
+        // Several results: the last counts, and their usage is summed.
         ("claude-background-bash", 0, Some("after notification"), None, 360, 0.0024),
-        // On resume the dollars of one version are the session's, of the other the run's.
+        // On resume, one version reports the session's dollars, the other the run's.
         ("claude-resume", 0, Some("Resumed answer."), None, 120, 0.0008),
         ("claude197-resume", 0, Some("Resumed answer."), None, 120, 0.001),
-        // Retries on the way are no failure.
+        // Retries on the way are not a failure.
         ("claude-api-529-then-ok", 0, Some("recovered"), None, 120, 0.0008),
-        // All of these say `success`.
+        // All of these report `success`.
         ("claude-api-401", 1, Some("Invalid API key · Fix external API key"), Some(Misconfigured), 0, 0.0),
         ("claude-no-key", 1, Some("Not logged in · Please run /login"), Some(Misconfigured), 0, 0.0),
-        // No result at all with these, but what was used is known.
+        // These have no result, but their usage is known.
         ("claude-max-turns", 1, None, Some(LimitReached), 240, 0.0016),
         ("claude197-max-turns", 1, None, Some(LimitReached), 240, 0.002),
         ("claude-max-budget", 1, None, Some(LimitReached), 110_000, 0.6),
-        // Exit 0, and yet an error.
+        // An error despite exit code 0.
         ("claude-timeout-int", 0, None, Some(Ended), 0, 0.0),
-        // It says "done" though every tool was denied: its word is no evidence, and this is only its word.
+        // It says "done" though every tool was denied: its text is no evidence.
         ("claude-permission-denied", 0, Some("Done. Committed the fix."), None, 360, 0.0024),
     ] {
         let run = finish(OutputFormat::Records, &[&fixture(name)], Exit::Code(code), "");
@@ -72,7 +72,7 @@ fn real_streams_are_read_as_they_ended() {
         assert!((run.usage.usd - usd).abs() < 1e-9, "{name}: {}", run.usage.usd);
         assert!(run.session_id.is_some_and(|id| id.len() == 36), "{name}");
         assert!(run.warnings.is_empty(), "{name}: {:?}", run.warnings);
-        // The same program behind the runtime `command` is read the same.
+        // The runtime `command` reads the same program the same way.
         let again = finish(OutputFormat::RecordsOrText, &[&fixture(name)], Exit::Code(code), "");
         assert_eq!((again.result.as_deref(), kind(&again)), (result, failure), "{name}");
     }
@@ -218,7 +218,7 @@ fn a_line_of_many_megabytes_costs_no_more_memory_than_its_share() {
         assert_eq!(run.result, None, "the result before it is not the last");
         assert_eq!(run.warnings, [SKIPPED]);
     }
-    // Long, but within what is kept: the journal gets its beginning.
+    // Long, but within the limit: the journal keeps its beginning.
     let text = "é".repeat(1 << 20);
     let run = claude(format!("{{\"type\":\"result\",\"result\":\"{text}\"}}\n").as_bytes());
     assert_eq!(run.result.map(|text| text.len()), Some(1 << 20));
@@ -244,7 +244,7 @@ fn a_command_may_print_plain_text() {
     assert_eq!((failed.result.as_deref(), kind(&failed)), (Some("I tried"), Some(AgentFailureKind::Ended)));
     assert!(message(&failed).contains("exit code 3") && message(&failed).contains("and failed"));
 
-    // The end is kept, on a character's boundary.
+    // Keeps the end, cut at a character boundary.
     let long = format!("{}the end", "é".repeat(1 << 20));
     let run = command(long.as_bytes());
     let result = run.result.unwrap_or_default();
@@ -270,11 +270,11 @@ fn a_line_of_json_with_a_type_makes_a_stream_wherever_the_result_is() {
     }
     let run = command(progress.repeat(3).as_bytes());
     assert_eq!((run.result.as_deref(), kind(&run)), (None, Some(AgentFailureKind::Ended)), "no result came");
-    // One line of JSON may be the answer itself.
+    // A single line of JSON may be the answer itself.
     assert_eq!(command(progress.as_bytes()).result.as_deref(), Some(progress.trim()));
 }
 
-/// Claude Code prints such a one when a background task ends after the answer.
+/// Claude Code prints such an error when a background task ends after the answer.
 #[test]
 fn an_empty_error_after_an_answer_does_not_replace_it() {
     let good = "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"42\",\"total_cost_usd\":0.5,\
@@ -296,7 +296,7 @@ fn an_empty_error_after_an_answer_does_not_replace_it() {
         assert_eq!((run.usage.input_tokens, run.usage.usd), (3, 0.5), "{second}");
         assert_eq!(run.warnings.len(), 1, "{:?}", run.warnings);
     }
-    // An error that says something, or comes of turns, counts; so does one without an answer before it.
+    // An error with text or turns counts; so does one without an answer before it.
     for second in [error(",\"result\":\"I broke it\""), error(",\"num_turns\":4,\"errors\":[\"too many\"]")] {
         assert!(kind(&claude(format!("{good}{second}").as_bytes())).is_some(), "{second}");
     }

@@ -1,4 +1,4 @@
-//! Command templates: ours, and where a repository may keep its own.
+//! Command templates: the built-in ones, and where a repository may keep its own.
 
 use rust_embed::RustEmbed;
 
@@ -10,10 +10,10 @@ use journeyman_order::names::{COMMAND_RULE, is_command_name};
 #[folder = "../../templates/commands/"]
 struct BuiltInCommands;
 
-/// A template's name from a command as pipelines and agents write it: `/feature` is `feature`.
+/// The template's name from a command in a pipeline or role: `/feature` gives `feature`.
 ///
 /// # Errors
-/// When it has anything but letters, digits, `-`, `_` and slashes between: it becomes a file's and must not lead elsewhere.
+/// When it contains anything but letters, digits, `-`, `_` and inner slashes: it becomes a path and must stay inside.
 pub fn command_name(command: &str) -> Result<&str, String> {
     let trimmed = command.trim();
     let name = trimmed.strip_prefix('/').unwrap_or(trimmed);
@@ -24,18 +24,18 @@ pub fn command_name(command: &str) -> Result<&str, String> {
     Err(format!("the command {said:?} is no name of a template: {COMMAND_RULE}"))
 }
 
-/// Where a repository may keep a template of that name, from its root. What it keeps for Claude Code serves its
-/// people, under everyday names, and counts only where its own pipeline or role names it.
+/// Paths in a repository where it may keep a template of that name. Its Claude Code commands serve its people, under
+/// everyday names, so they count only if its own pipeline or role names them.
 ///
 /// # Errors
-/// When the name cannot be a file's.
+/// When the name is not a valid template name.
 pub fn repository_paths(command: &str, is_named: bool) -> Result<Vec<String>, String> {
     let name = command_name(command)?;
     let for_claude = is_named.then(|| format!(".claude/commands/{name}.md"));
     Ok(std::iter::once(format!(".github/journeyman/commands/{name}.md")).chain(for_claude).collect())
 }
 
-/// Which of the first `given` arguments our own template of that name uses and this one does not, as they are written.
+/// The first `given` placeholders that our own template of that name uses and this one does not, as written.
 pub fn dropped_placeholders(name: &str, template: &str, given: usize) -> Vec<String> {
     let arguments: Vec<String> = (1..=9).map(|position| format!("\0{position}\0")).collect();
     let filled = |template: &str| expand(body(template), &arguments).text;
@@ -45,7 +45,7 @@ pub fn dropped_placeholders(name: &str, template: &str, given: usize) -> Vec<Str
     dropped.map(|argument| format!("${}", argument.trim_matches('\0'))).collect()
 }
 
-/// Our own template of that name, with or without a slash.
+/// Our own template of that name, with or without a leading slash.
 pub fn built_in(command: &str) -> Option<String> {
     let name = command_name(command).ok()?;
     let file = BuiltInCommands::get(&format!("{name}.md"))?;
@@ -60,8 +60,8 @@ pub fn built_in_names() -> Vec<String> {
     names
 }
 
-/// The template without its front matter: what other tools keep there (tools allowed, a description) is not for
-/// the agent to read.
+/// The template without its front matter, which other tools use (allowed tools, a description) and the agent does not
+/// need.
 pub(super) fn body(template: &str) -> &str {
     let template = byte_order_mark::strip(template);
     let mut lines = template.split_inclusive('\n');

@@ -1,25 +1,25 @@
-//! An answer as far as it has come.
+//! The answer received so far.
 
 use super::ModelCall;
 use journeyman_order::network::MeteredTokens;
 
-/// Letters of English and of code that make a token, about.
+/// Approximate: English text and code.
 const BYTES_OF_A_TOKEN: usize = 4;
 
 #[derive(Debug, Default)]
 pub(super) struct ModelAnswer {
     pub(super) text: String,
     pub(super) tokens: MeteredTokens,
-    /// Why the model stopped; none: it has not.
+    /// Why the model stopped; `None` while it is still answering.
     pub(super) stop: Option<StopReason>,
-    /// The service said that nothing more comes.
+    /// The service announced the end.
     pub(super) is_over: bool,
-    /// What the model says in place of an answer.
+    /// The model's text if it refuses to answer.
     pub(super) refusal: String,
     pub(super) warnings: Vec<String>,
-    /// Anything came at all: from then on it costs.
+    /// Something arrived: from then on the call costs money.
     pub(super) has_begun: bool,
-    /// The service counted what came in, and what went out.
+    /// The service reported both input and output tokens.
     pub(super) has_usage: bool,
 }
 
@@ -27,16 +27,16 @@ pub(super) struct ModelAnswer {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum StopReason {
     End,
-    /// No more tokens, says which limit.
+    /// Reached a token limit; says which.
     Limit(&'static str),
-    /// It will not answer, and why.
+    /// Refused to answer; says why.
     Refused(String),
-    /// In the service's words.
+    /// The service's own reason.
     Other(String),
 }
 
 impl ModelAnswer {
-    /// Services count at the end: what broke off before has been paid for, and nobody said how much it was.
+    /// Services report usage at the end: an answer that broke off before has cost an unknown amount.
     pub(super) fn estimate_missing_usage(&mut self, call: &ModelCall<'_>) {
         if !self.has_begun || self.has_usage {
             return;

@@ -7,7 +7,7 @@ use super::answer::{ModelAnswer, StopReason};
 use super::refusal::ApiRefusal;
 
 pub(super) const PATH: &str = "v1/messages";
-/// The version of the interface that is spoken here.
+/// The version of the API.
 pub(super) const VERSION: &str = "2023-06-01";
 
 pub(super) fn body(call: &ModelCall<'_>, model: &str, max_tokens: u32) -> Value {
@@ -23,7 +23,7 @@ pub(super) fn body(call: &ModelCall<'_>, model: &str, max_tokens: u32) -> Value 
     body
 }
 
-/// An event that cannot be read as what it says it is.
+/// An event that does not match its declared type.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct MalformedEvent;
 
@@ -56,7 +56,7 @@ pub(super) fn read(event: &Value, answer: &mut ModelAnswer) -> Result<Option<Api
             let error = event.get("error").and_then(Value::as_object);
             return Ok(Some(ApiRefusal::of_error(error.unwrap_or(&Map::new()))));
         }
-        // `ping`, the end of a block, and what may be added.
+        // `ping`, the end of a block, and future events.
         _ => {}
     }
     Ok(None)
@@ -77,7 +77,7 @@ fn stop(reason: &str, event: &Value) -> StopReason {
     }
 }
 
-/// Later counts are totals, not additions, and may leave out what has not changed.
+/// Later counts are totals, not increments, and may omit what has not changed.
 fn count(usage: Option<&Value>, answer: &mut ModelAnswer) {
     let tokens = &mut answer.tokens;
     for (key, count) in [

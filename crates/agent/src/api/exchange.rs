@@ -1,4 +1,4 @@
-//! One request and its answer, over the network.
+//! One request and its answer.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ use journeyman_order::model_service::Provider;
 type ModelApiResult<T> = Result<T, AgentFailure>;
 
 impl ModelApi {
-    /// Asks, and reads the answer as it comes. Whatever it came to until an error is in `answer`.
+    /// Sends the call and reads the answer as it arrives. On an error, `answer` holds what came before.
     pub(super) async fn exchange(
         &self,
         call: &ModelCall<'_>,
@@ -33,7 +33,7 @@ impl ModelApi {
     ) -> ModelApiResult<()> {
         let headers = self.headers(key)?;
         let body = self.body(call);
-        // Kept without the key, should the prompt hold it; sent as it is.
+        // Recorded without the key, in case the prompt contains it; sent unchanged.
         record.request(&key.redact(&body.to_string()));
         let response = self.send(&body, headers).await?;
         let status = response.status();
@@ -83,9 +83,9 @@ impl ModelApi {
         Ok(headers)
     }
 
-    /// Asks for the list of models with the key, which costs nothing. Says what to do where the service refuses the key or
-    /// there is none. Whoever has no such list, is silent, or cannot be reached says nothing that tells: trouble of that
-    /// kind passes, and is waited for when it is met.
+    /// Requests the list of models with the key, which is free. Returns what to do if the service refuses the key or
+    /// there is none. A missing list, a timeout or a network error returns `None`: those are temporary, and the call
+    /// itself handles them.
     pub async fn refused_key(&self, key: &ModelApiKey, patience: Duration) -> Option<String> {
         let headers = match self.headers(key) {
             Ok(headers) => headers,
@@ -151,7 +151,7 @@ impl ModelApi {
         let elsewhere = header("location").filter(|_| (300..400).contains(&status)).map(str::to_owned);
         let mut body = Vec::new();
         let mut stream = response.bytes_stream();
-        // What cannot be read of it is not worth an error of its own.
+        // A body that cannot be read is not worth a separate error.
         while let Ok(Some(Ok(bytes))) = tokio::time::timeout(self.limits.idle, stream.next()).await {
             body.extend_from_slice(&bytes);
             if body.len() > LARGEST_SETTINGS {
@@ -206,7 +206,7 @@ impl ModelApi {
                 Ok(None) => "the stream ended".to_owned(),
                 Err(_) => silence(self.limits.idle),
             };
-            // A last event that lacks its empty line is one; what cannot be read then is the rest of one.
+            // A last event may lack its empty line; an error here means that it was cut.
             if events.feed(b"\n\n").is_ok() {
                 while let Some(data) = events.next() {
                     let _ = self.event(&data, key, answer, record);
@@ -229,7 +229,7 @@ impl ModelApi {
         if !answer.has_begun {
             return Err(self.unreachable(why));
         }
-        // Not tried again as if nothing had been: it has cost.
+        // Not retryable as if nothing happened: the answer has cost money.
         Err(AgentFailure::new(AgentFailureKind::Ended, format!("the answer broke off: {why}")))
     }
 
@@ -254,7 +254,7 @@ impl ModelApi {
             record.line(&key.redact(&json!({ "unreadable": legible(data) }).to_string()));
             return Err(unreadable());
         };
-        // Where JSON has a line's end, any space will do; a record is one line.
+        // In JSON, any whitespace may replace a line break; a record must be one line.
         record.line(&key.redact(data).replace(['\n', '\r'], " "));
         let read = match self.settings.provider {
             Provider::Anthropic => anthropic::read(&event, answer),
@@ -275,7 +275,7 @@ impl ModelApi {
 
 fn client(outgoing: &OutgoingNetwork, limits: ApiLimits) -> Result<Client, String> {
     journeyman_outgoing::client(outgoing, |builder| {
-        // Each request may cost: the order says when to ask again.
+        // Each request may cost money: the order decides when to retry.
         let once = builder.connect_timeout(limits.connect).retry(reqwest::retry::never());
         once.user_agent(concat!("journeyman/", env!("CARGO_PKG_VERSION")))
     })

@@ -5,10 +5,10 @@ use secrecy::{ExposeSecret, SecretString};
 use super::super::LiveRedactor;
 use super::super::live_redactor::without;
 
-/// The key that an agent's settings name, as it is in our environment now. Printing it shows its name alone.
+/// The key that an agent's settings name, as currently in our environment. Debug output shows only its name.
 #[derive(Debug, Clone)]
 pub enum ModelApiKey {
-    /// The settings name none: a server of one's own.
+    /// The settings name no key: a self-hosted service.
     NotNeeded,
     /// The variable is not set, or empty.
     Missing {
@@ -24,7 +24,7 @@ impl ModelApiKey {
     pub(super) fn find(name: Option<&str>, lookup_env: &dyn Fn(&str) -> Option<String>) -> Self {
         let Some(name) = name else { return Self::NotNeeded };
         let name = name.to_owned();
-        // A line's end that came along from a file would be no header.
+        // A line break, as from a file, would make the header invalid.
         let value = lookup_env(&name).map(|value| value.trim().to_owned());
         match value.filter(|value| !value.is_empty()) {
             Some(value) => Self::Given { name, value: SecretString::from(value) },
@@ -32,10 +32,10 @@ impl ModelApiKey {
         }
     }
 
-    /// Replaces the key by its variable's name, should a service or a model repeat it.
+    /// Replaces the key with its variable's name, in case a service or model repeats it.
     pub fn redact(&self, text: &str) -> String {
         match self {
-            // What is shorter is too common in ordinary text to be taken out.
+            // A shorter value is too common in ordinary text to redact.
             Self::Given { name, value } if value.expose_secret().len() >= 8 => {
                 without(text, value.expose_secret(), &format!("[{name}]"))
             }
@@ -43,7 +43,7 @@ impl ModelApiKey {
         }
     }
 
-    /// The same for a stream that is shown while it grows.
+    /// Like [`Self::redact`], for a stream that is shown while it grows.
     pub fn live_redactor(&self) -> LiveRedactor {
         match self {
             Self::Given { name, value } => LiveRedactor::of([(name.clone(), value.clone())]),

@@ -1,10 +1,10 @@
-//! The runtime `api`: a model's HTTP API, asked from our own process. One call, one answer; no tools, no memory.
+//! The runtime `api`: calls a model's HTTP API from our own process. One call, one answer; no tools, no memory.
 //!
 //! May know: the providers' dialects, server-sent events, prices.
 //! Must never know: what the answer is for, where it is kept, when the same is asked again.
 //!
-//! One call is one attempt. What asks for another one is said in the failure ([`AgentFailureKind::Unavailable`], and how
-//! long the service wants us to wait); the order decides.
+//! A call is a single attempt. The failure says whether to retry ([`AgentFailureKind::Unavailable`]) and how long the
+//! service asks to wait; the order decides.
 
 mod answer;
 mod anthropic;
@@ -30,16 +30,16 @@ pub use prices::Prices;
 use prices::dollars;
 pub use settings::{ApiSettings, how_to_price, is_a_providers_own};
 
-/// How long things may take and how large they may get. The whole time is the task's.
+/// Limits on time and size. The task's timeout covers the whole call.
 #[derive(Debug, Clone, Copy)]
 struct ApiLimits {
-    /// For making the connection.
+    /// To connect.
     connect: Duration,
-    /// Without a byte. A model that thinks may be silent for minutes; the services send signs of life meanwhile.
+    /// Without any byte. A thinking model may be silent for minutes; the services send keep-alives meanwhile.
     idle: Duration,
     /// Bytes of an answer's text.
     text: usize,
-    /// Bytes on the wire, whatever they are: 8 MB of text in pieces of a few letters each come to this.
+    /// Bytes on the wire of any kind: 8 MB of text in chunks of a few letters each needs this much.
     wire: usize,
 }
 
@@ -50,40 +50,39 @@ const LIMITS: ApiLimits = ApiLimits {
     wire: 512 << 20,
 };
 
-/// An agent on a model's API.
+/// An agent that calls a model's API.
 pub struct ModelApi {
     agent: String,
     settings: ApiSettings,
     limits: ApiLimits,
     outgoing: OutgoingNetwork,
-    /// Made at the first call: it reads the machine's certificates.
+    /// Created on the first call, because it reads the machine's certificates.
     client: OnceLock<Result<reqwest::Client, String>>,
 }
 
-/// What is asked.
+/// A call to make.
 #[derive(Debug, Clone, Copy)]
 pub struct ModelCall<'a> {
-    /// What the model is to be.
+    /// The system prompt.
     pub system: Option<&'a str>,
-    /// What it is asked.
     pub prompt: &'a str,
-    /// Another model than the settings name.
+    /// Overrides the model of the settings.
     pub model: Option<&'a str>,
-    /// How long all of it may take.
+    /// Timeout for the whole call.
     pub timeout: Duration,
 }
 
-/// What is kept of a call, for people who look into it. The key is in none of it.
+/// Records a call for people who want to inspect it. Never contains the key.
 pub trait CallRecorder: Send {
-    /// What was asked: the body of the request, JSON.
+    /// The body of the request, as JSON.
     fn request(&mut self, body: &str);
 
-    /// A line of what came back, JSON: first `{"status": …}`, then the answer's events as they came.
+    /// One line of the response, as JSON: first `{"status": …}`, then the answer's events in order.
     fn line(&mut self, line: &str);
 }
 
 impl ModelApi {
-    /// One whose service is reached over this network.
+    /// Creates a client that reaches its service over this network.
     pub(super) fn new(
         agent: &str,
         settings: ApiSettings,
@@ -101,12 +100,12 @@ impl ModelApi {
         self.settings.provider
     }
 
-    /// The key to call with, from our environment. Only the name that the settings give is asked for.
+    /// The key to call with, from our environment. Reads only the variable that the settings name.
     pub fn key(&self, lookup_env: &dyn Fn(&str) -> Option<String>) -> ModelApiKey {
         ModelApiKey::find(self.settings.key_env.as_deref(), lookup_env)
     }
 
-    /// Asks once. Whatever goes wrong is told by the run's failure; what it used until then is counted.
+    /// Makes one call. The run's failure reports any error; usage up to then is counted.
     pub async fn call(
         &self,
         call: ModelCall<'_>,
@@ -115,8 +114,7 @@ impl ModelApi {
     ) -> AgentRun {
         let begun = Instant::now();
         let model = call.model.unwrap_or(&self.settings.model);
-        // A repository may name the model, but must not get around the budget with it; and where models are sold, no model
-        // costs nothing.
+        // A repository may choose the model, but not to evade the budget; and no model that a provider sells is free.
         let may_be_free = model == self.settings.model && !is_a_providers_own(&self.settings.base_url);
         if !may_be_free && self.settings.prices.of(model).is_none() {
             let message = format!(
@@ -150,7 +148,7 @@ impl ModelApi {
         let text = (!answer.text.is_empty()).then(|| key.redact(&answer.text));
         let failed = |kind, message: String| Some(AgentFailure::new(kind, message));
         (run.result, run.failure) = match (ended, answer.stop) {
-            // Up to the limit it is the model's own text; what broke is nobody's.
+            // Text up to a limit is the model's own; text before a failure is incomplete and dropped.
             (Err(failure), _) if failure.kind == AgentFailureKind::LimitReached => (text, Some(failure)),
             (Err(failure), _) => (None, Some(failure)),
             (Ok(()), Some(StopReason::Limit(what))) => {

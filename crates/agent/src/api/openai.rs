@@ -1,4 +1,4 @@
-//! OpenAI's dialect: chat completions, as its own service and many servers speak it.
+//! OpenAI's dialect: chat completions, as OpenAI and many other servers speak it.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::anthropic::MalformedEvent;
 use super::refusal::ApiRefusal;
 
 pub(super) const PATH: &str = "chat/completions";
-/// The data of the last event.
+/// The data of a stream's last event.
 pub(super) const DONE: &str = "[DONE]";
 
 pub(super) fn body(call: &ModelCall<'_>, model: &str, max_tokens: u32, host: Option<&str>) -> Value {
@@ -23,7 +23,7 @@ pub(super) fn body(call: &ModelCall<'_>, model: &str, max_tokens: u32, host: Opt
         "stream": true,
         "stream_options": { "include_usage": true },
     });
-    // OpenAI's newer models refuse the old name, and other servers do not all know the new one.
+    // OpenAI's newer models reject the old name; some other servers do not know the new one.
     let is_openai = host.is_some_and(|host| host == "api.openai.com" || host.ends_with(".openai.azure.com"));
     body[if is_openai { "max_completion_tokens" } else { "max_tokens" }] = json!(max_tokens);
     body
@@ -41,7 +41,7 @@ pub(super) fn read(event: &Value, answer: &mut ModelAnswer) -> Result<Option<Api
     let Some(choices) = event.get("choices").and_then(Value::as_array) else {
         return if usage.is_some() { Ok(None) } else { Err(MalformedEvent) };
     };
-    // The last one of a stream has none.
+    // The last event of a stream has no choices.
     let Some(choice) = choices.iter().find(|choice| choice.get("index").is_none_or(|index| index == 0))
     else {
         return Ok(None);
@@ -61,8 +61,7 @@ pub(super) fn read(event: &Value, answer: &mut ModelAnswer) -> Result<Option<Api
     Ok(None)
 }
 
-/// Of those read, the ones from a cache are counted among `prompt_tokens`. Some servers count as they go: each count
-/// is a total.
+/// `prompt_tokens` includes those read from a cache. Some servers report usage repeatedly: each count is a total.
 fn count(usage: &Value, answer: &mut ModelAnswer) {
     let tokens = |key: &str| usage.pointer(key).and_then(Value::as_u64).unwrap_or(0);
     let cache_read = tokens("/prompt_tokens_details/cached_tokens");

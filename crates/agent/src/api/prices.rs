@@ -9,14 +9,14 @@ const fn price(input: f64, output: f64, cache_read: f64, cache_write: f64) -> Pr
     Price { input, output, cache_read, cache_write }
 }
 
-/// What was known when this was written, autumn 2026; prices change, and `[prices."MODEL"]` in the settings goes over
-/// each of them. An order's budget is counted by them, so that a wrong one makes a budget wrong, not a bill.
+/// Known prices in autumn 2026; `[prices."MODEL"]` in the settings overrides each. They only drive an order's budget: a
+/// wrong price makes the budget wrong, not the bill.
 ///
-/// - `claude-…`: platform.claude.com/docs/en/about-claude/pricing. A cache is written for five minutes.
-/// - `gpt-…`, `o…`: developers.openai.com/api/docs/pricing, standard tier. Where no price for writing a cache is
-///   published, it is the input's.
+/// - `claude-…`: platform.claude.com/docs/en/about-claude/pricing. Cache writes are for five minutes.
+/// - `gpt-…`, `o…`: developers.openai.com/api/docs/pricing, standard tier. Without a published price for cache writes,
+/// the input's price applies.
 ///
-/// Left out is what costs more for long prompts: `claude-haiku-5-5` from 100,000 tokens, `gpt-6…` from 272,000.
+/// Not included: the surcharge for long prompts, from 100,000 tokens (`claude-haiku-5-5`) or 272,000 (`gpt-6…`).
 const KNOWN: &[(&str, Price)] = &[
     ("claude-fable-5", price(10.0, 50.0, 1.0, 12.5)),
     ("claude-fable-5-1", price(10.0, 50.0, 0.25, 12.5)),
@@ -62,7 +62,6 @@ const KNOWN: &[(&str, Price)] = &[
     ("o4-mini", price(1.1, 4.4, 0.275, 1.1)),
 ];
 
-/// What these tokens cost, in dollars.
 pub(super) fn dollars(price: &Price, tokens: MeteredTokens) -> f64 {
     let of = |count: u64, price: f64| count as f64 * price / 1_000_000.0;
     of(tokens.input, price.input)
@@ -71,23 +70,23 @@ pub(super) fn dollars(price: &Price, tokens: MeteredTokens) -> f64 {
         + of(tokens.cache_write, price.cache_write)
 }
 
-/// Prices by model: those of the settings, then those that are built in.
+/// Prices by model: the settings override the built-in ones.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Prices(BTreeMap<String, Price>);
 
 impl Prices {
-    /// With these going over what is built in.
+    /// Prices that override the built-in ones.
     pub fn new(own: BTreeMap<String, Price>) -> Self {
         Self(own)
     }
 
-    /// What tokens of a model cost, in dollars, if its price is known.
+    /// The cost of a model's tokens in dollars, if its price is known.
     pub fn dollars(&self, model: &str, tokens: MeteredTokens) -> Option<f64> {
         Some(dollars(&self.of(model)?, tokens))
     }
 
-    /// What a model costs, if that is known. A name with a date (`-20260922`, `-2026-09-22`) or `-latest` is the
-    /// model without.
+    /// A model's price, if known. A name with a date (`-20260922`, `-2026-09-22`) or `-latest` falls back to the name
+    /// without it.
     pub(super) fn of(&self, model: &str) -> Option<Price> {
         let known = |name: &str| {
             let built_in = || KNOWN.iter().find(|(known, _)| *known == name).map(|(_, price)| *price);

@@ -1,4 +1,4 @@
-//! A service that says no: what it means, and what to do about it.
+//! A service's error: what it means and how to react.
 
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
@@ -9,21 +9,21 @@ use super::key::ModelApiKey;
 use journeyman_order::agent_run::{AgentFailure, AgentFailureKind};
 use journeyman_order::bounds::LONGEST_MESSAGE;
 
-/// Longer ones are nonsense; the order has a limit of its own below.
+/// Longer waits are nonsense; the order has a lower limit of its own.
 const LONGEST_WAIT_SECONDS: u64 = 86_400;
 
-/// What a service says in place of an answer, by its status or in the midst of a stream.
+/// A service's error, sent as the response or in the middle of a stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ApiRefusal {
     pub(super) status: Option<u16>,
-    /// Its names for what is wrong: `type` and `code`.
+    /// The error's `type` and `code`.
     pub(super) names: Vec<String>,
     pub(super) message: String,
     pub(super) retry_after_seconds: Option<u64>,
 }
 
 impl ApiRefusal {
-    /// An answer without success. Its body is an error's JSON, or whatever a proxy has to say.
+    /// From a response without success. Its body is an error's JSON, or any text of a proxy.
     pub(super) fn of_response(status: u16, retry_after_seconds: Option<u64>, body: &str) -> Self {
         let json: Value = serde_json::from_str(body).unwrap_or_default();
         let mut refusal = match json.get("error") {
@@ -38,7 +38,7 @@ impl ApiRefusal {
         refusal
     }
 
-    /// `{"type": …, "code": …, "message": …}`; some servers put a status for the code.
+    /// `{"type": …, "code": …, "message": …}`; some servers use the HTTP status as `code`.
     pub(super) fn of_error(error: &Map<String, Value>) -> Self {
         let text = |key: &str| error.get(key).and_then(Value::as_str).map(str::to_owned);
         let code = error.get("code").and_then(Value::as_u64);
@@ -60,7 +60,7 @@ impl ApiRefusal {
 
     fn meaning(&self) -> RefusalCause {
         let words = self.message.to_ascii_lowercase();
-        // A 429 or a 400 by its status, and no waiting helps.
+        // Sent as a 429 or a 400, but waiting does not help.
         if self.is_named(&["billing_error", "insufficient_quota", "billing_hard_limit_reached"])
             || words.contains("credit balance is too low")
         {
@@ -93,7 +93,6 @@ impl ApiRefusal {
     }
 }
 
-/// What a refusal asks for.
 enum RefusalCause {
     KeyRefused,
     Unpaid,
@@ -104,7 +103,7 @@ enum RefusalCause {
 }
 
 impl ModelApi {
-    /// What comes of a refusal.
+    /// The failure for an error of the service.
     pub(super) fn refused(&self, refusal: &ApiRefusal, key: &ModelApiKey) -> AgentFailure {
         let agent = &self.agent;
         let mut words = refusal.status.map(|status| status.to_string()).unwrap_or_default();
@@ -160,7 +159,7 @@ impl ModelApi {
         }
     }
 
-    /// For whoever has to mend the key.
+    /// Tells a person where to fix the key.
     pub(super) fn where_the_key_is(&self, key: &ModelApiKey) -> String {
         let agent = &self.agent;
         match key {
@@ -179,12 +178,12 @@ impl ModelApi {
     }
 }
 
-/// Words from outside, short and on plain lines.
+/// Text from outside, shortened, on plain lines.
 pub(super) fn legible(text: &str) -> String {
     end_of(&beginning_of(text.trim(), LONGEST_MESSAGE), LONGEST_MESSAGE + 1)
 }
 
-/// `retry-after`: seconds, or the moment as HTTP writes it. A part of a second counts as one.
+/// `retry-after`: seconds, rounded up, or an HTTP date.
 pub(super) fn retry_after(value: &str, now: DateTime<Utc>) -> Option<u64> {
     let value = value.trim();
     let seconds = match value.parse::<f64>() {

@@ -1,6 +1,6 @@
-//! Server-sent events: bytes in pieces of any size to the data of events.
+//! Server-sent events: turns bytes in chunks of any size into the data of events.
 //!
-//! The events' names are not read: both dialects say in the data what it is.
+//! Ignores the events' names: in both dialects the data contains the type.
 
 use std::collections::VecDeque;
 
@@ -20,7 +20,7 @@ pub(super) struct SseParser {
 }
 
 impl SseParser {
-    /// The next bytes.
+    /// Reads the next bytes.
     pub(super) fn feed(&mut self, bytes: &[u8]) -> Result<(), EventTooLarge> {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             self.line.extend_from_slice(piece);
@@ -33,7 +33,7 @@ impl SseParser {
         if pending > LARGEST_STREAM { Err(EventTooLarge) } else { Ok(()) }
     }
 
-    /// The data of the next event that is whole.
+    /// The data of the next complete event.
     pub(super) fn next(&mut self) -> Option<String> {
         self.events.pop_front()
     }

@@ -1,11 +1,11 @@
-//! What a service and a network can do wrong, and what each asks for.
+//! Failures of a service and the network, and how to react to each.
 
 use chrono::{TimeDelta, Utc};
 use journeyman_order::model_service::Provider;
 
 use super::*;
 
-/// Runs that failed in this way. What is more than a kind is said in the message.
+/// Asserts that the run failed with this kind and that the message contains these texts.
 #[track_caller]
 fn failed(run: &AgentRun, kind: AgentFailureKind, says: &[&str]) {
     let failure = run.failure.as_ref().unwrap_or_else(|| panic!("{run:?}"));
@@ -44,7 +44,7 @@ async fn an_answer_that_breaks_off_is_none_and_what_it_used_is_counted() {
         failed(&run, AgentFailureKind::Ended, &["the answer broke off"]);
         assert!(run.usage.input_tokens > 0 && run.usage.usd > 0.0, "estimated: {:?}", run.usage);
     }
-    // Nothing at all has come: as good as not reached, and not paid.
+    // Nothing arrived: counts as unreachable, and costs nothing.
     let run = told(Provider::Anthropic, FakeModelResponse::stream("").cut()).await;
     failed(&run, AgentFailureKind::Unavailable, &["engineer.base_url"]);
     assert_eq!(run.usage.input_tokens, 0);
@@ -78,7 +78,7 @@ async fn an_overloaded_service_is_waited_for_as_it_says() {
         assert!(seconds.contains(&told.unwrap_or(0)), "{status} {wait:?}: {told:?}");
         assert!(run.result.is_none() && run.usage.input_tokens == 0);
     }
-    // In the midst of a stream as well, and there it has cost.
+    // The same in the middle of a stream, where it has cost money.
     let overloaded = [&anthropic(&["Forty-"])[..4], &[error("overloaded_error", "Overloaded")]].concat();
     let run = told(Provider::Anthropic, FakeModelResponse::events(&overloaded)).await;
     failed(&run, AgentFailureKind::Unavailable, &["Overloaded"]);
@@ -205,7 +205,7 @@ async fn a_providers_own_service_is_not_asked_for_a_model_without_a_price() {
     {
         let mut settings = settings(Provider::Anthropic, base);
         settings.model = "claude-sonnet-99".to_owned();
-        // Were it asked, there would be other words: of the network, or of a wrong key.
+        // A real call would give another message, about the network or a wrong key.
         let (run, kept) =
             ask(&ModelApi::new("engineer", settings, Default::default()).unwrap(), call("x")).await;
         let failure = run.failure.expect("it is not asked");

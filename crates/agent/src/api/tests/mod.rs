@@ -34,7 +34,7 @@ fn api(provider: Provider, url: &str) -> ModelApi {
 }
 
 fn environment(name: &str) -> Option<String> {
-    // With the line's end that `export KEY="$(cat file)"` leaves out and other ways do not.
+    // Ends in a newline, which `export KEY="$(cat file)"` strips and other ways keep.
     (name == NAME).then(|| format!("{KEY}\n"))
 }
 
@@ -58,7 +58,7 @@ impl CallRecorder for RecordedCall {
     }
 }
 
-/// Asks; nothing of what comes of it may hold the key.
+/// Makes a call and asserts that no output contains the key.
 async fn ask(api: &ModelApi, call: ModelCall<'_>) -> (AgentRun, RecordedCall) {
     let key = api.key(&environment);
     let mut kept = RecordedCall::default();
@@ -69,7 +69,7 @@ async fn ask(api: &ModelApi, call: ModelCall<'_>) -> (AgentRun, RecordedCall) {
     (run, kept)
 }
 
-/// One answer of a service that speaks this dialect.
+/// The run for one answer of a service that speaks this dialect.
 async fn told(provider: Provider, says: FakeModelResponse) -> AgentRun {
     let service = FakeModelApi::start(vec![says]).await;
     ask(&api(provider, &service.url), call("What is it?")).await.0
@@ -175,7 +175,7 @@ async fn a_key_that_a_service_repeats_is_taken_out_everywhere() {
     let run = told(Provider::OpenAi, FakeModelResponse::error(401, &error)).await;
     let message = run.failure.unwrap().message;
     assert!(message.contains("Incorrect key: [TEST_MODEL_KEY]"), "{message}");
-    // In the prompt as well: what is kept of the request has it not.
+    // A prompt may contain the key too: the recorded request must not.
     let service = FakeModelApi::start(vec![FakeModelResponse::events(&anthropic(&["No."]))]).await;
     let (_, kept) = ask(&api(Provider::Anthropic, &service.url), call(&text)).await;
     assert!(kept.requests[0].contains("[TEST_MODEL_KEY]"), "{:?}", kept.requests);

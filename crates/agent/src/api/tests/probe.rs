@@ -1,4 +1,4 @@
-//! The question that costs nothing.
+//! The check of the key that costs nothing.
 
 use journeyman_order::model_service::Provider;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! A model's service on loopback: real sockets, real HTTP, and the bytes of its answers as a test wants them.
+//! A model's service on loopback: real sockets and HTTP, with the bytes that a test chooses.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// A request, as it came.
+/// A received request.
 #[derive(Debug, Clone)]
 pub(super) struct ModelApiRequest {
     pub(super) path: String,
@@ -15,7 +15,6 @@ pub(super) struct ModelApiRequest {
     pub(super) body: Value,
 }
 
-/// An answer.
 #[derive(Debug, Clone)]
 pub(super) struct FakeModelResponse {
     status: u16,
@@ -26,16 +25,15 @@ pub(super) struct FakeModelResponse {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FakeModelResponseEnd {
-    /// As HTTP wants it.
+    /// The response ends properly.
     Proper,
-    /// The connection goes in the midst of it.
+    /// The connection closes in the middle.
     Cut,
-    /// Nothing more comes, and the connection stays.
+    /// Nothing more arrives, but the connection stays open.
     Silent,
 }
 
 impl FakeModelResponse {
-    /// A stream of events.
     pub(super) fn events(events: &[Value]) -> Self {
         let body: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
         Self::stream(&body)
@@ -62,7 +60,7 @@ impl FakeModelResponse {
         self
     }
 
-    /// After this much of its body the connection goes.
+    /// Closes the connection after this part of the body.
     pub(super) fn cut(mut self) -> Self {
         self.end = FakeModelResponseEnd::Cut;
         self
@@ -74,7 +72,7 @@ impl FakeModelResponse {
     }
 }
 
-/// Anthropic's events around a text that comes in pieces of a few letters.
+/// Anthropic's events for a text in chunks of a few letters.
 pub(super) fn anthropic(pieces: &[&str]) -> Vec<Value> {
     let usage = json!({
         "input_tokens": 100, "cache_creation_input_tokens": 40, "cache_read_input_tokens": 1000, "output_tokens": 1,
@@ -95,7 +93,7 @@ pub(super) fn anthropic(pieces: &[&str]) -> Vec<Value> {
     events
 }
 
-/// OpenAI's, without the last.
+/// OpenAI's events, without the last.
 pub(super) fn openai(pieces: &[&str]) -> Vec<Value> {
     let chunk = |delta: Value, reason: Value| json!({ "choices": [{ "index": 0, "delta": delta, "finish_reason": reason }], "usage": null });
     let mut events = vec![chunk(json!({ "role": "assistant", "content": "" }), Value::Null)];
@@ -108,7 +106,7 @@ pub(super) fn openai(pieces: &[&str]) -> Vec<Value> {
     events
 }
 
-/// The server. It answers each connection with the next thing to say; the last is said again and again.
+/// The server. It answers each connection with the next response and repeats the last one.
 pub(super) struct FakeModelApi {
     pub(super) url: String,
     asked: Arc<Mutex<Vec<ModelApiRequest>>>,
@@ -145,7 +143,7 @@ async fn answer(mut socket: TcpStream, say: FakeModelResponse, heard: Arc<Mutex<
         head += &format!("{name}: {value}\r\n");
     }
     let mut wire = format!("{head}\r\n").into_bytes();
-    // In pieces that are no event's and no letter's ends.
+    // Chunks end in the middle of events and of characters.
     for piece in say.body.chunks(977) {
         wire.extend_from_slice(format!("{:x}\r\n", piece.len()).as_bytes());
         wire.extend_from_slice(piece);
@@ -154,7 +152,7 @@ async fn answer(mut socket: TcpStream, say: FakeModelResponse, heard: Arc<Mutex<
     if say.end == FakeModelResponseEnd::Proper {
         wire.extend_from_slice(b"0\r\n\r\n");
     }
-    // The client may go when it has enough.
+    // The client may close the connection once it has enough.
     let _ = socket.write_all(&wire).await;
     if say.end == FakeModelResponseEnd::Silent {
         let _ = socket.read(&mut [0]).await;

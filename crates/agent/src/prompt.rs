@@ -45,7 +45,7 @@ pub fn prompt(task: &AgentTask, template: &str, instructions: &str) -> ExpandedT
     ExpandedTemplate { text, warnings: expanded.warnings }
 }
 
-/// The comments that belong to its task. The author's name is outside the comment's frame.
+/// The comments that belong to its task. The frame's tag names the author, apart from the text.
 fn commented(comments: &TaskComments) -> String {
     if comments.is_empty() {
         return String::new();

@@ -1,21 +1,21 @@
-//! Which addresses a name may lead to: what everybody can reach, and nothing that is near this machine.
+//! The addresses that a name may resolve to: public ones, and none near this machine.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
-/// Where an address lies, seen from here.
+/// The scope of an address, seen from here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AddressScope {
-    /// Out there, for everybody.
+    /// Reachable for everybody.
     Public,
-    /// In a network of one's own, says which kind. Only for names whose entry says `at` that network.
+    /// In a private network, with its kind. Only for entries that allow it with `at`.
     Private(&'static str),
-    /// This machine, its link or what hands out a machine's own credentials: for nobody.
+    /// This machine, its link, or a cloud's metadata service: never allowed.
     Forbidden(&'static str),
 }
 
-/// Reads a network, as `10.0.0.0/8` or a lone address.
+/// Parses a network such as `10.0.0.0/8`, or a single address.
 pub(super) fn network_of(text: &str) -> Option<IpNet> {
     text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from))
 }
@@ -29,7 +29,7 @@ const fn v6(segments: [u16; 8], prefix: u8) -> IpNet {
     IpNet::V6(Ipv6Net::new_assert(Ipv6Addr::new(a, b, c, d, e, f, g, h), prefix))
 }
 
-/// Clouds hand out credentials here. Before the others: some lie in networks that an entry may open.
+/// Clouds hand out credentials here. Checked first: some are in networks that an entry may open.
 const METADATA: &[IpNet] = &[
     v4(169, 254, 169, 254, 32),
     v4(168, 63, 129, 16, 32),
@@ -51,8 +51,8 @@ const NEVER: &[(IpNet, &str)] = &[
     (v6([0xff00, 0, 0, 0, 0, 0, 0, 0], 8), "is a multicast address"),
 ];
 
-/// The examples of documentation (203.0.113.0/24 and its like) are not among them: they belong to nobody, and where
-/// they lead somewhere, whoever runs the network made it so, as a proxy that answers for every name.
+/// Excludes the IPv4 documentation addresses (203.0.113.0/24 and others): nobody owns them. If they respond, the
+/// network's operator set that up, such as a proxy that answers for every name.
 const NEAR: &[(IpNet, &str)] = &[
     (v4(10, 0, 0, 0, 8), "is a private address"),
     (v4(172, 16, 0, 0, 12), "is a private address"),
@@ -66,18 +66,17 @@ const NEAR: &[(IpNet, &str)] = &[
     (v6([0xfec0, 0, 0, 0, 0, 0, 0, 0], 10), "is a private address"),
     (v6([0x2001, 0x0db8, 0, 0, 0, 0, 0, 0], 32), "is an address of documentation"),
     (v6([0x3fff, 0, 0, 0, 0, 0, 0, 0], 20), "is an address of documentation"),
-    // Teredo and others, whose rest may be an IPv4 address of any kind.
+    // Teredo and others, which can embed any IPv4 address.
     (v6([0x2001, 0, 0, 0, 0, 0, 0, 0], 23), "is reserved for protocols"),
     (v6([0x2002, 0, 0, 0, 0, 0, 0, 0], 16), "is a tunnel to an IPv4 address"),
 ];
 
-/// All that is given out to be reached by everybody.
+/// All globally allocated addresses.
 const GLOBAL_V6: IpNet = v6([0x2000, 0, 0, 0, 0, 0, 0, 0], 3);
-/// An IPv4 address as IPv6 writes it, and as a NAT64 does. What holds is where that address lies.
+/// An IPv4 address mapped into IPv6 or by NAT64. The embedded address decides.
 const HOLDING_V4: [IpNet; 2] =
     [v6([0, 0, 0, 0, 0, 0xffff, 0, 0], 96), v6([0x0064, 0xff9b, 0, 0, 0, 0, 0, 0], 96)];
 
-/// Where an address lies.
 pub(super) fn scope_of(address: IpAddr) -> AddressScope {
     let address = without_wrapping(address);
     if METADATA.iter().any(|network| network.contains(&address)) {
@@ -203,7 +202,7 @@ mod tests {
     }
 
     proptest! {
-        /// The standard library knows some of the tables as well: nothing that it calls near is public here.
+        /// The standard library knows some of these ranges: none that it calls local is public here.
         #[test]
         fn nothing_near_is_public(bits in any::<u32>(), wide in any::<u128>()) {
             let four = Ipv4Addr::from_bits(bits);

@@ -1,8 +1,8 @@
-//! How a TLS connection begins, as far as it says where it wants to go.
+//! Parses the start of a TLS connection for the name that it asks for.
 //!
-//! One address serves many names: what was let through to one of them may not ask for another there.
+//! One address serves many names: a tunnel allowed for one of them must not ask for another.
 
-/// The extensions that matter here.
+/// The relevant extensions.
 const SERVER_NAME: u16 = 0;
 const ENCRYPTED_HELLO: u16 = 0xfe0d;
 
@@ -12,15 +12,15 @@ const CLIENT_HELLO: u8 = 1;
 /// What the first bytes of a connection are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ClientHello {
-    /// The beginning of one, so far.
+    /// Incomplete so far.
     Unfinished,
-    /// TLS, to this name.
+    /// TLS to this name.
     To(String),
-    /// Nothing to let through, says why.
+    /// Not allowed; says why.
     Wrong(&'static str),
 }
 
-/// Reads the first bytes of a connection. How long one may be is the caller's affair.
+/// Parses the first bytes of a connection. The caller limits their length.
 pub(super) fn read(bytes: &[u8]) -> ClientHello {
     let message = match handshake(bytes) {
         Ok(Some(message)) => message,
@@ -36,7 +36,7 @@ pub(super) fn read(bytes: &[u8]) -> ClientHello {
 const NOT_TLS: &str = "it is not TLS; only HTTPS passes";
 const BROKEN: &str = "its TLS handshake cannot be read";
 
-/// The first handshake message, which may lie in several records.
+/// The first handshake message, which may span several records.
 fn handshake(bytes: &[u8]) -> Result<Option<Vec<u8>>, &'static str> {
     let mut rest = bytes;
     let mut message = Vec::new();
@@ -73,7 +73,7 @@ fn server_name(hello: &[u8]) -> Result<String, &'static str> {
         hello.counted(1)?;
         hello.counted(2)
     })();
-    // A hello of old may end before: then it names no host.
+    // An old ClientHello may end here: then it names no host.
     let mut extensions = HelloReader(extensions.ok_or("its TLS handshake does not say to which name")?);
     let mut name = None;
     while !extensions.0.is_empty() {
@@ -89,7 +89,7 @@ fn server_name(hello: &[u8]) -> Result<String, &'static str> {
     name.ok_or("its TLS handshake does not say to which name")
 }
 
-/// A list of exactly one name.
+/// The name in a list of exactly one.
 fn only_name(data: &[u8]) -> Option<String> {
     let mut data = HelloReader(data);
     let mut list = HelloReader(data.counted(2)?);
@@ -108,7 +108,7 @@ impl<'a> HelloReader<'a> {
         Some(taken)
     }
 
-    /// What a length of so many bytes stands before.
+    /// A block of data after its length, which takes this many bytes.
     fn counted(&mut self, bytes: usize) -> Option<&'a [u8]> {
         let length = number(self.take(bytes)?);
         self.take(length)
@@ -150,7 +150,7 @@ pub mod tests {
         message.chunks(record).flat_map(|piece| [&[22, 3, 1][..], &counted(2, piece)].concat()).collect()
     }
 
-    /// A hello as a client writes it, to a name, in one record.
+    /// A client's ClientHello for a name, in one record.
     pub(in super::super) fn hello_to(name: &str) -> Vec<u8> {
         let other = [&[0, 43][..], &counted(2, &[2, 3, 4])].concat();
         with_extensions(&[other, named(name)].concat(), 16_384)

@@ -1,4 +1,4 @@
-//! What happened at the gateway, as it happens.
+//! Records what happens at the gateway.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use journeyman_order::bounds::{LONGEST_LINE, MOST_LISTED};
 use journeyman_order::commit_message::is_hidden;
 use journeyman_order::network::{NetworkRecord, NetworkRefusal, ReachedHost};
 
-/// One job's.
+/// The log of one job.
 #[derive(Debug, Default)]
 pub(super) struct EgressLog {
     pages: Mutex<EgressEntries>,
@@ -28,7 +28,7 @@ struct HostTraffic {
     bytes: Arc<AtomicU64>,
 }
 
-/// Counts the bytes of one connection where they belong.
+/// Counts the bytes of one connection, for its host and for the job.
 #[derive(Debug, Clone)]
 pub(super) struct TrafficCounter {
     book: Arc<EgressLog>,
@@ -37,11 +37,11 @@ pub(super) struct TrafficCounter {
 
 impl EgressLog {
     fn pages(&self) -> MutexGuard<'_, EgressEntries> {
-        // Counters have no state in between that a panic could leave.
+        // A panic cannot leave the counters half updated.
         self.pages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Both texts may hold what a job wrote.
+    /// Both texts may contain input from the job.
     pub(super) fn refuse(&self, what: &str, why: &str) {
         let (what, why) = (harmless(what), harmless(why));
         tracing::debug!(what, why, "refused at the gateway");
@@ -55,7 +55,7 @@ impl EgressLog {
         }
     }
 
-    /// A connection to a host begins, as `name:port`.
+    /// Starts a connection to a host, given as `name:port`.
     pub(super) fn reach(self: &Arc<Self>, mut host: String) -> TrafficCounter {
         let mut pages = self.pages();
         if !pages.reached.contains_key(&host) && pages.reached.len() >= MOST_LISTED {
@@ -66,7 +66,7 @@ impl EgressLog {
         TrafficCounter { book: Arc::clone(self), host: Arc::clone(&visits.bytes) }
     }
 
-    /// All of it so far, but for what the model was asked.
+    /// The record so far, without the model's usage.
     pub(super) fn record(&self) -> NetworkRecord {
         let pages = self.pages();
         let reached = pages.reached.iter().map(|(host, visits)| ReachedHost {
@@ -84,7 +84,7 @@ impl EgressLog {
 }
 
 impl TrafficCounter {
-    /// Counts, and says how many went through all of the job's tunnels.
+    /// Counts bytes and returns the total through all of the job's tunnels.
     pub(super) fn add(&self, bytes: usize) -> u64 {
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
         self.host.fetch_add(bytes, Ordering::Relaxed);
@@ -92,7 +92,7 @@ impl TrafficCounter {
     }
 }
 
-/// On one line, visible and short.
+/// One line, visible and short.
 pub(super) fn harmless(text: &str) -> String {
     let mut visible = text.chars().filter(|character| !is_hidden(*character));
     let mut line: String = visible.by_ref().take(LONGEST_LINE).collect();

@@ -1,24 +1,24 @@
-//! What programs have to be told to come to the gateway.
+//! The variables and files that make programs use the gateway.
 
 use journeyman_order::model_service::Provider;
 
-/// Stands where a program wants a key. It opens nothing.
+/// Takes the place of a key. It grants nothing.
 pub(super) const PLACEHOLDER: &str = "held-outside-of-the-sandbox";
 
 /// A file in a job's home.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HomeFile {
-    /// Below the home, without `..`.
+    /// Relative to the home, without `..`.
     pub path: &'static str,
     pub text: String,
 }
 
-/// The variables of a job whose gateway is at this port of its loopback.
+/// The variables of a job whose gateway has this loopback port.
 pub(super) fn environment(port: u16, model: Option<Provider>) -> Vec<(String, String)> {
     let url = format!("http://127.0.0.1:{port}");
     let near = "127.0.0.1,localhost";
     let mut variables: Vec<(&str, String)> = Vec::new();
-    // curl reads small letters only for http; others read one or the other.
+    // For HTTP, curl reads only the lower-case names; other programs read one or the other.
     for name in ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"] {
         variables.push((name, url.clone()));
     }
@@ -30,13 +30,13 @@ pub(super) fn environment(port: u16, model: Option<Provider>) -> Vec<(String, St
         "npm_config_proxy",
         "PIP_PROXY",
         "CARGO_HTTP_PROXY",
-        // From its second version on Yarn looks at no other.
+        // Yarn 2 and later read no other.
         "YARN_HTTPS_PROXY",
         "YARN_HTTP_PROXY",
     ] {
         variables.push((name, url.clone()));
     }
-    // Node's own fetch does not look at the others without it.
+    // Node's own fetch ignores the others without it.
     variables.push(("NODE_USE_ENV_PROXY", "1".to_owned()));
     match model {
         Some(Provider::Anthropic) => {

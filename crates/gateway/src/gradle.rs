@@ -1,10 +1,10 @@
-//! What Gradle has to be told to come to the gateway: a proxy, since Java reads none of the environment, and a script that
-//! sends the builds' own repositories to the registries that stand in for them. None of it is secret.
+//! Points Gradle at the gateway: a proxy, since Java ignores proxy variables, and a script that redirects a build's
+//! repositories to the registries that replace them. None of it is secret.
 
 use super::environment::HomeFile;
 use super::registry::RegistryUpstream;
 
-/// In words that Gradle knew in version 4 and still knows.
+/// Works from Gradle 4 on.
 const SCRIPT: &str = r"
 def central = ~/^https?:\/\/(repo\.maven\.apache\.org|repo1\.maven\.org)\/.*/
 def redirect = { repository ->
@@ -35,7 +35,7 @@ settingsEvaluated { settings ->
 }
 ";
 
-/// For a job whose gateway is at this port of its loopback, with these registries of Maven's form.
+/// The files of a job whose gateway has this loopback port, for these Maven registries.
 pub(super) fn files(port: u16, registries: &[&RegistryUpstream]) -> Vec<HomeFile> {
     let mut properties = String::new();
     for scheme in ["https", "http"] {
@@ -56,7 +56,7 @@ fn source(upstream: &RegistryUpstream, port: u16) -> String {
     let registry = upstream.registry();
     let of: Vec<String> = match (registry.mirror, registry.scopes.as_slice()) {
         (true, []) => vec![groovy_text("*")],
-        // Beside the others, it is what builds name by its address.
+        // Beside other registries it replaces only the repositories that builds name by its address.
         (_, scopes) => scopes.iter().map(|scope| groovy_text(scope)).collect(),
     };
     let own = groovy_text(registry.url.as_str().trim_end_matches('/'));

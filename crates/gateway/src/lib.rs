@@ -1,16 +1,16 @@
-//! The only gateway from a sandbox to a network: serves one job's listener, lets through what is allowed, counts it.
+//! The only way from a sandbox to a network: serves one job's listener, passes what is allowed, counts it.
 //!
-//! May know: names, addresses, models' dialects as far as they say what was asked for and used, and
-//! [`journeyman_order::network`], in which it tells what happened.
-//! Must never know: sandboxes, orders, agents, GitHub, settings files. Whoever opens it says what is allowed.
+//! May know: names, addresses, models' dialects as far as needed to read request and usage, and
+//! [`journeyman_order::network`], its report format.
+//! Must never know: sandboxes, orders, agents, GitHub, settings files. Its caller decides what is allowed.
 //!
-//! Whatever connects is hostile. Four kinds of requests come:
-//! - `CONNECT name:443`: a name that is allowed, looked up here, to an address that was checked, TLS to that very
-//!   name. Nobody looks inside.
-//! - `POST /v1/messages` and its like: the model's endpoint, where the job has one. The job's credential is dropped
-//!   and ours put in its place; tokens and dollars are counted.
-//! - `GET /registries/NAME/…`: a registry of packages, where the job has one, with the credential put in here.
-//! - Everything else: 403, and a line in the record.
+//! Every client is hostile. There are four kinds of requests:
+//! - `CONNECT name:443`: an allowed name, looked up here, to a checked address, TLS to that same name. Its content is
+//! not inspected.
+//! - `POST /v1/messages` and similar: the model's endpoint, if the job has one. The gateway replaces the job's
+//! credential with ours and counts tokens and dollars.
+//! - `GET /registries/NAME/…`: a package registry, if the job has one. The gateway adds its credential.
+//! - Everything else: 403 and a line in the record.
 
 mod addresses;
 mod client_hello;
@@ -58,11 +58,10 @@ use tunnel::Dialer;
 pub struct EgressPolicy {
     pub names: Vec<AllowedHost>,
     pub model: Option<ModelUpstream>,
-    /// Registries whose credentials it does not have.
+    /// Registries whose credentials the gateway adds.
     pub registries: Vec<RegistryUpstream>,
-    /// How hosts are reached.
     pub outgoing: OutgoingNetwork,
-    /// Where the names are set, for whoever is refused: `sandbox.setup_network in journeyman.toml`.
+    /// The setting that lists the names, for refusal messages: `sandbox.setup_network in journeyman.toml`.
     pub setting: String,
 }
 
@@ -72,7 +71,7 @@ pub struct EgressProxy {
     inside: Arc<ProxyState>,
 }
 
-/// Makes the gateway of one job. Nobody comes through before it serves a listener.
+/// Creates the gateway of one job. It passes nothing until it serves a listener.
 pub fn open(access: EgressPolicy) -> EgressProxy {
     let dialer = Dialer::of_this_machine(access.outgoing.proxy.clone());
     EgressProxy::with(access, dialer, ProxyLimits::default())
@@ -83,29 +82,29 @@ struct ProxyState {
     reach: Dialer,
     limits: ProxyLimits,
     book: Arc<EgressLog>,
-    /// Bytes of requests that may be in memory at once.
+    /// Limits the bytes of requests in memory at once.
     room: Semaphore,
 }
 
-/// What a job may take of this process.
+/// How much of this process a job may use.
 #[derive(Debug, Clone, Copy)]
 struct ProxyLimits {
-    /// Connections at once; others wait to be accepted.
+    /// Concurrent connections; others wait to be accepted.
     connections: usize,
-    /// For a request's headers.
+    /// Timeout for a request's headers.
     headers: Duration,
-    /// For the body of a request to the model.
+    /// Timeout for the body of a model request.
     body: Duration,
-    /// To look up a name, and to connect.
+    /// Timeout to resolve a name, and to connect.
     connect: Duration,
-    /// For the beginning of TLS.
+    /// Timeout for the TLS ClientHello.
     hello: Duration,
-    /// A tunnel through which nothing moves.
+    /// Timeout for a tunnel without traffic.
     idle: Duration,
     tunnel_bytes: u64,
-    /// Of one request to the model.
+    /// Size of one model request.
     request_bytes: usize,
-    /// Of all such requests at once.
+    /// Size of all concurrent model requests together.
     room: usize,
 }
 
@@ -131,7 +130,7 @@ impl EgressProxy {
         Self { inside: Arc::new(ProxyState { access, reach, limits, book: Arc::default(), room }) }
     }
 
-    /// The variables that a job's programs need to come to the gateway at this port of its loopback.
+    /// The environment variables with which a job's programs use the gateway at this loopback port.
     pub fn environment(&self, port: u16) -> Vec<(String, String)> {
         let model = self.inside.access.model.as_ref().map(|model| model.provider);
         let mut variables = environment::environment(port, model);
@@ -139,15 +138,15 @@ impl EgressProxy {
         variables
     }
 
-    /// What package managers read in the home of a job that comes to the gateway at this port, for want of variables.
+    /// Configuration files in the job's home, for package managers that variables cannot configure.
     pub fn home_files(&self, port: u16) -> Vec<HomeFile> {
         package_managers::home_files(port, &self.inside.access)
     }
 
-    /// Serves whatever connects to the listener, until the guard is dropped or ended. Within tokio's runtime.
+    /// Serves every connection to the listener until the handle is dropped or ended. Needs a Tokio runtime.
     ///
     /// # Errors
-    /// When the listener cannot be waited on.
+    /// When the listener cannot be registered with Tokio.
     pub fn serve(&self, listener: TcpListener) -> io::Result<ProxyHandle> {
         listener.set_nonblocking(true)?;
         let listener = tokio::net::TcpListener::from_std(listener)?;
@@ -157,7 +156,7 @@ impl EgressProxy {
     }
 }
 
-/// Keeps a gateway open. Dropped, it ends all connections at once.
+/// Keeps a gateway open. Dropping it ends all connections at once.
 #[must_use = "dropped, it ends all connections"]
 pub struct ProxyHandle {
     inside: Arc<ProxyState>,
@@ -166,7 +165,7 @@ pub struct ProxyHandle {
 }
 
 impl ProxyHandle {
-    /// Ends all connections, and tells what happened.
+    /// Ends all connections and returns the record.
     pub async fn end(mut self) -> NetworkRecord {
         self.end.cancel();
         if let Some(task) = self.task.take() {
@@ -175,24 +174,24 @@ impl ProxyHandle {
         self.record()
     }
 
-    /// What happened so far.
+    /// The record so far.
     pub fn record(&self) -> NetworkRecord {
         NetworkRecord { metered: self.metered(), ..self.inside.book.record() }
     }
 
-    /// What the model came to so far; none where the job has none.
+    /// The model's usage so far; `None` if the job has no model.
     pub fn metered(&self) -> Option<ModelUsageRecord> {
         self.inside.access.model.as_ref().map(|model| model.meter.metered())
     }
 
-    /// Waits until a request was refused because the budget is spent, and says which part of it. For a job without a
-    /// model it waits for ever.
+    /// Waits until a request is refused because the budget is spent, and returns which part. Never returns for a job
+    /// without a model.
     pub async fn exhausted(&self) -> String {
         let Some(model) = &self.inside.access.model else { return std::future::pending().await };
         let mut watched: watch::Receiver<Option<String>> = model.meter.watch();
         match watched.wait_for(Option::is_some).await {
             Ok(why) => why.clone().unwrap_or_default(),
-            // The meter lives as long as we do.
+            // The meter lives as long as this handle.
             Err(_) => std::future::pending().await,
         }
     }

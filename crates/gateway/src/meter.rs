@@ -1,4 +1,4 @@
-//! Counts what a job's model costs, and ends it at the budget's end.
+//! Counts what a job's model costs and stops it when the budget is spent.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,24 +11,24 @@ use super::egress_log::harmless;
 use super::usage::{BYTES_OF_A_TOKEN, ReportedUsage};
 use journeyman_order::network::{MeteredTokens, ModelUsageRecord};
 
-/// Where an answer was given up before its tokens were told, what a model may have written in a second, thoughts that
-/// nobody is shown included: otherwise hanging up in time would be a way not to pay.
+/// Assumed output per second, hidden thinking included, when an answer is dropped before its usage arrives. Otherwise a
+/// job could avoid the cost by hanging up early.
 const TOKENS_OF_A_SECOND: u64 = 100;
 
-/// How much a job's model may be used. What is none has no limit.
+/// Limits on a job's use of its model. `None` means no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct GatewayBudget {
     pub usd: Option<f64>,
-    /// Tokens read and written, those from a cache included.
+    /// Tokens read and written, including cached ones.
     pub tokens: Option<u64>,
     pub requests: Option<u64>,
 }
 
-/// What tokens of a model cost, in dollars; none where that is not known. A budget in dollars cannot be held then, and the
-/// model is not asked: a price function that would rather guess returns its guess, and for a model of one's own 0.
+/// The cost of a model's tokens in dollars, or `None` if unknown: then a budget in dollars cannot be enforced and the
+/// gateway refuses the model. A function may return an estimate instead, and 0 for a self-hosted model.
 pub type PriceLookup = Arc<dyn Fn(&str, &MeteredTokens) -> Option<f64> + Send + Sync>;
 
-/// One job's.
+/// The meter of one job.
 pub(super) struct Meter {
     budget: GatewayBudget,
     price: PriceLookup,
@@ -46,31 +46,31 @@ struct MeterState {
     running: BTreeMap<u64, MeteredUsage>,
 }
 
-/// What one request, or several, came to.
+/// The usage of one or more requests.
 #[derive(Debug, Clone, Default)]
 struct MeteredUsage {
     tokens: MeteredTokens,
     usd: f64,
-    /// A model that answered and has no price.
+    /// A model that answered but has no price.
     unpriced: Option<String>,
 }
 
-/// Why a request is not let through.
+/// Why a request is refused.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum BudgetRefusal {
-    /// Which part of the budget is spent.
+    /// This part of the budget is spent.
     Spent(String),
-    /// The budget is in dollars, and of this model nobody knows what it costs.
+    /// The budget is in dollars, and this model's price is unknown.
     Unpriced(String),
 }
 
-/// A request that was let through. Dropped before it has ended, it counts as broken off.
+/// A request that was passed on. Dropping it before it ends counts as broken off.
 pub(super) struct MeteredRequest {
     meter: Arc<Meter>,
     id: u64,
     began: Instant,
     ended: bool,
-    /// The model that was asked for.
+    /// The requested model.
     asked: Option<String>,
     told: ReportedUsage,
     read: u64,
@@ -91,23 +91,23 @@ impl Meter {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets one more request through, to this model, whose body has so many bytes.
+    /// Admits one more request to this model, with a body of `bytes` bytes.
     ///
     /// # Errors
-    /// When the budget is spent, or cannot be held for this model.
+    /// When the budget is spent or cannot be enforced for this model.
     pub(super) fn begin(
         self: &Arc<Self>,
         asked: Option<String>,
         bytes: usize,
     ) -> Result<MeteredRequest, BudgetRefusal> {
         let mut state = self.state();
-        // Once told it stays so, even where an estimate turns out to have been too high.
+        // Once reported it stays exhausted, even if an estimate turns out too high.
         let known = self.exhausted.borrow().clone();
         if let Some(why) = known.or_else(|| self.spent(&state)) {
             self.exhausted.send_if_modified(|known| known.replace(why.clone()).is_none());
             return Err(BudgetRefusal::Spent(why));
         }
-        // What several at once will read counts before they are answered.
+        // The input of concurrent requests counts before they are answered.
         let read = u64::try_from(bytes).unwrap_or(u64::MAX) / BYTES_OF_A_TOKEN;
         let told = ReportedUsage::default();
         let count =
@@ -140,7 +140,7 @@ impl Meter {
             return Some(format!("{} of {most} tokens are used", all.tokens.all()));
         }
         let most = usd?;
-        // A comparison that no NaN passes.
+        // Written so that NaN counts as spent.
         let left = all.usd < most;
         (!left).then(|| format!("${:.2} of ${most:.2} are spent", all.usd))
     }
@@ -162,7 +162,7 @@ impl Meter {
         self.exhausted.subscribe()
     }
 
-    /// By the name that the answer gives; where that has no price, by the one that was asked for.
+    /// Priced by the model in the answer; if that has no price, by the requested one.
     fn priced(&self, told: &ReportedUsage, asked: Option<&str>, tokens: MeteredTokens) -> MeteredUsage {
         let price = |model: &str| (self.price)(model, &tokens).filter(|usd| usd.is_finite() && *usd >= 0.0);
         let names = [told.model.as_deref(), asked];
@@ -196,16 +196,16 @@ impl MeteredUsage {
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RequestEnding {
-    /// The service refused it, or could not be reached: it costs nothing.
+    /// The service refused it or could not be reached: it costs nothing.
     Refused,
-    /// Its answer came to its end.
+    /// The answer was complete.
     Whole,
-    /// Its answer broke off, or nobody waited for the rest of it.
+    /// The answer broke off, or the client stopped reading.
     BrokenOff,
 }
 
 impl MeteredRequest {
-    /// What the answer has told so far.
+    /// Updates the usage reported so far.
     pub(super) fn saw(&mut self, told: &ReportedUsage) {
         let changed = told.tokens != self.told.tokens;
         self.told.clone_from(told);
@@ -219,7 +219,7 @@ impl MeteredRequest {
         self.settle(ending);
     }
 
-    /// The tokens that count until the service has told them all.
+    /// The tokens that count until the service reports the final usage.
     fn so_far(&self, told: &ReportedUsage) -> MeteredTokens {
         let input = if told.tokens.read() == 0 { self.read } else { told.tokens.input };
         MeteredTokens { input, ..told.tokens }

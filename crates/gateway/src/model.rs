@@ -1,4 +1,4 @@
-//! The way to a job's model: to one service and a few of its operations, with the key that the job does not have.
+//! Access to a job's model: one service and some of its operations, with a key that the job does not have.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -15,7 +15,7 @@ use journeyman_order::bounds::SHORTEST_SECRET;
 use journeyman_order::model_service::{Credential, Provider};
 use journeyman_order::{OutgoingNetwork, is_loopback};
 
-/// The way to one model's service, for one job.
+/// Access to one model's service, for one job.
 #[derive(Clone)]
 pub struct ModelUpstream {
     pub(super) provider: Provider,
@@ -28,21 +28,21 @@ pub struct ModelUpstream {
     outgoing: OutgoingNetwork,
 }
 
-/// Why there is no way to a model's service. Says nothing of the key.
+/// Why a model's service cannot be used. Does not mention the key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidUpstream {
-    /// The address does not do.
+    /// The address is invalid.
     #[error(
         "the address of a model's service is https://HOST/PATH, or http:// on this machine's loopback, without user, query and fragment"
     )]
     Address,
-    /// The key does not do.
+    /// The key is invalid.
     #[error("the key to the model's service has characters that no key has")]
     Key,
 }
 
-/// What of a service's a job may ask for. Files, batches, stored answers and what administers an account are the
-/// account's, and not the job's.
+/// The operations that a job may use. Files, batches, stored answers and administration belong to the account, not to
+/// the job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ModelOperation {
     Messages,
@@ -63,11 +63,11 @@ impl fmt::Debug for ModelUpstream {
 }
 
 impl ModelUpstream {
-    /// To the service at this address, of which the dialect's paths are a part as the provider's own programs add
-    /// them: `https://api.example` for Anthropic, `https://api.example/v1` for OpenAI.
+    /// Access to the service at this base address, to which the dialect's paths are appended the way that the
+    /// provider's programs do: `https://api.example` for Anthropic, `https://api.example/v1` for OpenAI.
     ///
     /// # Errors
-    /// When the address or the key could not be used.
+    /// When the address or the key is unusable.
     pub fn new(
         base: Url,
         credential: Credential,
@@ -109,19 +109,19 @@ impl ModelUpstream {
         })
     }
 
-    /// With words for whoever asks for a model without a price: where its price is set.
+    /// Adds the text for a model without a price: where to set the price.
     #[must_use]
     pub fn explaining(self, unpriced: fn(&str) -> String) -> Self {
         Self { unpriced, ..self }
     }
 
-    /// By way of a proxy, or with other certificates.
+    /// Uses a proxy or additional certificates.
     #[must_use]
     pub fn reached_by(self, outgoing: OutgoingNetwork) -> Self {
         Self { outgoing, ..self }
     }
 
-    /// The address of an operation. Nothing of what the job wrote is in it.
+    /// The address of an operation. Contains nothing from the job.
     pub(super) fn address(&self, operation: ModelOperation) -> String {
         let path = match (self.provider, operation) {
             (_, ModelOperation::Messages) => "v1/messages",
@@ -134,12 +134,12 @@ impl ModelUpstream {
         format!("{}/{path}", self.base.as_str().trim_end_matches('/'))
     }
 
-    /// Connections are made to this service only: no redirects, no proxy but that of the settings.
+    /// Connects to this service only: no redirects, no proxy except that of the settings.
     pub(super) fn client(&self) -> Result<&reqwest::Client, String> {
         let made = self.client.get_or_init(|| {
             let client = journeyman_outgoing::client(&self.outgoing, |builder| {
                 let builder = builder.referer(false).connect_timeout(Duration::from_secs(20));
-                // A model may think for minutes before it says anything, and a stream has pings in between.
+                // A model may think for minutes before its first output; a stream has pings in between.
                 builder.read_timeout(Duration::from_secs(600))
             });
             client.map_err(|error| error.to_string())
@@ -147,7 +147,7 @@ impl ModelUpstream {
         made.as_ref().map_err(Clone::clone)
     }
 
-    /// The headers to send: what of the job's means something to the service, and the key of ours.
+    /// The headers to send: the job's, as far as the service needs them, and our key.
     pub(super) fn headers(&self, of_job: &HeaderMap) -> HeaderMap {
         let mut headers = HeaderMap::new();
         for (name, value) in of_job {
@@ -155,7 +155,7 @@ impl ModelUpstream {
                 headers.append(name, value.clone());
             }
         }
-        // What is compressed cannot be counted.
+        // A compressed answer cannot be counted.
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Some((name, value)) = &self.header {
@@ -164,7 +164,7 @@ impl ModelUpstream {
         headers
     }
 
-    /// What takes the key out of bytes that pass, with as many stars, should the service repeat it.
+    /// Replaces the key in passing bytes with stars of equal length, in case the service repeats it.
     pub(super) fn scrub(&self) -> Option<StreamReplacer> {
         let key = match &self.credential {
             Credential::None => return None,
@@ -176,7 +176,7 @@ impl ModelUpstream {
 }
 
 impl ModelOperation {
-    /// What a request asks for, if that is anything a job may ask for.
+    /// The operation of a request, if a job may use it.
     pub(super) fn of(provider: Provider, method: &Method, path: &str) -> Option<Self> {
         let is_post = method == Method::POST;
         match (provider, path) {
@@ -189,7 +189,6 @@ impl ModelOperation {
         }
     }
 
-    /// Whether it costs tokens.
     pub(super) fn costs(self) -> bool {
         match self {
             Self::Messages | Self::ChatCompletions | Self::Responses => true,
@@ -198,7 +197,7 @@ impl ModelOperation {
     }
 }
 
-/// Credentials are not among them, whatever a service calls them; nor whose account it is.
+/// Excludes credentials under any name, and the account's identity.
 fn is_passed_on(name: &str) -> bool {
     matches!(
         name,
@@ -216,7 +215,7 @@ fn is_passed_on(name: &str) -> bool {
     ) || name.starts_with("x-stainless-")
 }
 
-/// What of an answer's headers a program needs.
+/// The headers of an answer that a program needs.
 pub(super) fn is_handed_back(name: &str) -> bool {
     matches!(
         name,

@@ -1,9 +1,9 @@
-//! What a job asks of its model, read before it is passed on.
+//! Inspects a job's model request before it is passed on.
 //!
-//! A model's service can do more than answer: fetch addresses, talk to other servers, run on after the answer. For a
-//! job without a network these would be ways out, and ways not to be counted. So the tools that the service itself
-//! runs are taken out, and what makes it fetch an address is refused. What is sent is what was read here, written
-//! anew, so that nobody reads it differently.
+//! A model's service can do more than answer: fetch URLs, contact other servers, keep running after the answer. A job
+//! without a network could use these to get out and to avoid the metering. So tools that the service runs are removed,
+//! and requests that make it fetch a URL are refused. The gateway sends its own serialization of what it parsed, so
+//! that the service cannot read it differently.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,20 +21,20 @@ pub(super) struct ModelRequest {
     pub(super) body: Vec<u8>,
     /// The model, as the job names it.
     pub(super) model: Option<String>,
-    /// What was taken out of it.
+    /// What was removed.
     pub(super) taken_out: Vec<String>,
 }
 
-/// Why a request is not passed on.
+/// Why a request is refused.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ModelRequestError {
-    /// It is no request of this dialect.
+    /// It does not parse as a request of this dialect.
     Unreadable,
-    /// It asks for what would be a way out.
+    /// It asks for something that would be a way out.
     Refused(String),
 }
 
-/// Settings of a request that let the service reach other servers, run unwatched, or cost more than its price.
+/// Settings that let the service contact other servers, run in the background, or cost more than the model's price.
 const TAKEN_OUT: &[&str] = &[
     "mcp_servers",
     "container",
@@ -47,7 +47,7 @@ const TAKEN_OUT: &[&str] = &[
     "plugins",
 ];
 
-/// Tools that the client runs. A name that ends in `_` is the beginning of names with a date.
+/// Whether the client runs the tool. A name that ends in `_` is the prefix of dated names.
 fn runs_at_the_client(provider: Provider, kind: &str) -> bool {
     let (names, dated): (&[&str], &[&str]) = match provider {
         Provider::Anthropic => {
@@ -60,7 +60,7 @@ fn runs_at_the_client(provider: Provider, kind: &str) -> bool {
     names.contains(&kind) || dated.iter().any(|name| kind.starts_with(name))
 }
 
-/// Reads the body of a request to an operation that has one.
+/// Parses the body of a request to an operation that has one.
 pub(super) fn read(
     provider: Provider,
     operation: ModelOperation,
@@ -105,7 +105,7 @@ pub(super) fn read(
     if operation == ModelOperation::ChatCompletions
         && body.get("stream").is_some_and(|streams| streams.get() == "true")
     {
-        // Without it a stream tells nobody what it used.
+        // Without it a stream does not report its usage.
         let options = body.get("stream_options").and_then(|options| serde_json::from_str(options.get()).ok());
         let mut options = options.filter(Value::is_object).unwrap_or_else(|| json!({}));
         options["include_usage"] = json!(true);
@@ -120,7 +120,7 @@ fn raw(value: &Value) -> Result<Box<RawValue>, ModelRequestError> {
     serde_json::value::to_raw_value(value).map_err(|_| ModelRequestError::Unreadable)
 }
 
-/// What programs send that means nothing is not worth a line in the record.
+/// Whether a removed setting has no effect, and so needs no line in the record.
 fn matters_not(name: &str, value: &str) -> bool {
     matches!(
         value,
@@ -128,7 +128,7 @@ fn matters_not(name: &str, value: &str) -> bool {
     ) || (name == "service_tier" && value == "\"flex\"")
 }
 
-/// What in a value would make the service fetch an address.
+/// Anything in a value that would make the service fetch a URL.
 fn fetches(provider: Provider, name: &str, value: &RawValue) -> Result<Option<String>, ModelRequestError> {
     let mut found = None;
     let mut deserializer = serde_json::Deserializer::from_str(value.get());
@@ -138,7 +138,7 @@ fn fetches(provider: Provider, name: &str, value: &RawValue) -> Result<Option<St
     Ok(found)
 }
 
-/// Walks through a value without keeping it.
+/// Visits a value without storing it.
 struct AddressVisitor<'a> {
     provider: Provider,
     key: &'a str,
@@ -146,8 +146,8 @@ struct AddressVisitor<'a> {
 }
 
 impl AddressVisitor<'_> {
-    /// Whether the value is an address to fetch, or an object with a `url`. With Anthropic such keys are what a tool is
-    /// called with, between the model and the client.
+    /// Whether the value is a URL to fetch, or an object with a `url`. In Anthropic's dialect such keys are a tool's
+    /// input, between model and client.
     fn is_at_an_address(&self) -> bool {
         self.provider == Provider::OpenAi
             && ["image_url", "file_url", "video_url", "audio_url", "server_url"].contains(&self.key)
@@ -166,12 +166,12 @@ impl<'de> DeserializeSeed<'de> for AddressVisitor<'_> {
     }
 }
 
-/// What a value was, as far as its object has to know.
+/// What a value's parent object needs to know about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ValueKind {
-    /// The word `url`, as the type of a source.
+    /// The text `url`, as the type of a source.
     TheWordUrl,
-    /// A text that is no data of its own.
+    /// A text that is not a `data:` URL.
     Address,
     Other,
 }
@@ -351,7 +351,7 @@ mod tests {
         ) {
             for body in [&bytes[..], json.as_bytes()] {
                 if let Ok(asked) = read(Provider::Anthropic, ModelOperation::Messages, body) {
-                    // Read again it is the same: nothing is left in it that would be taken out.
+                    // Parsing its output again removes nothing more.
                     let again = read(Provider::Anthropic, ModelOperation::Messages, &asked.body).unwrap();
                     prop_assert_eq!((&again.body, again.taken_out.len()), (&asked.body, 0));
                 }

@@ -1,4 +1,4 @@
-//! Names of hosts: those that are allowed, and those that a job asks for.
+//! Host names: those that are allowed, and those that a job requests.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -11,34 +11,34 @@ const HTTPS: u16 = 443;
 const LONGEST_NAME: usize = 253;
 const LONGEST_LABEL: usize = 63;
 
-/// A host's name: lower case, without the dot at its end, in ASCII, and no address however it is spelled.
+/// A host name: lower case, no trailing dot, ASCII, and not an IP address in any spelling.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct HostName(String);
 
-/// What a job asks to be connected to.
+/// The target of a CONNECT.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ConnectTarget {
     pub(super) host: HostName,
     pub(super) port: u16,
 }
 
-/// An entry of the list of names that a job may reach.
+/// An entry in the list of allowed names.
 ///
-/// `registry.example` is that name, `*.registry.example` every name below it and not itself. Port 443 is meant
-/// unless another is said: `registry.example:8443`. A name leads to public addresses only, unless the entry says that
-/// it lies in a network of one's own: `registry.example at 10.0.0.0/8`. A star alone is every public name. So entries are for the server's settings, and
-/// never a repository's.
+/// `registry.example` is that name, `*.registry.example` every name below it but not itself. The port is 443 unless
+/// given: `registry.example:8443`. A name may only resolve to public addresses, unless the entry names a private
+/// network: `registry.example at 10.0.0.0/8`. A lone star is every public name. So entries come from the server's
+/// settings, never from a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AllowedHost {
     name: HostName,
     below: bool,
     port: u16,
     within: Option<IpNet>,
-    /// Every name that leads to public addresses.
+    /// Matches every name, but only public addresses.
     any: bool,
 }
 
-/// Why an entry is none.
+/// Why an entry is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{entry:?} names no host that may be reached: {problem}")]
 pub struct InvalidAllowedHost {
@@ -47,10 +47,10 @@ pub struct InvalidAllowedHost {
 }
 
 impl AllowedHost {
-    /// Reads an entry of the settings.
+    /// Parses an entry of the settings.
     ///
     /// # Errors
-    /// Says what is wrong with it, for whoever wrote it.
+    /// Says what is wrong with the entry.
     pub fn parse(entry: &str) -> Result<Self, InvalidAllowedHost> {
         Self::read(entry.trim()).map_err(|problem| InvalidAllowedHost { entry: entry.to_owned(), problem })
     }
@@ -96,7 +96,7 @@ impl AllowedHost {
         Ok(Self { name, below, port, within, any: false })
     }
 
-    /// This very name, of addresses that are public or lie in this network.
+    /// This exact name, at public addresses or in this network.
     pub(super) fn to_look_up(name: HostName, within: Option<IpNet>) -> Self {
         Self { name, below: false, port: HTTPS, within, any: false }
     }
@@ -111,7 +111,7 @@ impl AllowedHost {
         (host || self.any) && self.port == target.port
     }
 
-    /// Why an address is none that this entry's names may lead to.
+    /// Why this entry's names may not resolve to an address.
     pub(super) fn objection(&self, address: IpAddr) -> Option<&'static str> {
         match scope_of(address) {
             AddressScope::Public => None,
@@ -136,7 +136,7 @@ const AN_ADDRESS: &str =
     "an address and no name: names are allowed, and the addresses that they lead to checked";
 
 impl HostName {
-    /// Reads a name as it stands on the wire.
+    /// Parses a name as received.
     pub(super) fn parse(text: &str) -> Result<Self, &'static str> {
         let name = text.strip_suffix('.').unwrap_or(text).to_ascii_lowercase();
         if name.is_empty() || name.len() > LONGEST_NAME {
@@ -165,7 +165,7 @@ impl HostName {
     }
 }
 
-/// What ends in a number is an IPv4 address to whatever reads addresses: `127.1`, `2130706433`, `0x7f.1`.
+/// A name with a numeric last label parses as an IPv4 address: `127.1`, `2130706433`, `0x7f.1`.
 fn is_number(label: &str) -> bool {
     let hex = label.strip_prefix("0x").is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_hexdigit()));
     hex || (!label.is_empty() && label.bytes().all(|byte| byte.is_ascii_digit()))
@@ -177,7 +177,7 @@ fn port_of(text: &str) -> Option<u16> {
 }
 
 impl ConnectTarget {
-    /// Reads `host:port`, as CONNECT has it.
+    /// Parses the `host:port` of a CONNECT.
     pub(super) fn parse(text: &str) -> Result<Self, &'static str> {
         let (host, port) = text.rsplit_once(':').ok_or("CONNECT needs host:port")?;
         let port = port_of(port).ok_or("CONNECT needs host:port")?;

@@ -1,5 +1,5 @@
-//! What package managers have to be told to come to the gateway for their packages: variables, and files where a package
-//! manager reads no variable. None of it is secret: the gateway wants no credential.
+//! Points package managers at the gateway: variables, and files for those that read no variables. None of it is secret,
+//! because the gateway needs no credential.
 
 use super::EgressPolicy;
 use super::environment::{HomeFile, PLACEHOLDER};
@@ -7,7 +7,7 @@ use super::gradle;
 use super::registry::{NPM_PREFIX, RegistryUpstream};
 use journeyman_order::{RegistryKind, RegistryName};
 
-/// What Go asks by itself.
+/// Go's own default.
 const PUBLIC_GO: &str = "https://proxy.golang.org,direct";
 
 /// The registries of one kind, mirrors of the public one first.
@@ -18,7 +18,7 @@ fn of_kind(access: &EgressPolicy, kind: RegistryKind) -> Vec<&RegistryUpstream> 
     mirrors.chain(others).collect()
 }
 
-/// For a job whose gateway is at this port of its loopback.
+/// The variables of a job whose gateway has this loopback port.
 pub(super) fn variables(port: u16, access: &EgressPolicy) -> Vec<(String, String)> {
     let mut variables: Vec<(&str, String)> = Vec::new();
     let pip = of_kind(access, RegistryKind::Pip);
@@ -44,16 +44,16 @@ pub(super) fn variables(port: u16, access: &EgressPolicy) -> Vec<(String, String
             "COREPACK_NPM_REGISTRY",
         ];
         variables.extend(names.map(|name| (name, all.clone())));
-        // A lock file names the registry that its packages were once from.
+        // A lock file names the registries that its packages once came from.
         variables.push(("npm_config_replace_registry_host", "always".to_owned()));
         variables.push(("YARN_UNSAFE_HTTP_WHITELIST", "127.0.0.1".to_owned()));
-        // Files in repositories name variables of these names, and npm does not start without them.
+        // Files in repositories refer to these variables, and npm fails if they are unset.
         variables.extend(["NPM_TOKEN", "NODE_AUTH_TOKEN"].map(|name| (name, PLACEHOLDER.to_owned())));
     }
     let go = of_kind(access, RegistryKind::Go);
     if let Some(first) = go.first() {
         let mut proxies: Vec<String> = go.iter().map(|upstream| upstream.address(port)).collect();
-        // Go takes a slash at the end for a part of the path.
+        // Go treats a trailing slash as a part of the path.
         proxies.iter_mut().for_each(|proxy| proxy.truncate(proxy.trim_end_matches('/').len()));
         if !first.registry().mirror {
             proxies.push(PUBLIC_GO.to_owned());
@@ -62,14 +62,14 @@ pub(super) fn variables(port: u16, access: &EgressPolicy) -> Vec<(String, String
         let unknown = go.iter().flat_map(|upstream| upstream.registry().scopes.iter().map(String::as_str));
         let unknown = unknown.collect::<Vec<_>>().join(",");
         if !unknown.is_empty() {
-            // No public database has the checksums of modules of one's own, and it should not hear their names.
+            // Public checksum databases do not know private modules and should not learn their names.
             variables.push(("GONOSUMDB", unknown));
         }
     }
     variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// The same, for what is read in files only.
+/// Configuration for programs that only read files.
 pub(super) fn home_files(port: u16, access: &EgressPolicy) -> Vec<HomeFile> {
     let files = [npm(port, access), cargo(port, access), maven(port, access)];
     let mut files: Vec<HomeFile> = files.into_iter().flatten().collect();
@@ -88,7 +88,7 @@ fn npm(port: u16, access: &EgressPolicy) -> Option<HomeFile> {
     (!text.is_empty()).then_some(HomeFile { path: ".npmrc", text })
 }
 
-/// Packages keep the source that a lock file names them by: where that is read from is replaced.
+/// A lock file names each package's source, so the source itself is replaced by the gateway.
 fn cargo(port: u16, access: &EgressPolicy) -> Option<HomeFile> {
     let registries = of_kind(access, RegistryKind::Cargo);
     let mut text = String::new();
@@ -111,12 +111,12 @@ fn cargo(port: u16, access: &EgressPolicy) -> Option<HomeFile> {
     (!text.is_empty()).then_some(HomeFile { path: ".cargo/config.toml", text })
 }
 
-/// What JSON escapes TOML does too.
+/// TOML accepts JSON's escapes.
 fn toml_text(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// Java reads no proxy of the environment, so that it is told of the gateway even where there is no registry.
+/// Java ignores proxy variables, so it needs this file even without a registry.
 fn maven(port: u16, access: &EgressPolicy) -> Option<HomeFile> {
     if access.model.is_some() {
         return None;
@@ -191,7 +191,7 @@ mod tests {
         let mut text: String =
             variables.into_iter().map(|(name, value)| format!("{name}={value}\n")).collect();
         for file in home_files(1080, &access) {
-            // What Gradle is told is the same each time, but for its first lines.
+            // Gradle's script is always the same except for its first lines.
             let lines = if file.path.ends_with("journeyman.gradle") { 4 } else { usize::MAX };
             let file = HomeFile { text: file.text.split_inclusive('\n').take(lines).collect(), ..file };
             text += &format!("--- {}\n{}", file.path, file.text);

@@ -1,4 +1,4 @@
-//! A request to the model, passed on with our key, and its answer, passed back and counted as it comes.
+//! Passes a model request on with our key, and its answer back while counting it.
 
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
@@ -16,7 +16,6 @@ use super::replace::{PassingPart, passing};
 use super::usage::UsageReader;
 
 impl ProxyState {
-    /// Answers a request to the model's endpoint.
     pub(super) async fn ask(
         &self,
         upstream: &ModelUpstream,
@@ -25,7 +24,7 @@ impl ProxyState {
     ) -> Response<ProxyBody> {
         let path = parts.uri.path();
         if parts.method == Method::HEAD && path == "/" {
-            // Programs look whether anybody is there.
+            // Programs check whether the service is up.
             return Response::new(whole(Bytes::new()));
         }
         let what = format!("{} {path}", parts.method);
@@ -48,7 +47,7 @@ impl ProxyState {
         };
         request = request.headers(upstream.headers(&parts.headers));
         let mut running = None;
-        // Held until the service begins to answer: by then it has the body.
+        // Held until the service starts to answer: by then it has the body.
         let mut room = None;
         if operation != ModelOperation::Models {
             let most = self.limits.request_bytes;
@@ -95,7 +94,7 @@ impl ProxyState {
                             format!("what {model} costs is not known, and this job's budget is in dollars");
                         let why = format!("{why}; {}", (upstream.unpriced)(&model));
                         self.book.refuse(&what, &why);
-                        // As at the budget's end: programs try other refusals again.
+                        // The same status as for a spent budget: programs retry on others.
                         return say(StatusCode::BAD_REQUEST, RefusalKind::Spent, &why);
                     }
                     Err(BudgetRefusal::Spent(why)) => {
@@ -114,7 +113,7 @@ impl ProxyState {
             Ok(response) => response,
             Err(error) => {
                 end(running, RequestEnding::Refused);
-                // Without the address, and so without anything of the settings.
+                // The error omits the URL, and so the settings.
                 let why = journeyman_outgoing::innermost(&error.without_url());
                 return unavailable(&format!("the model's service could not be reached: {why}"));
             }
@@ -153,7 +152,7 @@ fn pass_back(
     let scrub = upstream.scrub();
     let mut headers = HeaderMap::new();
     for (name, value) in answer.headers() {
-        // A header that repeats the key is not worth mending.
+        // A header that repeats the key is dropped.
         let is_repeated = scrub.as_ref().is_some_and(|scrub| scrub.is_in(value.as_bytes()));
         if is_handed_back(name.as_str()) && !is_repeated {
             headers.append(name, value.clone());

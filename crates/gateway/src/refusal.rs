@@ -1,4 +1,4 @@
-//! What the gateway says when it refuses, so that programs understand it and people know what to change.
+//! The gateway's refusals, so that programs understand them and people know what to change.
 
 use std::convert::Infallible;
 
@@ -11,16 +11,15 @@ use serde_json::json;
 use super::names::AllowedHost;
 use journeyman_order::model_service::Provider;
 
-/// Why an answer's body breaks off.
+/// Why a body breaks off.
 pub(super) type ProxyBodyError = Box<dyn std::error::Error + Send + Sync>;
-/// An answer's body.
+/// The body of an answer.
 pub(super) type ProxyBody = UnsyncBoxBody<Bytes, ProxyBodyError>;
 
 pub(super) fn whole(bytes: impl Into<Bytes>) -> ProxyBody {
     Full::new(bytes.into()).map_err(|never: Infallible| match never {}).boxed_unsync()
 }
 
-/// An answer in words.
 pub(super) fn plain(status: StatusCode, text: String) -> Response<ProxyBody> {
     answer(status, "text/plain; charset=utf-8", text)
 }
@@ -32,7 +31,7 @@ fn answer(status: StatusCode, kind: &'static str, text: String) -> Response<Prox
     response
 }
 
-/// To what is not allowed: what is, and where that is set.
+/// The answer to a forbidden request: what is allowed, and where to set it.
 pub(super) fn forbidden(what: &str, why: &str, names: &[AllowedHost], setting: &str) -> Response<ProxyBody> {
     let allowed = if names.is_empty() {
         "This job may reach no host.".to_owned()
@@ -46,7 +45,7 @@ pub(super) fn forbidden(what: &str, why: &str, names: &[AllowedHost], setting: &
     plain(StatusCode::FORBIDDEN, text)
 }
 
-/// An error in the form that the provider's programs read.
+/// An error in the format of the provider's programs.
 pub(super) fn of_model(
     provider: Provider,
     status: StatusCode,
@@ -56,7 +55,7 @@ pub(super) fn of_model(
     let body = match provider {
         Provider::Anthropic => {
             let name = match kind {
-                // After any other kind Claude Code tries five times more, with less in its request each time.
+                // On any other kind, Claude Code retries five times with ever smaller requests.
                 RefusalKind::Spent => "billing_error",
                 RefusalKind::Refused => "invalid_request_error",
                 RefusalKind::NotThere => "not_found_error",
@@ -75,14 +74,13 @@ pub(super) fn of_model(
     };
     let mut response = answer(status, "application/json", body.to_string());
     if kind != RefusalKind::Unavailable {
-        // Some programs would otherwise try for minutes.
+        // Some programs would otherwise retry for minutes.
         let name = HeaderName::from_static("x-should-retry");
         response.headers_mut().insert(name, HeaderValue::from_static("false"));
     }
     response
 }
 
-/// What kind of no it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RefusalKind {
     Refused,

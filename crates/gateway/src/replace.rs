@@ -1,4 +1,4 @@
-//! Replaces texts in bytes that pass: a registry's own address by the gateway's, and credentials by stars.
+//! Replaces texts in passing bytes: a registry's own address with the gateway's, and credentials with stars.
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use futures_util::stream;
@@ -7,7 +7,7 @@ use hyper::body::{Bytes, Frame};
 
 use super::refusal::{ProxyBody, ProxyBodyError};
 
-/// Holds back no more than what may be the beginning of one of the texts.
+/// Buffers only bytes that may be the start of a text.
 #[derive(Debug, Clone)]
 pub(super) struct StreamReplacer {
     search: AhoCorasick,
@@ -18,23 +18,23 @@ pub(super) struct StreamReplacer {
 }
 
 impl StreamReplacer {
-    /// Of these texts, each by what stands beside it; of those that begin at the same place the longest counts. None
-    /// where there is nothing to look for.
+    /// Replaces the first text of each pair with the second; of texts that start at the same place, the longest wins.
+    /// `None` if there is nothing to replace.
     pub(super) fn of(pairs: Vec<(Vec<u8>, Vec<u8>)>) -> Option<Self> {
         let (texts, replacements): (Vec<_>, Vec<_>) =
             pairs.into_iter().filter(|(text, _)| !text.is_empty()).unzip();
         let longest = texts.iter().map(Vec::len).max()?;
-        // More texts than it can hold are not made from settings.
+        // Settings never have more texts than it can hold.
         let search = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&texts).ok()?;
         Some(Self { search, texts, replacements, longest, held: Vec::new() })
     }
 
-    /// Whether one of the texts stands in there.
+    /// Whether the bytes contain one of the texts.
     pub(super) fn is_in(&self, bytes: &[u8]) -> bool {
         self.search.is_match(bytes)
     }
 
-    /// What may pass of what came.
+    /// The bytes that may pass now.
     pub(super) fn feed(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.held.extend_from_slice(bytes);
         let all = std::mem::take(&mut self.held);
@@ -43,13 +43,13 @@ impl StreamReplacer {
         passed
     }
 
-    /// There is no more.
+    /// The remaining bytes, at the end.
     pub(super) fn end(&mut self) -> Vec<u8> {
         let all = std::mem::take(&mut self.held);
         self.replaced(&all, all.len()).0
     }
 
-    /// Where that begins which may go on as one of the texts in what comes next.
+    /// Where a text may start that continues in the next bytes.
     fn begun(&self, all: &[u8]) -> usize {
         let is_begun = |at: &usize| {
             let end = all.get(*at..).unwrap_or_default();
@@ -59,7 +59,7 @@ impl StreamReplacer {
         (earliest..all.len()).find(is_begun).unwrap_or(all.len())
     }
 
-    /// With texts replaced that begin before `whole`; and how much of it that was.
+    /// Replaces texts that start before `whole`; returns also how many bytes were used.
     fn replaced(&self, all: &[u8], whole: usize) -> (Vec<u8>, usize) {
         let (mut passed, mut at) = (Vec::with_capacity(all.len()), 0);
         for found in self.search.find_iter(all) {
@@ -77,15 +77,14 @@ impl StreamReplacer {
     }
 }
 
-/// What there is to know of an answer that passes.
+/// A part of a passing answer.
 pub(super) enum PassingPart<'a> {
     Piece(&'a [u8]),
     End,
     BrokenOff,
 }
 
-/// An answer's bytes on their way, with texts replaced; an error of whoever watches ends them. Dropped before their end, the
-/// answer is given up.
+/// An answer's bytes with texts replaced. An error from the watcher ends them. Dropping them early abandons the answer.
 pub(super) fn passing(
     answer: reqwest::Response,
     replacer: Option<StreamReplacer>,

@@ -1,4 +1,4 @@
-//! Connections of a job, and what each of its requests is.
+//! Accepts a job's connections and dispatches its requests.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -25,7 +25,7 @@ use journeyman_order::bounds::MOST_LISTED;
 
 const HEADER_BYTES: usize = 64 << 10;
 
-/// Accepts until the end; then nothing of it is left.
+/// Accepts until the end; then closes all connections.
 pub(super) async fn serve(inside: Arc<ProxyState>, listener: TcpListener, end: CancellationToken) {
     let mut connections = JoinSet::new();
     let room = Arc::new(Semaphore::new(inside.limits.connections));
@@ -41,7 +41,7 @@ pub(super) async fn serve(inside: Arc<ProxyState>, listener: TcpListener, end: C
                         drop(place);
                     });
                 }
-                // No file to be had, or gone before it was accepted: both pass.
+                // No free file descriptor, or closed before it was accepted: both are temporary.
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             }
         }
@@ -53,7 +53,7 @@ pub(super) async fn serve(inside: Arc<ProxyState>, listener: TcpListener, end: C
     connections.shutdown().await;
 }
 
-/// Where a CONNECT led to: carried once hyper lets go of the connection.
+/// A CONNECT's target, carried once hyper releases the connection.
 struct ConnectTunnel {
     job: OnUpgrade,
     host: TcpStream,
@@ -76,7 +76,7 @@ pub(super) async fn connection(inside: Arc<ProxyState>, stream: TcpStream, addre
         .header_read_timeout(inside.limits.headers)
         .max_headers(MOST_LISTED)
         .max_buf_size(HEADER_BYTES);
-    // What went wrong with a connection is the job's affair.
+    // The job's own connection errors are not ours to report.
     let _ = server.serve_connection(TokioIo::new(stream), service).with_upgrades().await;
     let opened = opened.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(ConnectTunnel { job, host, target, tally }) = opened
@@ -135,14 +135,14 @@ impl ProxyState {
         }
     }
 
-    /// Writes it down, and says so.
+    /// Records a refusal and returns its response.
     pub(super) fn refuse(&self, what: &str, why: &str) -> Response<ProxyBody> {
         self.book.refuse(what, why);
         forbidden(&harmless(what), why, &self.access.names, &self.access.setting)
     }
 }
 
-/// Programs that take the gateway for a proxy even on the way to the gateway itself.
+/// Whether a request is for the gateway itself: some programs use the proxy even to reach it.
 fn is_to(uri: &Uri, address: Option<SocketAddr>) -> bool {
     let port = uri.port_u16().unwrap_or(80);
     uri.scheme_str() == Some("http")

@@ -1,4 +1,4 @@
-//! A connection to an allowed host: looked up by us, to an address that was checked, TLS to that very name.
+//! A tunnel to an allowed host: resolved by us, to a checked address, TLS to that same name.
 
 use std::future::Future;
 use std::io;
@@ -19,26 +19,26 @@ use super::names::{AllowedHost, ConnectTarget, HostName};
 use journeyman_order::OutgoingProxy;
 use journeyman_outgoing::connect_through;
 
-/// Longer ones are no beginning of TLS that any program makes.
+/// No real program sends a longer ClientHello.
 const LONGEST_HELLO: usize = 16 << 10;
 const MOST_ADDRESSES: usize = 8;
 const BUFFER: usize = 16 << 10;
-/// Many machines behind a proxy know no name of the outside, and take their time to say so.
+/// Behind a proxy, many machines cannot resolve outside names and are slow to report it.
 const LOOKUP_BESIDE_PROXY: Duration = Duration::from_secs(2);
 
 type LookupFuture = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
 
-/// How names become addresses, and which of these an entry's name may lead to. Tests bring their own.
+/// Resolves names and decides which addresses an entry may lead to. Tests replace it.
 #[derive(Clone)]
 pub(super) struct Dialer {
     pub(super) resolve: Arc<dyn Fn(&HostName) -> LookupFuture + Send + Sync>,
     pub(super) objection: fn(&AllowedHost, IpAddr) -> Option<&'static str>,
-    /// What connections go through, unless it is bypassed.
+    /// The proxy for connections, unless it is bypassed.
     pub(super) proxy: Option<OutgoingProxy>,
 }
 
 impl Dialer {
-    /// The system's resolver, and only addresses that are public or that the entry names.
+    /// Uses the system's resolver, and only addresses that are public or that the entry allows.
     pub(super) fn of_this_machine(proxy: Option<OutgoingProxy>) -> Self {
         Self {
             resolve: Arc::new(|host| {
@@ -57,14 +57,14 @@ impl Dialer {
 /// Why there is no connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum DialError {
-    /// It may not be.
+    /// Not allowed.
     Refused(String),
-    /// It may, and cannot.
+    /// Allowed, but failed.
     Failed(String),
 }
 
 impl Dialer {
-    /// Connects to a target that an entry allows.
+    /// Connects to a target that the entry allows.
     pub(super) async fn connect(
         &self,
         entry: &AllowedHost,
@@ -94,8 +94,8 @@ impl Dialer {
         Err(failed(&why))
     }
 
-    /// The proxy looks the name up itself, so that the address that it takes is the proxy's affair. A name that can be
-    /// looked up here is checked all the same.
+    /// The proxy resolves the name itself, so it chooses the address. If the name also resolves here, its addresses are
+    /// still checked.
     async fn connect_through(
         &self,
         proxy: &OutgoingProxy,
@@ -115,7 +115,7 @@ impl Dialer {
         Err(DialError::Failed(format!("{target} could not be reached: {why}")))
     }
 
-    /// One of many is enough: whoever mixes them in wants us to take it.
+    /// One bad address refuses them all: a name that mixes them in is an attack.
     fn check(&self, entry: &AllowedHost, addresses: &[IpAddr]) -> Result<(), DialError> {
         let objection = |address: &IpAddr| Some((*address, (self.objection)(entry, *address)?));
         match addresses.iter().find_map(objection) {
@@ -127,10 +127,10 @@ impl Dialer {
     }
 }
 
-/// Passes bytes both ways until one side is done or nothing moves any more.
+/// Passes bytes both ways until one side closes or the tunnel is idle.
 ///
 /// # Errors
-/// Says why the tunnel was closed by us.
+/// Returns why the gateway closed the tunnel.
 pub(super) async fn carry<Job>(
     job: Job,
     host: TcpStream,
@@ -170,7 +170,7 @@ where
     }
 }
 
-/// The first bytes, once they are whole and to the name that was asked for.
+/// The complete ClientHello, checked against the requested name.
 async fn greeting(
     from_job: &mut (impl AsyncRead + Unpin),
     target: &ConnectTarget,
@@ -189,7 +189,7 @@ async fn greeting(
             ClientHello::Unfinished => {}
         }
         match from_job.read_buf(&mut begun).await {
-            // Connected and gone again: browsers and load balancers do that, and nothing was asked.
+            // Connected and closed again: browsers and load balancers do that, and nothing was sent.
             Ok(0) if begun.is_empty() => return Ok(begun),
             Ok(0) | Err(_) => return Err("its TLS handshake is not whole".to_owned()),
             Ok(_) => {}
@@ -217,7 +217,7 @@ async fn pass(
     Ok(())
 }
 
-/// When something moved last.
+/// The time of the last traffic.
 struct IdleClock {
     began: Instant,
     last: AtomicU64,
@@ -236,7 +236,7 @@ impl IdleClock {
         self.last.store(self.milliseconds(), Ordering::Relaxed);
     }
 
-    /// Ends when nothing has moved for so long.
+    /// Returns when there was no traffic for this long.
     async fn rests(&self, idle: Duration) {
         loop {
             let last = Duration::from_millis(self.last.load(Ordering::Relaxed));

@@ -1,4 +1,4 @@
-//! What a model's answer used, read from its bytes while they pass.
+//! Reads a model's usage from its answer while the bytes pass.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use journeyman_order::bounds::LARGEST_FILE;
 use journeyman_order::model_service::Provider;
 use journeyman_order::network::MeteredTokens;
 
-/// Letters of English and of code that make a token, about.
+/// Approximate: English text and code.
 pub(super) const BYTES_OF_A_TOKEN: u64 = 4;
 
 /// Reads one answer.
@@ -15,27 +15,27 @@ pub(super) const BYTES_OF_A_TOKEN: u64 = 4;
 pub(super) struct UsageReader {
     provider: Provider,
     streams: bool,
-    /// The line, or the whole answer, as far as it has come.
+    /// The current line or the whole answer, as far as received.
     pending: Vec<u8>,
-    /// It grew too large: skipped up to its end.
+    /// It grew too large and is skipped to its end.
     skips: bool,
     seen: u64,
     told: ReportedUsage,
 }
 
-/// What an answer has told so far.
+/// The usage reported so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ReportedUsage {
     pub(super) tokens: MeteredTokens,
-    /// These are all: the service has counted to the end.
+    /// The service reported the final usage.
     pub(super) is_final: bool,
     pub(super) model: Option<String>,
-    /// Bytes of text that the model wrote; of an answer that is no stream and told nothing, all bytes.
+    /// Bytes of text that the model wrote; all bytes if the answer is not a stream and reported nothing.
     pub(super) letters: u64,
 }
 
 impl UsageReader {
-    /// Of an answer with this content type.
+    /// For an answer with this content type.
     pub(super) fn of(provider: Provider, content_type: &str) -> Self {
         let streams = content_type.trim_start().to_ascii_lowercase().starts_with("text/event-stream");
         Self { provider, streams, pending: Vec::new(), skips: false, seen: 0, told: ReportedUsage::default() }
@@ -45,7 +45,7 @@ impl UsageReader {
         &self.told
     }
 
-    /// The next bytes.
+    /// Reads the next bytes.
     pub(super) fn feed(&mut self, bytes: &[u8]) {
         if !self.streams {
             self.seen = self.seen.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
@@ -55,7 +55,7 @@ impl UsageReader {
             }
             return;
         }
-        // An event's data is one line with every service there is; one in several lines is no JSON and told nothing.
+        // Every service sends an event's data on one line; data on several lines is ignored.
         for piece in bytes.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
             self.keep(piece);
             if piece.ends_with(b"\n") || piece.ends_with(b"\r") {
@@ -64,7 +64,7 @@ impl UsageReader {
         }
     }
 
-    /// There is no more.
+    /// The answer is complete.
     pub(super) fn end(&mut self) {
         if self.streams {
             self.line();
@@ -90,7 +90,7 @@ impl UsageReader {
         {
             self.event(data);
         }
-        // The room is used again.
+        // Reuses the buffer.
         self.pending = line;
         self.pending.clear();
     }
@@ -112,7 +112,7 @@ impl UsageReader {
         match self.provider {
             Provider::Anthropic => {
                 raise(&mut told.tokens, of_anthropic(&usage));
-                // The first event counts what was read only.
+                // The first event counts only the input.
                 told.is_final |= event.kind.as_deref() != Some("message_start");
             }
             Provider::OpenAi => {
@@ -123,7 +123,7 @@ impl UsageReader {
     }
 }
 
-/// Later counts are totals, not additions, and may leave out what has not changed.
+/// Later counts are totals, not increments, and may omit what has not changed.
 fn raise(tokens: &mut MeteredTokens, told: MeteredTokens) {
     tokens.input = tokens.input.max(told.input);
     tokens.output = tokens.output.max(told.output);
@@ -141,7 +141,7 @@ fn of_anthropic(usage: &Value) -> MeteredTokens {
     }
 }
 
-/// Completions and responses have names of their own for the same; those from a cache are counted among the others.
+/// Completions and responses name their counts differently; both include cached tokens in the input.
 fn of_openai(usage: &Value) -> MeteredTokens {
     let count =
         |keys: [&str; 2]| keys.iter().find_map(|key| usage.pointer(key).and_then(Value::as_u64)).unwrap_or(0);
@@ -157,7 +157,7 @@ fn of_openai(usage: &Value) -> MeteredTokens {
     }
 }
 
-/// What matters of an event, and of a whole answer, in any dialect.
+/// The relevant fields of an event or a whole answer, in both dialects.
 #[derive(Deserialize)]
 struct UsageEvent {
     #[serde(rename = "type", default)]
@@ -176,7 +176,7 @@ struct UsageEvent {
     choices: Value,
 }
 
-/// An answer inside an event.
+/// The message inside an event.
 #[derive(Deserialize)]
 struct UsageMessage {
     #[serde(default)]
@@ -185,7 +185,7 @@ struct UsageMessage {
     usage: Option<Value>,
 }
 
-/// How long the strings in a value are together.
+/// The total length of all strings in a value.
 fn letters(value: &Value) -> u64 {
     match value {
         Value::String(text) => u64::try_from(text.len()).unwrap_or(u64::MAX),

@@ -1,4 +1,4 @@
-//! A registry's answer on its way to the job: its links lead to the gateway, and its credential is not in it.
+//! A registry's answer on its way to the job: links lead to the gateway, and the credential is removed.
 
 use http::header::{
     ACCEPT_RANGES, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG,
@@ -12,7 +12,7 @@ use crate::refusal::{ProxyBody, plain, whole};
 use crate::replace::{PassingPart, StreamReplacer, passing};
 use journeyman_order::RegistryKind;
 
-/// What of an answer's headers a package manager needs. No cookies, and nothing that asks for a credential.
+/// Headers that a package manager needs. No cookies, and no request for a credential.
 const HANDED_BACK: [HeaderName; 9] = [
     CONTENT_TYPE,
     CONTENT_ENCODING,
@@ -24,17 +24,16 @@ const HANDED_BACK: [HeaderName; 9] = [
     LAST_MODIFIED,
     RETRY_AFTER,
 ];
-/// What stands before a link that begins with a slash, in pages and in JSON.
+/// Precedes a link that starts with a slash, in HTML and in JSON.
 const BEFORE_LINKS: [&str; 4] = ["href=\"", "href='", "\"url\":\"", "\"url\": \""];
 
-/// An answer of ours.
 pub(super) fn json(text: String) -> Response<ProxyBody> {
     let mut response = Response::new(whole(text));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 
-/// It lies elsewhere at the gateway.
+/// A redirect to another path at the gateway.
 pub(super) fn moved(status: StatusCode, to: &str) -> Response<ProxyBody> {
     let mut response = plain(status, String::new());
     if let Ok(to) = HeaderValue::from_str(to) {
@@ -43,7 +42,6 @@ pub(super) fn moved(status: StatusCode, to: &str) -> Response<ProxyBody> {
     response
 }
 
-/// Passes an answer back.
 pub(super) fn pass_back(
     upstream: &RegistryUpstream,
     answer: reqwest::Response,
@@ -72,11 +70,11 @@ pub(super) fn pass_back(
     };
     let mut response = Response::new(passing(answer, StreamReplacer::of(pairs), count));
     *response.status_mut() = status;
-    // Stars are as many as what they stand for; links are longer or shorter.
+    // Redaction keeps the length; rewritten links change it.
     let length = (!is_index).then_some(CONTENT_LENGTH);
     for name in HANDED_BACK.into_iter().chain(length) {
         for value in headers.get_all(&name) {
-            // A header that repeats a secret is not worth mending.
+            // A header that repeats a secret is dropped.
             if !secrets.as_ref().is_some_and(|secrets| secrets.is_in(value.as_bytes())) {
                 response.headers_mut().append(&name, value.clone());
             }
@@ -95,12 +93,12 @@ impl RegistryUpstream {
     fn has_links(&self) -> bool {
         match self.registry().kind {
             RegistryKind::Pip | RegistryKind::Npm => true,
-            // Their package managers make addresses themselves, of what the gateway told them.
+            // Their package managers build addresses from the gateway's.
             RegistryKind::Cargo | RegistryKind::Go | RegistryKind::Maven => false,
         }
     }
 
-    /// Its own address in all that its links may have, and what stands there for the job.
+    /// Every spelling of its own address in links, and the replacement for the job.
     fn links(&self, port: u16) -> Vec<(Vec<u8>, Vec<u8>)> {
         let (root, local) = (&self.0.root, self.local_url(port));
         let mut pairs: Vec<(String, String)> = Vec::new();
@@ -110,7 +108,7 @@ impl RegistryUpstream {
             Some(port) => vec![format!(":{port}")],
             None => vec![String::new(), ":443".to_owned(), ":80".to_owned()],
         };
-        // Registries behind a proxy that speaks TLS often think that they are plain.
+        // Registries behind a TLS proxy often believe that they serve plain HTTP.
         for scheme in ["https", "http"] {
             for port in &ports {
                 let link = format!("{scheme}://{host}{port}{path}");
@@ -120,7 +118,7 @@ impl RegistryUpstream {
         }
         for before in BEFORE_LINKS {
             pairs.push((format!("{before}{path}"), format!("{before}{}", self.local_path())));
-            // It is another host's.
+            // A link to another host stays.
             pairs.push((format!("{before}//"), format!("{before}//")));
         }
         pairs.into_iter().map(|(link, local)| (link.into_bytes(), local.into_bytes())).collect()

@@ -1,4 +1,4 @@
-//! A job's request to a registry: to which one it goes, and how it is asked.
+//! A job's request to a registry: chooses the registry and sends the request.
 
 use http::header::{
     ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, LOCATION, RANGE,
@@ -17,11 +17,11 @@ use crate::refusal::{ProxyBody, plain};
 use journeyman_order::bounds::{LARGEST_SETTINGS, MOST_HOPS};
 use journeyman_order::{OutgoingNetwork, PackageRegistry, RegistryCredential, RegistryKind, RegistryName};
 
-/// Of a job's headers what means something to a registry. Credentials are not among them.
+/// The job's headers that a registry needs. Credentials are not among them.
 const PASSED_ON: [HeaderName; 6] = [ACCEPT, USER_AGENT, IF_NONE_MATCH, IF_MODIFIED_SINCE, RANGE, IF_RANGE];
 const PUBLIC_NPM: &str = "registry.npmjs.org:443";
 
-/// Where a request goes, and the paths that it may mean there, the likelier first.
+/// The target of a request, and its possible paths there, most likely first.
 struct RegistryRoute<'a> {
     upstream: &'a RegistryUpstream,
     paths: Vec<RegistryPath>,
@@ -29,20 +29,20 @@ struct RegistryRoute<'a> {
 
 /// What a registry answered.
 pub(super) enum RegistryAnswer {
-    /// This, with the credential asked or without.
+    /// The response, requested with or without the credential.
     Given(reqwest::Response),
-    /// It lies there now, below the same root.
+    /// A redirect to a path below the same root.
     Moved(StatusCode, String),
 }
 
-/// Why nothing is passed back: for the job and for the record; none where it is no refusal of ours.
+/// Why there is no response.
 pub(super) enum RegistryFailure {
     Refused(String),
     Failed(String),
 }
 
 impl ProxyState {
-    /// Answers a request that is for a registry; none: it is not.
+    /// Answers a request for a registry; `None` if it is not one.
     pub(crate) async fn registry(&self, parts: &Parts, port: u16) -> Option<Response<ProxyBody>> {
         let path = parts.uri.path();
         if self.access.registries.is_empty() || !(path.starts_with(PREFIX) || path.starts_with(NPM_PREFIX)) {
@@ -79,7 +79,7 @@ impl ProxyState {
         public: Option<&'a RegistryUpstream>,
     ) -> Result<RegistryRoute<'a>, &'static str> {
         let of_npm = path.strip_prefix(NPM_PREFIX);
-        // npm puts paths of its lock file behind its registry's address, also those that are the gateway's own.
+        // npm appends a lock file's paths to its registry's address, including paths that already are the gateway's.
         let own = of_npm.map_or(path, |rest| path.get(path.len() - rest.len() - 1..).unwrap_or(rest));
         if let Some(rest) = own.strip_prefix(PREFIX) {
             let (name, rest) = rest.split_once('/').unwrap_or((rest, ""));
@@ -142,7 +142,7 @@ impl ProxyState {
         }
     }
 
-    /// Where cargo downloads crates from; asked once.
+    /// Where cargo downloads crates; requested once.
     async fn downloads<'a>(
         &self,
         upstream: &'a RegistryUpstream,
@@ -188,7 +188,7 @@ impl ProxyState {
                 headers.insert(name, value.clone());
             }
         }
-        // What is compressed cannot be read.
+        // A compressed answer cannot be rewritten.
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         let anonymous = headers.clone();
         if let Some(credential) = &upstream.0.header {
@@ -208,7 +208,7 @@ impl ProxyState {
                 let query = next.query().map(|query| format!("?{query}")).unwrap_or_default();
                 return Ok(RegistryAnswer::Moved(response.status(), format!("{}{query}", rest.as_str())));
             }
-            // Storage of its own, as many have it: the address says who may read, and the credential stays here.
+            // Many registries use separate storage with signed URLs. The credential is not sent there.
             let is_as_safe = next.scheme() == "https" || (next.scheme(), target.scheme()) == ("http", "http");
             let is_named = matches!(next.host(), Some(url::Host::Domain(_)));
             if !is_as_safe || !is_named || !next.username().is_empty() || next.password().is_some() {
@@ -233,7 +233,7 @@ async fn send(
     headers: HeaderMap,
 ) -> Result<reqwest::Response, RegistryFailure> {
     let sent = client.request(method.clone(), target).headers(headers).send().await;
-    // Without the address, and so without anything of the settings or of a signed address.
+    // The error omits the URL, which may contain settings or a signature.
     sent.map_err(|error| {
         RegistryFailure::Failed(format!(
             "it could not be reached: {}",
@@ -242,14 +242,14 @@ async fn send(
     })
 }
 
-/// Where an answer sends us: none if nowhere, and nothing in it where that is no address.
+/// The redirect's target: outer `None` without a redirect, inner `None` if the target is not a URL.
 fn redirected(from: &Url, response: &reqwest::Response) -> Option<Option<Url>> {
     let location = response.headers().get(LOCATION)?;
     let is_redirect = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
     is_redirect.then(|| from.join(location.to_str().ok()?).ok())
 }
 
-/// A credential that is not taken is for who runs the server to mend, and nothing that a job should be asked for.
+/// The operator has to fix a rejected credential; the job must not be asked for one.
 fn checked(
     upstream: &RegistryUpstream,
     response: reqwest::Response,
@@ -270,7 +270,7 @@ fn checked(
     }
 }
 
-/// The public registry, for packages that none of the job's own registries is for.
+/// The public npm registry, for packages that no registry of the job covers.
 fn public_npm() -> Option<RegistryUpstream> {
     let registry = PackageRegistry {
         name: RegistryName::parse("public-npm").ok()?,
@@ -285,7 +285,7 @@ fn public_npm() -> Option<RegistryUpstream> {
 }
 
 impl RegistryUpstream {
-    /// As the record names it.
+    /// The name in the record.
     fn host(&self) -> String {
         let port = self.0.root.port_or_known_default().unwrap_or_default();
         format!("{}:{port}", self.0.root.host_str().unwrap_or_default())

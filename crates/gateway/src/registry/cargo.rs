@@ -1,4 +1,4 @@
-//! Where a sparse index of cargo's says that crates are downloaded from.
+//! Where a sparse cargo index says that crates are downloaded.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -6,15 +6,14 @@ use url::Url;
 
 use super::CARGO_DOWNLOADS;
 
-/// The file that says it, at the root of an index.
+/// The file at the root of an index that says so.
 pub(super) const CONFIGURATION: &str = "config.json";
 
-/// Where crates are downloaded from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CargoDownloads {
-    /// What they lie below, where that is at the registry's own host. Ends with a slash.
+    /// The root of the downloads, if it is on the registry's own host. Ends with a slash.
     pub(super) root: Option<Url>,
-    /// What comes after it, or the whole address of another host.
+    /// The rest of the address, or the whole address on another host.
     template: String,
 }
 
@@ -24,12 +23,12 @@ struct IndexConfiguration {
 }
 
 impl CargoDownloads {
-    /// Reads what a registry says.
+    /// Parses a registry's configuration.
     pub(super) fn read(index: &Url, configuration: &[u8]) -> Option<Self> {
         let IndexConfiguration { dl } = serde_json::from_slice(configuration).ok()?;
         let markers = dl.find('{');
         let fixed = dl.get(..markers.unwrap_or(dl.len()))?;
-        // Without markers cargo puts crate, version and `download` behind it.
+        // Without markers, cargo appends crate, version and `download`.
         let fixed = match markers {
             Some(_) => fixed.get(..=fixed.rfind('/')?)?.to_owned(),
             None => format!("{}/", fixed.trim_end_matches('/')),
@@ -43,8 +42,8 @@ impl CargoDownloads {
         Some(Self { root: Some(root), template })
     }
 
-    /// What a job is told, whose gateway has this address for the registry. Nothing of an API to publish with, and nothing
-    /// of a token: the gateway asks for none.
+    /// The configuration that the job gets, for this gateway address. It names no publish API and no token: the gateway
+    /// needs none.
     pub(super) fn told(&self, local: &str) -> String {
         let dl = match &self.root {
             Some(_) => format!("{local}{CARGO_DOWNLOADS}{}", self.template),

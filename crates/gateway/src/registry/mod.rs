@@ -1,4 +1,4 @@
-//! The way to a registry of packages: to what lies below one address, with the credential that the job does not have.
+//! Access to a package registry: only below one address, with a credential that the job does not have.
 
 mod answer;
 mod ask;
@@ -26,26 +26,26 @@ use cargo::CargoDownloads;
 use journeyman_order::bounds::SHORTEST_SECRET;
 use journeyman_order::{OutgoingNetwork, PackageRegistry, RegistryCredential, RegistryKind, RegistryName};
 
-/// Before the name of a registry in the gateway's addresses.
+/// Path prefix for a named registry at the gateway.
 pub(super) const PREFIX: &str = "/registries/";
-/// All of npm at one address: each package from where its scope is, for npm has one address for all lock files.
+/// All npm registries under one address, by scope: npm uses one address for a whole lock file.
 pub(super) const NPM_PREFIX: &str = "/npm/";
-/// Where cargo's downloads are, below its registry's prefix.
+/// Path of cargo's downloads, below its registry's prefix.
 const CARGO_DOWNLOADS: &str = "+dl/";
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
-/// Mirrors fetch what they do not have before they answer.
+/// Long, because mirrors fetch missing packages before they answer.
 const READ_TIMEOUT: Duration = Duration::from_secs(180);
 
-/// The way to one registry. Cheap to clone.
+/// Access to one registry. Cheap to clone.
 #[derive(Clone)]
 pub struct RegistryUpstream(Arc<RegistryInner>);
 
 struct RegistryInner {
     registry: PackageRegistry,
-    /// What a job may ask for lies below it. Ends with a slash.
+    /// A job may only request paths below it. Ends with a slash.
     root: Url,
-    /// What of its address comes after the root.
+    /// The rest of the registry's address, after the root.
     entry: String,
     within: Option<IpNet>,
     header: Option<HeaderValue>,
@@ -55,13 +55,13 @@ struct RegistryInner {
     downloads: tokio::sync::OnceCell<CargoDownloads>,
 }
 
-/// Why there is no way to a registry. Says nothing of its credential.
+/// Why a registry cannot be used. Does not mention its credential.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("registries.{name}.{key}: {problem}")]
 pub struct InvalidRegistry {
     name: RegistryName,
     key: &'static str,
-    /// Without the key, for a registry that no key names.
+    /// Without the setting's name, for registries that are not named in the settings.
     pub problem: String,
 }
 
@@ -77,10 +77,10 @@ impl fmt::Debug for RegistryUpstream {
 }
 
 impl RegistryUpstream {
-    /// To this registry.
+    /// Creates access to this registry.
     ///
     /// # Errors
-    /// When its address or its credential could not be used.
+    /// When its address or its credential is unusable.
     pub fn new(registry: PackageRegistry, outgoing: OutgoingNetwork) -> Result<Self, InvalidRegistry> {
         let wrong =
             |(key, problem): RegistryProblem| InvalidRegistry { name: registry.name.clone(), key, problem };
@@ -125,12 +125,11 @@ impl RegistryUpstream {
         &self.0.registry
     }
 
-    /// Its address at the gateway, as a package manager has it.
+    /// Its address at the gateway, for a package manager.
     pub(super) fn address(&self, port: u16) -> String {
         format!("{}{}", self.local_url(port), self.0.entry)
     }
 
-    /// The gateway's address for its root.
     fn local_url(&self, port: u16) -> String {
         format!("http://127.0.0.1:{port}{}", self.local_path())
     }
@@ -139,7 +138,7 @@ impl RegistryUpstream {
         format!("{PREFIX}{}/", self.0.registry.name)
     }
 
-    /// Connections are made to this registry only: no redirects that we did not look at, no proxies of the environment.
+    /// Connects to this registry only: redirects are checked by us, and proxies of the environment are ignored.
     fn client(&self, reach: &Dialer) -> Result<&reqwest::Client, String> {
         let made = self.0.client.get_or_init(|| {
             let rule = AddressRule {
@@ -152,7 +151,7 @@ impl RegistryUpstream {
         made.as_ref().map_err(Clone::clone)
     }
 
-    /// For what lies elsewhere, without the credential: at public addresses, and at those of the registry's network.
+    /// For other hosts, without the credential: only public addresses and those of the registry's network.
     fn client_elsewhere(&self, reach: &Dialer) -> Result<&reqwest::Client, String> {
         let made = self.0.elsewhere.get_or_init(|| {
             let (objection, within) = (reach.objection, self.0.within);
@@ -178,7 +177,7 @@ impl RegistryUpstream {
         client.map_err(|error| error.to_string())
     }
 
-    /// What is taken out of answers, should the registry repeat it.
+    /// Redacted from answers, in case the registry repeats them.
     fn secrets(&self) -> Vec<(Vec<u8>, Vec<u8>)> {
         let stars = |text: &str| (text.as_bytes().to_vec(), vec![b'*'; text.len()]);
         let mut texts: Vec<String> = Vec::new();
@@ -196,10 +195,10 @@ impl RegistryUpstream {
     }
 }
 
-/// The key of a registry that does not do, and why.
+/// The setting that is invalid, and why.
 type RegistryProblem = (&'static str, String);
 
-/// Whether an address that the settings name may be asked without TLS.
+/// Whether a literal address in the settings may be used without TLS.
 fn literal(address: IpAddr, within: Option<IpNet>) -> Result<bool, RegistryProblem> {
     match scope_of(address) {
         AddressScope::Public => Ok(false),
@@ -210,7 +209,7 @@ fn literal(address: IpAddr, within: Option<IpNet>) -> Result<bool, RegistryProbl
     }
 }
 
-/// Which addresses a registry's name may lead to. Whoever runs the server named it, so that a private one will do.
+/// The addresses that a registry's name may resolve to. The server's operator named it, so a private one is allowed.
 #[derive(Debug, Clone, Copy)]
 struct AddressRule {
     is_local: bool,
@@ -233,11 +232,11 @@ impl AddressRule {
 
 type ResolverRule = Arc<dyn Fn(&HostName, IpAddr) -> Option<&'static str> + Send + Sync>;
 
-/// Looks a name up once, and connects to nothing that the rule objects to.
+/// Resolves a name once and connects only to addresses that the rule allows.
 struct CheckedResolver {
     reach: Dialer,
     rule: ResolverRule,
-    /// The proxy's own name. Behind it, other names are looked up by the proxy.
+    /// The proxy's own name. The proxy resolves all other names.
     proxy: Option<HostName>,
 }
 
@@ -263,12 +262,12 @@ fn is_local(host: &str) -> bool {
     host == "localhost" || host.ends_with(".localhost")
 }
 
-/// A name that no public registry has.
+/// Whether a name cannot belong to a public registry.
 fn is_of_ones_own(host: &str) -> bool {
     !host.contains('.') || [".localhost", ".local", ".internal"].iter().any(|end| host.ends_with(end))
 }
 
-/// What a job may ask for, and what of the address comes after it. The files of a simple index lie beside the index.
+/// Splits a registry's address into the root that a job may use and the rest. A simple index has its files beside it.
 fn root(registry: &PackageRegistry) -> Option<(Url, String)> {
     let mut url = registry.url.clone();
     let path = url.path().trim_end_matches('/').to_owned();
@@ -297,7 +296,7 @@ fn header(registry: &PackageRegistry) -> Result<Option<HeaderValue>, ()> {
             format!("Basic {}", STANDARD.encode(format!("{user}:{}", password.expose_secret())))
         }
         RegistryCredential::Token(token) => match registry.kind {
-            // cargo sends a token as it is.
+            // cargo sends a token without a scheme.
             RegistryKind::Cargo => token.expose_secret().to_owned(),
             RegistryKind::Pip | RegistryKind::Npm | RegistryKind::Go | RegistryKind::Maven => {
                 format!("Bearer {}", token.expose_secret())

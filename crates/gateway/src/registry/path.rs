@@ -1,4 +1,4 @@
-//! What of a registry a job asks for, read before anything is joined to the registry's address.
+//! The path that a job requests from a registry, checked before it is appended to the registry's address.
 
 use std::borrow::Cow;
 
@@ -6,12 +6,12 @@ use percent_encoding::percent_decode_str;
 
 use journeyman_order::bounds::{LONGEST_TEXT, MOST_HOPS};
 
-/// A path below a registry's root, as it is sent: nothing in it leads up, however a server reads it.
+/// A path below a registry's root, as sent: no server can read it as leading up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RegistryPath(String);
 
 impl RegistryPath {
-    /// Reads what comes after the gateway's prefix, without the slash between.
+    /// Parses the path after the gateway's prefix and slash.
     pub(super) fn parse(text: &str) -> Result<Self, &'static str> {
         if text.len() > LONGEST_TEXT {
             return Err("its path is too long");
@@ -32,15 +32,15 @@ impl RegistryPath {
         &self.0
     }
 
-    /// Without the beginning that a registry's own address has: npm puts the paths of its lock files behind the address
-    /// that it was given.
+    /// Removes the prefix of the registry's own address: npm appends the paths of its lock files to the address it was
+    /// given.
     pub(super) fn without(&self, root: &str) -> Option<Self> {
         let root = root.strip_prefix('/').unwrap_or(root);
         let rest = self.0.strip_prefix(root).filter(|rest| !root.is_empty() && !rest.is_empty())?;
         Some(Self(rest.to_owned()))
     }
 
-    /// npm's scope, where one is named.
+    /// npm's scope, if present.
     pub(super) fn scope(&self) -> Option<String> {
         let decoded = decoded(&self.0)?;
         decoded.split('/').find(|part| part.len() > 1 && part.starts_with('@')).map(str::to_owned)
@@ -52,7 +52,7 @@ fn check(text: &str) -> Result<(), &'static str> {
         return Err("its path has characters that no path has");
     }
     let leads_up = |part: &str| {
-        // Servers in Java take what follows a semicolon for parameters, and then read the rest.
+        // Java servers read the part after a semicolon as parameters and ignore it.
         let part = part.split(';').next().unwrap_or_default().trim();
         part == "." || part == ".."
     };
@@ -65,7 +65,7 @@ fn check(text: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// With one round of percent-encoding taken off; none where that is no text.
+/// Percent-decodes once; `None` if the result is not text.
 fn decoded(text: &str) -> Option<String> {
     percent_decode_str(text).decode_utf8().ok().map(Cow::into_owned)
 }

@@ -1,4 +1,4 @@
-//! What programs are told of the gateway.
+//! How programs are pointed at the gateway.
 
 use super::super::GatewayBudget;
 use super::super::environment::PLACEHOLDER;

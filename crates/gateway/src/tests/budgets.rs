@@ -1,4 +1,4 @@
-//! The end of the money.
+//! A spent budget.
 
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ async fn once_the_budget_is_spent_nothing_more_is_asked_and_the_job_hears_why() 
             }
             for _ in 0..2 {
                 let heard = say(gateway, post(path, &words())).await;
-                // Neither Claude Code nor Codex tries again after a 400, and no one takes it for a wrong key.
+                // Neither Claude Code nor Codex retries after a 400, and neither reports it as a wrong key.
                 assert!(heard.starts_with("HTTP/1.1 400"), "{heard}");
                 assert!(heard.contains("x-should-retry: false"), "{heard}");
                 let (_, body) = heard.split_once("\r\n\r\n").unwrap();
@@ -86,7 +86,7 @@ async fn hanging_up_before_the_count_is_told_is_no_way_not_to_pay() {
     let mut some = [0; 2_048];
     timeout(LONG, job.read(&mut some)).await.unwrap().unwrap();
     drop(job);
-    // More has to come for the connection to be found gone.
+    // The gateway notices a closed connection only when more data arrives.
     let counted = async {
         while guard.metered().unwrap().failed == 0 {
             let _ = send.send(": ping\n\n".to_owned());
@@ -145,7 +145,7 @@ async fn dollars_cannot_be_held_for_a_model_without_a_price() {
             assert_eq!(says, !is_asked, "{heard}");
         }
         assert_eq!(unknown.heard().len(), if is_asked { 2 } else { 0 }, "{model}");
-        // One wrong name is not the end of the work: the next may have a price.
+        // One wrong name does not end the work: the next may have a price.
         asked["model"] = json!("m");
         assert!(say(gateway, post("/v1/messages", &asked)).await.starts_with("HTTP/1.1 200"));
         assert_eq!(guard.end().await.metered.unwrap().exhausted, None);

@@ -1,11 +1,11 @@
-//! What a job may take of us.
+//! The resources that a job may use.
 
 use tokio::net::TcpListener;
 
 use super::super::client_hello::tests::hello_to;
 use super::*;
 
-/// A host that takes everything and says nothing.
+/// A host that reads everything and never answers.
 async fn silent_host() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();

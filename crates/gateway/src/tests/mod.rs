@@ -22,10 +22,10 @@ use super::names::AllowedHost;
 use super::tunnel::Dialer;
 use super::{EgressPolicy, EgressProxy, ProxyHandle, ProxyLimits};
 
-/// Long enough for anything here on a busy machine.
+/// Enough even on a busy machine.
 const LONG: Duration = Duration::from_secs(20);
 
-/// Every name leads to these addresses.
+/// Every name resolves to these addresses.
 fn leading_to(addresses: &[&str]) -> Dialer {
     let addresses: Vec<IpAddr> = addresses.iter().map(|address| address.parse().unwrap()).collect();
     Dialer {
@@ -38,7 +38,7 @@ fn leading_to(addresses: &[&str]) -> Dialer {
     }
 }
 
-/// Every name leads to loopback, and that may be.
+/// Every name resolves to loopback, which is allowed.
 fn leading_home() -> Dialer {
     Dialer { objection: |_, _| None, ..leading_to(&["127.0.0.1"]) }
 }
@@ -54,17 +54,17 @@ fn opened(access: EgressPolicy, reach: Dialer, limits: ProxyLimits) -> (SocketAd
     (gateway, EgressProxy::with(access, reach, limits).serve(listener).unwrap())
 }
 
-/// Says something, and hears all that is answered until the connection is closed.
+/// Sends a request and reads the answer until the connection closes.
 async fn say(gateway: SocketAddr, words: impl AsRef<[u8]>) -> String {
     let mut stream = TcpStream::connect(gateway).await.unwrap();
-    // What is refused midway may be closed before all was said.
+    // A refused request may be closed before it is sent completely.
     let _ = stream.write_all(words.as_ref()).await;
     let mut heard = Vec::new();
     let _ = timeout(LONG, stream.read_to_end(&mut heard)).await.expect("the connection ends");
     String::from_utf8_lossy(&heard).into_owned()
 }
 
-/// Asks for a tunnel; the answer's head, and the connection.
+/// Requests a tunnel; returns the answer's head and the connection.
 async fn connect(gateway: SocketAddr, target: &str) -> (String, TcpStream) {
     let mut stream = TcpStream::connect(gateway).await.unwrap();
     let words = format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\nConnection: close\r\n\r\n");

@@ -1,4 +1,4 @@
-//! A job that has its packages from a registry with a credential: it gets packages, and nothing else of it.
+//! A job whose packages come from a registry with a credential: it gets packages, and nothing else from it.
 
 use http::{Response, StatusCode};
 
@@ -9,7 +9,7 @@ use crate::registry::RegistryUpstream;
 use journeyman_order::{OutgoingNetwork, PackageRegistry, RegistryCredential, RegistryKind, RegistryName};
 
 const PASSWORD: &str = "hunter2/hunter2";
-/// As `ada:hunter2/hunter2` stands in a header.
+/// `ada:hunter2/hunter2`, as encoded in a header.
 const BASIC: &str = "YWRhOmh1bnRlcjIvaHVudGVyMg==";
 
 fn registry(kind: RegistryKind, url: &str) -> PackageRegistry {
@@ -50,7 +50,7 @@ fn get(path: &str) -> String {
     )
 }
 
-/// What the service answers to a simple index of pip's below `/api/pypi/all/`.
+/// A service that answers this to pip's simple index below `/api/pypi/all/`.
 async fn index(
     answer: impl Fn(&UpstreamRequest) -> Response<ProxyBody> + Send + Sync + 'static,
 ) -> FakeUpstream {
@@ -167,7 +167,7 @@ async fn a_redirect_is_not_followed_with_the_credential() {
     }
     assert_eq!(storage.heard().len(), 1);
     drop(open);
-    // Storage at an address near this machine is none.
+    // A redirect to storage at a local address is refused.
     let (gateway, _open) = opened(pip(&service), leading_to(&["127.0.0.1"]), ProxyLimits::default());
     let heard = say(gateway, get("/registries/corp/packages/stored.whl")).await;
     assert!(heard.starts_with("HTTP/1.1 502") && heard.contains("is a loopback address"), "{heard}");

@@ -1,9 +1,9 @@
-//! Tunnels of a server that itself reaches others through a proxy.
+//! Tunnels of a server that itself connects through a proxy.
 
 use super::*;
 use journeyman_order::{OutgoingProxy, RegistryCredential};
 
-/// A proxy that says what it was asked for, and then what it is told.
+/// A proxy that opens one tunnel; its task returns the request that it got.
 async fn proxy() -> (OutgoingProxy, tokio::task::JoinHandle<String>) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
@@ -22,7 +22,7 @@ async fn proxy() -> (OutgoingProxy, tokio::task::JoinHandle<String>) {
     )
 }
 
-/// No name is known here.
+/// Resolves no names.
 fn unknowing(proxy: OutgoingProxy) -> Dialer {
     Dialer {
         resolve: Arc::new(|_| Box::pin(async { Err(io::Error::other("no such name")) })),
@@ -50,7 +50,7 @@ async fn behind_a_proxy_the_list_holds_and_so_does_what_is_known_of_an_address()
         let (gateway, _open) = opened(names(&["registry.example"]), near, ProxyLimits::default());
         assert!(connect(gateway, "registry.example:443").await.0.starts_with("HTTP/1.1 403"), "{address}");
     }
-    // Who is reached without the proxy is looked up as ever.
+    // A host that bypasses the proxy is resolved here as usual.
     let (gateway, _open) = opened(names(&["a.near.example"]), unknowing(proxy), ProxyLimits::default());
     assert!(connect(gateway, "a.near.example:443").await.0.starts_with("HTTP/1.1 502"));
     assert!(!asked.is_finished(), "the proxy heard of none of it");

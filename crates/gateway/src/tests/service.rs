@@ -1,4 +1,4 @@
-//! A model's service on loopback: hears everything, and says what a test wants.
+//! A model's service on loopback: records every request and answers as a test wants.
 
 use std::convert::Infallible;
 use std::sync::Mutex;
@@ -69,7 +69,7 @@ impl FakeUpstream {
         self.heard.lock().unwrap().clone()
     }
 
-    /// A policy that leads to it, with the key in the provider's way; a thousand tokens of the model `m` cost a dollar.
+    /// A policy that leads to it, with the provider's form of key; a thousand tokens of the model `m` cost a dollar.
     pub(super) fn policy(&self, provider: Provider, budget: GatewayBudget) -> EgressPolicy {
         let base = match provider {
             Provider::Anthropic => format!("http://{}/base", self.address),
@@ -88,7 +88,7 @@ impl FakeUpstream {
     }
 }
 
-/// An answer of the Messages API, whole.
+/// A complete answer of the Messages API.
 pub(super) fn message(read: u64, written: u64) -> Response<ProxyBody> {
     json_answer(&json!({
         "type": "message", "model": "m", "content": [{ "type": "text", "text": "Hello" }],
@@ -100,7 +100,7 @@ pub(super) fn json_answer(body: &Value) -> Response<ProxyBody> {
     Response::builder().header("content-type", "application/json").body(whole(body.to_string())).unwrap()
 }
 
-/// An answer that comes as the test sends it.
+/// An answer that the test sends step by step.
 pub(super) fn streamed() -> (mpsc::UnboundedSender<String>, Response<ProxyBody>) {
     let (send, mut receive) = mpsc::unbounded_channel::<String>();
     let frames = futures_util::stream::poll_fn(move |context| {
@@ -110,7 +110,7 @@ pub(super) fn streamed() -> (mpsc::UnboundedSender<String>, Response<ProxyBody>)
     (send, Response::builder().header("content-type", "text/event-stream").body(body).unwrap())
 }
 
-/// A request of a job's to its model, with the headers that programs send.
+/// A job's request to its model, with typical headers.
 pub(super) fn post(path: &str, body: &Value) -> String {
     let body = body.to_string();
     format!(
@@ -122,7 +122,7 @@ pub(super) fn post(path: &str, body: &Value) -> String {
     )
 }
 
-/// What is said to a model.
+/// A minimal body for a model request.
 pub(super) fn words() -> Value {
     json!({ "model": "m", "max_tokens": 9, "messages": [{ "role": "user", "content": "hi" }] })
 }

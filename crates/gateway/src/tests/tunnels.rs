@@ -7,7 +7,7 @@ use tokio::net::TcpListener;
 use super::super::client_hello::tests::hello_to;
 use super::*;
 
-/// Accepts one connection, hears so many bytes and answers.
+/// Accepts one connection, reads this many bytes and answers.
 async fn host(hears: usize) -> (u16, tokio::task::JoinHandle<Vec<u8>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -105,7 +105,7 @@ async fn a_name_that_leads_near_this_machine_is_refused() {
         &["169.254.169.254"],
         &["fd00:ec2::254"],
         &["fe80::1"],
-        // One good address does not make up for a bad one, whichever comes first.
+        // One good address does not excuse a bad one, in either order.
         &["1.1.1.1", "127.0.0.1"],
         &["127.0.0.1", "1.1.1.1"],
     ] {
@@ -122,7 +122,7 @@ async fn a_name_that_leads_near_this_machine_is_refused() {
 #[tokio::test]
 async fn this_machine_is_not_reached_by_any_spelling() {
     let (port, reached) = tripwire().await;
-    // The system's own resolver, and a list that names it.
+    // The system's own resolver, and an entry that names it.
     let access = names(&[&format!("localhost:{port}")]);
     let (gateway, guard) = opened(access, Dialer::of_this_machine(None), ProxyLimits::default());
     let hosts = [
@@ -164,7 +164,7 @@ async fn a_name_is_looked_up_once_and_the_address_that_was_checked_is_the_one() 
     let (port, host) = host(hello_to("allowed.example").len()).await;
     let asked = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&asked);
-    // A rebinding name: good when it is checked, another address whenever it is asked again.
+    // A rebinding name: allowed when checked, another address on later lookups.
     let reach = Dialer {
         resolve: Arc::new(move |_| {
             let first = count.fetch_add(1, Ordering::SeqCst) == 0;

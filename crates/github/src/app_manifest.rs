@@ -1,5 +1,5 @@
-//! How an App comes to be: a person sends its manifest to GitHub with a form, and GitHub sends the person back with a code
-//! that can be exchanged once for the App's id, its key and its secrets.
+//! Creating an App: a person posts its manifest to GitHub, and GitHub sends the person back with a code, exchanged once
+//! for the App's id, key and secrets.
 
 use secrecy::SecretString;
 use serde::Deserialize;
@@ -10,10 +10,10 @@ use super::error::{ErrorKind, GitHubError, Result};
 use super::logs::{API_VERSION, client, unreachable};
 use journeyman_order::OutgoingNetwork;
 
-/// What errors are about.
+/// The subject of error messages.
 const WHAT: &str = "the new App";
 
-/// An App that was just made. What is secret in it is told this once.
+/// A newly created App. GitHub reveals its secrets only once.
 #[derive(Debug, Deserialize)]
 pub struct ConvertedApp {
     pub id: u64,
@@ -28,10 +28,10 @@ pub fn web_address(api_url: &Url) -> Result<Url> {
     Ok(Endpoints::of(api_url)?.web)
 }
 
-/// Exchanges the code that GitHub gave for a manifest.
+/// Exchanges the code that GitHub returned for a manifest.
 ///
 /// # Errors
-/// [`ErrorKind::NotFound`] when the code is used, older than an hour, or none of GitHub's.
+/// [`ErrorKind::NotFound`] when the code is used, older than an hour, or not GitHub's.
 pub async fn convert_manifest(api_url: &Url, outgoing: &OutgoingNetwork, code: &str) -> Result<ConvertedApp> {
     let is_code = (1..=200).contains(&code.len()) && code.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let unknown = || {
@@ -52,7 +52,7 @@ pub async fn convert_manifest(api_url: &Url, outgoing: &OutgoingNetwork, code: &
     match answer.status().as_u16() {
         201 => {
             let body = answer.bytes().await.map_err(|error| unreachable(WHAT, &error))?;
-            // The parser's words would show what is secret.
+            // The parser's message could quote secrets.
             serde_json::from_slice(&body).map_err(|_| {
                 GitHubError::unexpected(
                     "GitHub's answer about the new App is not what its documentation says",

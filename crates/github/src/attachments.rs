@@ -1,11 +1,11 @@
-//! What people attached to an issue or a comment: which links are attachments, and how their bytes are read.
+//! Attachments of issues and comments: which links are attachments, and how to read them.
 //!
-//! What is so on github.com: a link in a text (`/user-attachments/…`) leads to a storage service where the repository is
-//! public, and answers 404 without a browser's session where it is not, whatever token an App brings. For pictures the
-//! API's `body_html` has addresses on `private-user-images.githubusercontent.com` that are signed and live for five
-//! minutes; their paths end with the id that the link has. For other files of private repositories an App has no way.
+//! On github.com, a link in a text (`/user-attachments/…`) redirects to storage if the repository is public. In a
+//! private one it answers 404 to any token of an App. For pictures, the API's `body_html` has URLs on
+//! `private-user-images.githubusercontent.com`, signed for five minutes; their path ends in the link's id. An App
+//! cannot read other files of private repositories.
 //!
-//! A text is foreign, so that only GitHub's own hosts are ever asked, at every hop, and never with a token but by the API.
+//! Texts come from outside, so every hop must be a GitHub host, and only API requests carry a token.
 
 use reqwest::header::{ACCEPT, LOCATION};
 use secrecy::ExposeSecret as _;
@@ -20,16 +20,16 @@ use super::service::GitHub;
 use journeyman_order::IssueNumber;
 use journeyman_order::bounds::{LARGEST_DOCUMENT, MOST_HOPS};
 
-/// Bytes of one attachment that are read: GitHub takes no larger files but films.
+/// Maximum size of an attachment: GitHub accepts no larger files except videos.
 const MOST_READ: usize = 25 * 1024 * 1024;
-/// A longer address is none of GitHub's.
+/// GitHub's own addresses are shorter.
 const LONGEST_ADDRESS: usize = 2_048;
-/// Of what stands before an address, in bytes.
+/// Bytes before an address that are searched for its alternative text.
 const LONGEST_TAG: usize = 1_000;
-/// Where github.com keeps pictures that are linked by these hosts.
+/// Hosts in older links to pictures on github.com.
 const PICTURE_HOSTS: [&str; 2] =
     ["user-images.githubusercontent.com", "private-user-images.githubusercontent.com"];
-/// Where github.com sends whoever asks for an attachment.
+/// Hosts to which github.com redirects requests for attachments.
 const STORAGE_HOSTS: [&str; 3] = [
     "objects.githubusercontent.com",
     "github-production-user-asset-6210df.s3.amazonaws.com",
@@ -40,11 +40,11 @@ const STORAGE_HOSTS: [&str; 3] = [
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AttachmentLink {
     url: Url,
-    /// The file's name, where the link has one. Foreign.
+    /// The file's name, if the link has one. Untrusted.
     pub name: Option<String>,
-    /// The id of a picture or film, which stands in its signed address too.
+    /// The id of a picture or video, also part of its signed address.
     id: Option<String>,
-    /// What stands in the text in place of the picture. Foreign.
+    /// The picture's alternative text. Untrusted.
     pub alternative: Option<String>,
 }
 
@@ -54,23 +54,22 @@ impl AttachmentLink {
     }
 }
 
-/// The text that a link stands in.
+/// The text that contains a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AttachmentSource {
     Issue(IssueNumber),
     Comment(u64),
 }
 
-/// What came of asking for an attachment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FetchedAttachment {
-    /// As it is there. Foreign.
+    /// The content. Untrusted.
     Bytes(Vec<u8>),
     Unreadable(String),
 }
 
 impl GitHub {
-    /// The attachments that a text links to, each once. A link to anything else is none.
+    /// The attachments that a text links to, without duplicates.
     pub fn attachment_links(&self, text: &str) -> Vec<AttachmentLink> {
         let mut links: Vec<AttachmentLink> = Vec::new();
         for (at, address) in addresses(text) {
@@ -99,7 +98,7 @@ impl GitHub {
         }
     }
 
-    /// Asks for an address, and for where it leads to as long as that is GitHub's. No token goes along.
+    /// Follows an address and its redirects while they stay on GitHub. Sends no token.
     async fn follow(&self, mut url: Url) -> Result<StoredFile> {
         for _ in 0..MOST_HOPS {
             let answer = self
@@ -121,7 +120,7 @@ impl GitHub {
                     if !is_github(&next, &self.0.endpoints.web) {
                         return Ok(StoredFile::Elsewhere);
                     }
-                    // A server in private mode asks everybody to sign in first.
+                    // A server in private mode redirects to the sign-in page.
                     if next.path().starts_with("/login") {
                         return Ok(StoredFile::Missing(answer.status().as_u16()));
                     }
@@ -134,7 +133,7 @@ impl GitHub {
         Ok(StoredFile::Elsewhere)
     }
 
-    /// The signed address of a picture, from its text as GitHub renders it for us.
+    /// The signed address of a picture, from GitHub's rendering of its text.
     async fn signed_address(
         &self,
         at: &InstalledRepository,
@@ -174,14 +173,14 @@ impl GitHub {
     }
 }
 
-/// What errors are about.
+/// The subject of error messages.
 const WHAT: &str = "an attachment";
 
 enum StoredFile {
     Bytes(Vec<u8>),
     TooLarge,
     Missing(u16),
-    /// It leads to somebody else's host, or nowhere.
+    /// It redirects to another host, or nowhere.
     Elsewhere,
 }
 
@@ -199,14 +198,14 @@ impl StoredFile {
     }
 }
 
-/// Everything in a text that looks like an address, with where it begins: in Markdown, in HTML and alone.
+/// Everything in a text that looks like an address, with its position: in Markdown, HTML or plain text.
 fn addresses(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.match_indices("http").filter_map(|(at, _)| {
         let rest = text.get(at..)?;
         if !rest.starts_with("https://") && !rest.starts_with("http://") {
             return None;
         }
-        // A text of nothing but addresses is not read over and over.
+        // Keeps a text that consists only of addresses from being scanned repeatedly.
         let rest = rest.get(..rest.floor_char_boundary(LONGEST_ADDRESS + 4)).unwrap_or(rest);
         let end = rest.find(|c: char| {
             c.is_whitespace()
@@ -218,7 +217,7 @@ fn addresses(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The attachment that an address is of, if it is one.
+/// The attachment at an address, if it is one.
 fn link_of(address: &str, web: &Url) -> Option<AttachmentLink> {
     let mut url = Url::parse(address.trim_end_matches(['.', ',', ';', ':', '!', '?'])).ok()?;
     url.set_fragment(None);
@@ -252,7 +251,7 @@ fn link_of(address: &str, web: &Url) -> Option<AttachmentLink> {
     link(url, None, Some(id))
 }
 
-/// What is said of a picture where its address begins: `![this](` in Markdown, `alt="this"` in HTML.
+/// The alternative text before an address: `![this](` in Markdown, `alt="this"` in HTML.
 fn alternative(before: &str) -> Option<String> {
     let before = before.get(before.ceil_char_boundary(before.len().saturating_sub(LONGEST_TAG))..)?;
     let found = match before.strip_suffix("](") {
@@ -273,13 +272,13 @@ fn is_uuid(text: &str) -> bool {
         })
 }
 
-/// Whether an address is one of GitHub's pages. Scheme and port count: on loopback there are others.
+/// Whether an address is on GitHub's web host. Scheme and port must match: on loopback there are other servers.
 fn is_at(url: &Url, web: &Url) -> bool {
     url.origin() == web.origin() && url.username().is_empty() && url.password().is_none()
 }
 
 fn is_one_of(url: &Url, web: &Url, hosts: &[&str]) -> bool {
-    // An Enterprise Server keeps all on its own host; these are github.com's.
+    // An Enterprise Server keeps everything on its own host; these hosts are github.com's.
     let is_plain = url.scheme() == "https" && url.port().is_none() && url.username().is_empty();
     is_plain
         && url.password().is_none()
@@ -287,7 +286,7 @@ fn is_one_of(url: &Url, web: &Url, hosts: &[&str]) -> bool {
         && url.host_str().is_some_and(|host| hosts.contains(&host))
 }
 
-/// Whether bytes of attachments may come from there.
+/// Whether an attachment's content may come from this address.
 fn is_github(url: &Url, web: &Url) -> bool {
     is_at(url, web) || is_one_of(url, web, &PICTURE_HOSTS) || is_one_of(url, web, &STORAGE_HOSTS)
 }
@@ -351,7 +350,7 @@ mod tests {
         ] {
             assert_eq!(links("https://github.com", &address.replace("ID", ID)), Vec::<String>::new());
         }
-        // An Enterprise Server's own host, and no host of github.com's.
+        // An Enterprise Server's own host counts, and github.com's hosts do not.
         let text = format!(
             "https://git.example.org/user-attachments/assets/{ID} https://github.com/user-attachments/assets/{ID} \
              https://user-images.githubusercontent.com/7/9-{ID}.png"
@@ -362,7 +361,7 @@ mod tests {
     #[test]
     fn a_text_of_nothing_but_addresses_takes_no_time() {
         let text = "https://".repeat(8_000);
-        // Looked through once for each of them it would not come to an end before the test is ended.
+        // Scanning once per address would exceed the test's timeout.
         assert_eq!(links("https://github.com", &text), Vec::<String>::new());
         let long = format!("https://github.com/user-attachments/files/1/{}.log", "x".repeat(3_000));
         assert_eq!(links("https://github.com", &long), Vec::<String>::new());

@@ -1,4 +1,4 @@
-//! Our own check run on a commit: one for an order and a commit, found again by the order's id.
+//! Our check run on a commit: one per order and commit, found again by the order's id.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -15,36 +15,35 @@ use super::transport::{GitHubRequest, GitHubResponse};
 use journeyman_order::conversation::{AnnotationLevel, CheckAnnotation, CheckRunOutput, CheckRunState};
 use journeyman_order::{CommitSha, OrderId};
 
-/// The name of our check run, which people may make required.
+/// The name of our check run; people may make it required.
 pub const CHECK_NAME: &str = "journeyman";
-/// Annotations of one request; GitHub takes no more.
+/// Annotations per request; GitHub accepts no more.
 const MOST_AT_ONCE: usize = 50;
 
-/// What our check run is to be.
+/// The desired state of our check run.
 #[derive(Debug, Clone, Copy)]
 pub struct OrderCheckRun<'a> {
     pub head: &'a CommitSha,
-    /// The order: what tells this check run from those of other orders.
+    /// Distinguishes it from the check runs of other orders.
     pub order: OrderId,
     pub state: CheckRunState,
     pub text: &'a CheckRunOutput,
-    /// The page that it leads to, where there is one.
+    /// The page that it links to, if any.
     pub details: Option<&'a Url>,
-    /// What can be asked for by a button.
     pub buttons: &'a [CheckButton],
 }
 
-/// A button on our check run. What it does is told by the webhook `check_run.requested_action`.
+/// A button on our check run. Pressing it sends the webhook `check_run.requested_action`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckButton {
-    /// New rounds, as `/retry`.
+    /// New rounds, like `/retry`.
     Retry,
-    /// Accept it as it is, as `/approve`.
+    /// Accept it as is, like `/approve`.
     Approve,
 }
 
 impl CheckButton {
-    /// At most 20 characters of label and identifier, and 40 of description.
+    /// GitHub allows 20 characters for label and identifier, 40 for the description.
     fn wire(self) -> Value {
         match self {
             Self::Retry => json!({"label": "Retry", "description": "Begin another set of rounds",
@@ -81,7 +80,7 @@ struct CheckRunListWire {
     check_runs: Vec<CheckRunWire>,
 }
 
-/// The `conclusion` of the API; none while it is at work.
+/// The API's `conclusion`; `None` while in progress.
 fn conclusion(state: CheckRunState) -> Option<&'static str> {
     match state {
         CheckRunState::InProgress => None,
@@ -93,7 +92,7 @@ fn conclusion(state: CheckRunState) -> Option<&'static str> {
 }
 
 impl OrderCheckRun<'_> {
-    /// What a request says of it, with these annotations.
+    /// The body of a request, with these annotations.
     fn body(&self, annotations: &[CheckAnnotation]) -> Value {
         let annotations: Vec<Value> = annotations.iter().map(wire_of).collect();
         let mut body = json!({
@@ -115,12 +114,12 @@ impl OrderCheckRun<'_> {
         body
     }
 
-    /// Said once it is over: they can only be added, and until then others may come.
+    /// Sent only at the end: annotations can only be added, and more may come until then.
     fn annotations(&self) -> &[CheckAnnotation] {
         if conclusion(self.state).is_some() { &self.text.annotations } else { &[] }
     }
 
-    /// While it is at work the next edit makes this one needless.
+    /// While in progress, the next edit supersedes this one.
     fn priority(&self) -> WritePriority {
         if conclusion(self.state).is_some() { WritePriority::Ordinary } else { WritePriority::Status }
     }
@@ -149,9 +148,9 @@ fn wire_of(one: &CheckAnnotation) -> Value {
 }
 
 impl GitHub {
-    /// Makes our check run on a commit say this. The first call creates it, later ones change it in place, and nothing
-    /// is written when it says so already. One that was completed and is at work again is a new one, as with every
-    /// App whose checks are run again: GitHub shows the newest of a name.
+    /// Updates our check run on a commit. The first call creates it, later ones edit it, and nothing is written if it
+    /// is unchanged. Restarting a completed one creates a new one, as other Apps do on a re-run: GitHub shows the
+    /// newest of a name.
     pub async fn show_check(&self, at: &InstalledRepository, run: OrderCheckRun<'_>) -> Result<()> {
         let _turn = self.turn(&format!("check {at:?} {} {}", run.head, run.order)).await;
         let there = self.our_check(at, &run).await?;
@@ -175,7 +174,7 @@ impl GitHub {
         );
         let list: CheckRunListWire = self.read(at, TokenPermissions::ReadChecks, &route).await?;
         let order = run.order.to_string();
-        // A filter that GitHub does not understand is ignored by it.
+        // GitHub ignores a filter it does not understand.
         let ours = |wire: &CheckRunWire| {
             wire.external_id.as_deref() == Some(order.as_str())
                 && wire.app.as_ref().is_none_or(|one| one.id == app)
@@ -193,11 +192,11 @@ impl GitHub {
         let mut body = run.body(all.get(..MOST_AT_ONCE).unwrap_or(all));
         body["head_sha"] = json!(run.head.as_str());
         let request = GitHubRequest::post(at.route("/check-runs"), body).yielding(run.priority());
-        // With whether it is known to be as asked for.
+        // The flag says whether it is known to be as requested.
         let made = |answer: GitHubResponse| Ok((answer.json::<CheckRunWire>()?, true));
         let look = || async {
             let there = self.our_check(at, run).await?;
-            // One that was over before is not the one that begins.
+            // A completed one is not the newly started one.
             let there = there.filter(|wire| !(again && wire.status == "completed"));
             Ok(there.map(|wire| (wire, false)))
         };
@@ -208,7 +207,7 @@ impl GitHub {
         }
     }
 
-    /// Brings it to what it is to say.
+    /// Edits it if it differs.
     async fn change_check(
         &self,
         at: &InstalledRepository,
@@ -222,8 +221,8 @@ impl GitHub {
         self.send_changes(at, run, there.id, known).await
     }
 
-    /// Annotations are sent in their order: those that are there are the first so many. A change that was refused or whose
-    /// answer was lost counts when it is seen to be there.
+    /// Annotations are sent in order, so the existing ones are the first. A refused or lost change counts if a later
+    /// look finds it there.
     async fn send_changes(
         &self,
         at: &InstalledRepository,

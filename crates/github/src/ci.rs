@@ -1,5 +1,5 @@
-//! The checks of others on a commit: check runs that are not ours, commit statuses, what failing jobs printed, and having
-//! them run again.
+//! External checks on a commit: check runs that are not ours, commit statuses, the output of failing jobs, and
+//! re-running jobs.
 
 use std::collections::BTreeMap;
 
@@ -18,30 +18,30 @@ use super::transport::GitHubRequest;
 use journeyman_order::bounds::{LONGEST_LINE, LONGEST_MESSAGE};
 use journeyman_order::length::shorten;
 
-/// No list is followed further than so many pages.
+/// Limit on the pages of a list.
 const MOST_PAGES: u32 = 10;
 
-/// A check of others: a check run, or a commit status.
+/// An external check: a check run or a commit status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExternalCheck {
-    /// Its name, or a status's context. Foreign.
+    /// Its name, or a status's context. Untrusted.
     pub name: String,
     pub state: ExternalCheckState,
-    /// The check run's id; none for a commit status.
+    /// The check run's id; `None` for a commit status.
     pub check_run: Option<u64>,
-    /// The job's id in GitHub Actions, where it is one.
+    /// The job's id, if it is a job of GitHub Actions.
     pub job: Option<u64>,
     pub url: String,
-    /// What it says of itself. Foreign.
+    /// Its own description. Untrusted.
     pub summary: String,
     pub has_annotations: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExternalCheckState {
-    /// Done and content, or of no account: skipped, neutral, cancelled.
+    /// Passed, or irrelevant: skipped, neutral, cancelled.
     Passed,
-    /// Not done; also when it waits for a person.
+    /// Not finished, or waiting for a person.
     Pending,
     Failed,
 }
@@ -84,7 +84,7 @@ struct ExternalAnnotationWire {
 impl ExternalCheckRunWire {
     fn state(&self) -> ExternalCheckState {
         match (self.status.as_str(), self.conclusion.as_deref()) {
-            // The work cannot mend what waits for somebody to press a button.
+            // The work cannot fix a check that waits for a person's click.
             ("completed", Some("action_required")) => ExternalCheckState::Pending,
             ("completed", Some("failure" | "timed_out" | "startup_failure")) => ExternalCheckState::Failed,
             ("completed", _) => ExternalCheckState::Passed,
@@ -96,7 +96,7 @@ impl ExternalCheckRunWire {
         let standing = self.state();
         let is_job = self.app.as_ref().and_then(|app| app.slug.as_deref()) == Some("github-actions");
         let page = self.details_url.or(self.html_url).unwrap_or_default();
-        // A job's check run has the job's id; the page's address says it as well.
+        // A job's check run has the job's id; its page's address contains it as well.
         let job = is_job.then(|| job_of(&page).unwrap_or(self.id));
         let output = self.output.as_ref();
         let said =
@@ -131,13 +131,13 @@ impl CommitStatusWire {
     }
 }
 
-/// `…/actions/runs/1/job/2` names job 2.
+/// `…/actions/runs/1/job/2` is job 2.
 fn job_of(page: &str) -> Option<u64> {
     let (_, after) = page.rsplit_once("/job/")?;
     after.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
-/// On one line, and not longer than this.
+/// The text on one line, shortened to this length.
 fn line(text: &str, most: usize) -> String {
     let beginning: String = text.chars().take(4 * most).collect();
     let words: Vec<&str> = beginning.split(|c: char| c.is_whitespace() || c.is_control()).collect();
@@ -146,8 +146,8 @@ fn line(text: &str, most: usize) -> String {
 }
 
 impl GitHub {
-    /// The checks of others on a commit or on a branch's head: the newest of each name. What the App may not read counts
-    /// as not there.
+    /// The newest external check of each name on a commit or a branch's head. Checks that the App may not read are left
+    /// out.
     pub async fn checks_of_others(
         &self,
         at: &InstalledRepository,
@@ -178,7 +178,7 @@ impl GitHub {
             .collect())
     }
 
-    /// A list that is a field of an object; empty when the App may not read it. `route` ends with `?` or `&`.
+    /// A list in a field of an object; empty if the App may not read it. `route` ends with `?` or `&`.
     async fn list_within<T: DeserializeOwned>(
         &self,
         at: &InstalledRepository,
@@ -207,7 +207,7 @@ impl GitHub {
         }
     }
 
-    /// What a check run says of lines, as `path:line: message`; the first so many.
+    /// The first annotations of a check run, as `path:line: message`.
     pub async fn annotations(
         &self,
         at: &InstalledRepository,
@@ -225,8 +225,8 @@ impl GitHub {
         Ok(list.into_iter().take(most).map(told).collect())
     }
 
-    /// Has jobs of GitHub Actions run once more; how many workflow runs began again. Those that already did, or are at
-    /// work, are left alone, so that asking twice is harmless.
+    /// Re-runs jobs of GitHub Actions; returns how many workflow runs restarted. Runs that restarted already or are in
+    /// progress are skipped, so that a repeat is harmless.
     pub async fn rerun_jobs(&self, at: &InstalledRepository, jobs: &[u64]) -> Result<usize> {
         let _turn = self.turn(&format!("rerun {at:?}")).await;
         let mut of_run: BTreeMap<u64, Vec<JobWire>> = BTreeMap::new();
@@ -244,7 +244,7 @@ impl GitHub {
             if jobs.iter().any(|job| now.run_attempt > job.run_attempt) {
                 continue;
             }
-            // Of one run only one job can be asked for: the next would find it at work.
+            // A run can re-run only one job by id: for a second one it would already be in progress.
             let route = match jobs.as_slice() {
                 [job] => format!("/actions/jobs/{}/rerun", job.id),
                 _ => format!("/actions/runs/{run}/rerun-failed-jobs"),

@@ -1,4 +1,4 @@
-//! Comments of ours: each found again by its id, or by a hidden marker and its author, so that none is written twice.
+//! Our comments, each found again by its id, or by a hidden marker and its author, so that none is written twice.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -21,8 +21,7 @@ struct IssueCommentWire {
     writer: Writer,
 }
 
-/// What a comment begins with, unseen by readers. Anybody can write one, so that it counts only in a comment
-/// of which something else says that it is ours.
+/// The invisible start of a comment. Anyone can write one, so it counts only in a comment that is known to be ours.
 struct CommentMarker {
     line: String,
     about: String,
@@ -30,7 +29,7 @@ struct CommentMarker {
 }
 
 impl CommentMarker {
-    /// `name` is ours: letters, digits and `: / - _ .`, without `--`, which would end the hidden text.
+    /// `name` consists of letters, digits and `: / - _ .`, without `--`, which would end the HTML comment.
     fn new(at: &InstalledRepository, issue: IssueNumber, name: &str, permissions: TokenPermissions) -> Self {
         let about = format!("{} {issue} {name}", at.repository);
         Self { line: format!("<!-- journeyman:{name} -->"), about, permissions }
@@ -45,18 +44,18 @@ impl CommentMarker {
     }
 }
 
-/// Whether GitHub would show the same: it changes line ends and cuts white space at the end.
+/// Whether GitHub would show the same: it normalizes line ends and trims trailing whitespace.
 pub(super) fn same(one: &str, other: &str) -> bool {
     let plain = |text: &str| text.replace("\r\n", "\n").trim_end().to_owned();
     plain(one) == plain(other)
 }
 
 impl GitHub {
-    /// Makes the status comment of an order say this, and answers its id. The first call creates it, later ones edit
-    /// it in place, and nothing is written when it says so already. `known` is what an earlier call answered.
+    /// Updates an order's status comment and returns its id. The first call creates it, later ones edit it, and nothing
+    /// is written if it is unchanged. `known` is the id from an earlier call.
     ///
-    /// An edit is what everything else overtakes. So the text is asked for again when its turn has come: it then says
-    /// what is known by then, and all that happened meanwhile is in this one edit.
+    /// Everything else overtakes an edit. So the text is built when the edit's turn has come: one edit then contains
+    /// everything that happened meanwhile.
     pub async fn set_status_comment<F: Future<Output = String>>(
         &self,
         at: &InstalledRepository,
@@ -69,7 +68,7 @@ impl GitHub {
         self.set(at, issue, &marker, known, WritePriority::Status, text).await
     }
 
-    /// Makes the comment of a pull request with this marker say this, as the status comment does.
+    /// Updates a pull request's comment with this marker, like the status comment.
     pub async fn set_pull_comment(
         &self,
         at: &InstalledRepository,
@@ -83,7 +82,7 @@ impl GitHub {
         self.set(at, thread, &marker, None, WritePriority::Ordinary, text).await.map(drop)
     }
 
-    /// A comment that is new is important; `edits` is what its edits are.
+    /// Creating a comment is important; `edits` is the priority of its edits.
     async fn set<F: Future<Output = String>>(
         &self,
         at: &InstalledRepository,
@@ -110,8 +109,7 @@ impl GitHub {
         }
     }
 
-    /// Says something on an issue or a pull request, once for a marker: when there is a comment of ours with it,
-    /// nothing is written.
+    /// Comments on an issue or a pull request, once per marker: if our comment with it exists, nothing is written.
     pub async fn comment(
         &self,
         at: &InstalledRepository,
@@ -128,7 +126,7 @@ impl GitHub {
         }
     }
 
-    /// A comment of ours, if it is there and has this marker.
+    /// Our comment, if it exists and has this marker.
     async fn comment_with(
         &self,
         at: &InstalledRepository,
@@ -140,8 +138,8 @@ impl GitHub {
         Ok(there.filter(|comment| marker.begins(comment)))
     }
 
-    /// The oldest comment of ours with this marker. Should there be more, because a creation that we had given up
-    /// on was carried out after all, the others are taken away.
+    /// Our oldest comment with this marker. Duplicates can exist if a creation succeeded after we gave up on it; they
+    /// are deleted.
     async fn look_for(
         &self,
         at: &InstalledRepository,

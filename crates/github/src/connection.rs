@@ -1,6 +1,6 @@
-//! How a request gets to GitHub, and its answer back: by octocrab, over the network.
+//! Transport to GitHub and back, with octocrab over the network.
 //!
-//! May know: addresses, credentials, octocrab. Must never know: what an answer means, when to ask again.
+//! May know: addresses, credentials, octocrab. Must never know: what an answer means, when to retry.
 
 use std::time::Duration;
 
@@ -20,11 +20,11 @@ use super::error::{ErrorKind, GitHubError, Result};
 use journeyman_order::OutgoingNetwork;
 use journeyman_order::bounds::MOST_HOPS;
 
-/// How long a connection may take to be made.
+/// Timeout for connecting.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a request may take, its answer included.
+/// Timeout for a whole request, including its answer.
 pub(super) const WHOLE_TIMEOUT: Duration = Duration::from_secs(30);
-/// The largest answer that is read. A page of a hundred comments of full length is 26 MB at most.
+/// The largest answer. A page of a hundred comments of full length is 26 MB at most.
 const LARGEST_ANSWER: usize = 32 * 1024 * 1024;
 
 #[derive(Debug, Clone)]
@@ -33,17 +33,17 @@ pub struct AppCredentials {
     pub api_url: Url,
     /// `github.app_id`.
     pub app_id: u64,
-    /// The App's private key as GitHub gives it, RSA in PEM.
+    /// The App's private key as downloaded from GitHub, RSA in PEM.
     pub private_key_pem: SecretString,
     pub outgoing: OutgoingNetwork,
 }
 
-/// In whose name a request is sent.
+/// The identity that sends a request.
 #[derive(Debug, Clone)]
 pub enum RequestSender {
-    /// The App itself, by what it signs.
+    /// The App itself, with a signed JWT.
     App,
-    /// Whoever has this token.
+    /// The owner of this token.
     Token(SecretString),
 }
 
@@ -58,7 +58,7 @@ pub struct OutgoingRequest<'a> {
     pub sender: RequestSender,
     pub api: GitHubApi,
     pub method: Method,
-    /// Path and query, relative to the interface's base.
+    /// Path and query, relative to the API's base.
     pub route: &'a str,
     pub body: Option<&'a Value>,
     /// For errors: method and path.
@@ -74,15 +74,14 @@ pub struct IncomingAnswer {
 
 #[async_trait]
 pub trait GitHubConnection: Send + Sync {
-    /// Sends a request once.
     ///
     /// # Errors
-    /// [`ErrorKind::Unavailable`] when there is no whole answer; whether the request was carried out is not known then.
+    /// [`ErrorKind::Unavailable`] without a complete answer; the request may still have been carried out.
     async fn exchange(&self, request: OutgoingRequest<'_>) -> Result<IncomingAnswer>;
 }
 
-/// The one over the network. octocrab puts no authorization on routes with another host than api.github.com, so that a
-/// route never names one.
+/// The connection over the network. octocrab sends no authorization to routes with a host other than api.github.com, so
+/// routes never contain a host.
 pub(super) struct NetworkConnection {
     rest: Octocrab,
     graphql: Octocrab,
@@ -98,7 +97,7 @@ impl NetworkConnection {
         Ok(Self { rest, graphql, base })
     }
 
-    /// Where this answer leads a read: to another route of the same API. A token goes nowhere else.
+    /// The redirect's target for a read, if it is a route of the same API. The token goes nowhere else.
     fn led_on(&self, from: &Url, status: u16, headers: &HeaderMap) -> Option<Url> {
         if !matches!(status, 301 | 302 | 307 | 308) {
             return None;
@@ -137,8 +136,8 @@ impl GitHubConnection for NetworkConnection {
             _ => client._get(route).await,
         }
         .map_err(unreachable)?;
-        // Only reads: of a write nobody would know what was made of it on the way. A repository that was renamed or
-        // moved is one step away, under its id.
+        // Follows redirects for reads only: a redirected write would have an unknown outcome. A renamed or moved
+        // repository redirects once, to its id.
         if request.method == Method::GET {
             let mut at = Url::parse(&format!("{}{route}", self.base.as_str().trim_end_matches('/'))).ok();
             for _ in 0..MOST_HOPS {
@@ -170,12 +169,12 @@ fn client(settings: &AppCredentials, base: &str) -> Result<Octocrab> {
         )
     };
     let http_client = journeyman_outgoing::client(&settings.outgoing, |builder| {
-        // Each request may write: whoever sent it says when it is sent again.
+        // Each request may write: the caller decides whether to retry.
         let once = builder.retry(reqwest::retry::never());
         once.connect_timeout(CONNECT_TIMEOUT).read_timeout(WHOLE_TIMEOUT)
     });
     let http_client = http_client.map_err(|error| GitHubError::unexpected(error.to_string()))?;
-    // No retries of octocrab's: it would send a POST again whose first answer was lost.
+    // Disables octocrab's retries: it would resend a POST whose answer was lost.
     Octocrab::builder()
         .app_from_rsa_pem(AppId(settings.app_id), settings.private_key_pem.expose_secret())
         .map_err(unusable)?

@@ -1,4 +1,4 @@
-//! What GitHub delivered, or tried to: the App's own list, which GitHub keeps for days.
+//! GitHub's deliveries and delivery attempts: the App's own list, which GitHub keeps for days.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Deserializer};
@@ -10,10 +10,10 @@ use super::transport::{GitHubRequest, GitHubResponse};
 use journeyman_order::DeliveryGuid;
 use journeyman_order::bounds::MOST_ITEMS;
 
-/// One attempt to deliver an event. Of several with the same GUID each has the same payload.
+/// One attempt to deliver an event. Attempts with the same GUID have the same payload.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct HookDelivery {
-    /// The attempt's.
+    /// The id of the attempt.
     pub id: u64,
     pub guid: DeliveryGuid,
     /// `X-GitHub-Event`.
@@ -28,7 +28,7 @@ fn is_success<'de, D: Deserializer<'de>>(code: D) -> std::result::Result<bool, D
     Ok(Option::<i64>::deserialize(code)?.is_some_and(|code| (200..300).contains(&code)))
 }
 
-/// Those of a page that can be read: one that cannot hides no other. If none can, that is an error.
+/// The readable entries of a page: one bad entry hides no other. If none is readable, that is an error.
 fn readable(answer: &GitHubResponse) -> Result<Vec<HookDelivery>> {
     let page: Vec<Value> = answer.json()?;
     let is_empty = page.is_empty();
@@ -43,12 +43,12 @@ fn readable(answer: &GitHubResponse) -> Result<Vec<HookDelivery>> {
     Ok(read)
 }
 
-/// How GitHub delivers, as it says itself.
+/// GitHub's own report of its deliveries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookReport {
-    /// Where deliveries go, if they go anywhere.
+    /// The URL for deliveries, if set.
     pub url: Option<String>,
-    /// The newest, a hundred at most; the newest first.
+    /// The newest deliveries, at most a hundred, newest first.
     pub newest: Vec<HookDelivery>,
     pub answered_at: Option<DateTime<Utc>>,
 }
@@ -70,7 +70,7 @@ impl GitHub {
         Ok(HookReport { url, newest: readable(&answer)?, answered_at: answer.answered_at })
     }
 
-    /// What was delivered, or was to be, since then; the newest first. All of it: whoever asks moves on from the newest.
+    /// All deliveries and attempts since then, newest first. Complete, because the caller continues from the newest.
     pub async fn hook_deliveries(&self, since: DateTime<Utc>) -> Result<Vec<HookDelivery>> {
         let mut all = Vec::new();
         let mut route = "/app/hook/deliveries?per_page=100".to_owned();
@@ -91,10 +91,10 @@ impl GitHub {
         Err(GitHubError::unexpected("the list of the App's deliveries has no end"))
     }
 
-    /// The payload of a delivery, as JSON.
+    /// A delivery's payload as JSON.
     ///
     /// # Errors
-    /// As for every call; [`ErrorKind::NotFound`](super::ErrorKind::NotFound) when GitHub does not keep it any more.
+    /// As for every call; [`ErrorKind::NotFound`](super::ErrorKind::NotFound) when GitHub no longer keeps it.
     pub async fn hook_payload(&self, delivery: &HookDelivery) -> Result<Vec<u8>> {
         #[derive(Deserialize)]
         struct Wire {
@@ -113,7 +113,7 @@ impl GitHub {
     }
 }
 
-/// Whether a cursor can stand in a route as it is.
+/// Whether a cursor can be put into a route unescaped.
 fn is_plain(cursor: &str) -> bool {
     !cursor.is_empty()
         && cursor.len() <= 500

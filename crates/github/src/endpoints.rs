@@ -1,12 +1,12 @@
-//! Where the parts of one GitHub are: github.com, an Enterprise Server or the emulator, all from `github.api_url`; and
-//! where on it a repository is.
+//! The addresses of one GitHub (github.com, an Enterprise Server or the emulator), all from `github.api_url`, and of a
+//! repository on it.
 
 use url::{Host, Url};
 
 use super::error::{ErrorKind, GitHubError, Result};
 use journeyman_order::{InstallationId, RepositoryName};
 
-/// Where on GitHub something is, and by whose leave we are there.
+/// A repository, with the installation that gives us access.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct InstalledRepository {
     pub repository: RepositoryName,
@@ -19,20 +19,20 @@ impl InstalledRepository {
     }
 }
 
-/// The addresses that follow from the API's address.
+/// The addresses derived from the API's address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Endpoints {
-    /// The base of REST routes, without a slash at its end.
+    /// The base of REST routes, without a trailing slash.
     pub(super) rest: String,
-    /// What `/graphql` is appended to, without a slash at its end.
+    /// The base of `/graphql`, without a trailing slash.
     pub(super) graphql: String,
-    /// What `/owner/name.git` is appended to.
+    /// The base of `/owner/name.git`.
     pub(super) web: Url,
 }
 
 impl Endpoints {
-    /// Derives them. An Enterprise Server answers REST under `/api/v3` and GraphQL at `/api/graphql`; with data
-    /// residency the API is at `api.NAME.ghe.com` and the rest at `NAME.ghe.com`, as on github.com.
+    /// Derives them. An Enterprise Server has REST under `/api/v3` and GraphQL at `/api/graphql`; with data residency
+    /// the API is at `api.NAME.ghe.com` and the rest at `NAME.ghe.com`, like on github.com.
     pub(super) fn of(api_url: &Url) -> Result<Self> {
         let wrong = |why: &str| {
             Err(GitHubError::new(

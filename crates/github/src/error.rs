@@ -1,4 +1,4 @@
-//! What can go wrong with GitHub, by what it asks of us.
+//! Errors of GitHub, classified by what to do about them.
 
 use std::time::Duration;
 
@@ -6,10 +6,9 @@ use journeyman_order::Backoff;
 use journeyman_order::moves::{EffectError, Retry};
 use journeyman_order::order_api::OrderRequestError;
 
-/// What a call to GitHub comes to.
 pub type Result<T> = std::result::Result<T, GitHubError>;
 
-/// What is there; none where GitHub says that it is not.
+/// Turns [`ErrorKind::NotFound`] into `None`.
 pub(super) fn found<T>(answer: Result<T>) -> Result<Option<T>> {
     match answer {
         Ok(there) => Ok(Some(there)),
@@ -18,39 +17,38 @@ pub(super) fn found<T>(answer: Result<T>) -> Result<Option<T>> {
     }
 }
 
-/// A call that failed. The message is for people and holds no secret; where GitHub's own words are in it, they
-/// have to be rendered like any other foreign text.
+/// A failed call. The message is for people and contains no secret. It may quote GitHub: render it like any other
+/// untrusted text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct GitHubError {
     pub kind: ErrorKind,
-    /// What happened, and what would mend it.
+    /// What happened and how to fix it.
     pub message: String,
-    /// Whether it is for a limit of GitHub's. Limits come first: nothing was carried out.
+    /// Whether one of GitHub's limits caused it. Limits are checked first: nothing was carried out.
     limited: bool,
-    /// Whether GitHub leads to another place, where it may be done.
+    /// Whether GitHub redirects to another place, where it may work.
     led_elsewhere: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// GitHub could not be reached, was overloaded, or limits us: the same again later. For a write it may not be
-    /// known whether it was made.
+    /// GitHub is unreachable, overloaded or limits us: retry later. A write may have been made anyway.
     Unavailable {
-        /// How long GitHub told us to wait, if it did.
+        /// How long GitHub asked us to wait, if it did.
         retry_after: Option<Duration>,
     },
-    /// The App's id or key is wrong, or a fresh token is refused: a person has to look at the settings.
+    /// The App's id or key is wrong, or a new token is refused: a person has to check the settings.
     Unauthorized,
-    /// A permission is missing, or the installation is suspended: a person has to grant it.
+    /// A permission is missing or the installation is suspended: a person has to grant it.
     Forbidden,
-    /// It is not there, or the App may not know that it is.
+    /// It does not exist, or the App may not see it.
     NotFound,
-    /// Somebody else changed it at the same moment: look again, then decide.
+    /// Something changed at the same time: look again, then decide.
     Conflict,
-    /// GitHub understood and refuses; its reasons are in the message. The same again is refused again.
+    /// GitHub refuses, with reasons in the message. A retry would be refused too.
     Invalid,
-    /// An answer that makes no sense to us.
+    /// An answer we do not understand.
     Unexpected,
 }
 
@@ -59,23 +57,23 @@ impl GitHubError {
         Self { kind, message: message.into(), limited: false, led_elsewhere: false }
     }
 
-    /// For a limit of GitHub's, which holds for all that the installation does.
+    /// For one of GitHub's limits, which applies to the whole installation.
     pub(super) fn limited(wait: Duration, message: impl Into<String>) -> Self {
         let kind = ErrorKind::Unavailable { retry_after: Some(wait) };
         Self { limited: true, ..Self::new(kind, message) }
     }
 
-    /// For what was renamed or moved. Never `NotFound`: it is not gone.
+    /// For a renamed or moved repository. Never `NotFound`: it still exists.
     pub(super) fn moved(message: impl Into<String>) -> Self {
         Self { led_elsewhere: true, ..Self::new(ErrorKind::Forbidden, message) }
     }
 
-    /// Whether it is refused where it was asked for, and not only led elsewhere.
+    /// Whether it was refused at its own address, not just redirected.
     pub(super) fn is_forbidden(&self) -> bool {
         self.kind == ErrorKind::Forbidden && !self.led_elsewhere
     }
 
-    /// How long a limit of GitHub's keeps the installation waiting, if it is for one.
+    /// How long one of GitHub's limits blocks the installation, if it is such an error.
     pub(super) fn limit(&self) -> Option<Duration> {
         let ErrorKind::Unavailable { retry_after } = self.kind else { return None };
         retry_after.filter(|_| self.limited)
@@ -93,13 +91,13 @@ impl GitHubError {
 impl From<GitHubError> for EffectError {
     fn from(error: GitHubError) -> Self {
         let retry = match error.kind {
-            // A limit tells when it ends. Of an outage nobody knows that, whatever a server on the way says.
+            // A limit says when it ends. An outage does not, whatever a proxy claims.
             ErrorKind::Unavailable { retry_after: Some(wait) }
                 if error.limited || wait > Backoff::OUTAGE.longest =>
             {
                 Retry::After { seconds: wait.as_secs().max(1) }
             }
-            // While we are not let in, nothing could be said of an order that failed for it either.
+            // Without valid credentials, a failed order could not even be reported.
             ErrorKind::Unavailable { .. } | ErrorKind::Unauthorized => Retry::Outage,
             ErrorKind::Conflict | ErrorKind::Unexpected => Retry::Soon,
             ErrorKind::Forbidden | ErrorKind::NotFound | ErrorKind::Invalid => Retry::Never,

@@ -1,4 +1,4 @@
-//! GraphQL, for what REST has not got: one document, its variables, and errors that come with status 200.
+//! GraphQL, for what REST lacks: one document, its variables, and errors that come with status 200.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::permissions::TokenPermissions;
 use super::service::GitHub;
 use super::transport::GitHubRequest;
 
-/// What is waited for a limit that names no time.
+/// The wait for a limit that names no time.
 const LIMIT_WAIT: Duration = Duration::from_secs(60);
 
 #[derive(Deserialize)]
@@ -27,12 +27,12 @@ struct GraphQlErrorWire {
     r#type: Option<String>,
     #[serde(default)]
     message: String,
-    /// Where it is about the document itself.
+    /// Present if it is about the document itself.
     extensions: Option<Value>,
 }
 
 impl GitHub {
-    /// Asks or changes something. `what` is for people: what it was to do.
+    /// Runs a query or a mutation. `what` describes its purpose in messages.
     pub(super) async fn graphql<T: DeserializeOwned>(
         &self,
         at: &InstalledRepository,

@@ -1,4 +1,4 @@
-//! Who we are on GitHub.
+//! Our identity on GitHub.
 
 use serde::Deserialize;
 
@@ -7,7 +7,7 @@ use super::service::{AppRegistration, GitHub};
 use super::transport::GitHubRequest;
 use journeyman_order::{Person, UserId};
 
-/// Who wrote a comment, as REST tells it. Some servers and proxies leave out the App.
+/// A comment's author in REST. Some servers and proxies omit the App.
 #[derive(Deserialize)]
 pub(super) struct Writer {
     user: Option<UserWire>,
@@ -23,12 +23,12 @@ pub(super) struct UserWire {
 }
 
 impl Writer {
-    /// Their login; `ghost` where the account is gone, as GitHub shows it.
+    /// Their login; `ghost` if the account was deleted, as GitHub shows it.
     pub(super) fn login(&self) -> &str {
         self.user.as_ref().map_or("ghost", |user| user.login.as_str())
     }
 
-    /// The person; none where it is a bot, or the account is gone.
+    /// The person; `None` for a bot or a deleted account.
     pub(super) fn person(&self) -> Option<Person> {
         let user =
             self.user.as_ref().filter(|user| user.r#type != "Bot" && !user.login.ends_with("[bot]"))?;
@@ -36,7 +36,7 @@ impl Writer {
     }
 }
 
-/// An App, as far as it is told with what it made.
+/// The App that made something.
 #[derive(Deserialize)]
 pub(super) struct AppWire {
     pub(super) id: u64,
@@ -44,7 +44,7 @@ pub(super) struct AppWire {
 }
 
 impl GitHub {
-    /// Whether it was us: our App's id, or where no App is told, the login of our bot, which no person can have.
+    /// Whether we wrote it: by our App's id, or without one by our bot's login, which no person can have.
     pub(super) async fn wrote(&self, writer: &Writer) -> Result<bool> {
         if let Some(app) = &writer.performed_via_github_app {
             return Ok(app.id == self.0.app_id);
@@ -56,7 +56,7 @@ impl GitHub {
         }
     }
 
-    /// Who we are. It is asked once and remembered: whoever renames the App starts us again.
+    /// Our registration, cached: renaming the App requires a restart.
     ///
     /// # Errors
     /// As for every call; [`ErrorKind::Unauthorized`](super::ErrorKind::Unauthorized) when the key is not the App's.
@@ -64,7 +64,7 @@ impl GitHub {
         self.0.identity.get_or_try_init(|| self.registration()).await.cloned()
     }
 
-    /// How the App is registered, asked now.
+    /// The App's current registration, not cached.
     ///
     /// # Errors
     /// As [`GitHub::identity`].

@@ -1,6 +1,6 @@
-//! Where the App is installed, and what happened there: for whoever has to find out without being told.
+//! Where the App is installed and what happened there, for polling instead of webhooks.
 //!
-//! Here alone a token reaches all repositories of an installation: to list them takes that, and it may do nothing else.
+//! Only here does a token cover all repositories of an installation: to list them, and for nothing else.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ use journeyman_order::{InstallationId, IssueNumber, PullNumber, RepositoryId, Re
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AppInstallation {
     pub id: InstallationId,
-    /// Suspended by its owner, so that nothing can be asked in its name.
+    /// Suspended by its owner, so that requests in its name fail.
     pub suspended: bool,
 }
 
@@ -30,13 +30,13 @@ pub struct AppInstallation {
 pub struct ListedRepository {
     pub id: RepositoryId,
     pub at: InstalledRepository,
-    /// Nobody can change anything in it.
+    /// Read-only for everybody.
     pub archived: bool,
-    /// What GitHub says of it, as deliveries have it.
+    /// GitHub's description, in the form that deliveries have.
     pub facts: Value,
 }
 
-/// An issue or a pull request in which something changed.
+/// An issue or pull request that changed.
 #[derive(Debug, Clone)]
 pub struct ChangedThread {
     pub number: IssueNumber,
@@ -44,17 +44,17 @@ pub struct ChangedThread {
     pub is_open: bool,
     pub is_merged: bool,
     pub labels: Vec<String>,
-    /// What GitHub says of it, as deliveries have it.
+    /// GitHub's description, in the form that deliveries have.
     pub facts: Value,
 }
 
-/// Something that somebody did to an issue or a pull request.
+/// An event on an issue or a pull request.
 #[derive(Debug, Clone)]
 pub struct ThreadEvent {
     pub id: u64,
-    /// What, such as `labeled` or `closed`.
+    /// Its kind, such as `labeled` or `closed`.
     pub event: String,
-    /// Who, as deliveries name a sender; null where nobody is known any more.
+    /// The sender, in the form that deliveries have; null if the account is unknown.
     pub actor: Value,
     pub at: DateTime<Utc>,
     pub label: Option<String>,
@@ -64,15 +64,15 @@ pub struct ThreadEvent {
 #[derive(Debug, Clone)]
 pub struct ThreadRemark {
     pub id: u64,
-    /// The number of what it stands on.
+    /// The number of its issue or pull request.
     pub on: IssueNumber,
     pub author: Value,
     pub at: DateTime<Utc>,
-    /// What GitHub says of it, as deliveries have it.
+    /// GitHub's description, in the form that deliveries have.
     pub facts: Value,
 }
 
-/// As GitHub reads a moment in a query.
+/// The format of a timestamp in a query.
 fn moment(at: DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::Secs, true)
 }
@@ -125,7 +125,7 @@ impl GitHub {
         all.into_iter().map(|facts| listed(installation, facts)).collect()
     }
 
-    /// The issues and pull requests in which something changed since then, the longest ago first.
+    /// Issues and pull requests that changed since then, oldest change first.
     pub async fn changed_threads(
         &self,
         at: &InstalledRepository,
@@ -157,7 +157,7 @@ impl GitHub {
         .await
     }
 
-    /// What was done to an issue or a pull request, in its order.
+    /// The events of an issue or a pull request, in order.
     pub async fn thread_events(
         &self,
         at: &InstalledRepository,
@@ -181,7 +181,7 @@ impl GitHub {
         Ok(events.collect())
     }
 
-    /// The comments on issues and pull requests that were written or changed since then.
+    /// Comments on issues and pull requests, written or changed since then.
     pub async fn comments_since(
         &self,
         at: &InstalledRepository,
@@ -204,8 +204,8 @@ impl GitHub {
         .await
     }
 
-    /// Each page asks for what changed since the last of the page before: what changes meanwhile moves to the end, and in
-    /// pages by number whatever comes after it would slip into a page that was read.
+    /// Each page asks for changes since the last entry of the previous one. Numbered pages could skip an entry:
+    /// whatever changes meanwhile moves to the end and shifts the rest.
     async fn changes<T>(
         &self,
         at: &InstalledRepository,
@@ -246,7 +246,7 @@ impl GitHub {
         }
     }
 
-    /// The reviews of a pull request that were handed in.
+    /// The submitted reviews of a pull request.
     pub async fn submitted_reviews(
         &self,
         at: &InstalledRepository,
@@ -270,7 +270,7 @@ impl GitHub {
     }
 }
 
-/// A list that is longer than it is followed is no reason to have nothing of it.
+/// An overlong list is cut, not rejected.
 fn known_of<T>((all, is_whole): (Vec<T>, bool), what: &str) -> Vec<T> {
     if !is_whole {
         tracing::warn!(known = all.len(), "there are more {what} than are looked at");

@@ -1,4 +1,4 @@
-//! The labels that say where an order stands.
+//! The labels that show an order's state.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use journeyman_order::IssueNumber;
 
 pub use journeyman_order::surfaces::OrderLabel;
 
-/// Name, colour and description of each.
+/// Name, color and description of each.
 const OURS: [(OrderLabel, [&str; 3]); 4] = [
     (OrderLabel::Working, ["journeyman:working", "1d76db", "Journeyman is working on this"]),
     (OrderLabel::NeedsHuman, ["journeyman:needs-human", "d93f0b", "Journeyman waits for a person"]),
@@ -27,7 +27,7 @@ const OURS: [(OrderLabel, [&str; 3]); 4] = [
 ];
 
 impl GitHub {
-    /// Puts exactly this one of our labels on an issue. Labels of others stay as they are.
+    /// Sets exactly this one of our labels on an issue. Other labels stay.
     pub async fn set_order_label(
         &self,
         at: &InstalledRepository,
@@ -37,10 +37,10 @@ impl GitHub {
         let _turn = self.turn(&format!("labels {at:?} {issue}")).await;
         let route = at.route(&format!("/issues/{issue}/labels"));
         let labels: Vec<LabelWire> = self.list(at, TokenPermissions::ReadIssues, &route).await?;
-        // GitHub compares names of labels without case.
+        // GitHub compares label names case-insensitively.
         let on: BTreeSet<String> = labels.into_iter().map(|label| label.name.to_lowercase()).collect();
         let wanted = OURS.iter().find(|(known, _)| *known == label);
-        // The new one first: at no moment is an order without a label.
+        // The new one first, so that the order always has a label.
         if let Some((_, look @ [name, ..])) = wanted
             && !on.contains(*name)
         {
@@ -64,7 +64,7 @@ impl GitHub {
         Ok(())
     }
 
-    /// Makes the labels that a repository lacks: the one by which people ask, and ours.
+    /// Creates the labels that a repository lacks: the one that requests work, and ours.
     pub async fn make_labels(&self, at: &InstalledRepository, asks: &str) -> Result<()> {
         self.ensure_label(at, [asks, "5319e7", "Journeyman takes this on"]).await?;
         for (_, ours) in OURS {
@@ -73,7 +73,7 @@ impl GitHub {
         Ok(())
     }
 
-    /// Without this GitHub would make the label itself, grey and without a word of explanation.
+    /// Otherwise GitHub would create the label itself, gray and without a description.
     async fn ensure_label(
         &self,
         at: &InstalledRepository,
@@ -86,7 +86,7 @@ impl GitHub {
         let body = json!({"name": name, "color": color, "description": description});
         let request = GitHubRequest::post(at.route("/labels"), body).yielding(WritePriority::Ordinary);
         match self.call(at, TokenPermissions::WriteIssues, &request).await {
-            // Somebody was quicker.
+            // `Invalid` means that someone else created it first.
             Err(error) if error.kind != ErrorKind::Invalid => Err(error),
             Ok(_) | Err(_) => Ok(()),
         }

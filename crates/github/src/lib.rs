@@ -1,12 +1,12 @@
-//! Our side of GitHub: what we ask it, and what we tell it.
+//! Our side of GitHub: what we read and what we post.
 //!
 //! May know: GitHub's REST and GraphQL interfaces (through octocrab), the App's private key, tokens.
-//! Must never know: orders' journals, what to do next, git objects, agents. It is told what to say and where.
+//! Must never know: orders' journals, what to do next, git objects, agents. Its callers decide what to post and where.
 //!
-//! Four rules hold for every call. It carries an installation token narrowed to one repository (but to list an
-//! installation's) and to the permissions of that call. It ends within thirty seconds, token and answer apart, and a write's wait for its turn. A
-//! write has passed its installation's gate, so that GitHub's limits for them are kept. And one that may already have
-//! been made is looked for before it is made again, so that repeating any call here is harmless.
+//! Four rules apply to every call. Its installation token is limited to one repository, except to list an
+//! installation's, and to that call's permissions. Each request times out after thirty seconds, without token and
+//! waiting. A write passes its installation's gate, which keeps GitHub's limits. A write that may already have been
+//! made is looked for first, so that repeating any call is harmless.
 
 mod app_manifest;
 mod attachments;

@@ -1,5 +1,5 @@
-//! What a job of GitHub Actions printed. GitHub answers with the address of a storage service, which is signed, lives for
-//! a minute, and must not get our token.
+//! The output of a GitHub Actions job. GitHub redirects to a storage service with a signed URL, valid for a minute,
+//! that must not get our token.
 
 use std::error::Error as _;
 use std::time::Duration;
@@ -18,16 +18,16 @@ use super::service::GitHub;
 use journeyman_order::OutgoingNetwork;
 use journeyman_order::bounds::LARGEST_STREAM;
 
-/// As octocrab sends it with every other request.
+/// The same version that octocrab sends.
 pub(super) const API_VERSION: &str = "2022-11-28";
-/// What of its end is kept, in bytes.
+/// Bytes kept from the end.
 const KEPT: usize = 256 * 1024;
-/// What errors are about.
+/// The subject of error messages.
 const WHAT: &str = "the log of a job";
-/// How long all of it may take.
+/// Timeout for the whole request.
 const WHOLE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A client beside octocrab's. It follows no redirect by itself: tokens and codes are for GitHub alone.
+/// An HTTP client beside octocrab. It follows no redirects: tokens and codes are only for GitHub.
 pub(super) fn client(outgoing: &OutgoingNetwork) -> Result<Client> {
     journeyman_outgoing::client(outgoing, |builder| {
         builder.connect_timeout(CONNECT_TIMEOUT).timeout(WHOLE_TIMEOUT).user_agent("journeyman")
@@ -36,15 +36,15 @@ pub(super) fn client(outgoing: &OutgoingNetwork) -> Result<Client> {
 }
 
 impl GitHub {
-    /// The client for what is not read by octocrab.
+    /// The HTTP client for requests that octocrab cannot make.
     pub(super) fn plain_client(&self) -> Result<&Client> {
         self.0.logs.get_or_init(|| client(&self.0.outgoing)).as_ref().map_err(Clone::clone)
     }
 
-    /// The end of what a job printed, as it was printed; none when its log is gone. Foreign.
+    /// The end of a job's output, unchanged; `None` if its log was deleted. Untrusted.
     ///
     /// # Errors
-    /// [`ErrorKind::Forbidden`] without the permission to read it; else as for every call.
+    /// [`ErrorKind::Forbidden`] without the permission to read it; otherwise as for every call.
     pub async fn job_log(&self, at: &InstalledRepository, job: u64) -> Result<Option<String>> {
         let token = self.token(at, TokenPermissions::ReadActions, None).await?;
         let url = format!("{}{}", self.0.endpoints.rest, at.route(&format!("/actions/jobs/{job}/logs")));
@@ -62,7 +62,7 @@ impl GitHub {
                 let because = "GitHub names no address of the job's log that can be used";
                 return Err(GitHubError::unexpected(because));
             };
-            // Without our token: the address is all that is wanted there.
+            // Without our token: the signed URL is sufficient.
             let signed = self.plain_client()?.get(url).send().await;
             answer = signed.map_err(|error| unreachable(WHAT, &error))?;
         }
@@ -74,7 +74,7 @@ impl GitHub {
     }
 }
 
-/// What a status asks for that is none of those that are hoped for.
+/// The error for an unexpected status.
 pub(super) fn refused(what: &str, status: u16) -> GitHubError {
     let kind = match status {
         401 => ErrorKind::Unauthorized,
@@ -85,7 +85,7 @@ pub(super) fn refused(what: &str, status: u16) -> GitHubError {
     GitHubError::new(kind, format!("{what} was answered with {status}"))
 }
 
-/// The body; none when it is longer.
+/// The body; `None` if it is longer than `most`.
 pub(super) async fn body_of(answer: Response, most: usize, what: &str) -> Result<Option<Vec<u8>>> {
     let mut stream = answer.bytes_stream();
     let mut bytes = Vec::new();
@@ -99,7 +99,7 @@ pub(super) async fn body_of(answer: Response, most: usize, what: &str) -> Result
     Ok(Some(bytes))
 }
 
-/// The error without the address, which is signed.
+/// An error without the URL, which is signed.
 pub(super) fn unreachable(what: &str, error: &reqwest::Error) -> GitHubError {
     let why = error.source().map(|source| format!(" ({})", journeyman_outgoing::innermost(source)));
     GitHubError::unavailable(format!("{what} could not be read{}", why.unwrap_or_default()))

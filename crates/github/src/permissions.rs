@@ -1,30 +1,30 @@
-//! What a token may do: the least that the call at hand needs.
+//! A token's permissions: the minimum for each call.
 
 use serde_json::Value;
 
-/// What git is to do with a token.
+/// What git uses a token for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GitAccess {
     Read,
-    /// Fetch and push; not to `.github/workflows`, which takes a permission that we never ask for.
+    /// Fetch and push, but not to `.github/workflows`: we never request that permission.
     Push,
 }
 
-/// Sets of permissions, each made for some calls. Where a set is larger than one expects, GitHub asks for it.
+/// Sets of permissions, each for some calls. Some are larger than expected because GitHub requires it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum TokenPermissions {
-    /// The repository itself, and who may do what in it.
+    /// The repository itself, and people's permissions in it.
     ReadMetadata,
     ReadIssues,
-    /// The same of pull requests, too: where one list holds both.
+    /// Issues and pull requests: for lists that contain both.
     ReadThreads,
     WriteIssues,
-    /// Comments where the number may be an issue's or a pull request's.
+    /// Comments, if the number may be an issue's or a pull request's.
     Converse,
     ReadPulls,
     WritePulls,
-    /// Take a pull request out of draft, or settle a thread of a review: both mutations are refused without write
-    /// access to contents.
+    /// Mark a pull request ready, or resolve a review thread: GitHub refuses both mutations without write access to
+    /// contents.
     ReadyPulls,
     ReadContents,
     WriteContents,
@@ -36,7 +36,7 @@ pub(super) enum TokenPermissions {
 }
 
 impl TokenPermissions {
-    /// As the App's page on GitHub names them, each with whether it is for writing.
+    /// The names on the App's page on GitHub, each with whether it is for writing.
     fn parts(self) -> &'static [(&'static str, bool)] {
         match self {
             Self::ReadMetadata => &[("Metadata", false)],
@@ -57,7 +57,7 @@ impl TokenPermissions {
         }
     }
 
-    /// As the body of a token request has them.
+    /// As in the body of a token request.
     pub(super) fn wire(self) -> Value {
         let wire = |(name, writes): &(&str, bool)| {
             let name = name.trim_start_matches("Commit ").to_lowercase().replace(' ', "_");

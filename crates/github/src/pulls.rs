@@ -1,5 +1,5 @@
-//! Pull requests: opened once, found again by their branch, edited, taken out of draft; and their branches, which are
-//! deleted when they are no longer needed.
+//! Pull requests: opened once, found by branch, edited, marked ready; and their branches, deleted when no longer
+//! needed.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -26,12 +26,12 @@ pub struct NewPullRequest<'a> {
     pub draft: bool,
 }
 
-/// A pull request, as GitHub has it now.
+/// A pull request's current state on GitHub.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PullRequest {
     pub number: PullNumber,
     pub url: String,
-    /// Its id in GraphQL.
+    /// Its GraphQL id.
     pub node_id: String,
     /// The commit at the head of its branch.
     pub head_sha: CommitSha,
@@ -60,7 +60,7 @@ struct PullRequestWire {
 struct PullRequestHeadWire {
     r#ref: String,
     sha: CommitSha,
-    /// None when the fork that it came from is gone.
+    /// `None` if the fork it came from was deleted.
     repo: Option<PullRequestRepoWire>,
 }
 
@@ -95,27 +95,27 @@ pub(super) fn state_of(state: IssueState, is_merged: bool) -> PullSnapshotState 
     }
 }
 
-/// What became of a branch that was to be deleted.
+/// The outcome of deleting a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BranchDeletion {
-    /// It is gone, now or before.
+    /// Deleted, now or before.
     Gone,
-    /// It stays: somebody's commit is on it, or it is protected.
+    /// Not deleted: it has someone else's commit, or it is protected.
     Kept { because: String },
 }
 
-/// GitHub's words for a second one from the same branch.
+/// GitHub's message for a second pull request from the same branch.
 fn says_it_exists(error: &GitHubError) -> bool {
     error.message.to_lowercase().contains("pull request already exists")
 }
 
 impl GitHub {
-    /// Opens a pull request, or finds the one that is open from this branch. Where GitHub has no drafts (private
-    /// repositories of some plans) it is opened without; [`PullRequest::draft`] tells.
+    /// Opens a pull request, or finds the open one from this branch. If GitHub has no drafts (private repositories of
+    /// some plans), it is opened as ready; see [`PullRequest::draft`].
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] when the branch is not there or has no commits of its own; [`ErrorKind::Conflict`] when
-    /// GitHub knows one already and does not show it yet.
+    /// [`ErrorKind::Invalid`] when the branch is missing or has no commits of its own; [`ErrorKind::Conflict`] when
+    /// GitHub has one already but does not list it yet.
     pub async fn open_pull(&self, at: &InstalledRepository, new: NewPullRequest<'_>) -> Result<PullRequest> {
         let _turn = self.turn(&format!("pull {at:?} {}", new.head)).await;
         if let Some(open) = self.open_from(at, new.head, new.base).await? {
@@ -146,7 +146,7 @@ impl GitHub {
         });
         let request = GitHubRequest::post(at.route("/pulls"), body);
         match self.call(at, TokenPermissions::WritePulls, &request).await {
-            // That is no fault of what was asked for: the list that was looked at was an old one.
+            // The request was valid; the list read before was stale.
             Err(error) if error.kind == ErrorKind::Invalid && says_it_exists(&error) => {
                 Err(GitHubError::new(ErrorKind::Conflict, error.message))
             }
@@ -163,7 +163,7 @@ impl GitHub {
         let filter = percent_encoded(&format!("{}:{head}", at.repository.owner()));
         let route = at.route(&format!("/pulls?state=open&head={filter}"));
         let pulls: Vec<PullRequestWire> = self.list(at, TokenPermissions::ReadPulls, &route).await?;
-        // A filter that GitHub does not understand is ignored by it, and a fork can have a branch of this name.
+        // GitHub ignores a filter it does not understand, and a fork may have a branch of the same name.
         let name = at.repository.to_string();
         Ok(pulls.into_iter().find(|pull| {
             let ours = pull.head.repo.as_ref().is_some_and(|repo| repo.full_name.eq_ignore_ascii_case(&name));
@@ -171,7 +171,7 @@ impl GitHub {
         }))
     }
 
-    /// The open pull request from this branch, if it is ours: opened by this App.
+    /// The open pull request from this branch, if this App opened it.
     pub async fn own_pull_from(
         &self,
         at: &InstalledRepository,
@@ -188,15 +188,15 @@ impl GitHub {
         self.read(at, TokenPermissions::ReadPulls, &format!("/pulls/{pull}")).await
     }
 
-    /// A pull request as it is now.
+    /// A pull request's current state.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`] when there is none.
+    /// [`ErrorKind::NotFound`] when it does not exist.
     pub async fn pull(&self, at: &InstalledRepository, pull: PullNumber) -> Result<PullRequest> {
         Ok(self.pull_wire(at, pull).await?.into())
     }
 
-    /// Makes a pull request say this; nothing is written when it does already.
+    /// Updates a pull request's title and body; writes nothing if they are unchanged.
     pub async fn update_pull(
         &self,
         at: &InstalledRepository,
@@ -220,11 +220,11 @@ impl GitHub {
         self.call(at, TokenPermissions::WritePulls, &request).await.map(drop)
     }
 
-    /// Takes a pull request out of draft, and asks afterwards whether it is. Only GraphQL can.
+    /// Marks a pull request ready and verifies it. Only GraphQL can do this.
     ///
     /// # Errors
-    /// [`ErrorKind::Unexpected`] when GitHub accepts it and it still is a draft; [`ErrorKind::Invalid`] when it is
-    /// no longer open.
+    /// [`ErrorKind::Unexpected`] when GitHub accepts it but it is still a draft; [`ErrorKind::Invalid`] when it is no
+    /// longer open.
     pub async fn mark_ready(&self, at: &InstalledRepository, pull: &PullRequest) -> Result<()> {
         let now = self.pull(at, pull.number).await?;
         if !now.draft {
@@ -242,7 +242,7 @@ impl GitHub {
         let request =
             GitHubRequest::graphql(query, json!({"id": now.node_id})).yielding(WritePriority::Important);
         let told = self.graphql::<Value>(at, TokenPermissions::ReadyPulls, what, &request).await;
-        // What counts is what is: an error after the fact, or a success that was none, changes nothing.
+        // The actual state decides: the answer may be an error after success, or a success without effect.
         match self.pull(at, pull.number).await {
             Ok(after) if !after.draft => Ok(()),
             Ok(_) => Err(told.err().unwrap_or_else(|| {
@@ -256,8 +256,8 @@ impl GitHub {
         }
     }
 
-    /// Takes a branch away if it is at this commit. Between the look and the deletion lies a moment in which somebody
-    /// could push; the pull request keeps what they pushed, and offers to restore the branch.
+    /// Deletes a branch if it is at this commit. Someone could push between check and deletion; the pull request keeps
+    /// those commits and offers to restore the branch.
     pub async fn delete_branch(
         &self,
         at: &InstalledRepository,
@@ -284,7 +284,7 @@ impl GitHub {
             .yielding(WritePriority::Ordinary);
         match found(self.call(at, TokenPermissions::WriteContents, &delete).await) {
             Ok(_) => Ok(BranchDeletion::Gone),
-            // "Reference does not exist", or a rule that forbids it: whichever it is, nothing more is to be done.
+            // "Reference does not exist" or a rule that forbids it: either way there is nothing left to do.
             Err(error)
                 if error.is_forbidden() || matches!(error.kind, ErrorKind::Invalid | ErrorKind::Conflict) =>
             {

@@ -1,4 +1,4 @@
-//! What we ask GitHub about repositories and their files, issues and people.
+//! Reads repositories and their files, issues and people.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -16,21 +16,21 @@ use journeyman_order::{
     CommentCommand, InstallationId, IssueNumber, IssueText, Person, RepositoryId, RepositoryName,
 };
 
-/// A repository, as GitHub has it now.
+/// A repository's current state on GitHub.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RepositoryFacts {
     pub id: RepositoryId,
-    /// Its name now; another than the one asked for when it was renamed.
+    /// Its current name; differs from the requested one after a rename.
     pub name: RepositoryName,
-    /// The branch that pull requests go to.
+    /// The target branch of pull requests.
     pub default_branch: String,
 }
 
-/// An issue, as GitHub has it now.
+/// An issue's current state on GitHub.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IssueFacts {
     pub text: IssueText,
-    /// Who opened it; none when the account is gone.
+    /// Who opened it; `None` if the account was deleted.
     pub author: Option<Person>,
     pub state: IssueState,
     pub kind: IssueKind,
@@ -44,7 +44,7 @@ pub enum IssueState {
     Closed,
 }
 
-/// What has an issue's number: GitHub numbers both together and answers for both.
+/// What an issue number belongs to: GitHub numbers issues and pull requests together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IssueKind {
     Issue,
@@ -56,12 +56,12 @@ pub(super) struct LabelWire {
     pub(super) name: String,
 }
 
-/// A comment on an issue. Its text is foreign.
+/// A comment on an issue. Its text is untrusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IssueComment {
     pub id: u64,
     pub login: String,
-    /// The person who wrote it; none where it was a bot, or the account is gone.
+    /// The person who wrote it; `None` for a bot or a deleted account.
     pub person: Option<Person>,
     pub at: DateTime<Utc>,
     pub body: String,
@@ -77,7 +77,7 @@ struct CommentWire {
 }
 
 impl GitHub {
-    /// The installation that includes a repository.
+    /// The App's installation for a repository.
     ///
     /// # Errors
     /// [`ErrorKind::NotFound`] when the App is not installed there.
@@ -93,7 +93,7 @@ impl GitHub {
         }
     }
 
-    /// A repository's id, present name and default branch.
+    /// A repository's id, current name and default branch.
     pub async fn repository(&self, at: &InstalledRepository) -> Result<RepositoryFacts> {
         #[derive(Deserialize)]
         struct Wire {
@@ -105,10 +105,10 @@ impl GitHub {
         Ok(RepositoryFacts { id: wire.id, name: wire.full_name, default_branch: wire.default_branch })
     }
 
-    /// An issue as it is now.
+    /// An issue's current state.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`] when there is none, or it was deleted.
+    /// [`ErrorKind::NotFound`] when it does not exist or was deleted.
     pub async fn issue(&self, at: &InstalledRepository, issue: IssueNumber) -> Result<IssueFacts> {
         #[derive(Deserialize)]
         struct Wire {
@@ -139,7 +139,7 @@ impl GitHub {
         })
     }
 
-    /// The comments on an issue that say something, the oldest first: none of ours, no commands, nothing empty.
+    /// The relevant comments on an issue, oldest first: not ours, not commands, not empty.
     pub async fn issue_comments(
         &self,
         at: &InstalledRepository,
@@ -160,9 +160,9 @@ impl GitHub {
         Ok(comments)
     }
 
-    /// Whether a person may write to the repository now. Asked by login and compared by id: a login that somebody
-    /// else has taken since has no rights. The role `maintain` counts as `write`, as GitHub maps it; `triage` does
-    /// not. Somebody GitHub does not know may not.
+    /// Whether a person may currently write to the repository. The query is by login, but the id must match: someone
+    /// else may have taken the login. The role `maintain` counts as `write`, as on GitHub; `triage` does not. Unknown
+    /// people may not.
     pub async fn can_write(&self, at: &InstalledRepository, person: &Person) -> Result<bool> {
         #[derive(Deserialize)]
         struct Wire {
@@ -182,12 +182,11 @@ impl GitHub {
         Ok(user.id == person.id && matches!(wire.permission.as_str(), "admin" | "write"))
     }
 
-    /// A file at a commit, a branch or a tag; none when there is no such file, or when it is a directory or a
-    /// submodule.
+    /// A file at a commit, branch or tag; `None` if there is no such file, or it is a directory or a submodule.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] for a path that leaves the repository, or a file over 1 MB, which GitHub does not
-    /// give this way.
+    /// [`ErrorKind::Invalid`] for a path that leaves the repository, or a file over 1 MB, which this API does not
+    /// return.
     pub async fn file(&self, at: &InstalledRepository, path: &str, git_ref: &str) -> Result<Option<Vec<u8>>> {
         if path.split('/').any(|part| matches!(part, "" | "." | "..")) {
             return Err(GitHubError::new(
@@ -218,10 +217,10 @@ impl GitHub {
     }
 }
 
-/// All but letters, digits, `-`, `_` and `.`.
+/// Everything except letters, digits, `-`, `_` and `.`.
 const NOT_IN_ROUTES: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
 
-/// A text as one component of a route.
+/// A text encoded as one component of a route.
 pub(super) fn percent_encoded(text: &str) -> String {
     utf8_percent_encode(text, NOT_IN_ROUTES).to_string()
 }

@@ -1,4 +1,4 @@
-//! Statuses and headers made into errors that say what to do.
+//! Turns statuses and headers into errors that say what to do.
 
 use std::time::Duration;
 
@@ -10,29 +10,29 @@ use super::error::{ErrorKind, GitHubError};
 use super::permissions::TokenPermissions;
 use journeyman_order::bounds::LONGEST_MESSAGE;
 
-/// What GitHub asks one to wait after a secondary limit that names no time.
+/// The wait that GitHub recommends after a secondary limit without a time.
 const SECONDARY_LIMIT_WAIT: Duration = Duration::from_secs(60);
-/// No wait is longer, whatever a header says: limits of GitHub's are renewed every hour.
+/// The longest wait, whatever a header says: GitHub renews its limits every hour.
 const LONGEST_WAIT: Duration = Duration::from_secs(3_600);
 
-/// An answer that is not 2xx, with what of it tells what to do.
+/// An answer that is not 2xx, with the parts that matter.
 pub(super) struct GitHubErrorResponse {
     status: u16,
     retry_after: Option<u64>,
     remaining: Option<u64>,
     reset: Option<i64>,
-    /// It is a page for people, and so none of the API's.
+    /// An HTML page, so not from the API.
     is_page: bool,
     words: String,
 }
 
-/// Whether an answer is a page for people: of a proxy, or of whoever has to sign in there first.
+/// Whether an answer is an HTML page, for example a proxy's or a sign-in page.
 pub(super) fn is_page<'a>(header: impl Fn(&str) -> Option<&'a str>) -> bool {
     header("content-type").is_some_and(|kind| kind.trim_start().to_ascii_lowercase().starts_with("text/html"))
 }
 
 impl GitHubErrorResponse {
-    /// Reads it; `header` gives a header's text.
+    /// Parses an answer; `header` returns a header's text.
     pub(super) fn read<'a>(status: u16, header: impl Fn(&str) -> Option<&'a str>, body: &[u8]) -> Self {
         Self {
             status,
@@ -48,7 +48,7 @@ impl GitHubErrorResponse {
         let lower = self.words.to_lowercase();
         let named = lower.contains("rate limit") || lower.contains("abuse detection");
         let limited = self.status == 429
-            // Content that comes too fast is refused so, as if there were something wrong with it.
+            // GitHub reports content that comes too fast as a 422, like invalid content.
             || (self.status == 422 && lower.contains("submitted too quickly"))
             || (self.status == 403 && (self.retry_after.is_some() || self.remaining == Some(0) || named));
         if !limited {
@@ -62,7 +62,7 @@ impl GitHubErrorResponse {
         Some(wait.min(LONGEST_WAIT))
     }
 
-    /// What of it comes to a request with these permissions; none: one in the App's own name.
+    /// The error for a request with these permissions; `None`: a request in the App's own name.
     pub(super) fn error(&self, request: &str, permissions: Option<TokenPermissions>) -> GitHubError {
         let Self { status, words, .. } = self;
         if let Some(wait) = self.limit() {
@@ -86,13 +86,13 @@ impl GitHubErrorResponse {
                 };
                 GitHubError::new(ErrorKind::Unauthorized, format!("{said}; {look}"))
             }
-            // GitHub has not said that something is not there or forbidden.
+            // An HTML page is no statement by GitHub that something is missing or forbidden.
             403 | 404 | 410 if self.is_page => GitHubError::unavailable(format!(
                 "{said}; it came as a page for people: if a proxy stands between, look at what it answers"
             )),
-            // Where it is now is for whoever knows the repository's id to find.
+            // Only a caller with the repository's id can find its new place.
             300..=399 => GitHubError::moved(format!("{said}; it was renamed or moved")),
-            // What is blocked is not gone either.
+            // Blocked content still exists.
             451 => GitHubError::new(ErrorKind::Forbidden, format!("{said}; it is blocked")),
             403 => {
                 let look = match permissions {
@@ -121,14 +121,14 @@ impl GitHubErrorResponse {
     }
 }
 
-/// A wait in seconds. A server on the way may name a time instead; what is neither still asks for a wait.
+/// A wait in seconds. A proxy may send a date instead; anything else still means a wait.
 fn seconds_of(text: &str) -> u64 {
     let until = || Some((DateTime::parse_from_rfc2822(text).ok()?.to_utc() - Utc::now()).num_seconds());
     let seconds = text.parse().ok().or_else(|| u64::try_from(until()?.max(0)).ok());
     seconds.unwrap_or(SECONDARY_LIMIT_WAIT.as_secs())
 }
 
-/// GitHub's own words of why not: the message and what is said of each field, shortened.
+/// GitHub's reasons: the message and the error of each field, shortened.
 fn words_of(body: &[u8]) -> String {
     #[derive(Deserialize)]
     struct Wire {
@@ -137,7 +137,7 @@ fn words_of(body: &[u8]) -> String {
         errors: Value,
     }
     let Ok(wire) = serde_json::from_slice::<Wire>(body) else {
-        // HTML of some proxy: its title or beginning would tell people little, and it may be long.
+        // HTML of a proxy: its text may be long and would not help people.
         return "no reason given".to_owned();
     };
     let mut words = vec![wire.message.unwrap_or_else(|| "no reason given".to_owned())];

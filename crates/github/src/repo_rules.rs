@@ -1,5 +1,5 @@
-//! What there is to know of a repository before work begins there: what the App was granted, whether anything can be
-//! pushed at all, and what is forbidden on a branch.
+//! A repository's preconditions for work: what the App was granted, whether anything can be pushed, and what is
+//! forbidden on a branch.
 
 use std::collections::BTreeMap;
 
@@ -19,23 +19,23 @@ use journeyman_order::{InstallationId, RepositoryName};
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct InstallationGrants {
     pub(super) id: InstallationId,
-    /// By GitHub's name of each permission, `read` or `write`.
+    /// By GitHub's name of each permission: `read` or `write`.
     #[serde(default)]
     permissions: BTreeMap<String, String>,
-    /// When it was suspended, if it is.
+    /// `None` unless it is suspended.
     suspended_at: Option<String>,
-    /// The page on which a person changes it.
+    /// The page where a person can change it.
     #[serde(default)]
     pub html_url: String,
 }
 
 impl InstallationGrants {
-    /// Whether a permission was granted for writing.
+    /// Whether write access was granted.
     pub fn may_write(&self, permission: &str) -> bool {
         self.permissions.get(permission).is_some_and(|level| matches!(level.as_str(), "write" | "admin"))
     }
 
-    /// Whether a permission was granted at all.
+    /// Whether any access was granted.
     pub fn may_read(&self, permission: &str) -> bool {
         self.permissions.contains_key(permission)
     }
@@ -45,27 +45,27 @@ impl InstallationGrants {
     }
 }
 
-/// What keeps a repository from being written to.
+/// Why a repository is read-only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadOnlyReason {
     Archived,
     Disabled,
-    /// It is a mirror of a repository elsewhere.
+    /// It mirrors a repository elsewhere.
     Mirror,
 }
 
-/// What a rule means to us on a branch.
+/// The effect of a rule on a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BranchRestriction {
-    /// A push would be refused. The text goes on "a ruleset of the repository …".
+    /// A push would be refused. The text continues "a ruleset of the repository …".
     Forbids(String),
-    /// Some push may be refused. The text goes on as well.
+    /// Some pushes may be refused. The text continues likewise.
     MayForbid(String),
-    /// Only commits with a verified signature are taken.
+    /// Only accepts commits with a verified signature.
     RequiresSignatures,
 }
 
-/// A rule that holds on a branch.
+/// A rule that applies to a branch.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 struct BranchRuleWire {
     r#type: String,
@@ -75,7 +75,7 @@ struct BranchRuleWire {
 }
 
 impl GitHub {
-    /// What the installation was granted in a repository.
+    /// The installation's permissions in a repository.
     ///
     /// # Errors
     /// [`ErrorKind::NotFound`] when the App is not installed there.
@@ -84,7 +84,7 @@ impl GitHub {
         self.ask_as_app(&GitHubRequest::get(route)).await?.json()
     }
 
-    /// What keeps a repository from being written to; none: nothing.
+    /// Why a repository is read-only; `None` if it is not.
     pub async fn read_only(&self, at: &InstalledRepository) -> Result<Option<ReadOnlyReason>> {
         #[derive(Deserialize)]
         struct Wire {
@@ -103,8 +103,8 @@ impl GitHub {
         })
     }
 
-    /// What stands in the way of pushing to a branch, whether it is there or not: rules of rulesets that the App may not
-    /// bypass. `merges`: whether merge commits may come to be on it.
+    /// The rules that block pushes to a branch, existing or not, and that the App may not bypass. `merges`: whether
+    /// merge commits may occur on it.
     pub async fn branch_restrictions(
         &self,
         at: &InstalledRepository,
@@ -134,7 +134,7 @@ impl GitHub {
         Ok(found)
     }
 
-    /// Whether a ruleset lets the App through. One that it may not see does not.
+    /// Whether the App may bypass a ruleset. `false` if it cannot see the ruleset.
     async fn may_bypass(&self, at: &InstalledRepository, ruleset: u64) -> Result<bool> {
         #[derive(Deserialize)]
         struct Wire {
@@ -194,14 +194,14 @@ impl BranchRuleWire {
         format!("has the rule {}: {parameters}", self.r#type)
     }
 
-    /// Whether the name is one that the rule takes.
+    /// The restriction if the branch's name violates the rule.
     fn of_name(&self, branch: &str) -> Option<BranchRestriction> {
         let pattern = self.text("pattern");
         let hit = match self.text("operator") {
             "starts_with" => Some(branch.starts_with(pattern)),
             "ends_with" => Some(branch.ends_with(pattern)),
             "contains" => Some(branch.contains(pattern)),
-            // GitHub's expressions are much like ours; one that we cannot read says nothing.
+            // GitHub's regular expressions are similar to ours; one that does not parse has no effect.
             "regex" => Regex::new(pattern).ok().map(|pattern| pattern.is_match(branch)),
             _ => None,
         };

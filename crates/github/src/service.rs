@@ -1,4 +1,4 @@
-//! The handle on one GitHub, and how its calls are authorized and repeated.
+//! A client for one GitHub, and how its calls are authorized and retried.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -18,16 +18,16 @@ use super::token_cache::{InstallationToken, TokenCache};
 use super::transport::{GitHubRequest, GitHubResponse, send};
 use journeyman_order::{Backoff, OutgoingNetwork, RepositoryName, WriteLimits};
 
-/// The largest page that GitHub gives.
+/// The largest page that GitHub returns.
 pub(super) const PAGE: usize = 100;
-/// No list is followed further: ten thousand comments are more than an issue has.
+/// Limit on the pages of a list: no issue has ten thousand comments.
 pub(super) const MOST_PAGES: u32 = 100;
 
-/// How an App is registered: what it may do where it is installed, and what it hears.
+/// An App's registration: its permissions and events.
 #[derive(Debug, Clone, Deserialize)]
 pub struct AppRegistration {
     pub id: u64,
-    /// The App's name in addresses: `slug[bot]` is our login, `@slug` calls us.
+    /// The App's name in URLs: `slug[bot]` is our login, `@slug` mentions us.
     pub slug: String,
     /// Names of permissions, each with `read`, `write` or `admin`.
     #[serde(default)]
@@ -37,7 +37,7 @@ pub struct AppRegistration {
     pub html_url: Option<String>,
 }
 
-/// One GitHub, as the App sees it. Cheap to clone; all clones share connections and tokens.
+/// One GitHub, as the App sees it. Cheap to clone; clones share connections and tokens.
 #[derive(Clone)]
 pub struct GitHub(pub(super) Arc<GitHubInner>);
 
@@ -49,7 +49,7 @@ pub(super) struct GitHubInner {
     pub(super) tokens: TokenCache,
     gate: WriteGate,
     turns: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
-    /// Made at the first log that is read: it reads the machine's certificates.
+    /// Created on first use, because it reads the machine's certificates.
     pub(super) logs: OnceLock<Result<reqwest::Client>>,
     pub(super) identity: OnceCell<AppRegistration>,
     pub(super) backoff: Backoff,
@@ -62,13 +62,13 @@ impl fmt::Debug for GitHub {
 }
 
 impl GitHub {
-    /// Prepares the connection; nothing is sent yet. Has to be called within a Tokio runtime that lives as long
-    /// as the handle, because connections are kept by a task of their own.
+    /// Prepares the connection; sends nothing yet. Must be called in a Tokio runtime that outlives the handle, because
+    /// a background task keeps the connections.
     pub fn new(settings: AppCredentials, limits: WriteLimits) -> Result<Self> {
         Self::with_backoff(settings, limits, Backoff::REQUEST)
     }
 
-    /// As [`GitHub::new`], with other pauses between tries.
+    /// Like [`GitHub::new`], with other pauses between retries.
     pub(super) fn with_backoff(
         settings: AppCredentials,
         limits: WriteLimits,
@@ -78,7 +78,7 @@ impl GitHub {
         Self::over(Arc::new(connection), settings, limits, backoff)
     }
 
-    /// Over another connection than the network. Where credentials are needed they are the connection's own.
+    /// Uses another connection than the network. That connection brings its own credentials if needed.
     pub fn over(
         connection: Arc<dyn GitHubConnection>,
         settings: AppCredentials,
@@ -100,17 +100,17 @@ impl GitHub {
         })))
     }
 
-    /// Where git finds a repository. Never holds a credential.
+    /// The git URL of a repository. Never contains a credential.
     pub fn git_url(&self, repository: &RepositoryName) -> Url {
         self.0.endpoints.git(repository)
     }
 
-    /// Asks in the App's own name.
+    /// Sends a request in the App's own name.
     pub(super) async fn ask_as_app(&self, request: &GitHubRequest) -> Result<GitHubResponse> {
         self.repeating(|| self.send(RequestSender::App, request, None)).await
     }
 
-    /// Sends a request once. `permissions` tell whoever reads an error what to look at; the App's own name has none.
+    /// Sends a request once. `permissions` explain an error to people; requests in the App's own name have none.
     pub(super) async fn send(
         &self,
         sender: RequestSender,
@@ -120,9 +120,8 @@ impl GitHub {
         send(WHOLE_TIMEOUT, &*self.0.connection, sender, request, permissions).await
     }
 
-    /// Calls that look and then write take turns when they are about the same thing: two at once would both
-    /// find nothing and both create. Nobody waits for a call about something else: that one may be waiting at the
-    /// gate.
+    /// Serializes calls that look first and then write about the same thing: two at once would both find nothing and
+    /// create two. Calls about other things do not wait: the first may be waiting at the gate.
     pub(super) async fn turn(&self, about: &str) -> tokio::sync::OwnedMutexGuard<()> {
         let turn = {
             let mut turns = self.0.turns.lock().unwrap_or_else(PoisonError::into_inner);
@@ -143,7 +142,7 @@ impl GitHub {
         tokio::time::sleep(self.0.backoff.first).await;
     }
 
-    /// Sends a request that changes nothing up to three times, as long as GitHub is unavailable for a moment.
+    /// Sends a read up to three times while GitHub is briefly unavailable.
     pub(super) async fn repeating<T, F: Future<Output = Result<T>>>(
         &self,
         once: impl Fn() -> F,
@@ -161,8 +160,8 @@ impl GitHub {
         }
     }
 
-    /// Sends a request in the installation's name. Reads are repeated when GitHub is unavailable; writes never:
-    /// whether one was made is for the caller to look at. Writes wait for their turn first.
+    /// Sends a request in the installation's name. Reads are retried if GitHub is unavailable. Writes wait for their
+    /// turn and are never retried: the caller checks whether one was made.
     pub(super) async fn call(
         &self,
         at: &InstalledRepository,
@@ -178,7 +177,7 @@ impl GitHub {
         }
     }
 
-    /// What is at a route of the repository.
+    /// Reads a route of the repository.
     pub(super) async fn read<T: DeserializeOwned>(
         &self,
         at: &InstalledRepository,
@@ -188,8 +187,8 @@ impl GitHub {
         self.call(at, permissions, &GitHubRequest::get(at.route(route))).await?.json()
     }
 
-    /// The first half of a write: waits for its turn. What is to be said can be made after it, with
-    /// what is known by then. `name` is for the log.
+    /// The first half of a write: waits for its turn. The caller can build the request afterwards, from the newest
+    /// state. `name` is for the log.
     pub(super) async fn permit(
         &self,
         at: &InstalledRepository,
@@ -197,13 +196,13 @@ impl GitHub {
         priority: WritePriority,
         name: &str,
     ) -> Result<WritePermit> {
-        // No turn is spent on waiting for a token, or on finding out that there is none.
+        // A missing token must not use up a turn.
         self.token(at, permissions, None).await?;
         self.0.gate.pass(at.installation, priority, name).await
     }
 
-    /// Sends what must not be there twice. Where it was refused, GitHub is asked whether it is there all the same, and it is
-    /// sent once more if not. Where the answer was lost it is not sent again from here: whoever calls again looks first.
+    /// Sends a write that must not happen twice. After a refusal it looks for the result first, and sends once more if
+    /// there is none. If the answer was lost, it does not resend: the caller's next try looks first.
     pub(super) async fn create_once<T, F: Future<Output = Result<Option<T>>>>(
         &self,
         at: &InstalledRepository,
@@ -217,7 +216,7 @@ impl GitHub {
         let is_refused =
             |error: &GitHubError| matches!(error.kind, ErrorKind::Unauthorized | ErrorKind::Forbidden);
         if written.as_ref().is_err_and(is_refused) {
-            // By then there is a new token, or all servers know the one there is.
+            // By now there is a new token, or all servers know the current one.
             if let Some(found) = look().await? {
                 return Ok(found);
             }
@@ -226,9 +225,9 @@ impl GitHub {
         written.and_then(made)
     }
 
-    /// Sends it, which is the second half of a write. A refused token is replaced once, and one that is only seconds old
-    /// is given a moment: GitHub's servers do not all know it at once. What was refused for want of authorization was not
-    /// carried out, as far as one knows GitHub, so that this is harmless for most writes too.
+    /// The second half of a write: sends it. A refused token is replaced once; one only seconds old gets a moment,
+    /// because not all of GitHub's servers know it yet. GitHub does not carry out an unauthorized request, so this is
+    /// harmless for most writes too.
     pub(super) async fn authorized(
         &self,
         at: &InstalledRepository,
@@ -272,16 +271,16 @@ impl GitHub {
         }
         let sender = RequestSender::Token(token.secret());
         let answer = self.send(sender, request, Some(permissions)).await;
-        // A read that is limited tells as much as a write does.
+        // A rate-limited read counts like a write.
         if let Some(wait) = answer.as_ref().err().and_then(GitHubError::limit) {
             self.0.gate.hold(at.installation, wait);
         }
-        // Only now: nobody comes between the answer and the hold.
+        // Dropped last, so that no write slips in between the answer and the hold.
         drop(permit);
         answer
     }
 
-    /// Reads a list page by page. `route` has no query, or ends its query with a parameter.
+    /// Reads all pages of a list. `route` has no query, or ends in a complete parameter.
     pub(super) async fn list<T: DeserializeOwned>(
         &self,
         at: &InstalledRepository,
@@ -302,8 +301,8 @@ impl GitHub {
     }
 }
 
-/// What the first pages of a list have, and whether there are no more. A page that is not full need not be the last: what
-/// may not be seen is taken out of it.
+/// The first pages of a list, and whether they are all. A short page is not necessarily the last: GitHub leaves out
+/// what the App may not see.
 pub(super) async fn pages<T, F: Future<Output = Result<(Vec<T>, Option<bool>)>>>(
     most: u32,
     page_of: impl Fn(u32) -> F,

@@ -1,7 +1,7 @@
-//! People who sign in with the App: GitHub asks them, and they come back with a code that is exchanged once for a token of
-//! theirs. With it GitHub is asked who they are, and what of the App's repositories they may read and write.
+//! People who sign in with the App: GitHub asks them and sends them back with a code, exchanged once for their token.
+//! The token reads who they are, and which of the App's repositories they may read and write.
 //!
-//! The token is theirs and not ours: it is sent to GitHub alone, and never kept here.
+//! The token belongs to the person: it is sent only to GitHub and never stored here.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,10 +19,10 @@ use super::service::{MOST_PAGES, PAGE};
 use journeyman_order::bounds::LARGEST_DOCUMENT;
 use journeyman_order::{OutgoingNetwork, Person, RepositoryId};
 
-/// What errors are about.
+/// The subject of error messages.
 const WHAT: &str = "signing in";
 
-/// Whose sign-in GitHub vouches for: the App, by its client ID.
+/// A client for signing in with the App, by its client ID.
 pub struct SignInClient {
     endpoints: Endpoints,
     id: String,
@@ -33,11 +33,11 @@ pub struct SignInClient {
 #[derive(Debug)]
 pub struct PersonToken {
     pub secret: SecretString,
-    /// How long it holds, if it ends by itself.
+    /// Its lifetime, if it expires.
     pub lasts: Option<Duration>,
 }
 
-/// What the App and a person both may read, and how often GitHub had to be asked for it.
+/// The repositories that both the App and a person may read, and the number of requests to find out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReadableRepositories {
     /// Each with whether the person may write.
@@ -79,13 +79,13 @@ struct RightsWire {
 
 impl SignInClient {
     /// # Errors
-    /// When the address or the network's settings cannot be used.
+    /// When the address or the network settings are invalid.
     pub fn new(api_url: &Url, outgoing: &OutgoingNetwork, id: String, secret: SecretString) -> Result<Self> {
         Ok(Self { endpoints: Endpoints::of(api_url)?, id, secret, client: client(outgoing)? })
     }
 
-    /// GitHub's page that asks a person. It leads `back` with a code and this `state`; the code is worth something to
-    /// whoever knows what `challenge` is the SHA-256 of.
+    /// GitHub's page that asks a person to sign in. It redirects to `back` with a code and this `state`; using the code
+    /// requires the verifier whose SHA-256 is `challenge`.
     pub fn page(&self, back: &Url, state: &str, challenge: &str) -> Url {
         let mut page = self.login("authorize");
         page.query_pairs_mut()
@@ -97,10 +97,10 @@ impl SignInClient {
         page
     }
 
-    /// Exchanges the code that a person came back with.
+    /// Exchanges the code that GitHub sent the person back with.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] when GitHub does not take it.
+    /// [`ErrorKind::Invalid`] when GitHub rejects the code.
     pub async fn exchange(&self, back: &Url, code: &str, verifier: &str) -> Result<PersonToken> {
         let form = url::form_urlencoded::Serializer::new(String::new())
             .append_pair("client_id", &self.id)
@@ -134,18 +134,18 @@ impl SignInClient {
         }
     }
 
-    /// Whose token it is.
+    /// The owner of a token.
     ///
     /// # Errors
-    /// [`ErrorKind::Unauthorized`] when the token holds no more.
+    /// [`ErrorKind::Unauthorized`] when the token is no longer valid.
     pub async fn person(&self, token: &SecretString) -> Result<Person> {
         self.ask(token, "/user").await
     }
 
-    /// What the person and the App both may read, now.
+    /// The repositories that both the person and the App may currently read.
     ///
     /// # Errors
-    /// [`ErrorKind::Unauthorized`] when the token holds no more.
+    /// [`ErrorKind::Unauthorized`] when the token is no longer valid.
     pub async fn readable(&self, token: &SecretString) -> Result<ReadableRepositories> {
         let mut readable = ReadableRepositories::default();
         let installations: Vec<InstallationWire> =
@@ -154,11 +154,11 @@ impl SignInClient {
             let route = format!("/user/installations/{}/repositories", installation.id);
             let found: Vec<RepositoryWire> = match self.all(token, &route, &mut readable.requests).await {
                 Ok(found) => found,
-                // Taken away meanwhile, suspended, or not for this person: the others are none of its affair.
+                // Removed meanwhile, suspended, or not for this person: the other installations still count.
                 Err(error) if matches!(error.kind, ErrorKind::Forbidden | ErrorKind::NotFound) => continue,
                 Err(error) => return Err(error),
             };
-            // What GitHub does not say, nobody may.
+            // A missing permission counts as denied.
             let rights = found.into_iter().map(|one| (one.id, one.permissions.unwrap_or_default()));
             let rights = rights.filter(|(_, rights)| rights.pull || rights.push);
             readable.repositories.extend(rights.map(|(id, rights)| (id, rights.push)));
@@ -166,7 +166,7 @@ impl SignInClient {
         Ok(readable)
     }
 
-    /// What all pages of a list have.
+    /// All pages of a list.
     async fn all<T: DeserializeOwned>(
         &self,
         token: &SecretString,
@@ -209,7 +209,7 @@ impl SignInClient {
     }
 }
 
-/// A whole answer; what is wrong with one shows nothing of it, as there may be a token in it.
+/// Reads an answer; its errors quote nothing, because it may contain a token.
 async fn read<T: DeserializeOwned>(answer: reqwest::Result<Response>) -> Result<T> {
     let answer = answer.map_err(|error| unreachable(WHAT, &error))?;
     let status = answer.status().as_u16();

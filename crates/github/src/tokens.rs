@@ -16,8 +16,8 @@ use super::token_cache::InstallationToken;
 use super::transport::GitHubRequest;
 
 impl GitHub {
-    /// A token for these permissions, kept or fresh. `refused` is one that GitHub has just refused: if it still
-    /// is the one that is kept, it is replaced.
+    /// A token for these permissions, cached or new. `refused` is one that GitHub just refused: if it is still cached,
+    /// it is replaced.
     pub(super) async fn token(
         &self,
         at: &InstalledRepository,
@@ -37,7 +37,7 @@ impl GitHub {
         Ok(token)
     }
 
-    /// Asks for a token. Asking twice makes two tokens, which does no harm: both expire.
+    /// Requests a token. A duplicate is harmless: both expire.
     async fn make_token(
         &self,
         at: &InstalledRepository,
@@ -55,10 +55,10 @@ impl GitHub {
         Ok(InstallationToken::new(wire.token, wire.expires_at))
     }
 
-    /// A token for git, freshly made and kept nowhere: for this repository's contents and nothing else.
+    /// A new token for git, not cached: only for this repository's contents.
     ///
     /// # Errors
-    /// As for every call; [`ErrorKind::Forbidden`] when the installation has not granted the access.
+    /// As for every call; [`ErrorKind::Forbidden`] when the installation lacks the permission.
     pub async fn git_token(&self, at: &InstalledRepository, access: GitAccess) -> Result<GitToken> {
         let permissions = match access {
             GitAccess::Read => TokenPermissions::ReadContents,
@@ -69,7 +69,7 @@ impl GitHub {
     }
 }
 
-/// What GitHub's refusals mean when it is a token that was asked for.
+/// The meaning of GitHub's refusals for a token request.
 #[expect(clippy::wildcard_enum_match_arm, reason = "all others mean what they always mean")]
 fn explain(error: GitHubError, at: &InstalledRepository, permissions: TokenPermissions) -> GitHubError {
     let message = match error.kind {
@@ -86,19 +86,19 @@ fn explain(error: GitHubError, at: &InstalledRepository, permissions: TokenPermi
         ),
         _ => return error,
     };
-    // Never `NotFound`: whoever asks for a person or a file would take it for their answer.
+    // Never `NotFound`: a caller that looks for a person or a file would misread it.
     GitHubError::new(ErrorKind::Forbidden, message)
 }
 
-/// A token for git over https, where it is the password of the user `x-access-token`. It lasts an hour at most;
-/// whoever has it revokes it after use.
+/// A token for git over https, as the password of the user `x-access-token`. It is valid for an hour at most; its owner
+/// revokes it after use.
 pub struct GitToken {
     pub secret: SecretString,
     github: GitHub,
 }
 
 impl GitToken {
-    /// Ends the token. When that fails it is only logged: the token expires by itself.
+    /// Revokes the token. A failure is only logged: the token expires anyway.
     pub async fn revoke(self) {
         let request = GitHubRequest::delete("/installation/token");
         let permissions = Some(TokenPermissions::ReadContents);

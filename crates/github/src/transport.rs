@@ -1,4 +1,4 @@
-//! One request, one answer: time limits, size limits, and statuses made into errors that say what to do.
+//! One request, one answer: limits of time and size, and statuses turned into errors that say what to do.
 
 use std::time::Duration;
 
@@ -22,9 +22,9 @@ pub(super) struct GitHubRequest {
     method: Method,
     pub(super) route: String,
     pub(super) body: Option<Value>,
-    /// Who may overtake it; none where it changes nothing.
+    /// The priority of a write; `None` for a read.
     pub(super) writes: Option<WritePriority>,
-    /// Whether it is for the caller to send it again, whatever was answered.
+    /// Whether only the caller may resend it, whatever the answer was.
     pub(super) is_once: bool,
 }
 
@@ -33,7 +33,7 @@ impl GitHubRequest {
         Self { writes: None, ..Self::new(Method::GET, route, None) }
     }
 
-    /// For `/graphql`. Without [`Self::yielding`] it changes nothing.
+    /// For `/graphql`. A read, unless [`Self::yielding`] is called.
     pub(super) fn graphql(document: &str, variables: Value) -> Self {
         let body = json!({"query": document, "variables": variables});
         Self { api: GitHubApi::GraphQl, writes: None, ..Self::post("/graphql", body) }
@@ -61,7 +61,7 @@ impl GitHubRequest {
         Self { writes: Some(priority), ..self }
     }
 
-    /// Is not sent again where its token was refused: what it makes could be there twice.
+    /// Does not resend after a refused token: what it creates could exist twice.
     pub(super) fn once(self) -> Self {
         Self { is_once: true, ..self }
     }
@@ -74,9 +74,9 @@ impl GitHubRequest {
 
 pub(super) struct GitHubResponse {
     body: Vec<u8>,
-    /// Whether a `Link` names a next page; none where none says anything of pages.
+    /// Whether `Link` has a next page; `None` without any page links.
     pub(super) has_next: Option<bool>,
-    /// Where the next page begins, of a list that is read by cursors.
+    /// The cursor of the next page, for lists that use cursors.
     pub(super) next_cursor: Option<String>,
     /// By GitHub's clock.
     pub(super) answered_at: Option<DateTime<Utc>>,
@@ -95,7 +95,7 @@ impl GitHubResponse {
     }
 }
 
-/// Sends a request once. Nothing is repeated here: whoever calls knows whether that is harmless.
+/// Sends a request once. Only the caller knows whether a repeat is harmless.
 pub(super) async fn send(
     whole: Duration,
     connection: &dyn GitHubConnection,
@@ -122,7 +122,7 @@ pub(super) async fn send(
     let header = |name: &str| answer.headers.get(name).and_then(|value| value.to_str().ok());
     count(answer.status, header);
     if (200..300).contains(&answer.status) {
-        // Whoever wrote it, what was asked for need not have been done.
+        // Whoever sent it, the request may not have been carried out.
         if is_page(header) {
             return Err(GitHubError::unavailable(format!(
                 "a page for people came in place of GitHub's answer to {}; if a proxy stands between, look at what it \
@@ -151,7 +151,7 @@ fn count<'a>(status: u16, header: impl Fn(&str) -> Option<&'a str>) {
     }
 }
 
-/// Where links lead, each with one of its relations. A server on the way may add some that have nothing to do with pages.
+/// The targets of links with one of their relations. A proxy may add links that have nothing to do with pages.
 fn page_links(headers: &HeaderMap) -> Vec<(&str, String)> {
     let mut links = Vec::new();
     for mut rest in headers.get_all(LINK).into_iter().filter_map(|value| value.to_str().ok()) {
@@ -181,7 +181,7 @@ fn has_next(links: &[(&str, String)]) -> Option<bool> {
     is_of_pages.then(|| is_there("next"))
 }
 
-/// The `cursor` of the link to the next page, as it stands there.
+/// The `cursor` of the link to the next page, unchanged.
 fn next_cursor(links: &[(&str, String)]) -> Option<String> {
     let (to, _) = links.iter().find(|(_, relation)| relation == "next")?;
     let (_, query) = to.split_once('?')?;

@@ -1,11 +1,11 @@
-//! How much of what people write is taken in. What is cut off is at the end of a text, and in the middle of a diff.
+//! Limits on the text that people write. Texts are cut at the end, diffs in the middle.
 
 use journeyman_order::bounds::LONGEST_TEXT;
 use journeyman_order::length::shorten;
 
-/// Characters of everything together; what comes after that is cut short.
+/// Characters of all texts together; later texts are cut short.
 const LONGEST_READING: usize = 400_000;
-/// What is left of a text when there is no more room.
+/// Characters kept of each text after that.
 const STUB: usize = 300;
 
 #[derive(Debug, Default)]
@@ -19,7 +19,7 @@ impl TextBudget {
         self.count(shorten(&clean(text), most))
     }
 
-    /// A piece of a diff, cut in its middle: its head says where it is, its end is what was written about.
+    /// A diff hunk, cut in the middle: its head names the place, its end is what the comment is about.
     pub(super) fn hunk(&mut self, text: &str) -> String {
         let most = self.most(LONGEST_TEXT);
         self.count(cut_middle(&clean(text), most))
@@ -35,7 +35,7 @@ impl TextBudget {
     }
 }
 
-/// One kind of line end, and no NUL: no database takes it in a text.
+/// Normalizes line ends and replaces NUL, which no database accepts in text.
 fn clean(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\0', "\u{fffd}")
 }

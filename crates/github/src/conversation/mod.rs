@@ -1,6 +1,6 @@
-//! The conversation on a pull request: what people say there, read as a whole, and what we say to it.
+//! The conversation on a pull request: reads everything people wrote, and posts our replies.
 //!
-//! REST knows no review threads, so those are read and resolved by GraphQL.
+//! REST has no review threads, so GraphQL reads and resolves them.
 
 mod limits;
 mod people;

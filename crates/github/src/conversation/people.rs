@@ -1,4 +1,4 @@
-//! What we say to people where they said something: in their threads, with a reaction, by asking them to look again.
+//! What we post where people wrote: replies in threads, reactions, and requests for review.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use journeyman_order::conversation::{CommentRef, PointResolution, Reaction, Thre
 use journeyman_order::length::{LONGEST_BODY, fit};
 use journeyman_order::{OrderId, PullNumber};
 
-/// The last hundred comments: an answer of ours that has more than that behind it was read long ago.
+/// The last hundred comments: if more follow our reply, it was read long ago.
 const LOOK: &str = "query($id: ID!) {
   node(id: $id) {
     ... on PullRequestReviewThread {
@@ -33,14 +33,14 @@ const RESOLVE: &str = "mutation($id: ID!) {
 #[derive(Debug, Clone, Copy)]
 pub struct ThreadAnswer<'a> {
     pub order: OrderId,
-    /// What is answered, and what was done about it.
+    /// The point that is answered, and its resolution.
     pub reply: &'a ThreadReply,
     pub body: &'a str,
 }
 
 impl ThreadAnswer<'_> {
-    /// What the answer begins with, unseen by readers: the comment that is answered, and how. An attempt in vain that
-    /// is made good later is answered again.
+    /// The invisible start of a reply: the answered comment and the resolution. If an attempt fails and a later one
+    /// succeeds, that is a new reply.
     fn marker(&self) -> String {
         let how = match &self.reply.done {
             PointResolution::In(commit) => commit.short().to_owned(),
@@ -57,7 +57,7 @@ struct AnswerThreadData {
     node: Option<AnswerThreadWire>,
 }
 
-/// Of another kind of node nothing is told.
+/// All fields are absent for another kind of node.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct AnswerThreadWire {
@@ -81,15 +81,15 @@ struct LastCommentWire {
 }
 
 struct ThreadAnswerState {
-    /// Only a thread's first comment can be answered.
+    /// Only a thread's first comment accepts replies.
     first: String,
     answered: bool,
     resolved: bool,
 }
 
 impl GitHub {
-    /// Answers in a thread of a review, once, and settles the thread when a commit addresses it. A thread that is gone
-    /// hears nothing.
+    /// Replies in a review thread, once, and resolves the thread if a commit addresses it. Does nothing if the thread
+    /// is gone.
     pub async fn answer_thread(
         &self,
         at: &InstalledRepository,
@@ -126,7 +126,7 @@ impl GitHub {
         Ok(())
     }
 
-    /// How a thread of this pull request stands; none when there is no such thread.
+    /// The state of a thread of this pull request; `None` if there is no such thread.
     async fn thread_answer_state(
         &self,
         at: &InstalledRepository,
@@ -140,7 +140,7 @@ impl GitHub {
         let is_here = wire.pull_request.is_some_and(|found| found.number == pull);
         let first = wire.first.into_iter().flat_map(|list| list.nodes).flatten().next();
         let first = first.and_then(|comment| comment.full_database_id);
-        // It goes into a route.
+        // It becomes part of a route.
         let first = first.filter(|id| is_here && id.bytes().all(|b| b.is_ascii_digit()));
         let Some(first) = first else { return Ok(None) };
         let mut said = wire.last.into_iter().flat_map(|list| list.nodes).flatten();
@@ -149,7 +149,7 @@ impl GitHub {
         Ok(Some(ThreadAnswerState { first, answered, resolved: wire.is_resolved }))
     }
 
-    /// Reacts to a comment. Doing it twice is doing it once; a comment that is gone needs no reaction.
+    /// Reacts to a comment. Repeats have no effect; a deleted comment is ignored.
     pub async fn react(
         &self,
         at: &InstalledRepository,
@@ -174,8 +174,7 @@ impl GitHub {
         Ok(())
     }
 
-    /// Asks people for their review, again or for the first time. Who cannot review here is passed over: the rest is
-    /// asked all the same.
+    /// Requests reviews, for the first time or again. People who cannot review here are skipped.
     pub async fn request_review(
         &self,
         at: &InstalledRepository,
@@ -183,7 +182,7 @@ impl GitHub {
         logins: &[&str],
     ) -> Result<()> {
         let route = at.route(&format!("/pulls/{pull}/requested_reviewers"));
-        // One by one: GitHub asks all of a list or none.
+        // One by one: GitHub accepts a list as a whole or not at all.
         for login in logins {
             let request = GitHubRequest::post(route.as_str(), json!({"reviewers": [login]}));
             match self.call(at, TokenPermissions::WritePulls, &request).await {

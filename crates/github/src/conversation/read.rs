@@ -1,4 +1,4 @@
-//! A pull request read as a whole: how it stands, what is said in threads and outside of them.
+//! Reads a pull request as a whole: its state, its threads, and comments outside of threads.
 
 use serde::Deserialize;
 
@@ -60,23 +60,23 @@ impl ConversationPullWire {
             (Some(false), _) | (_, "dirty") => Mergeability::Conflicts,
             (None, _) | (_, "unknown") => Mergeability::Unknown,
             (Some(true), "behind") => Mergeability::Behind,
-            // Whatever else is in the way, checks or reviews, is not git.
+            // Other blockers, such as checks or reviews, are not a git matter.
             (Some(true), _) => Mergeability::Cleanly,
         }
     }
 }
 
 impl GitHub {
-    /// Reads everything that may be asked for on a pull request; how checks stand is not looked at. Texts are foreign;
-    /// their sizes are limited.
+    /// Reads all possible requests on a pull request, without the state of checks. Texts are untrusted and of limited
+    /// size.
     ///
-    /// Of threads that are not settled there are [`MOST_LISTED`] at most, of each the first ten comments and the last ten.
-    /// Remarks are the last texts outside of threads that may ask for something, [`MOST_LISTED`] at most: of reviews, those
-    /// that have a text or ask for changes, without approvals that do not name us; of comments, those that name us and are
-    /// no command. None of ours.
+    /// Returns at most [`MOST_LISTED`] unresolved threads, each with its first and last ten comments, and at most
+    /// [`MOST_LISTED`] remarks, the newest texts outside of threads that may request something. Remarks are reviews
+    /// with a text or that request changes, except approvals that do not mention us; and comments that mention us and
+    /// are not commands. None are ours.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) when there is none.
+    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) when it does not exist.
     pub async fn pull_conversation(
         &self,
         at: &InstalledRepository,
@@ -86,7 +86,7 @@ impl GitHub {
         let mut room = TextBudget::default();
         let threads = self.review_threads(at, pull, us, &mut room).await?;
         let remarks = self.remarks(at, pull, us, &mut room).await?;
-        // Last: whatever was pushed while the rest was read shows in the head.
+        // Last, so that the head includes anything pushed while the rest was read.
         let wire = self.weighed(at, pull).await?;
         Ok(PullSnapshot {
             state: wire.state(),
@@ -98,10 +98,10 @@ impl GitHub {
         })
     }
 
-    /// A pull request's head, whether it is open, and whether it merges: what one question tells of it.
+    /// A pull request's head, whether it is open, and whether it merges: all from one request.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) when there is none.
+    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) when it does not exist.
     pub async fn pull_standing(
         &self,
         at: &InstalledRepository,
@@ -111,8 +111,8 @@ impl GitHub {
         Ok((wire.head.sha.clone(), wire.state(), wire.mergeable()))
     }
 
-    /// The pull request, asked about again for a while as long as GitHub has not found out whether it merges: the
-    /// first question after a push is what makes it look.
+    /// The pull request, polled for a while until GitHub knows whether it merges: the first request after a push starts
+    /// that computation.
     async fn weighed(&self, at: &InstalledRepository, pull: PullNumber) -> Result<ConversationPullWire> {
         let route = format!("/pulls/{pull}");
         let ask = || self.read::<ConversationPullWire>(at, TokenPermissions::ReadPulls, &route);
@@ -141,7 +141,7 @@ impl GitHub {
             .await?;
         let mut all: Vec<(String, PullRemark)> = of_reviews(reviews, us);
         all.extend(comments.into_iter().filter_map(|comment| of_comment(comment, us)));
-        // Times of one form sort as texts.
+        // Timestamps of the same format sort as text.
         all.sort_by(|(one, _), (other, _)| one.cmp(other));
         let newest = all.split_off(all.len().saturating_sub(MOST_LISTED));
         let cut = |(_, remark): (String, PullRemark)| PullRemark { body: room.body(&remark.body), ..remark };
@@ -149,7 +149,7 @@ impl GitHub {
     }
 }
 
-/// What reviews say beside their threads, with the times of it.
+/// The texts of reviews outside of their threads, with timestamps.
 fn of_reviews(reviews: Vec<PullReviewWire>, us: &MentionMatcher<'_>) -> Vec<(String, PullRemark)> {
     let mut remarks: Vec<(String, PullRemark)> = Vec::new();
     for review in reviews {
@@ -158,7 +158,7 @@ fn of_reviews(reviews: Vec<PullReviewWire>, us: &MentionMatcher<'_>) -> Vec<(Str
         let names_us = us.is_mentioned_in(&body);
         let asks_for_changes = match review.state.as_str() {
             "CHANGES_REQUESTED" => true,
-            // Who approves, or was overruled, does not ask for changes any more.
+            // An approving or dismissed reviewer no longer requests changes.
             "APPROVED" | "DISMISSED" => {
                 let same =
                     |remark: &&mut (String, PullRemark)| by != CommentAuthor::Other && remark.1.by == by;
@@ -173,7 +173,7 @@ fn of_reviews(reviews: Vec<PullReviewWire>, us: &MentionMatcher<'_>) -> Vec<(Str
                 false
             }
             "COMMENTED" => false,
-            // Pending: it is not said yet.
+            // Pending: not submitted yet.
             _ => continue,
         };
         if by == CommentAuthor::Us || (body.trim().is_empty() && !asks_for_changes) {

@@ -1,4 +1,4 @@
-//! Answers of GitHub's that are rare, and how they are read.
+//! Rare answers of GitHub, and how they are read.
 
 use std::sync::{Arc, Mutex};
 
@@ -156,7 +156,7 @@ async fn threads_are_told_with_what_is_left_of_their_lines() {
         [
             ("A", Some(9), None),
             ("B", None, Some(9)),
-            // What the change takes away is not in the head.
+            // A removed line is not in the head.
             ("C", None, Some(9)),
             ("D", None, Some(9)),
         ]

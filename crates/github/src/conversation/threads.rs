@@ -1,4 +1,4 @@
-//! Review threads, as GraphQL tells them.
+//! Review threads, through GraphQL.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -14,11 +14,11 @@ use journeyman_order::PullNumber;
 use journeyman_order::bounds::MOST_LISTED;
 use journeyman_order::conversation::{CommentAuthor, PullReviewThread, PullReviewThreadComment};
 
-/// Threads on a page: each may have twenty comments, and each of those the length of a body.
+/// Threads per page: each may have twenty comments of full length.
 const PAGE: u32 = 20;
 
-/// The first and the last comments of a thread are told; what lies between is a long quarrel's middle. The piece of
-/// the diff is the same for all of them.
+/// Reads the first and last comments of a thread; the middle of a long discussion is skipped. All of them share one
+/// diff hunk.
 const DOCUMENT: &str = "query($owner: String!, $name: String!, $number: Int!, $page: Int!, $after: String) {
   repository(owner: $owner, name: $name) {
     pullRequest(number: $number) {
@@ -86,7 +86,7 @@ struct ThreadCommentWire {
 }
 
 impl GitHub {
-    /// The threads that are not settled, the oldest first.
+    /// The unresolved threads, oldest first.
     pub(super) async fn review_threads(
         &self,
         at: &InstalledRepository,
@@ -129,7 +129,7 @@ impl ReviewThreadWire {
             let Some(id) = id.filter(|id| !comments.iter().any(|known| known.id == *id)) else { continue };
             comments.push(wire.read(id, us, room));
         }
-        // A line that the change takes away is none of the head's.
+        // A removed line is not in the head.
         let line = self.line.filter(|_| self.diff_side != "LEFT");
         let original = self.original_line.or(self.line);
         PullReviewThread {

@@ -1,4 +1,4 @@
-//! Who wrote something, as REST and as GraphQL tell it, and whether that is us.
+//! An author in REST and in GraphQL, and whether that is us.
 
 use serde::Deserialize;
 
@@ -6,7 +6,7 @@ use crate::identity::UserWire;
 use journeyman_order::conversation::CommentAuthor;
 use journeyman_order::{Person, UserId};
 
-/// How we are called, and how it is told whether a text calls us.
+/// Our name, and how to tell whether a text mentions us.
 pub struct MentionMatcher<'a> {
     pub slug: &'a str,
     pub mentions: &'a (dyn Fn(&str) -> bool + Send + Sync),
@@ -22,13 +22,13 @@ impl MentionMatcher<'_> {
     }
 }
 
-/// A list of GraphQL's; null in place of what may not be seen.
+/// A GraphQL list, with null for entries that we may not see.
 #[derive(Deserialize)]
 pub(super) struct NodeList<T> {
     pub(super) nodes: Vec<Option<T>>,
 }
 
-/// What is only known by its number. Numbers of this size come as text.
+/// An object known only by its number. Numbers of this size come as text.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct NumberedWire {
@@ -44,7 +44,7 @@ pub(super) struct ActorWire {
     id: Option<UserId>,
 }
 
-/// Who wrote something, by REST; none: the account is gone.
+/// The author in REST; `None` if the account was deleted.
 pub(super) fn by_rest(user: Option<UserWire>, us: &MentionMatcher<'_>) -> CommentAuthor {
     let Some(user) = user else { return CommentAuthor::Other };
     let slug = user.login.strip_suffix("[bot]");
@@ -55,7 +55,7 @@ pub(super) fn by_rest(user: Option<UserWire>, us: &MentionMatcher<'_>) -> Commen
     }
 }
 
-/// Who wrote something, by GraphQL, where a bot's login has no `[bot]` behind it.
+/// The author in GraphQL, where a bot's login lacks the suffix `[bot]`.
 pub(super) fn by_graphql(actor: Option<ActorWire>, us: &MentionMatcher<'_>) -> CommentAuthor {
     let Some(actor) = actor else { return CommentAuthor::Other };
     match (actor.kind.as_str(), actor.id) {

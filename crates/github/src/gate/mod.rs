@@ -1,15 +1,14 @@
-//! The gate that every write passes on its way to GitHub: one queue for each installation.
+//! The gate for all writes to GitHub: one queue per installation.
 //!
 //! May know: when writes were sent and answered, what GitHub allows, the clock.
 //! Must never know: what a write says, tokens, HTTP.
 //!
-//! Important writes overtake all others; within a priority it is first come, first served. What is not important may
-//! fill three quarters of a limit at most, so that status edits cannot use up the hour in which a pull request is to
-//! be opened. A queue has no task of its own: whoever is first in it watches the clock, and whoever is dropped leaves
-//! its place to the next.
+//! Important writes overtake all others; within a priority it is first come, first served. Less important writes may
+//! use at most three quarters of a limit, so that status edits cannot use up the hour in which a pull request is due. A
+//! queue has no task: the first in it watches the clock, and a dropped future gives up its place.
 //!
-//! Written here because `governor` and its like smooth (an allowance of 500 an hour lets nearly 1,000 through in the
-//! worst hour), and have neither priorities nor a way to be held back as a whole.
+//! We do not use `governor` or similar: they smooth (500 an hour lets nearly 1,000 through in the worst hour), and have
+//! neither priorities nor a way to pause all writes.
 
 mod pace;
 mod queue;
@@ -29,17 +28,17 @@ use journeyman_order::{InstallationId, WriteLimits};
 pub(super) use queue::WritePermit;
 use queue::WriteQueue;
 
-/// Who waited longer is worth a line in the log.
+/// Longer waits are logged.
 const NOTABLE: Duration = Duration::from_secs(2);
 
-/// Who waits for whom. The smaller goes first.
+/// Order of precedence; the smaller goes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum WritePriority {
-    /// People wait for it, or work does: pull requests, answers.
+    /// People or the work wait for it: pull requests, answers.
     Important,
-    /// It can come a little later: labels, tidying up.
+    /// May come a little later: labels, cleanup.
     Ordinary,
-    /// The edit of a status, which the next edit makes needless.
+    /// A status edit, superseded by the next one.
     Status,
 }
 
@@ -55,10 +54,10 @@ impl WriteGate {
         Self { limits, queues: Mutex::default() }
     }
 
-    /// Waits until a write may be sent. `request` names it in the log. Dropping the future gives the place free.
+    /// Waits until a write may be sent. `request` names it in the log. Dropping the future frees its place.
     ///
     /// # Errors
-    /// [`super::ErrorKind::Unavailable`] with a time when the turn does not come within two minutes.
+    /// [`super::ErrorKind::Unavailable`] with a time if the turn does not come within two minutes.
     pub(super) async fn pass(
         &self,
         installation: InstallationId,
@@ -74,7 +73,7 @@ impl WriteGate {
             tracing::info!(%installation, ?priority, request, waited_ms, passed, "a write waited for its turn");
         }
         passed.map_err(|wait| {
-            // A second more than a second too few.
+            // Rounds up: waiting too long is better than too short.
             let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
             GitHubError::limited(
                 Duration::from_secs(seconds),
@@ -86,13 +85,13 @@ impl WriteGate {
         })
     }
 
-    /// Whether a read may be sent: reads have no queue, and keep the pause that GitHub asked for.
+    /// Whether a read may be sent: reads have no queue, but respect GitHub's pause.
     ///
     /// # Errors
     /// [`super::ErrorKind::Unavailable`] with the rest of that pause.
     pub(super) fn check_read(&self, installation: InstallationId) -> Result<()> {
         let Some(wait) = self.queue(installation).held_for() else { return Ok(()) };
-        // A little more than a little too few.
+        // A margin: waiting too long is better than too short.
         let wait = wait + Duration::from_millis(20);
         let seconds = wait.as_secs_f64();
         Err(GitHubError::limited(
@@ -101,7 +100,7 @@ impl WriteGate {
         ))
     }
 
-    /// GitHub asks for a pause: for so long nothing is sent for this installation.
+    /// GitHub asks for a pause: nothing is sent for this installation until it is over.
     pub(super) fn hold(&self, installation: InstallationId, wait: Duration) {
         tracing::warn!(%installation, seconds = wait.as_secs(), "GitHub limits us; requests are held back");
         metrics().github_paused(wait);

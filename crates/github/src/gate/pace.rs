@@ -1,4 +1,4 @@
-//! When the next write may be sent: told from when the ones before were, and from nothing else.
+//! Computes when the next write may be sent, only from the times of earlier writes.
 
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
@@ -11,15 +11,15 @@ use super::{WriteLimits, WritePriority};
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// What was written for an installation. A write that is under way counts as made now, because nobody knows when
-/// GitHub counts it: it is within every window from when it is sent until a window's length after its answer. So the
-/// limits hold at GitHub's end, however long a request is on its way.
+/// The writes of an installation. A write in progress counts as made now, because GitHub may count it at any time: it
+/// is in every window from when it is sent until a window's length after its answer. So GitHub's limits hold, however
+/// long a request takes.
 #[derive(Debug)]
 pub(super) struct WritePacer {
     limits: WriteLimits,
     sent: Option<Instant>,
     under_way: usize,
-    /// When the latest were answered, in order; no more of them than any limit looks at.
+    /// The times of the latest answers, in order; no more than the limits need.
     answered: VecDeque<Instant>,
     held: Option<Instant>,
 }
@@ -37,15 +37,15 @@ impl WritePacer {
             .filter_map(move |(limit, window)| Some((size(limit?), window)))
     }
 
-    /// The earliest moment, from now on, at which one more may be sent, should nothing else be. None: not before one
-    /// that is under way is answered.
+    /// The earliest time at which one more may be sent, if nothing else happens. `None`: not before a write in progress
+    /// is answered.
     pub(super) fn earliest(&self, priority: WritePriority, now: Instant) -> Option<Instant> {
         let mut earliest = self.held.map_or(now, |held| now.max(held));
         if let Some(sent) = self.sent {
             earliest = earliest.max(sent + self.limits.interval);
         }
         for (limit, window) in self.windows() {
-            // How many of those that are answered may still be within the window.
+            // How many of the answered writes may still be in the window.
             let others = share(limit, priority).checked_sub(self.under_way + 1)?;
             if let Some(last_to_go) = self.answered.len().checked_sub(others + 1) {
                 earliest = earliest.max(self.answered[last_to_go] + window);
@@ -59,7 +59,7 @@ impl WritePacer {
         self.sent = Some(at);
     }
 
-    /// The answer is there, or nobody waits for it any more.
+    /// The answer has arrived, or its caller gave up.
     pub(super) fn answered(&mut self, at: Instant) {
         self.under_way = self.under_way.saturating_sub(1);
         let most = self.windows().map(|(limit, _)| limit).max().unwrap_or(0);
@@ -73,13 +73,13 @@ impl WritePacer {
         self.held = Some(self.held.map_or(until, |held| held.max(until)));
     }
 
-    /// How long the pause still is that was asked for.
+    /// The rest of the pause that GitHub asked for.
     pub(super) fn held_for(&self, now: Instant) -> Option<Duration> {
         self.held.and_then(|held| held.checked_duration_since(now)).filter(|left| !left.is_zero())
     }
 }
 
-/// How much of a limit a write of this priority may see used up, itself included.
+/// How much of a limit may be used, including a write of this priority.
 fn share(limit: usize, priority: WritePriority) -> usize {
     match priority {
         WritePriority::Important => limit,

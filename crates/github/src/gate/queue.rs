@@ -10,13 +10,13 @@ use tokio::time::{Instant, sleep_until};
 use super::pace::WritePacer;
 use super::{WriteLimits, WritePriority};
 
-/// Nobody waits longer: a limit of minutes is sat out here, one of the hour is for whoever called, who can rest.
+/// The longest wait: a limit of minutes is waited out here, one of an hour is left to the caller, who can wait.
 pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 
 #[derive(Debug)]
 pub(super) struct WriteQueue {
     state: Mutex<WriteQueueState>,
-    /// Something became possible sooner, or will not for long: everybody looks again.
+    /// Wakes all waiters when one may go earlier, or waits in vain.
     changed: Notify,
 }
 
@@ -31,9 +31,9 @@ type QueueTicket = (WritePriority, u64);
 
 enum TurnDecision {
     Go,
-    /// Nothing happens by itself before this.
+    /// Nothing changes before this, unless something else happens.
     Wait(Instant),
-    /// It would take longer than anybody waits here.
+    /// It would take longer than the patience of this queue.
     RetryLater(Duration),
 }
 
@@ -44,16 +44,16 @@ impl WriteQueue {
     }
 
     fn state(&self) -> MutexGuard<'_, WriteQueueState> {
-        // A poisoned state is whole all the same: nothing in here can end halfway.
+        // A poisoned state is still consistent: nothing in here can stop halfway.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for its turn; else tells how long it would be to wait.
+    /// Waits for its turn, or returns how long that would take.
     pub(super) async fn pass(self: Arc<Self>, priority: WritePriority) -> Result<WritePermit, Duration> {
         let patience = Instant::now() + PATIENCE;
         let place = QueuePosition::take(&self, priority);
         loop {
-            // Before the look, so that no change after it is missed.
+            // Registered before the check, so that it misses no later change.
             let changed = self.changed.notified();
             let look = self.state().decide(place.ticket, patience);
             let until = match look {
@@ -82,7 +82,7 @@ impl WriteQueueState {
     fn decide(&mut self, ticket: QueueTicket, patience: Instant) -> TurnDecision {
         let now = Instant::now();
         let due = self.pace.earliest(ticket.0, now);
-        // Only whoever is first can go: those behind are allowed no more than they are.
+        // Only the first can go: those behind it are never allowed earlier.
         let is_first = self.waiting.first() == Some(&ticket);
         if is_first && due.is_some_and(|due| due <= now) {
             self.pace.begin(now);
@@ -96,7 +96,7 @@ impl WriteQueueState {
     }
 }
 
-/// A place in the queue, given free when it is dropped.
+/// A place in the queue, freed when dropped.
 struct QueuePosition<'a> {
     queue: &'a WriteQueue,
     ticket: QueueTicket,
@@ -119,7 +119,7 @@ impl Drop for QueuePosition<'_> {
     }
 }
 
-/// Leave for one write. It counts from now until it is dropped, which is to be when the answer is there.
+/// Permission for one write. It counts until it is dropped, which is when the answer has arrived.
 #[derive(Debug)]
 pub(crate) struct WritePermit {
     queue: Arc<WriteQueue>,

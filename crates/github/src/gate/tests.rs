@@ -1,4 +1,4 @@
-//! All in paused time: it passes when nobody has anything else to do, and seconds are exact.
+//! All tests run in paused time: it advances when all tasks are idle, and seconds are exact.
 
 use std::cell::{Cell, RefCell};
 use std::num::NonZeroU32;
@@ -25,7 +25,7 @@ fn queue(limits: WriteLimits) -> Arc<WriteQueue> {
     Arc::new(WriteQueue::new(limits))
 }
 
-/// Passes and is answered at once, so often. Tells when, in seconds from now.
+/// Passes this often and is answered at once. Returns the times, in seconds from now.
 async fn pass(queue: &Arc<WriteQueue>, priority: WritePriority, times: usize) -> Vec<u64> {
     let begun = Instant::now();
     let mut passed = Vec::new();
@@ -63,14 +63,14 @@ async fn a_pause_that_github_asks_for_holds_all_of_an_installation_and_nobody_el
     let begun = Instant::now();
     drop(gate.pass(other, WritePriority::Status, "PATCH /x").await.unwrap());
     assert_eq!(begun.elapsed(), Duration::ZERO);
-    // A short one is sat out, also by those who waited before.
+    // A short pause is waited out, also by earlier waiters.
     let (one, two) = tokio::join!(gate.pass(ours, WritePriority::Important, "POST /x"), async {
         sleep(SECOND * 20).await;
         gate.hold(ours, SECOND * 20);
     });
     drop(one.unwrap());
     assert_eq!((two, begun.elapsed()), ((), SECOND * 40));
-    // A long one is said at once, also to those who waited before. A part of a second counts as a whole one.
+    // A long pause is reported at once, also to earlier waiters, and rounded up to a second.
     let (one, ()) = tokio::join!(gate.pass(ours, WritePriority::Important, "POST /x"), async {
         gate.hold(ours, SECOND * 600 + Duration::from_millis(1));
     });
@@ -82,21 +82,21 @@ async fn a_pause_that_github_asks_for_holds_all_of_an_installation_and_nobody_el
     drop(gate.pass(other, WritePriority::Important, "POST /x").await.unwrap());
 }
 
-/// Somebody who wants to write.
+/// A simulated writer.
 #[derive(Debug, Clone, Copy)]
 struct SimulatedWriter {
     comes: Duration,
     priority: WritePriority,
-    /// How long the request is on its way.
+    /// How long the request takes.
     takes: Duration,
-    /// Waits no longer for it all.
+    /// How long it waits before it gives up.
     gives_up: Option<Duration>,
 }
 
 /// When a write was sent and answered.
 type WriteInterval = (Instant, Instant);
 
-/// Lets them all come, and come back when they are told to; ends when the last one has written or given up.
+/// Runs all writers, with the retries that they are asked for, until the last has written or given up.
 fn simulate(
     limits: WriteLimits,
     writers: &[SimulatedWriter],
@@ -164,7 +164,7 @@ fn simulate(
     written
 }
 
-/// Counts whoever is important and waits.
+/// Counts important writers that wait.
 struct WaitingCounter<'a>(Option<&'a Cell<usize>>);
 
 impl<'a> WaitingCounter<'a> {
@@ -185,7 +185,7 @@ impl Drop for WaitingCounter<'_> {
     }
 }
 
-/// Written down also when the writer gives up on the way: GitHub may have made it.
+/// Records a write even if the writer gives up on the way: GitHub may have made it.
 struct WriteRecorder<'a> {
     written: &'a RefCell<Vec<WriteInterval>>,
     sent: Instant,
@@ -197,7 +197,7 @@ impl Drop for WriteRecorder<'_> {
     }
 }
 
-/// The most of these within any window.
+/// The largest number of these in any window.
 fn most_within(moments: &[Instant], window: Duration) -> usize {
     let mut moments = moments.to_vec();
     moments.sort();
@@ -207,7 +207,7 @@ fn most_within(moments: &[Instant], window: Duration) -> usize {
     ends.max().unwrap_or(0)
 }
 
-/// Wherever between sending and answering GitHub counts them.
+/// Asserts the limits, whenever GitHub counts a write between sending and answering.
 fn assert_kept(limits: WriteLimits, written: &[WriteInterval]) {
     let counted: [Vec<Instant>; 4] = [
         written.iter().map(|(sent, _)| *sent).collect(),
@@ -251,7 +251,7 @@ fn writers(spread_ms: u64) -> impl Strategy<Value = Vec<SimulatedWriter>> {
 }
 
 fn any_writers() -> impl Strategy<Value = Vec<SimulatedWriter>> {
-    // All at once, within some minutes, within some hours.
+    // All at once, within minutes, or within hours.
     prop_oneof![Just(0), Just(300_000), Just(10_000_000)].prop_flat_map(writers)
 }
 

@@ -1,4 +1,4 @@
-//! Long lists of what happened: nothing is passed over because there is much of it, or because something happens meanwhile.
+//! Long lists of events: nothing is missed because there are many, or because something changes meanwhile.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -32,7 +32,7 @@ async fn deliveries_are_listed_back_to_the_time_that_is_asked_for_however_many_t
     assert_eq!((listed.len(), listed.last().map(|one| one.id)), (PAGES + 1, Some(PAGES as u64)));
 }
 
-/// Issues by when they were changed; some of them in one second, as when somebody labels many at once.
+/// Issues by time of change; some share a second, as when someone labels many at once.
 fn changed() -> Vec<(u64, DateTime<Utc>)> {
     let second = |number: u64| if (150..400).contains(&number) { 150 } else { number };
     (1..=1_250)
@@ -57,7 +57,7 @@ async fn what_changes_while_it_is_listed_pushes_nothing_out_of_the_list() {
         if !seen.call.contains("/issues?") {
             return not_found();
         }
-        // With each page somebody changes an issue that is on it.
+        // With each page someone changes an issue on it.
         let so_far = pages.fetch_add(1, Ordering::Relaxed) as u64;
         let mut changed = changed();
         for touched in (0..so_far).map(|page| page * 7) {

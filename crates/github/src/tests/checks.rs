@@ -11,7 +11,7 @@ fn order() -> OrderId {
     "018f4b5e-0000-7000-8000-000000000001".parse().unwrap()
 }
 
-/// One request that is answered with a refusal, whether it is carried out or not.
+/// One request that gets a refusal, whether it is carried out or not.
 #[derive(Debug, Clone, Copy)]
 struct RefusedRequest {
     method: &'static str,
@@ -56,13 +56,13 @@ impl CommitChecks {
         refusal.map_or_else(|| ok(run), |refusal| refused(refusal.status, "no"))
     }
 
-    /// Of each run its state, in the order of their making.
+    /// The state of each run, in order of creation.
     fn states(&self) -> Vec<Value> {
         self.runs.lock().unwrap().iter().map(|run| run["status"].clone()).collect()
     }
 }
 
-/// Shows a check run while one request is refused.
+/// Shows a check run while one request is refused; returns the number of writes.
 async fn shown(checks: &CommitChecks, state: CheckRunState, lines: u64, refusal: RefusedRequest) -> usize {
     *checks.refused.lock().unwrap() = Some(refusal);
     let answering = checks.clone();
@@ -100,7 +100,7 @@ async fn a_check_run_that_was_refused_or_lost_and_is_there_all_the_same_is_not_m
         assert_eq!(shown(&checks, CheckRunState::InProgress, 0, refusal).await, writes, "{refusal:?}");
         assert_eq!(checks.states(), ["in_progress"], "{refusal:?}");
 
-        // One that was over before does not pass for the one that begins.
+        // A completed one is not mistaken for the newly started one.
         let over = json!({"id": 1, "status": "completed", "conclusion": "failure", "external_id": order(),
             "app": {"id": APP}, "output": {"title": "Not verified", "summary": ""}});
         checks.runs.lock().unwrap().splice(.., [over]);
@@ -116,7 +116,7 @@ async fn annotations_that_were_refused_or_lost_and_are_there_all_the_same_are_no
     {
         let refusal = RefusedRequest { method: "PATCH", status, is_carried_out };
         let checks = CommitChecks::default();
-        // Fifty at a time: it is the second of three requests that is refused.
+        // Fifty at a time: the second of three requests is refused.
         assert_eq!(shown(&checks, CheckRunState::Failure, 120, refusal).await, writes, "{refusal:?}");
         let annotations = checks.annotations.lock().unwrap();
         let lines: Vec<u64> = annotations.iter().map(|one| one["start_line"].as_u64().unwrap()).collect();

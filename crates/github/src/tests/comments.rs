@@ -16,13 +16,13 @@ fn marked(text: &str) -> String {
     format!("<!-- journeyman:status:{} -->\n{text}", order())
 }
 
-/// What happens to a write instead of an answer.
+/// What happens to a write.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WriteResponse {
     Answered,
-    /// Carried out, and the answer lost.
+    /// Carried out, but the answer is lost.
     Lost,
-    /// Carried out, and answered with this.
+    /// Carried out, and answered with this status.
     Applied(u16),
     Refused(u16),
 }
@@ -114,7 +114,7 @@ async fn the_status_is_one_comment_edited_in_place() {
     }
     assert_eq!(thread.bodies(), ["please fix".to_owned(), marked("two")]);
     assert_eq!(server.writes().len(), 2, "{:?}", server.writes());
-    // Only the first had to read the whole thread.
+    // Only the first call reads the whole thread.
     assert_eq!(server.count("GET /repos/octo/hello/issues/7/comments"), 1);
 }
 
@@ -144,7 +144,7 @@ async fn an_id_that_github_gave_is_enough_where_nothing_tells_the_author() {
 async fn a_lost_answer_never_makes_a_second_comment() {
     for fate in [WriteResponse::Lost, WriteResponse::Applied(502)] {
         let (server, thread) = thread(Vec::new()).await;
-        // A new one, and an edit.
+        // A new comment, and an edit.
         for text in ["working", "done"] {
             thread.next(fate);
             let set = async || {

@@ -8,7 +8,7 @@ use journeyman_order::IssueNumber;
 
 const ISSUE: IssueNumber = IssueNumber(7);
 
-/// An issue with labels, in a repository that knows no other.
+/// An issue with labels, in a repository without other labels.
 async fn with_labels(labels: &[&str]) -> ScriptedServer {
     let on = Mutex::new(labels.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
     let known = Mutex::new(Vec::<String>::new());

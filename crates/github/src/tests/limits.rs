@@ -22,7 +22,7 @@ fn status(text: &str) -> Value {
     json!({"id": 900, "body": body, "performed_via_github_app": {"id": APP}})
 }
 
-/// An issue with a status comment that says this.
+/// An issue whose status comment has this text.
 fn issue(seen: &RecordedRequest, says: &str) -> ScriptedReply {
     match seen.call.split_once(' ').unwrap() {
         ("GET", path) if path.contains("/comments?") => ok(json!([status(says)])),
@@ -42,7 +42,7 @@ async fn a_status_says_what_is_known_when_its_turn_comes() {
     let server = ScriptedServer::start(|seen| issue(seen, "begun")).await;
     let github = paced(&server);
     let known = AtomicUsize::new(0);
-    // The news come while the first comments are being written, before which the status asked for its turn.
+    // The news come during the first comments, after the status edit has asked for its turn.
     let says = || async { format!("news {}", known.load(Ordering::SeqCst)) };
     let edit = github.set_status_comment(&server.at, ISSUE, order(), None, says);
     let talk = async {
@@ -78,7 +78,7 @@ async fn what_github_asks_of_one_call_holds_for_all_writes_of_the_installation()
                 let is_struck = seen.call.starts_with(limited) && seen.call.contains("/issues/7");
                 if is_struck && strikes.fetch_add(1, Ordering::SeqCst) == 0 {
                     let message = json!({"message": "You have exceeded a secondary rate limit"});
-                    // A read of three tries sits it out; the writes of others do as well.
+                    // A read waits it out within its three tries; so do the writes of others.
                     return ScriptedReply::With(403, &[("retry-after", "2")], message);
                 }
                 issue(seen, "begun")

@@ -1,4 +1,4 @@
-//! Stories about what GitHub answers and what becomes of it.
+//! GitHub's answers, and what follows from them.
 
 mod changes;
 mod checks;

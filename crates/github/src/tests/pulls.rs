@@ -55,7 +55,7 @@ async fn one_that_is_there_is_adopted_and_another_is_not() {
     assert_eq!(pull.number, PullNumber(12));
     assert!(server.writes().is_empty());
 
-    // A filter that is not understood is ignored: everything that is open comes back.
+    // A filter that GitHub does not understand is ignored: it returns all open ones.
     let server = ScriptedServer::start(|seen| {
         let fork = wire(3, branch().as_str(), "mallory/hello");
         if seen.call.starts_with("GET") {
@@ -132,7 +132,7 @@ async fn its_text_is_written_only_when_it_differs() {
     assert_eq!(server.writes(), ["PATCH /repos/octo/hello/pulls/12"]);
 }
 
-/// A draft that becomes ready, or not, after GraphQL answered so.
+/// A draft that becomes ready, or not, after this GraphQL answer.
 async fn ready_after(answer: Value, works: bool) -> ScriptedServer {
     let ready = Mutex::new(false);
     ScriptedServer::start(move |seen| {
@@ -186,7 +186,7 @@ async fn merged_and_closed_are_told_apart() {
         if seen.call.ends_with("/12") {
             pull["merged_at"] = json!("2026-01-01T00:00:00Z");
         }
-        // The fork that it came from is gone.
+        // The fork that it came from was deleted.
         pull["head"]["repo"] = Value::Null;
         ok(pull)
     })

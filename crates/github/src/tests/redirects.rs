@@ -1,4 +1,4 @@
-//! A repository that was renamed or moved leads to where it is now; a proxy may lead anywhere.
+//! A renamed or moved repository redirects to its new place; a proxy may redirect anywhere.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! A server on loopback that answers by a script and remembers what it was asked. It speaks just enough HTTP for
-//! that, so that it can also break off where a real server would not.
+//! A server on loopback that answers by a script and records its requests. It speaks only enough HTTP for that, so that
+//! it can also fail in ways a real server would not.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -19,7 +19,7 @@ use journeyman_order::{Backoff, InstallationId};
 
 pub(crate) const APP: u64 = 4_711;
 
-/// A request as it came.
+/// A received request.
 #[derive(Debug, Clone)]
 pub(crate) struct RecordedRequest {
     /// Method and path with query, such as `GET /repos/octo/hello/issues/7`.
@@ -32,7 +32,7 @@ pub(crate) struct RecordedRequest {
 pub(crate) enum ScriptedReply {
     Json(u16, Value),
     With(u16, &'static [(&'static str, &'static str)], Value),
-    /// The connection is closed without an answer.
+    /// Closes the connection without an answer.
     Cut,
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn not_found() -> ScriptedReply {
     refused(404, "Not Found")
 }
 
-/// The server, and a handle of ours that talks to it.
+/// The server, and a client connected to it.
 pub(crate) struct ScriptedServer {
     pub(crate) github: GitHub,
     pub(crate) at: InstalledRepository,
@@ -59,7 +59,7 @@ pub(crate) struct ScriptedServer {
 type ReplyScript = Arc<dyn Fn(&RecordedRequest) -> ScriptedReply + Send + Sync>;
 
 impl ScriptedServer {
-    /// Answers by the script; tokens are handed out by the server itself, numbered, for an hour each.
+    /// Answers by the script; the server itself issues numbered tokens, each for an hour.
     pub(crate) async fn start(
         script: impl Fn(&RecordedRequest) -> ScriptedReply + Send + Sync + 'static,
     ) -> Self {
@@ -76,7 +76,7 @@ impl ScriptedServer {
         .await
     }
 
-    /// As [`Server::start`], with the token requests left to the script too.
+    /// Like [`Self::start`], but the script also answers token requests.
     pub(crate) async fn bare(
         script: impl Fn(&RecordedRequest) -> ScriptedReply + Send + Sync + 'static,
     ) -> Self {
@@ -103,12 +103,12 @@ impl ScriptedServer {
         self.requests.lock().unwrap().clone()
     }
 
-    /// How many calls there were that begin so.
+    /// The number of calls that begin with this.
     pub(crate) fn count(&self, beginning: &str) -> usize {
         self.requests().iter().filter(|seen| seen.call.starts_with(beginning)).count()
     }
 
-    /// Calls that change something, tokens aside.
+    /// Calls that write, except token requests.
     pub(crate) fn writes(&self) -> Vec<String> {
         let calls = self.requests().into_iter().map(|seen| seen.call);
         calls.filter(|call| !call.starts_with("GET ") && !call.ends_with("/access_tokens")).collect()
@@ -134,7 +134,7 @@ pub(crate) fn in_minutes(minutes: i64) -> String {
     (chrono::Utc::now() + chrono::TimeDelta::minutes(minutes)).to_rfc3339()
 }
 
-/// A key for the tests, made anew each time they run.
+/// A key for the tests, generated for each test run.
 pub(crate) static KEY: LazyLock<String> = LazyLock::new(|| {
     let key = KeyPair::generate(KeySize::Rsa2048).unwrap();
     let der = AsDer::<Pkcs8V1Der<'_>>::as_der(&key).unwrap();

@@ -35,9 +35,9 @@ async fn a_token_is_narrowed_to_the_call_and_kept_for_the_next() {
     assert_eq!(seen[0].call, "POST /app/installations/5/access_tokens");
     assert_eq!(seen[1].authorization, "Bearer ghs_secret1");
     assert_eq!(seen[2].authorization, "Bearer ghs_secret1");
-    // Without one GitHub answers nothing.
+    // GitHub refuses requests without one.
     assert!(seen.iter().all(|seen| !seen.user_agent.is_empty()));
-    // The App's own requests carry a token that it signed itself.
+    // The App's own requests carry a JWT that it signed.
     let signed = seen[0].authorization.strip_prefix("Bearer ").unwrap();
     let claims = jsonwebtoken::dangerous::insecure_decode::<Value>(signed).unwrap().claims;
     assert_eq!(claims["iss"], json!(APP));

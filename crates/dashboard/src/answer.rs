@@ -1,4 +1,4 @@
-//! Answers: pages with what a browser is held to, and the few files they need.
+//! Responses: pages with security headers, and their few static files.
 
 use actix_web::error::InternalError;
 use actix_web::http::{StatusCode, header};
@@ -14,11 +14,11 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; c
 
 #[derive(Default)]
 pub(crate) struct DashboardFrame {
-    /// Has to come with whatever changes something; empty where nobody has signed in.
+    /// Required by every change; empty without a session.
     pub(crate) form_word: String,
     pub(crate) here: &'static str,
     pub(crate) login: Option<String>,
-    /// Why they do not see what they usually do.
+    /// Why they see less than usual.
     pub(crate) trouble: Option<String>,
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn misread(text: &str) -> HttpResponse {
     trouble(StatusCode::BAD_REQUEST, "That cannot be read", text)
 }
 
-/// Where nothing is: a page for people, and what the API says for programs.
+/// Not found: a page for people, an API error for programs.
 pub(crate) async fn nowhere(request: HttpRequest) -> HttpResponse {
     let wants = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok());
     let is_of_programs = ["/api/", "/schemas/"].iter().any(|path| request.path().starts_with(path));
@@ -96,14 +96,14 @@ pub(crate) fn broken(text: &str) -> HttpResponse {
     trouble(StatusCode::INTERNAL_SERVER_ERROR, "Something is wrong here", text)
 }
 
-/// Whoever is turned away is to come again.
+/// Asks the client to retry later.
 pub(crate) fn busy(text: &str) -> HttpResponse {
     let mut answer = trouble(StatusCode::SERVICE_UNAVAILABLE, "Not right now", text);
     answer.headers_mut().insert(header::RETRY_AFTER, header::HeaderValue::from_static("10"));
     answer
 }
 
-/// What is answered in place of the page that was asked for.
+/// A response that replaces the requested page.
 #[derive(Debug)]
 pub(crate) struct EarlyAnswer(Box<HttpResponse>);
 
@@ -127,7 +127,7 @@ impl From<askama::Error> for EarlyAnswer {
     }
 }
 
-/// What the database said is for the log.
+/// The store's own error is only logged.
 impl From<StoreError> for EarlyAnswer {
     fn from(error: StoreError) -> Self {
         let answer = match &error {

@@ -1,4 +1,4 @@
-//! What a person can tell an order here: the same as over the API, after they were asked whether they mean it.
+//! Commands that a person can give an order: the same as in the API, after a confirmation.
 
 use actix_web::HttpRequest;
 use actix_web::web::{Data, Form, Path};
@@ -16,7 +16,7 @@ use super::parts::{buttons, projection};
 use super::session::{DashboardSession, may_change};
 use super::text::line;
 
-/// What can be told, by the last word of its address.
+/// A command, by the last part of its address.
 struct OrderButton {
     path: &'static str,
     explanation: &'static str,
@@ -52,7 +52,7 @@ const BUTTONS: [OrderButton; 4] = [
     },
 ];
 
-/// The button of an order that an address names, to whoever may press it.
+/// A button of an order, if the viewer may press it.
 fn button(
     path: &str,
     row: &OrderRow,
@@ -119,7 +119,7 @@ pub(crate) async fn confirm(
     }))
 }
 
-/// Tells it, and shows what became of it.
+/// Gives the command and shows its effect.
 pub(crate) async fn press(
     request: HttpRequest,
     path: Path<(String, String)>,

@@ -1,5 +1,5 @@
-//! What today has cost so far, beside what a day may cost. A person who has signed in as on GitHub sees their repositories,
-//! and themselves; of all repositories together, and of everybody, whoever runs the server.
+//! Today's cost so far, beside the daily limits. People signed in with GitHub see their repositories and themselves;
+//! the server's operators see all repositories together and everyone.
 
 use chrono::{DateTime, Utc};
 
@@ -15,17 +15,17 @@ pub(crate) struct DayView {
     pub(crate) lines: Vec<DayFigures>,
 }
 
-/// Of all, of a repository, or of a person.
+/// The figures of all, of a repository, or of a person.
 pub(crate) struct DayFigures {
     pub(crate) name: String,
     pub(crate) figures: [MeterView; 3],
 }
 
-/// One number, and the limit that it is held against, if there is one.
+/// A number with its limit, if any.
 pub(crate) struct MeterView {
     pub(crate) name: &'static str,
     pub(crate) text: String,
-    /// None where nothing limits it.
+    /// `None` without a limit.
     pub(crate) scale: Option<MeterScale>,
 }
 
@@ -50,7 +50,7 @@ impl MeterView {
     }
 }
 
-/// A number without what is behind its point.
+/// A number without decimals.
 pub(crate) fn whole(number: f64) -> String {
     format!("{number:.0}")
 }
@@ -76,7 +76,7 @@ pub(crate) async fn day_view(
         lines.push(figures(line(&name, 150), &of, &limits.repository));
     }
     if let Some(person) = session.person() {
-        // However little it is: what they may still ask for is theirs to know.
+        // Shown even if it is small: they should know what they have left.
         let own = state.store.day_spending(DayGrouping::OneSender(person.id), now, None).await?;
         let own = own.into_iter().next().unwrap_or(DayLine::NOTHING);
         lines.push(figures(format!("Asked for by {}", line(&person.login, 100)), &own, &limits.sender));
@@ -89,7 +89,7 @@ pub(crate) async fn day_view(
     Ok(DayView { date: now.format("%Y-%m-%d").to_string(), lines })
 }
 
-/// The login of whoever a line is of, where they opened the order that is at hand.
+/// The login of a line's person, if its order was opened by them.
 async fn sender(state: &DashboardState, of: &DayLine) -> Result<String, StoreError> {
     let opened_by = match of.order {
         Some(order) => state.store.opened_by(order).await?,
@@ -104,7 +104,7 @@ async fn sender(state: &DashboardState, of: &DayLine) -> Result<String, StoreErr
 }
 
 fn figures(name: String, spent: &DayLine, limits: &BudgetLimits) -> DayFigures {
-    // A limit is not reached a moment before it is.
+    // Rounds down, so that a limit does not seem reached too early.
     let minutes = |minutes: f64| format!("{}", (minutes * 10.0).floor() / 10.0);
     let limit_minutes = limits.minutes.map(|limit| limit as f64);
     DayFigures {

@@ -1,4 +1,4 @@
-//! `/deliveries`: what GitHub has sent, and what became of it.
+//! `/deliveries`: GitHub's deliveries and their effects.
 
 use actix_web::HttpRequest;
 use actix_web::web::{Data, Query};

@@ -1,10 +1,10 @@
-//! A unified diff, a line at a time, with what each line is.
+//! A unified diff, a line at a time, with the kind of each line.
 
 use super::text::visible;
 
 const MOST_LINES: usize = 1_500;
 
-/// One line, and the class that it is coloured by.
+/// A line and its CSS class.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ShownDiffLine {
     pub(crate) class: &'static str,
@@ -23,7 +23,7 @@ impl DiffView {
     pub(crate) fn of(patch: &str) -> Option<Self> {
         let patch = visible(patch);
         let mut view = Self::default();
-        // Within a hunk a line is what its first sign says, also one that looks like a file's name.
+        // Inside a hunk only the first character counts, even if the line looks like a file's header.
         let mut is_in_hunk = false;
         for line in patch.lines() {
             is_in_hunk = if line.starts_with("diff ") { false } else { is_in_hunk || line.starts_with("@@") };

@@ -1,7 +1,7 @@
-//! `/orders/{id}/events`: what is new of an order, as server-sent events, to whoever may see it and for as long as they may.
+//! `/orders/{id}/events`: news of an order as server-sent events, to viewers who may see it, for as long as they may.
 //!
-//! Nobody who looks holds up the work: entries come from a channel that forgets, and an agent's words from the file that they go
-//! to. Whoever was forgotten reads the journal again.
+//! Viewers never block the work: entries come from a lossy channel, and agents' output from its file. A viewer that
+//! missed entries rereads the journal.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -28,14 +28,14 @@ use super::session::{cookie, signed_in, still_reads};
 use super::transcript::{html, read};
 use super::{DashboardState, LiveTranscript, LiveWork};
 
-/// A proxy must not think that nobody is there.
+/// Keeps proxies from closing an idle connection.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
-/// How often it is looked whether whoever looks still may.
+/// How often to check that the viewer may still see the order.
 const LOOK_WHO: Duration = Duration::from_secs(3);
-/// How often it is looked what agents have said, and whether the server ends where none works.
+/// How often to check for agents' output, and, if none runs, for the server's shutdown.
 const LOOK: Duration = Duration::from_millis(100);
 const QUIET: Duration = Duration::from_secs(1);
-/// Where nobody tells of entries, as on a server that stands by, the journal is read this often.
+/// Without notifications of entries, as on a standby server, the journal is read this often.
 const READ_AGAIN: Duration = Duration::from_secs(3);
 
 #[derive(Deserialize)]
@@ -57,7 +57,7 @@ pub(crate) async fn follow(
     let Some(place) = state.shared.place() else {
         return Ok(busy("Too many pages follow the work at once. This one shows it when it is reloaded."));
     };
-    // Before the journal is read, so that no entry falls in between.
+    // Subscribes before the journal is read, so that no entry is missed in between.
     let entries = state.live.entries();
     let journal = Arc::new(state.store.journal(row.id).await?);
     let now = Instant::now();
@@ -88,20 +88,20 @@ pub(crate) async fn follow(
         .insert_header((header::CONTENT_TYPE, "text/event-stream"))
         .insert_header((header::CACHE_CONTROL, "no-store"))
         .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
-        // A proxy that gathers what it passes on would hold up every event.
+        // A buffering proxy would delay every event.
         .insert_header(("x-accel-buffering", "no"))
         .streaming(Box::pin(stream)))
 }
 
 fn event(name: &str, data: &Value) -> Bytes {
-    // JSON has no line ends of its own.
+    // JSON contains no raw line breaks.
     Bytes::from(format!("event: {name}\ndata: {data}\n\n"))
 }
 
-/// Runs that are under way, with what they print, once they print.
+/// Running agents, with their output once there is some.
 type LiveRuns = BTreeMap<StartedRun, Option<Box<dyn LiveTranscript>>>;
 
-/// A run, and how often it was started: one that is tried again prints to another file.
+/// A run and its try: each try prints to its own file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct StartedRun {
     key: MoveKey,
@@ -110,16 +110,16 @@ struct StartedRun {
 
 struct OrderFollower {
     state: DashboardState,
-    /// Of whoever looks: what they may see can end while they do.
+    /// The viewer's cookie: their rights can end while they watch.
     cookie: String,
     repository: RepositoryId,
     may_act: bool,
     order: OrderId,
-    /// The last entry that the page showed when it came.
+    /// The last entry included in the loaded page.
     shown: u64,
     journal: Arc<Journal>,
     entries: broadcast::Receiver<(OrderId, JournalEntry)>,
-    /// What the page shows; none before it was made once.
+    /// The parts that the page shows; `None` before the first rendering.
     parts: Option<Vec<PagePart>>,
     runs: LiveRuns,
     waiting: VecDeque<Bytes>,
@@ -132,10 +132,10 @@ struct OrderFollower {
 }
 
 impl OrderFollower {
-    /// The next event; none when it is over.
+    /// The next event; `None` at the end.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
-            // Whoever did not read for a while hears nothing before it is looked again whether they may.
+            // After a pause in reading, the rights are checked before anything is sent.
             if self.looked_who.elapsed() >= LOOK_WHO && !self.still_reads().await {
                 return None;
             }
@@ -168,7 +168,7 @@ impl OrderFollower {
         still_reads(&self.state, &self.cookie, self.repository).await
     }
 
-    /// What nobody tells: that the server ends, what agents have said, and entries that the channel forgot.
+    /// Polls for what nothing announces: shutdown, agents' output, and missed entries.
     async fn look_again(&mut self) -> Option<()> {
         if self.state.live.is_stopping() {
             return None;
@@ -187,7 +187,7 @@ impl OrderFollower {
         Some(())
     }
 
-    /// Whether the journal has grown. An entry that is told of is read there, with all that were forgotten.
+    /// Whether the journal has grown. The entry itself is read from the journal, with any missed ones.
     async fn take(&mut self, entry: Result<(OrderId, JournalEntry), RecvError>) -> bool {
         match entry {
             Ok((order, _)) if order != self.order => return false,
@@ -197,7 +197,7 @@ impl OrderFollower {
                 return false;
             }
         }
-        // What came at once is shown at once.
+        // Handles a burst of entries together.
         while let Ok(_) | Err(TryRecvError::Lagged(_)) = self.entries.try_recv() {}
         self.catch_up().await
     }
@@ -208,7 +208,7 @@ impl OrderFollower {
         read.is_ok() && self.journal.last_seq() > before
     }
 
-    /// Makes the page as it is now, and keeps what is new of it to be sent. None where it cannot be made; the log says why.
+    /// Renders the page and queues its changed parts. `None` if rendering fails; the log says why.
     async fn show(&mut self) -> Option<()> {
         let (journal, address, may_act) = (Arc::clone(&self.journal), self.state.address(), self.may_act);
         let turn = self.state.shared.renderings.wait().await;
@@ -229,7 +229,7 @@ impl OrderFollower {
         let over: Vec<StartedRun> =
             self.runs.keys().filter(|run| !under_way.contains(*run)).cloned().collect();
         if !over.is_empty() {
-            // Their last words.
+            // The last output of finished runs.
             self.listen().await?;
         }
         for run in over {
@@ -243,14 +243,14 @@ impl OrderFollower {
         Some(())
     }
 
-    /// Keeps what agents have said since to be sent.
+    /// Queues agents' new output.
     async fn listen(&mut self) -> Option<()> {
         if self.runs.is_empty() {
             return Some(());
         }
         let mut runs = std::mem::take(&mut self.runs);
         let (live, journal, order) = (Arc::clone(&self.state.live), Arc::clone(&self.journal), self.order);
-        // Files are read and words made pages beside the threads that answer.
+        // Reads files and renders output off the request threads.
         let heard = spawn_blocking(move || {
             let said: Vec<Bytes> = runs
                 .iter_mut()
@@ -267,7 +267,7 @@ impl OrderFollower {
     }
 }
 
-/// The parts of a page, and the runs that are under way.
+/// The parts of a page, and the running agents.
 fn made(
     journal: &Journal,
     address: &str,
@@ -282,7 +282,7 @@ fn made(
     Ok((parts(journal, &projection, address, may_act)?, under_way))
 }
 
-/// The events of what a run has said since the last look.
+/// The events for a run's output since the last call.
 fn hear(
     live: &dyn LiveWork,
     journal: &Journal,
@@ -303,7 +303,7 @@ fn hear(
         }
     }
     let Some(transcript) = transcript else { return events };
-    // Some of it is read at a time, so that a flood is shown in pieces.
+    // Reads a limited amount at a time, so that a flood arrives in pieces.
     let items = read(&transcript.read_on().unwrap_or_default());
     if !items.is_empty() {
         events.push(event("words", &json!({"run": name, "html": html(&items)})));

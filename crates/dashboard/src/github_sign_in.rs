@@ -1,5 +1,5 @@
-//! `/sign-in/github`: to GitHub's page that asks a person, and back from it. What has to be known then is in a cookie of the
-//! browser that went there, and GitHub passes on its signature: so nothing is kept here, however many go and never come back.
+//! `/sign-in/github`: to GitHub's sign-in page and back. The state is in a cookie of that browser, and GitHub passes
+//! its signature on. So nothing is stored here, however many people never come back.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use super::{DashboardState, GitHubDoorError};
 use journeyman_order::bounds::LONGEST_PATH;
 
 const BROWSER: &str = "journeyman_browser";
-/// Time in which somebody signs in on GitHub.
+/// The time to sign in on GitHub.
 const SIGNING_IN: Duration = Duration::from_secs(10 * 60);
 
 #[derive(Deserialize)]
@@ -29,7 +29,7 @@ pub(crate) struct LeaveQuery {
     next: String,
 }
 
-/// What GitHub sends along; all of it could be anybody's words.
+/// GitHub's parameters; anyone could have written them.
 #[derive(Deserialize)]
 pub(crate) struct ReturnQuery {
     #[serde(default)]
@@ -48,7 +48,7 @@ pub(crate) async fn leave(query: Query<LeaveQuery>, state: Data<DashboardState>)
     let challenge = URL_SAFE_NO_PAD.encode(digest(&SHA256, verifier.as_bytes()));
     let journey = SignInJourney::begin(verifier, &query.next, now()).text();
     let mut answer = to(door.page(&signature(chance, &journey), &challenge).as_str());
-    // GitHub's page leads here: such a cookie comes along with it, and a strict one does not.
+    // GitHub redirects here: a lax cookie comes with that request, a strict one does not.
     let cookie = Cookie::build(cookie_name(&state, BROWSER), journey)
         .path("/")
         .http_only(true)
@@ -101,13 +101,13 @@ pub(crate) async fn come_back(
         return broken("This machine has no randomness.");
     };
     tracing::info!(login, "somebody has signed in to the dashboard as on GitHub");
-    // Asked for from here, and not from GitHub's page: then the cookie, which is for ourselves alone, comes along.
+    // Requested from here instead of GitHub's page, so that the same-site cookie is sent.
     let mut answer = passed_on(&journey.next);
     let session = session_cookie(&state, word, lasts);
     let added = answer.add_cookie(&session);
     let gone = Cookie::build(cookie_name(&state, BROWSER), "").path("/").secure(is_secure(&state));
     let removed = answer.add_removal_cookie(&gone.finish());
-    // The address holds the code, though it is spent.
+    // The URL contains the code, although it is used up.
     let quiet = header::HeaderValue::from_static("no-referrer");
     answer.headers_mut().insert(header::REFERRER_POLICY, quiet);
     match added.and(removed) {
@@ -118,12 +118,12 @@ pub(crate) async fn come_back(
 
 struct SignInJourney {
     until: u64,
-    /// Of the code that they come back with.
+    /// The verifier for the returned code.
     verifier: String,
     next: String,
 }
 
-/// What GitHub passes on, and nobody else can make: of this server, and of what is in the browser's cookie.
+/// Only this server can make it, and only for this browser's cookie. GitHub passes it on as `state`.
 fn signature(chance: &[u8; 32], journey: &str) -> String {
     let key = hmac::Key::new(hmac::HMAC_SHA256, chance);
     hex::encode(hmac::sign(&key, format!("sign-in as on GitHub 1 {journey}").as_bytes()))
@@ -135,13 +135,12 @@ impl SignInJourney {
         Self { until: now + SIGNING_IN.as_secs(), verifier, next: next.to_owned() }
     }
 
-    /// `until.verifier.next`.
     fn text(&self) -> String {
         format!("{}.{}.{}", self.until, self.verifier, URL_SAFE_NO_PAD.encode(&self.next))
     }
 
-    /// Who comes back with a signature; none where it is not of this browser's journey, or that is over. GitHub takes the code
-    /// that comes with it once.
+    /// Verifies a returning person; `None` if the signature is not for this browser's journey, or the journey has
+    /// expired. GitHub accepts each code only once.
     fn returned(chance: &[u8; 32], journey: &str, signed: &str, now: u64) -> Option<Self> {
         let expected = signature(chance, journey);
         aws_lc_rs::constant_time::verify_slices_are_equal(expected.as_bytes(), signed.as_bytes()).ok()?;

@@ -1,8 +1,8 @@
-//! The dashboard: pages for people, of what the journals say. Made on the server, followed by server-sent events.
+//! The dashboard: pages for people that show the journals. Rendered on the server, updated by server-sent events.
 //!
-//! May know: `order` and `store` to read, what a setting is, `http` for what an order can be told and for the API's token.
-//! Must never know: the engine, agents, GitHub. It decides nothing: a button says what a comment would say, and what
-//! becomes of that is the order's to say.
+//! May know: `order` and `store` to read, settings, and from `http` the commands to an order and the API's token.
+//! Must never know: the engine, agents, GitHub. It decides nothing: a button is like a command in a comment, and the
+//! order decides the rest.
 
 mod answer;
 mod buttons;
@@ -51,28 +51,28 @@ pub use shared::SharedWork;
 #[derive(Clone)]
 pub struct DashboardState {
     pub store: Store,
-    /// What people sign in with who run the server.
+    /// The token with which the server's operators sign in.
     pub api_token: Option<SecretString>,
-    /// Where people reach the server, if that is known.
+    /// The server's public URL, if known.
     pub public_url: Option<Url>,
-    /// Where it listens; people reach it there where no other address is known.
+    /// The address it listens on; its URL if no other is known.
     pub listens: SocketAddr,
-    /// Who hears what a person says with a button.
+    /// Receives the commands of buttons.
     pub orders: Arc<dyn WorkOrders>,
     pub live: Arc<dyn LiveWork>,
-    /// How people sign in as on GitHub; without it nobody does.
+    /// Sign-in with GitHub; without it nobody can sign in that way.
     pub door: Option<Arc<dyn GitHubDoor>>,
-    /// Who has done so; nobody when the server starts.
+    /// The open sessions; empty when the server starts.
     pub people: Arc<SignedInPeople>,
-    /// What requests share beside the store; nothing when the server starts.
+    /// State that requests share besides the store; empty when the server starts.
     pub shared: Arc<SharedWork>,
-    /// The settings that hold; empty where nobody gave them.
+    /// The effective settings; empty if none were given.
     pub settings: Arc<Vec<EffectiveSetting>>,
     pub day_limits: DayLimits,
 }
 
 impl DashboardState {
-    /// Where people reach it, without a slash at the end.
+    /// Its URL, without a trailing slash.
     pub(crate) fn address(&self) -> String {
         match &self.public_url {
             Some(url) => url.as_str().trim_end_matches('/').to_owned(),
@@ -81,45 +81,45 @@ impl DashboardState {
     }
 }
 
-/// GitHub, as far as people sign in with it; the composition root has one.
+/// Sign-in with GitHub, implemented by the composition root.
 #[async_trait]
 pub trait GitHubDoor: Send + Sync {
-    /// GitHub's page that asks a person who they are. It leads back with a code and this `state`; the code is worth
-    /// something to whoever knows what `challenge` is the SHA-256 of.
+    /// GitHub's page that asks a person to sign in. It redirects back with a code and this `state`; using the code
+    /// requires the verifier whose SHA-256 is `challenge`.
     fn page(&self, state: &str, challenge: &str) -> Url;
 
     async fn enter(&self, code: &str, verifier: &str) -> Result<EnteredPerson, GitHubDoorError>;
 
-    /// What the person with this token may do now.
+    /// The current rights of the token's owner.
     async fn rights(&self, token: &SecretString) -> Result<GrantedRights, GitHubDoorError>;
 }
 
 pub struct EnteredPerson {
     pub person: Person,
     pub token: SecretString,
-    /// How long it holds, if it ends by itself.
+    /// Its lifetime, if it expires.
     pub lasts: Option<Duration>,
 }
 
 pub struct GrantedRights {
-    /// What they may read, each with whether they may write.
+    /// The repositories they may read, each with whether they may write.
     pub repositories: BTreeMap<RepositoryId, bool>,
     pub requests: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GitHubDoorError {
-    /// It does not take the code or the token.
+    /// It rejects the code or the token.
     Refused(String),
     Unavailable(String),
 }
 
-/// The work while it happens; the composition root has one.
+/// Work in progress, implemented by the composition root.
 pub trait LiveWork: Send + Sync {
     /// Every journal entry from now on, as it is written.
     fn entries(&self) -> broadcast::Receiver<(OrderId, JournalEntry)>;
 
-    /// What the agent of a run prints in this try, from 1; none where there is nothing of it yet, or no more.
+    /// The output of a run's agent in this try, counted from 1; `None` if there is none yet, or no longer.
     fn transcript(
         &self,
         order: OrderId,
@@ -131,9 +131,9 @@ pub trait LiveWork: Send + Sync {
     fn is_stopping(&self) -> bool;
 }
 
-/// What an agent prints, without secrets.
+/// An agent's output, without secrets.
 pub trait LiveTranscript: Send {
-    /// Whole lines that came since the last call.
+    /// The complete lines since the last call.
     fn read_on(&mut self) -> std::io::Result<String>;
 }
 

@@ -1,4 +1,4 @@
-//! The list of orders: what is at work, what waits for whom, what ended how. Its filters are in the address.
+//! The list of orders: which are at work, what others wait for, how they ended. The URL contains the filters.
 
 use actix_web::HttpRequest;
 use actix_web::web::{Data, Query};
@@ -30,7 +30,7 @@ pub(crate) struct ListQuery {
     before: String,
 }
 
-/// A state that can be asked for, and how the list's choice names it.
+/// States to filter by, with their names in the list.
 const STATES: [(&str, &str); 15] = [
     ("working", "at work"),
     ("person", "needs a person"),
@@ -71,7 +71,7 @@ struct OrderLine {
     ago: String,
 }
 
-/// How an order stands, in a word and a colour.
+/// An order's state as a word and a color.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StateBadge {
     pub(crate) class: &'static str,
@@ -189,7 +189,7 @@ fn filter(asked: &ListQuery) -> Result<OrderFilter, String> {
         agent: given(&asked.agent),
         text: given(&asked.text),
         before: before.transpose()?,
-        // One more tells whether there is another page.
+        // One extra row shows whether there is another page.
         limit: PAGE + 1,
     })
 }
@@ -212,7 +212,7 @@ fn order_line(row: OrderRow, waits: Option<String>) -> OrderLine {
     }
 }
 
-/// What an order at work waits for, in a line.
+/// What an active order waits for, in one line.
 async fn waits(state: &DashboardState, row: &OrderRow) -> Result<Option<String>, StoreError> {
     match state.store.journal(row.id).await {
         Ok(journal) => {

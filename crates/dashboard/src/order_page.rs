@@ -1,4 +1,4 @@
-//! `/orders/{id}`: one order, from its journal. What is new comes to the page by itself.
+//! `/orders/{id}`: one order, rendered from its journal. An open page updates automatically.
 
 use actix_web::HttpRequest;
 use actix_web::web::{Data, Path};
@@ -20,7 +20,7 @@ struct OrderPage {
     title: String,
     summary: String,
     order: String,
-    /// What happened once its pull request was merged.
+    /// What happened after its pull request was merged.
     after_merge: Vec<AfterMergeView>,
     top: Vec<PagePart>,
     steps: Vec<PagePart>,
@@ -34,7 +34,7 @@ struct AfterMergeView {
     at: MomentView,
 }
 
-/// Whoever may push writes a message: the page says whose word it is.
+/// Anyone who may push can write such a message, so the page names the author.
 fn after_merge_view(fact: &AfterMergeFact) -> AfterMergeView {
     let by = line(&fact.said_by, 100);
     let text = match fact.kind {
@@ -57,7 +57,7 @@ pub(crate) async fn asks_for(
     Ok((session, row))
 }
 
-/// The order that an address names, to whoever may read its repository.
+/// The order at an address, if the viewer may read its repository.
 pub(crate) async fn row(
     state: &DashboardState,
     session: &DashboardSession,
@@ -81,7 +81,7 @@ pub(crate) async fn show(
     let (shared, here) = (state.get_ref().clone(), Handle::current());
     let after = state.store.after_merge(row.id).await?;
     let made = turn.take(move || {
-        // A long journal takes its time to be read, too.
+        // Reading a long journal takes time, too.
         let journal = here.block_on(shared.store.journal(row.id))?;
         Ok::<_, StoreError>(OrderPage::of(&journal, &shared, &session, &after))
     });

@@ -1,4 +1,4 @@
-//! The page of an order in parts: each is made alone, so that a page that is open gets what is new and keeps the rest.
+//! The parts of an order's page: each is rendered separately, so that an open page replaces only what changed.
 
 use askama::Template;
 use chrono::Utc;
@@ -15,11 +15,11 @@ use journeyman_order::{
     AnsweredSignal, Journal, JournalEvent, Move, MoveKey, OrderWait, SignalAnswer, SignalKind, SlashCommand,
 };
 
-/// What of the page has a name of its own, and its HTML.
+/// A named part of the page, with its HTML.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PagePart {
     pub(crate) id: String,
-    /// Where it is put when it is new.
+    /// Where to insert it if it is new.
     pub(crate) into: &'static str,
     pub(crate) html: String,
 }
@@ -83,7 +83,7 @@ struct ReceiptPart {
     receipt: Option<ReceiptView>,
 }
 
-/// Every part, in the order of the page. Whoever may not act gets no buttons.
+/// All parts in page order. Viewers without permission get no buttons.
 pub(crate) fn parts(
     journal: &Journal,
     projection: &OrderProjection,
@@ -94,7 +94,7 @@ pub(crate) fn parts(
     let html = head(journal, projection, may_act).render()?;
     let mut parts = vec![PagePart { id: "head".to_owned(), into: "top", html }];
     let mut add = |id: String, into: &'static str, html: String| parts.push(PagePart { id, into, html });
-    // Above the steps, in which agents claim what they like.
+    // Above the steps, whose agents may claim anything.
     let receipt = receipt_view(journal, projection, address);
     add("receipt".to_owned(), "top", ReceiptPart { receipt }.render()?);
     add("budget".to_owned(), "top", budget(projection).render()?);
@@ -112,7 +112,7 @@ pub(crate) fn runs_under_way(journal: &Journal, projection: &OrderProjection) ->
     planned.map(|(key, _)| key).filter(|key| journal.is_under_way(key)).cloned().collect()
 }
 
-/// A page of GitHub's, if it is one.
+/// A web page's URL, if it is one.
 fn page(url: &str) -> Option<String> {
     let parsed = Url::parse(url).ok()?;
     matches!(parsed.scheme(), "https" | "http").then(|| parsed.to_string())
@@ -157,7 +157,7 @@ fn head(journal: &Journal, projection: &OrderProjection, may_act: bool) -> HeadP
     }
 }
 
-/// What a person can say of it as it stands.
+/// The commands that a person can give in the current state.
 pub(crate) fn buttons(projection: &OrderProjection) -> Vec<ButtonView> {
     let button = |path, name, class| ButtonView { path, name, class };
     let of = |command: &'static str| match (command, projection.trace.asks) {
@@ -175,7 +175,7 @@ fn budget(projection: &OrderProjection) -> BudgetPart {
     let budget = &projection.budget;
     let (minutes, most) = (budget.minutes_spent as f64, budget.minutes_limit as f64);
     let runs = match budget.runs_limit {
-        // What stands there where the settings say nothing.
+        // The value if the settings have no limit.
         u32::MAX => {
             MeterView { name: "Agent runs", text: format!("{}, no limit", budget.runs_spent), scale: None }
         }
@@ -190,7 +190,7 @@ fn budget(projection: &OrderProjection) -> BudgetPart {
     }
 }
 
-/// What people told it, and what became of that.
+/// People's messages to the order, and their effects.
 fn said_views(journal: &Journal, projection: &OrderProjection) -> Vec<SaidView> {
     projection.answers.iter().filter_map(|answered| said_view(journal, answered)).collect()
 }
@@ -237,7 +237,7 @@ fn said_words(kind: &SignalKind) -> Option<(String, Option<&str>)> {
     }
 }
 
-/// For the page's head: how much there is.
+/// The counts in the page's head.
 pub(crate) fn summary(projection: &OrderProjection) -> String {
     let rounds = projection.trace.worker_rounds();
     format!("{}, {}", count(rounds as u64, "round"), dollars(projection.trace.usage.usd))

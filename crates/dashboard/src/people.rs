@@ -1,5 +1,5 @@
-//! Who has signed in, with the API's token or as on GitHub, and what they may read and write now. Kept in memory alone, so that
-//! the end of the server ends all sessions, and people's tokens are written nowhere.
+//! Open sessions, by API token or GitHub, and what each person may currently read and write. Kept only in memory: a
+//! restart ends all sessions, and people's tokens are never stored.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,22 +13,22 @@ use journeyman_order::{Person, RepositoryId};
 
 use super::{EnteredPerson, GitHubDoor, GitHubDoorError};
 
-/// A person's session ends after this time, or with its token.
+/// A person's session lasts this long, or as long as its token.
 const LONGEST: Duration = Duration::from_secs(8 * 60 * 60);
 const LASTS: Duration = Duration::from_secs(12 * 60 * 60);
-/// GitHub answers a person 5,000 times an hour: we ask a tenth of that, and at least every five minutes.
+/// GitHub allows a person 5,000 requests an hour: we aim for a tenth, but refresh at least every five minutes.
 const PER_REQUEST: Duration = Duration::from_secs(10);
 const LONGEST_KNOWN: Duration = Duration::from_secs(5 * 60);
-/// Until GitHub is asked again that did not answer.
+/// The wait before a retry if GitHub did not answer.
 const UNANSWERED: Duration = Duration::from_secs(15);
-/// How long GitHub has to say what somebody may read.
+/// Timeout for GitHub to return a person's rights.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Sessions; beyond it the oldest end.
+/// Maximum number of sessions; then the oldest ends.
 const MOST: usize = 4_096;
-/// Sessions of one person; beyond it their oldest ends, and nobody else's.
+/// Maximum number of sessions per person; then their own oldest ends.
 const MOST_OF_ONE: usize = 8;
 
-/// Repositories that somebody may read, each with whether they may write.
+/// Repositories that a person may read, each with whether they may write.
 pub(crate) type RepositoryRights = Arc<BTreeMap<RepositoryId, bool>>;
 
 #[derive(Default)]
@@ -38,7 +38,7 @@ pub struct SignedInPeople {
 
 pub(crate) struct OpenSession {
     pub(crate) form_word: String,
-    /// None for whoever has shown the API's token.
+    /// `None` for a session with the API's token.
     pub(crate) person: Option<SignedInPerson>,
     begun: Instant,
     until: Instant,
@@ -56,7 +56,7 @@ struct KnownRights {
     until: Instant,
 }
 
-/// What is kept in place of a secret that a browser shows.
+/// Stored in place of a browser's secret.
 type SecretHash = [u8; 32];
 
 fn hashed(secret: &str) -> SecretHash {
@@ -65,12 +65,12 @@ fn hashed(secret: &str) -> SecretHash {
     hash
 }
 
-/// Whoever panicked with it left it whole: nothing is changed in steps.
+/// A panic leaves it consistent: no change takes several steps.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Unguessable.
+/// A random, unguessable word.
 pub(crate) fn random_word() -> Option<String> {
     let mut bytes = [0; 32];
     rand::fill(&mut bytes).ok()?;
@@ -78,7 +78,7 @@ pub(crate) fn random_word() -> Option<String> {
 }
 
 impl SignedInPeople {
-    /// Begins a person's session: the word that its cookie holds, and how long.
+    /// Begins a person's session; returns its cookie's value and lifetime.
     pub(crate) fn begin(&self, entered: EnteredPerson) -> Option<(String, Duration)> {
         let lasts = entered.lasts.map_or(LONGEST, |lasts| lasts.min(LONGEST));
         let known = KnownRights { rights: RepositoryRights::default(), trouble: None, until: Instant::now() };
@@ -86,7 +86,7 @@ impl SignedInPeople {
         self.open(Some(SignedInPerson { person: entered.person, token: entered.token, known }), lasts)
     }
 
-    /// Begins the session of whoever has shown the API's token.
+    /// Begins a session with the API's token.
     pub(crate) fn begin_by_token(&self) -> Option<(String, Duration)> {
         self.open(None, LASTS)
     }
@@ -126,10 +126,10 @@ impl SignedInPeople {
 }
 
 impl SignedInPerson {
-    /// What they may read and write, as GitHub said a short time ago; whoever GitHub says nothing of sees nothing. None
-    /// where GitHub takes their token no more.
+    /// Their current rights, from GitHub's latest answer; if GitHub does not answer, none at all. `None` if GitHub no
+    /// longer accepts their token.
     pub(crate) async fn rights(&self, door: &dyn GitHubDoor) -> Option<(RepositoryRights, Option<String>)> {
-        // One question at a time: whoever comes meanwhile hears the same answer.
+        // One request at a time: concurrent callers share its answer.
         let mut known = self.known.lock().await;
         if known.until <= Instant::now() {
             let asked = tokio::time::timeout(PATIENCE, door.rights(&self.token)).await;

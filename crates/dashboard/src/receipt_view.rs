@@ -1,4 +1,4 @@
-//! The verdict with its evidence, as it stands in the pull request, the receipt, and how to check it without trusting this page.
+//! The verdict and evidence as in the pull request, the receipt, and how to check it without trusting this page.
 
 use journeyman_order::next::OrderProjection;
 use journeyman_order::{Journal, Receipt};
@@ -8,15 +8,15 @@ use pulldown_cmark::{Event, Parser, html};
 use super::text::{dollars, duration, line};
 
 pub(crate) struct ReceiptView {
-    /// HTML; none where there is no commit.
+    /// HTML; `None` without a commit.
     pub(crate) evidence: Option<String>,
     pub(crate) pairs: Vec<(&'static str, String)>,
     pub(crate) notes: Vec<String>,
-    /// What to type in a clone of the repository; none where there is nothing to check, or not yet.
+    /// Commands to run in a clone of the repository; `None` if there is nothing to check, or not yet.
     pub(crate) commands: Option<String>,
 }
 
-/// There is one as soon as there is something to answer for: a commit, or an end.
+/// `None` until there is a commit or an end.
 pub(crate) fn receipt_view(
     journal: &Journal,
     projection: &OrderProjection,
@@ -48,7 +48,7 @@ pub(crate) fn receipt_view(
         evidence: evidence(journal, projection).map(|text| as_html(&text)),
         pairs,
         notes: receipt.notes.iter().take(20).map(|note| line(note, 400)).collect(),
-        // What is signed is signed at the end.
+        // Signing happens only at the end.
         commands: receipt.commit.as_ref().filter(|_| projection.next.settled.is_some()).map(|commit| {
             format!(
                 "git fetch -q origin {commit}\n\
@@ -61,7 +61,7 @@ pub(crate) fn receipt_view(
     })
 }
 
-/// Our own Markdown as HTML. Foreign text in it is escaped already; raw HTML becomes text all the same.
+/// Renders our own Markdown. Untrusted text in it is already escaped; raw HTML is shown as text.
 fn as_html(markdown: &str) -> String {
     #[expect(clippy::wildcard_enum_match_arm, reason = "nothing else carries raw HTML")]
     let as_text = |event| match event {

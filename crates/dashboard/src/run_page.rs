@@ -1,5 +1,5 @@
-//! `/orders/{id}/runs/{run}`: what an agent said and did in a run, also when it is long over; `/orders/{id}/files/{name}`:
-//! what is kept of an order, as it is.
+//! `/orders/{id}/runs/{run}`: an agent's output in a run, including finished ones; `/orders/{id}/files/{name}`: an
+//! order's artifacts, unchanged.
 
 use actix_web::http::header;
 use actix_web::web::{Data, Path};
@@ -14,7 +14,7 @@ use super::order_page::asks_for;
 use super::text::{line, size};
 use super::transcript::{MOST_ITEMS, html, read};
 
-/// Of a transcript so many KiB are read: the last ones.
+/// KiB read from the end of a transcript.
 const MOST_READ: u16 = 1_024;
 
 #[derive(Template)]
@@ -29,10 +29,10 @@ struct RunPage {
 struct TranscriptView {
     file: String,
     html: String,
-    /// How long all of it is, where only the end of it was read.
+    /// The total size, if only the end was read.
     whole: Option<String>,
     read: String,
-    /// Parts that were read and are not shown.
+    /// Parts that were read but are not shown.
     left_out: usize,
 }
 
@@ -40,7 +40,7 @@ impl TranscriptView {
     fn of(end: &ArtifactEnd) -> Self {
         let text = String::from_utf8_lossy(&end.content);
         let is_cut = end.left_out > 0;
-        // The first line is whole only at the beginning.
+        // A cut may start within a line.
         let lines = match is_cut {
             true => text.split_once('\n').map_or("", |(_, whole)| whole),
             false => &text,
@@ -83,7 +83,7 @@ pub(crate) async fn download(
     let (order, name) = path.into_inner();
     let (_, row) = asks_for(&request, &state, &order).await?;
     let artifact = state.store.artifact(row.id, &name).await?;
-    // An agent wrote it: a browser is to save it, and never to run it.
+    // An agent wrote it: the browser must save it, never run it.
     let disposition = format!("attachment; filename=\"{}\"", artifact.info.name);
     Ok(HttpResponse::Ok()
         .insert_header((header::CONTENT_TYPE, "application/octet-stream"))

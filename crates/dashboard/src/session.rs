@@ -1,6 +1,5 @@
-//! Who may see the pages: whoever has shown the API's token sees all, and whoever has signed in as on GitHub what they may
-//! read there. Both then have a cookie with a word that nobody can guess. What changes something carries a second word, which no
-//! other site can know.
+//! Access to the pages: the API's token shows everything, signing in with GitHub what that person may read there. Both
+//! give a cookie with an unguessable word. Changes also need a second word, which no other site can know.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -22,7 +21,7 @@ const COOKIE: &str = "journeyman_session";
 
 pub(crate) struct DashboardSession {
     pub(crate) form_word: String,
-    /// None for whoever holds the API's token, who may see and do all.
+    /// `None` for the API's token, which may see and do everything.
     holder: Option<SessionHolder>,
 }
 
@@ -41,12 +40,12 @@ impl DashboardSession {
         self.holder.as_ref().is_none_or(|holder| holder.rights.get(&repository) == Some(&true))
     }
 
-    /// The repositories whose orders are shown; none: all.
+    /// The repositories whose orders are shown; `None` for all.
     pub(crate) fn among(&self) -> Option<Vec<RepositoryId>> {
         self.holder.as_ref().map(|holder| holder.rights.keys().copied().collect())
     }
 
-    /// `None` for whoever holds the API's token.
+    /// `None` for the API's token.
     pub(crate) fn person(&self) -> Option<&Person> {
         self.holder.as_ref().map(|holder| &holder.person)
     }
@@ -100,7 +99,7 @@ pub(crate) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// Whose cookie it is, with what they may see now.
+/// The session of a cookie, with its current rights.
 async fn session_of(state: &DashboardState, cookie: &str) -> Option<DashboardSession> {
     let session = state.people.session(cookie)?;
     let form_word = session.form_word.clone();
@@ -116,12 +115,12 @@ async fn session_of(state: &DashboardState, cookie: &str) -> Option<DashboardSes
     Some(DashboardSession { form_word, holder: Some(holder) })
 }
 
-/// Whether the session of a cookie still reaches a repository.
+/// Whether a cookie's session may still read a repository.
 pub(crate) async fn still_reads(state: &DashboardState, cookie: &str, repository: RepositoryId) -> bool {
     session_of(state, cookie).await.is_some_and(|session| session.may_read(repository))
 }
 
-/// What a cookie is called. Where browsers come by HTTPS, no other host of the domain can set one of this name.
+/// The full name of a cookie. Over HTTPS its prefix keeps other hosts of the domain from setting it.
 pub(crate) fn cookie_name(state: &DashboardState, name: &str) -> String {
     format!("{}{name}", if is_secure(state) { "__Host-" } else { "" })
 }
@@ -141,14 +140,14 @@ pub(crate) async fn signed_in(
     }
     let here = request.uri().path_and_query().map_or("/", |path| path.as_str());
     let site = request.headers().get("sec-fetch-site").and_then(|value| value.to_str().ok());
-    // A link on GitHub leads here without our cookie, which is for ourselves alone. Asked from here, it comes along.
+    // A link on GitHub arrives without our same-site cookie. Requested again from here, it has the cookie.
     if site == Some("cross-site") && cookie.is_empty() && is_local(here) {
         return Err(passed_on(here).into());
     }
     Err(to(&format!("/sign-in?{}", next_query(here))).into())
 }
 
-/// Who asks for what is of no one repository: it is for whoever has the API's token.
+/// For pages that concern no single repository: requires the API's token.
 pub(crate) async fn signed_in_by_token(
     request: &HttpRequest,
     state: &DashboardState,
@@ -160,7 +159,7 @@ pub(crate) async fn signed_in_by_token(
     }
 }
 
-/// A page of ours that asks for another.
+/// A page that makes the browser request another page from here.
 pub(crate) fn passed_on(path: &str) -> HttpResponse {
     let mut again = HttpResponse::Ok();
     again.insert_header((header::REFRESH, format!("0;url={path}")));
@@ -188,7 +187,7 @@ pub(crate) async fn may_change(
     Err(refused("This form is not of this session. Go back, reload the page, and try again.").into())
 }
 
-/// Whether a page of ours sent it, as far as the browser says.
+/// Whether one of our pages sent it, as far as the browser says.
 fn is_from_here(request: &HttpRequest) -> bool {
     let text = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok());
     match (text("sec-fetch-site"), text("origin"), text("host")) {
@@ -199,7 +198,7 @@ fn is_from_here(request: &HttpRequest) -> bool {
     }
 }
 
-/// A path of ours, and no other host's.
+/// Whether it is a path on this host.
 fn is_local(path: &str) -> bool {
     path.starts_with('/')
         && !path.starts_with("//")
@@ -229,7 +228,7 @@ fn page(state: &DashboardState, problem: Option<&str>, next: &str) -> SignInPage
     }
 }
 
-/// The way to sign in, with why it did not lead in.
+/// The sign-in page, with the reason for the refusal.
 pub(crate) fn refused_sign_in(
     state: &DashboardState,
     status: StatusCode,
@@ -247,7 +246,7 @@ pub(crate) fn is_secure(state: &DashboardState) -> bool {
     state.public_url.as_ref().is_some_and(|url| url.scheme() == "https")
 }
 
-/// What a browser shows for as long as somebody is signed in, to nobody but us.
+/// The session's cookie, sent only to us.
 pub(crate) fn session_cookie(state: &DashboardState, value: String, lasts: Duration) -> Cookie<'static> {
     Cookie::build(cookie_name(state, COOKIE), value)
         .path("/")
@@ -287,7 +286,7 @@ pub(crate) async fn sign_out(
 ) -> PageResult {
     may_change(&request, &state, &form.word).await?;
     state.people.end(&cookie(&request, &state));
-    // Pages of it that are open are told nothing more.
+    // Ends the updates of its open pages.
     state.shared.ended.send_replace(());
     let mut answer = to("/sign-in");
     let gone = Cookie::build(cookie_name(&state, COOKIE), "").path("/").secure(is_secure(&state));

@@ -1,4 +1,4 @@
-//! `/settings`: what holds, with where each setting comes from.
+//! `/settings`: the effective settings, each with its source.
 
 use actix_web::HttpRequest;
 use actix_web::web::Data;

@@ -1,5 +1,5 @@
-//! What requests share beside the store: turns at what costs much, places for pages that follow an order, and word of sessions
-//! that are over.
+//! State that requests share besides the store: turns for expensive work, places for pages that follow an order, and a
+//! notification of ended sessions.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,17 +11,17 @@ use tokio::time::timeout;
 
 use super::answer::{EarlyAnswer, broken, busy};
 
-/// Pages that follow at once, of all orders.
+/// Pages that may follow at once, over all orders.
 const MOST_PAGES: usize = 200;
 
 pub struct SharedWork {
-    /// Reading what an agent said in a run.
+    /// For rendering the output of a run's agent.
     pub(crate) transcripts: HeavyWork,
     pub(crate) renderings: HeavyWork,
     places: Arc<Semaphore>,
-    /// A secret of this server alone, which goes with it; none where the machine has no randomness.
+    /// A random secret of this process; `None` without a source of randomness.
     pub(crate) chance: Option<[u8; 32]>,
-    /// Says that some session is over: whoever holds something open looks whether it is theirs.
+    /// Notifies that some session ended: open streams check whether it is theirs.
     pub(crate) ended: watch::Sender<()>,
 }
 
@@ -39,19 +39,19 @@ impl Default for SharedWork {
 }
 
 impl SharedWork {
-    /// A place for a page that follows; none where all are taken.
+    /// A place for a page that follows; `None` if all are taken.
     pub(crate) fn place(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.places).try_acquire_owned().ok()
     }
 }
 
-/// So much of one kind at once.
+/// Concurrent jobs of one kind.
 const AT_ONCE: usize = 2;
-/// Whoever does not come to a turn in this time is asked to come again.
+/// A request that waits longer is asked to retry.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The turns that one kind of work takes which keeps a processor busy for long: beside the threads that answer, and little of
-/// it at once, so that the webhook and everybody else's pages are answered meanwhile.
+/// Turns for one kind of CPU-heavy work: it runs off the request threads and with limited concurrency, so that the
+/// webhook and other pages are still answered.
 pub(crate) struct HeavyWork {
     turns: Arc<Semaphore>,
 }
@@ -68,7 +68,7 @@ impl Default for HeavyWork {
 
 impl HeavyWork {
     pub(crate) async fn wait(&self) -> WorkTurn {
-        // None where nobody gives turns any more, which nobody stops.
+        // `None` only if the semaphore were closed, which never happens.
         WorkTurn { turn: Arc::clone(&self.turns).acquire_owned().await.ok() }
     }
 
@@ -79,7 +79,7 @@ impl HeavyWork {
 }
 
 impl WorkTurn {
-    /// Does it on a thread of its own. The turn ends with the work, also where nobody waits for it any more.
+    /// Runs it on its own thread. The turn ends with the work, even if the caller is gone.
     pub(crate) async fn take<T: Send + 'static>(
         self,
         work: impl FnOnce() -> T + Send + 'static,

@@ -1,4 +1,4 @@
-//! `/statistics`: what orders came to over time. Drawn, with the table beside it.
+//! `/statistics`: results of orders over time, as a drawing and a table.
 
 use actix_web::HttpRequest;
 use actix_web::web::Data;
@@ -14,7 +14,7 @@ use super::session::signed_in;
 use super::text::{dollars, duration, line};
 
 const WEEKS: i64 = 26;
-/// Of the drawing, in its own units.
+/// In the drawing's own units.
 const HEIGHT: u64 = 120;
 const STRIDE: u64 = 24;
 
@@ -28,7 +28,7 @@ struct FigureLine {
     time: String,
 }
 
-/// Of one agent with one model.
+/// Figures of one agent with one model.
 struct ModelFigures {
     name: String,
     runs: u64,
@@ -37,15 +37,15 @@ struct ModelFigures {
     cost: String,
 }
 
-/// What became of the statements that one agent made with one model.
+/// The outcomes of the statements by one agent with one model.
 struct StatementFigures {
     name: String,
     all: u64,
-    /// By what became of them, in the order of the headings.
+    /// By outcome, in the order of the headings.
     shares: Vec<(&'static str, String)>,
 }
 
-/// What becomes of a statement, and the heading for it.
+/// Each outcome of a statement, with its heading.
 const STATEMENT_VERDICTS: [(&str, &str); 5] = [
     ("holds", "Hold"),
     ("fails", "Do not hold"),
@@ -54,11 +54,10 @@ const STATEMENT_VERDICTS: [(&str, &str); 5] = [
     ("dropped", "Dropped by people"),
 ];
 
-/// One week in the drawing.
 struct WeekBar {
     name: String,
     x: u64,
-    /// Of all that ended, and of those that are verified.
+    /// For all orders that ended, and for verified ones.
     ended_y: u64,
     ended_height: u64,
     verified_y: u64,
@@ -114,13 +113,13 @@ pub(crate) async fn show(request: HttpRequest, state: Data<DashboardState>) -> P
     }))
 }
 
-/// When the first of the weeks began that are shown, this one included.
+/// The Monday that starts the first week shown; this week is the last.
 fn first_monday(now: DateTime<Utc>) -> DateTime<Utc> {
     let since_monday = TimeDelta::days(i64::from(now.weekday().num_days_from_monday()));
     now.date_naive().and_time(NaiveTime::MIN).and_utc() - since_monday - TimeDelta::weeks(WEEKS - 1)
 }
 
-/// The Monday of a week that is counted from that of 1 January 1970, a Thursday.
+/// The Monday of a week, counted from the week of 1 January 1970, a Thursday.
 fn begins(week: &str) -> String {
     let monday = |week: i64| DateTime::from_timestamp(week * 604_800 - 259_200, 0);
     let first = week.parse::<i64>().ok().and_then(monday);
@@ -152,7 +151,7 @@ fn share(part: u64, whole: u64) -> String {
     }
 }
 
-/// An agent with a model, as a table names it.
+/// The name of an agent with its model in a table.
 fn agent_name(agent: &str, model: &str) -> String {
     let agent = if agent.is_empty() { "(not kept)".to_owned() } else { line(agent, 100) };
     let model = if model.is_empty() { "no model named".to_owned() } else { line(model, 100) };

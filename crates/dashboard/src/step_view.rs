@@ -1,4 +1,4 @@
-//! A step of the work as it is shown: who, how long, how much, what judged it, what it changed.
+//! One step of the work as shown: who, how long, how much, what judged it, what it changed.
 
 use std::collections::BTreeMap;
 
@@ -29,13 +29,13 @@ pub(crate) struct StepView {
     pub(crate) diff: Option<DiffView>,
     pub(crate) tests: Option<TestsView>,
     pub(crate) told: Option<TaskView>,
-    /// Its run, where there is a transcript to read.
+    /// Its run, if there is a transcript.
     pub(crate) run: Option<String>,
     pub(crate) artifacts: Vec<String>,
     pub(crate) warnings: Vec<String>,
 }
 
-/// A text, and whether it is so long that it is folded.
+/// A text, and whether it is long enough to be folded.
 pub(crate) struct FoldedText {
     pub(crate) text: String,
     pub(crate) left_out: usize,
@@ -49,7 +49,7 @@ pub(crate) struct CheckView {
     pub(crate) findings: Vec<String>,
 }
 
-/// A run of the tests, beside the base where that was looked at.
+/// A test run, beside the base's if there is one.
 pub(crate) struct TestsView {
     pub(crate) counts: String,
     pub(crate) command: Option<String>,
@@ -73,11 +73,11 @@ pub(crate) struct TaskView {
     pub(crate) wrong: Vec<String>,
 }
 
-/// What of a journal a step has to be told with.
+/// The parts of a journal that describe steps.
 #[derive(Default)]
 struct StepMaterial<'j> {
     tasks: BTreeMap<&'j MoveKey, &'j AgentTask>,
-    /// By what the effects of a round have in common.
+    /// By the key that the effects of a round share.
     patches: BTreeMap<&'j str, &'j str>,
     tests: BTreeMap<&'j str, &'j TestRun>,
     troubles: BTreeMap<&'j MoveKey, Vec<(DateTime<Utc>, &'j str)>>,
@@ -120,7 +120,7 @@ impl<'j> StepMaterial<'j> {
     }
 }
 
-/// Every step, in order. Once the order has ended, what has no end of its own was stopped.
+/// All steps in order. Once the order has ended, an unfinished step counts as stopped.
 pub(crate) fn step_views(journal: &Journal, is_active: bool) -> Vec<StepView> {
     let material = StepMaterial::of(journal);
     let all = steps(journal);
@@ -141,7 +141,7 @@ fn step_view(
         Some(true) => ("good", "✓"),
         Some(false) => ("bad", "✗"),
     };
-    // A round is told with what it pushed and how that was tested.
+    // A round includes what it pushed and the tests of that.
     let kinds_of_rounds = [StepKind::Import, StepKind::Commit, StepKind::Tests, StepKind::WriteArtifact];
     let is_whole_round = kinds_of_rounds.contains(&step.kind)
         || (step.kind == StepKind::Agent && step.key.0.ends_with("/agent"));

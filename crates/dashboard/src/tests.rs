@@ -1,4 +1,4 @@
-//! Stories told to the dashboard's routes, over a real store.
+//! The dashboard's routes, over a real store.
 
 mod addresses;
 mod evidence;
@@ -69,7 +69,7 @@ impl LiveWork for ToldLive {
     }
 }
 
-/// The pages, and somebody who has signed in with the token.
+/// The pages, with a session by token.
 struct DashboardFixture {
     state: DashboardState,
     told: broadcast::Sender<(OrderId, JournalEntry)>,

@@ -1,9 +1,9 @@
-//! Foreign text, and numbers, as people read them. What is safe in HTML is the templates' to see to: they escape everything.
+//! Untrusted text and numbers in readable form. The templates make it safe: they escape everything.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use journeyman_order::commit_message::is_hidden;
 
-/// Without terminals' sequences, and without what cannot be seen or turns the direction of text.
+/// Removes terminal sequences, invisible characters, and those that change the direction of text.
 pub(crate) fn visible(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();
@@ -23,7 +23,7 @@ pub(crate) fn visible(text: &str) -> String {
 fn skip_sequence(characters: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     match characters.next() {
         Some('[') => {
-            // Its parameters and its one letter.
+            // Its parameters and its final letter.
             while let Some(next) = characters.next_if(|next| matches!(next, ' '..='~')) {
                 if matches!(next, '@'..='~') {
                     return;
@@ -47,7 +47,7 @@ pub(crate) fn line(text: &str, most: usize) -> String {
     journeyman_order::length::shorten(&words, most)
 }
 
-/// The first of it, and how many characters are left out.
+/// The beginning of a text, and how many characters were cut.
 pub(crate) fn beginning(text: &str, most: usize) -> (String, usize) {
     let text = visible(text);
     match text.char_indices().nth(most) {
@@ -111,7 +111,7 @@ pub(crate) fn ago(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
     }
 }
 
-/// A query of an address, of what is set.
+/// A URL's query from the parameters that are set.
 pub(crate) fn query(pairs: &[(&str, Option<&str>)]) -> String {
     let mut query = url::form_urlencoded::Serializer::new(String::new());
     for (name, value) in pairs {
@@ -123,7 +123,6 @@ pub(crate) fn query(pairs: &[(&str, Option<&str>)]) -> String {
     if query.is_empty() { "/".to_owned() } else { format!("/?{query}") }
 }
 
-/// `1 thing`, `2 things`.
 pub(crate) fn count(number: u64, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }

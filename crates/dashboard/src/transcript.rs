@@ -1,4 +1,4 @@
-//! What an agent printed, as people read it: messages, tool calls, what they answered. A stream of JSON lines, the events
+//! An agent's output in readable form: messages, tool calls and their results. Reads a stream of JSON lines, the events
 //! of a model's API, or plain text.
 
 use askama::Template;
@@ -9,7 +9,7 @@ use super::text::{beginning, count, dollars, duration, line};
 use journeyman_order::bounds::{LONGEST_DOCUMENT, LONGEST_NAME};
 
 const LONGEST_OUTPUT: usize = 6_000;
-/// Items of a transcript that is shown as a whole; of a longer one the last.
+/// Maximum items of a whole transcript; of a longer one the last are shown.
 pub(crate) const MOST_ITEMS: usize = 600;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -18,7 +18,7 @@ pub(crate) enum TranscriptItem {
         text: String,
         left_out: usize,
     },
-    /// A part of what a model is saying.
+    /// A piece of a model's unfinished message.
     Part {
         text: String,
     },
@@ -39,7 +39,7 @@ pub(crate) enum TranscriptItem {
         left_out: usize,
         is_wrong: bool,
     },
-    /// What is no record: a program's own words.
+    /// Not a record: a program's own output.
     Noise {
         text: String,
         left_out: usize,
@@ -71,7 +71,7 @@ pub(crate) fn read(lines: &str) -> Vec<TranscriptItem> {
     items
 }
 
-/// Lines that follow one another are one piece.
+/// Joins consecutive lines.
 fn noise(text: &str, items: &mut Vec<TranscriptItem>) {
     let (text, left) = beginning(text, LONGEST_OUTPUT);
     if let Some(TranscriptItem::Noise { text: before, .. }) = items.last_mut()
@@ -99,7 +99,7 @@ fn read_record(record: &Value, items: &mut Vec<TranscriptItem>) {
             }
         }
         "result" => items.push(end(record)),
-        // Pieces of what comes whole as well, and what is about the stream itself.
+        // Pieces that also arrive as a whole, and events of the stream itself.
         "stream_event" | "system" | "rate_limit_event" | "ping" => {}
         "content_block_delta" => {
             let delta = record.pointer("/delta").unwrap_or(&Value::Null);
@@ -147,7 +147,7 @@ fn read_block(block: &Value, items: &mut Vec<TranscriptItem>) {
 fn tool(block: &Value) -> TranscriptItem {
     let nothing = Value::Null;
     let input = block.get("input").unwrap_or(&nothing);
-    // What a call is about, as the tools that we know say it.
+    // The most informative input of a call, by the keys of known tools.
     let about = ["command", "file_path", "path", "pattern", "url", "query", "description", "prompt"]
         .into_iter()
         .map(|key| text_of(input, key))
@@ -167,7 +167,7 @@ fn tool(block: &Value) -> TranscriptItem {
     }
 }
 
-/// An edit of a file as a diff.
+/// A file edit as a diff.
 fn edit(input: &Value) -> Option<DiffView> {
     let (old, new) = (input.get("old_string")?.as_str()?, input.get("new_string")?.as_str()?);
     let (old, _) = beginning(old, LONGEST_OUTPUT);

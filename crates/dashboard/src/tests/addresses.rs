@@ -1,4 +1,4 @@
-//! What is asked for that is not there, cannot be read, or is not for whoever asks.
+//! Addresses that do not exist, are malformed, or are forbidden for the viewer.
 
 use super::*;
 

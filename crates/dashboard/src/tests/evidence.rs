@@ -1,4 +1,4 @@
-//! What a page of an order says of its commit, beside what the pull request says.
+//! What an order's page says about its commit, compared to the pull request.
 
 use crate::parts::{parts, projection};
 use journeyman_order::scrutiny::MutantTally;

@@ -1,4 +1,4 @@
-//! Figures: what an order may cost, and what today has.
+//! An order's budget and today's figures.
 
 use journeyman_order::{BudgetLimits, UserId};
 use journeyman_store::{PlannedAgentRun, RunCost, StatementLine};
@@ -45,7 +45,7 @@ async fn today_stands_beside_the_limits_that_hold_for_it() {
     for shown in [
         "<th scope=\"row\">octo-org/sums</th>",
         "$0.25 of $2.00 <meter",
-        // Nothing is known of the agent: a guess stands for the run.
+        // An unknown agent's run counts at an estimate.
         "5 of 5 <meter",
         "<th scope=\"row\">All repositories</th>",
         "<th scope=\"row\">Asked for by the person with the id 7</th>",

@@ -1,4 +1,4 @@
-//! Pages that follow an order: what they are told, and what that costs.
+//! Pages that follow an order: their events, and the cost of those.
 
 use std::pin::Pin;
 use std::task::Poll;
@@ -33,7 +33,7 @@ impl DashboardFixture {
 }
 
 impl OpenPage {
-    /// The next event; none when nothing more comes.
+    /// The next event; `None` at the end.
     async fn next(&mut self) -> Option<String> {
         let next = std::future::poll_fn(|context| self.0.as_mut().poll_next(context)).await?;
         Some(String::from_utf8(next.unwrap().to_vec()).unwrap())
@@ -56,14 +56,14 @@ async fn every_open_page_of_an_order_is_told_what_is_new() {
     for seq in [0, 0, 1] {
         open.push(pages.open_page(order, seq).await);
     }
-    // What an old page does not have yet comes at once, and nothing to one that has it.
+    // An outdated page gets what it lacks at once; an up-to-date one gets nothing.
     open[0].until("\"id\":\"head\"").await;
     open[0].until("\"id\":\"receipt\"").await;
     open[1].until("\"id\":\"receipt\"").await;
     assert!(open[2].is_silent().await);
 
     let entry = pages.said(order).await;
-    // What other orders do is nothing to this one.
+    // Entries of other orders are ignored.
     let of_other = pages.said(other).await;
     pages.told.send((other, of_other)).unwrap();
     pages.told.send((order, entry)).unwrap();
@@ -71,10 +71,10 @@ async fn every_open_page_of_an_order_is_told_what_is_new() {
     for page in &mut open {
         page.until("Mind the sum.").await;
     }
-    // Whoever comes later is shown the same.
+    // A later viewer sees the same.
     let mut late = pages.open_page(order, 1).await;
     late.until("Mind the sum.").await;
-    // An entry that nobody told of is read when it is looked again.
+    // An entry without a notification is found by the next poll.
     pages.state.store.append(order, prepared(), Utc::now()).await.unwrap();
     late.until("Fetch the repository").await;
 }
@@ -121,14 +121,14 @@ async fn whoever_signs_out_has_no_session_anywhere_and_pages_of_it_are_told_noth
     let left = pages.send(sign_out.set_form(json!({"word": word}))).await;
 
     assert_eq!(left.status(), StatusCode::SEE_OTHER);
-    // The cookie is there still, with whoever copied it.
+    // The cookie still exists, with anyone who copied it.
     for path in ["/".to_owned(), format!("/orders/{order}")] {
         let copied = TestRequest::get().uri(&path).insert_header((header::COOKIE, ours.as_str()));
         assert_eq!(pages.send(copied).await.status(), StatusCode::SEE_OTHER, "{path}");
     }
     assert_eq!(pages.follow(order, 1, &ours).await.status(), StatusCode::UNAUTHORIZED);
     assert_eq!(open.next().await, None, "it is over");
-    // Another session of the same token goes on.
+    // Another session of the same token continues.
     let entry = pages.said(order).await;
     pages.told.send((order, entry)).unwrap();
     of_other.until("Mind the sum.").await;
@@ -142,7 +142,7 @@ async fn a_page_that_did_not_read_hears_nothing_of_what_waited_once_its_session_
     let ours = pages.sign_in().await;
     let mut open = OpenPage(Box::pin(pages.follow(order, 0, &ours).await.into_body()));
     open.until("\"id\":\"head\"").await;
-    // The rest of the page waits for it, and more is written.
+    // The rest of the page is still queued, and more is written.
     let entry = pages.said(order).await;
     pages.told.send((order, entry)).unwrap();
     pages.state.people.end(ours.split_once('=').unwrap().1);

@@ -1,4 +1,4 @@
-//! What an agent said in a run, however much it was.
+//! An agent's output in a run, however long.
 
 use super::*;
 
@@ -14,7 +14,7 @@ async fn of_a_long_transcript_the_end_is_shown_with_the_way_to_all_of_it() {
     let path = format!("/orders/{order}/runs/plan.1.agent");
     let (status, none) = pages.page(&path).await;
     assert!(status == StatusCode::OK && none.contains("There is no transcript of it here."), "{none}");
-    // Each of the parts is long, and is shown at its whole length.
+    // Each part is long and shown in full.
     let whole: String = (0..2_000).map(|number| said(number, &"word ".repeat(2_000))).collect();
     let keep = async |content: &str| {
         let store = &pages.state.store;
@@ -37,7 +37,7 @@ async fn of_a_long_transcript_the_end_is_shown_with_the_way_to_all_of_it() {
     let (_, all) = pages.page(&format!("/orders/{order}/files/plan.1.agent.jsonl")).await;
     assert!(all == whole, "the file is as it was kept");
 
-    // A record that is longer than all that is read.
+    // A record longer than the part that is read.
     keep(&said(0, &"x".repeat(3 << 20))).await;
     let (_, page) = pages.page(&path).await;
     assert!(page.contains("The last record is longer than what is read for this page."), "{page}");
@@ -54,7 +54,7 @@ async fn whoever_asks_for_one_transcript_too_many_is_asked_to_come_again() {
     let path = format!("/orders/{order}/runs/plan.1.agent");
     let turns = &pages.state.shared.transcripts;
     let (first, _second) = (turns.turn().await.unwrap(), turns.turn().await.unwrap());
-    // Without a store behind it: that is on another thread, and a clock that nobody waits for would run away from it.
+    // Without a store: it uses another thread, and the paused clock would run ahead of it.
     tokio::time::pause();
 
     let answer = turns.turn().await.err().expect("too many");

@@ -84,8 +84,7 @@ impl ModelApi {
     }
 
     /// Requests the list of models with the key, which is free. Returns what to do if the service refuses the key or
-    /// there is none. A missing list, a timeout or a network error returns `None`: those are temporary, and the call
-    /// itself handles them.
+    /// there is none. A missing list, a timeout or a network error returns `None`: the call itself reports those.
     pub async fn refused_key(&self, key: &ModelApiKey, patience: Duration) -> Option<String> {
         let headers = match self.headers(key) {
             Ok(headers) => headers,

@@ -22,7 +22,7 @@ use journeyman_order::surfaces::OrderLabel;
 use journeyman_order::{EffectOutcome, Journal, JournalEvent, Move, MoveKey, OrderId, SignalKind};
 use journeyman_store::{OrderSummary, StoreError};
 
-/// An effect that was interrupted so many times in a row is not begun again by itself.
+/// An effect interrupted this many times in a row is not started again automatically.
 const MOST_DEATHS: usize = 3;
 const AGAIN: Duration = Duration::from_secs(1);
 
@@ -36,13 +36,13 @@ struct OrderDriver {
     engine: Engine,
     order: OrderId,
     journal: LiveJournal,
-    /// The turn that is on, for effects that have to say how things stand when they get round to it.
+    /// The current turn, for effects that report the order's state at the moment they act.
     turns: watch::Sender<JournalSnapshot>,
     running: BTreeMap<MoveKey, RunningEffect>,
     /// The effect that was interrupted twice and holds the permit to run alone.
     alone: Option<(MoveKey, OwnedSemaphorePermit)>,
     waits: bool,
-    /// Effects whose start was written here. The start of any other was cut off, and another one is written.
+    /// Effects whose start this drive wrote. Any other start was cut off, and a new one is written.
     started: BTreeSet<MoveKey>,
     effects: JoinSet<EffectOutcome>,
 }
@@ -53,7 +53,7 @@ struct RunningEffect {
 }
 
 impl Engine {
-    /// `signaled` tells of entries of others. Dropping the future stops what is running; the next drive repeats it.
+    /// `signaled` announces entries of others. Dropping the future stops running effects; the next drive repeats them.
     pub(super) async fn drive(
         &self,
         order: OrderId,
@@ -90,9 +90,9 @@ impl Engine {
                 self.notify(journal, projection);
             }
             let summary = summary(journal, projection);
-            // Before anything is done: this is also how an order that `/retry` opened again takes the place.
+            // Comes first: this is also how an order that `/retry` reopened takes the place.
             if shown.as_ref() != Some(&summary) {
-                // What is running for it must not be lost to a store that is away.
+                // An unavailable store must not cost the order its running work.
                 let summarized =
                     StorePatience::outlast(order, || self.parts.store.set_summary(order, &summary, None));
                 match summarized.await {
@@ -120,7 +120,7 @@ impl Engine {
                 continue;
             }
             let at_rest = drive.running.is_empty() && !drive.waits;
-            // An order that has ended can still owe GitHub its last status: until then it is to be woken.
+            // An order that has ended may still owe GitHub its last status, so it must wake up until that is posted.
             if at_rest && projection.next.wake_at.is_none() && projection.next.settled.is_some() {
                 self.parts.store.set_summary(order, &summary, Some(journal.last_seq())).await?;
             }
@@ -131,7 +131,7 @@ impl Engine {
                     (None, None) if projection.trace.asks.is_some() => {
                         return Ok(DriveOutcome::Until(clock.now() + chrono::TimeDelta::hours(1)));
                     }
-                    // A journal that names nothing to do and no end would be a fault of ours; look again later.
+                    // A journal with no move and no end would be our bug; check again later.
                     (None, None) => {
                         return Ok(DriveOutcome::Until(clock.now() + chrono::TimeDelta::minutes(1)));
                     }
@@ -148,7 +148,7 @@ impl Engine {
         }
     }
 
-    /// Another order has the place meanwhile; this one stays as it ended.
+    /// Another order took the place meanwhile, so this one stays ended.
     async fn give_way(
         &self,
         order: OrderId,
@@ -165,7 +165,7 @@ impl Engine {
 impl OrderDriver {
     async fn write(&mut self, event: JournalEvent) -> Result<(), StoreError> {
         let entry = self.journal.append(event).await?;
-        // Nobody has to watch.
+        // There may be no watcher.
         let _ = self.engine.written.send((self.order, entry));
         Ok(())
     }
@@ -174,7 +174,7 @@ impl OrderDriver {
         self.turns.send_replace(self.journal.snapshot());
     }
 
-    /// A cancelled order's agent is stopped at once. What is short is let finish: it is nearly done.
+    /// Stops a cancelled order's agent at once. A short effect may finish: it is nearly done.
     fn stop_unplanned(&mut self, projection: &OrderProjection) {
         let named = |key: &MoveKey| projection.next.moves.iter().any(|(known, _)| known == key);
         self.running.retain(|key, effect| {
@@ -187,7 +187,7 @@ impl OrderDriver {
         });
     }
 
-    /// Starts the effects whose intent is written, and writes the intent of others. Returns whether anything was written.
+    /// Starts effects whose intent is written, and writes the intent of others. Returns whether it wrote anything.
     async fn start_planned(&mut self, turn: &JournalSnapshot) -> Result<bool, StoreError> {
         let mut written = false;
         let moves = &turn.projection.next.moves;
@@ -264,7 +264,7 @@ impl OrderDriver {
             Ok((id, _)) => *id,
             Err(error) => error.id(),
         };
-        // Told apart by the task and not by the key: one that was stopped may end after its successor has begun.
+        // Matched by task, not by key: a stopped effect may end after its successor began.
         let ended = self.running.extract_if(.., |_, effect| effect.task.id() == id).next();
         let Some((key, RunningEffect { r#move, .. })) = ended else { return Ok(()) };
         let outcome = match done {
@@ -289,7 +289,7 @@ impl OrderDriver {
     }
 }
 
-/// How often an effect started without an outcome, since the last command of a person and the last orderly shutdown.
+/// How often an effect started without an outcome since a person's last command and the last clean shutdown.
 fn deaths(journal: &Journal, key: &MoveKey, ended_at: Option<DateTime<Utc>>) -> usize {
     let entries = journal.entries().iter().rev();
     let since = entries.take_while(|entry| ended_at.is_none_or(|ended| entry.at > ended));

@@ -32,12 +32,12 @@ const NEW_PROJECT: &str = "The repository has no manifest yet. A change that bri
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct EnvironmentSurvey {
     pub report: EnvironmentReport,
-    /// Each command of the setup, the one that failed included. Those of one that was there before, as they ran then.
+    /// Each setup command, including one that failed. For a kept environment, as they ran originally.
     pub steps: Vec<CommandRun>,
     pub setup_failure: Option<CommandOutput>,
     /// The command that judges changes, if it is not the planned one.
     pub tests_alone: Option<String>,
-    /// What the tests come to; none where they did not run.
+    /// The tests' verdict. `None` if they did not run.
     pub verdict: Option<TestVerdict>,
     pub reading: TestReport,
     pub tail: String,
@@ -71,12 +71,12 @@ impl CommitTester {
     pub async fn environment_plan(&self, ask: &TestRunRequest) -> Result<EnvironmentPlan, EffectError> {
         match self.environment_request(ask).await {
             Ok((request, _)) => Ok(request.plan),
-            // What is asked for is known, though its image cannot be had.
+            // The plan is known even though its image is unavailable.
             Err(fault) => {
                 let source = self.base_source(ask).await?;
                 let planned = self.environments.plan_on(ask.settings.clone(), source, None).await;
                 let of_image = |plan: EnvironmentPlan| match plan.image {
-                    // Which tools are in it is not known.
+                    // Its tools are unknown.
                     Some(_) => EnvironmentPlan { required_tools: Vec::new(), ..plan },
                     None => plan,
                 };
@@ -99,7 +99,7 @@ impl CommitTester {
         let source = self.base_source(ask).await?;
         let planned = self.environments.plan(ask.settings.clone(), source.clone(), &ask.images).await?;
         let (plan, images) = planned;
-        // Where the tests will run: without walls, an environment is good for one place.
+        // Where the tests will run. Without a sandbox, an environment works at one path only.
         let inside = self.environments.inside(&CommitTester::only_folder(ask));
         let of = (ask.repository.clone(), ask.base.clone());
         let owner = ask.owner();
@@ -151,7 +151,7 @@ impl CommitTester {
         Ok(survey)
     }
 
-    /// The tests on the base commit, which every verdict on a change of it needs anyway.
+    /// Runs the tests on the base commit, which every verdict on a change of it needs anyway.
     async fn try_tests(
         &self,
         ask: &EnvironmentRequest,
@@ -162,7 +162,7 @@ impl CommitTester {
         let mut outcome = self.run_base(tests, enough).await?;
         let mut problem = of_tests(ask, tests.settings.accept, &outcome);
         if outcome.kept && problem.is_some() {
-            // What was missing may have been installed on this machine since.
+            // A missing program may have been installed on this machine since.
             outcome = self.run_base(tests, BaselineSource::Run).await?;
             problem = of_tests(ask, tests.settings.accept, &outcome);
         }
@@ -180,7 +180,7 @@ impl CommitTester {
     }
 }
 
-/// That changes are judged by another command than the planned one.
+/// Says that changes are judged by another command than the planned one.
 pub fn judged_by(whole: &str, other: &str, reading: &TestReport) -> String {
     let why = match reading.counts.is_some_and(|counts| counts.failed > 0) {
         true => "runs no test",
@@ -252,7 +252,7 @@ fn of_tests(
     }
     let missing = match accept {
         AcceptedRun::AllPass => missing_program(run.exit, &outcome.tail),
-        // What is missing fails before and after alike, and the tests that run are judged.
+        // A missing program fails before and after alike, and the tests that run are judged.
         AcceptedRun::NoNewFailures => None,
     };
     if missing.is_some() {
@@ -261,7 +261,7 @@ fn of_tests(
     }
     let not_loaded = not_loaded(run.exit, &outcome.reading, &outcome.tail);
     let is_red = matches!(run.exit, Exit::Code(code) if code != 0) && !ran_any(&outcome.reading);
-    // Each begins with its path. Where nothing is counted, tests may have run: then only one that the output names is the cause.
+    // Each begins with its path. Without counts, tests may have run: then only a path in the output counts.
     let is_cause = |lacking: &String| {
         let path = lacking.split(": ").next().unwrap_or(lacking);
         is_red && (not_loaded.is_some() || outcome.reading.counts.is_some() || outcome.tail.contains(path))
@@ -291,7 +291,7 @@ fn of_tests(
     problem("did not end in time", None, remedy)
 }
 
-/// What to change: a tool that is not here comes before everything, and else it goes by who said it.
+/// What to change: a missing tool first, then whatever the plan's source suggests.
 fn change_the(plan: &EnvironmentPlan, key: &str) -> String {
     let change = match &plan.source {
         EnvironmentSource::Settings { .. } => {
@@ -322,7 +322,7 @@ fn change_the(plan: &EnvironmentPlan, key: &str) -> String {
     )
 }
 
-/// What should be known: what was left out, and tools that are not what the repository asks for.
+/// What was left out, and tools that are not what the repository asks for.
 fn notes(plan: &EnvironmentPlan) -> Vec<String> {
     lacking(plan).map(ToString::to_string).chain(plan.notes.iter().cloned()).collect()
 }

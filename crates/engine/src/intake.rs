@@ -1,4 +1,4 @@
-//! From stored deliveries to orders: opens one, tells one, or says why not.
+//! From stored deliveries to orders: opens an order, signals one, or says why not.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,34 +31,34 @@ const LOOK_THROUGH: Duration = Duration::from_secs(5);
 const LABEL_KEPT: Duration = Duration::from_secs(60);
 const NO_ORDER: &str = "no order belongs to it";
 
-/// What is asked of GitHub again and again while deliveries are taken in, and remembered for a while.
+/// Answers of GitHub that intake needs again and again, cached for a while.
 #[derive(Debug, Default)]
 pub(super) struct IntakeCache {
-    /// Who we are. Kept until the end: whoever renames the App starts us again.
+    /// Our identity, kept until the process ends: renaming the App needs a restart anyway.
     identity: OnceCell<AppIdentity>,
-    /// The label that a repository names, for a minute: a flood of labels is not a flood of questions.
+    /// The label that each repository sets, cached for a minute so that a flood of labels causes few requests.
     labels: Mutex<BTreeMap<RepositoryId, (std::time::Instant, Option<String>)>>,
 }
 
 enum IntakeResult {
     Done,
-    /// GitHub cannot be asked about its repository now, and why.
+    /// GitHub cannot be asked about the repository now, with the reason.
     Later(String),
-    /// What it needs failed before, and is not due yet.
+    /// It waits for a retry, for an earlier delivery or for an order that may be ending.
     Waiting,
 }
 
 #[derive(Default)]
 pub(super) struct DeliveryIntake {
-    /// Until where the store was read: what came before was concluded, or waits.
+    /// How far the store was read. Earlier deliveries are concluded or waiting.
     read_until: i64,
-    /// Behind it, and taken in before others of their page.
+    /// Ids after `read_until` that were already taken in.
     ahead: BTreeSet<i64>,
     waiting: WaitingDeliveries,
     failed: RetryClock<RepositoryId>,
     looked_through: Option<Instant>,
     blocked: BTreeSet<RepositoryId>,
-    /// Said, and not written yet: they are written together, and before anything that an order is told.
+    /// Decided but not stored yet. They are written together, before any order is signalled.
     pub(super) conclusions: Vec<(DeliveryGuid, DeliveryConclusion)>,
 }
 
@@ -107,7 +107,7 @@ fn read(delivery: &StoredDelivery) -> Result<Box<RoutedSignal>, DeliveryConclusi
 }
 
 impl Engine {
-    /// Takes in what has come and what waits and is due.
+    /// Takes in new deliveries, and waiting ones that are due.
     pub(super) async fn process_deliveries(&self, intake: &mut DeliveryIntake) -> Result<(), StoreError> {
         if !self.caught_up.load(Ordering::Acquire) {
             return Ok(());
@@ -121,7 +121,7 @@ impl Engine {
             let PendingPage { deliveries: mut page, is_last } =
                 self.parts.store.pending_page(intake.read_until, AT_ONCE).await?;
             let last = page.last().map_or(intake.read_until, |delivery| delivery.id);
-            // Those that were sent before, and had to be asked for, have come behind others.
+            // Deliveries that had to be fetched arrive after others that were sent later.
             page.sort_by_key(|delivery| delivery.received_at);
             for delivery in page {
                 if !intake.ahead.contains(&delivery.id) {
@@ -137,11 +137,11 @@ impl Engine {
         }
     }
 
-    /// Those that wait, the oldest first. What is not due is not read.
+    /// Takes in waiting deliveries, oldest first. Those that are not due are not read.
     async fn process_waiting(&self, intake: &mut DeliveryIntake) -> Result<(), StoreError> {
         let mut firsts = intake.waiting.firsts();
         while let Some((id, subject)) = firsts.pop_first() {
-            // Whether it goes on waiting, as far as can be told without its body.
+            // Whether it keeps waiting, as far as that is known without its body.
             let is_not_due = |first: WaitingDelivery| first.asks_github && intake.is_blocked(subject.0);
             if intake.waiting.first(&subject).is_none_or(is_not_due) {
                 continue;
@@ -155,7 +155,7 @@ impl Engine {
                     result
                 }
                 Some((delivery, Err(conclusion))) => intake.conclude(delivery, conclusion),
-                // Somebody else has concluded it.
+                // Someone else concluded it.
                 None => {
                     intake.failed.worked(&subject.0);
                     IntakeResult::Done
@@ -221,7 +221,7 @@ impl Engine {
         if asks_github(incoming) && intake.is_blocked(incoming.repository_id) {
             return Ok(IntakeResult::Waiting);
         }
-        // Our own labels come and go at every order, and other people's are theirs: neither is news for an order.
+        // Our own labels change with every order, and other labels are not ours. Neither is news for an order.
         if let SignalKind::Labeled { label, .. } | SignalKind::Unlabeled { label } = &incoming.signal.kind {
             match self.is_our_label(incoming, label).await {
                 Ok(true) => {}
@@ -234,11 +234,11 @@ impl Engine {
         let incoming = match self.addressed(incoming).await {
             Ok(Ok(incoming)) => incoming,
             Ok(Err(because)) => return Ok(intake.ignore(delivery, because)),
-            // Whatever GitHub says: this is no fault of the delivery.
+            // Whatever GitHub answers, it is not the delivery's fault.
             Err(error) => return Ok(IntakeResult::Later(error.message)),
         };
         let incoming = &*incoming;
-        // One that names another App than ours is a comment as any other.
+        // A command that names another App is an ordinary comment by now.
         let begins = may_begin(incoming);
         if concerned.is_empty() && !begins {
             return Ok(match self.answer_without_order(incoming).await {
@@ -270,7 +270,7 @@ impl Engine {
         }
     }
 
-    /// Whether what an order was told before ends it, or may: what begins the next order is not for this one.
+    /// Whether an order's journal ends it or may end it. A signal that begins the next order is then not for this one.
     async fn may_be_ending(&self, order: &OrderRow) -> Result<bool, StoreError> {
         let Some(known) = self.readable_journal(order.id).await? else { return Ok(false) };
         let stands = projection(known.pipeline(), &known, self.parts.clock.now());
@@ -292,7 +292,7 @@ impl Engine {
                 }
                 orders
             }
-            // Of several that had the same pull request, the latest has it now.
+            // If several orders had the same pull request, the latest one has it now.
             SignalSubject::Base => {
                 let open = store.orders_on_base(repository).await?.into_iter();
                 let by_issue: BTreeMap<_, _> = open
@@ -303,7 +303,7 @@ impl Engine {
         })
     }
 
-    /// As it is meant for us, or why it means nothing to us, of all Apps; GitHub is asked who we are when that matters, and only once.
+    /// The signal as it concerns us, or why it does not. Asks GitHub who we are only if needed, and only once.
     pub(super) async fn addressed<'s>(
         &self,
         incoming: &'s RoutedSignal,
@@ -322,7 +322,7 @@ impl Engine {
         })
     }
 
-    /// A later order that is at work on the same issue: an older one is not waken up beside it.
+    /// A later order that is active on the same issue. An older order must not wake up beside it.
     pub(super) async fn successor(&self, order: &OrderRow) -> Result<Option<OrderId>, StoreError> {
         let latest = self.parts.store.latest_order(order.repository_id, order.issue).await?;
         Ok(latest.filter(|latest| latest.active && latest.id != order.id).map(|latest| latest.id))
@@ -387,8 +387,8 @@ impl Engine {
         }
     }
 
-    /// A person calls us on a pull request of which no order knows, such as their own: says there what works, once, and
-    /// only to people who could give commands.
+    /// A person calls us on a pull request without an order, such as their own. Replies once with what works, and only
+    /// to people who may give commands.
     async fn answer_without_order(&self, incoming: &RoutedSignal) -> Result<(), GitHubError> {
         let (SignalSubject::Pull(pull), Requester::Person(person)) = (&incoming.subject, &incoming.signal.by)
         else {
@@ -451,13 +451,13 @@ impl Engine {
         Ok(InstalledRepository { repository: incoming.repository.clone(), installation })
     }
 
-    /// Whether this label starts work: the settings' label, unless the repository names another, alone or with options.
+    /// Whether this label starts work: the settings' label unless the repository names another, alone or with options.
     pub(super) async fn is_our_label(
         &self,
         incoming: &RoutedSignal,
         label: &str,
     ) -> Result<bool, GitHubError> {
-        // Our own labels are put on at every order; nobody is asked about them.
+        // Our own labels appear on every order, so this costs no request.
         if !can_start(label) {
             return Ok(false);
         }
@@ -477,7 +477,7 @@ impl Engine {
         let at = self.at(incoming).await?;
         let branch = self.default_branch(incoming, &at).await?;
         let file = self.parts.github.file(&at, super::SETTINGS_FILE, &branch).await?;
-        // Settings that cannot be read are answered on the issue, when work starts with the server's own label.
+        // Unreadable settings are reported on the issue once the server's own label starts work.
         let settings = file.and_then(|yaml| (self.parts.settings.read_repository_settings)(&yaml).ok());
         let label = settings.and_then(|settings| settings.label);
         let mut labels = labels();
@@ -487,7 +487,7 @@ impl Engine {
     }
 }
 
-/// An outage is waited for. Whatever else GitHub says ends the delivery.
+/// An outage or refused credentials lead to a retry. Any other GitHub error ends the delivery.
 fn fault(delivery: &StoredDelivery, error: GitHubError, intake: &mut DeliveryIntake) -> IntakeResult {
     match error.kind {
         ErrorKind::Unavailable { .. } | ErrorKind::Unauthorized => IntakeResult::Later(error.message),

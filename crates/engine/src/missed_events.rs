@@ -1,4 +1,4 @@
-//! Finds labels, comments, edits, reviews and closed pull requests that no delivery told of, and makes their deliveries.
+//! Finds labels, comments, edits, reviews and closed pull requests that no delivery reported, and makes deliveries.
 //!
 //! May know: which repositories the App can see, what changed there, and what orders have heard.
 //! Must never know: what an order does with it.
@@ -19,13 +19,13 @@ use journeyman_store::{DeliverySaveOutcome, NewDelivery, OrderRow, StoreError};
 use journeyman_webhook::{DeliveryMeaning, RoutedSignal, SignalSubject, understand};
 
 const EVERY: Duration = Duration::from_secs(300);
-/// A look costs a request for each repository: with very many it is looked less often.
+/// A look costs one request per repository: with very many, looks become less frequent.
 const FOR_EACH_REPOSITORY: Duration = Duration::from_secs(6);
-/// What is newer may still be on its way, and clocks differ.
+/// Newer events may still be on their way, and clocks differ.
 const OVERLAP: TimeDelta = TimeDelta::minutes(10);
 const MOST_WAIT: Duration = Duration::from_secs(30);
 
-/// What somebody did, as its delivery would have told it.
+/// What somebody did, in the form that its delivery would have had.
 struct UntoldEvent {
     at: DateTime<Utc>,
     event: &'static str,
@@ -51,7 +51,7 @@ impl Engine {
     async fn look(&self) -> Result<u32, EffectError> {
         let (store, github, begun) = (&self.parts.store, &self.parts.github, self.parts.clock.now());
         if store.looked_until().await?.is_none() {
-            // The first start: what happens from now on is missed by nobody.
+            // The first start: nothing from now on is missed.
             store.set_looked_until(begun).await?;
             return Ok(0);
         }
@@ -62,7 +62,7 @@ impl Engine {
                 Ok(listed) => listed,
                 Err(error) => {
                     tracing::warn!(installation = %installation.id, "cannot be looked at: {error}");
-                    // One that lets nobody in is not waited for: what is known of it keeps the time of its last look.
+                    // One that denies access delays nothing: its repositories keep the time of their last look.
                     is_whole &= matches!(error.kind, ErrorKind::Forbidden | ErrorKind::NotFound);
                     continue;
                 }
@@ -89,11 +89,11 @@ impl Engine {
             }
             Ok(())
         };
-        // Nothing is heard twice, even if they are not: this only spares questions.
+        // Even if it times out, nothing is heard twice. This only saves requests.
         tokio::time::timeout(MOST_WAIT, settled).await.unwrap_or(Ok(()))
     }
 
-    /// All that happened there, or nothing: half of it could be taken in before what came first.
+    /// All events of a repository or none: with half of them, later events could be taken in before earlier ones.
     async fn look_at(&self, repository: &ListedRepository, begun: DateTime<Utc>) -> Result<(), EffectError> {
         let store = &self.parts.store;
         let since = store.repository_looked_until(repository.id).await?.unwrap_or(begun) - OVERLAP;
@@ -114,9 +114,9 @@ impl Engine {
         Ok(store.set_repository_looked_until(repository.id, begun).await?)
     }
 
-    /// Events before this time are no news. An order can be opened long after its label, if GitHub was away.
+    /// Events before this time are not news. An order can open long after its label if GitHub was away.
     async fn news_since(&self, order: &OrderRow, kind: &SignalKind) -> Result<DateTime<Utc>, StoreError> {
-        // A command may be the answer to one of these: `/retry` after `/cancel`.
+        // A command may answer one of these: `/retry` after `/cancel`.
         let is_for_all = matches!(
             kind,
             SignalKind::IssueClosed | SignalKind::Unlabeled { .. } | SignalKind::Commanded { .. }
@@ -145,7 +145,7 @@ impl Engine {
                 return Ok(true);
             }
             heard.read(&journal);
-            // Begun by somebody else's word, or by a version that did not keep when its label was put on.
+            // Something else opened it, or a version that did not record the label's time.
             if journal.opened().labeled_at.is_none() && row.state != "refused" {
                 heard.note_opened(row.opened_at);
             }
@@ -159,7 +159,7 @@ struct RepositoryLook<'a> {
     repository: &'a ListedRepository,
     since: DateTime<Utc>,
     found: Vec<UntoldEvent>,
-    /// Issues that had no order, and for which something that was found begins one.
+    /// Issues without an order, for which a found event begins one.
     begun: BTreeSet<IssueNumber>,
 }
 
@@ -175,7 +175,7 @@ impl RepositoryLook<'_> {
         }
         for comment in github.comments_since(at, since).await? {
             let Some(thread) = threads.iter().find(|thread| thread.number == comment.on) else { continue };
-            // Whoever edits a comment says nothing new, as with deliveries, and may be somebody else.
+            // An edited comment says nothing new, as with deliveries, and its editor may be somebody else.
             if comment.facts["updated_at"] != comment.facts["created_at"] {
                 continue;
             }
@@ -217,7 +217,7 @@ impl RepositoryLook<'_> {
         Ok(())
     }
 
-    /// The last that was done with each label, and to the thread, where it still holds.
+    /// Adds the last event of each label and of the thread's state, if it still holds.
     fn events(&mut self, thread: &ChangedThread, events: &[ThreadEvent]) {
         let mut last = BTreeMap::new();
         for event in events {
@@ -228,7 +228,7 @@ impl RepositoryLook<'_> {
             let (is_closing, label) = (event.event == "closed" && !thread.is_open, event.label.as_ref());
             let is_on = label.is_some_and(|label| thread.labels.contains(label));
             let mut issue = thread.facts.clone();
-            // By this the order knows the label again, whichever delivery tells of it.
+            // By this time the order recognises the label, whichever delivery reports it.
             issue["updated_at"] = json!(event.at);
             let pull = json!({"number": thread.number, "merged": thread.is_merged});
             let (what, (of, says)) = match (event.event.as_str(), thread.is_pull) {
@@ -243,7 +243,7 @@ impl RepositoryLook<'_> {
         }
     }
 
-    /// GitHub lists no edits: the issue says something else than its order knows. Who changed it is not told either.
+    /// GitHub lists no edits, so the issue is compared with what its order knows. The editor is unknown.
     async fn edit(&mut self, thread: &ChangedThread, order: &OrderRow) -> Result<(), StoreError> {
         let Some(journal) = self.engine.readable_journal(order.id).await? else { return Ok(()) };
         let says = |field: &str| thread.facts[field].as_str().unwrap_or_default();
@@ -285,7 +285,7 @@ impl RepositoryLook<'_> {
         Ok(missed)
     }
 
-    /// Whether an issue that is open now was closed at that time: nothing begins there.
+    /// Whether an issue that is open now was closed at that time. Then nothing begins there.
     async fn was_closed(&self, issue: IssueNumber, at: DateTime<Utc>) -> Result<bool, EffectError> {
         let events = self.engine.parts.github.thread_events(&self.repository.at, issue).await;
         let events = readable(issue, events)?;
@@ -295,7 +295,7 @@ impl RepositoryLook<'_> {
     }
 
     #[expect(clippy::wildcard_enum_match_arm, reason = "all others are compared alike")]
-    /// What an order was opened after is no news to it.
+    /// Whether the event was missed. Events before an order was opened are not news to it.
     async fn is_missed(&mut self, incoming: &RoutedSignal, at: DateTime<Utc>) -> Result<bool, EffectError> {
         let engine = self.engine;
         let Ok(incoming) = engine.addressed(incoming).await? else { return Ok(false) };
@@ -315,17 +315,17 @@ impl RepositoryLook<'_> {
             let is_command = matches!(kind, SignalKind::Commanded { .. });
             return Ok(begins || is_command && self.begun.contains(&issue.number));
         };
-        // It was told nothing, since it was said that it has ended.
+        // It was reported as ended, so it is not told anything.
         if order.is_unreadable() && !may_begin(&incoming) {
             return Ok(false);
         }
-        // Nothing brings it back that could be cancelled then.
+        // Nothing can reopen it, so there is nothing to cancel.
         let is_over = order.state == "merged";
         if is_over && matches!(kind, SignalKind::Commanded { command: SlashCommand::Cancel, .. }) {
             return Ok(false);
         }
         let is_label = matches!(kind, SignalKind::Labeled { .. });
-        // GitHub tells seconds: what happened in the same one may have come after. Comments are read when work begins.
+        // GitHub's times are in seconds: an event in the same second may be later. Comments are read when work begins.
         let is_before = match kind {
             SignalKind::IssueCommented { .. } => at <= order.opened_at,
             _ => at.timestamp() < engine.news_since(&order, kind).await?.timestamp(),
@@ -337,7 +337,7 @@ impl RepositoryLook<'_> {
     }
 }
 
-/// A thread that is gone by now, or that cannot be understood, says nothing; and hides no other.
+/// A thread that is gone or malformed yields nothing, and hides no other.
 fn readable<T>(number: IssueNumber, list: Result<Vec<T>, GitHubError>) -> Result<Vec<T>, GitHubError> {
     match list {
         Err(error)
@@ -350,7 +350,7 @@ fn readable<T>(number: IssueNumber, list: Result<Vec<T>, GitHubError>) -> Result
     }
 }
 
-/// Whether an order does not know yet that its issue or its pull request was closed.
+/// Whether an order still has to hear that its issue or pull request was closed.
 fn is_open_still(order: &OrderRow) -> bool {
     order.active || !matches!(order.state.as_str(), "merged" | "closed" | "cancelled" | "unreadable")
 }

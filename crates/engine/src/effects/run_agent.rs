@@ -1,5 +1,5 @@
-//! An agent's run. It costs money, so what it came to is on disk before it is reported: a crash in between is not
-//! paid for twice.
+//! An agent's run. It costs money, so its result is on disk before it is reported: a crash in between does not pay for
+//! it twice.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -24,13 +24,13 @@ use journeyman_order::{AgentRun, AgentUsage, EffectError, EffectOutcome, Exit};
 use journeyman_sandbox::{Job, Mount, ProgramOwner, SandboxNetwork, Sink};
 use journeyman_workspace::write_whole;
 
-/// A program may go on after its last word; it is ended after so long without another.
+/// How long a program may run after its last word.
 const AFTER_THE_LAST_WORD: Duration = Duration::from_secs(20);
 
 const OUTCOME: &str = "outcome.json";
 pub(crate) const STREAM: &str = "stream.jsonl";
 const REQUEST: &str = "request.json";
-/// What a run may leave for people who look into it, with the end of its artifact's name and its type.
+/// Files that a run may leave for people, with the ending of the artifact's name and the media type.
 const KEPT: [(&str, &str, &str); 2] =
     [(STREAM, "jsonl", "application/x-ndjson"), (REQUEST, "request.json", "application/json")];
 
@@ -64,7 +64,7 @@ impl EffectContext {
                 Some(CutOffRun::Session(_)) | None => {}
             }
             if !program.resumes() {
-                // A session in its stream is not one that it continues: it needs the whole task again.
+                // It cannot resume a session from its stream, so it needs the whole task again.
                 task.session = None;
             }
         }
@@ -79,7 +79,7 @@ impl EffectContext {
         if let Err(because) = self.reserve(&task).await? {
             return Ok(EffectOutcome::BudgetSpent { because });
         }
-        // On the heap: what a sandbox needs while it runs is more than a thread's stack is for.
+        // Boxed: a running sandbox needs more than a thread's stack should hold.
         let mut run = match Box::pin(self.work(&task, runtime, &prompt.text, &folder)).await {
             Ok(run) => run,
             Err(trouble) => {
@@ -100,7 +100,7 @@ impl EffectContext {
     ) -> EffectResult {
         let left = KEPT.iter().filter(|(file, ..)| folder.join(file).exists());
         run.artifacts.extend(left.map(|(_, ending, _)| self.artifact_name(ending)));
-        // Before anything else that could fail or be cut off: from here on it is not paid for again.
+        // Comes first: no later failure or crash pays for the run again.
         remember(&folder.join(OUTCOME), &run)?;
         self.settle(&run).await;
         if let Err(trouble) = self.keep_session(&mut run, task, self.redaction(runtime, task)).await {
@@ -112,7 +112,7 @@ impl EffectContext {
         Ok(EffectOutcome::AgentRan(Box::new(run)))
     }
 
-    /// An agent that was cut off is started again as often as the order may start agents, and no more.
+    /// Restarts an agent that was cut off only as often as the order may start agents.
     pub(crate) fn check_starts(&self) -> Result<(), EffectError> {
         let cut_off = self.starts().count().saturating_sub(1);
         let (spent, limit) = (self.projection.budget.runs_spent, self.projection.budget.runs_limit);
@@ -136,7 +136,7 @@ impl EffectContext {
             Runtime::Program(program) => {
                 let place = self.agent_filesystem(task).await?;
                 let is_laid = self.lay_session(task, &place.place.home).await?;
-                // Where its home was made anew, so was what it works in.
+                // If its home was recreated, so was its work tree.
                 let prompt = match is_laid && task.place == AgentTaskWorkspace::Workspace {
                     true => &format!("{MADE_ANEW}\n\n{prompt}"),
                     false => prompt,
@@ -144,7 +144,7 @@ impl EffectContext {
                 let invocation = program.invocation(task, role, prompt, &self.parts.settings.lookup());
                 self.start(task, place, &invocation, program.transcript(), folder).await
             }
-            // It is our own client: nothing of the repository runs here, so that there are no walls.
+            // It is our own client and runs nothing of the repository, so it needs no sandbox.
             Runtime::Api(api) => {
                 let key = api.key(&self.parts.settings.lookup());
                 let call = ModelCall {
@@ -173,7 +173,7 @@ impl EffectContext {
         }
     }
 
-    /// Stores the run's files as artifacts. They are for people, so a failure is logged and costs no run.
+    /// Stores the run's files as artifacts. They are for people, so a failure is only logged.
     async fn keep(&self, folder: &Path, redact: &RedactFn) {
         for (file, ending, media_type) in KEPT {
             let file = folder.join(file);
@@ -187,7 +187,7 @@ impl EffectContext {
                 Ok::<(), EffectError>(())
             };
             match kept.await {
-                // The artifact is the copy that lasts; this one may hold what had to be taken out of it.
+                // The artifact is the lasting copy. This one may contain what was redacted there.
                 Ok(()) => drop(std::fs::remove_file(&file)),
                 Err(trouble) => {
                     let message = trouble.message;
@@ -209,7 +209,7 @@ impl EffectContext {
         }
     }
 
-    /// A template that is not built in, with its file: the repository's own from the default branch, or the server's.
+    /// A template that is not built in, with its file: the repository's from the default branch, or the server's.
     pub(super) async fn own_template(&self, command: &str) -> Result<Option<(String, String)>, EffectError> {
         let name = command_name(command).map_err(never)?;
         let is_named = self.journal.prepared().is_some_and(|known| known.commands.contains(name));
@@ -235,7 +235,7 @@ impl EffectContext {
         }
     }
 
-    /// The way to the agent's model, and to nothing else that its settings do not name.
+    /// Access to the agent's model, and to nothing else that its settings do not name.
     fn egress_for(
         &self,
         task: &AgentTask,
@@ -311,7 +311,7 @@ impl EffectContext {
     }
 }
 
-/// Takes out of a run what was passed on to the agent, and says what that was where it matters.
+/// Redacts the agent's credentials in a run, and keeps a record of which credentials it held.
 fn cleanse(run: &mut AgentRun, invocation: &Invocation, agent: &str) {
     run.held.clone_from(&invocation.network.held_credentials);
     run.result = run.result.take().map(|text| invocation.redact(&text));
@@ -327,7 +327,7 @@ fn timeout(task: &AgentTask) -> Duration {
     Duration::from_secs(task.timeout_seconds.max(1))
 }
 
-/// What the gateway counted goes over what the agent says.
+/// The gateway's counts override what the agent reports.
 fn measured(run: &mut AgentRun, record: NetworkRecord) {
     if let Some(metered) = record.metered.as_ref().filter(|metered| metered.requests > 0) {
         run.usage = AgentUsage {
@@ -352,7 +352,7 @@ struct AgentOutputSink {
 impl Sink for AgentOutputSink {
     fn stdout(&mut self, bytes: &[u8]) {
         self.transcript.feed(bytes);
-        // The stream is for people who look into a run; the work does not depend on it.
+        // The stream is for people who inspect a run; the work does not depend on it.
         let _ = std::io::Write::write_all(&mut self.file, bytes);
         self.last_word.send_replace(self.transcript.settled().then(Instant::now));
     }
@@ -381,7 +381,7 @@ struct CallFiles {
 
 impl CallRecord for CallFiles {
     fn request(&mut self, body: &str) {
-        // The work does not depend on either.
+        // The work does not depend on it.
         let _ = std::fs::write(&self.request, body);
     }
 

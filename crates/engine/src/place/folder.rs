@@ -1,6 +1,6 @@
-//! A folder that one run may write, on layers that it may not. Where the system has no such layers they are copied.
+//! A writable folder for one run, on top of read-only layers. The layers are copied if the system cannot mount them.
 //!
-//! Whoever ran in it is not trusted: no link is followed and nothing is opened that could wait.
+//! The process that ran in it is untrusted: the code follows no links and opens nothing that could block.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, OpenOptions};
@@ -25,20 +25,20 @@ pub(crate) enum LayerMethod {
     Copy,
 }
 
-/// Says in a folder of an upper layer that nothing below it is seen.
+/// Marks a folder of an upper layer as opaque: lower layers do not show below it.
 const OPAQUE: &str = "user.overlay.opaque";
 
-/// Which file lies at each path in what is written, and when it was last touched. Nobody in a sandbox can set that time.
+/// Inode and change time of the file at each written path. A sandboxed process cannot set the change time.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct WriteMarks(BTreeMap<PathBuf, (u64, i64, i64)>);
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct LayeredFolder {
     pub(crate) at: PathBuf,
-    /// What is never written, the uppermost first.
+    /// Read-only layers, topmost first.
     pub(crate) lower: Vec<PathBuf>,
     pub(crate) method: LayerMethod,
-    /// What was laid here from outside: it lies in what is written from the beginning.
+    /// Paths that we laid here from outside; they are in the written layer from the start.
     #[serde(skip)]
     laid: BTreeSet<PathBuf>,
 }
@@ -52,14 +52,14 @@ impl LayeredFolder {
                 fs::create_dir_all(made.upper())?;
                 fs::create_dir_all(made.work())?;
             }
-            // A copied layer holds what was below it.
+            // A copied layer already contains the layers below it.
             LayerMethod::Copy => lower.first().map_or(Ok(()), |layer| copy(layer, at))?,
         }
         Ok(made)
     }
 
     pub(crate) fn existing(at: &Path, lower: &[PathBuf], method: LayerMethod) -> Self {
-        // With nothing below it is a folder like any other.
+        // Without lower layers it is an ordinary folder.
         let method = if lower.is_empty() { LayerMethod::Copy } else { method };
         Self { at: at.to_owned(), lower: lower.to_vec(), method, laid: BTreeSet::new() }
     }
@@ -76,7 +76,7 @@ impl LayeredFolder {
         }
     }
 
-    /// Where everything lies that was written; where layers are copied, what was below it too.
+    /// The folder with everything written. With copied layers it also contains the lower content.
     pub(crate) fn written(&self) -> PathBuf {
         match self.method {
             LayerMethod::Overlay => self.upper(),
@@ -84,7 +84,7 @@ impl LayeredFolder {
         }
     }
 
-    /// What was written in a folder that may have been made of layers.
+    /// The written part of a folder that may have layers.
     pub(crate) fn written_before(at: &Path) -> PathBuf {
         let upper = beside(at, "upper");
         if upper.is_dir() { upper } else { at.to_owned() }
@@ -98,13 +98,13 @@ impl LayeredFolder {
         beside(&self.at, "work")
     }
 
-    /// Writes a file that only its owner reads.
+    /// Writes a file that only its owner can read.
     pub(crate) fn put(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         write(&self.cleared(path)?, bytes, 0o600)
     }
 
     pub(crate) fn lay(&mut self, paths: &[PathBuf], source: &SourceTree) -> io::Result<()> {
-        // One after the other: all together can be more than there is memory.
+        // One at a time: together they may not fit in memory.
         let each = source.each_content(paths, |path, content| {
             let place = self.cleared(path)?;
             match content {
@@ -133,8 +133,8 @@ impl LayeredFolder {
             match fs::symlink_metadata(&place) {
                 Ok(found) if found.is_dir() && !is_last => {}
                 Ok(found) if found.is_dir() => remove_whatever(&place)?,
-                // A file or a link where a folder is needed: the folder takes its place. It is a whiteout where the folder
-                // below was removed, and what is below it stays hidden.
+                // A file or link blocks a needed folder, so a folder replaces it. A whiteout means that the folder
+                // below was removed, so what is below it must stay hidden.
                 Ok(found) => {
                     fs::remove_file(&place)?;
                     if !is_last {
@@ -175,12 +175,12 @@ impl LayeredFolder {
             .try_for_each(|place| journeyman_workspace::remove_all(place))
     }
 
-    /// Takes away what was written at these paths; what is below is seen again.
+    /// Deletes what was written at these paths, so the lower layers show again.
     pub(crate) fn clear(&self, paths: &[PathBuf]) -> io::Result<()> {
         paths.iter().try_for_each(|path| remove_whatever(&self.written().join(path)))
     }
 
-    /// Has nothing be seen at these paths, where nobody has written yet.
+    /// Hides the lower layers' content at these paths.
     pub(crate) fn hide_all(&self, paths: &[PathBuf]) -> io::Result<()> {
         paths.iter().filter(|path| self.is_below(path)).try_for_each(|path| {
             let place = self.cleared(path)?;
@@ -188,7 +188,7 @@ impl LayeredFolder {
         })
     }
 
-    /// The paths of the source that hold something else here by now.
+    /// The paths of the source whose content here differs now.
     pub(crate) fn differing(&self, source: &SourceTree) -> io::Result<Vec<PathBuf>> {
         let written = self.written();
         let (mut folders, mut changed, mut places) = (HashMap::new(), Vec::new(), Vec::new());
@@ -197,7 +197,7 @@ impl LayeredFolder {
                 WrittenState::Here => places.push((path.to_owned(), written.join(path))),
                 WrittenState::Hidden => changed.push(path.to_owned()),
                 WrittenState::NotWritten => {
-                    // It was written from the beginning, or there is nothing below it.
+                    // It was here from the start, or no lower layer has it. So it was removed.
                     if self.method == LayerMethod::Copy || self.laid.contains(path) {
                         changed.push(path.to_owned());
                     }
@@ -209,14 +209,14 @@ impl LayeredFolder {
         Ok(changed)
     }
 
-    /// What lies here of the source by now in what is written, so that it is seen later what was touched since.
+    /// Marks the source's files in the written layer, so that [`Self::touched`] can detect later changes.
     pub(crate) fn marks(&self, source: &SourceTree) -> WriteMarks {
         let (written, mut folders) = (self.written(), HashMap::new());
         let here = source.paths().filter(|path| seen(&written, path, &mut folders) == WrittenState::Here);
         WriteMarks(here.filter_map(|path| Some((path.to_owned(), mark(&written.join(path))?))).collect())
     }
 
-    /// The paths of the source that were written, replaced or removed since, also where they hold by now what they held.
+    /// The source's paths written, replaced or removed since, even if the content is the same again.
     pub(crate) fn touched(&self, source: &SourceTree, since: &WriteMarks) -> io::Result<Vec<PathBuf>> {
         let (written, mut folders) = (self.written(), HashMap::new());
         let is_touched = |path: &&Path| match seen(&written, path, &mut folders) {
@@ -246,7 +246,7 @@ impl LayeredFolder {
         None
     }
 
-    /// Lets us read all that was written, whatever modes it was left with: what nobody can read cannot be kept for others.
+    /// Makes everything written readable for us, whatever its modes: an unreadable file cannot be shared.
     pub(crate) fn open_up(&self) -> io::Result<()> {
         let at = |path: &Path, error: &io::Error| {
             io::Error::new(error.kind(), format!("{}: {error}", path.display()))
@@ -267,7 +267,7 @@ impl LayeredFolder {
         Ok(())
     }
 
-    /// Everything that was written, as paths from here. Folders that `is_entered` refuses are listed and not entered.
+    /// Everything written, as relative paths. Folders that `is_entered` refuses are listed but not entered.
     pub(crate) fn walk_written(&self, is_entered: &dyn Fn(&Path) -> bool) -> io::Result<Vec<PathBuf>> {
         let (written, mut found, mut open) = (self.written(), Vec::new(), vec![PathBuf::new()]);
         while let Some(folder) = open.pop() {
@@ -296,12 +296,12 @@ fn mark(place: &Path) -> Option<(u64, i64, i64)> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WrittenState {
     Here,
-    /// Nothing: what is below is seen.
+    /// Nothing here: the lower layers show.
     NotWritten,
     Hidden,
 }
 
-/// `folders` remembers what is known of folders.
+/// `folders` caches the state of folders.
 fn seen(layer: &Path, path: &Path, folders: &mut HashMap<PathBuf, WrittenState>) -> WrittenState {
     let Some(parent) = path.parent() else { return WrittenState::Here };
     let above = match folders.get(parent) {
@@ -321,7 +321,7 @@ fn seen(layer: &Path, path: &Path, folders: &mut HashMap<PathBuf, WrittenState>)
     }
 }
 
-/// The state of a path whose folder is here. What is not in an opaque folder is nowhere.
+/// The state of a path whose folder is here. A path missing from an opaque folder is hidden.
 fn state_in(layer: &Path, path: &Path, is_here: fn(&fs::Metadata) -> bool) -> WrittenState {
     if let Ok(found) = fs::symlink_metadata(layer.join(path)) {
         return if is_here(&found) { WrittenState::Here } else { WrittenState::Hidden };
@@ -337,10 +337,10 @@ fn state_in(layer: &Path, path: &Path, is_here: fn(&fs::Metadata) -> bool) -> Wr
     }
 }
 
-/// A folder or a file that its owner cannot read gets this mode besides.
+/// Adds these mode bits to a folder or file that its owner cannot read.
 fn readable(path: &Path, besides: u32) -> io::Result<()> {
     let mode = fs::symlink_metadata(path)?.permissions().mode();
-    // Whoever reads a folder enters it.
+    // Reading a folder also needs permission to enter it.
     let least = besides & 0o500;
     if mode & least == least {
         Ok(())
@@ -356,14 +356,14 @@ fn beside(at: &Path, what: &str) -> PathBuf {
     at.with_file_name(name)
 }
 
-/// Replaces a folder by a copy of a layer, with the modes and times that tools go by.
+/// Replaces a folder with a copy of a layer, keeping the modes and times that tools rely on.
 fn copy(layer: &Path, at: &Path) -> io::Result<()> {
     remove_whatever(at)?;
     let ended = Command::new("cp").args(["-aT", "--"]).args([layer, at]).stdin(Stdio::null()).output()?;
     if !ended.status.success() {
         return Err(io::Error::other(String::from_utf8_lossy(&ended.stderr).trim().to_owned()));
     }
-    // Whoever made the layer may have closed it.
+    // The layer's own mode may deny access.
     fs::set_permissions(at, fs::Permissions::from_mode(0o755))
 }
 
@@ -380,7 +380,7 @@ mod tests {
     use super::*;
     use journeyman_workspace::Workspaces;
 
-    /// A commit with these files, and what a checkout of it has to hold.
+    /// A commit with these files, and the files that a checkout of it must contain.
     fn source(place: &Path, files: &[(&str, &str)]) -> (SourceTree, PathBuf) {
         let repository = place.join("repository");
         for (path, text) in files {
@@ -432,7 +432,7 @@ mod tests {
                 LayeredFolder::make(&place.path().join("run/work"), &[checkout], method).unwrap();
             assert_eq!(named(folder.differing(&source).unwrap()), Vec::<String>::new(), "{method:?}");
 
-            // As a job leaves it: in an upper layer what is removed is a whiteout, and a folder made anew is opaque.
+            // As a job leaves it: in an upper layer a removed file is a whiteout, and a recreated folder is opaque.
             let written = folder.written();
             let remove = |path: &str| match method {
                 LayerMethod::Copy if written.join(path).is_dir() => {
@@ -485,7 +485,7 @@ mod tests {
             let marks = folder.marks(&source);
             assert_eq!(named(folder.touched(&source, &marks).unwrap()), Vec::<String>::new(), "{method:?}");
 
-            // As a job does it: in an upper layer a file that is opened to be written is copied there first.
+            // As a job does it: opening a lower file for writing first copies it to the upper layer.
             let written = folder.written();
             let put_back = |path: &str| {
                 fs::write(written.join(path), "another").unwrap();

@@ -1,5 +1,5 @@
-//! What reading a change tells the experiment: which files are tests and which are code, and what people are told of it.
-//! A change may be large, and is hostile, so that it is read beside the runtime.
+//! What reading a change tells the experiment: which files are tests, which are code, and what people are told.
+//! A change may be large and hostile, so it is read off the async runtime.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -23,19 +23,19 @@ pub(super) struct ChangeAnalysis {
     pub(super) sides: ChangeSplit,
     pub(super) remarks: Vec<Weakening>,
     pub(super) dependencies: Vec<String>,
-    /// Paths of the base's tests that the change touches and that cannot be put back, since they cannot be read.
+    /// Test paths of the base that the change touches and that cannot be restored, because they are unreadable.
     pub(super) unread: Vec<String>,
-    /// Sources that the change makes too large or too tangled to be read, and why: what it brings with them, nobody can tell.
+    /// Sources that the change makes too large or too tangled to read, with the reason. What they bring is unknown.
     pub(super) overgrown: BTreeMap<String, String>,
-    /// Paths of compiled code beside the tests, which nobody can read.
+    /// Paths of compiled code beside the tests, which cannot be read.
     pub(super) compiled: Vec<String>,
-    /// Words of the change's code that stand nowhere in the base.
+    /// Words in the change's code that do not occur in the base.
     pub(super) new_words: BTreeSet<String>,
     pub(super) own_words: BTreeSet<String>,
     pub(super) edited_tests: Vec<EditedTest>,
     pub(super) mutants: Vec<Mutant>,
     pub(super) after: BTreeMap<String, Vec<u8>>,
-    /// Files that have none since they cannot be read: how many of their lines, and why.
+    /// Unreadable files, which therefore have no mutants: how many of their lines, and why.
     pub(super) untried: BTreeMap<String, String>,
 }
 
@@ -70,7 +70,7 @@ pub(super) async fn read_change(
 }
 
 struct ChangeReaders<'r> {
-    /// The names under which links of either show what differs, each with the path that it stands for.
+    /// Names under which links on either side expose changed files, each with the path that it stands for.
     names: Vec<(String, String)>,
     base: &'r dyn Fn(&str) -> Option<Vec<u8>>,
     after: &'r dyn Fn(&str) -> Option<Vec<u8>>,
@@ -92,7 +92,7 @@ fn of(
         .collect();
     let mut sides = split_change(&changed, command, &readers.names, readers.base, readers.after);
     put_back_unread(&mut sides, changes);
-    // What did not change is what helpers and expected values are recognised by.
+    // Unchanged files help to recognise helpers and expected values.
     let same_files = same.iter().map(|(path, bytes)| {
         let bytes = Some(bytes.as_slice());
         ChangedPath { path, before: bytes, after: bytes }
@@ -133,12 +133,12 @@ fn of(
     let after = || changed.iter().filter(is_code).filter_map(|file| Some((file.path, file.after?)));
     let new_words: BTreeSet<String> =
         after().flat_map(|(_, bytes)| words_in(bytes)).filter(|word| !old_words.contains(word)).collect();
-    // In Rust tests of the base may stand in a file of code.
+    // In Rust, a code file of the base may contain tests.
     let had_tests = |file: &ChangedFile| {
         let before = file.before.as_ref().and_then(ChangedContent::bytes).unwrap_or_default();
         file.path.ends_with(".rs") && may_hold_tests(before)
     };
-    // What is not read is put back all the same; of a program nobody can tell whether its tests are others.
+    // Unread files are restored anyway. Whether the tests of an unread program changed stays unknown.
     let is_program = |path: &str| is_source(path) && (is_of_tests(path) || path.ends_with(".rs"));
     let is_unread = |file: &&ChangedFile| {
         let was_unread = file.before == Some(ChangedContent::NotRead) && !file.is_moved;
@@ -165,7 +165,7 @@ fn of(
     }
 }
 
-/// Sources that can be read no more with the change, and what is past the total, each with the reason.
+/// Sources that the change makes unreadable, and files past the total size, each with the reason.
 fn overgrown(
     changes: &[ChangedFile],
     changed: &[ChangedPath<'_>],
@@ -184,7 +184,7 @@ fn overgrown(
         let is_code = tamper::is_source_path(&file.path) && !is_of_tests(&file.path);
         let is_new = brings_unread(file) && file.before != Some(ChangedContent::NotRead);
         let is_tangled = || not_read.contains(file.path.as_str()) && read.after.is_some() && was_read(read);
-        // What is past the total is unread because of the change, whatever it is and on whichever side.
+        // A file past the total is unread because of the change, whatever its kind and side.
         file.is_past_total || is_code && (is_new || is_tangled())
     };
     let files = changes.iter().zip(changed).filter(is_overgrown);
@@ -210,7 +210,7 @@ fn unread_because(file: &ChangedFile) -> String {
     because.to_owned()
 }
 
-/// Of what is not read, the tests of each side are laid as they are there.
+/// Lays each side's unread test files as that side has them.
 fn put_back_unread(sides: &mut ChangeSplit, changes: &[ChangedFile]) {
     let unread = |side: fn(&ChangedFile) -> &Option<ChangedContent>| -> HashSet<&str> {
         let unread = changes.iter().filter(|file| *side(file) == Some(ChangedContent::NotRead));
@@ -238,7 +238,7 @@ fn in_turn(mut lists: Vec<std::vec::IntoIter<Mutant>>, most: usize) -> Vec<Mutan
     all
 }
 
-/// The files of tests in a commit with something laid over it: what a lie can be told in. In Rust any file may hold tests.
+/// The test files of a commit with overlays, which may carry lies. In Rust any file may contain tests.
 pub(super) async fn texts_of(
     testing: &CommitTester,
     ask: &TestRunRequest,
@@ -249,7 +249,7 @@ pub(super) async fn texts_of(
     testing
         .git(move |workspaces| {
             let is_wanted = |path: &str| is_of_tests(path) || path.ends_with(".rs");
-            // Code whose documentation may have examples, once all that is of the tests is read.
+            // Code whose documentation may contain examples, after all test files are read.
             let is_documented = |path: &str| path.ends_with(".py") && !is_of_tests(path);
             let files = workspaces.some_files(&repository, &commit, LARGEST_FILE, &is_wanted)?;
             let mut files: BTreeMap<String, Vec<u8>> = files.into_iter().collect();
@@ -258,7 +258,7 @@ pub(super) async fn texts_of(
             for overlay in overlays.into_iter().filter(|overlay| is_wanted(&overlay.path)) {
                 match overlay.action {
                     OverlayAction::Write(bytes) => drop(files.insert(overlay.path, bytes)),
-                    // No lie is told in what is not read.
+                    // Unread files carry no lies.
                     OverlayAction::Remove | OverlayAction::OfBase | OverlayAction::OfChange => {
                         files.remove(&overlay.path);
                     }

@@ -1,4 +1,4 @@
-//! One run of the tests: a commit is checked out, files are laid over it, it is set up, and its tests are run and read.
+//! One test run: checks out a commit, overlays files, sets it up, runs its tests and reads the results.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -27,41 +27,41 @@ use journeyman_verify::experiment::ExperimentCell;
 use journeyman_verify::{Overlay, OverlayAction, TestInvocation};
 use journeyman_workspace::SourceTree;
 
-/// Where a run that is asked for a report writes it; in its home, so that the checkout stays as it is.
+/// Where a run writes its report if asked for one. It is in the home, so the checkout stays unchanged.
 const OWN_REPORT: &str = "journeyman-report.xml";
-/// Where Python is to keep what it compiles; in its home, too.
+/// Where Python keeps what it compiles; also in the home.
 const COMPILED_PYTHON: &str = ".cache/compiled-python";
 
 #[derive(Clone)]
 pub(super) struct CheckoutRunSpec<'a> {
-    /// Tells the outputs of one verdict apart, such as `-base`; the commit's own has none. Nothing in the sandbox shows it.
+    /// Tells outputs of one verdict apart, such as `-base`; empty for the commit's own. Invisible in the sandbox.
     pub(super) what: &'a str,
     pub(super) commit: &'a CommitSha,
     pub(super) overlays: Vec<Overlay>,
     pub(super) plan: &'a EnvironmentPlan,
-    /// The tests that are asked for, and who names them; none: all.
+    /// The selected tests and the runner that names them. `None`: all tests.
     pub(super) only: Option<(&'a [String], Option<TestRunnerName>)>,
     pub(super) at: RunPlace,
-    /// How long the tests may take; none: as long as the settings say.
+    /// The tests' timeout. `None`: as in the settings.
     pub(super) time: Option<Duration>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RunPlace {
-    /// Where the tests are run.
+    /// As in an ordinary test run.
     Here,
-    /// Where nothing says that it is continuous integration.
+    /// Without any sign of continuous integration.
     Elsewhere,
 }
 
 pub(super) struct CheckoutRun {
     pub(super) setup: Option<FinishedCommand>,
     pub(super) setup_network: SetupNetwork,
-    /// None where the setup failed, or there is no test command.
+    /// `None` if the setup failed or there is no test command.
     pub(super) test: Option<FinishedCommand>,
     pub(super) reading: TestReport,
     pub(super) rewritten: Vec<String>,
-    /// Folders that are tested each by itself, and whose command ran no test.
+    /// Folders tested separately whose command ran no test.
     pub(super) without_tests: Vec<String>,
     pub(super) is_selected: bool,
     invocation: Option<TestInvocation>,
@@ -71,7 +71,7 @@ pub(super) struct PreparedCheckout {
     pub(super) place: EnvironmentPlace,
     pub(super) source: SourceTree,
     pub(super) environment: BTreeMap<String, String>,
-    /// What it is made of, and what runs beside it, which stay as long as this.
+    /// The environment and the services last as long as this.
     _environment: Arc<Environment>,
     services: Option<RunningServices>,
 }
@@ -90,7 +90,7 @@ impl<'a> CheckoutRunSpec<'a> {
 }
 
 impl CheckoutRun {
-    /// Whether a run of these tests alone can be had.
+    /// Whether the runner can run these tests alone.
     pub(super) fn can_select(&self, named_by: Option<TestRunnerName>, names: &[String]) -> bool {
         self.invocation.as_ref().is_some_and(|asked| asked.select(named_by, names, &[]).is_some())
     }
@@ -124,9 +124,9 @@ impl CheckoutRun {
         rewritten.dedup();
         rewritten.truncate(MOST_ITEMS);
         let (test, setup) = match (self.test, next.test) {
-            // What the first had to install, the others find.
+            // Later folders reuse what the first one installed.
             (Some(one), Some(other)) => (Some(one.joined(other)), self.setup.or(next.setup)),
-            // A folder that could not be tested is named by its setup.
+            // The setup names a folder that could not be tested.
             _ => (None, next.setup),
         };
         let without_tests = [self.without_tests, next.without_tests].concat();
@@ -150,7 +150,7 @@ impl CheckoutRun {
     }
 }
 
-/// A service that cannot be used, as the command that did not end well.
+/// A failed service, as the command that failed.
 fn service_command(failure: &ServiceFailure, what: &str) -> FinishedCommand {
     let run = CommandRun {
         command: format!("services.{}", failure.name),
@@ -164,7 +164,7 @@ fn service_command(failure: &ServiceFailure, what: &str) -> FinishedCommand {
 }
 
 impl CommitTester {
-    /// Runs setup and tests in a fresh checkout. All runs of a verdict see the same paths, so none can tell which it is.
+    /// Runs setup and tests in a fresh checkout. All runs of a verdict see the same paths, so none knows which it is.
     pub(super) async fn run_in_checkout(
         &self,
         ask: &TestRunRequest,
@@ -183,7 +183,7 @@ impl CommitTester {
         ran
     }
 
-    /// Folders that are tested each by itself have a checkout each, and share none.
+    /// Folders that are tested separately get separate checkouts.
     async fn run_in_each_folder(
         &self,
         ask: &TestRunRequest,
@@ -237,7 +237,7 @@ impl CommitTester {
         let (tree, source) = (ready.place.tree.clone(), ready.source.clone());
         let marks = blocking(move || tree.marks(&source)).await?;
         let Some(tests) = self.test((&ready, plan), only, how, at).await? else { return Ok(ran) };
-        // Whoever writes a file while tests run may have put it back: what was tested is not what is committed.
+        // A file written while tests run may have been restored since. Then the tested content is not the commit's.
         let changed = blocking(move || ready.place.tree.touched(&ready.source, &marks)).await?;
         let changed = changed.map_err(disk("look through a checkout"))?;
         ran.rewritten = changed.iter().take(MOST_ITEMS).map(|path| path.display().to_string()).collect();
@@ -246,7 +246,7 @@ impl CommitTester {
         Ok(ran)
     }
 
-    /// A checkout with what is laid over it, in its environment; no files where the setup of that failed.
+    /// A checkout with its overlays in its environment. `None` if the environment's setup failed.
     pub(super) async fn prepare(
         &self,
         ask: &TestRunRequest,
@@ -310,8 +310,8 @@ impl CommitTester {
                 self.environments.commit_for_tests(&seen, &all, version, address.as_deref()).await;
             }
         }
-        // Compiled Python is made of the source that is there, and not taken from what was committed. Elsewhere that would
-        // compile Python's own library for each run.
+        // Python compiles the present source instead of trusting committed `.pyc` files. Without such files this would
+        // only recompile Python's own library for each run.
         let is_compiled = |path: &Path| path.extension().is_some_and(|kind| kind == "pyc");
         let compiled = source
             .paths()
@@ -366,7 +366,7 @@ impl CommitTester {
         .await
     }
 
-    /// The base's environment if the change asks for the same. Only the base's own plan makes what orders share.
+    /// Returns the base's environment if the change asks for the same. Only the base's own plan makes shared ones.
     async fn environment(
         &self,
         ask: &TestRunRequest,
@@ -391,13 +391,13 @@ impl CommitTester {
                 failed @ Preparation::Failed(_) => return Ok(failed),
             }
         } else if of_base.owner == EnvironmentOwner::Repository {
-            // What it downloads is there for the change then.
+            // Its downloads are then available for the change.
             Box::pin(self.environments.prepare(&of_base)).await?;
         }
         Box::pin(self.environments.prepare(&own)).await
     }
 
-    /// The hosts that the setup of a commit may reach.
+    /// The hosts that a commit's setup may reach.
     pub(super) async fn setup_network(
         &self,
         (ask, commit, plan): (&TestRunRequest, &CommitSha, &EnvironmentPlan),
@@ -418,7 +418,7 @@ impl CommitTester {
         Ok(journeyman_environment::setup_network(setup_network, &root, &command, &edited, *allowed))
     }
 
-    /// Nothing, unless the repository asks for it and the server's settings allow it.
+    /// `None` unless the repository asks for it and the server's settings allow it.
     pub(super) fn for_tests(&self, ask: &TestRunRequest) -> Result<Option<EgressPolicy>, EffectError> {
         const SETTING: &str =
             "`network` in .github/journeyman.yml and sandbox.test_network in journeyman.toml";
@@ -469,7 +469,7 @@ impl CommitTester {
             let own = place.variables.get(&name).or_else(|| of_image?.get(&name)).map_or("", String::as_str);
             how.environment.insert(name, format!("{own} {ours}").trim().to_owned());
         }
-        // Not to be known before: what is printed after it is another command's.
+        // Unpredictable: output after the mark belongs to another command.
         let mark = uuid::Uuid::new_v4().simple().to_string();
         let command = asked.shell(&mark);
         if at == RunPlace::Elsewhere {
@@ -489,7 +489,7 @@ impl CommitTester {
         })
         .await?;
         if whole.goes_into_several() {
-            // What somebody can run again.
+            // The command that a person can run again.
             ended.run.command = planned;
         }
         for failure in ready.services.iter().flat_map(RunningServices::ended) {

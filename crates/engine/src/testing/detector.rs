@@ -1,5 +1,5 @@
-//! The lie detector: one expectation of a test after the other is made false, and the tests have to notice. What is not
-//! noticed is told to the code of the base as well: a lie that nobody notices there says nothing.
+//! The lie detector: makes the expectations of tests false one at a time, and the tests must notice. An unnoticed lie
+//! is also told on the base's code; if it is unnoticed there too, it says nothing.
 
 use std::collections::BTreeSet;
 
@@ -13,10 +13,10 @@ use journeyman_order::{Exit, Proof, TestCaseStatus};
 use journeyman_verify::Overlay;
 use journeyman_verify::experiment::{ExperimentResult, Lie, TestTexts, evidence_of, lie_told};
 
-/// Lies in one test: each has its own run, if the runner can select tests.
+/// Lies per test. Each has its own run if the runner can select tests.
 const MOST_EACH: usize = 2;
 const MOST_TESTS: usize = 8;
-/// Lies where tests are not named: each takes a run of all of them.
+/// Lies if tests have no names: each needs a run of the whole suite.
 const MOST_UNNAMED: usize = 2;
 
 #[derive(Default)]
@@ -42,13 +42,13 @@ impl LieSession {
 #[derive(Default)]
 struct RewordingResult {
     session: LieSession,
-    /// Tests that fail though nothing in them is false.
+    /// Tests that fail although nothing in them is false.
     red: Vec<String>,
     unmet: Option<Lie>,
 }
 
 impl RewordingResult {
-    /// What it adds to what was said already.
+    /// Adds this result to the earlier verdict.
     fn after(self, said: LieVerdict, session: &mut LieSession) -> LieVerdict {
         session.join(self.session);
         let Some(lie) = self.unmet else { return said };
@@ -66,7 +66,7 @@ struct DetectorSuite<'a> {
 }
 
 impl ExperimentContext<'_> {
-    /// Lies to the tests on the code of the change. Tests that do not notice are no evidence.
+    /// Lies to the tests on the change's code. Tests that do not notice are no evidence.
     pub(super) async fn detect(
         &self,
         ran: &CheckoutRun,
@@ -76,7 +76,7 @@ impl ExperimentContext<'_> {
     ) -> Result<LieDetector, EffectError> {
         let overlays = old_tests.map(|old| old.overlays.as_slice()).unwrap_or_default();
         let (fixed, red) = evidence_of(judgement);
-        // The tests that prove the change have to mean what they say as well.
+        // The tests that prove the change must also mean what they say.
         let red = if fixed.is_empty() { red } else { Vec::new() };
         let commit = &self.ask.commit;
         let files = texts_of(self.testing, self.ask, commit, overlays).await?;
@@ -96,7 +96,7 @@ impl ExperimentContext<'_> {
             let is_alone = old_code.is_some_and(|code| code.ran.is_selected);
             let lies = self.sure_ones(&change.texts, &red);
             let told = self.tell_tests(&change, &red, said, MOST_EACH);
-            // What fails alone on the old code has to pass alone on the new.
+            // A test that fails alone on the old code must pass alone on the new code.
             let reworded = self.reworded(&change, &lies, Some(&red));
             tokio::try_join!(told, wanted(is_alone || !lies.is_empty(), reworded)).map(Some)
         };
@@ -111,7 +111,7 @@ impl ExperimentContext<'_> {
             let own = session.lies.get(before..).unwrap_or_default();
             let is_void = |name: &String| {
                 let of_it = || own.iter().filter(|(lie, _)| lie.test.as_ref() == Some(name));
-                // Where one expectation of it says what is right, another may say what is wrong.
+                // If one expectation states what is right, another may only exclude what is wrong.
                 let says_something = of_it().any(|(_, noticed)| *noticed);
                 let is_unheard = |(lie, noticed): &(Lie, bool)| {
                     !noticed && (lie.is_sure || (lie.is_negative && !says_something))
@@ -153,7 +153,7 @@ impl ExperimentContext<'_> {
         Ok(LieDetector { said, told: told.collect(), runs: session.runs })
     }
 
-    /// Lies to the tests of the base: to those that were fixed, and else to those nearest to the change.
+    /// Lies to the base's tests: to the fixed ones, or else to those nearest to the change.
     async fn of_base(
         &self,
         suite: &DetectorSuite<'_>,
@@ -196,7 +196,7 @@ impl ExperimentContext<'_> {
         Ok((said, session))
     }
 
-    /// Lies in each of these tests: the first of each in one run, and the second in another where that costs little.
+    /// Lies in each of these tests: the first of each in one run, the second in another run if that is cheap.
     async fn tell_tests(
         &self,
         suite: &DetectorSuite<'_>,
@@ -206,7 +206,7 @@ impl ExperimentContext<'_> {
     ) -> Result<LieSession, EffectError> {
         let names = names.get(..names.len().min(MOST_TESTS)).unwrap_or_default();
         let lies = suite.texts.of_tests(names, &self.baseline.tail);
-        // What the old code answers is the lie that is nearest to the truth.
+        // The old code's answer is the lie closest to the truth.
         let old = suite.texts.old_answers(&lies, old_said);
         let round = |round: usize| lies.iter().filter_map(|(_, own)| own.get(round)).collect::<Vec<&Lie>>();
         let rounds = std::iter::once(old.iter().collect()).chain((0..MOST_EACH).map(round));
@@ -231,7 +231,7 @@ impl ExperimentContext<'_> {
         Ok(session)
     }
 
-    /// The tests in other words: nothing in them is false, so they have to pass.
+    /// Runs the tests in other words. Nothing in them is false, so they must pass.
     async fn reworded(
         &self,
         suite: &DetectorSuite<'_>,
@@ -266,7 +266,7 @@ impl ExperimentContext<'_> {
         self.run(what, &self.ask.commit, all, only).await
     }
 
-    /// What lies in named tests come to. A fixed test was red before, so that there is nothing to hold it against.
+    /// The verdict on lies in named tests. A fixed test was red before, so there is nothing to compare it with.
     async fn of_named(
         &self,
         texts: &TestTexts<'_>,
@@ -283,7 +283,7 @@ impl ExperimentContext<'_> {
                 return Ok(LieVerdict::Unnoticed);
             }
         } else if !unnoticed.is_empty() {
-            // Only files that are the base's own can be told the same on the base.
+            // Only the base's own files can carry the same lie on the base.
             if self.is_noticed_on_the_base(texts, &unnoticed, session).await? {
                 return Ok(LieVerdict::Unnoticed);
             }
@@ -312,7 +312,7 @@ impl ExperimentContext<'_> {
         if own.is_empty() {
             return Ok(false);
         }
-        // Of one test one at a time: the first of each.
+        // One lie per test at a time: the first of each.
         let mut first: Vec<&Lie> = Vec::new();
         for lie in own {
             if lie.test.is_none() || !first.iter().any(|known| known.test == lie.test) {
@@ -326,7 +326,7 @@ impl ExperimentContext<'_> {
         Ok(first.into_iter().any(|lie| lie_told(&ran.cell(), lie.test.as_deref()) == Some(true)))
     }
 
-    /// Lies where the runner names no tests: one at a time, and all tests are run.
+    /// Tells lies if the runner names no tests: one at a time, each with a run of all tests.
     async fn of_unnamed(
         &self,
         suite: &DetectorSuite<'_>,
@@ -335,7 +335,7 @@ impl ExperimentContext<'_> {
         let texts = &suite.texts;
         let was_green = self.baseline.exit() == Some(Exit::Code(0));
         let mut all = texts.anywhere(&self.baseline.tail);
-        // What the change has to do with is run, whatever else lies beside it.
+        // Prefer tests that have to do with the change.
         let (touched, words) = (&self.change.sides.test_paths, &self.change.own_words);
         let near: BTreeSet<&str> = texts.files_with(words).collect();
         all.sort_by_key(|lie| {
@@ -346,7 +346,7 @@ impl ExperimentContext<'_> {
             answer.as_ref().is_none_or(|answer| answer.at != lie.at || answer.path != lie.path)
         });
         let lies: Vec<Lie> = answer.clone().into_iter().chain(own).take(MOST_UNNAMED).collect();
-        // What was mended is told nearer to the truth as well, and in other words; what is red anyway shows nothing.
+        // A fixed test also gets a lie closer to the truth and a rewording. A test that is red anyway shows nothing.
         let is_mended = !was_green && suite.ran.cell().exit == Some(Exit::Code(0)) && !lies.is_empty();
         let slight = lies.iter().filter(|lie| lie.is_sure && is_mended).find_map(|lie| texts.slight_lie(lie));
         let (told, slight, reworded) = tokio::try_join!(
@@ -399,7 +399,7 @@ impl ExperimentContext<'_> {
 
 const NONE_FOUND: &str = "no expectation was found in its tests that could be made false";
 
-/// No lie says anything; one may have been told that nobody heard, on the base neither.
+/// The verdict if no lie is conclusive. An `unheard` lie went unnoticed on the base too.
 fn not_told(unheard: Option<&Lie>, was_told: bool) -> LieVerdict {
     let because = match unheard {
         None if was_told => {
@@ -415,7 +415,7 @@ fn not_told(unheard: Option<&Lie>, was_told: bool) -> LieVerdict {
     LieVerdict::NotTold { because }
 }
 
-/// What both come to: where no more lies were found, what was said of others stays.
+/// The verdict of both: if no more lies were found, the earlier one stays.
 fn said_at_last(before: LieVerdict, now: LieVerdict) -> LieVerdict {
     match now {
         LieVerdict::NotTold { because } if because == NONE_FOUND => before,

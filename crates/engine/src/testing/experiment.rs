@@ -1,6 +1,6 @@
-//! The experiment: the tests of base and change on the code of base and change, all at the same path, side by side where the
+//! The experiment: tests of base and change on the code of base and change, all at the same path, in parallel if the
 //! machine has room.
-//! What the runs come to is [`journeyman_verify::experiment`]'s affair.
+//! [`journeyman_verify::experiment`] judges the runs.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -24,11 +24,11 @@ use journeyman_verify::experiment::{
     may_be_flaky_there, not_loaded,
 };
 
-/// How often files of the base's tests that do not load are left out, and the rest is run again.
+/// Retries without the base's test files that do not load.
 const MOST_TRIES: usize = 3;
-/// How often the tests of the change are run again, where it is not the same tests that fail.
+/// How often to rerun the change's tests while different tests fail each time.
 const MOST_RERUNS: usize = 3;
-/// What runs this many times as long on the code of the base as with the change, does not end there.
+/// A run on the base's code counts as endless after this multiple of the time with the change.
 const TIMES_AS_LONG: f64 = 5.0;
 const AT_LEAST: Duration = Duration::from_secs(20);
 
@@ -48,12 +48,12 @@ pub(super) struct OldTestsRun {
     unloaded: Vec<String>,
 }
 
-/// What is known of a run on the code of the base that died or did not end.
+/// Why a run on the base's code died or did not end.
 pub(super) enum OldCodeDeath {
     Alive,
     Found(Option<DiedTest>),
     NotFound,
-    /// The runner cannot be asked for one test.
+    /// The runner cannot select a single test.
     OfAll(DiedTest),
 }
 
@@ -80,7 +80,7 @@ impl<'a> ExperimentContext<'a> {
         self.new_texts.get_or_try_init(read).await.map(Vec::as_slice)
     }
 
-    /// The base's tests on the change's code, beside the change's own run if a processor is idle.
+    /// Runs the base's tests on the change's code in parallel with the change's own run, if there is room.
     pub(super) async fn old_tests_early(&self) -> Result<Option<OldTestsRun>, EffectError> {
         let is_idle = self.baseline.kept && self.basis.checkouts.is_parallel;
         wanted(is_idle && !self.change.sides.test_paths.is_empty(), self.old_tests()).await
@@ -100,7 +100,7 @@ impl<'a> ExperimentContext<'a> {
         let alone = verify::verdict(&ran.cell().exit.unwrap_or(Exit::Code(-1)), ran.reading.counts.as_ref());
         let mut again: Vec<(Exit, TestReport)> = Vec::new();
         let (mut reruns, mut is_green_at_last) = (Vec::new(), false);
-        // Once more tells flaky tests from broken ones; and where others fail each time, it is worth asking again.
+        // A rerun tells flaky tests from broken ones. If different tests fail each time, it is worth another rerun.
         if verify::may_be_flaky(&self.baseline.reading, &ran.reading, alone) {
             let mut failed = ran.reading.failing.clone();
             for number in 1..=MOST_RERUNS {
@@ -118,7 +118,7 @@ impl<'a> ExperimentContext<'a> {
                 }
             }
         }
-        // What failed anyhow is not worth the time. Beside what fails on the base as well, it is to be known what the change does.
+        // An ordinary failure is not worth the time. If the base fails the same way, the change's effect still matters.
         let is_as_red_as_before =
             || self.judged(ran, &again, OldRuns::default()).judged == ComparisonVerdict::PassedBesideRed;
         let passes = alone.is_pass() || is_green_at_last || is_as_red_as_before();
@@ -133,7 +133,7 @@ impl<'a> ExperimentContext<'a> {
             }
         };
         let (examples, examined, old_tests, mut old_code, old_configuration) = tokio::try_join!(
-            // An examiner has read them, and says more of them than their text.
+            // An examiner has read the examples and covers more than their text.
             wanted(passes && self.ask.examination.is_none(), self.examples()),
             wanted(passes, self.examine()),
             wanted(tests_differ, old_tests),
@@ -186,15 +186,15 @@ impl<'a> ExperimentContext<'a> {
         let is_selected = old_code.as_ref().is_some_and(|code| code.ran.is_selected);
         let is_open = judgement.comparison.fixed.is_empty() || !judgement.against.is_empty();
         if is_selected && !is_proven && is_open {
-            // Any other may be the one that fails there. What was red on the base and is green now needs no other proof, unless
-            // something stands against it.
+            // Any other test may fail there. A test that was red on the base and is green now needs no other proof,
+            // unless something speaks against it.
             let whole = self.loading("-old-code-whole", &self.ask.base, &sides.new_tests, None).await?;
             outputs.extend(whole.ran.outputs());
             old_code = Some(whole);
             judgement = self.judged(ran, &again, OldRuns { code: old_code.as_ref(), ..tests });
         }
         if judgement.judged.is_pass() && !judgement.comparison.fixed.is_empty()
-            // Where no program differs, the data is what is mended.
+            // If no program differs, the data is the fix.
             && sides.source_differs
             && !sides.old_data.is_empty()
         {
@@ -270,7 +270,7 @@ impl<'a> ExperimentContext<'a> {
         })
     }
 
-    /// Forgets tests whose names differ in a second run of the base: they hold a time or a path. Returns whether it did.
+    /// Forgets tests whose names change in a second run of the base (a time, a path). Returns whether any did.
     pub(super) async fn forget_unstable_names(&mut self) -> Result<bool, EffectError> {
         let run = CheckoutRunSpec::all("-base-again", &self.ask.base, &self.basis.before);
         let again = self.testing.run_in_checkout(self.ask, self.basis, run).await?;
@@ -302,14 +302,14 @@ impl<'a> ExperimentContext<'a> {
     ) -> Result<CheckoutRun, EffectError> {
         let plan = &self.basis.plan;
         let only = only.map(|names| (names, self.named_by()));
-        // What never ends on the code of the base is not waited for as long as it may be.
+        // An endless run on the base's code does not get the full timeout.
         let took = self.took.filter(|_| *commit == self.ask.base);
         let time = took.map(|took| time_on_old_code(took, self.testing.settings.test_time));
         let all = CheckoutRunSpec { overlays, at, time, ..CheckoutRunSpec::all(what, commit, plan) };
         let some = CheckoutRunSpec { only, ..all.clone() };
         let ran = self.testing.run_in_checkout(self.ask, self.basis, some).await?;
-        // Jest is silent on files in which nothing was asked for, and counts their tests: its exit would speak for tests
-        // that nobody can tell apart.
+        // Jest omits files without selected tests but counts their tests, so its exit code would cover tests that
+        // cannot be told apart. Run all of them instead.
         match ran.is_selected && ran.reading.cases.is_none() && died(&ran.cell()).is_none() {
             true => self.testing.run_in_checkout(self.ask, self.basis, all).await,
             false => Ok(ran),
@@ -320,7 +320,7 @@ impl<'a> ExperimentContext<'a> {
         self.baseline.reading.cases.as_ref().map(|cases| cases.named_by)
     }
 
-    /// The tests of the change pass as the base runs its tests as well, where they can be built so.
+    /// Checks that the change's tests also pass with the base's test configuration, if they build with it.
     async fn with_old_configuration(&self) -> Result<(Option<String>, Vec<CommandOutput>), EffectError> {
         let sides = &self.change.sides;
         let is_configuration = |overlay: &&Overlay| sides.configuration.contains(&overlay.path);
@@ -328,7 +328,7 @@ impl<'a> ExperimentContext<'a> {
         let ran = self.run("-old-configuration", &self.ask.commit, overlays, None).await?;
         let cell = ran.cell();
         let failing = ran.reading.cases.as_ref().map(|cases| {
-            // New tests may need what is new in the configuration: those that the base has may not.
+            // New tests may need the new configuration. Tests that the base has may not.
             let known = |name: &String| {
                 self.baseline.reading.cases.as_ref().is_some_and(|base| base.tests.contains_key(name))
             };
@@ -344,7 +344,7 @@ impl<'a> ExperimentContext<'a> {
         Ok((against, ran.outputs().collect()))
     }
 
-    /// The tests that the change adds or edits, if nothing else of the tests differs.
+    /// The tests that the change adds or edits. `None` if other tests differ too or the runner cannot select them.
     fn concerned(&self, ran: &CheckoutRun) -> Option<Vec<String>> {
         let cases = ran.reading.cases.as_ref()?;
         let known = &self.baseline.reading.cases.as_ref()?.tests;
@@ -383,7 +383,7 @@ impl<'a> ExperimentContext<'a> {
         Ok(())
     }
 
-    /// Some tests on some code: all of them, and where some do not load, those that do.
+    /// Runs some tests on some code. If some do not load, runs those that do.
     async fn loading(
         &self,
         what: &str,
@@ -397,7 +397,7 @@ impl<'a> ExperimentContext<'a> {
             let ran = self.run(what, commit, overlays.clone(), only).await?;
             let silent = not_loaded(&ran.cell());
             let loaded_before = not_loaded(&self.baseline.cell()).is_empty();
-            // A run that names its tests has loaded the others.
+            // A run that names tests has loaded the others.
             let named_some = ran.reading.cases.is_some() && what.starts_with("-old-code");
             if silent.is_empty()
                 || overlays.is_empty()
@@ -407,7 +407,7 @@ impl<'a> ExperimentContext<'a> {
             {
                 return Ok(OldTestsRun { ran, overlays, unloaded });
             }
-            // Those that the run speaks of; where it speaks of none, those that say how tests are run, and then all.
+            // Leave out the files that the output names, else the test configuration, else everything.
             let output = ran.last_output();
             let speaks_of =
                 |path: &str| mentions(output, path) || silent.iter().any(|name| mentions(name, path));
@@ -462,7 +462,7 @@ impl<'a> ExperimentContext<'a> {
         }
     }
 
-    /// Tests of the base that are others now, by the runs and by their texts, with both.
+    /// Tests of the base that the change altered, by the runs and by their texts, with the old and the new text.
     fn changed_tests(&self, judgement: &ExperimentResult, matrix: &ExperimentMatrix<'_>) -> Vec<ChangedTest> {
         let mut changed = judgement.changed.clone();
         for edited in &self.change.edited_tests {
@@ -480,7 +480,7 @@ impl<'a> ExperimentContext<'a> {
     }
 }
 
-/// How long a run on the code of the base may take, by how long it takes with the change.
+/// How long a run on the base's code may take, given the time with the change.
 pub(super) fn time_on_old_code(took: f64, most: Duration) -> Duration {
     AT_LEAST.max(Duration::from_secs_f64(took * TIMES_AS_LONG)).min(most)
 }

@@ -1,4 +1,4 @@
-//! Runs the tests on the commit to publish, in a fresh checkout, and the experiments that show whether to believe a pass.
+//! Tests the commit to publish in a fresh checkout, and runs the experiments that show whether to believe a pass.
 //!
 //! May know: the sandbox, our commits, test commands and their output.
 //! Must never know: orders, journals, agents, GitHub.
@@ -56,26 +56,26 @@ pub struct CommitTester {
 #[derive(Debug, Clone)]
 pub struct TestRunRequest {
     pub repository: RepositoryName,
-    /// The commit that says how it is tested, and whose tests are guarded.
+    /// The commit that says how to test, and whose tests are guarded.
     pub base: CommitSha,
-    /// Whether it is a commit of the default branch, and nothing that an agent wrote is in it.
+    /// Whether the base is a commit of the default branch and contains nothing that an agent wrote.
     pub base_is_of_the_default_branch: bool,
     pub commit: CommitSha,
     pub tree: TreeSha,
     pub settings: RepositorySettings,
-    /// What the issue says, whose examples are run; empty where none is known.
+    /// The issue's text, whose examples are run; empty if unknown.
     pub issue: String,
-    /// What the examiner says of the issue; none where nobody examined it.
+    /// The examiner's statements on the issue. `None` if it was not examined.
     pub examination: Option<IssueExamination>,
     pub images: PinnedImages,
-    /// A folder of this run's own; emptied before and after.
+    /// A folder for this run only; deleted before and after.
     pub folder: PathBuf,
-    /// Where environments are kept that are nobody else's.
+    /// Where private environments are kept.
     pub environments: PathBuf,
 }
 
 impl TestRunRequest {
-    /// Whose the environment of the base is: everybody's only where it is of the default branch.
+    /// The owner of the base's environment: shared only if the base is on the default branch.
     pub(crate) fn owner(&self) -> EnvironmentOwner {
         match self.base_is_of_the_default_branch {
             true => EnvironmentOwner::Repository,
@@ -92,7 +92,7 @@ pub struct TestRunResult {
 }
 
 pub(crate) struct BaselineOutcome {
-    /// None where they could not be run.
+    /// `None` if the tests could not run.
     pub(crate) test: Option<CommandRun>,
     pub(crate) reading: TestReport,
     pub(crate) tail: String,
@@ -112,19 +112,19 @@ struct VerdictBasis {
     base: SourceTree,
     plan: EnvironmentPlan,
     doubt: Option<String>,
-    /// Projects that the change edits, and of whose tests none is known to run.
+    /// Projects that the change edits and whose tests are not known to run.
     unrun: Vec<UnrunProject>,
     checkouts: Arc<CheckoutPool>,
     edited_setup: Vec<String>,
-    /// What of the base is laid over the change in each run.
+    /// Files of the base that overlay the change in each run.
     put_back: Vec<Overlay>,
-    /// Whether the tests in the planned command are what is run, since the whole fails on the base.
+    /// Whether only the tests in the planned command run, because the whole command fails on the base.
     is_by_tests_alone: bool,
     is_image_by_digest: bool,
 }
 
 impl CommitTester {
-    /// With environments of its own.
+    /// Creates a tester with its own environments.
     pub async fn new(
         sandbox: Sandbox,
         workspaces: Workspaces,
@@ -136,7 +136,7 @@ impl CommitTester {
 
     /// Runs the tests on a commit, and the experiments around them.
     pub async fn run(&self, ask: &TestRunRequest) -> Result<TestRunResult, EffectError> {
-        // What was left by one that was killed is gone before this one begins: every run is on a fresh checkout.
+        // A killed run may have left files here, and every run needs a fresh checkout.
         remove(&ask.folder).await?;
         let tested = self.judge(ask).await;
         if let Err(trouble) = remove(&ask.folder).await {
@@ -145,7 +145,7 @@ impl CommitTester {
         tested
     }
 
-    /// Runs the tests on the base commit, or tells what is known of them where that is enough.
+    /// Runs the tests on the base commit, or returns the known result if that is enough.
     pub(crate) async fn run_base(
         &self,
         ask: &TestRunRequest,
@@ -153,7 +153,7 @@ impl CommitTester {
     ) -> Result<BaselineOutcome, EffectError> {
         remove(&ask.folder).await?;
         let basis = self.verdict_basis(ask, enough).await?;
-        // Where the basis rests on a run, that was made already.
+        // A basis that depends on a run has made that run already.
         let is_made = basis.is_by_tests_alone || basis.before.tests_alone().is_some();
         let source = if is_made { BaselineSource::KnownOrRun } else { enough };
         let ran = Box::pin(self.baseline(source, ask, &basis)).await;
@@ -190,7 +190,7 @@ impl CommitTester {
             return Ok(TestRunResult { run, outputs, is_image_by_digest });
         }
         let first = |what, plan| CheckoutRunSpec::all(what, &ask.commit, plan);
-        // Where the base has no tests of its own, and where the commit is the base, there is nothing to hold it against.
+        // If the base has no tests, or the commit is the base, there is nothing to compare with.
         let is_compared = basis.before.test.is_some() && ask.commit != ask.base;
         let compared = async {
             if !is_compared {
@@ -222,7 +222,7 @@ impl CommitTester {
         } else if set_up.is_some() && (by_base.is_none() || !own.is_passed()) {
             run.doubt.get_or_insert_with(|| basis.own_setup_doubt());
         }
-        // What the experiment rests on, and what is told of the commit.
+        // The run that the experiment uses, and the run that is reported for the commit.
         let by_base = by_base.filter(|_| is_offline || own.is_passed());
         let judged = by_base.as_ref().map_or(&own, |(_, ran)| ran);
         let ran = if is_offline { judged } else { &own };
@@ -248,7 +248,7 @@ impl CommitTester {
             }
             context.took = Some(judged.seconds());
             let mut scrutiny = context.experiment(judged, early, &mut outputs).await?;
-            // Before it is said that tests are missing, it is seen whether the base names them twice alike.
+            // Before reporting missing tests, check that the base names them the same way twice.
             if scrutiny.judged == ComparisonVerdict::TestsMissing && context.forget_unstable_names().await? {
                 scrutiny = context.experiment(judged, None, &mut outputs).await?;
             }
@@ -262,7 +262,7 @@ impl CommitTester {
                     format!("compiled code came with the change, which nobody can read: {named}")
                 });
             }
-            // Code that nobody can read may answer the tests' own questions.
+            // Unreadable code may simply contain the answers that the tests expect.
             if let Some((path, because)) = context.change.overgrown.first_key_value() {
                 run.doubt.get_or_insert_with(|| {
                     format!(
@@ -279,7 +279,7 @@ impl CommitTester {
         Ok(TestRunResult { run, outputs, is_image_by_digest })
     }
 
-    /// The command is the base commit's affair: settings come from there, and what is found is found there.
+    /// The base commit decides the test command: it provides the settings and the files to detect it from.
     async fn verdict_basis(
         &self,
         ask: &TestRunRequest,
@@ -295,7 +295,7 @@ impl CommitTester {
             self.environments.plan(ask.settings.clone(), base.clone(), &ask.images).await?;
         let (changed, changed_source) = (commit.difference(&base), commit.clone());
         let image = before.image.as_deref();
-        // Whether somebody wrote its digest.
+        // Whether the image was named by digest.
         let is_named =
             |pinned: &str| images.iter().any(|(name, means)| means == pinned && name.contains('@'));
         let is_image_by_digest = image.is_some_and(is_named);
@@ -337,7 +337,7 @@ impl CommitTester {
     ) -> Result<VerdictBasis, EffectError> {
         let Some(other) = basis.before.tests_alone() else { return Ok(basis) };
         let whole = self.baseline(enough, ask, &basis).await?;
-        // A test that fails in the whole may be the one that the issue is about. What does not build is none.
+        // A test that fails in the whole run may be the issue's. A test that does not build is not.
         let is_red =
             whole.reading.counts.is_some_and(|counts| counts.failed > whole.reading.unloaded.len() as u64);
         if is_red || whole.is_passed() != Some(false) {
@@ -363,7 +363,7 @@ impl CommitTester {
     }
 }
 
-/// The experiment takes a pass away, and excuses a failure only if it was flaky or, where that is accepted, red before.
+/// The experiment can revoke a pass. It excuses a failure only if flaky or, where accepted, red before.
 fn verdict(alone: TestVerdict, scrutiny: &Scrutiny, ask: &TestRunRequest) -> TestVerdict {
     let is_accepted = ask.settings.accept == AcceptedRun::NoNewFailures;
     let (of_tests, of_examples) = scrutiny.objections();
@@ -372,7 +372,7 @@ fn verdict(alone: TestVerdict, scrutiny: &Scrutiny, ask: &TestRunRequest) -> Tes
     match (alone, scrutiny.judged) {
         (TestVerdict::Passed | TestVerdict::NoTests, _) if is_bent => bent,
         (TestVerdict::Passed, ComparisonVerdict::Failed) => TestVerdict::Failed,
-        // What failed once passed on the same commit: flaky, and named as that.
+        // It failed once and passed on the same commit, so it is reported as flaky.
         (TestVerdict::Failed, ComparisonVerdict::Passed) if !is_bent => TestVerdict::Passed,
         (TestVerdict::Failed, ComparisonVerdict::PassedBesideRed)
             if is_accepted || scrutiny.is_examined_beside_red(&ask.issue) =>

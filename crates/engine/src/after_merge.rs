@@ -1,4 +1,4 @@
-//! Keeps what becomes of our pull requests once they are merged, for the dashboard.
+//! Records what becomes of our pull requests once they are merged, for the dashboard.
 //!
 //! May know: what deliveries tell of merged pull requests. Must never know: what the figures are.
 
@@ -8,7 +8,7 @@ use journeyman_store::{AfterMergeFact, AfterMergeKind, DeliveryConclusion, Store
 use journeyman_webhook::{MergeFact, merge_news};
 
 impl Engine {
-    /// Keeps what a delivery tells of merged pull requests before it is concluded: a crash in between repeats it.
+    /// Records what a delivery says about merged pull requests before it is concluded. A crash in between repeats it.
     pub(super) async fn process_arrived(
         &self,
         delivery: &StoredDelivery,

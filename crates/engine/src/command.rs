@@ -1,4 +1,4 @@
-//! A command in a place that is made of an environment: its walls, its time, its network, and what it printed.
+//! A command in a place made from an environment: its sandbox, timeout, network and output.
 //!
 //! May know: the sandbox, places. Must never know: what the command is for.
 
@@ -38,7 +38,7 @@ pub(crate) struct FinishedCommand {
     pub(crate) output: CommandOutput,
     pub(crate) is_cut: bool,
     pub(crate) limit: Option<ExceededLimit>,
-    /// None where it had no network to do something with.
+    /// `None` if it had no network.
     pub(crate) network: Option<NetworkRecord>,
 }
 
@@ -54,7 +54,7 @@ impl FinishedCommand {
         self
     }
 
-    /// This one and one after it as one: it ends as the first of them that did not end well.
+    /// Combines this command with a later one. The first failure is the exit of both.
     pub(crate) fn joined(mut self, next: Self) -> Self {
         if self.run.exit == Exit::Code(0) {
             self.run.exit = next.run.exit;
@@ -86,7 +86,7 @@ pub(crate) async fn run_command(
             environment.extend(certificates(place, access.outgoing.trusted.as_ref())?);
             let (egress, network) = JobEgress::open(sandbox, access)?;
             environment.extend(egress.environment.iter().cloned());
-            // They stay: offline, cargo and Maven find what was installed only by where it was said to be from.
+            // These files stay: offline, cargo and Maven find what was installed only by its original source.
             egress.write_home_files(&place.home.written())?;
             (Some(egress), network)
         }
@@ -94,7 +94,7 @@ pub(crate) async fn run_command(
     };
     let mut recorder = OutputRecorder::default();
     let job = Job {
-        // Both streams in one pipe: a line that is torn between two names no test.
+        // Both streams share one pipe: a line torn between two names no test.
         program: ["sh", "-c", &format!("exec 2>&1\n{command}")].map(Into::into).to_vec(),
         directory: place.tree.at.clone(),
         environment,
@@ -185,7 +185,7 @@ const BUNDLES: [&str; 4] = [
 ];
 const OWN_BUNDLE: &str = ".config/journeyman/certificates.pem";
 
-/// Programs trust the machine's certificates and those of the settings: many bring a list of their own.
+/// Makes programs trust the certificates of the machine and of the settings, because many bring their own list.
 fn certificates(
     place: &EnvironmentPlace,
     own: Option<&TrustedCertificates>,
@@ -193,7 +193,7 @@ fn certificates(
     let system = BUNDLES.iter().map(Path::new).find(|file| file.is_file());
     let file = match (own, system) {
         (None, None) => return Ok(Vec::new()),
-        // It is not there in an image.
+        // An image does not contain that file.
         (None, Some(system)) if place.root.is_none() => system.display().to_string(),
         (own, system) => {
             let known = system.map(std::fs::read).transpose();

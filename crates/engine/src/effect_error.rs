@@ -1,4 +1,4 @@
-//! What went wrong around a move, as the order hears it: whether it is worth trying again is said where it is known.
+//! Errors around a move, as the order sees them. Whether to retry is decided where the cause is known.
 
 use journeyman_order::EffectError;
 use journeyman_order::moves::Retry;
@@ -8,11 +8,11 @@ pub(super) fn never(message: impl Into<String>) -> EffectError {
     EffectError { message: message.into(), retry: Retry::Never }
 }
 
-/// The disk is tried again, unless it forbids something or one of our repositories is damaged.
+/// Disk errors are retried, unless access is forbidden or one of our repositories is damaged.
 pub(super) fn disk(what: &str) -> impl Fn(std::io::Error) -> EffectError + '_ {
     move |error| {
         let said = format!("cannot {what}: {error}");
-        // A path that is too long, and more files than are looked through, were made by whoever ran there.
+        // Whatever ran there made the path that is too long, or more files than are read.
         let is_forbidden = matches!(
             error.kind(),
             std::io::ErrorKind::PermissionDenied

@@ -1,4 +1,4 @@
-//! The egress of one job: what it may reach, and what came of it.
+//! The egress of one job: what it may reach, and what it did.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -83,7 +83,7 @@ pub(super) fn model_upstream(
     Ok(upstream.explaining(journeyman_agent::how_to_price))
 }
 
-/// A provider's own service charges for a model whose price is unknown. Another service counts nothing.
+/// On a provider's own service an unknown price stays unknown. On another service it counts as zero.
 fn price(base: &Url, prices: &Prices) -> journeyman_gateway::PriceLookup {
     let (prices, is_a_providers) = (prices.clone(), journeyman_agent::is_a_providers_own(base));
     Arc::new(move |model, tokens| {

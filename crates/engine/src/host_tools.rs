@@ -1,4 +1,4 @@
-//! What tools this machine has for jobs, and in which versions.
+//! This machine's tools for jobs, and their versions.
 //!
 //! May know: the PATH, and how to start a program of this machine with fixed words. Must never know: repositories.
 
@@ -11,13 +11,13 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use journeyman_environment::{HostTools, version_arguments};
 use journeyman_sandbox::Sandbox;
 
-/// Seconds. A program that takes longer to say its version is not waited for.
+/// Seconds that a program may take to print its version.
 const LONGEST: &str = "5";
 
 static KNOWN: LazyLock<Mutex<BTreeMap<PathBuf, Option<String>>>> = LazyLock::new(Mutex::default);
 
 pub(crate) fn with<T>(sandbox: &Sandbox, work: impl FnOnce(&HostTools<'_>) -> T) -> T {
-    // Names come from tables of ours; one with a slash is none.
+    // Names come from our own tables; a name with a slash is not one of them.
     let locate = |program: &str| sandbox.locate(program).filter(|_| !program.contains('/'));
     let version = |program: &str| version(&locate(program)?, &sandbox.host_environment());
     work(&HostTools::new(&|program| locate(program).is_some(), &version))
@@ -32,7 +32,7 @@ fn version(program: &Path, environment: &[(String, OsString)]) -> Option<String>
     said
 }
 
-/// What a program says. Java says it on standard error.
+/// What a program prints about its version. Java uses standard error.
 fn ask(program: &Path, environment: &[(String, OsString)]) -> Option<String> {
     let ran = Command::new("timeout")
         .args(["-s", "KILL", LONGEST])
@@ -58,7 +58,7 @@ mod tests {
         assert_eq!(version(Path::new("/usr/bin/no-such-program"), &[]), None);
     }
 
-    /// Nobody has put walls around it.
+    /// The tool runs outside the sandbox.
     #[test]
     fn a_tool_of_this_machine_has_nothing_of_the_servers_environment() {
         let place = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Deletes what is old: at the start, and every hour. A crash at any moment leaves the rest to the next round.
+//! Deletes old data at the start and every hour. What a crash leaves, the next round deletes.
 //!
 //! May know: which orders are at rest, and where their things are. Must never know: what an order does next.
 
@@ -12,7 +12,7 @@ use journeyman_order::{EffectError, OrderId};
 
 const EVERY: Duration = Duration::from_secs(60 * 60);
 const AGAIN: Duration = Duration::from_secs(5 * 60);
-/// How much longer than its body it is kept that a delivery came.
+/// How much longer than its body a delivery's id is kept.
 const KNOWN_LONGER: TimeDelta = TimeDelta::days(90);
 
 /// What was deleted, and why something could not be.
@@ -23,7 +23,7 @@ struct HousekeepingReport {
 }
 
 impl HousekeepingReport {
-    /// Whatever fails keeps nothing else: a disk that is full refuses what is written, and not what is removed.
+    /// No failure stops the rest: a full disk refuses writes, not deletions.
     fn note<E: Into<EffectError>>(&mut self, what: &str, tried: Result<usize, E>) {
         match tried {
             Ok(0) => {}
@@ -53,12 +53,12 @@ impl Engine {
         let store = &self.parts.store;
         let keep = self.parts.settings.retention;
         let mut report = HousekeepingReport::default();
-        // First what makes room without a write.
+        // First what frees space without a write.
         report.note("order folders", self.remove_order_folders(now - keep.orders).await);
         if let Some(artifacts) = keep.artifacts {
             report.note("artifacts", store.remove_artifacts(now - artifacts).await);
         }
-        // As long as anything of them is kept, what is known of them is.
+        // An order is remembered as long as any of its data is kept.
         if let (Some(artifacts), Some(journals)) = (keep.artifacts, keep.journals) {
             let before = now - journals.max(artifacts).max(keep.orders);
             report.note("orders", self.forget_orders(before).await);
@@ -68,14 +68,14 @@ impl Engine {
         report.note("delivery bodies", store.remove_delivery_bodies(before).await);
         report.note("deliveries", store.remove_deliveries(before - KNOWN_LONGER).await);
         report.note("", store.compact().await.map(|()| 0));
-        // Ended with the server.
+        // Stops with the server.
         let (workspaces, _until_dropped) = self.parts.workspaces.until_dropped();
         let maintained = async { blocking(move || workspaces.maintain()).await?.map_err(EffectError::from) };
         report.note("", maintained.await.map(|()| 0));
         report
     }
 
-    /// Takes away all that is known of orders that have been at rest since before this and have no folder any more.
+    /// Deletes all data of orders that have been at rest since before this and have no folder left.
     async fn forget_orders(&self, before: DateTime<Utc>) -> Result<usize, EffectError> {
         let (store, workspaces) = (&self.parts.store, self.parts.workspaces.clone());
         let with_folders: Vec<OrderId> = blocking(move || workspaces.orders_with_folders()).await??;
@@ -91,7 +91,7 @@ impl Engine {
         }
     }
 
-    /// Takes away the folders of orders that have been at rest since before this.
+    /// Deletes the folders of orders that have been at rest since before this.
     async fn remove_order_folders(&self, before: DateTime<Utc>) -> Result<usize, EffectError> {
         let (store, workspaces) = (&self.parts.store, self.parts.workspaces.clone());
         let there: Vec<OrderId> = blocking(move || workspaces.orders_with_folders()).await??;

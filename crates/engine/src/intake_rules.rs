@@ -1,4 +1,4 @@
-//! What a signal asks of whoever takes it in: told by the signal alone.
+//! What a signal requires of intake, from the signal alone.
 //!
 //! May know: signals. Must never know: GitHub, the store, how orders stand.
 
@@ -13,12 +13,12 @@ pub(super) fn asks_github(incoming: &RoutedSignal) -> bool {
         || incoming.condition != SignalCondition::Nothing
 }
 
-/// Whether a label can be one that starts work: our own say how an order stands.
+/// Whether a label can start work. Our own labels only show an order's state.
 pub(super) fn can_start(label: &str) -> bool {
     !label.starts_with("journeyman:") || OrderRequest::of_label(label).is_some()
 }
 
-/// Whether it begins an order where none is at work.
+/// Whether it begins an order if none is active.
 pub(super) fn may_begin(incoming: &RoutedSignal) -> bool {
     match (&incoming.signal.kind, &incoming.subject) {
         (SignalKind::Labeled { .. }, _) => true,
@@ -29,7 +29,7 @@ pub(super) fn may_begin(incoming: &RoutedSignal) -> bool {
     }
 }
 
-/// Whether it calls us on a pull request, by our own command or by our name: other commands may be another bot's.
+/// Whether it calls us on a pull request, by our own command or our name. Other commands may be for another bot.
 pub(super) fn calls_us(incoming: &RoutedSignal) -> bool {
     match (&incoming.signal.kind, &incoming.condition) {
         (SignalKind::Commanded { command: SlashCommand::Start { .. }, pull: Some(_), .. }, _) => true,
@@ -47,7 +47,7 @@ pub(super) fn about(subject: &SignalSubject) -> String {
     }
 }
 
-/// The order with what was asked for beside the issue, by a comment or by the label.
+/// The order with what a comment or the label asked for besides the issue.
 pub(super) fn asked_for(mut order: OrderInput, incoming: &RoutedSignal) -> OrderInput {
     let kind = &incoming.signal.kind;
     if let SignalKind::Commanded { comment, command: SlashCommand::Start { request }, .. } = kind {

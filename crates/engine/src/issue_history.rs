@@ -1,5 +1,5 @@
-//! What became of an issue's earlier orders: an open pull request is gone on with, so that there is never a second one,
-//! unless its order's journal cannot be read. And what the issue's orders have heard: one event can arrive under two GUIDs.
+//! An issue's earlier orders: an open pull request is continued, so that there is never a second one, unless its
+//! order's journal is unreadable. And what the orders have heard: one event can arrive under two GUIDs.
 
 use std::collections::BTreeSet;
 use std::mem::discriminant;
@@ -27,13 +27,13 @@ pub(super) struct IssueHistory {
 #[derive(Debug, Default)]
 pub(super) struct HeardEvents {
     labeled: Option<(DateTime<Utc>, Requester)>,
-    /// When the last one was opened that is not known to be another label's.
+    /// When the last order opened that is not known to come from another label.
     opened: Option<DateTime<Utc>>,
     comments: BTreeSet<u64>,
     reviews: BTreeSet<u64>,
 }
 
-/// A delivery tells in seconds when its issue was changed last, which can be a moment after the label.
+/// A delivery gives the time of its issue's last change in seconds, which can be a moment after the label.
 const SAME_EVENT: TimeDelta = TimeDelta::milliseconds(999);
 pub(super) const CLOCKS_DIFFER: TimeDelta = TimeDelta::minutes(1);
 
@@ -53,8 +53,8 @@ impl HeardEvents {
         }
     }
 
-    /// An order at that time, of which nothing else is known: a label before it is its own. Clocks differ: one of shortly
-    /// after is its own as well.
+    /// Notes an order about which only its time is known. An earlier label is its own, and so is one shortly after,
+    /// because clocks differ.
     pub(super) fn note_opened(&mut self, at: DateTime<Utc>) {
         self.opened = self.opened.max(Some(at + CLOCKS_DIFFER));
     }
@@ -68,7 +68,7 @@ impl HeardEvents {
         self.comments.extend(comment);
     }
 
-    /// Whether this was heard, or a later label of it.
+    /// Whether this event or a later label was heard.
     pub(super) fn has(&self, signal: &Signal) -> bool {
         if let SignalKind::Labeled { at: Some(at), .. } = &signal.kind {
             let is_before = |(last, by): &(DateTime<Utc>, Requester)| {
@@ -84,7 +84,7 @@ impl HeardEvents {
     }
 }
 
-/// When an order was asked for last, by GitHub's clock; none where a version opened it that did not keep that.
+/// When an order was last asked for, by GitHub's clock. `None` if a version opened it that did not record that.
 fn asked_at(journal: &Journal, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
     let opened = journal.opened();
     let mut heard = HeardEvents::default();
@@ -107,12 +107,12 @@ fn asked_at(journal: &Journal, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         JournalEvent::Opened(_) | JournalEvent::Intended { .. } | JournalEvent::Observed { .. } => false,
     });
     let gone_on = gone_on.map(|entry| entry.at - CLOCKS_DIFFER);
-    // Over the API the issue was looked at then, and open. Clocks differ.
+    // The API reads the issue at that time and finds it open. Clocks differ.
     let over_the_api = (opened.by == Requester::ApiToken).then(|| journal.opened_at() - CLOCKS_DIFFER);
     labeled.max(opened.commented_at).max(over_the_api).max(gone_on)
 }
 
-/// Whether an order was told since then that its issue or pull request was closed, or that its label was taken off.
+/// Whether an order has since heard that its issue or pull request was closed, or that its label was removed.
 pub(super) fn was_told_since(journal: &Journal, kind: &SignalKind, at: DateTime<Utc>) -> bool {
     let is_state = matches!(
         kind,
@@ -123,7 +123,7 @@ pub(super) fn was_told_since(journal: &Journal, kind: &SignalKind, at: DateTime<
         JournalEvent::Opened(_) | JournalEvent::Intended { .. } | JournalEvent::Observed { .. } => None,
     });
     if let SignalKind::PullClosed { merged, .. } = kind {
-        // It may have been opened again in between.
+        // It may have been reopened in between.
         let is_of_pull = |kind: &&SignalKind| {
             matches!(kind, SignalKind::PullClosed { .. } | SignalKind::PullReopened { .. })
         };
@@ -133,7 +133,7 @@ pub(super) fn was_told_since(journal: &Journal, kind: &SignalKind, at: DateTime<
     is_state && told.any(|(told_at, known)| told_at >= at && discriminant(known) == discriminant(kind))
 }
 
-/// What an order works on, where the issue says something else and the order was told of no edit since it was read.
+/// The text an order works on, if the issue differs from it and the order heard of no edit since reading it.
 pub(super) fn unheard_edit(journal: &Journal, title: &str, body: &str) -> Option<TaskText> {
     let text = journal.task();
     let is_edited = text.title != title || text.body != body;
@@ -159,7 +159,7 @@ fn comment_of(kind: &SignalKind) -> Option<u64> {
 }
 
 impl Engine {
-    /// GitHub is asked about each that the journals know to be open: a delivery that says otherwise can be lost.
+    /// Asks GitHub about each pull request that is open by the journals: a delivery saying otherwise can be lost.
     pub(super) async fn issue_history(
         &self,
         at: &InstalledRepository,

@@ -1,4 +1,4 @@
-//! Jobs in the sandbox, as the order's effects need them.
+//! Sandbox jobs for an order's effects.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -45,7 +45,7 @@ pub(crate) fn short_job(program: Vec<OsString>, directory: &Path, home: &Path, m
     }
 }
 
-/// The standard output of a job that ended well; else trouble, with what the job is and the end of what it said.
+/// The standard output of a successful job; otherwise an error with the job's name and the end of its output.
 pub(crate) async fn succeed(sandbox: &Sandbox, job: Job, what: &str) -> Result<Vec<u8>, EffectError> {
     let mut said = CollectedOutput::default();
     let ended = sandbox.run(job, &mut said).await?;
@@ -86,7 +86,7 @@ impl OutputRecorder {
         }
     }
 
-    /// The end of the output, whether it is only that, and the digest of all.
+    /// The end of the output, whether the rest was cut, and the digest of all of it.
     pub(crate) fn finish(self) -> (String, bool, String) {
         let digest = hex::encode(self.digest.finalize());
         (String::from_utf8_lossy(&self.tail).into_owned(), self.is_cut, digest)
@@ -110,7 +110,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
     done.map_err(|error| never(format!("a fault of Journeyman's own: {error}")))
 }
 
-/// Also folders that somebody made unwritable, as Go does with its module cache. Takes time where there is much.
+/// Also removes folders that were made unwritable, as Go does with its module cache. Slow for large folders.
 pub(crate) async fn remove(place: &std::path::Path) -> Result<(), EffectError> {
     let place = place.to_owned();
     blocking(move || {

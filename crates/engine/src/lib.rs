@@ -1,13 +1,13 @@
-//! Wakes orders, asks for their next moves, has them executed, writes what happened.
+//! Wakes orders, asks for their next moves, executes them and records what happened.
 //!
 //! May know: every adapter and `order`. It is the only place where adapters meet, and the only one that knows what
 //! carries an order: our own journal, in one process.
 //! Must never know: HTTP routes, the command line, the emulator.
 //!
-//! The rule of the house: the intent is written before an effect, the observation after it. Whatever is lost in
-//! between is done again, and every effect is made so that this is harmless.
+//! The rule of the house: the intent is written before an effect, the observation after it. Whatever is lost in between
+//! is repeated, and every effect is built so that this is harmless.
 
-// To see that an effect can be sent between threads, the compiler follows its futures deeper than its own limit.
+// To prove that an effect is `Send`, the compiler follows its futures deeper than its default limit.
 #![recursion_limit = "256"]
 
 mod after_merge;
@@ -74,7 +74,7 @@ pub use run_stream::RunStream;
 #[derive(Clone)]
 pub struct EngineParts {
     pub store: Store,
-    /// Where journals are written; the store itself, unless somebody wants to watch.
+    /// Where journals are written: the store itself, unless an observer wraps it.
     pub journals: Arc<dyn JournalStore>,
     pub github: GitHub,
     pub workspaces: Workspaces,
@@ -87,7 +87,7 @@ pub struct EngineParts {
     pub clock: Clock,
 }
 
-/// Tells the time. Pauses are Tokio's; a clock that is not the machine's has to go with them.
+/// Tells the time. Pauses use Tokio's clock, and a clock that is not the machine's must move with it.
 #[derive(Clone)]
 pub struct Clock(Arc<dyn Fn() -> DateTime<Utc> + Send + Sync>);
 
@@ -108,22 +108,22 @@ impl Clock {
 #[derive(Debug, Clone)]
 pub struct EngineSettings {
     pub public_url: Option<Url>,
-    /// How long what is under way may go on after [`Engine::drain`].
+    /// How long work in progress may continue after [`Engine::drain`].
     pub drain_for: Duration,
     pub reconcile_every: Duration,
     pub label: String,
-    /// The agent for roles that the repository gives to nobody.
+    /// The agent for roles to which the repository assigns none.
     pub agent: String,
     pub pipeline: Pipeline,
     pub roles: BTreeMap<String, Role>,
     pub pipelines: BTreeMap<String, Pipeline>,
-    /// The server's own command templates, by name; they come before ours.
+    /// The server's own command templates, by name; they override the built-in ones.
     pub commands: BTreeMap<String, String>,
     pub limits: LimitSettings,
     pub retention: RetentionSettings,
     pub testing: TestingSettings,
     pub prices: Prices,
-    /// Secrets of ours, which nothing that is published may hold.
+    /// Our secrets, which nothing published may contain.
     pub secrets: SecretSet,
     pub read_repository_settings: fn(&[u8]) -> Result<RepositorySettings, String>,
     pub variables: EnvironmentVariables,
@@ -148,11 +148,11 @@ pub struct Engine {
     signaled: Arc<Mutex<BTreeSet<OrderId>>>,
     written: broadcast::Sender<(OrderId, JournalEntry)>,
     cache: Arc<intake::IntakeCache>,
-    /// What GitHub could not deliver before the start was taken in, or cannot be for now.
+    /// Set once missed deliveries from before the start are taken in, or cannot be for now.
     caught_up: Arc<AtomicBool>,
-    /// When a server ended in order last: what was under way then was not under way when one died.
+    /// When a server last shut down cleanly. Effects that ran then were not interrupted by a crash.
     ended_at: Option<DateTime<Utc>>,
-    /// Effects that were under way at two deaths go one after the other, so that a third death names its cause.
+    /// Effects that two crashes interrupted run one at a time, so that a third crash identifies its cause.
     alone: Arc<Semaphore>,
     drain: CancellationToken,
     stop: CancellationToken,
@@ -185,7 +185,7 @@ impl Engine {
         Self { effects, ..self }
     }
 
-    /// Says that the server ends in order: what is still under way is not what it dies of.
+    /// Records a clean shutdown, so that effects still running are not blamed for a crash.
     pub fn ended(&self) {
         let now = self.parts.clock.now().to_rfc3339();
         if let Err(error) = write_whole(&self.parts.workspaces.ended_at(), now.as_bytes()) {
@@ -205,12 +205,12 @@ impl Engine {
         self.drain.is_cancelled() || self.stop.is_cancelled()
     }
 
-    /// Starts nothing new. What is running gets the settings' time to finish.
+    /// Starts nothing new. Running effects get the settings' time to finish.
     pub fn drain(&self) {
         self.drain.cancel();
     }
 
-    /// Asks [`Engine::run`] to end at once. What is under way stays resumable.
+    /// Asks [`Engine::run`] to end at once. Work in progress stays resumable.
     pub fn stop(&self) {
         self.stop.cancel();
     }

@@ -1,5 +1,5 @@
-//! The journal of an order that is driven, kept in memory. The store's is the only truth: this one is appended to after
-//! it, and reads what others wrote there.
+//! The in-memory journal of an order that is driven. The store holds the truth: this copy is appended to after it, and
+//! reads what others wrote there.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use journeyman_order::next::OrderProjection;
 use journeyman_order::{Journal, JournalEntry, JournalEvent, OrderId, projection};
 use journeyman_store::{JournalStore, StoreError};
 
-/// A journal as it was at one moment, and what can be told from it: both are had once, and handed to every effect.
+/// A journal at one moment and its projection, both computed once and shared by all effects.
 #[derive(Clone)]
 pub(super) struct JournalSnapshot {
     pub(super) journal: Arc<Journal>,
@@ -53,7 +53,7 @@ impl LiveJournal {
                 Ok(entry) => break entry,
                 Err(error) => patience.wait(order, error).await?,
             }
-            // Nobody knows whether it was written: the answer may have been lost. Nobody else writes of an effect.
+            // The write may have succeeded and only its answer been lost. Nothing else writes about this effect.
             let known = self.journal.entries().len();
             self.catch_up().await?;
             let newer = self.journal.entries().get(known..).unwrap_or_default();
@@ -61,14 +61,14 @@ impl LiveJournal {
                 return Ok(written.clone());
             }
         };
-        // A signal was written in between by whoever takes in deliveries, unless this is the next one.
+        // If this is not the next entry, intake wrote a signal in between.
         if Arc::make_mut(&mut self.journal).push(entry.clone()).is_err() {
             self.catch_up().await?;
         }
         Ok(entry)
     }
 
-    /// Reads what somebody else wrote since, once the store can be used.
+    /// Reads what others wrote since, once the store is available.
     pub(super) async fn catch_up(&mut self) -> Result<(), StoreError> {
         let order = self.journal.opened().order;
         let mut patience = StorePatience::default();
@@ -79,7 +79,7 @@ impl LiveJournal {
     }
 }
 
-/// Whether both say of the same effect that it begins, or that it was observed.
+/// Whether both record the start, or both the outcome, of the same effect.
 fn is_of_the_same(one: &JournalEvent, other: &JournalEvent) -> bool {
     match (one, other) {
         (JournalEvent::Intended { key: one, .. }, JournalEvent::Intended { key: other, .. })

@@ -1,4 +1,4 @@
-//! Tells people that an order needs them or is done, once each time. The status on the issue says the same.
+//! Notifies people once when an order needs them or is done. The status on the issue says the same.
 //!
 //! May know: how an order stands. Must never know: how a message gets where it goes.
 
@@ -16,7 +16,7 @@ pub(super) struct AskedPeople {
 }
 
 impl AskedPeople {
-    /// Whether it asks since this turn. Of the first turn of a drive that is not known: it may have asked for days.
+    /// Whether it asks since this turn. Unknown for a drive's first turn: it may have asked for days.
     pub(super) fn since_now(&mut self, projection: &OrderProjection) -> bool {
         let asks = projection.trace.asks.filter(|_| projection.next.settled.is_none());
         let before = self.before.replace(asks);

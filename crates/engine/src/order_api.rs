@@ -1,4 +1,4 @@
-//! What is asked for by the holder of the API's token: orders, and words to them.
+//! Requests of the API's token holder: orders, and commands to them.
 
 use std::collections::BTreeSet;
 use std::sync::PoisonError;
@@ -74,18 +74,18 @@ impl Engine {
         let entry = self.parts.store.signal(order, signal, self.parts.clock.now()).await?;
         self.wake(&[order]);
         let seq = entry.seq;
-        // Nobody has to watch.
+        // There may be no watcher.
         let _ = self.written.send((order, entry));
         Ok(seq)
     }
 
-    /// Has orders looked at that were told something.
+    /// Wakes orders that were signalled.
     pub(super) fn wake(&self, orders: &[OrderId]) {
         self.signaled.lock().unwrap_or_else(PoisonError::into_inner).extend(orders);
         self.order_requested.notify_one();
     }
 
-    /// Who was told something since this was asked last.
+    /// The orders signalled since the last call.
     pub(super) fn take_signaled(&self) -> BTreeSet<OrderId> {
         std::mem::take(&mut *self.signaled.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -1,4 +1,4 @@
-//! Counts what orders come to, from turn to turn: stages, rounds, agents' runs, ends.
+//! Counts what happens to orders from turn to turn: stages, rounds, agents' runs, ends.
 //!
 //! May know: what a turn of an order shows. Must never know: what is done with the numbers, and whose issue it is.
 
@@ -19,7 +19,7 @@ pub(super) struct OrderCounting {
 }
 
 impl OrderCounting {
-    /// What ended since the turn before. What ended while nobody drove the order is not counted.
+    /// What ended since the previous turn. What ended while the order was not driven is not counted.
     pub(super) fn turn(&mut self, journal: &Journal, trace: &OrderTrace) {
         let running = trace.running();
         let now =
@@ -70,12 +70,12 @@ pub(super) fn expect_runs(agents: &Agents, roles: &BTreeMap<String, Role>) {
     }
 }
 
-/// A run of an agent begins: a repository's own role may name a model that nobody knew of.
+/// An agent's run begins: a repository's own role may name a model that was unknown until now.
 pub(super) fn expect_run(agents: &Agents, journal: &Journal, task: &AgentTask) {
     metrics().expect_agent(&task.agent, model(agents, journal, task));
 }
 
-/// The model that a run is asked of; empty where that is the agent's to choose.
+/// The model that a run asks for; empty if the agent chooses it.
 pub(super) fn model<'a>(agents: &'a Agents, journal: &'a Journal, task: &AgentTask) -> &'a str {
     let of_role = journal.role(&task.role).and_then(|role| role.model.as_deref());
     of_role.or_else(|| agents.model(&task.agent)).unwrap_or_default()
@@ -99,7 +99,7 @@ pub(super) fn count_run(agents: &Agents, journal: &Journal, task: &AgentTask, ru
     });
 }
 
-/// What became of the statements of an order's examiner; none where the work was not examined.
+/// What became of the statements of an order's examiner. `None` if the work was not examined.
 pub(super) fn statement_line(
     agents: &Agents,
     journal: &Journal,

@@ -1,4 +1,4 @@
-//! Deliveries that never reached us: GitHub's own list is compared with ours, at the start and again and again.
+//! Deliveries that never arrived: compares GitHub's own list with ours, at the start and periodically.
 //!
 //! May know: which deliveries GitHub lists, and which the store has. Must never know: what one means.
 
@@ -14,19 +14,19 @@ use journeyman_order::EffectError;
 use journeyman_store::{DeliverySaveOutcome, HeardUntil, NewDelivery};
 use journeyman_webhook::events;
 
-/// What is newer than this may still be on its way, and the clocks differ.
+/// Newer deliveries may still be on their way, and clocks differ.
 const OVERLAP: TimeDelta = TimeDelta::minutes(10);
-/// What comes meanwhile waits so long for what could not come before, and may be its answer: `/retry` behind `/cancel`.
+/// How long new deliveries wait for missed ones, which they may answer: `/retry` after `/cancel`.
 const CATCHES_UP_WITHIN: Duration = Duration::from_secs(30);
-/// When GitHub is asked again after it could not be.
+/// When GitHub is asked again after a failure.
 const AGAIN: Duration = Duration::from_secs(30);
-/// So many comparisons in a row wait for a delivery that GitHub lists and refuses to give.
+/// How many comparisons in a row wait for a delivery that GitHub lists but refuses to return.
 const MOST_WAITS: u32 = 5;
 
 impl Engine {
-    /// Takes in what GitHub could not deliver, or what it was not to deliver where it is asked for everything.
+    /// Takes in what GitHub could not deliver, or everything if GitHub is polled.
     pub(super) async fn reconcile_forever(&self) {
-        // What came since the start waits for it, and what no delivery tells of is looked for after it.
+        // New deliveries wait for the first comparison. Events without a delivery are looked for after it.
         let mut failures = 0;
         let pause = {
             let mut first = std::pin::pin!(self.reconcile_once(&mut failures));
@@ -66,18 +66,18 @@ impl Engine {
         }
     }
 
-    /// Returns how many were taken in. With `skips_refused`, those that GitHub refuses to give hold up nothing behind them.
+    /// Returns how many were taken in. With `skips_refused`, those that GitHub refuses to return block no others.
     pub(super) async fn reconcile(&self, skips_refused: bool) -> Result<usize, EffectError> {
         let now = self.parts.clock.now();
         let (heard, since, is_first) = match self.parts.store.heard_until().await? {
             Some(HeardUntil { at, is_kept }) => {
-                // What moved with each delivery would pass over one that is missed while GitHub cannot be asked.
+                // A time that advanced with each delivery would skip one that is missed while GitHub is unreachable.
                 if !is_kept {
                     self.parts.store.set_heard_until(at).await?;
                 }
                 (at, at - OVERLAP, false)
             }
-            // The first start: what happens from now on is missed by nobody, nor what a start that failed has missed.
+            // The first start: nothing from now on is missed, nor anything that a failed start missed.
             None => {
                 self.parts.store.set_heard_until(now).await?;
                 (now, now - OVERLAP, true)
@@ -85,10 +85,10 @@ impl Engine {
         };
         let mut listed = self.parts.github.hook_deliveries(since).await?;
         let newest = listed.iter().map(|one| one.delivered_at).max().unwrap_or(heard).max(heard).min(now);
-        // What somebody has taken in before us is theirs.
+        // Deliveries that another server took in before us are its own.
         listed.retain(|one| !(is_first && one.was_taken_in));
         let (taken_in, refused) = self.take_in(listed, skips_refused).await?;
-        // The next comparisons list it again, as long as GitHub does.
+        // The next comparisons list the refused one again, as long as GitHub does.
         let until = refused.map_or(newest, |refused| newest.min(refused));
         if heard < until {
             self.parts.store.set_heard_until(until).await?;
@@ -96,7 +96,7 @@ impl Engine {
         Ok(taken_in)
     }
 
-    /// The oldest first, as they would have come. Returns how many were new, and when the first refused one was delivered.
+    /// Oldest first, as they would have arrived. Returns how many were new, and the time of the first refused one.
     async fn take_in(
         &self,
         listed: Vec<HookDelivery>,
@@ -123,7 +123,7 @@ impl Engine {
                 }
                 Err(error) => return Err(error.into()),
             };
-            // It is kept as if it had come: what came since then was said later.
+            // Saved with its original time: what arrived since then was said later.
             let HookDelivery { guid, event, action, delivered_at: received_at, .. } = delivery;
             let new = NewDelivery { guid, event, action, body, received_at };
             if self.parts.store.save_delivery(new).await? == DeliverySaveOutcome::New {

@@ -1,4 +1,4 @@
-//! What failed and is to be tried again, each by its key, with the moment when that is due.
+//! Failures to retry, each by its key, with the time when the retry is due.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use journeyman_order::Backoff;
 
 const MOMENT: Duration = Duration::from_millis(100);
 
-/// One schedule for many: what fails often waits longer, and nobody else waits with it.
+/// One schedule for many keys: repeated failures wait longer and delay no other key.
 #[derive(Debug)]
 pub(super) struct RetryClock<K>(BTreeMap<K, FailureStreak>);
 
@@ -51,7 +51,7 @@ impl<K: Ord> RetryClock<K> {
         self.0.retain(|key, _| may(key));
     }
 
-    /// How long until the first is due that waits; at least a moment, since what is overdue may have to wait for others.
+    /// The time until the first retry is due; at least a moment, since an overdue one may have to wait for others.
     pub(super) fn next_due(&self) -> Option<Duration> {
         let now = Instant::now();
         let first = self.0.values().map(|streak| streak.due.saturating_duration_since(now)).min();

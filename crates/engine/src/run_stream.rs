@@ -1,4 +1,4 @@
-//! What a running agent prints, read from its file, so that nobody who watches holds it up.
+//! Reads what a running agent prints from its file, so that watchers do not slow it down.
 //!
 //! May know: where a run's stream is, and what has to be removed from it. Must never know: who watches.
 
@@ -22,7 +22,7 @@ pub struct RunStream {
 }
 
 impl Engine {
-    /// The stream of a running agent. `None` before it begins, and once it is an artifact.
+    /// The stream of a running agent. `None` before it begins and once it is an artifact.
     pub fn run_stream(
         &self,
         order: OrderId,
@@ -49,7 +49,7 @@ impl RunStream {
         let mut file = File::open(&self.file)?;
         let length = file.metadata()?.len();
         let mut at = match self.at {
-            // It was begun anew.
+            // The file was started over.
             Some(at) if at > length => 0,
             Some(at) => at,
             None => length.saturating_sub(LARGEST_SOURCE as u64),
@@ -59,7 +59,7 @@ impl RunStream {
             file.seek(SeekFrom::Start(at))?;
             file.take(LARGEST_SOURCE as u64).read_to_end(&mut came)?;
             at += u64::try_from(came.len()).unwrap_or(0);
-            // The first line is whole only at the beginning.
+            // Only at the file's beginning is the first line sure to be whole.
             if self.at.is_none() && length > LARGEST_SOURCE as u64 {
                 let whole = came.iter().position(|byte| *byte == b'\n').map_or(came.len(), |end| end + 1);
                 came.drain(..whole);
@@ -67,7 +67,7 @@ impl RunStream {
         }
         self.at = Some(at);
         let shown = self.redactor.feed(&came);
-        // No agent is given these. Should one have them all the same, its line is shown to nobody.
+        // No agent gets these secrets. If one has them anyway, the line is hidden.
         let mut clean = String::with_capacity(shown.len());
         for line in shown.split_inclusive('\n') {
             if self.ours.named_in(line).is_none() {

@@ -1,18 +1,18 @@
-//! Waits for a store that is away, so that a restarted database costs no order what was running.
+//! Waits while the store is unavailable, so that a database restart costs no order its running work.
 //!
 //! Must never know: what is written.
 
 use journeyman_order::{Backoff, OrderId};
 use journeyman_store::StoreError;
 
-/// How often one thing could not be written in a row.
+/// How many times in a row one use of the store has failed.
 #[derive(Debug, Default)]
 pub(super) struct StorePatience {
     failures: u32,
 }
 
 impl StorePatience {
-    /// Retries until the store can be used.
+    /// Retries until the store is available.
     pub(super) async fn outlast<T, F: Future<Output = Result<T, StoreError>>>(
         order: OrderId,
         mut attempt: impl FnMut() -> F,
@@ -26,7 +26,7 @@ impl StorePatience {
         }
     }
 
-    /// Waits before the next try. Errors that do not pass are returned.
+    /// Waits before the next try. Returns errors that do not pass.
     pub(super) async fn wait(&mut self, order: OrderId, error: StoreError) -> Result<(), StoreError> {
         if !matches!(error, StoreError::Unavailable { .. }) {
             return Err(error);

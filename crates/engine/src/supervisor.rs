@@ -1,4 +1,4 @@
-//! Keeps orders going, so many at a time, until it is told to stop.
+//! Drives orders, a limited number at a time, until stopped.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::retry_clock::RetryClock;
 use journeyman_order::OrderId;
 use journeyman_store::StoreError;
 
-/// How often the store is looked at although nobody said that something arrived.
+/// How often the store is read without a notification.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60 * 60);
 const TOGETHER: Duration = Duration::from_millis(10);
@@ -29,15 +29,15 @@ struct SupervisedOrders {
     driven: JoinSet<(OrderId, Result<DriveOutcome, StoreError>)>,
     signaled: BTreeMap<OrderId, Arc<Notify>>,
     parked: BTreeMap<OrderId, Instant>,
-    /// Those that the store could not be used for.
+    /// Orders whose drive failed, such as because the store was unavailable.
     failed: RetryClock<OrderId>,
-    /// Told something while they were driven; whether the drive still heard of it is not known.
+    /// Orders signalled while driven. Whether the drive noticed is unknown.
     signaled_while_driven: BTreeSet<OrderId>,
 }
 
 impl Engine {
-    /// Runs until [`Engine::stop`]. Taking in and driving do not wait for one another. Returns how many orders were under way:
-    /// they go on at the next start.
+    /// Runs until [`Engine::stop`]. Intake and driving do not wait for each other. Returns how many orders were in
+    /// progress; they resume at the next start.
     pub async fn run(&self) -> usize {
         tokio::select! {
             stopped = self.supervise() => stopped,
@@ -57,7 +57,7 @@ impl Engine {
                 }
             };
             tokio::select! {
-                // What comes with it is taken in with it: each look costs, and each commit of conclusions a flush.
+                // Batches what arrives together: each read costs time, and each commit of conclusions a flush.
                 () = self.arrived.notified() => tokio::time::sleep(TOGETHER).await,
                 () = tokio::time::sleep(nap) => {}
             }
@@ -186,8 +186,8 @@ impl SupervisedOrders {
                 }
             }
             Err(error) => {
-                // A drive does not panic but by a fault of ours. All notifiers whose drive is gone are let go, so
-                // that the order is driven again, after a pause: the fault may well be there the next time.
+                // Only a bug of ours makes a drive panic. Notifiers without a drive are dropped, so the order is driven
+                // again after a pause: the bug may strike again.
                 tracing::error!("a drive ended by a fault: {error}");
                 for (order, _) in self.signaled.extract_if(.., |_, notify| Arc::strong_count(notify) == 1) {
                     self.waking.insert(order);

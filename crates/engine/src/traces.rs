@@ -1,4 +1,4 @@
-//! Sends journal entries as spans to a collector. How far each journal was sent is kept, so an outage loses nothing.
+//! Sends journal entries as spans to a collector. Keeps how far each journal was sent, so an outage loses nothing.
 //!
 //! May know: which orders have entries that were not sent. Must never know: what a span looks like.
 
@@ -16,17 +16,17 @@ use journeyman_order::model_service::Provider;
 use journeyman_store::{StoreError, UntracedOrder};
 use journeyman_telemetry::{AgentFacts, ExportOutcome, SpanExporter, spans_since};
 
-/// What is written within this time after an entry is sent with it.
+/// Entries written within this time after the first are sent with it.
 const TOGETHER: Duration = Duration::from_secs(1);
-/// How often the store is looked at although nothing was heard: what other hands write is not told here.
+/// How often the store is read without a notification: writes of other processes are not announced here.
 const LOOK_AGAIN: Duration = Duration::from_secs(15);
-/// Collectors refuse what is old, and nobody looks for it.
+/// Collectors refuse older spans, and hardly anyone looks for them.
 const OLDEST: TimeDelta = TimeDelta::days(1);
-/// Orders that are looked at in one go.
+/// Orders per batch.
 const ORDERS: u32 = 50;
 const LONGEST_WAIT: Duration = Duration::from_secs(5 * 60);
 
-/// Why nothing more is sent now, and how long the collector wants to be left alone.
+/// Why sending stopped, and how long the collector asked to wait.
 struct Interrupted {
     because: String,
     wait: Option<Duration>,
@@ -39,7 +39,7 @@ impl From<StoreError> for Interrupted {
 }
 
 impl Engine {
-    /// Sends spans as orders go on, and what was not sent before the start. Ends at once where no collector is named.
+    /// Sends spans as orders proceed, and those unsent before the start. Returns at once if no collector is configured.
     pub async fn export_traces_forever(&self) {
         let Some(exporter) = &self.parts.traces else { return };
         let mut written = self.watch();
@@ -58,7 +58,7 @@ impl Engine {
                 }
                 Err(Interrupted { because, wait }) => {
                     failures += 1;
-                    // Once, and not at each try: it may be away for days.
+                    // Logged once, not at each try: it may be away for days.
                     if failures == 1 {
                         tracing::warn!(because, "spans wait for the trace collector");
                     }
@@ -67,12 +67,12 @@ impl Engine {
                 }
             };
             tokio::time::sleep(pause).await;
-            // What was heard meanwhile is in the store.
+            // What was announced meanwhile is in the store.
             written = written.resubscribe();
         }
     }
 
-    /// Sends what can be sent now, and leaves the rest: for the end of a server.
+    /// Sends what it can now and leaves the rest; for a server's shutdown.
     pub async fn export_traces_once(&self) {
         if let Some(exporter) = &self.parts.traces {
             let _ = self.export(exporter).await;
@@ -95,15 +95,15 @@ impl Engine {
     async fn export_order(&self, exporter: &SpanExporter, known: UntracedOrder) -> Result<(), Interrupted> {
         let UntracedOrder { order, sent, last } = known;
         let Some(journal) = self.readable_journal(order).await? else {
-            // It is told elsewhere that it cannot be read; there will be no spans of it.
+            // That it is unreadable is reported elsewhere, and it will have no spans.
             return Ok(self.parts.store.set_traced(order, last).await?);
         };
         let oldest = (self.parts.clock.now() - OLDEST).timestamp_nanos_opt().unwrap_or_default();
-        // A journal that has lost its end has nothing more to send, and is not to be asked for ever.
+        // A journal that lost its end has nothing more to send, and must not be read forever.
         let until = journal.last_seq().max(last);
         let agents = Arc::clone(&self.parts.agents);
         let spans = blocking(move || spans_since(&journal, sent, &|agent| facts(&agents, agent)));
-        // A fault of ours is in the log, and these are sent by nobody.
+        // Our bug is in the log. These spans are never sent.
         let spans = spans.await.inspect_err(|fault| tracing::error!(%order, "{}", fault.message));
         let mut spans = spans.unwrap_or_default();
         spans.retain(|span| i64::try_from(span.end_time_unix_nano).is_ok_and(|ended| ended >= oldest));

@@ -1,4 +1,4 @@
-//! An order whose journal cannot be read: it ends with a sentence on its issue, and the issue is free for another order.
+//! Ends an order whose journal cannot be read, with a notice on its issue, and frees the issue for another order.
 //!
 //! May know: what the order's row says. Must never know: what its journal said.
 
@@ -13,7 +13,7 @@ use journeyman_order::{EffectError, Journal, OrderId};
 use journeyman_render as render;
 use journeyman_store::{JournalStore as _, OrderRow, StoreError};
 
-/// The pause after GitHub did not take the sentence.
+/// The pause after GitHub did not accept the notice.
 const AGAIN: TimeDelta = TimeDelta::minutes(5);
 
 impl Engine {
@@ -26,7 +26,7 @@ impl Engine {
         }
     }
 
-    /// Frees the issue at once. The sentence is tried until GitHub takes it, or says that it never will.
+    /// Frees the issue at once. Retries the notice until GitHub accepts it or refuses for good.
     pub(super) async fn end_unreadable(
         &self,
         order: OrderId,
@@ -63,7 +63,7 @@ impl Engine {
         };
         let text = || async { render::unreadable(because) };
         github.set_status_comment(&at, row.issue, row.id, None, text).await?;
-        // The labels are those of the order that is at work now.
+        // The labels belong to the issue's latest order.
         let is_last = self.parts.store.latest_order(row.repository_id, row.issue).await;
         if is_last.is_ok_and(|last| last.is_some_and(|last| last.id == row.id)) {
             github.set_order_label(&at, row.issue, OrderLabel::NeedsHuman).await?;

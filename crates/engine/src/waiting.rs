@@ -1,4 +1,4 @@
-//! Deliveries that cannot be concluded yet, by subject. Their bodies stay in the store until it is their turn.
+//! Deliveries that cannot be concluded yet, by subject. Their bodies stay in the store until then.
 //!
 //! May know: ids of deliveries and of repositories. Must never know: what a delivery means, why it waits.
 
@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use journeyman_order::RepositoryId;
 
-/// What a delivery is about: nothing later about the same may overtake it.
+/// What a delivery is about. Later deliveries on the same subject must not overtake it.
 pub(super) type DeliverySubject = (RepositoryId, String);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(super) struct WaitingDelivery {
     pub(super) asks_github: bool,
 }
 
-/// All that wait. None of its queues is empty.
+/// All waiting deliveries. No queue is empty.
 #[derive(Debug, Default)]
 pub(super) struct WaitingDeliveries(BTreeMap<DeliverySubject, VecDeque<WaitingDelivery>>);
 

@@ -1,4 +1,4 @@
-//! Where repositories are on GitHub now: an order knows its repository by its id.
+//! Where repositories are on GitHub now. An order knows its repository by id.
 //!
 //! May know: what deliveries and GitHub's lists say of repositories. Must never know: what is done there.
 
@@ -33,7 +33,7 @@ pub(super) async fn last_seen(store: &Store, id: RepositoryId) -> Option<Install
     }
 }
 
-/// Looks for a repository in all installations that can be asked.
+/// Looks for a repository in all installations that are not suspended.
 pub(super) async fn find(
     github: &GitHub,
     id: RepositoryId,

@@ -1,4 +1,4 @@
-//! What an agent is given besides what its task says, because its runtime has neither tools nor a memory.
+//! What an agent gets besides its task, because its runtime has neither tools nor a memory.
 
 use super::{EffectContext, EffectError};
 use journeyman_agent::Runtime;
@@ -47,7 +47,7 @@ impl EffectContext {
             let source = workspaces.source_tree(repository, &commit)?;
             let paths: Vec<String> =
                 source.paths().filter_map(|path| path.to_str().map(str::to_owned)).collect();
-            // What cannot be read is no instruction.
+            // A file that cannot be read is no instruction.
             let read = |path: &str| {
                 let bytes = workspaces.file(repository, &commit, path).ok()??;
                 let text = String::from_utf8(bytes).ok()?;
@@ -58,7 +58,7 @@ impl EffectContext {
         .await
     }
 
-    /// The commit that the work has come to: the last of ours since it began with this start, or the start itself.
+    /// The commit that the work has reached: our latest since it began with this start, or the start itself.
     fn stands_at(&self, task: &AgentTask) -> Result<CommitSha, EffectError> {
         if let AgentTaskWorkspace::Checkout { commit } = &task.place {
             return Ok(commit.clone());

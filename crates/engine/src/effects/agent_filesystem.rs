@@ -1,4 +1,4 @@
-//! What an agent finds before it, in the environment of its repository: its repository's work tree, or a commit to look at.
+//! What an agent finds in its repository's environment: its repository's work tree, or a commit to look at.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use journeyman_sandbox::Mount;
 use journeyman_workspace::{OrderDirs, SourceTree};
 
 pub(super) struct AgentFilesystem {
-    /// Its checkout and its home. Agents that judge one another have no home in common.
+    /// Its checkout and its home. Agents that judge one another share no home.
     pub(super) place: EnvironmentPlace,
     pub(super) mounts: Vec<Mount>,
     _lease: PlaceLease,

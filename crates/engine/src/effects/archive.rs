@@ -1,4 +1,4 @@
-//! Texts that are to last become artifacts of the order.
+//! Stores texts that must last as artifacts of the order.
 
 use sha2::{Digest, Sha256};
 

@@ -1,5 +1,5 @@
-//! What people attached to the issue and to comments that belong to the task: read when the text is, kept as artifacts,
-//! and laid beside an agent's repository.
+//! Attachments of the issue and of task comments: read together with the text, kept as artifacts, and placed beside an
+//! agent's repository.
 
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -21,15 +21,15 @@ const MOST_NAMED: usize = 20;
 const LARGEST_PICTURE: usize = 5 * 1024 * 1024;
 const LONGEST_TEXT: usize = 256 * 1024;
 const LONGEST_NAME: usize = 60;
-/// How the name of a text ends. Whatever else is text, such as SVG and HTML, is no attachment of a task.
+/// Endings of text attachments. Other text, such as SVG and HTML, is not an attachment of a task.
 const TEXTS: [&str; 7] = ["txt", "log", "md", "json", "csv", "patch", "diff"];
 const FOLDER: &str = "attachments";
 
-/// Where it stands, whose it is, and what it says.
+/// Where the text is from, who wrote it, and the text.
 pub(super) type TextWithLinks = (AttachmentSource, String, String);
 
 impl EffectContext {
-    /// Reads what these texts link to. What cannot be had is named and does not hold the order up.
+    /// Reads what these texts link to. Anything unavailable is named and does not block the order.
     pub(super) async fn attachments(
         &self,
         texts: Vec<TextWithLinks>,
@@ -119,7 +119,7 @@ impl EffectContext {
         for (name, artifact) in kept {
             let content = match self.parts.store.artifact(self.order, &artifact).await {
                 Ok(artifact) => artifact.content,
-                // Of an order that was at rest for longer than it is kept.
+                // The order was at rest for longer than attachments are kept.
                 Err(StoreError::NotFound { what }) => {
                     tracing::warn!(order = %self.order, name, "an attachment is kept no longer: {what}");
                     continue;
@@ -135,7 +135,7 @@ impl EffectContext {
         Ok(())
     }
 
-    /// What an agent is told of them; none where there are none.
+    /// The note for an agent about its attachments. `None` if there are none.
     pub(super) fn attachments_note(&self, task: &AgentTask, runtime: &Runtime) -> Option<String> {
         let seen = match runtime {
             Runtime::Program(_) => Some(self.parts.environments.inside(&self.place_of(task)).join(FOLDER)),
@@ -174,7 +174,7 @@ fn note(attachments: &[TaskAttachment], folder: Option<&Path>) -> Option<String>
     Some(text)
 }
 
-/// What it is by its bytes. A text has to be called one, too.
+/// The kind, by content. Text also needs the name of a text file.
 fn kind_of(bytes: &[u8], called: &str) -> Option<AttachmentKind> {
     let is_webp = bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP");
     match bytes {
@@ -188,7 +188,7 @@ fn kind_of(bytes: &[u8], called: &str) -> Option<AttachmentKind> {
 
 fn is_text(bytes: &[u8], called: &str) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else { return false };
-    // A page in place of a file says nothing of the task: one to sign in on, say.
+    // A page instead of a file says nothing about the task; it may be a sign-in page.
     let begins = text.trim_start().get(..9).unwrap_or_default().to_ascii_lowercase();
     let is_page =
         begins.starts_with("<!doctype") || begins.starts_with("<html") || begins.starts_with("<svg");
@@ -210,7 +210,7 @@ fn ending_of(kind: AttachmentKind, called: &str) -> String {
     }
 }
 
-/// A name that needs no escaping anywhere, with the ending of what it is; none: its own.
+/// A name that needs no escaping anywhere, with this ending. If `ending` is empty, it keeps its own.
 fn safe_name(called: &str, ending: &str) -> String {
     let stem = match called.rsplit_once('.') {
         Some((stem, own)) if !ending.is_empty() && own.len() <= 5 => stem,

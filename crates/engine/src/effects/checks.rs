@@ -1,4 +1,4 @@
-//! Our check run on a commit, and what the checks of others say of it.
+//! Our check run on a commit, and the results of others' checks on it.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ impl EffectContext {
     pub(super) async fn show_check(&self, head: &CommitSha, state: CheckRunState) -> EffectResult {
         let at = self.at().await?;
         let text = journeyman_render::check(&self.journal, &self.projection, head, state);
-        // What can be asked for is asked for on the commit that took its place.
+        // The buttons belong on the commit that replaced this one.
         let (shown, is_current) = (self.projection.surfaces(), state != CheckRunState::Superseded);
         let retry = (is_current && shown.can_be_retried).then_some(CheckButton::Retry);
         let approve = (is_current && shown.can_be_approved).then_some(CheckButton::Approve);
@@ -32,7 +32,7 @@ impl EffectContext {
         Ok(EffectOutcome::Done)
     }
 
-    /// How the checks of others stand on a commit. What fails on the base branch, too, is told apart.
+    /// The state of others' checks on a commit. What also fails on the base branch is listed separately.
     pub(super) async fn read_checks(
         &self,
         at: &InstalledRepository,
@@ -60,7 +60,7 @@ impl EffectContext {
         Ok(reading)
     }
 
-    /// Checks that fail on the commit that the work starts from, or on the base branch now: CI tests both together.
+    /// Checks that fail on the commit where the work starts, or on the base branch now: CI tests both together.
     async fn failing_on_base(&self, at: &InstalledRepository) -> Result<BTreeSet<String>, EffectError> {
         let base = self.projection.trace.base.clone().map_or_else(|| self.base(), Ok)?;
         let mut names = BTreeSet::new();
@@ -70,7 +70,7 @@ impl EffectContext {
                     let failed = checks.into_iter().filter(|check| check.state == ExternalCheckState::Failed);
                     names.extend(failed.map(|check| check.name));
                 }
-                // The branch was renamed, or history was rewritten: then nothing is known of it.
+                // The branch was renamed or history rewritten, so its checks are unknown.
                 Err(error) if matches!(error.kind, ErrorKind::NotFound | ErrorKind::Invalid) => {
                     tracing::info!(order = %self.order, %error, "the base's checks are not known");
                 }
@@ -80,7 +80,7 @@ impl EffectContext {
         Ok(names)
     }
 
-    /// What a failing check says of itself. What GitHub does not tell of it is left out.
+    /// What a failing check reports. What GitHub does not tell about it is left out.
     async fn look_into(&self, at: &InstalledRepository, check: ExternalCheck, deeply: bool) -> FailingJob {
         let github = &self.parts.github;
         let mut job = FailingJob {
@@ -112,14 +112,14 @@ impl EffectContext {
         job_log::redacted(&self.without_our_keys(text))
     }
 
-    /// CI may have been given the same keys as our agents.
+    /// CI may use the same keys as our agents.
     fn without_our_keys(&self, text: &str) -> String {
         let agents = &self.parts.agents;
         let runtimes = agents.names().filter_map(|name| agents.get(name).ok());
         runtimes.fold(text.to_owned(), |text, runtime| self.redaction(runtime, &AgentTask::default())(&text))
     }
 
-    /// Has failing jobs run once more. Where that is not allowed, or they are gone, it is left.
+    /// Reruns failing jobs. Does nothing if that is not allowed or they are gone.
     pub(super) async fn rerun_jobs(&self, jobs: &[u64]) -> EffectResult {
         let at = self.at().await?;
         let begun = self.parts.github.rerun_jobs(&at, jobs).await?;

@@ -1,4 +1,4 @@
-//! Moves of the conversation on GitHub: what people say there is read, and they are answered.
+//! Moves of the conversation on GitHub: reads what people say and answers them.
 
 use super::{EffectContext, EffectResult};
 use journeyman_github::{ErrorKind, GitHubError, InstalledRepository, MentionMatcher, ThreadAnswer};
@@ -11,7 +11,7 @@ use journeyman_render as render;
 use journeyman_webhook as webhook;
 
 impl EffectContext {
-    /// Everything that may be asked for on a pull request, and how the checks of others stand on `head`.
+    /// Everything that may be asked for on a pull request, and the state of others' checks on `head`.
     pub(super) async fn read_pull(&self, pull: PullNumber, head: &CommitSha) -> EffectResult {
         let at = self.at().await?;
         if let Some(unmoved) = self.unmoved_by_base(&at, pull, head).await? {
@@ -25,7 +25,7 @@ impl EffectContext {
         Ok(EffectOutcome::PullRead(Box::new(PullSnapshot { checks, ..talk })))
     }
 
-    /// Every thread is answered, also when one of them cannot be.
+    /// Answers every thread, even if one of them fails.
     pub(super) async fn answer_threads(&self, pull: PullNumber, replies: &[ThreadReply]) -> EffectResult {
         let at = self.at().await?;
         let mut refused = None;
@@ -62,7 +62,7 @@ impl EffectContext {
             CommentTarget::Pull(pull) => IssueNumber(pull.0),
         };
         let marker = match *saying == NoticeComment::NoRight {
-            // Once on an issue, whichever order is told.
+            // Once on an issue, whichever order says it.
             true => "say:no-right".to_owned(),
             false => format!("say:{}:{}", self.order, self.key.file_name().replace('-', ".")),
         };
@@ -78,8 +78,8 @@ impl EffectContext {
         Ok(EffectOutcome::Done)
     }
 
-    /// A push to the base branch is told to every open pull request, and for most nothing follows: one look says so.
-    /// What was read last, if nothing is known to have changed since but the base branch, and the pull request merges.
+    /// The last reading, if only the base branch is known to have changed since and the pull request merges. Every open
+    /// pull request hears of a push to its base, and most need nothing.
     async fn unmoved_by_base(
         &self,
         at: &InstalledRepository,
@@ -103,7 +103,7 @@ impl EffectContext {
                     EffectOutcome::PullRead(reading) => {
                         (known, has_moved) = (Some((**reading).clone()), false)
                     }
-                    // What nobody has said anything about yet.
+                    // Nothing has been said about this commit yet.
                     EffectOutcome::Pushed => (known, has_moved) = (Some(unread(head)), false),
                     _ => {}
                 },
@@ -114,7 +114,7 @@ impl EffectContext {
                 JournalEvent::Opened(_) | JournalEvent::Intended { .. } => {}
             }
         }
-        // What was answered looks another way by now.
+        // What was answered looks different by now.
         known.filter(|known| has_moved && known.threads.is_empty() && known.checks.failing.is_empty())
     }
 }

@@ -1,5 +1,5 @@
-//! A run that was cut off: the server ended while its agent worked, or between the agent's last word and the record of
-//! it. The sandbox ended with the server; what the agent had printed is on disk, since it is written as it comes.
+//! A run that was cut off: the server ended while its agent worked, or between the agent's last word and its record.
+//! The sandbox ended with the server. The agent's output is on disk, since it is written as it arrives.
 
 use std::io::Read;
 use std::path::Path;
@@ -17,13 +17,13 @@ pub(super) const GOES_ON: &str = "You were cut off while you worked on this, bec
     ended. What you had done until then is still there. Look at it first, and go on from there. What was asked of you:";
 
 pub(super) enum CutOffRun {
-    /// Its last word: it is paid for and has to be recorded only.
+    /// The agent had finished: it is paid for and only has to be recorded.
     Ended(Box<AgentRun>),
     Session(String),
 }
 
 impl EffectContext {
-    /// What an earlier start of this very run left; none where there was none, or where it said nothing that helps.
+    /// What an earlier start of this run left. `None` if there was none, or if its output is no help.
     pub(super) async fn cut_off(
         &self,
         program: &AgentProgram,
@@ -40,7 +40,7 @@ impl EffectContext {
             let ended = read(&stream, &mut transcript)?;
             let took = begun.iter().rev().find_map(|at| (ended - *at).to_std().ok()).unwrap_or_default();
             let is_said = transcript.settled();
-            // How it ended is not known, and not needed: the result itself says whether it failed.
+            // How it ended is unknown and not needed: the result itself says whether it failed.
             let mut run = transcript.finish(Exit::Code(0), "", if is_said { took } else { Duration::ZERO });
             if is_said {
                 run.warnings.push(
@@ -55,7 +55,7 @@ impl EffectContext {
         .await
     }
 
-    /// Whether every start of this try was for the same task; the time that is left is another each time.
+    /// Whether every start of this try had the same task. The remaining time differs each time.
     fn was_asked_the_same(&self, task: &AgentTask) -> bool {
         let timeout_seconds = task.timeout_seconds;
         let is_same = |earlier: &AgentTask| AgentTask { timeout_seconds, ..earlier.clone() } == *task;
@@ -77,7 +77,7 @@ impl EffectContext {
     }
 }
 
-/// Reads a stream, and says when it was last written to. None where nothing was kept.
+/// Reads a stream, and returns when it was last written to. `None` if no stream was kept.
 fn read(stream: &Path, transcript: &mut Transcript) -> Option<DateTime<Utc>> {
     let mut file = std::fs::File::open(stream).ok()?;
     let mut buffer = vec![0; 1 << 16];

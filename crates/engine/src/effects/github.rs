@@ -1,4 +1,4 @@
-//! Moves that ask GitHub, or tell it something.
+//! Moves that read from GitHub or write to it.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ impl EffectContext {
         Ok(EffectOutcome::PullOpened { number: pull.number, url: pull.url })
     }
 
-    /// The last look before a pull request is said to be ready: its head has to be the commit that was tested.
+    /// The last check before a pull request becomes ready: its head must be the commit that was tested.
     pub(super) async fn finish_pull(
         &self,
         number: PullNumber,
@@ -62,7 +62,7 @@ impl EffectContext {
             if let EffectOutcome::StatusShown { comment } = outcome { *comment } else { None }
         });
         let text = || async {
-            // What is to be said by now: it waits for its turn behind all that is more important.
+            // The state at this moment: the status waits behind everything more important.
             let JournalSnapshot { journal, projection } = self.turns.borrow().clone();
             render::status(&journal, &projection, self.parts.settings.public_url.as_ref())
         };
@@ -75,13 +75,13 @@ impl EffectContext {
     pub(super) async fn show_review(&self, note: &ReviewNote) -> EffectResult {
         let at = self.at().await?;
         let body = render::review(&self.journal, note);
-        // A stage's name may have two hyphens, and no full stop.
+        // A stage's name may contain two hyphens, but no full stop.
         let marker = format!("review:{}:{}:{}", self.order, note.stage.replace('-', "."), note.round);
         self.parts.github.set_pull_comment(&at, note.pull, &marker, &body).await?;
         Ok(EffectOutcome::ReviewShown)
     }
 
-    /// Takes away our labels, the branch where that is wished, and the order's folders, once nothing more is to be done.
+    /// Deletes our labels, the branch if requested, and the order's folders, once nothing is left to do.
     pub(super) async fn tidy(&self, branch: Option<(BranchName, CommitSha)>) -> EffectResult {
         let at = self.at().await?;
         let github = &self.parts.github;
@@ -92,7 +92,7 @@ impl EffectContext {
                 tracing::info!(order = %self.order, %branch, because, "the branch is kept");
             }
         }
-        // Last: where something before it fails, the work is still there for the next try.
+        // Last: if an earlier step fails, the work is still there for the retry.
         let order = self.order;
         self.git(move |workspaces, _| workspaces.remove(order)).await?;
         Ok(EffectOutcome::Done)

@@ -1,4 +1,4 @@
-//! The end of what a job of GitHub Actions printed, fit for an agent and for the journal.
+//! The end of what a GitHub Actions job printed, prepared for an agent and for the journal.
 
 use std::sync::LazyLock;
 
@@ -6,7 +6,7 @@ use regex::Regex;
 
 use journeyman_verify as verify;
 
-/// Shapes of credentials.
+/// Patterns of credentials.
 static CREDENTIALS: LazyLock<Regex> = LazyLock::new(|| {
     let shapes = [
         r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|\z)",
@@ -27,7 +27,7 @@ static IN_ADDRESS: LazyLock<Regex> = LazyLock::new(|| pattern(r"://[^/\s:@]+:[^/
 static TIME: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?m)^\x{feff}?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z ?"));
 
-/// What marks an error in a job's log. What comes after the last one is tidying.
+/// Marks an error in a job's log. What follows the last one is cleanup.
 const ERROR: &str = "##[error]";
 
 fn pattern(text: &str) -> Regex {

@@ -1,5 +1,5 @@
-//! How each move is carried out. One function tries one move once and says what it observed; what comes of that is
-//! for the order to say.
+//! How each move is executed. One function tries one move once and returns what it observed; the order decides what
+//! follows.
 
 mod agent_context;
 mod agent_filesystem;
@@ -46,7 +46,7 @@ use journeyman_order::{
 
 pub(super) struct Effect {
     pub(super) key: MoveKey,
-    /// Which try this is, from 1: how often an outcome of this move is in the journal, and one.
+    /// Which try this is, from 1: the number of this move's outcomes in the journal, plus one.
     pub(super) attempt: usize,
     pub(super) r#move: Move,
 }
@@ -56,10 +56,10 @@ pub(super) struct EffectContext {
     order: OrderId,
     key: MoveKey,
     attempt: usize,
-    /// The journal when the effect began, its own intent included. Later entries are for other moves.
+    /// The journal when the effect began, with its own intent. Later entries concern other moves.
     journal: Arc<Journal>,
     projection: Arc<OrderProjection>,
-    /// The journal now: a status waits behind all other writes, and shows the latest state.
+    /// The journal now: a status waits behind all other writes, and must show the latest state.
     turns: watch::Receiver<JournalSnapshot>,
 }
 
@@ -165,7 +165,7 @@ impl EffectContext {
         Self { parts, order, key, attempt, journal, projection, turns }
     }
 
-    /// What was observed so far, the earliest first.
+    /// The outcomes so far, earliest first.
     fn outcomes(&self) -> impl DoubleEndedIterator<Item = &EffectOutcome> {
         self.journal.entries().iter().filter_map(|entry| match &entry.event {
             JournalEvent::Observed { outcome, .. } => Some(&**outcome),
@@ -194,7 +194,7 @@ impl EffectContext {
         Ok(InstalledRepository { repository, installation })
     }
 
-    /// As it was seen last, or as the order was opened with; none where that has to be asked for.
+    /// As it was last seen, or as the order was opened with. `None` if GitHub has to be asked.
     async fn known_place(&self) -> Option<InstalledRepository> {
         let opened = self.opened();
         if let Some(at) = whereabouts::last_seen(&self.parts.store, opened.repository_id).await {
@@ -209,7 +209,7 @@ impl EffectContext {
         prepared.ok_or_else(|| never("the base commit is not known yet"))
     }
 
-    /// The commit of the default branch that says how work is done here: settings, commands, instructions.
+    /// The default branch's commit that defines how work is done: settings, commands, instructions.
     fn default_commit(&self) -> Result<CommitSha, EffectError> {
         let chosen = self.journal.prepared().and_then(|prepared| prepared.default.clone());
         chosen.map_or_else(|| self.base(), Ok)
@@ -219,7 +219,7 @@ impl EffectContext {
         self.journal.prepared().map(|prepared| prepared.settings.clone()).unwrap_or_default()
     }
 
-    /// Lets the effect retry if the repository has moved, or if no installation includes it at the moment.
+    /// Makes the effect retry if the repository has moved, or if no installation includes it at the moment.
     async fn unless_elsewhere(
         &self,
         error: EffectError,

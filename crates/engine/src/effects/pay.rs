@@ -1,4 +1,4 @@
-//! What an agent's run may cost beyond its own order: asked for before it begins, corrected when it has ended.
+//! What an agent's run may cost beyond its own order: reserved before it begins, corrected when it has ended.
 
 use super::EffectContext;
 use crate::order_counting::model;
@@ -54,7 +54,7 @@ impl EffectContext {
         }
     }
 
-    /// Makes something of a run that is paid for an artifact, once the store can be used.
+    /// Stores part of a paid run as an artifact, once the store is available.
     pub(super) async fn keep_of_run(
         &self,
         name: &str,

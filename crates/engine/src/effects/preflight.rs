@@ -1,5 +1,5 @@
-//! Everything that would stop the work after it was paid for, found before: on GitHub, on this machine, in the settings.
-//! All of it is told at once. It is quick, and a question that nobody answers is no problem.
+//! Finds everything that would stop the work before money is spent: on GitHub, on this machine, in the settings.
+//! Reports all of it at once. It is quick, and an unanswered question is not a problem.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use journeyman_github::{BranchRestriction, InstallationGrants, InstalledReposito
 use journeyman_order::settings::BaseMovePolicy;
 use journeyman_order::{BranchName, EffectOutcome};
 
-/// How long a question may take; the questions are asked side by side.
+/// Timeout of a question. They are asked in parallel.
 pub(super) const PATIENCE: Duration = Duration::from_millis(1_500);
 
-/// What the App has to be granted, by GitHub's name, with the words of its page.
+/// Permissions that the App needs, by GitHub's name and in the words of its page.
 const NEEDED: [(&str, &str); 4] = [
     ("contents", "Contents: Read and write"),
     ("pull_requests", "Pull requests: Read and write"),
@@ -52,7 +52,7 @@ fn push(texts: &mut Vec<String>, text: String) {
 impl EffectContext {
     pub(super) async fn preflight(&self) -> EffectResult {
         let at = self.at().await?;
-        // Nothing of the repository is known before this.
+        // Before this, nothing is known about the repository.
         self.base()?;
         let (on_github, here) = tokio::join!(self.on_github(&at), self.readiness());
         let mut found = on_github;
@@ -159,7 +159,7 @@ impl EffectContext {
             .unwrap_or_else(|| BranchName::for_issue(issue.number, &issue.title, 1))
     }
 
-    /// The answer to a question; none when there is none in time.
+    /// The answer to a question. `None` if it fails or does not arrive in time.
     pub(super) async fn ask_in_time<T, E: Display>(
         &self,
         what: &str,

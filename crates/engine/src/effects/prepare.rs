@@ -1,5 +1,5 @@
-//! The base branch fetched, and what the repository says of itself in it: settings, a pipeline, roles. And what becomes
-//! of commits that are not here, or not here any more.
+//! Fetches the base branch and reads what the repository defines in it: settings, a pipeline, roles. Also fetches
+//! commits that are missing or lost on this machine.
 
 use super::{EffectContext, EffectResult, never, soon};
 use crate::SETTINGS_FILE;
@@ -19,7 +19,7 @@ impl EffectContext {
         let wished = wished.filter(|wished| *wished != branch).map(str::to_owned);
         let fetched = self.with_remote(move |workspaces, remote| {
             let default = workspaces.fetch(remote, &branch)?;
-            // What the repository says of itself is the default branch's to say.
+            // The default branch alone defines the repository's settings.
             let base = match &wished {
                 Some(wished) => workspaces.fetch(remote, wished)?,
                 None => default.clone(),
@@ -80,7 +80,7 @@ impl EffectContext {
         })))
     }
 
-    /// Fetches the commits that a task begins with if they are missing, as on another machine.
+    /// Fetches a task's start commits if they are missing, as on another machine.
     pub(super) async fn bring_commits(&self, task: &AgentTask) -> Result<(), EffectError> {
         let begins = match &task.place {
             AgentTaskWorkspace::Workspace => task.start.clone(),
@@ -116,7 +116,7 @@ impl EffectContext {
     /// Fetches missing Git LFS content. Without it a checkout would hold pointers.
     pub(super) async fn bring_large_files(&self, commits: Vec<CommitSha>) -> Result<(), EffectError> {
         let lacks = self.git(move |workspaces, repository| {
-            // What is to be said of a commit that is not here, whoever needs it says.
+            // A missing commit is reported where it is needed.
             let lacks = |commit: &CommitSha| !workspaces.has_large_files(repository, commit).unwrap_or(true);
             Ok(commits.into_iter().filter(lacks).collect::<Vec<_>>())
         });
@@ -148,7 +148,7 @@ impl EffectContext {
         known
     }
 
-    /// Does something with the repository on GitHub, with a token that can only read and lives for as long.
+    /// Works with the repository on GitHub, with a read-only token that lives only that long.
     pub(super) async fn with_remote<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Workspaces, &Remote<'_>) -> Result<T, GitError> + Send + 'static,
@@ -174,12 +174,12 @@ impl EffectContext {
         done
     }
 
-    /// What is to be said of trouble with a test run: one of its commits may be what cannot be read.
+    /// Handles trouble with a test run, whose cause may be an unreadable commit.
     pub(super) async fn after_trouble(&self, trouble: EffectError) -> EffectError {
         if trouble.retry == Retry::Never { self.fetched_again(trouble).await } else { trouble }
     }
 
-    /// Deletes a damaged repository of ours and fetches it again. A commit that is nowhere any more is for a person.
+    /// Deletes a damaged repository of ours and fetches it again. A commit that is gone everywhere needs a person.
     pub(super) async fn fetched_again(&self, error: EffectError) -> EffectError {
         let (order, known, branch) =
             (self.order, self.journaled_commits(), self.projection.trace.branch.clone());
@@ -200,7 +200,7 @@ impl EffectContext {
             }
             let gone = workspaces.adopt(order, remote.repository, &known)?;
             if let Some(branch) = branch.filter(|_| !gone.is_empty()) {
-                // What we pushed is on GitHub still.
+                // What we pushed is still on GitHub.
                 workspaces.fetch_behind(order, remote, &branch, &known)?;
             }
             Ok((false, lost()))
@@ -236,8 +236,8 @@ impl EffectContext {
         }
     }
 
-    /// What came of an effect of a round. If this machine has lost what the agent pushed, the round has nothing to show,
-    /// and the next one begins.
+    /// The result of a round's effect. If this machine lost what the agent pushed, the round has no result and the next
+    /// one begins.
     pub(super) async fn unless_lost(&self, of: &str, tried: EffectResult) -> EffectResult {
         let Err(EffectError { message, retry: Retry::Never }) = &tried else { return tried };
         let round = self.key.0.strip_suffix(of);

@@ -1,4 +1,4 @@
-//! The push: by us, with a token that lives for it, and believed only when the remote says so.
+//! The push: done by us with a short-lived token, and believed only when the remote confirms it.
 
 use super::{EffectContext, EffectResult, never};
 use journeyman_github::{BranchRestriction, GitAccess, InstalledRepository};
@@ -13,7 +13,7 @@ impl EffectContext {
         lease: Option<CommitSha>,
     ) -> EffectResult {
         let at = self.at().await?;
-        // The right can be gone since the work began.
+        // The person may have lost write access since the work began.
         if let Some(person) = &self.projection.trace.authorized_by
             && !self.parts.github.can_write(&at, person).await?
         {
@@ -23,7 +23,7 @@ impl EffectContext {
             )));
         }
         let mut pushed = self.push_with_lease(&branch, &commit, lease.clone()).await?;
-        // Before the order knows of any push of its own, as after a backup was restored.
+        // The order may not know of its own push, as after a restored backup.
         if let (None, PushOutcome::StaleLease { at: Some(head) }) = (&lease, &pushed)
             && self.is_own_branch(&at, &branch, head).await?
         {
@@ -58,7 +58,7 @@ impl EffectContext {
         let (order, branch, commit, known) =
             (self.order, branch.clone(), commit.clone(), self.journaled_commits());
         let pushed = self.blocking_with_remote(GitAccess::Push, move |workspaces, remote| {
-            // On another machine than the one that pushed it, what is replaced is known to be ours by the journal alone.
+            // On a machine that did not push it, only the journal shows that the replaced commit is ours.
             if let Some(old) = lease.as_ref().filter(|old| known.all().contains(old))
                 && workspaces.tree_of(remote.repository, old).is_err()
                 && workspaces.remote_head(remote, branch.as_str())?.as_ref() == Some(old)
@@ -72,7 +72,7 @@ impl EffectContext {
         self.unless_damaged(pushed).await
     }
 
-    /// Whether the journal forgot this push: our App opened the pull request, and all commits of the branch are ours.
+    /// Whether the journal lost this push: our App opened the pull request, and all commits of the branch are ours.
     async fn is_own_branch(
         &self,
         at: &InstalledRepository,

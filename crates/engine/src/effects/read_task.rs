@@ -1,5 +1,5 @@
-//! The comments on the issue that belong to the task, and what is attached to them and to the issue: whose they are is
-//! asked of GitHub, and how much is read is bounded.
+//! The issue's comments that belong to the task, and the attachments of these and of the issue. GitHub says which
+//! commenters have write access, and the amount is bounded.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use journeyman_order::{
 
 const MOST_KEPT: usize = 30;
 const MOST_CHARACTERS: usize = 40_000;
-/// How many people GitHub is asked about, those first who wrote last. Of others nothing is believed.
+/// How many people GitHub is asked about, the most recent ones first. The rest count as having no write access.
 const MOST_PEOPLE: usize = 50;
 
 impl EffectContext {
@@ -27,7 +27,7 @@ impl EffectContext {
         Ok(EffectOutcome::IssueRead { title: issue.text.title, body: issue.text.body, comments, attachments })
     }
 
-    /// The newest comments that belong to the task, and what is attached to them and to the issue.
+    /// The newest comments that belong to the task, with their attachments and the issue's.
     pub(super) async fn task_extras(
         &self,
         policy: TaskCommentPolicy,
@@ -60,7 +60,7 @@ impl EffectContext {
     async fn comments_on_issue(&self) -> Result<Vec<IssueComment>, EffectError> {
         let (at, number) = (self.at().await?, self.opened().issue.number);
         let mut all = self.parts.github.issue_comments(&at, number).await?;
-        // The one that began the order is advice already, as far as it was said to us.
+        // The comment that began the order is already advice, as far as it was addressed to us.
         all.retain(|comment| Some(comment.id) != self.opened().comment);
         Ok(all)
     }

@@ -1,5 +1,5 @@
-//! What this machine and the settings have to have before work begins: agents with their programs and credentials,
-//! command templates, walls, something to verify with, a budget.
+//! What this machine and the settings need before work begins: agents with their programs and credentials, command
+//! templates, a sandbox, something to verify with, a budget.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -90,7 +90,7 @@ impl EffectContext {
             }
         }
         for (command, stage) in wanted {
-            // What cannot be read now is met again, and waited for, when the agent is run.
+            // A template that cannot be read now is retried when the agent runs.
             if let Err(trouble) = self.template(&command).await
                 && trouble.retry == Retry::Never
             {
@@ -102,7 +102,7 @@ impl EffectContext {
         }
     }
 
-    /// Templates and roles that replace ours are named, and a template that leaves out what ours says is refused.
+    /// Warns of templates and roles that replace ours, and refuses a template that omits what ours requires.
     async fn replaced(&self, found: &mut PreflightReport) {
         for role in self.journal.prepared().into_iter().flat_map(|known| known.roles.keys()) {
             if self.opened().roles.contains_key(role) {
@@ -111,7 +111,7 @@ impl EffectContext {
                 ));
             }
         }
-        // Each with how many arguments it gets.
+        // With the number of arguments each gets.
         let mut used: BTreeMap<String, usize> = BTreeMap::new();
         for stage in self.stages() {
             for name in self.journal.pipeline().commands_of(stage) {
@@ -144,7 +144,7 @@ impl EffectContext {
                 Err(trouble) if trouble.retry == Retry::Never => {
                     found.problem(format!("{}.", trouble.message))
                 }
-                // What cannot be read now is met again, and waited for, when the agent is run.
+                // A template that cannot be read now is retried when the agent runs.
                 Ok(None) | Err(_) => {}
             }
         }
@@ -165,13 +165,13 @@ impl EffectContext {
         commands
     }
 
-    /// Whether there is something to verify with, as a run of the tests would find it on the base commit.
+    /// Whether there is something to verify with, as a test run would detect it on the base commit.
     async fn tests(&self, found: &mut PreflightReport) {
         let tests = |stage: &Stage| stage.uses == StageKind::Tests || stage.checks.contains(&Check::Tests);
         if !self.stages().iter().any(tests) {
             return;
         }
-        // Which programs are where it will run is of no matter for that: no image is pulled to know.
+        // The programs in an image do not matter for this, so no image is pulled.
         let plan = async {
             let source = self.source(&self.base()?).await?;
             Ok::<_, EffectError>(self.parts.environments.plan_on(self.settings(), source, None).await?)
@@ -199,7 +199,7 @@ impl EffectContext {
     }
 }
 
-/// What an agent's program needs and this machine does not have, each with what to do.
+/// What an agent's program needs and this machine lacks, each with the fix.
 pub fn missing_for_agent(name: &str, invocation: &Invocation, sandbox: &Sandbox) -> Vec<String> {
     let mut problems = Vec::new();
     let first = invocation.executable();

@@ -1,4 +1,4 @@
-//! The tests, run by us on a commit of the order's, and before that on the base; how is [`crate::testing`]'s affair.
+//! Runs the tests on the order's commits, and before that on the base, through [`crate::testing`].
 
 use std::time::Duration;
 
@@ -10,14 +10,14 @@ use journeyman_order::{CommitSha, EffectError, EffectOutcome, PinnedImages};
 
 impl EffectContext {
     pub(super) async fn run_tests(&self, commit: &CommitSha) -> EffectResult {
-        // The last commit of people that was taken in: what they do to the tests of the branch is theirs to do.
+        // The last commit of people that was taken in: they may change the branch's tests as they like.
         let theirs = self.outcomes().rev().find_map(|outcome| {
             if let EffectOutcome::TakenIn { commit, .. } = outcome { Some(commit.clone()) } else { None }
         });
         let is_of_the_default_branch = theirs.is_none() && self.is_on_the_default_branch();
         let base = match theirs {
             Some(theirs) => theirs,
-            // Where the commit left the base branch, or what it merged of it since.
+            // Where the commit left the base branch, or what it has merged from it since.
             None => {
                 let (branch, base, of) = (self.base_branch(), self.base()?, commit.clone());
                 self.git(move |workspaces, repository| workspaces.fork(repository, &branch, &base, &of))
@@ -36,7 +36,7 @@ impl EffectContext {
             let time = &mut testing.settings.mutant_time;
             *time = (*time).min(Duration::from_secs(seconds.into()));
         }
-        // On the heap: what several sandboxes need is more than a thread's stack is for.
+        // Boxed: several sandboxes need more than a thread's stack should hold.
         let mut tested = match Box::pin(testing.run(&ask)).await {
             Ok(tested) => tested,
             Err(trouble) => return Err(self.after_trouble(trouble).await),
@@ -50,8 +50,8 @@ impl EffectContext {
         Ok(EffectOutcome::Tested(Box::new(tested.run)))
     }
 
-    /// Prepares the environment before an agent is paid, and runs the tests in it once. What does not work is told with what
-    /// to change, and costs nobody a round.
+    /// Prepares the environment before any agent runs, and runs the tests in it once. A problem is reported with its
+    /// fix, and costs no round.
     pub(super) async fn prepare_environment(&self) -> EffectResult {
         self.bring_large_files(vec![self.base()?]).await?;
         let (ask, images) = match self.environment_request().await {
@@ -88,7 +88,7 @@ impl EffectContext {
         }
     }
 
-    /// A run of the tests on a commit, as far as nothing of the issue decides it.
+    /// A test run on a commit, without what depends on the issue.
     async fn test_request(
         &self,
         (base, base_is_of_the_default_branch): (CommitSha, bool),
@@ -110,7 +110,7 @@ impl EffectContext {
         })
     }
 
-    /// What names of images mean for this order: what they meant when its environment was prepared.
+    /// What image names mean for this order: what they meant when its environment was prepared.
     pub(super) fn pinned_images(&self) -> PinnedImages {
         let mut known = self.outcomes().rev().filter_map(|outcome| {
             if let EffectOutcome::EnvironmentPrepared(report) = outcome { Some(&report.images) } else { None }

@@ -1,8 +1,8 @@
-//! An agent's session as an artifact of its order: after a run its files are kept, and before a run that goes on in it
-//! they are laid back where they are not there any more, as on another machine or after the order was tidied up.
+//! An agent's session as an artifact of its order: its files are kept after a run, and restored before a run resumes it
+//! if they are missing, as on another machine or after the order was tidied up.
 //!
-//! The agent wrote these files and named them. So they are data: bounded, told by their names alone, read through no
-//! link, and written nowhere but into the agent's own home.
+//! The agent wrote and named these files, so they are untrusted data: bounded, recognised by name alone, read through
+//! no link, and written only into the agent's own home.
 
 use std::fs::File;
 use std::io::{self, Read, Write as _};
@@ -25,16 +25,15 @@ use journeyman_order::bounds::{LARGEST_STREAM, MOST_ITEMS, MOST_LISTED};
 use journeyman_order::moves::{AgentTask, AgentTaskWorkspace};
 use journeyman_store::StoreError;
 
-/// Of a session's artifact.
+/// Bytes of a session's artifact.
 const MOST_KEPT: usize = 20 << 20;
 /// Bytes of a session's files as JSON.
 const MOST_UNPACKED: u64 = 2 * LARGEST_STREAM as u64;
 
-/// Before the prompt of a run whose session was laid back.
+/// Precedes the prompt of a run whose session was restored.
 pub(super) const MADE_ANEW: &str = "Your work tree was made anew since you last worked in it. What you had changed there \
     may be gone, commits included: look at it before you rely on it.";
 
-/// A file of a session.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct SessionFile {
     path: PathBuf,
@@ -42,8 +41,7 @@ struct SessionFile {
 }
 
 impl EffectContext {
-    /// The name of the artifact of an agent's session. Agents that judge one another have none in common, whatever they
-    /// call theirs.
+    /// The artifact's name of an agent's session. Agents that judge one another share none, whatever their session ids.
     fn session_artifact(task: &AgentTask, session: &str) -> String {
         let whose = match &task.place {
             AgentTaskWorkspace::Workspace => String::new(),
@@ -53,7 +51,7 @@ impl EffectContext {
         format!("session-{}.json.gz", hex::encode(digest).get(..24).unwrap_or_default())
     }
 
-    /// Makes what there is of a run's session an artifact, and names it.
+    /// Stores a run's session as an artifact, if there is one, and records the artifact's name in the run.
     pub(super) async fn keep_session(
         &self,
         run: &mut AgentRun,
@@ -73,13 +71,13 @@ impl EffectContext {
                 run.artifacts.push(name);
             }
             Ok(None) => {}
-            // The work does not depend on it: the next round begins a session where this one is gone.
+            // The work does not depend on it: without a session the next round begins a new one.
             Err(error) => run.warnings.push(format!("its session is not kept: {error}")),
         }
         Ok(())
     }
 
-    /// Lays the files of a task's session into the agent's home, where they were kept and are not there. Whether it did.
+    /// Restores a task's kept session files in the agent's home if they are missing. Returns whether it did.
     pub(super) async fn lay_session(
         &self,
         task: &AgentTask,
@@ -108,7 +106,7 @@ impl EffectContext {
                     tracing::info!(%order, session, files, "a session is laid back");
                     true
                 }
-                // Then the program says that it does not know it, and begins another.
+                // Then the program reports an unknown session and begins another.
                 Err(error) => {
                     tracing::warn!(%order, session, %error, "a session cannot be laid back");
                     false
@@ -119,7 +117,7 @@ impl EffectContext {
     }
 }
 
-/// Where the session's files are below a folder that an agent wrote, in the order of their names.
+/// Paths of the session's files below a folder that an agent wrote, sorted by name.
 fn paths(written: &Path, session: &str) -> io::Result<Vec<PathBuf>> {
     if !written.is_dir() {
         return Ok(Vec::new());
@@ -147,12 +145,12 @@ fn paths(written: &Path, session: &str) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Whether there are such files. What cannot be read, or is too much to be kept, is there all the same.
+/// Whether such files exist. Files that are unreadable or too large to keep count as existing.
 fn is_there(written: &Path, session: &str) -> bool {
     paths(written, session).map_or(true, |paths| !paths.is_empty())
 }
 
-/// The session's files there, with what is in them.
+/// The session's files with their content.
 fn files(written: &Path, session: &str) -> io::Result<Vec<SessionFile>> {
     let paths = paths(written, session)?;
     if paths.is_empty() {
@@ -164,7 +162,7 @@ fn files(written: &Path, session: &str) -> io::Result<Vec<SessionFile>> {
     let root = File::open(written)?;
     let (mut files, mut left) = (Vec::new(), LARGEST_STREAM as u64);
     for path in paths {
-        // Through no link at all, and nothing that could wait: whoever wrote here may have put anything in its place.
+        // Follows no link and never blocks: whoever wrote here may have put anything in its place.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let inside = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
         let Ok(file) = rustix::fs::openat2(&root, &path, flags, Mode::empty(), inside) else { continue };
@@ -178,7 +176,7 @@ fn files(written: &Path, session: &str) -> io::Result<Vec<SessionFile>> {
         left = left
             .checked_sub(bytes.len() as u64)
             .ok_or_else(|| io::Error::other(format!("it has more than {} MiB", LARGEST_STREAM >> 20)))?;
-        // Sessions are text; what is not is not kept, since nothing could be taken out of it.
+        // Sessions are text. Anything else is dropped, because nothing could be redacted from it.
         if let Ok(text) = String::from_utf8(bytes) {
             files.push(SessionFile { path, text });
         }
@@ -186,14 +184,14 @@ fn files(written: &Path, session: &str) -> io::Result<Vec<SessionFile>> {
     Ok(files)
 }
 
-/// What is kept of a session; none of one without files.
+/// The packed session. `None` if it has no files.
 fn pack(files: &[SessionFile], redact: impl Fn(&str) -> String) -> io::Result<Option<Vec<u8>>> {
     if files.is_empty() {
         return Ok(None);
     }
     let clean = files.iter().map(|file| SessionFile { path: file.path.clone(), text: redact(&file.text) });
     let text = serde_json::to_vec(&clean.collect::<Vec<_>>())?;
-    // More is not unpacked: a control character becomes six.
+    // Unpacking stops at this size, and as JSON a control character takes six bytes.
     if text.len() as u64 > MOST_UNPACKED {
         return Err(io::Error::other(format!("it has more than {} MiB as JSON", MOST_UNPACKED >> 20)));
     }
@@ -206,7 +204,7 @@ fn pack(files: &[SessionFile], redact: impl Fn(&str) -> String) -> io::Result<Op
     Ok(Some(packed))
 }
 
-/// The files of a session, as they were kept; each is one of that session's by its name.
+/// The kept files of a session. Each must belong to it by name.
 fn unpack(kept: &[u8], session: &str) -> io::Result<Vec<SessionFile>> {
     let mut text = Vec::new();
     GzDecoder::new(kept).take(MOST_UNPACKED + 1).read_to_end(&mut text)?;
@@ -241,7 +239,7 @@ mod tests {
             fs::write(folder.join(format!("{number}.txt")), "result").unwrap();
         }
         assert!(files(home.path(), ID).is_err() && is_there(home.path(), ID));
-        // Nor is one of which nothing can be kept.
+        // Neither is a session with nothing to keep.
         fs::remove_dir_all(&folder).unwrap();
         fs::write(home.path().join(PROJECT).join(format!("{ID}.jsonl")), [0xff]).unwrap();
         assert!(files(home.path(), ID).unwrap().is_empty() && is_there(home.path(), ID));

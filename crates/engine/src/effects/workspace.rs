@@ -1,4 +1,4 @@
-//! Moves on repositories: import, commit, what others pushed, and looking at the agent's files from inside its sandbox.
+//! Moves on repositories: import, commit, what others pushed, and reading the agent's files inside its sandbox.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ const LONGEST_FILE: usize = 256 * 1024;
 const EXPORT: &str = "export";
 
 impl EffectContext {
-    /// Runs git off the runtime, and ends it when dropped.
+    /// Runs git off the async runtime, and stops it when dropped.
     pub(super) async fn git<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Workspaces, &RepositoryName) -> Result<T, GitError> + Send + 'static,
@@ -34,7 +34,7 @@ impl EffectContext {
         self.unless_damaged(done).await
     }
 
-    /// What git did. A damaged repository of ours is fetched again.
+    /// The result of git. A damaged repository of ours is fetched again.
     pub(super) async fn unless_damaged<T: Send>(&self, done: Result<T, GitError>) -> Result<T, EffectError> {
         match done {
             Ok(done) => Ok(done),
@@ -52,7 +52,7 @@ impl EffectContext {
         blocking(move || work(&workspaces, &repository)).await
     }
 
-    /// The agent's repository and its origin. A damaged origin is made anew with it by the next try.
+    /// The agent's repository and its origin. If the origin is damaged, the next try recreates both.
     pub(super) async fn ready_workspace(
         &self,
         branch: Option<&BranchName>,
@@ -121,14 +121,14 @@ impl EffectContext {
         succeed(&self.parts.sandbox, job, "a command in the agent's workspace").await
     }
 
-    /// The agent's files are looked for and read inside its sandbox: a link in them leads nowhere else.
+    /// Finds and reads the agent's files inside its sandbox, so that links in them lead nowhere else.
     pub(super) async fn find_files(&self, glob: &str) -> EffectResult {
         let matcher = GlobBuilder::new(glob).literal_separator(true).build();
         let matcher = matcher.map_err(|error| never(format!("glob {glob:?}: {error}")))?.compile_matcher();
         let plain = glob.split(['*', '?', '[', '{']).next().unwrap_or_default();
         let folder = plain.rsplit_once('/').map_or(".".to_owned(), |(folder, _)| format!("./{folder}"));
         let list = ["sh", "-c", r#"[ -d "$1" ] || exit 0; exec find "$1" -type f -print0"#, "find", &folder];
-        // An agent without a work tree, such as a model's API, has written none.
+        // An agent without a work tree, such as a model's API, has written no files.
         let folder = self.order_root();
         let kept = EnvironmentPlace::kept(&folder, &self.parts.environments.inside(&folder));
         let Some(place) = kept else {
@@ -186,15 +186,15 @@ impl EffectContext {
         })
     }
 
-    /// What no agent may change: what the repository names besides what always is.
+    /// Paths that no agent may change: the defaults and those that the repository names.
     pub(super) fn protected(&self) -> Vec<String> {
         let mut protected: Vec<String> = DEFAULT_PROTECTED.iter().map(|glob| (*glob).to_owned()).collect();
         protected.extend(self.settings().protected.unwrap_or_default());
         protected
     }
 
-    /// What the agent pushed, as data through a pipe, in the file [`EXPORT`] of a folder. Nothing of the place in which the
-    /// agent works is needed for it.
+    /// What the agent pushed, as data through a pipe, in the file [`EXPORT`] of a folder. It needs nothing from the
+    /// place in which the agent works.
     async fn export(&self, branch: &BranchName, base: &CommitSha) -> Result<TempDir, EffectError> {
         let origin = self.parts.workspaces.order_dirs(self.order).origin;
         let host = self.order_root();
@@ -216,7 +216,7 @@ impl EffectContext {
         if let Some(error) = export.fault {
             return Err(unwritten(error));
         }
-        // How it ended says nothing: it is the agent's repository that was read. What came out is examined.
+        // The exit code says nothing: git read the agent's repository. The output is examined.
         if ended.exit != Exit::Code(0) {
             let said = String::from_utf8_lossy(&export.stderr);
             tracing::warn!(exit = %ended.exit, said = said.trim(), "reading what the agent pushed");
@@ -247,8 +247,8 @@ impl EffectContext {
         Ok(EffectOutcome::Committed { commit, patch })
     }
 
-    /// Fetches people's commits on our branch, from which the next round starts: what is there, which can be more than what
-    /// was heard of.
+    /// Fetches people's commits on our branch, from which the next round starts. Takes the branch as it is now, which
+    /// may include unannounced commits.
     pub(super) async fn fetch_human(&self, branch: BranchName, head: CommitSha) -> EffectResult {
         let (order, base_branch, base) = (self.order, self.base_branch(), self.base()?);
         let taken = self
@@ -299,7 +299,7 @@ impl EffectContext {
         })
     }
 
-    /// The folder where this effect keeps what it has to remember; outside every sandbox.
+    /// The folder where this effect keeps its state; outside every sandbox.
     pub(super) fn run_folder(&self) -> Result<PathBuf, EffectError> {
         let runs = self.parts.workspaces.order_dirs(self.order).runs;
         let folder = runs.join(format!("{}.{}", self.key.file_name(), self.attempt));

@@ -1,5 +1,5 @@
-//! A code artifact becomes a commit in the agent's repository, as if the agent had committed and pushed it. From there
-//! on it is judged like anybody's work.
+//! Commits a code artifact to the agent's repository, as if the agent had committed and pushed it. From there on it is
+//! judged like any other work.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ impl EffectContext {
             never(format!("the answer of {answer} holds no code artifact, so nothing can be written"))
         })?;
         let start = self.start_of(answer);
-        // Its branch comes to be with the files, unless the work starts on it.
+        // The branch is created with the files, unless the work starts on it.
         let seen = self.ready_workspace(start.map(|_| branch), start).await?;
         let paths: Vec<&str> = artifact.files.iter().map(|file| file.file_path.as_str()).collect();
         let program = Workspaces::origin_state_command(&self.seen_dirs(), branch, &self.base()?, &paths);
@@ -99,7 +99,7 @@ impl EffectContext {
     }
 }
 
-/// Says what the issue asks for, and what the files are for. It is examined at the airlock like an agent's own.
+/// Says what the issue asks for and what the files are for. The airlock examines it like an agent's own message.
 fn message(title: &str, id: &str, artifact: &CodeArtifact) -> String {
     let subject: String = title.lines().next().unwrap_or_default().chars().take(LONGEST_SUBJECT).collect();
     let files: Vec<String> = artifact

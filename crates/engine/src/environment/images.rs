@@ -1,4 +1,4 @@
-//! Images as what jobs see as `/`: what their names mean, what is in them, and that they stay while they are used.
+//! Images that jobs see as `/`: what their names mean, what is in them, and keeping them while they are used.
 //!
 //! May know: the image store, the sandbox, plans of environments. Must never know: orders, and what is run in an image.
 
@@ -26,12 +26,12 @@ use journeyman_order::{
 use journeyman_sandbox::{CollectedOutput, Job, ProgramOwner, RootTrial, SandboxError};
 use journeyman_workspace::{SourceTree, Workspaces};
 
-/// Images that nobody uses are kept for so long, however full the disk is: whoever has just pulled one is going to use it.
+/// Unused images are kept this long even on a full disk: whoever pulled one is about to use it.
 const YOUNG: Duration = Duration::from_secs(3_600);
-/// Of a program that says its version.
+/// Timeout of a program that prints its version.
 const LONGEST_ANSWER: Duration = Duration::from_secs(10);
 
-/// Lockfiles whose packages have addresses of their own, with what installs from a mirror all the same.
+/// Lockfiles whose packages carry their own addresses, with a command that installs from a mirror anyway.
 const WITH_ADDRESSES: [(&str, &str); 2] = [
     (
         "uv.lock",
@@ -45,15 +45,15 @@ const PUBLIC_FILES: &str = "https://files.pythonhosted.org/";
 #[derive(Debug)]
 pub(super) struct Images {
     pub(super) store: ImageStore,
-    /// Where programs are tried.
+    /// Where programs are tried out.
     folder: PathBuf,
-    /// What programs in images said of their versions, by image and name; none: they said nothing.
+    /// Versions that programs in images reported, by image and name. `None`: they reported nothing.
     versions: Mutex<ImageVersions>,
 }
 
 type ImageVersions = BTreeMap<(String, String), Option<String>>;
 
-/// An image that stays as long as this.
+/// An image that is kept as long as this lives.
 #[derive(Debug, Clone)]
 pub(crate) struct UsedImage {
     name: String,
@@ -63,7 +63,7 @@ pub(crate) struct UsedImage {
 /// Why there is no plan.
 #[derive(Debug)]
 pub(crate) enum PlanFault {
-    /// Somebody has to change something: no agent can work before.
+    /// A person has to change something before an agent can work.
     Problem(EnvironmentProblem),
     Trouble(EffectError),
 }
@@ -84,12 +84,12 @@ impl From<PlanFault> for EffectError {
 }
 
 impl UsedImage {
-    /// What is seen as `/`. Its links are followed by nobody outside.
+    /// What jobs see as `/`. Nothing outside follows its links.
     pub(crate) fn root(&self) -> &Path {
         &self.root.path
     }
 
-    /// Where its own program is started, and that program with its arguments.
+    /// The working folder of its own program, then that program with its arguments.
     pub(crate) fn command(&self) -> Vec<String> {
         let config = &self.root.config;
         let folder = config.working_dir.clone().unwrap_or_else(|| "/".to_owned());
@@ -114,7 +114,7 @@ impl Images {
         Ok(Self { store, folder: workspaces.layers(), versions: Mutex::default() })
     }
 
-    /// Removes those that nobody has used for a while, but for these.
+    /// Removes images unused for a while, except these.
     pub(super) async fn remove_unused(&self, keep: &BTreeSet<String>) -> Result<(), EffectError> {
         let keep: BTreeSet<ImageDigest> =
             keep.iter().filter_map(|name| name.parse::<ImageReference>().ok()?.digest().cloned()).collect();
@@ -132,8 +132,8 @@ impl Images {
 }
 
 impl Environments {
-    /// What a commit's files, with the repository's settings, ask of an environment and of the tests, and what the names of
-    /// images in it mean: what is known of that already counts.
+    /// What a commit's files and the repository's settings ask of the environment and the tests, and what image names
+    /// mean. Known meanings are kept.
     pub(crate) async fn plan(
         &self,
         settings: RepositorySettings,
@@ -148,7 +148,7 @@ impl Environments {
             plan.image = Some(pinned.clone());
             images.insert(name, pinned);
         }
-        // Of what was only found, the rest is a guess less; of what somebody wrote, half an environment.
+        // A detected setup is a guess anyway, and may be cut. A written one would leave half an environment.
         if let Some(file) = &plan.cut_setup {
             return Err(PlanFault::Problem(EnvironmentProblem {
                 what: format!("The setup of {file} has more than {MOST_COMMANDS} commands"),
@@ -163,7 +163,7 @@ impl Environments {
         Ok((plan, images))
     }
 
-    /// The same for a place that is decided: this image, or the machine's own system.
+    /// The same for a place already chosen: this image, or the machine's own system.
     pub(crate) async fn plan_on(
         &self,
         settings: RepositorySettings,
@@ -195,7 +195,7 @@ impl Environments {
         Ok(planned.await?)
     }
 
-    /// The image of this name, here and whole.
+    /// The image of this name, complete on this machine.
     pub(super) async fn image(&self, name: &str) -> Result<UsedImage, PlanFault> {
         let reference = reference(name)?;
         let store = &self.inner.images.store;
@@ -213,7 +213,7 @@ impl Environments {
         Ok(UsedImage { name: name.to_owned(), root })
     }
 
-    /// The name by digest of what a name means.
+    /// The reference by digest that a name stands for.
     async fn pinned(&self, name: &str, known: &PinnedImages) -> Result<String, PlanFault> {
         if self.inner.method == LayerMethod::Copy {
             return Err(problem(
@@ -230,7 +230,7 @@ impl Environments {
         Ok(found.map_err(|error| fault(name, &error))?.to_string())
     }
 
-    /// What a program of an image says when it is asked for its version; behind walls, and without a network.
+    /// The version that a program of an image prints, in the sandbox and without network.
     fn version_in(&self, image: &UsedImage, program: &str, runtime: &Handle) -> Option<String> {
         if !image.root.has_program(program) {
             return None;
@@ -250,7 +250,7 @@ impl Environments {
         said
     }
 
-    /// Why a program of this machine's cannot be started in an image, if it cannot.
+    /// Why a program of this machine cannot start in an image. `None` if it can.
     pub(crate) async fn unstartable(
         &self,
         image: &str,
@@ -270,7 +270,7 @@ impl Environments {
         Ok(tried.err())
     }
 
-    /// What a command in an image prints; as an error, where it does not end well.
+    /// What a command in an image prints. The inner error is how it failed.
     async fn tried_in(
         &self,
         image: &UsedImage,
@@ -286,7 +286,7 @@ impl Environments {
                 Err(SandboxError::NotStarted { said, .. }) => return Ok(Err(said)),
                 Err(other) => return Err(other.into()),
             };
-            // Java says it on the other stream.
+            // Java prints its version on standard error.
             let said = String::from_utf8_lossy(&[said.stdout, said.stderr].concat()).trim().to_owned();
             Ok(match ended.exit {
                 Exit::Code(0) => Ok(said),
@@ -298,7 +298,7 @@ impl Environments {
         tried
     }
 
-    /// A short command without network in an image, with a home and nothing of a repository.
+    /// A short job without network in an image, with a home and nothing of a repository.
     pub(super) fn job_in(
         &self,
         image: &UsedImage,
@@ -314,7 +314,7 @@ impl Environments {
     }
 }
 
-/// What is to be said of a lockfile that leads past the mirror that the settings have.
+/// The note on a lockfile that bypasses the mirror in the settings.
 fn past_mirror(settings: &TestingSettings, source: &SourceTree) -> Option<String> {
     let is_mirror = |registry: &&PackageRegistry| registry.kind == RegistryKind::Pip && registry.mirror;
     let mirror = settings.registries.iter().find(is_mirror)?;
@@ -335,7 +335,7 @@ fn reference(name: &str) -> Result<ImageReference, PlanFault> {
     })
 }
 
-/// What helps against most of it.
+/// The fix for most image problems.
 const CHANGE: &str =
     "Change `image` in .github/journeyman.yml, or where else it stands, on the default branch.";
 
@@ -344,7 +344,7 @@ fn problem(name: &str, line: Option<String>, remedy: &str) -> PlanFault {
     PlanFault::Problem(EnvironmentProblem { what, line, remedy: remedy.to_owned() })
 }
 
-/// What can pass is tried again; the rest is for a person.
+/// Temporary faults are retried. The rest needs a person.
 fn fault(name: &str, error: &ImageError) -> PlanFault {
     match error.fault() {
         ImageFault::Temporary | ImageFault::Machine => PlanFault::Trouble(soon(error.to_string())),

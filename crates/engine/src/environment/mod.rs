@@ -1,8 +1,8 @@
-//! Environments: what a repository's setup made, prepared once for the same content, and shared as read-only layers.
+//! Environments: what a repository's setup made, prepared once for the same content, shared as read-only layers.
 //!
 //! May know: the sandbox, our commits, plans of environments. Must never know: orders, journals, agents, GitHub.
 //!
-//! Only a commit of the default branch makes what is shared. What a change installs stays in its order's own folder.
+//! Only a commit of the default branch makes what is shared. What a change installs stays in its order's folder.
 
 mod images;
 mod origin_of_files;
@@ -35,10 +35,10 @@ pub(crate) use request::{EnvironmentOwner, EnvironmentRequest, version_tag};
 pub(crate) use services::{RunningServices, ServiceFailure};
 use shelf::{EnvironmentRecord, Lease};
 
-/// Where every job sees what it works on: what is installed names its own place, so that it has to be the same for all.
+/// The path at which every job sees its work. Installed files refer to it, so it must be the same for all.
 const INSIDE: &str = "/workspace";
 
-/// What happens while an environment is prepared and tests run in it, for whoever wants to watch.
+/// Progress of preparing an environment and of running tests in it, for observers.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EnvironmentProgress {
     SetupBegan { command: String },
@@ -53,7 +53,7 @@ pub(crate) struct ProgressReporter(Option<UnboundedSender<EnvironmentProgress>>)
 
 impl ProgressReporter {
     pub(crate) fn tell(&self, progress: EnvironmentProgress) {
-        // Whoever listens no longer does not want to know.
+        // The listener may be gone.
         if let Some(sender) = &self.0 {
             let _ = sender.send(progress);
         }
@@ -73,7 +73,7 @@ struct EnvironmentsInner {
     settings: TestingSettings,
     method: LayerMethod,
     images: Images,
-    /// One at a time prepares the same: the others wait for it.
+    /// One task at a time prepares the same environment. The others wait for it.
     alone: Mutex<HashMap<PathBuf, Arc<AsyncMutex<()>>>>,
     leased: Mutex<HashMap<PathBuf, Lease>>,
 }
@@ -83,16 +83,16 @@ pub(crate) struct Environment {
     folder: PathBuf,
     pub(crate) record: EnvironmentRecord,
     home_layers: Vec<PathBuf>,
-    /// None: the machine's own system.
+    /// `None`: the machine's own system.
     image: Option<UsedImage>,
     method: LayerMethod,
-    /// The files of its checkout; what was laid over them then is in the record.
+    /// The files of its checkout. The record names the overlaid ones.
     source: SourceTree,
     pub(crate) is_kept: bool,
     _lease: Vec<Lease>,
 }
 
-/// As long as it lives, what a place is made of stays.
+/// The layers of a place are kept as long as this lives.
 pub(crate) type PlaceLease = (Vec<Lease>, Option<UsedImage>);
 
 pub(crate) enum Preparation {
@@ -101,7 +101,7 @@ pub(crate) enum Preparation {
 }
 
 impl Environments {
-    /// Whether each run gets a copy of what was installed, since no layers can be mounted here.
+    /// Whether each run copies what was installed, because layers cannot be mounted here.
     pub fn are_copied(&self) -> bool {
         self.inner.method == LayerMethod::Copy
     }
@@ -113,7 +113,7 @@ impl Environments {
         settings: TestingSettings,
     ) -> Result<Self, EffectError> {
         let images = Images::new(&workspaces, &settings)?;
-        // What was tried there, and what services wrote, by a server that was killed.
+        // A killed server may have left trial runs and data of services.
         remove(&workspaces.layers()).await?;
         let method = match sandbox.check_layers(&workspaces.layers()).await {
             Ok(()) => LayerMethod::Overlay,
@@ -147,7 +147,7 @@ impl Environments {
         self.key(one, None) == self.key(other, None)
     }
 
-    /// Where jobs see a place that lies in this folder. Without walls nobody can be shown it at another path.
+    /// Where jobs see a place in this folder. Without a sandbox, the path stays the same.
     pub(crate) fn inside(&self, folder: &Path) -> PathBuf {
         match self.inner.sandbox.mode() {
             IsolationMode::Bubblewrap => INSIDE.into(),
@@ -155,7 +155,7 @@ impl Environments {
         }
     }
 
-    /// A kept environment, or one that is made now.
+    /// Returns a kept environment, or makes one.
     pub(crate) async fn prepare(&self, ask: &EnvironmentRequest) -> Result<Preparation, EffectError> {
         let shelf = match &ask.owner {
             EnvironmentOwner::Repository => self.inner.workspaces.environments(&ask.repository),
@@ -171,7 +171,7 @@ impl Environments {
         if let Some(kept) = self.kept_for(ask, &shelf, &exact).await? {
             return Ok(Preparation::Ready(Arc::new(kept)));
         }
-        // On the heap: what a sandbox needs is more than a thread's stack is for.
+        // Boxed: a sandbox needs more than a thread's stack should hold.
         Box::pin(self.make(ask, &shelf, [name, exact])).await
     }
 
@@ -195,33 +195,33 @@ impl Environments {
 }
 
 impl Environment {
-    /// Whether it is the same for these files: where its setup made something of the sources, only these are as good.
+    /// Whether it suits these files. If its setup depends on the sources, only the same sources do.
     pub(crate) fn is_good_for(&self, source: &SourceTree, laid: &[PathBuf]) -> bool {
         let is_same =
             || laid.is_empty() && self.record.laid.is_empty() && source.difference(&self.source).is_empty();
         self.record.is_of_sources.is_none() || is_same()
     }
 
-    /// What its setup printed, where it ran now.
+    /// What its setup printed, if it ran just now.
     pub(crate) fn printed(&self) -> &str {
         self.record.output.as_deref().filter(|_| !self.is_kept).unwrap_or_default()
     }
 }
 
-/// What its checkout, its setup and, for tests, its repository of one commit are seen as.
+/// The layers of its checkout, its setup and, for tests, its one-commit repository.
 fn tree_layers(folder: &Path, method: LayerMethod, with: TreePurpose) -> Vec<PathBuf> {
     let [setup, repository, checkout] = ["tree", "repository", "checkout"].map(|name| folder.join(name));
     match (method, with) {
         (LayerMethod::Overlay, TreePurpose::Tests) => vec![setup, repository, checkout],
         (LayerMethod::Overlay, TreePurpose::Agent) => vec![setup, checkout],
-        // It was copied before anything was written there.
+        // The setup's folder began as a copy of the checkout.
         (LayerMethod::Copy, TreePurpose::Tests | TreePurpose::Agent) => vec![setup],
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TreePurpose {
-    /// With a repository of one commit: many projects ask git for their version or their files.
+    /// With a one-commit repository: many projects ask git for their version or files.
     Tests,
     Agent,
 }

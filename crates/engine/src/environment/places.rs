@@ -1,4 +1,4 @@
-//! Places made of an environment: for one run of the tests, for an agent that works in it for long, for a reviewer.
+//! Places made from an environment: for one test run, for an agent that works in it for long, for a reviewer.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use journeyman_environment::EnvironmentPlan;
 use journeyman_workspace::SourceTree;
 
 impl Environment {
-    /// Makes a place of its layers in a folder, with the files of a source in it. Says which it had to lay there.
+    /// Makes a place from its layers in a folder, with the files of a source. Returns which files it had to lay there.
     pub(crate) fn place(
         &self,
         plan: &EnvironmentPlan,
@@ -48,7 +48,7 @@ impl Environment {
         Ok((place, paths))
     }
 
-    /// A place in which somebody works for long, with a tree that is made anew. What was written in the home stays.
+    /// A place for long work, with a recreated tree. What was written in the home stays.
     pub(crate) fn lasting_place(
         &self,
         ask: &EnvironmentRequest,
@@ -56,7 +56,7 @@ impl Environment {
     ) -> std::io::Result<EnvironmentPlace> {
         let at = folder.join(HOME);
         let home = match self.method == LayerMethod::Copy && folder.join(RECORD).exists() {
-            // A copy is not laid over what somebody has changed since.
+            // A copy would overwrite what was changed since.
             true => LayeredFolder::existing(&at, &self.home_layers, self.method),
             false => LayeredFolder::make(&at, &self.home_layers, self.method)?,
         };
@@ -66,7 +66,7 @@ impl Environment {
         Ok(place)
     }
 
-    /// A place for whoever looks at a commit, as it is each time; the home stays.
+    /// A place for looking at a commit, with a recreated tree. The home stays.
     pub(crate) fn place_to_look_from(
         &self,
         ask: &EnvironmentRequest,

@@ -1,4 +1,4 @@
-//! Makes an environment: a checkout, what its setup makes of it in layers of its own, and a repository of one commit for
+//! Makes an environment: a checkout, separate layers with the result of its setup, and a one-commit repository for
 //! tests.
 
 use std::fs;
@@ -21,18 +21,18 @@ use journeyman_order::bounds::MOST_LOOKED_AT;
 use journeyman_sandbox::MOST_LAYERS;
 use journeyman_workspace::SourceTree;
 
-/// The folders of an environment that nobody writes once it is kept.
+/// Folders of an environment that nothing writes once it is kept.
 const KEPT: [&str; 5] = ["checkout", "tree", "repository", HOME, ROOT];
 const MOST_BELOW: usize = MOST_LAYERS - 4;
-/// Checked-out files are dated so many seconds ago, so that build tools see later writes as newer.
+/// Checked-out files are dated this many seconds back, so that build tools see later writes as newer.
 const BEFORE: i64 = 60;
-/// Where programs are that somebody installed for themselves: no cache, so that they are not taken over.
+/// Where user-installed programs are. They are not a cache, so a new environment does not inherit them.
 const INSTALLED: [&str; 2] = [".local/lib", ".local/bin"];
 
-/// Many projects ask git for their version or their files. There is always one commit: how many there are tells nothing of
-/// the run. What is laid over it is named on the standard input, since ignored files would be taken for sources otherwise.
-/// It has the tag of the newest version behind the commit, where a build asks for that. Tools that ask of whom it is find a
-/// remote `origin`, as people have it. It lives as long as one run: nothing of it has to be small, or to outlast a crash.
+/// Many projects ask git for their version or files. There is always one commit, so the count reveals nothing about the
+/// run. Standard input names the overlaid files, because adding everything would add ignored files as sources. It has
+/// the newest version's tag if a build asks for one. A remote `origin` serves tools that ask for the owner. It lasts
+/// one run, so it needs neither a small size nor crash safety.
 const COMMIT: &str = "fast='-c core.fsync=none -c core.looseCompression=0 -c gc.auto=0 -c core.logAllRefUpdates=false'; \
     if [ -d .git ]; then amend=--amend; else amend=; git init -q; fi && \
     git $fast add -Af --pathspec-from-file=- --pathspec-file-nul && \
@@ -57,7 +57,7 @@ impl Environments {
         let is_over = !below.is_empty();
         let mut made = Box::pin(self.make_half(ask, &half, below)).await;
         if let (true, Ok(Err(_))) = (is_over, &made) {
-            // What was downloaded before may itself be what it fails by.
+            // The reused downloads may be the cause, so retry without them.
             remove(&half).await?;
             made = Box::pin(self.make_half(ask, &half, Vec::new())).await;
         }
@@ -68,7 +68,7 @@ impl Environments {
             Ok(record) => record,
             Err(failed) => return Ok(Preparation::Failed(failed)),
         };
-        // What is good for some sources alone takes nobody's place, and nobody takes its own: it may be in use.
+        // An environment for specific sources replaces none and is never replaced: it may be in use.
         let there = shelf.join(&name);
         let is_of_others = EnvironmentRecord::read(&there).is_some_and(|known| known.is_of_sources.is_some());
         let is_of_these = record.is_of_sources.is_some() && there.exists();
@@ -82,11 +82,11 @@ impl Environments {
         Ok(Preparation::Ready(std::sync::Arc::new(made)))
     }
 
-    /// The environments whose homes an environment is made over: the nearest, with those below it.
+    /// Environments whose homes the new one builds on: the nearest, then those below it.
     fn downloads(&self, ask: &EnvironmentRequest, own: [&str; 2]) -> Vec<String> {
         let Some((name, record)) = self.nearest(ask) else { return Vec::new() };
         let below: Vec<String> = std::iter::once(name).chain(record.home_below).collect();
-        // What is going to take the place of one of them is not made over it.
+        // An environment cannot build on one that it will replace.
         let is_own = below.iter().any(|name| own.contains(&name.as_str()));
         if is_own || below.len() > MOST_BELOW { Vec::new() } else { below }
     }
@@ -110,12 +110,12 @@ impl Environments {
         .await?
         .map_err(disk("lay files over a checkout"))?;
 
-        // Where it is made is seen at the path where it will be used.
+        // The build sees its folder at the path of later use.
         let made = match ask.inside == Path::new(INSIDE) {
             true => half.join("made"),
-            // Without walls it cannot be shown elsewhere: it is made where it will be used, and nobody is there yet.
+            // Without a sandbox it cannot be shown elsewhere, so it is made at the path of use, which is free now.
             false => {
-                // What a setup that failed left is no beginning for the next one. Where somebody works it stays.
+                // Leftovers of a failed setup are no basis for the next one. They stay if an agent works there.
                 if !ask.inside.join(RECORD).exists() {
                     for name in [TREE, HOME, ROOT] {
                         remove(&ask.inside.join(name)).await?;
@@ -183,7 +183,7 @@ impl Environments {
             let _image = image;
             let root = place.root.as_ref().map(|root| &root.folder);
             [&place.tree, &place.home].into_iter().chain(root).try_for_each(LayeredFolder::open_up)?;
-            // What is tested is the commit, whatever its setup made of it.
+            // The tests must see the commit, whatever its setup changed.
             clear_compiled_python(&place.tree, &source)?;
             let changed = place.tree.differing(&source)?;
             place.tree.lay(&changed, &source)?;
@@ -209,7 +209,7 @@ impl Environments {
             record.bytes = KEPT
                 .iter()
                 .try_fold(0, |sum, name| Ok::<u64, std::io::Error>(sum + bytes_on_disk(&half.join(name))?))?;
-            // Another one at this path is another one to whoever stands on it.
+            // A new id shows places built on this path that the environment was replaced.
             fs::write(half.join(MADE), uuid::Uuid::new_v4().to_string())?;
             record.write(&half)?;
             Ok(record)
@@ -219,7 +219,7 @@ impl Environments {
         Ok(Ok(record))
     }
 
-    /// Makes the repository of one commit that tests see, or commits to it what was laid over it.
+    /// Makes the one-commit repository that tests see, or commits the overlays to it.
     pub(crate) async fn commit_for_tests(
         &self,
         place: &EnvironmentPlace,
@@ -243,13 +243,13 @@ impl Environments {
 }
 
 impl Environment {
-    /// git's list of the files of its checkout, with their times: whoever has the same files there need not read them.
+    /// Git's index of its checkout, with file times. A checkout of the same files need not read them again.
     pub(crate) fn index(&self) -> Option<PathBuf> {
         let index = self.folder.join("repository/.git/index");
         (self.method == LayerMethod::Overlay && index.is_file()).then_some(index)
     }
 
-    /// Whether tests see a repository of one commit, to which what is laid over it is added.
+    /// Whether tests see a one-commit repository, to which overlays are added.
     pub(crate) fn has_repository(&self) -> bool {
         self.method == LayerMethod::Overlay && self.folder.join("repository/.git").exists()
     }
@@ -280,7 +280,7 @@ fn date_back(checkout: &Path, source: &SourceTree) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Compiled Python beside the sources is good for these alone, and tells so by the second only.
+/// Removes compiled Python, which fits only these sources and detects changes only to the second.
 fn clear_compiled_python(tree: &LayeredFolder, source: &SourceTree) -> std::io::Result<()> {
     let is_cache = |path: &Path| path.file_name().is_some_and(|name| name == "__pycache__");
     let written = tree.walk_written(&|path| !is_cache(path) && source.has_folder(path))?;

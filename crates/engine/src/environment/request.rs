@@ -1,5 +1,5 @@
-//! What an environment is wanted for: a commit's files, how they are set up, and whose it is. And the name that this gives
-//! it: the digest of all that decides what is in it.
+//! What an environment is for: a commit's files, their setup and their owner. Its name is the digest of everything that
+//! decides its content.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
@@ -29,13 +29,13 @@ pub(crate) struct EnvironmentRequest {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum EnvironmentOwner {
-    /// The repository's: its setup ran on a commit of the default branch.
+    /// Shared by the repository: its setup ran on a commit of the default branch.
     Repository,
     Folder(PathBuf),
 }
 
 impl EnvironmentRequest {
-    /// The environment of a commit without a change laid over it.
+    /// The environment of a commit without overlays.
     pub(crate) fn of_base(
         settings: &TestingSettings,
         (repository, commit): (RepositoryName, CommitSha),
@@ -57,7 +57,7 @@ impl EnvironmentRequest {
 }
 
 impl Environments {
-    /// With the digest of the sources where these decide too.
+    /// Includes the digest of the sources if they decide too.
     pub(super) fn key(&self, ask: &EnvironmentRequest, sources: Option<[u8; 32]>) -> String {
         let mut digest = Sha256::new();
         let mut add = |part: &[u8]| {
@@ -84,12 +84,12 @@ impl Environments {
                 add(value.as_bytes());
             }
         }
-        // A checkout has the files of those that could be fetched by then.
+        // A checkout has the files of those submodules that could be fetched by then.
         for (path, commit) in ask.source.submodules() {
             add(path.as_os_str().as_bytes());
             add(commit);
         }
-        // The same of contents of Git LFS.
+        // The same holds for Git LFS content.
         for (path, content) in ask.source.large_files() {
             add(path.as_os_str().as_bytes());
             add(content.as_bytes());
@@ -97,7 +97,7 @@ impl Environments {
         if let Some(version) = &ask.version_tag {
             add(version.as_bytes());
         }
-        // Those of an image are told by its digest.
+        // The digest of an image covers its programs.
         if ask.plan.image.is_none() {
             for program in self.programs_of(&setup) {
                 add(program.as_bytes());

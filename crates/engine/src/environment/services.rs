@@ -1,4 +1,4 @@
-//! Services beside a command, such as a database: each in its image, in one network with the command, ended with it.
+//! Services beside a command, such as a database: each in its image, in the command's network, stopped with it.
 //!
 //! May know: images, the sandbox, what a plan says of services. Must never know: what the command is.
 
@@ -17,10 +17,10 @@ use journeyman_order::{EffectError, Exit};
 use journeyman_sandbox::{Job, ProgramOwner, RootTrial, SharedNetwork, Sink};
 use journeyman_workspace::remove_all;
 
-/// A service that cannot be used by then is given up.
+/// The time in which a service must become ready.
 const READY_AFTER: Duration = Duration::from_secs(120);
 const MOST_TAIL: usize = 8 << 10;
-/// Its folder cannot be removed before all of it has ended.
+/// How long deleting its folder is retried: it fails until all its processes have ended.
 const ENDED_AFTER: Duration = Duration::from_secs(10);
 
 /// Starts the service, and prints a word of ours once its `ready` command succeeds.
@@ -45,7 +45,7 @@ pub(crate) struct RunningServices {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ServiceFailure {
     pub(crate) name: String,
-    /// None: it runs, and is not ready in time.
+    /// `None` if it runs but was not ready in time.
     pub(crate) exit: Option<Exit>,
     pub(crate) said: String,
 }
@@ -68,7 +68,7 @@ impl Drop for RunningService {
     fn drop(&mut self) {
         self.task.abort();
         let folder = self.folder.clone();
-        // Its processes are killed soon after; what stays is cleared by the next server.
+        // Its processes are killed soon after. The next server deletes what remains.
         tokio::spawn(async move {
             let begun = std::time::Instant::now();
             while begun.elapsed() < ENDED_AFTER {
@@ -82,7 +82,7 @@ impl Drop for RunningService {
     }
 }
 
-/// None while it starts; then that it is ready, or how it ended.
+/// `None` while it starts, then that it is ready or how it ended.
 type ServiceState = Option<Result<(), ServiceFailure>>;
 
 impl std::fmt::Display for ServiceFailure {
@@ -120,7 +120,7 @@ impl Environments {
         }
         for service in &mut running {
             let is_told = service.state.wait_for(Option::is_some);
-            // Whoever starts it tells at the latest that it has ended.
+            // Its task reports at the latest when it ends.
             let told = match tokio::time::timeout(READY_AFTER, is_told).await {
                 Ok(Ok(told)) => told.clone(),
                 Ok(Err(_)) | Err(_) => None,
@@ -165,7 +165,7 @@ impl Environments {
                 Ok(ended) => (ended.exit, String::from_utf8_lossy(&sink.tail).into_owned()),
                 Err(error) => (Exit::Code(-1), error.to_string()),
             };
-            // Nobody waits for it any more, once it was ready.
+            // Once the service was ready, nothing waits for this.
             let _ = sink.tell.send(Some(Err(ServiceFailure { name, exit: Some(exit), said })));
             drop(image);
         });

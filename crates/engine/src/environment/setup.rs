@@ -1,4 +1,4 @@
-//! Runs a setup: its commands one after the other, each in a shell of its own, until one fails.
+//! Runs a setup: its commands one after the other, each in its own shell, until one fails.
 //!
 //! May know: the commands, their place, what they may reach. Must never know: what becomes of what they made.
 
@@ -15,12 +15,12 @@ use journeyman_order::network::NetworkRecord;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{EffectError, Exit};
 
-/// The last command has a chance, however little time the others left.
+/// The last command gets at least this, however little time the others left.
 const LEAST: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
 pub(super) struct FinishedSetup {
-    /// None where there is nothing to install.
+    /// `None` if there is nothing to install.
     pub(super) run: Option<CommandRun>,
     pub(super) steps: Vec<CommandRun>,
     /// The end of what it printed.
@@ -29,7 +29,7 @@ pub(super) struct FinishedSetup {
 }
 
 impl Environments {
-    /// An error inside is the command that failed.
+    /// The inner error is the command that failed.
     pub(super) async fn run_setup(
         &self,
         ask: &EnvironmentRequest,
@@ -38,10 +38,10 @@ impl Environments {
         let Some(whole) = ask.plan.setup_command() else { return Ok(Ok(FinishedSetup::default())) };
         let (begun, limit) = (Instant::now(), self.inner.settings.setup_time);
         let (mut steps, mut output, mut network) = (Vec::new(), String::new(), None);
-        // They may reach what the setup may: both are of the same settings, and both end with it.
+        // They may reach what the setup may: both have the same settings, and the services end with the setup.
         let (services, failed) = match Box::pin(self.start_services(&ask.plan.services, limit)).await? {
             Ok(services) => (services, None),
-            // It is told where the tests would need it, too; not every setup does.
+            // Not every setup needs it. If the tests do, they report it too.
             Err(failed) => (None, Some(failed)),
         };
         let place = &EnvironmentPlace {
@@ -52,7 +52,7 @@ impl Environments {
             let command = setup.command.trim();
             self.progress.tell(EnvironmentProgress::SetupBegan { command: command.to_owned() });
             let access = for_setup(&ask.network, &self.inner.settings)?;
-            // Without a network pip and npm would ask for minutes before they look at what is there.
+            // Without a network, pip and npm would retry for minutes before using what is there.
             let offline: &[(&str, &str)] = match &ask.network {
                 SetupNetwork::Hosts(_) => &[],
                 SetupNetwork::Edited(_) => &[("PIP_NO_INDEX", "1"), ("npm_config_fetch_retries", "0")],
@@ -88,7 +88,7 @@ impl Environments {
     }
 }
 
-/// Commands that ended well, as one. The digest of several is that of their digests, one a line.
+/// Successful commands as one. The digest of several is that of their digests, one per line.
 fn as_one(command: String, steps: &[CommandRun]) -> CommandRun {
     if let [one] = steps {
         return CommandRun { command, ..one.clone() };

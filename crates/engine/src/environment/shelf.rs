@@ -1,5 +1,5 @@
-//! Where environments are kept: found by name, leased to who uses them, and the oldest that nobody uses taken away when
-//! they are too many.
+//! Where environments are kept: found by name and leased to their users. When they take too much space, the oldest
+//! unused ones are deleted.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io;
@@ -18,37 +18,37 @@ use journeyman_order::test_run::CommandRun;
 use journeyman_order::{CommitSha, EffectError, RepositoryName};
 use journeyman_workspace::{remove_all, write_whole};
 
-/// How folders are called that are half of an environment, or were one; what is left of a server that was killed.
+/// Prefixes of folders with a half-made or a discarded environment, which a killed server may leave.
 pub(super) const HALF: &str = "half-";
 const GONE: &str = "gone-";
 const USED: &str = "used";
 const RECORD: &str = "environment.json";
 
-/// What is known of a kept environment, in a file beside its layers. It is written last: what has none is half of one.
+/// Metadata of a kept environment, in a file beside its layers. Written last: without it, it is half-made.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct EnvironmentRecord {
     pub(crate) commit: CommitSha,
     pub(crate) laid: Vec<PathBuf>,
-    /// None where there was nothing to install.
+    /// `None` if there was nothing to install.
     pub(crate) setup: Option<CommandRun>,
     #[serde(default)]
     pub(crate) steps: Vec<CommandRun>,
     pub(crate) output: Option<String>,
     pub(crate) network: Option<NetworkRecord>,
-    /// What shows that the setup made something of the sources; none: it is as good for others.
+    /// Evidence that the setup depends on the sources. `None` if the environment suits others too.
     pub(crate) is_of_sources: Option<String>,
-    /// Paths that the setup made, those that lie in another left out.
+    /// Paths that the setup made, without those inside another one.
     pub(crate) installed: Vec<String>,
-    /// The environments whose homes lie below this one's, the uppermost first, by their folders' names.
+    /// Folder names of the environments whose homes are below this one's, topmost first.
     pub(crate) home_below: Vec<String>,
-    /// The image, by digest; none: the machine's own system.
+    /// The image by digest. `None`: the machine's own system.
     #[serde(default)]
     pub(crate) image: Option<String>,
     pub(crate) bytes: u64,
 }
 
 impl EnvironmentRecord {
-    /// One that cannot be read is none.
+    /// `None` if the record is missing or unreadable.
     pub(super) fn read(folder: &Path) -> Option<Self> {
         serde_json::from_slice(&std::fs::read(folder.join(RECORD)).ok()?).ok()
     }
@@ -58,10 +58,10 @@ impl EnvironmentRecord {
     }
 }
 
-/// As long as it lives, an environment is not taken away.
+/// The environment is kept as long as this lives.
 pub(crate) type Lease = Arc<()>;
 
-/// Gives an environment another name, under which nobody looks for it. Whoever has it mounted keeps it until the next start.
+/// Renames an environment so that it is no longer found. Current mounts keep it until the next start.
 pub(super) fn set_aside(folder: &Path) -> io::Result<PathBuf> {
     let away = folder.with_file_name(format!("{GONE}{}", uuid::Uuid::new_v4().simple()));
     match std::fs::rename(folder, &away) {
@@ -73,19 +73,19 @@ pub(super) fn set_aside(folder: &Path) -> io::Result<PathBuf> {
 impl Environments {
     pub(super) fn lease(&self, folder: &Path) -> Lease {
         let mut leased = self.leased();
-        // An error makes it look older than it is, and that is all.
+        // A failed write only makes it look older.
         let _ = std::fs::write(folder.join(USED), "");
         Arc::clone(leased.entry(folder.to_owned()).or_default())
     }
 
-    /// Those that somebody holds.
+    /// Environments in use.
     fn leased(&self) -> MutexGuard<'_, HashMap<PathBuf, Lease>> {
         let mut leased = self.inner.leased.lock().unwrap_or_else(PoisonError::into_inner);
         leased.retain(|_, lease| Arc::strong_count(lease) > 1);
         leased
     }
 
-    /// The kept environment of this name, if it fits these files. One that cannot be opened is discarded.
+    /// The kept environment of this name, if it fits these files. Discards one that cannot be opened.
     pub(super) async fn kept_for(
         &self,
         ask: &EnvironmentRequest,
@@ -93,7 +93,7 @@ impl Environments {
         name: &str,
     ) -> Result<Option<Environment>, EffectError> {
         let folder = shelf.join(name);
-        // Held before it is looked at: what is held is not taken away.
+        // Leased before it is opened: a leased environment is not deleted.
         let _lease = self.lease(&folder);
         let record = EnvironmentRecord::read(&folder).filter(|record| {
             let mut layers = tree_layers(&folder, self.inner.method, TreePurpose::Tests);
@@ -132,7 +132,7 @@ impl Environments {
         }
         let (workspaces, repository, commit) =
             (self.inner.workspaces.clone(), repository.clone(), record.commit.clone());
-        // Of a repository that was made anew, the commit may be gone.
+        // The repository may have been recreated without this commit.
         let Ok(source) = blocking(move || workspaces.source_tree(&repository, &commit)).await? else {
             return Ok(None);
         };
@@ -150,7 +150,7 @@ impl Environments {
         Some((folder.file_name()?.to_str()?.to_owned(), record))
     }
 
-    /// Takes away the oldest that nobody uses, until what is kept is small enough.
+    /// Deletes the oldest unused environments until the rest is small enough.
     pub(super) async fn tidy(&self) -> Result<(), EffectError> {
         let (all, most) = (self.inner.workspaces.all_environments(), self.inner.settings.keep);
         let mut needed: BTreeSet<PathBuf> = self.leased().keys().cloned().collect();
@@ -159,14 +159,14 @@ impl Environments {
         let of_environments: u64 = kept.iter().map(|(_, _, record)| record.bytes).sum();
         let mut of_images = self.inner.images.store.bytes();
         if of_environments.saturating_add(of_images) > most {
-            // Images that nobody's environment stands on go first: they are brought again by their digest.
+            // First delete images that no environment uses. They can be pulled again by digest.
             let images = kept.iter().filter_map(|(_, _, record)| record.image.clone()).collect();
             self.inner.images.remove_unused(&images).await?;
             of_images = self.inner.images.store.bytes();
         }
         let tidied = blocking(move || {
             let mut total = of_environments.saturating_add(of_images);
-            // What an agent's work tree is made of is not taken away before it; an image that is pulled again by its digest.
+            // Keep the layers of agents' work trees. Their images can be pulled again by digest.
             needed.extend(entries(&orders).flat_map(|order| layers_of_place(&order)));
             for (_, folder, record) in &kept {
                 if needed.contains(folder) {
@@ -183,7 +183,7 @@ impl Environments {
                 if total <= most || needed.contains(folder) || kept.iter().any(is_below) {
                     continue;
                 }
-                // Whoever takes it at this moment has it, or finds nothing.
+                // A concurrent user either has its lease by now or will find nothing.
                 let leased = own.leased();
                 if leased.contains_key(folder) {
                     continue;
@@ -215,15 +215,15 @@ fn is_leftover(folder: &Path) -> bool {
     name.starts_with(HALF) || name.starts_with(GONE)
 }
 
-/// What a server left that was killed while it made or removed one.
+/// Removes what a killed server left while it made or removed an environment.
 pub(super) fn clear_leftovers(all: &Path) {
     for left in shelves(all).flat_map(|shelf| entries(&shelf)).filter(|folder| is_leftover(folder)) {
-        // What stays is tried again by the next server.
+        // The next server retries what remains.
         let _ = remove_all(&left);
     }
 }
 
-/// The environments that are kept there, with when they were used last, the latest at the end.
+/// The environments kept there with the time of last use, the most recent last.
 fn environments_in(shelves: impl Iterator<Item = PathBuf>) -> Vec<(SystemTime, PathBuf, EnvironmentRecord)> {
     let folders = shelves.flat_map(|shelf| entries(&shelf)).filter(|folder| !is_leftover(folder));
     let known = folders.filter_map(|folder| {

@@ -19,7 +19,7 @@ use journeyman_workspace::write_whole;
 pub(crate) const TREE: &str = "work";
 pub(crate) const HOME: &str = "home";
 pub(crate) const ROOT: &str = "root";
-/// In the folder of an environment: another text in each.
+/// A file in an environment's folder whose text is unique to that environment.
 pub(crate) const MADE: &str = "made";
 pub(crate) const RECORD: &str = "place.json";
 
@@ -27,7 +27,7 @@ pub(crate) const RECORD: &str = "place.json";
 pub(crate) struct EnvironmentPlace {
     pub(crate) tree: LayeredFolder,
     pub(crate) home: LayeredFolder,
-    /// None: the machine's own system.
+    /// `None`: the machine's own system.
     pub(crate) root: Option<PlaceRoot>,
     #[serde(skip)]
     pub(crate) network: Option<SharedNetwork>,
@@ -35,7 +35,7 @@ pub(crate) struct EnvironmentPlace {
     pub(crate) inside: PathBuf,
     pub(crate) variables: BTreeMap<String, String>,
     pub(crate) search: Vec<PathBuf>,
-    /// Paths that the setup made, and that are none of the repository's.
+    /// Paths that the setup made and that do not belong to the repository.
     pub(crate) installed: Vec<String>,
 }
 
@@ -59,12 +59,12 @@ impl PlaceRoot {
     }
 }
 
-/// A place that lasts, and which environments lay in the folders of its layers.
+/// A lasting place, and which environments were in the folders of its layers.
 fn record_in(folder: &Path) -> Option<(EnvironmentPlace, BTreeMap<PathBuf, String>)> {
     serde_json::from_slice(&std::fs::read(folder.join(RECORD)).ok()?).ok()
 }
 
-/// The folders of the environments that the place in this folder is made of.
+/// The folders of the environments that the place in this folder is made from.
 pub(crate) fn layers_of_place(folder: &Path) -> Vec<PathBuf> {
     let layers = record_in(folder).into_iter().flat_map(|(place, _)| {
         let root = place.root.map(|root| root.folder.lower).unwrap_or_default();
@@ -98,13 +98,13 @@ impl EnvironmentPlace {
         }
     }
 
-    /// A place that lasts, as it was made; none where there is none, or what it is made of is gone.
+    /// A lasting place as it was made. `None` if there is none, or if its layers are gone.
     pub(crate) fn kept(folder: &Path, inside: &Path) -> Option<Self> {
         let (place, made) = record_in(folder)?;
         let is_there = place.tree.method == LayerMethod::Copy
             || place.tree.lower.iter().chain(&place.home.lower).all(|layer| layer.is_dir())
                 && made.iter().all(|(folder, made)| made_in(folder).as_ref() == Some(made));
-        // The lowest is the image, which is brought again by its digest.
+        // The lowest layer is the image, which can be pulled again by digest.
         let of_root = place.root.iter().filter_map(|root| root.folder.lower.split_last());
         let is_there = is_there && of_root.flat_map(|(_, rest)| rest).all(|layer| layer.is_dir());
         (is_there && place.folder == folder && place.inside == inside).then_some(place)
@@ -118,7 +118,7 @@ impl EnvironmentPlace {
         write_whole(&self.folder.join(RECORD), &serde_json::to_vec(&(self, made))?)
     }
 
-    /// A short job on the machine's own system, which sees of this place its home and what is mounted.
+    /// A short job on the machine's own system. Of this place it sees only the home and the mounts.
     pub(crate) fn short_job(&self, program: Vec<OsString>, mounts: Vec<Mount>, stdin: Vec<u8>) -> Job {
         let (layers, relocation) = (self.layers(), self.relocation());
         Job { stdin, layers, relocation, ..short_job(program, &self.tree.at, &self.home.at, mounts) }

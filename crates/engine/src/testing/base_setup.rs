@@ -1,4 +1,4 @@
-//! Runs a change that edits its own setup with the base's setup as well.
+//! Also runs a change that edits its own setup with the base's setup.
 //!
 //! May know: which files decide a setup. Must never know: what the runs come to.
 
@@ -17,24 +17,24 @@ use journeyman_workspace::{ChangedContent, SourceTree};
 
 pub(super) enum BaseSetup {
     PutBack(Box<VerdictBasis>),
-    /// It cannot be read.
+    /// The base's version of a setup file cannot be read.
     Unreadable,
 }
 
 impl VerdictBasis {
-    /// Whether the change is set up in another way than the base, or with other files.
+    /// Whether the change is set up differently from the base, or with other files.
     pub(super) fn is_set_up_anew(&self) -> bool {
         !self.edited_setup.is_empty() || self.plan.setup_command() != self.before.setup_command()
     }
 
-    /// What is laid over a commit: the base's setup is on both sides of the experiment, or on none.
+    /// The overlays of a commit: the base's setup is on both sides of the experiment, or on neither.
     pub(super) fn laid_over(&self, is_base: bool, overlays: Vec<Overlay>) -> Vec<Overlay> {
         let is_own = |overlay: &Overlay| !self.put_back.iter().any(|put_back| put_back.path == overlay.path);
         let put_back = if is_base { &[][..] } else { &self.put_back };
         put_back.iter().cloned().chain(overlays.into_iter().filter(is_own)).collect()
     }
 
-    /// Why a pass verifies nothing, where the change was not seen to pass in both ways.
+    /// Why a pass verifies nothing if the change did not pass with both setups.
     pub(super) fn own_setup_doubt(&self) -> String {
         format!(
             "the change edits {}, and its tests were not seen to pass both with what its own setup installs and with \
@@ -63,7 +63,7 @@ impl VerdictBasis {
 }
 
 impl CommitTester {
-    /// The same change with the base's setup; none where it is set up as the base is anyhow.
+    /// The same change with the base's setup. `None` if its setup is the base's anyway.
     pub(super) async fn with_base_setup(
         &self,
         ask: &TestRunRequest,
@@ -92,7 +92,7 @@ impl CommitTester {
         }))))
     }
 
-    /// Whether the setup of the change failed for want of a network: it had none, and that of the base fails without one too.
+    /// Whether the change's setup failed for lack of a network: it ran offline, and the base's setup fails offline too.
     pub(super) async fn is_offline_failure(
         &self,
         ask: &TestRunRequest,
@@ -106,7 +106,7 @@ impl CommitTester {
         Ok(self.failed_setup(ask, basis, of_base, own.setup_network.clone()).await?.is_some())
     }
 
-    /// The hosts that the setup of a change asked for in vain. One that had no network runs again to see.
+    /// The hosts that a change's setup asked for in vain. A setup without network runs again to find out.
     pub(super) async fn asked_in_vain(
         &self,
         ask: &TestRunRequest,
@@ -125,7 +125,7 @@ impl CommitTester {
         Ok(record.filter(|record| !record.refused.is_empty()))
     }
 
-    /// How the setup of a commit fails with this network; none where it does not.
+    /// How a commit's setup fails with this network. `None` if it does not.
     async fn failed_setup(
         &self,
         ask: &TestRunRequest,
@@ -154,14 +154,14 @@ impl CheckoutRun {
         })
     }
 
-    /// What only who runs the server can do about its setup, which asked for what is in the record.
+    /// What only the server's operator can do for a setup that asked for what is in the record.
     pub(super) fn kept_out(&self, record: &NetworkRecord) -> String {
         let hosts: Vec<&str> =
             record.refused.iter().take(MOST_IN_A_SENTENCE).map(|refused| refused.what.as_str()).collect();
         self.setup_network.remedy(&hosts.join(", "))
     }
 
-    /// Whether its setup failed, and had no network since the change says itself what is installed.
+    /// Whether its setup failed, and had no network because the change edits what is installed.
     fn is_offline_failure(&self) -> bool {
         let is_failed = self.setup.as_ref().is_some_and(|setup| setup.run.exit != Exit::Code(0));
         self.test.is_none() && is_failed && matches!(self.setup_network, SetupNetwork::Edited(_))

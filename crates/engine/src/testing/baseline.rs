@@ -16,7 +16,7 @@ use journeyman_workspace::write_whole;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct CachedBaseline {
-    /// None where it could not be run, such as after a setup that failed.
+    /// `None` if it could not run, such as after a failed setup.
     pub(super) test: Option<CommandRun>,
     pub(super) reading: TestReport,
     #[serde(default)]
@@ -83,7 +83,7 @@ impl CommitTester {
             kept: false,
             outputs,
         };
-        // What did not run to its end says nothing of the commit: a slow machine is not to be remembered as a red base.
+        // An unfinished run says nothing about the commit: a slow machine must not be remembered as a red base.
         if matches!(known.exit(), Some(Exit::Code(_)))
             && let Err(error) = keep(&file, &known)
         {
@@ -92,7 +92,7 @@ impl CommitTester {
         Ok(known)
     }
 
-    /// The same commit tested in another way, or behind other walls, is another baseline.
+    /// The same commit tested in another way, or in another sandbox, is another baseline.
     fn file_of(&self, ask: &TestRunRequest, basis: &VerdictBasis) -> PathBuf {
         let (plan, mut digest) = (&basis.before, Sha256::new());
         let mode = self.sandbox.mode().to_string();
@@ -108,14 +108,14 @@ impl CommitTester {
         for image in image.chain(services) {
             digest.update(image);
         }
-        // So is one where contents of Git LFS were not here by then.
+        // So is one that ran while some Git LFS content was missing.
         for (path, content) in basis.base.large_files() {
             digest.update(path.as_os_str().as_encoded_bytes());
             digest.update(content);
         }
         digest.update(mode);
         digest.update(env!("CARGO_PKG_VERSION"));
-        // What is read and kept of a run.
+        // The version of what is read and kept of a run.
         digest.update("form 6");
         let how = hex::encode(digest.finalize());
         let folder = self.workspaces.baselines(&ask.repository);
@@ -123,7 +123,7 @@ impl CommitTester {
     }
 }
 
-/// One that cannot be read is made anew.
+/// An unreadable file counts as missing.
 fn read(file: &Path) -> Option<CachedBaseline> {
     let known: CachedBaseline = serde_json::from_slice(&std::fs::read(file).ok()?).ok()?;
     Some(CachedBaseline { kept: true, ..known })

@@ -1,4 +1,4 @@
-//! Fresh checkouts, and how many of them there are at the same time.
+//! Fresh checkouts, and how many exist at the same time.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,23 +12,23 @@ use journeyman_order::bounds::MOST_SIDE_BY_SIDE;
 use journeyman_sandbox::IsolationMode;
 use journeyman_workspace::SourceTree;
 
-/// A folder for one run, and where whoever runs there sees it: at the same path as all runs of the verdict do.
+/// A folder for one run, and the path at which that run sees it: the same for all runs of the verdict.
 pub(super) struct CheckoutPlace {
     pub(super) folder: PathBuf,
     pub(super) inside: PathBuf,
     _turn: OwnedSemaphorePermit,
 }
 
-/// Where the runs of one verdict happen: as many side by side as there are processors, up to some.
+/// Where a verdict's runs happen: as many in parallel as there are processors, up to a limit.
 #[derive(Debug)]
 pub(super) struct CheckoutPool {
     turns: Arc<Semaphore>,
-    /// Then each run has a folder of its own.
+    /// Then each run has its own folder.
     pub(super) is_parallel: bool,
 }
 
 impl CheckoutPool {
-    /// Without walls all runs happen in one folder, since nobody can be shown it at another path.
+    /// Without a sandbox all runs use one folder, since it cannot be shown at another path.
     pub(super) fn for_mode(mode: IsolationMode) -> Self {
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let most = match mode {
@@ -46,7 +46,7 @@ impl CheckoutPool {
         let turn = self.turns.clone().acquire_owned().await;
         let turn = turn.map_err(|_| never("nobody hands out places any more".to_owned()))?;
         let folder = match self.is_parallel {
-            // Its name can be read inside, among the mounts: it says nothing.
+            // The run can read this name among its mounts, so it reveals nothing.
             true => ask.folder.join(uuid::Uuid::new_v4().simple().to_string()),
             false => CommitTester::only_folder(ask),
         };
@@ -57,13 +57,13 @@ impl CheckoutPool {
 }
 
 impl CommitTester {
-    /// Where all runs of a verdict happen where they have no folders of their own.
+    /// The one folder for all runs of a verdict that have none of their own.
     pub(crate) fn only_folder(ask: &TestRunRequest) -> PathBuf {
         ask.folder.join("run")
     }
 }
 
-/// The files that pytest takes for tests by their names. Environments and packages are not looked into by pytest either.
+/// The files that pytest takes for tests by name. Like pytest, it skips environments and packages.
 pub(super) fn python_tests(source: &SourceTree) -> Vec<String> {
     let is_test = |name: &str| {
         name.strip_suffix(".py").is_some_and(|stem| stem.starts_with("test_") || stem.ends_with("_test"))

@@ -1,5 +1,5 @@
-//! Tests of the change whose process dies on the code of the base, or that never end there. That is red, and where the runner can
-//! be asked for one test, each is run alone on both codes to see which of them it is.
+//! Tests of the change whose process dies on the base's code, or that never end there. That counts as red. If the
+//! runner can select tests, each is run alone on both codes to find the culprit.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use journeyman_verify::experiment::{died, not_loaded};
 
 const MOST: usize = 3;
 impl ExperimentContext<'_> {
-    /// Looks for the test by which the run of the change's tests on the code of the base died.
+    /// Looks for the test that killed the run of the change's tests on the base's code.
     pub(super) async fn look_for_death(
         &self,
         ran: &CheckoutRun,

@@ -1,4 +1,4 @@
-//! The examiner's statements on both codes: written before there was a change, by somebody who never saw it.
+//! Runs the examiner's statements on both codes. They were written before the change, without knowledge of it.
 
 use super::checkout_run::{CheckoutRun, CheckoutRunSpec, RunPlace};
 use super::experiment::ExperimentContext;
@@ -15,7 +15,7 @@ use journeyman_verify::examination::{
 use journeyman_verify::experiment::{is_of, not_loaded};
 use journeyman_verify::{Overlay, OverlayAction};
 
-/// How often a program is run: what differs from run to run says nothing.
+/// How often each program runs: what differs between runs says nothing.
 const TIMES: u32 = 2;
 const TIMES_RED: u32 = 3;
 
@@ -26,7 +26,7 @@ struct TestFileRuns {
 }
 
 impl ExperimentContext<'_> {
-    /// What the examiner's statements say of the change, and what their programs print. Nothing where nobody examined it.
+    /// What the examiner's statements say about the change, and what their programs print. Empty if not examined.
     pub(super) async fn examine(&self) -> Result<(Option<ExaminationRun>, Vec<CommandOutput>), EffectError> {
         let Some(IssueExamination { statements, .. }) = &self.ask.examination else {
             return Ok((None, Vec::new()));
@@ -95,7 +95,7 @@ impl ExperimentContext<'_> {
         Ok((batch.outputs(ran.last_output()), ran.outputs().collect()))
     }
 
-    /// The tests of the base, with the test files of the examiner beside them; nothing where it wrote none.
+    /// Runs the base's tests together with the examiner's test files. `None` if it wrote none.
     async fn run_test_files(
         &self,
         statements: &[ExaminerStatement],
@@ -114,7 +114,7 @@ impl ExperimentContext<'_> {
             let is_other = |overlay: &&Overlay| !files.iter().any(|file| file.path == overlay.path);
             tests.iter().filter(is_other).chain(&files).cloned().collect::<Vec<_>>()
         };
-        // The tests of the change are left out: they may have the same names, or say which tests run.
+        // The change's tests are left out: they may use the same names, or decide which tests run.
         let old_tests = beside(&self.change.sides.old_tests);
         let (before, after) = tokio::try_join!(
             self.run_at("-statements-tests-base", &self.ask.base, beside(&[]), None, RunPlace::Here),

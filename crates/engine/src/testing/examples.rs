@@ -1,4 +1,4 @@
-//! The issue's own examples, on both codes: nobody who made the change has written them.
+//! Runs the issue's own examples on both codes. The author of the change did not write them.
 
 use super::checkout_run::{CheckoutRunSpec, RunPlace};
 use super::experiment::ExperimentContext;
@@ -16,13 +16,13 @@ fn is_wanted(path: &str) -> bool {
 }
 
 impl ExperimentContext<'_> {
-    /// What both codes answer to the calls that the issue shows, and those that cannot be run on either.
+    /// What both codes answer to the calls in the issue, and the calls that cannot run on either.
     pub(super) async fn examples(&self) -> Result<(Vec<ExampleRun>, Vec<String>), EffectError> {
         let shown = examples(&self.ask.issue);
         if shown.is_empty() {
             return Ok(Default::default());
         }
-        // What one run learns of its mark is nothing in the other.
+        // What one run learns about its mark is useless in the other.
         let marks = [(); 2].map(|()| uuid::Uuid::new_v4().simple().to_string());
         let [before, after] = self.programs(&shown, &marks).await?;
         let answered = |ran: Option<String>, mark: &str| match ran {
@@ -38,7 +38,7 @@ impl ExperimentContext<'_> {
         Ok((judge_examples(&shown, &before, &after), unanswered))
     }
 
-    /// What evaluates them, on the code of the base and on that of the change.
+    /// The programs that evaluate them, on the base's code and on the change's.
     async fn programs(
         &self,
         shown: &[IssueExample],
@@ -69,7 +69,7 @@ impl ExperimentContext<'_> {
         plan.report = None;
         let spec = CheckoutRunSpec {
             overlays: written.overlays,
-            // As somebody would run it, and not a machine that tests.
+            // As a person would run it, not CI.
             at: RunPlace::Elsewhere,
             ..CheckoutRunSpec::all(what, commit, &plan)
         };

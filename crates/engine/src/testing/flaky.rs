@@ -1,6 +1,6 @@
-//! Tests that failed once and passed once on the change: they are excused only where the base is seen to do the same, or where
-//! it does not happen again. What a pass rests on is not excused: it has to pass each time, elsewhere as well, and what is
-//! called fixed has to fail on the base each time.
+//! Tests that failed once and passed once on the change. They are excused only if the base does the same, or if it does
+//! not happen again. What a pass rests on is not excused: it must pass every time, elsewhere too, and a fixed test must
+//! fail on the base every time.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use super::experiment::ExperimentContext;
 use journeyman_order::{CommitSha, ComparedBy, ComparisonVerdict, TestCaseStatus};
 use journeyman_verify::experiment::{ExperimentResult, evidence_of, lie_told};
 
-/// Runs on each side; of a suite that cannot be asked for some tests and takes long, fewer.
+/// Runs on each side. A slow suite whose tests cannot be selected gets fewer.
 const RUNS: usize = 6;
 const RUNS_OF_LONG: usize = 2;
 const LONG: f64 = 5.0;
-/// How often the tests that a pass rests on are run once more, where that takes no time.
+/// How often the tests that a pass rests on are repeated, if that is fast.
 const REPEATS: usize = 3;
 const MOST: usize = 10;
-/// A test that failed so often with the change alone is no accident.
+/// A test that fails this often only with the change is broken, not flaky.
 const TOO_OFTEN: usize = 2;
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -27,7 +27,7 @@ struct Tally {
 }
 
 impl ExperimentContext<'_> {
-    /// Holds against the change what is flaky with it alone.
+    /// Counts tests that are flaky only with the change against it.
     pub(super) async fn hold_flaky_against_base(
         &self,
         ran: &CheckoutRun,
@@ -50,7 +50,7 @@ impl ExperimentContext<'_> {
         let after = self.tallies("-flaky", &self.ask.commit, &steady, runs).await?;
         let count =
             |side: &BTreeMap<String, Tally>, name: &String| side.get(name).copied().unwrap_or_default();
-        // It failed once already.
+        // It has already failed once.
         let is_broken = |name: &&String| count(&after, name).failed + 1 >= TOO_OFTEN;
         let broken: Vec<&String> = steady.iter().filter(is_broken).collect();
         let comparison = &mut judgement.comparison;
@@ -68,7 +68,7 @@ impl ExperimentContext<'_> {
         Ok(())
     }
 
-    /// A test that also passes on the base, when it runs there again, is not fixed.
+    /// A test that passes when it runs on the base again is not fixed.
     pub(super) async fn hold_fixed_against_base(
         &self,
         ran: &CheckoutRun,
@@ -96,14 +96,14 @@ impl ExperimentContext<'_> {
         Ok(runs.into_iter().find(|run| run.cell().is_green()))
     }
 
-    /// Runs the tests that the pass rests on again, as they may be run elsewhere, where they can be run alone and fast.
+    /// Repeats the tests that the pass rests on, as they may run elsewhere, if they can be selected and are fast.
     pub(super) async fn repeat_evidence(
         &self,
         ran: &CheckoutRun,
         judgement: &mut ExperimentResult,
     ) -> Result<(), EffectError> {
         let (fixed, red) = evidence_of(judgement);
-        // A list of tests has each once, and a test can be fixed and proof.
+        // A list of tests has each once, but a test can be both fixed and proof.
         let red: Vec<String> = red.into_iter().filter(|name| !fixed.contains(name)).collect();
         let names: Vec<String> = fixed.into_iter().chain(red).take(MOST).collect();
         if names.is_empty() || ran.seconds() > LONG || !ran.can_select(self.named_by(), &names) {

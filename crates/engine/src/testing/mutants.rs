@@ -1,5 +1,5 @@
 //! How strong the proof is: mutants of the changed lines, each run against the tests that a pass rests on, all in one
-//! checkout. A change of which no mutant is caught is not proven.
+//! checkout. If no mutant is caught, the change is not proven.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -14,14 +14,14 @@ use journeyman_order::scrutiny::MutantTally;
 use journeyman_order::{Exit, TestCaseStatus};
 use journeyman_verify::experiment::{ExperimentCell, ExperimentResult, died, evidence_of, not_loaded};
 
-/// A mutant that runs this many times as long as the tests did, does not end.
+/// A mutant that runs this many times as long as the tests counts as endless.
 const TIMES_AS_LONG: f64 = 3.0;
-/// Seconds of a suite that is run whole against a mutant that some of its tests do not catch.
+/// A suite of at most this many seconds runs whole against a mutant that the selected tests miss.
 const SHORT: f64 = 10.0;
 const AT_LEAST: Duration = Duration::from_secs(10);
 
 impl ExperimentContext<'_> {
-    /// Mutants of the changed lines against the tests that were fixed or prove the change, and else against all.
+    /// Runs mutants of the changed lines against the tests that were fixed or prove the change, or else against all.
     pub(super) async fn mutants(
         &self,
         judgement: &ExperimentResult,
@@ -31,11 +31,11 @@ impl ExperimentContext<'_> {
         if limit.is_zero() {
             return Ok(MutantTally::untried("they are given no time here (prove.mutants)"));
         }
-        // One checkout for all of them says nothing of a mutant.
+        // One checkout for several folders says nothing about a mutant.
         if !self.basis.plan.in_each_folder().is_empty() {
             return Ok(MutantTally::untried("the tests run in each folder by itself"));
         }
-        // A file that cannot be read is no way to have fewer of them, and none was tried in it.
+        // An unreadable file must not reduce their number, and none was tried in it.
         let untried = &self.change.untried;
         let mut tally = MutantTally {
             not_tried: u32::try_from(untried.len()).unwrap_or(u32::MAX),
@@ -63,7 +63,7 @@ impl ExperimentContext<'_> {
             let timeout = most.min(self.testing.settings.test_time);
             let access = self.testing.for_tests(self.ask)?;
             let mut environment = ready.environment.clone();
-            // Two mutants of one length within a second are one file to Python's cache.
+            // Python's cache takes two mutants of one length within a second for the same file.
             environment.insert("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned());
             let how = move || CommandOptions {
                 name: String::new(),
@@ -80,7 +80,7 @@ impl ExperimentContext<'_> {
                 let Some(bytes) = self.change.after.get(&mutant.path) else { continue };
                 lay_one(&mut ready, &mutant.path, mutant.apply(bytes)).await?;
                 let mut ran = self.testing.test((&ready, plan), only, how(), RunPlace::Here).await?;
-                // What the tests that prove the change do not catch, others may.
+                // Other tests may catch what the proving tests miss.
                 let is_missed = |ran: &TestCommandResult| ran.ended.run.exit == Exit::Code(0) && took < SHORT;
                 let ran_none =
                     |ran: &TestCommandResult| ran.reading.counts.is_some_and(|counts| counts.ran() == 0);
@@ -93,7 +93,7 @@ impl ExperimentContext<'_> {
                 let Some(TestCommandResult { ended, reading, .. }) = ran else { break };
                 let cell =
                     ExperimentCell { exit: Some(ended.run.exit), reading: &reading, output: ended.printed() };
-                // One that does not build was caught by nobody, and neither was one against which no test ran.
+                // A mutant that does not build was not caught by a test. Neither was one against which no test ran.
                 let is_unbuilt = !not_loaded(&cell).is_empty();
                 if is_unbuilt && reading.counts.is_none_or(|counts| counts.ran() == 0)
                     || cell.is_green() && reading.counts.is_some_and(|counts| counts.ran() == 0)
@@ -119,7 +119,7 @@ impl ExperimentContext<'_> {
     }
 }
 
-/// Whether a test notices it: where others are red anyway, one that passes without it has to fail.
+/// Whether a test notices the mutant. If others are red anyway, a test that passes without the mutant must fail.
 fn is_caught(without: &ExperimentCell<'_>, with: &ExperimentCell<'_>) -> bool {
     if without.is_green() || with.is_green() {
         return !with.is_green();

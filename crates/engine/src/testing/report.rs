@@ -1,4 +1,4 @@
-//! JUnit reports that a test command writes: a file, a folder of files, or those that fit a pattern.
+//! JUnit reports that a test command writes: a file, a folder of files, or files that match a pattern.
 //!
 //! May know: places of runs, paths of reports. Must never know: what is in a report.
 
@@ -10,7 +10,7 @@ use journeyman_order::EffectError;
 use journeyman_order::bounds::LARGEST_FILE;
 
 const CLEAR: &str = r#"[ ! -e "$1" ] || find "$1" ! -type d -path "$2" -exec rm -f -- {} +"#;
-/// Prints every file that fits a pattern, after a mark.
+/// Prints every file that matches a pattern, after a mark.
 const READ: &str = r#"[ ! -e "$1" ] || find "$1" -type f '(' -path "$2" -o -path "$3" ')' \
     -exec sh -c 'for file; do printf "\n%s\n" "$0"; cat -- "$file"; done' "$4" {} + | head -c "$5""#;
 
@@ -32,14 +32,14 @@ impl ReportPattern {
             return Self { start: path, patterns, is_plain: true };
         };
         let start = path.get(..wild).and_then(|start| start.rsplit_once('/')).map_or(".", |(start, _)| start);
-        // A star of find's stands for folders, too.
+        // In find, a star also matches slashes.
         let pattern = path.replace("**/", "*");
         Self { start: start.to_owned(), patterns: [pattern.clone(), pattern], is_plain: false }
     }
 }
 
 impl CommitTester {
-    /// A report that was committed would be believed although no test wrote it.
+    /// Deletes reports before the run: a committed one would be believed although no test wrote it.
     pub(super) async fn clear_report(
         &self,
         place: &EnvironmentPlace,
@@ -52,10 +52,10 @@ impl CommitTester {
         short(&self.sandbox, place, program, place.tree_mount(), Vec::new()).await.map(drop)
     }
 
-    /// Reports are read from inside the sandbox: the tests wrote them, and they may be links.
+    /// Reads reports inside the sandbox: the tests wrote them, and they may be links.
     pub(super) async fn read_report(&self, place: &EnvironmentPlace, report: &str) -> Option<Vec<u8>> {
         let ReportPattern { start, patterns: [one, other], .. } = ReportPattern::of(report);
-        // Not to be known before, as whoever writes a report could write it.
+        // Unpredictable, because the report's writer could print it.
         let mark = uuid::Uuid::new_v4().simple().to_string();
         let most = LARGEST_FILE.to_string();
         let program = ["sh", "-c", READ, "sh", &start, &one, &other, &mark, &most];

@@ -1,4 +1,4 @@
-//! Projects that a change edits: whether their tests can be run beside those of the root, and which of them nothing tests.
+//! Projects that a change edits: whether their tests can run beside those of the root, and which ones nothing tests.
 //!
 //! May know: plans, runs on the base commit. Must never know: how a project is found.
 
@@ -39,14 +39,14 @@ fn names_tests_of(known: &CachedBaseline, folder: &str) -> bool {
     ran.any(|name| name.starts_with(&start))
 }
 
-/// The projects that a change edits and whose tests are not known to run by what it is judged by.
+/// Projects that the change edits and whose tests are not known to run when it is judged.
 pub(super) async fn projects(
     basis: &VerdictBasis,
     source: SourceTree,
     changed: Vec<PathBuf>,
 ) -> Result<Vec<UnrunProject>, EffectError> {
     let plan = basis.plan.clone();
-    // What could have been run is left in the plan.
+    // What could have been run stays in the plan.
     let command = |folder: &str| {
         let below = basis.before.below.iter().find(|below| below.path == folder)?;
         below.plan.as_ref()?.test_command().map(str::to_owned)
@@ -65,7 +65,7 @@ pub(super) async fn projects(
     Ok(unrun)
 }
 
-/// Why a pass verifies nothing where no test of a project ran that the change edits.
+/// Why a pass verifies nothing if no test of an edited project ran.
 pub(super) fn not_tested(unrun: &[UnrunProject], without_tests: &[String]) -> Option<String> {
     let grave = unrun.iter().find(|project| project.is_grave()).map(UnrunProject::sentence);
     let name = |folder: &String| if folder.is_empty() { "the root".to_owned() } else { folder.clone() };

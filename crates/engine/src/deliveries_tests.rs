@@ -1,4 +1,4 @@
-//! Deliveries where GitHub answers oddly, and where bodies are large.
+//! Deliveries with odd answers of GitHub, and with large bodies.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,7 @@ use journeyman_github::{GitHubConnection, GitHubError, IncomingAnswer, OutgoingR
 use journeyman_order::{Backoff, DeliveryGuid};
 use journeyman_store::{DeliveryConclusion, NewDelivery, Store};
 
-/// What is answered to a route.
+/// The answer to a route.
 type RouteScript = dyn Fn(&str) -> (u16, String) + Send + Sync;
 
 struct ScriptedGitHub {
@@ -48,7 +48,7 @@ async fn fixture(script: impl Fn(&str) -> (u16, String) + Send + Sync + 'static)
     let once = Backoff { retries: Some(0), ..Backoff::REQUEST };
     let over = github_over(github as Arc<dyn GitHubConnection>, WriteLimits::NONE, once);
     let at = store.clone();
-    // The parts have been made by a runtime of their own.
+    // The parts were made in another runtime.
     let parts = tokio::task::spawn_blocking(move || engine_parts(&at, over, Clock::system()));
     let engine = Engine::new(parts.await.expect("the parts"));
     engine.caught_up.store(true, Ordering::Relaxed);
@@ -70,7 +70,7 @@ fn payload() -> (u16, String) {
 }
 
 impl DeliveriesFixture {
-    /// The names of these that are kept.
+    /// Which of these deliveries are kept, by name.
     async fn kept(&self, names: &[&'static str]) -> Vec<&'static str> {
         let guids = names.iter().map(|name| guid(name)).collect();
         let unknown = self.store.unknown_deliveries(guids).await.expect("a list");

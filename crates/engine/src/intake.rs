@@ -121,7 +121,7 @@ impl Engine {
             let PendingPage { deliveries: mut page, is_last } =
                 self.parts.store.pending_page(intake.read_until, AT_ONCE).await?;
             let last = page.last().map_or(intake.read_until, |delivery| delivery.id);
-            // Deliveries that had to be fetched arrive after others that were sent later.
+            // Fetched deliveries arrive after others that were sent later.
             page.sort_by_key(|delivery| delivery.received_at);
             for delivery in page {
                 if !intake.ahead.contains(&delivery.id) {
@@ -238,7 +238,7 @@ impl Engine {
             Err(error) => return Ok(IntakeResult::Later(error.message)),
         };
         let incoming = &*incoming;
-        // A command that names another App is an ordinary comment by now.
+        // A command that names another App is now an ordinary comment.
         let begins = may_begin(incoming);
         if concerned.is_empty() && !begins {
             return Ok(match self.answer_without_order(incoming).await {
@@ -292,7 +292,7 @@ impl Engine {
                 }
                 orders
             }
-            // If several orders had the same pull request, the latest one has it now.
+            // If several orders share a pull request, the latest one owns it.
             SignalSubject::Base => {
                 let open = store.orders_on_base(repository).await?.into_iter();
                 let by_issue: BTreeMap<_, _> = open

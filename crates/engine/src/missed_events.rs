@@ -25,7 +25,7 @@ const FOR_EACH_REPOSITORY: Duration = Duration::from_secs(6);
 const OVERLAP: TimeDelta = TimeDelta::minutes(10);
 const MOST_WAIT: Duration = Duration::from_secs(30);
 
-/// What somebody did, in the form that its delivery would have had.
+/// A person's act, in the form of the delivery that is missing.
 struct UntoldEvent {
     at: DateTime<Utc>,
     event: &'static str,
@@ -315,7 +315,7 @@ impl RepositoryLook<'_> {
             let is_command = matches!(kind, SignalKind::Commanded { .. });
             return Ok(begins || is_command && self.begun.contains(&issue.number));
         };
-        // It was reported as ended, so it is not told anything.
+        // It was reported as ended, so it hears nothing more.
         if order.is_unreadable() && !may_begin(&incoming) {
             return Ok(false);
         }

@@ -1,4 +1,4 @@
-//! Numbers that look like chance and are the same for the same seed.
+//! Pseudorandom numbers, the same for the same seed.
 
 /// splitmix64.
 #[derive(Debug, Clone)]

@@ -1,4 +1,4 @@
-//! The database of a life, and what is done to it and read from it beside the store.
+//! The database of a life, and direct access to it without the store.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -9,17 +9,17 @@ use sqlx::{AssertSqlSafe, Connection, FromRow, PgConnection};
 
 use super::steps::Busy;
 
-/// Where databases are.
+/// Where the databases are.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum DatabaseServer {
     Sqlite,
     Postgres { url: String },
 }
 
-/// A server hears of a process that died in so much real time.
+/// The real time within which a server notices that a process died.
 const FREE_WITHIN: Duration = Duration::from_secs(20);
 
-/// Which connections hold the lock of a schema.
+/// Which connections hold a schema's lock.
 const HOLDERS: &str = "FROM pg_locks WHERE locktype = 'advisory' AND granted \
                        AND objid = hashtext($1)::bit(32)::bigint::oid";
 
@@ -29,14 +29,14 @@ pub(super) enum LifeDatabase {
         url: String,
         path: PathBuf,
     },
-    /// A schema of its own on the server.
+    /// Its own schema on the server.
     Schema {
         url: String,
         schema: String,
     },
 }
 
-/// A night has hundreds of lives.
+/// A night has hundreds of lives, so each cleans up.
 impl Drop for LifeDatabase {
     fn drop(&mut self) {
         let Self::Schema { url, schema } = self else { return };
@@ -52,11 +52,11 @@ impl Drop for LifeDatabase {
 /// Order, effect, try, state and cost of an agent's run.
 type SpendingRow = (String, String, i64, String, Option<i64>);
 
-/// GUID and event of a delivery, what became of it, and why.
+/// A delivery's GUID, event and conclusion, and the reason.
 type DeliveryRow = (String, String, Option<String>, Option<String>);
 
 impl LifeDatabase {
-    /// On a server the store makes its tables; a file begins as a copy of `empty`.
+    /// On a server the store creates its tables; a file begins as a copy of `empty`.
     pub(super) fn new(on: &DatabaseServer, place: &Path, empty: &Path) -> Self {
         match on {
             DatabaseServer::Sqlite => {
@@ -91,7 +91,7 @@ impl LifeDatabase {
         }
     }
 
-    /// Waits until a server has heard that the process of before is dead. It is no virtual time that this takes.
+    /// Waits until a server has noticed that the previous process died. This takes real time.
     pub(super) async fn is_free(&self) {
         let Self::Schema { url, schema } = self else { return };
         let mut server = PgConnection::connect(url).await.expect("PostgreSQL answers");
@@ -107,7 +107,7 @@ impl LifeDatabase {
         }
     }
 
-    /// What became of each delivery, for whoever looks closely.
+    /// The conclusion of each delivery, for debugging.
     pub(super) async fn conclusions(&self) -> Vec<DeliveryRow> {
         let query = "SELECT guid, event || '.' || coalesce(action, ''), conclusion, because \
                      FROM deliveries ORDER BY id";

@@ -4,34 +4,34 @@ use std::time::Duration;
 
 use super::chance::Chance;
 
-/// Something that goes wrong.
+/// A fault.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Fate {
-    /// The process dies before the step, and is down for so long.
+    /// The process dies before the step, and is down for this long.
     DieBefore { down: Duration },
-    /// The step is done; nobody hears of it.
+    /// The step is done, but the process dies before it hears of it.
     DieAfter { down: Duration },
-    /// It is asked to end (SIGTERM), and started again.
+    /// The process gets SIGTERM, and is started again.
     Terminate { down: Duration },
-    /// GitHub answers otherwise than it should.
+    /// GitHub answers wrongly.
     GitHub { answer: FaultyAnswer, applied: bool, times: u32 },
-    /// GitHub is out of reach for so long.
+    /// GitHub is unreachable for this long.
     Outage { lasts: Duration },
-    /// The database refuses everything for so long.
+    /// The database refuses everything for this long.
     StoreRefuses { lasts: Duration },
-    /// A commit is made, and whoever made it is told that it failed.
+    /// A commit succeeds, and its caller is told that it failed.
     CommitUnheard,
-    /// A webhook does not come.
+    /// A webhook does not arrive.
     HookLost,
-    /// A webhook comes twice.
+    /// A webhook arrives twice.
     HookTwice,
-    /// A webhook comes again under another GUID.
+    /// A webhook arrives again under another GUID.
     HookUnderTwoGuids,
-    /// A webhook comes later than those after it.
+    /// A webhook arrives later than those after it.
     HookLate { by: Duration },
 }
 
-/// The kinds, each as often as the others.
+/// The kinds, all equally frequent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FateKind {
     DieBefore,
@@ -98,7 +98,7 @@ impl Fate {
         }
     }
 
-    /// For the table.
+    /// The name in the table.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::DieBefore { .. } => "dies before",
@@ -117,7 +117,7 @@ impl Fate {
     }
 }
 
-/// How GitHub answers, or what stands between.
+/// How GitHub or a proxy in between answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FaultyAnswer {
     Cut,
@@ -133,14 +133,14 @@ pub(super) enum FaultyAnswer {
     Page,
     /// 200 without a body.
     Empty,
-    /// 200 with the half of a body.
+    /// 200 with half a body.
     Half,
     /// 200 with JSON of another shape.
     OtherShape,
 }
 
 impl FaultyAnswer {
-    /// Each of them before and after it was carried out: 36.
+    /// Each before and after the request takes effect: 36.
     pub(super) const ALL: [Self; 18] = [
         Self::Cut,
         Self::Silence,
@@ -162,7 +162,7 @@ impl FaultyAnswer {
         Self::OtherShape,
     ];
 
-    /// Whether GitHub says by it that it will not do this. Then an order may end with a word that says so.
+    /// Whether GitHub refuses the request by it. Then an order may end with a message that says so.
     pub(super) fn is_refusal(self) -> bool {
         matches!(
             self,

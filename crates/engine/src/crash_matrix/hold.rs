@@ -1,4 +1,4 @@
-//! What has to hold in the end, whatever happened on the way.
+//! What must hold in the end, whatever happened on the way.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +31,7 @@ async fn orders(world: &World, store: &Store) -> Result<Vec<SeenOrder>, String> 
     Ok(seen)
 }
 
-/// Looks at the world from every side; the error is what does not hold.
+/// Checks the world from every side. The error is what does not hold.
 pub(super) async fn check(world: &World, heard: &Heard) -> Result<(), String> {
     let store = world.reading().await;
     let seen = orders(world, &store).await?;
@@ -49,7 +49,7 @@ pub(super) async fn check(world: &World, heard: &Heard) -> Result<(), String> {
     for (issue, times) in &world.people.lock().unwrap().labeled {
         let of = seen.iter().filter(|one| one.row.issue.0 == *issue).count();
         let labels = said.iter().filter(|one| one.thread == *issue && one.event == "issues.labeled");
-        // GitHub would not say what is needed to begin, and the log says so.
+        // GitHub refused what is needed to begin, and the log says so.
         let may_be_none = labels.into_iter().all(|one| one.conclusion == "refused");
         if of > *times || (of == 0 && !may_be_none) {
             wrong.push(format!("issue {issue} was labeled {times} times and has {of} orders"));
@@ -72,7 +72,7 @@ pub(super) async fn check(world: &World, heard: &Heard) -> Result<(), String> {
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n  ")) }
 }
 
-/// What a person asked for, and what became of its delivery.
+/// What a person asked for, and the result of its delivery.
 #[derive(Debug)]
 struct SaidDelivery {
     event: String,
@@ -82,18 +82,18 @@ struct SaidDelivery {
     because: String,
     /// What the comment says.
     words: String,
-    /// Whoever looked what had been missed found it, and an order heard of it by that.
+    /// The search for missed events found it, and so an order heard of it.
     was_found: bool,
 }
 
 impl SaidDelivery {
-    /// It was read before the label that it came after.
+    /// Whether it was read before the label that it followed.
     fn is_nobodys(&self) -> bool {
         self.conclusion == "ignored" && self.because == "no order belongs to it" && !self.was_found
     }
 }
 
-/// When the next look at what was missed has to begin, for something that somebody said is nobody's yet.
+/// When the next search for missed events must begin, because a request belongs to no order yet.
 pub(super) async fn looks_again_after(world: &World, store: &Store) -> Option<DateTime<Utc>> {
     if !said(world).await.iter().any(SaidDelivery::is_nobodys) {
         return None;
@@ -101,7 +101,7 @@ pub(super) async fn looks_again_after(world: &World, store: &Store) -> Option<Da
     orders(world, store).await.ok()?.iter().map(|one| one.row.opened_at).max()
 }
 
-/// All that people asked for, whether its webhook came or not.
+/// All that people asked for, whether or not its webhook came.
 async fn said(world: &World) -> Vec<SaidDelivery> {
     let concluded: BTreeMap<String, (String, String)> = world
         .database
@@ -136,16 +136,16 @@ async fn said(world: &World) -> Vec<SaidDelivery> {
     said.into_values().collect()
 }
 
-/// What a person asked for was heard by an order, unless GitHub refused what is needed to hear it.
+/// An order must hear what a person asked for, unless GitHub refused what is needed to hear it.
 fn unheard(world: &World, said: &[SaidDelivery], seen: &[SeenOrder]) -> Vec<String> {
     let refused = &world.steps.state().refused;
     let mut wrong = Vec::new();
     for one in said {
         let is_heard = match one.conclusion.as_str() {
             "opened" | "signaled" => true,
-            // Another delivery, or whoever looked at the issue, was there before.
+            // Another delivery or the search for missed events was first.
             "ignored" => {
-                // The order had merged before it could be heard.
+                // The order had merged before it could hear it.
                 let is_too_late = one.words == "/cancel"
                     && seen.iter().any(|of| of.row.issue.0 == one.thread && of.row.state == "merged");
                 one.because == "an order of the issue has heard of it"
@@ -172,7 +172,7 @@ fn unheard(world: &World, said: &[SaidDelivery], seen: &[SeenOrder]) -> Vec<Stri
     wrong
 }
 
-/// Status, label and check say what the journal says.
+/// Status, label and check must show what the journal says.
 fn shown(world: &World, one: &SeenOrder) -> Vec<String> {
     let mut wrong = Vec::new();
     let Some(settled) = &one.projection.next.settled else {
@@ -203,10 +203,10 @@ fn shown(world: &World, one: &SeenOrder) -> Vec<String> {
     match ours {
         None => wrong.push(format!("no status comment for {id}")),
         Some(comment) => {
-            // What happened, stage by stage, and why it ended; notes and answered commands come with the next news.
+            // What happened, stage by stage, and why it ended. Notes and answered commands appear with the next update.
             let is_news =
                 |line: &&str| ["###", "- [", "> ", "**Pull"].iter().any(|start| line.starts_with(start));
-            // How long a stage took goes on for a while after its end was shown.
+            // A stage's duration may still grow after its end was shown.
             let untimed = |line: &str| line.split(" · ").next().unwrap_or_default().to_owned();
             let differs = |line: &&str| is_news(line) && !comment.body.contains(&untimed(line));
             let missing: Vec<&str> = status.lines().filter(differs).collect();
@@ -218,21 +218,21 @@ fn shown(world: &World, one: &SeenOrder) -> Vec<String> {
     wrong
 }
 
-/// Every prefix of the journal names the move that was begun after it.
+/// Every prefix of the journal must name the move that began after it.
 fn replayed(one: &SeenOrder) -> Vec<String> {
     let entries = one.journal.entries();
     let mut wrong = Vec::new();
-    // All of them would cost more than the rest of the life.
+    // Checking all of them would cost more than the rest of the life.
     let nth = 1 + one.row.issue.0 as usize % 5;
     for (at, entry) in entries.iter().enumerate().skip(1).step_by(nth) {
         let JournalEvent::Intended { key, .. } = &entry.event else { continue };
-        // What is planned together is begun together, and a later status makes an earlier one needless.
+        // Moves planned together begin together, and a later status makes an earlier one unnecessary.
         let is_same = |known: &MoveKey| known == key || (is_status(known) && is_status(key));
         let named = |length: usize| {
             let before = Journal::new(entries[..length].to_vec()).expect("the beginning of a journal");
             projection(before.pipeline(), &before, entry.at).next.moves
         };
-        // What is decided together is begun one after the other, and words can come in between.
+        // Moves decided together begin one after the other, and signals can arrive in between.
         let since = entries[..at].iter().rev();
         let since = since.take_while(|entry| !matches!(entry.event, JournalEvent::Observed { .. })).count();
         let is_decided_at = |length: usize| {
@@ -252,7 +252,7 @@ fn replayed(one: &SeenOrder) -> Vec<String> {
     wrong
 }
 
-/// What came of each try is written once, although nobody may have heard that it was.
+/// The outcome of each try must be written once, even if the writer did not hear of its success.
 fn written_once(one: &SeenOrder) -> Vec<String> {
     let mut begun: BTreeSet<&MoveKey> = BTreeSet::new();
     let mut wrong = Vec::new();
@@ -305,8 +305,8 @@ fn on_github(world: &World, seen: &[SeenOrder]) -> Vec<String> {
     wrong
 }
 
-/// An agent is started once, and once more for each time that it was stopped while it may have been at work: a process
-/// died, or a person wished it.
+/// An agent is started once, and once more for each time that it was stopped while it may have been running: a process
+/// died, or a person stopped it.
 fn paid(world: &World) -> Vec<String> {
     let mut stopped = world.people.lock().unwrap().stops;
     for (_, fate) in &world.steps.state().struck {
@@ -323,14 +323,14 @@ fn paid(world: &World) -> Vec<String> {
         wrong.push(format!("{} came to its end {ends} times", name.1));
     }
     let extra: u32 = diary.starts.values().map(|starts| starts.saturating_sub(1)).sum();
-    // Two orders at most are at work at once.
+    // At most two orders are active at once.
     if extra > 2 * stopped {
         wrong.push(format!("{extra} starts too many, with {stopped} stops"));
     }
     wrong
 }
 
-/// Each start of an agent is in the record of what is spent, with what it cost or may have cost.
+/// Each start of an agent is in the spending records, with what it cost or may have cost.
 async fn accounted(world: &World) -> Vec<String> {
     let known: BTreeMap<_, _> = world
         .database
@@ -345,7 +345,7 @@ async fn accounted(world: &World) -> Vec<String> {
         let ended = diary.ends.contains_key(name);
         let attempt = i64::try_from(*attempt).expect("few tries");
         match known.get(&(order.to_string(), key.clone(), attempt)) {
-            // Of what is not wanted any more when it ends, the estimate stands.
+            // If a run is no longer wanted when it ends, the estimate stays.
             Some((state, None)) if state == "open" => None,
             Some((state, Some(microusd))) if state == "done" && *microusd > 0 => None,
             found => Some(format!("{key} (try {attempt}, ended: {ended}) is accounted for as {found:?}")),
@@ -354,7 +354,7 @@ async fn accounted(world: &World) -> Vec<String> {
     wrong.collect()
 }
 
-/// What was written: entries of journals, and requests to GitHub that change something.
+/// What was written: journal entries, and requests that change something on GitHub.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Writes {
     entries: Vec<u64>,
@@ -374,7 +374,7 @@ impl Writes {
     }
 }
 
-/// Prints the journals, for whoever looks closely.
+/// Prints the journals for debugging.
 pub(super) async fn tell(world: &World) {
     let store = world.reading().await;
     for (guid, event, conclusion, because) in world.database.conclusions().await {

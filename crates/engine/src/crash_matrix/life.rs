@@ -1,4 +1,4 @@
-//! A life: processes one after the other, until everything is said and done.
+//! A life: one process after another, until everything is done.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -18,16 +18,16 @@ use journeyman_order::DeliveryGuid;
 use journeyman_store::{NewDelivery, Store, StoreError};
 use journeyman_webhook::events;
 
-/// Whoever does not settle within this after the last thing that went wrong does not settle.
+/// An order that has not settled this long after the last fault never will.
 const SETTLES_WITHIN: TimeDelta = TimeDelta::hours(2);
-/// How often is looked whether people act and webhooks come.
+/// How often to check whether people act and webhooks arrive.
 const LOOK: Duration = Duration::from_secs(2);
-/// When whoever started a process that ended starts another.
+/// The supervisor's pause before it starts another process.
 const STARTS_AGAIN: Duration = Duration::from_secs(5);
-/// More processes than this are a fault of the tests.
+/// More processes than this are a bug of the tests.
 const MOST_PROCESSES: u32 = 12;
 
-/// What is known of a life that went well.
+/// The report of a life that went well.
 #[derive(Debug, Default)]
 pub(super) struct LifeReport {
     pub(super) struck: Vec<(String, Fate)>,
@@ -40,7 +40,7 @@ pub(super) struct LifeReport {
 enum ProcessEnd {
     Down(Duration),
     Settled,
-    /// It does not settle, and how things stand.
+    /// It does not settle; with the state of things.
     Never(String),
 }
 
@@ -52,7 +52,7 @@ struct RunningProcess {
     known: BTreeSet<DeliveryGuid>,
 }
 
-/// Lives a case; the error says what did not hold.
+/// Lives a case. The error is what did not hold.
 pub(super) fn live(case: &Case) -> Result<LifeReport, String> {
     let world = World::new(case);
     let lived = live_in(&world);
@@ -63,7 +63,7 @@ pub(super) fn live(case: &Case) -> Result<LifeReport, String> {
     lived
 }
 
-/// Whether somebody looks closely.
+/// Whether debug output is on.
 fn is_traced() -> bool {
     std::env::var_os("JOURNEYMAN_MATRIX_TRACE").is_some()
 }
@@ -86,7 +86,7 @@ fn live_in(world: &World) -> Result<LifeReport, String> {
             ProcessEnd::Never(because) => return Err(because),
         }
     }
-    // What would have come later does not disturb whoever looks.
+    // Later fates must not disturb the checks.
     world.steps.state().fates.clear();
     let virtual_seconds = (world.steps.now() - begun).as_seconds_f64();
     in_a_process(world, || hold::check(world, &heard))?;
@@ -104,7 +104,7 @@ fn live_in(world: &World) -> Result<LifeReport, String> {
     })
 }
 
-/// Each process has a runtime of its own: with it everything of a process is gone.
+/// Each process has its own runtime, so that everything of a process ends with it.
 fn in_a_process<T, F: Future<Output = T>>(world: &World, act: impl FnOnce() -> F) -> T {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     if world.database.is_a_server() {
@@ -116,7 +116,7 @@ fn in_a_process<T, F: Future<Output = T>>(world: &World, act: impl FnOnce() -> F
     done
 }
 
-/// Nobody is there; GitHub tries to deliver all the same, and people go on.
+/// No process runs. GitHub tries to deliver anyway, and people continue.
 fn down(world: &World, time: Duration) {
     let mut left = time;
     while !left.is_zero() {
@@ -130,7 +130,7 @@ fn down(world: &World, time: Duration) {
     }
 }
 
-/// The error is why it does not start, as when nobody heard that it has the database: its supervisor starts another.
+/// The error is why it does not start, such as a lost answer to its database lock. Its supervisor starts another.
 async fn start(world: &World) -> Result<RunningProcess, StoreError> {
     let store = world.store().await;
     let busy = Busy::new();
@@ -168,7 +168,7 @@ async fn serve(world: &World, heard: &mut Heard) -> ProcessEnd {
     let struck = world.steps.state().struck.len();
     let mut process = match start(world).await {
         Ok(process) => process,
-        // The database refuses, or nobody heard that this process has it.
+        // The database refuses, or the answer to this process's lock was lost.
         Err(_) if world.steps.refuses() || world.steps.state().struck.len() > struck => {
             return ProcessEnd::Down(STARTS_AGAIN);
         }
@@ -201,7 +201,7 @@ async fn is_settled(world: &World, process: &mut RunningProcess, heard: &Heard) 
     let is_quiet = world.people.lock().unwrap().are_done()
         && heard.late.is_empty()
         && world.emulator.queued_deliveries().is_empty();
-    // Mostly an order is at work, and that is seen at once.
+    // Usually an order is active, which is quick to check.
     if !is_quiet || !process.store.waking_orders().await.is_ok_and(|waking| waking.is_empty()) {
         return false;
     }
@@ -211,7 +211,7 @@ async fn is_settled(world: &World, process: &mut RunningProcess, heard: &Heard) 
     let asked: Vec<DeliveryGuid> = sent.difference(&process.known).cloned().collect();
     let looked = async {
         let store = &process.store;
-        // In this order: what is concluded in between wakes its order.
+        // The order matters: a conclusion in between wakes its order.
         let unknown = store.unknown_deliveries(asked).await?;
         process.known.extend(sent.into_iter().filter(|guid| !unknown.contains(guid)));
         let is_quiet = unknown.is_empty()
@@ -259,7 +259,7 @@ async fn deliver(world: &World, process: &RunningProcess, heard: &mut Heard) {
     }
 }
 
-/// As `POST /webhook` does: kept, then acknowledged.
+/// Like `POST /webhook`: saved, then acknowledged.
 async fn take_in(world: &World, process: &RunningProcess, heard: &mut Heard, delivery: &DeliveryAttempt) {
     let guid: DeliveryGuid = delivery.guid.parse().expect("a GUID");
     let new = NewDelivery {
@@ -280,7 +280,7 @@ async fn take_in(world: &World, process: &RunningProcess, heard: &mut Heard, del
     world.emulator.delivered(delivery.id, outcome);
 }
 
-/// One more process that finds everything done.
+/// One more process, which finds everything done.
 async fn idle(world: &World) {
     world.steps.begin();
     let process = start(world).await.expect("the database is free");

@@ -1,9 +1,9 @@
-//! Whole lives of orders in this process, in virtual time, with everything going wrong that may: the real `next`, engine,
-//! database (SQLite on a file, and some lives on PostgreSQL), gate, markers and tokens; GitHub is the emulator, called directly; git, sandboxes and agents are
-//! simulated, at the seam where effects are made.
+//! Whole lives of orders in this process, in virtual time, with every possible fault. Real: `next`, engine, database
+//! (SQLite on a file, some lives on PostgreSQL), gate, markers and tokens. GitHub is the emulator, called directly.
+//! Git, sandboxes and agents are simulated, where effects are performed.
 //!
 //! A case is a seed and what happens at which step. A step is a use of the database, a request to GitHub, an effect of
-//! the workplace or a webhook. What has to hold in the end is in `hold`.
+//! the workplace or a webhook. `hold` checks what must be true in the end.
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at one kind")]
 
 mod chance;
@@ -35,13 +35,13 @@ pub(super) use world::{engine_parts, github_over};
 #[derive(Debug, Clone, PartialEq)]
 struct Case {
     seed: u64,
-    /// At the first step from this number on that it can happen to.
+    /// Each at the first step from this number on at which it can happen.
     fates: Vec<(u64, Fate)>,
     on: DatabaseServer,
 }
 
-/// How many lives are lived, unless `JOURNEYMAN_MATRIX_LIVES` says otherwise: a minute of one core, and with
-/// `JOURNEYMAN_TEST_ALL` as many as a night has time for.
+/// How many lives are lived, unless `JOURNEYMAN_MATRIX_LIVES` says otherwise: a minute of one core, or with
+/// `JOURNEYMAN_TEST_ALL` as many as fit into a night.
 const LIVES: u64 = 112;
 const LIVES_OF_A_NIGHT: u64 = 10_000;
 /// On PostgreSQL, which is slower.
@@ -49,11 +49,11 @@ const POSTGRES_LIVES: u64 = 16;
 const POSTGRES_LIVES_OF_A_NIGHT: u64 = 400;
 /// A life takes less than a second, unless GitHub is away for hours.
 const HANGS_AFTER: Duration = Duration::from_secs(180);
-/// Where the seeds begin, unless `JOURNEYMAN_MATRIX_SEED` says otherwise.
+/// The first seed, unless `JOURNEYMAN_MATRIX_SEED` says otherwise.
 const FIRST: u64 = 1;
 
 impl Case {
-    /// The case of a seed: one or two things that go wrong, in an order's life of about so many steps.
+    /// The case of a seed: one or two faults in an order's life of about this many steps.
     fn of(seed: u64, on: &DatabaseServer) -> Self {
         let mut chance = Chance::of(seed);
         let steps = 330;
@@ -63,7 +63,7 @@ impl Case {
             let second = FateKind::ALL[chance.below(FateKind::ALL.len() as u64) as usize];
             fates.push((1 + chance.below(steps), Fate::of(second, &mut chance)));
         }
-        // Two deaths in a fifth of the cases.
+        // A fifth of the cases have two deaths.
         if chance.one_in(5) {
             let (first, gap) = (1 + chance.below(steps), 1 + chance.below(60));
             fates = vec![
@@ -84,7 +84,7 @@ fn number(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 
-/// What the lives came to, by kind of point and what happened there.
+/// The results of the lives, by kind of point and what happened there.
 #[derive(Default)]
 struct Table {
     rows: BTreeMap<String, BTreeMap<&'static str, u64>>,
@@ -134,12 +134,12 @@ fn live_all(on: &DatabaseServer, usual: u64, of_a_night: u64) {
     let (under_way, ended) = (Mutex::new(BTreeMap::new()), AtomicU64::new(0));
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            // What hangs is named: a life cannot be ended from outside.
+            // A life that hangs is named, because it cannot be stopped from outside.
             while ended.load(Ordering::Relaxed) < threads as u64 {
                 std::thread::sleep(Duration::from_millis(200));
                 for (seed, begun) in under_way.lock().unwrap().iter() {
                     if Instant::elapsed(begun) > HANGS_AFTER {
-                        // Past the test's own capture, which ends with the process.
+                        // Bypasses the test's own capture, which ends with the process.
                         let _ = writeln!(std::io::stderr(), "does not end: {:?}", Case::of(*seed, on));
                         std::process::abort();
                     }
@@ -184,8 +184,8 @@ fn live_all(on: &DatabaseServer, usual: u64, of_a_night: u64) {
     }
 }
 
-/// To look at one closely: `JOURNEYMAN_MATRIX_CASE=seed`, and `JOURNEYMAN_MATRIX_TRACE=1` for what it passes;
-/// `JOURNEYMAN_MATRIX_ON` is the address of a PostgreSQL where it is to be lived there.
+/// To debug one case: `JOURNEYMAN_MATRIX_CASE=seed`, and `JOURNEYMAN_MATRIX_TRACE=1` prints its steps.
+/// `JOURNEYMAN_MATRIX_ON` is the address of a PostgreSQL to run it on.
 #[test]
 #[ignore = "for one case, by hand"]
 fn one_case() {

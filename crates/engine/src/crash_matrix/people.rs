@@ -1,4 +1,4 @@
-//! What people do on GitHub, whether a server runs or not: each when the one before has seen what it waited for.
+//! What people do on GitHub, whether or not a server runs. Each act follows once the one before has seen its result.
 
 use std::collections::BTreeMap;
 
@@ -13,9 +13,9 @@ use journeyman_emulator::{PullView, ReviewState};
 enum Act {
     Label,
     Pause(i64),
-    /// Until the pull request is no draft any more.
+    /// Until the pull request is no longer a draft.
     AwaitReady,
-    /// Until it is a draft that a person is asked about.
+    /// Until it is a draft that needs a person.
     AwaitHelp,
     /// Until its branch has moved since the last act.
     AwaitChange,
@@ -27,14 +27,14 @@ enum Act {
     CloseIssue,
 }
 
-/// One issue, and what is done about it.
+/// One issue, and the acts on it.
 #[derive(Debug, Clone)]
 struct Thread {
     acts: Vec<Act>,
     issue: Option<u64>,
     due: Option<DateTime<Utc>>,
     head: Option<String>,
-    /// `/retry` that nobody had planned, because an order had ended for want of GitHub.
+    /// Unplanned `/retry` commands, because GitHub made an order end.
     retries: u32,
 }
 
@@ -44,12 +44,12 @@ pub(super) struct People {
     pub(super) last_act: DateTime<Utc>,
     /// How often each issue was labeled.
     pub(super) labeled: BTreeMap<u64, usize>,
-    /// How often an agent was stopped by what they did.
+    /// How often their acts stopped an agent.
     pub(super) stops: u32,
 }
 
 impl People {
-    /// What they have in mind, and which tests are red.
+    /// Their plans, and which tests are red.
     pub(super) fn of(seed: u64) -> (Self, RedTests) {
         let mut chance = Chance::of(seed ^ 0x7065_6f70_6c65);
         let pause = |chance: &mut Chance| Act::Pause(1 + chance.below(40) as i64);
@@ -114,7 +114,7 @@ impl People {
         format!("{left:?}")
     }
 
-    /// Does whatever can be done now.
+    /// Performs every act that is possible now.
     pub(super) fn act(&mut self, world: &Scene) {
         let now = world.steps.now();
         journeyman_emulator::set_time(now);
@@ -131,7 +131,7 @@ impl People {
                 }
                 match act {
                     Act::Label => labeled.extend(thread.issue),
-                    // Also a plan that is made anew.
+                    // A rewritten plan also stops an agent.
                     Act::Say("/cancel") | Act::CloseIssue | Act::Close | Act::Edit => stops += 1,
                     _ => {}
                 }
@@ -161,7 +161,7 @@ impl Thread {
         issue.is_some_and(|issue| issue.labels.iter().any(|known| known == label))
     }
 
-    /// Whether it was done, or has come.
+    /// Whether the act is done, or the awaited state has come.
     fn act(&mut self, world: &Scene, act: &Act, now: DateTime<Utc>, last: DateTime<Utc>) -> bool {
         let emulator = &world.emulator;
         let issue = self.issue.unwrap_or_default();
@@ -181,7 +181,7 @@ impl Thread {
             Act::AwaitReady => {
                 let pull = self.pull(world).filter(|pull| !pull.draft);
                 self.head = pull.as_ref().map(|pull| pull.head_sha.clone());
-                // Whoever reads takes a moment.
+                // Reading takes a moment.
                 pull.is_some()
                     && self.has_label(world, "journeyman:done")
                     && now - last > TimeDelta::seconds(5)
@@ -216,8 +216,7 @@ impl Thread {
         }
     }
 
-    /// An order that GitHub has refused something ends with a word, and a person says so to go on. What was said again is
-    /// answered.
+    /// An order that GitHub refused something ends with a message, and a person asks again. Returns the repeated act.
     fn ask_again(
         &mut self,
         world: &Scene,
@@ -243,7 +242,7 @@ impl Thread {
             let _ = at_once(world.emulator.label(REPOSITORY, issue, "journeyman", PERSON));
             Act::Label
         } else if *act == Act::AwaitChange {
-            // The review was nobody's as long as GitHub did not say whose it was.
+            // The review was ignored while GitHub did not say whose it was.
             let again = Act::Review("Name it better, please.");
             self.act(world, &again, now, *last_act);
             again
@@ -261,7 +260,7 @@ impl Thread {
     }
 }
 
-/// How many comments of ours there are with each marker, on each issue and pull request.
+/// How many of our comments carry each marker, on each issue and pull request.
 pub(super) fn markers(world: &Scene) -> BTreeMap<(u64, String), u32> {
     let mut markers = BTreeMap::new();
     let pulls = world.emulator.pulls(REPOSITORY);

@@ -1,4 +1,4 @@
-//! What all of a life share: who is there, and what is known beside the database.
+//! What everything in a life shares: the actors, and what is known outside the database.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ pub(super) const REPOSITORY: &str = "octo/sum";
 pub(super) const PERSON: &str = "mona";
 pub(super) const REVIEWER: &str = "rita";
 
-/// GitHub, and what strikes.
+/// GitHub, and the faults.
 #[derive(Clone)]
 pub(super) struct Scene {
     pub(super) emulator: Arc<Emulator>,
@@ -26,21 +26,21 @@ pub(super) enum RedTests {
     None,
     /// Those of the first round.
     First,
-    /// All, until a person has said something.
+    /// All, until a person has given advice.
     UntilAdvice,
 }
 
-/// What is known beside the database.
+/// What is known outside the database.
 #[derive(Debug, Default)]
 pub(super) struct Heard {
     /// Deliveries that were answered with 202.
     pub(super) acknowledged: BTreeSet<DeliveryGuid>,
-    /// Later than those after them.
+    /// Deliveries that come after later ones.
     pub(super) late: Vec<(DateTime<Utc>, DeliveryAttempt)>,
     pub(super) guids: u64,
 }
 
-/// What people do on the emulator is done at once.
+/// Acts of people on the emulator finish at once.
 pub(super) fn at_once<T>(act: impl Future<Output = T>) -> T {
     futures_util::FutureExt::now_or_never(act).expect("it waits for nothing")
 }

@@ -1,8 +1,8 @@
-//! A smaller case that goes wrong as well.
+//! Reduces a failing case to a smaller one.
 
 use super::Case;
 
-/// Takes fates away, and moves what is left to earlier steps, as long as something is still wrong.
+/// Removes fates and moves the rest to earlier steps, as long as the case still fails.
 pub(super) fn shrunk(case: &Case) -> (Case, String) {
     let wrong = |case: &Case| case.live().err();
     let mut smallest = case.clone();

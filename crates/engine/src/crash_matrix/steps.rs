@@ -1,4 +1,4 @@
-//! The steps of a life, and what strikes at which. Everything that reaches outside of the process passes here.
+//! The steps of a life, and the fault at each. Everything that reaches outside the process passes through here.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -18,7 +18,7 @@ use journeyman_order::{DeliveryGuid, JournalEntry, JournalEvent, OrderId};
 use journeyman_store::{JournalStore, Store, StoreError, StoreWatcher};
 use secrecy::ExposeSecret as _;
 
-/// A life of two orders and an outage of hours has fewer than 2,000.
+/// A life of two orders and an outage of hours takes fewer than 2,000.
 const MOST_STEPS: u64 = 20_000;
 
 /// Where the process reaches out.
@@ -30,7 +30,7 @@ pub(super) enum Seam {
     Hook,
 }
 
-/// What is to happen to a step.
+/// What will happen at a step.
 #[derive(Debug, Default)]
 pub(super) struct Directive {
     dies_after: Option<Duration>,
@@ -46,21 +46,21 @@ pub(super) struct StepsState {
     pub(super) fates: Vec<(u64, Fate)>,
     pub(super) struck: Vec<(String, Fate)>,
     pub(super) points: BTreeSet<String>,
-    /// How long the process is down, once it is dead.
+    /// How long the dead process stays down.
     pub(super) dead: Option<Duration>,
     pub(super) terminate: Option<Duration>,
     answers: Option<(FaultyAnswer, bool, u32)>,
     outage_until: DateTime<Utc>,
     refuses_until: DateTime<Utc>,
-    /// When the last thing went wrong, or will have.
+    /// When the last fault ended or will end.
     pub(super) trouble_until: DateTime<Utc>,
-    /// The requests that GitHub refused, or answered senselessly.
+    /// Requests that GitHub refused, or answered with nonsense.
     pub(super) refused: BTreeSet<String>,
     entry: Option<String>,
     committing: Directive,
 }
 
-/// The clock of all processes: it goes on where the one before has died.
+/// The clock of all processes: it continues from where the previous process died.
 #[derive(Debug, Clone, Copy)]
 struct VirtualTime {
     base: DateTime<Utc>,
@@ -71,7 +71,7 @@ struct VirtualTime {
 pub(super) struct Steps {
     state: Mutex<StepsState>,
     time: Mutex<VirtualTime>,
-    /// Something happened that whoever runs the process has to see.
+    /// Something happened that the loop around the process must see.
     pub(super) news: Notify,
 }
 
@@ -110,7 +110,7 @@ impl Steps {
         time.base + TimeDelta::from_std(elapsed).unwrap_or_default()
     }
 
-    /// A process begins, in a runtime of its own.
+    /// A process begins in its own runtime.
     pub(super) fn begin(&self) {
         let mut state = self.state();
         (state.dead, state.terminate) = (None, None);
@@ -120,7 +120,7 @@ impl Steps {
         self.time.lock().unwrap().since = Some(Instant::now());
     }
 
-    /// It has ended; the time stands still until it is moved.
+    /// The process has ended. Time stops until it is moved.
     pub(super) fn end(&self) {
         let now = self.now();
         *self.time.lock().unwrap() = VirtualTime { base: now, since: None };
@@ -138,7 +138,7 @@ impl Steps {
         until
     }
 
-    /// Nothing is done any more by a process that is dead.
+    /// A dead process does nothing more.
     async fn alive(&self) {
         if self.state().dead.is_some() {
             std::future::pending::<()>().await;
@@ -152,7 +152,7 @@ impl Steps {
         std::future::pending::<()>().await;
     }
 
-    /// Comes to a step.
+    /// Reaches a step.
     pub(super) async fn pass(&self, seam: Seam, point: &str) -> Directive {
         self.alive().await;
         if self.is_endless() {
@@ -220,7 +220,7 @@ impl Steps {
         directive
     }
 
-    /// The step is done.
+    /// Completes a step.
     pub(super) async fn passed(&self, directive: &mut Directive) {
         if let Some(down) = directive.dies_after.take() {
             self.die(down).await;
@@ -228,12 +228,12 @@ impl Steps {
         self.alive().await;
     }
 
-    /// Whether it does the same again and again.
+    /// Whether it repeats itself endlessly.
     pub(super) fn is_endless(&self) -> bool {
         self.state().count > MOST_STEPS
     }
 
-    /// For whoever looks closely.
+    /// For debugging.
     pub(super) fn last(&self) -> (u64, String) {
         let state = self.state();
         (state.count, state.last.clone())
@@ -260,7 +260,7 @@ fn can_strike(fate: &Fate, seam: Seam) -> bool {
     }
 }
 
-/// While it is kept, virtual time does not pass: somebody in another thread is at work.
+/// Virtual time does not pass while this lives: another thread is working.
 pub(super) struct Busy {
     _until_dropped: std::sync::mpsc::Sender<()>,
 }
@@ -282,7 +282,7 @@ impl StoreWatcher for WatchedStore {
         let Self(steps) = self;
         steps.alive().await;
         if steps.refuses() {
-            // It does not say so at once.
+            // The error takes a moment.
             tokio::time::sleep(Duration::from_millis(100)).await;
             return Err(StoreError::Unavailable { because: "the disk is full".to_owned() });
         }
@@ -309,7 +309,7 @@ impl StoreWatcher for WatchedStore {
     }
 }
 
-/// Names the entries that are written.
+/// Records the names of entries as they are written.
 pub(super) struct NamedEntries(pub(super) Arc<Steps>, pub(super) Store);
 
 #[async_trait]
@@ -334,7 +334,7 @@ impl JournalStore for NamedEntries {
     }
 }
 
-/// What an effect does, whatever it belongs to.
+/// The kind of an effect, whatever it belongs to.
 pub(super) fn kind_of(key: &str) -> String {
     let first = key.split('/').next().unwrap_or_default();
     let last = key.rsplit('/').next().unwrap_or_default();
@@ -379,7 +379,7 @@ fn point_of(request: &OutgoingRequest<'_>) -> String {
 impl GitHubConnection for DirectConnection {
     async fn exchange(&self, request: OutgoingRequest<'_>) -> Result<IncomingAnswer, GitHubError> {
         let steps = &self.steps;
-        // Nobody's answer comes at once.
+        // No answer arrives at once.
         tokio::time::sleep(Duration::from_millis(60)).await;
         let mut directive = steps.pass(Seam::GitHub, &point_of(&request)).await;
         let cut = || GitHubError::unavailable(format!("no answer to {}", request.name));
@@ -420,7 +420,7 @@ fn insert(answer: &mut IncomingAnswer, name: &str, value: &str) {
     }
 }
 
-/// None: there is no whole answer.
+/// `None`: the answer is incomplete or missing.
 async fn faulty(answer: FaultyAnswer, real: Option<&IncomingAnswer>) -> Option<IncomingAnswer> {
     let of = |status: u16, body: &str| IncomingAnswer {
         status,

@@ -1,4 +1,4 @@
-//! Git, sandboxes and agents, simulated: what they leave on disk and on the remote stays when a process dies.
+//! Git, sandboxes and agents, simulated: what they leave on disk and on the remote survives a dead process.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ use journeyman_order::{
     AgentRun, CommitSha, EffectError, EffectOutcome, Move, OrderId, TestCounts, TestRun, TestVerdict, TreeSha,
 };
 
-/// An agent's run, by what it is for: the order, the effect and the try.
+/// The name of an agent's run: the order, the effect and the try.
 pub(super) type RunName = (OrderId, String, usize);
 
 /// What agents have done so far.
@@ -29,9 +29,9 @@ pub(super) type RunName = (OrderId, String, usize);
 pub(super) struct AgentDiary {
     /// How often each was started.
     pub(super) starts: BTreeMap<RunName, u32>,
-    /// How often each came to its end.
+    /// How often each finished.
     pub(super) ends: BTreeMap<RunName, u32>,
-    /// What is written down of those that ended.
+    /// The recorded results of those that finished.
     remembered: BTreeMap<RunName, AgentRun>,
 }
 
@@ -130,8 +130,8 @@ impl Workplace {
         head.parse().expect("a commit")
     }
 
-    /// As the real one does: what was finished before is not run again, each start is paid for beforehand, and what it
-    /// came to is on disk before it is reported.
+    /// Like the real one: a finished run is not repeated, each start is paid in advance, and the result is on disk
+    /// before it is reported.
     async fn run_agent(
         &self,
         context: &EffectContext,
@@ -167,7 +167,7 @@ impl Workplace {
         Ok(EffectOutcome::AgentRan(Box::new(run)))
     }
 
-    /// What the agent pushed: a file with the name of the round in it.
+    /// What the agent pushed: a file that contains the round's name.
     fn import(&self, (order, key, _): &RunName) -> EffectOutcome {
         let repository = self.repository();
         let text = format!("{order} {key}\n");
@@ -187,7 +187,7 @@ impl Workplace {
         }
     }
 
-    /// The same every time: its date is the order's.
+    /// The same every time: its date comes from the order.
     fn commit(&self, tree: &TreeSha, parent: &CommitSha, message: &str, seconds: i64) -> CommitSha {
         let repository = self.repository();
         let by = Signature::new("journeyman[bot]", "bot@example.org", &Time::new(seconds, 0)).expect("one");

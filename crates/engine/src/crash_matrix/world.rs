@@ -1,4 +1,4 @@
-//! One GitHub with a repository, one folder with a database; what lasts when a process dies.
+//! One GitHub with a repository, and one folder with a database: what survives a dead process.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ use journeyman_sandbox::{IsolationMode, Sandbox};
 use journeyman_store::Store;
 use journeyman_workspace::Workspaces;
 
-/// Nobody listens there: it is a name only.
+/// Nothing listens there: it is only a name.
 const API: &str = "http://127.0.0.1:9/api/v3";
 
 const PIPELINE: &str = r"
@@ -52,7 +52,7 @@ pub(super) struct World {
     _place: TempDir,
 }
 
-/// What no order here needs, and each engine has.
+/// What every engine has and no order here needs.
 struct IdleParts {
     workspaces: Workspaces,
     agents: Arc<Agents>,
@@ -129,7 +129,7 @@ impl World {
         Scene { emulator: Arc::clone(&self.emulator), steps: Arc::clone(&self.steps) }
     }
 
-    /// For whoever looks from outside.
+    /// For an observer from outside.
     pub(super) async fn reading(&self) -> Store {
         self.steps.begin();
         self.store().await
@@ -167,7 +167,7 @@ impl World {
     }
 }
 
-/// Our side of a GitHub that is no network's.
+/// Our side of a GitHub without a network.
 pub(crate) fn github_over(
     connection: Arc<dyn GitHubConnection>,
     limits: WriteLimits,
@@ -182,7 +182,7 @@ pub(crate) fn github_over(
     GitHub::over(connection, credentials, limits, backoff).expect("GitHub")
 }
 
-/// What an engine has that starts no program.
+/// The parts of an engine that starts no program.
 pub(crate) fn engine_parts(store: &Store, github: GitHub, clock: Clock) -> EngineParts {
     let idle = idle_parts();
     EngineParts {

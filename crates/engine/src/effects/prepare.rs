@@ -179,7 +179,7 @@ impl EffectContext {
         if trouble.retry == Retry::Never { self.fetched_again(trouble).await } else { trouble }
     }
 
-    /// Deletes a damaged repository of ours and fetches it again. A commit that is gone everywhere needs a person.
+    /// Deletes our damaged repository and fetches it again. A commit that is gone everywhere needs a person.
     pub(super) async fn fetched_again(&self, error: EffectError) -> EffectError {
         let (order, known, branch) =
             (self.order, self.journaled_commits(), self.projection.trace.branch.clone());

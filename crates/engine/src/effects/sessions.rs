@@ -162,7 +162,7 @@ fn files(written: &Path, session: &str) -> io::Result<Vec<SessionFile>> {
     let root = File::open(written)?;
     let (mut files, mut left) = (Vec::new(), LARGEST_STREAM as u64);
     for path in paths {
-        // Follows no link and never blocks: whoever wrote here may have put anything in its place.
+        // Follows no link and never blocks: an agent may have put anything in its place.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let inside = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
         let Ok(file) = rustix::fs::openat2(&root, &path, flags, Mode::empty(), inside) else { continue };

@@ -34,7 +34,7 @@ impl EffectContext {
         self.unless_damaged(done).await
     }
 
-    /// The result of git. A damaged repository of ours is fetched again.
+    /// The result of git. Fetches our repository again if it is damaged.
     pub(super) async fn unless_damaged<T: Send>(&self, done: Result<T, GitError>) -> Result<T, EffectError> {
         match done {
             Ok(done) => Ok(done),

@@ -26,7 +26,7 @@ use journeyman_order::{
 use journeyman_sandbox::{CollectedOutput, Job, ProgramOwner, RootTrial, SandboxError};
 use journeyman_workspace::{SourceTree, Workspaces};
 
-/// Unused images are kept this long even on a full disk: whoever pulled one is about to use it.
+/// Unused images are kept this long even on a full disk: a freshly pulled one is about to be used.
 const YOUNG: Duration = Duration::from_secs(3_600);
 /// Timeout of a program that prints its version.
 const LONGEST_ANSWER: Duration = Duration::from_secs(10);

@@ -9,7 +9,7 @@ use journeyman_environment::EnvironmentPlan;
 use journeyman_workspace::SourceTree;
 
 impl Environment {
-    /// Makes a place from its layers in a folder, with the files of a source. Returns which files it had to lay there.
+    /// Makes a place from its layers in a folder, with the files of a source. Returns the files that it laid there.
     pub(crate) fn place(
         &self,
         plan: &EnvironmentPlan,

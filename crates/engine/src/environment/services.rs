@@ -23,7 +23,7 @@ const MOST_TAIL: usize = 8 << 10;
 /// How long deleting its folder is retried: it fails until all its processes have ended.
 const ENDED_AFTER: Duration = Duration::from_secs(10);
 
-/// Starts the service, and prints a word of ours once its `ready` command succeeds.
+/// Starts the service, and prints our word once its `ready` command succeeds.
 const STARTED: &str = r#"
 word=$1 ready=$2 folder=$3; shift 3
 mkdir -p "$folder" 2>/dev/null
@@ -96,7 +96,7 @@ impl std::fmt::Display for ServiceFailure {
 }
 
 impl Environments {
-    /// Starts services and waits until they are ready. `None` if there are none; the inner error is the first that failed.
+    /// Starts services and waits until they are ready. `None` if there are none; the inner error is the first failure.
     pub(crate) async fn start_services(
         &self,
         services: &[PlannedService],

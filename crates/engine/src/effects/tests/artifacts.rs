@@ -1,4 +1,4 @@
-//! Whole files become a commit in the agent's repository: once, however often it is tried.
+//! Whole files become one commit in the agent's repository, however often it is tried.
 
 use serde_json::json;
 
@@ -19,7 +19,7 @@ pub(super) fn artifact(files: &[(&str, &str)]) -> String {
 }
 
 impl EffectsFixture {
-    /// An agent's answer stands in the journal.
+    /// Writes an agent's answer to the journal.
     async fn answered(&self, name: &str, files: &[(&str, &str)]) {
         let run = AgentRun { result: Some(artifact(files)), ..AgentRun::default() };
         self.write(JournalEvent::Observed {
@@ -37,7 +37,7 @@ impl EffectsFixture {
         }
     }
 
-    /// Where the branch is in the agent's origin. Looked at by a plain git, which is a test's to do.
+    /// Where the branch is in the agent's origin, read with plain git. Only a test may do that.
     fn origin(&self, what: &str) -> String {
         git(&self.places().origin, &["rev-parse", what])
     }
@@ -67,7 +67,7 @@ async fn an_artifact_is_written_committed_and_pushed() {
         ("docs/a b/ünï \"quoted\".md", "Zwölf \u{1f389} lines, and no end"),
         ("-rf", "a name like an option\n"),
     ];
-    // The worker before it had made a file executable, and a folder stands where a link was.
+    // The worker before it made a file executable, and put a link where a folder belongs.
     world
         .agent(
             "work/1/agent",
@@ -96,7 +96,7 @@ async fn an_artifact_is_written_committed_and_pushed() {
             "- sums.py: what sums.py is for"
         ]
     );
-    // The work tree stands there too, for whoever works next.
+    // The work tree is at that commit too, for the next worker.
     let look = "git status --porcelain; git rev-parse HEAD";
     let seen = world.agent("work/2/agent", world.task(), look).await.result;
     assert_eq!(seen, Some(world.head()));
@@ -110,23 +110,23 @@ async fn written_again_it_is_the_same_commit_whatever_the_moment_of_the_crash() 
     world.intend("work/1/write", &write).await;
     assert_eq!(world.attempt("work/1/write", write.clone()).await, EffectOutcome::ArtifactWritten);
     let once = world.head();
-    // Written and pushed, and not observed.
+    // Written and pushed, but not observed.
     assert_eq!(world.attempt("work/1/write", write.clone()).await, EffectOutcome::ArtifactWritten);
     assert_eq!(world.head(), once);
     let branch = format!("refs/heads/{}", world.branch);
-    // Written and not pushed; with the locks of whoever was killed.
+    // Written but not pushed, with the locks of a killed process.
     git(&world.places().origin, &["update-ref", "-d", &branch]);
     std::fs::write(world.places().work_written.join(".git/index.lock"), "").unwrap();
     assert_eq!(world.attempt("work/1/write", write.clone()).await, EffectOutcome::ArtifactWritten);
     assert_eq!(world.head(), once);
-    // Neither, and the work tree in pieces.
+    // Neither, and the work tree is damaged.
     git(&world.places().origin, &["update-ref", "-d", &branch]);
     std::fs::remove_dir_all(world.places().work_written.join(".git")).unwrap();
     std::fs::write(world.places().work_written.join("sums.py"), "half of").unwrap();
     assert_eq!(world.attempt("work/1/write", write.clone()).await, EffectOutcome::ArtifactWritten);
     assert_eq!(world.head(), once);
     assert_eq!(std::fs::read_to_string(world.places().work_written.join("sums.py")).unwrap(), SUMS);
-    // What changes nothing is no commit.
+    // An artifact that changes nothing makes no commit.
     world.answered("work/2/agent", &[("sums.py", SUMS)]).await;
     assert_eq!(
         world.make("work/2/write", world.written("work/2/agent")).await,

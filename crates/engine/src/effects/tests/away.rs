@@ -1,4 +1,4 @@
-//! Deliveries while GitHub is away.
+//! Deliveries while GitHub is unavailable.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -72,7 +72,7 @@ async fn what_waits_for_github_is_not_read_again_when_another_delivery_comes() {
     engine.process_deliveries(&mut intake).await.expect("it is taken in");
     let read = reads.0.load(Ordering::Relaxed) - before;
 
-    // The new one; and the first of all, with what it is about, where its time has come meanwhile.
+    // The new delivery; and the oldest one with its subject, if its retry was due meanwhile.
     assert!((1..=6).contains(&read), "the store was read {read} times");
     assert!(engine.take_signaled().is_empty(), "no order was told anything");
     let left = store.pending_deliveries(0, 1_000).await.expect("a list").len();

@@ -1,4 +1,4 @@
-//! Our check run: one for an order and a commit, whatever goes wrong on the way.
+//! Our check run: one per order and commit, whatever goes wrong on the way.
 
 use journeyman_emulator::{
     CheckConclusion, EmulatedAnnotation as Annotated, EmulatedCheckRun, Fault, FaultKind,
@@ -78,7 +78,7 @@ async fn there_is_one_check_run_and_the_same_again_writes_nothing() {
         let [run] = world.ours(&head).try_into().expect("one");
         assert_eq!(run.conclusion, Some(conclusion));
     }
-    // At work again after it had ended: GitHub shows the newest of a name.
+    // Active again after its end: GitHub shows the newest run of a name.
     assert_eq!(world.make("check/3", show(CheckRunState::InProgress)).await, EffectOutcome::Done);
     assert_eq!(world.make("check/3", show(CheckRunState::InProgress)).await, EffectOutcome::Done);
     let [_, again] = world.ours(&head).try_into().expect("two");
@@ -101,7 +101,7 @@ async fn annotations_are_sent_fifty_at_a_time_and_each_once() {
         buttons: &buttons,
     };
     let github = &world.parts.github;
-    // The second request's answer is lost after it was carried out.
+    // The second request is carried out, but its answer is lost.
     world.strike("PATCH", "/check-runs", FaultKind::AppliedThen(502));
     github.show_check(&at, run).await.expect_err("the answer is lost");
     github.show_check(&at, run).await.expect("what was lost is seen to be there");
@@ -174,7 +174,7 @@ async fn what_ci_says_is_read_with_the_end_of_its_logs() {
         ("jenkins: error", "https://ci.example.org/jenkins")
     );
 
-    // The base branch has moved on, and is broken there: that is not ours either.
+    // The base branch has moved on and is broken there, which is not our fault either.
     let moved = pushed(&world, "main", "y = 2\n").await;
     ci.fail_job(moved.as_str(), "test", "", Vec::new()).expect("failed");
     let reading = read(&world, &head).await;
@@ -196,7 +196,7 @@ async fn what_may_not_be_read_counts_as_not_there() {
     assert_eq!((test.name.as_str(), test.log.as_str()), ("test", ""));
     let rerun = Move::RerunJobs { head: head.clone(), jobs: vec![job, 99] };
     assert_eq!(world.make("rerun/1", rerun).await, EffectOutcome::Done, "it is left");
-    // What GitHub does not answer is waited for.
+    // An unavailable GitHub leads to a retry.
     let fault = FaultKind::Status {
         code: 503,
         headers: vec![("Retry-After".to_owned(), "9".to_owned())],

@@ -1,4 +1,4 @@
-//! The conversation on a pull request: read, answered, and never twice, whatever becomes of the answers of GitHub.
+//! The conversation on a pull request: read and answered, never twice, whatever happens to GitHub's responses.
 
 use journeyman_emulator::{CommentView, Fault, FaultKind, PullView, RepositoryRole, ReviewState};
 use journeyman_order::conversation::{
@@ -14,7 +14,7 @@ const BOT: &str = "journeyman[bot]";
 const BRANCH: &str = "journeyman/issue-1-mend";
 
 impl EffectsFixture {
-    /// A pull request of ours on a branch with a commit of its own.
+    /// Opens our pull request on a branch with its own commit.
     async fn pull(&self) -> PullNumber {
         self.push("def add(a, b):\n    return a + b\n").await;
         let client = &self.parts.github;
@@ -33,7 +33,7 @@ impl EffectsFixture {
         client.open_pull(&at, new).await.expect("a pull request").number
     }
 
-    /// Somebody pushes to its branch.
+    /// A person pushes to its branch.
     async fn push(&self, sums: &str) -> CommitSha {
         let files = [("sums.py".to_owned(), Some(sums.as_bytes().to_vec()))];
         let sha = self.emulator.push_commit(REPOSITORY, BRANCH, "mona", "By hand", files.into()).await;
@@ -60,7 +60,7 @@ impl EffectsFixture {
         Person { login: login.to_owned(), id: UserId(self.emulator.add_user(login)) }
     }
 
-    /// Makes an effect as the engine does: tried again for as long as the trouble passes by itself.
+    /// Performs an effect as the engine does: retries as long as the trouble passes without help.
     async fn until_done(&self, name: &str, r#move: Move) -> EffectOutcome {
         for _ in 0..5 {
             match self.attempt(name, r#move.clone()).await {
@@ -113,7 +113,7 @@ async fn everything_that_people_ask_for_is_read() {
     assert_eq!((whole.body.as_str(), &whole.by), ("Nearly.", &mona));
     assert_eq!((comment.source, comment.names_us), (PullRemarkSource::Comment { id: asked }, true));
 
-    // Settled threads and requests that were taken back are asked for no more; answers of ours are told apart.
+    // Resolved threads and withdrawn requests are no longer open, and our own answers are recognised.
     let [first, second] = [sum.comments[0].id, document.comments[0].id];
     emulator.resolve_thread(REPOSITORY, second, "mona", true).await.expect("settled");
     emulator.reply_in_thread(REPOSITORY, pull.0, first, BOT, "Because.").await.expect("an answer");
@@ -139,7 +139,7 @@ async fn everything_that_people_ask_for_is_read() {
 #[tokio::test]
 async fn threads_are_answered_once_and_settled_whatever_becomes_of_githubs_answer() {
     let lost = [FaultKind::AppliedThen(502), FaultKind::AppliedThenLost, FaultKind::Lost];
-    // Of an answer the reply, and the settling.
+    // An answer consists of the reply and the resolving.
     for (kind, path) in lost.iter().flat_map(|kind| [(kind, "/replies"), (kind, "resolveReviewThread")]) {
         let world = EffectsFixture::new().await;
         let pull = world.pull().await;
@@ -179,7 +179,7 @@ async fn threads_are_answered_once_and_settled_whatever_becomes_of_githubs_answe
         );
         assert!(seen[1].comments[1].body.contains("Not changed.\n\nIts name says it."));
 
-        // Tried in vain, and made good by a later commit: that is said, too.
+        // A failed attempt that a later commit fixes is reported too.
         let head = world.push("def add(a, b):\n    \"Adds.\"\n    return a + b\n").await;
         let again = reply(&threads[1].id, last(1), PointResolution::In(head), "It has words now.");
         let again = Move::AnswerThreads { pull, replies: vec![again] };
@@ -272,7 +272,7 @@ async fn what_is_said_is_said_once() {
         }
         assert_eq!(world.said().len(), at + 1);
     }
-    // Of another order, too.
+    // Once per issue, even if another order says it too.
     let issue = CommentTarget::Issue(IssueNumber(1));
     for key in ["say/outsiders", "say/other-outsiders"] {
         world.until_done(key, Move::Say { on: issue, saying: NoticeComment::NoRight }).await;

@@ -1,4 +1,4 @@
-//! A repository that has moved is looked for, also where an installation lets nobody in.
+//! A repository that has moved is found again, even if an installation denies access.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use journeyman_order::{EffectError, EffectOutcome, Move};
 use super::{EffectsFixture, REPOSITORY};
 
 impl EffectsFixture {
-    /// An account with a repository and an installation of its own. What is listed first is named first.
+    /// An account with its own repository and installation. Installations are listed by repository name.
     async fn another_account(&self, repository: &str) -> u64 {
         let nothing = RepositorySource::Files(BTreeMap::new());
         self.emulator.create_repository(repository, nothing).await.expect("a repository");
@@ -18,7 +18,7 @@ impl EffectsFixture {
         self.emulator.install_apart(owner)
     }
 
-    /// As when it is suspended or taken away at this moment, or has a list of addresses that it lets in.
+    /// As if it were suspended or deleted at this moment, or had a list of allowed addresses.
     fn lets_nobody_in(&self, installation: u64, code: u16) {
         let body = "{\"message\": \"no\"}".to_owned();
         self.emulator.inject(Fault {
@@ -53,7 +53,7 @@ async fn an_installation_that_lets_nobody_in_hides_no_repository_of_another() {
         assert_eq!(trouble.retry, Retry::Soon, "{code}: {}", trouble.message);
         assert_eq!(world.shows_a_check().await, EffectOutcome::Done, "{code}");
 
-        // What is refused where the repository is was refused, whoever cannot be asked.
+        // A refusal at the repository's own place is final, whichever installation cannot be asked.
         let refusal = FaultKind::Status { code: 422, headers: Vec::new(), body: "{}".to_owned() };
         let pushed = world.emulator.push_commit("acme/totals", "main", "mona", "Go on", [].into()).await;
         let head = pushed.expect("a commit").parse().expect("a SHA");

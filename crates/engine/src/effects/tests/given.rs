@@ -1,4 +1,4 @@
-//! What a runtime without tools and without a memory is given.
+//! What a runtime without tools or memory gets.
 
 use std::collections::BTreeMap;
 
@@ -66,7 +66,7 @@ async fn a_model_without_tools_is_shown_the_tree_and_the_files_that_are_named() 
         inputs["the repository's files"],
         "The files that your task names, each whole.\n\n=== sums.py ===\ndef add(a, b):\n    return a - b\n"
     );
-    // Later it is the work as it stands, and what the feedback names comes with it.
+    // Later it gets the current state of the work, and the files that the feedback names.
     let script = "sed -i 's/a - b/a + b/' sums.py; git commit -qam 'Mend the sum of two'; git push -q";
     world.agent("work/1/agent", world.task(), script).await;
     world.import("work/1").await;
@@ -81,7 +81,7 @@ async fn a_model_without_tools_is_shown_the_tree_and_the_files_that_are_named() 
                 .contains("=== README.md ===\nSums\n\n=== sums.py ===\ndef add(a, b):\n    return a + b\n"),
         "{inputs:?}"
     );
-    // Whoever has tools looks for themselves.
+    // An agent with tools looks for itself.
     let program = world.parts.agents.get(super::AGENT).unwrap();
     assert_eq!(world.given(task(), program).await.len(), 1);
     let freely = AgentTask { answers: AgentAnswerFormat::Freely, ..task() };
@@ -100,7 +100,7 @@ async fn a_runtime_without_a_memory_is_told_its_answer_before() {
     let task = || AgentTask { previous: Some(key("work/1/agent")), ..world.task() };
     let inputs = world.given(task(), runtime).await;
     assert_eq!(inputs["your previous answer"], said);
-    // A session remembers it, and of what was never answered nothing is told.
+    // A session remembers it, and a run that never answered has no answer to show.
     let session = AgentTask { session: Some("s-1".to_owned()), ..task() };
     assert!(world.given(session, runtime).await.is_empty());
     let other = AgentTask { previous: Some(key("work/0/agent")), ..task() };

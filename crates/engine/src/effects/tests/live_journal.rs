@@ -1,4 +1,4 @@
-//! The journal in memory beside the one in the store, which somebody else appends to as well.
+//! The journal in memory and the one in the store, to which others append as well.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -13,7 +13,7 @@ use journeyman_order::{
 };
 use journeyman_store::{JournalStore, Store, StoreError};
 
-/// A store that notes from where on it was read.
+/// A store that records from which entry on it was read.
 struct ReadLogStore {
     store: Store,
     after: Mutex<Vec<u64>>,
@@ -61,7 +61,7 @@ async fn what_others_write_is_read_and_nothing_twice() {
     assert_eq!(*store.after.lock().unwrap(), [0, begun + 1, begun + 3]);
 }
 
-/// A store that is away at its first write: before it was made, or before its answer arrives.
+/// A store that fails at its first write: before the write, or after it but before the answer.
 struct AwayStore {
     store: Store,
     is_written: bool,

@@ -1,5 +1,5 @@
-//! Effects one by one, against the real thing: GitHub's emulator, git, bubblewrap, SQLite. The order's journal is
-//! written by the tests, so that a move can be made that no pipeline names yet.
+//! Single effects against the real thing: GitHub's emulator, git, bubblewrap, SQLite. The tests write the order's
+//! journal, so that they can make moves that no pipeline names yet.
 
 #![allow(clippy::wildcard_enum_match_arm, reason = "any other outcome than the one expected ends the test")]
 
@@ -57,7 +57,7 @@ stages:
     checks: [pushed_commit, tests]
 ";
 
-/// One order, and everything that its effects work with.
+/// One order, and everything its effects work with.
 struct EffectsFixture {
     emulator: Emulator,
     parts: Arc<EngineParts>,
@@ -75,7 +75,7 @@ fn key(name: &str) -> MoveKey {
     MoveKey(name.to_owned())
 }
 
-/// In what a world differs from the usual one.
+/// How a fixture differs from the default.
 struct FixtureOptions {
     /// `.github/journeyman.yml`.
     settings: &'static str,
@@ -154,7 +154,7 @@ impl EffectsFixture {
         self.parts.journals.journal(self.order).await.expect("a journal")
     }
 
-    /// What an effect is handed that begins now.
+    /// What an effect that begins now receives.
     async fn turns(&self) -> watch::Receiver<JournalSnapshot> {
         watch::Sender::new(JournalSnapshot::of(Arc::new(self.journal().await), Utc::now())).subscribe()
     }
@@ -170,7 +170,7 @@ impl EffectsFixture {
         self.parts.journals.append(self.order, event, Utc::now()).await.expect("it is written");
     }
 
-    /// Intends an effect, makes it, and writes down what was observed.
+    /// Records an effect's intent, performs it, and records its outcome.
     async fn make(&self, name: &str, r#move: Move) -> EffectOutcome {
         self.intend(name, &r#move).await;
         let outcome = self.attempt(name, r#move).await;
@@ -182,13 +182,13 @@ impl EffectsFixture {
         self.write(JournalEvent::Intended { key: key(name), r#move: Box::new(r#move.clone()) }).await;
     }
 
-    /// Makes an effect and tells nobody: what is left when the process ends at that moment.
+    /// Performs an effect without recording it, as if the process ended at that moment.
     async fn attempt(&self, name: &str, r#move: Move) -> EffectOutcome {
         let effect = Effect { key: key(name), attempt: 1, r#move };
         RealEffects.perform(Arc::clone(&self.parts), self.order, effect, self.turns().await).await
     }
 
-    /// Runs the agent, which is this script.
+    /// Runs the agent with this script.
     async fn agent(&self, name: &str, task: AgentTask, script: &str) -> AgentRun {
         std::fs::write(self.script(), script).expect("a script");
         match self.make(name, Move::RunAgent(task)).await {
@@ -213,7 +213,7 @@ impl EffectsFixture {
         }
     }
 
-    /// Takes in what is in the agent's origin, and makes the commit of it.
+    /// Imports what is in the agent's origin, and makes a commit of it.
     async fn import(&self, name: &str) -> (journeyman_order::CommitSha, String, Vec<String>) {
         let base = self.journal().await.prepared().expect("prepared").base.clone();
         let import = Move::Import { branch: self.branch.clone(), base: base.clone() };
@@ -227,7 +227,7 @@ impl EffectsFixture {
         (commit, patch, changed)
     }
 
-    /// A file of a commit of ours.
+    /// A file of one of our commits.
     fn file(&self, commit: &journeyman_order::CommitSha, path: &str) -> Option<String> {
         let file = self.parts.workspaces.file(&name(), commit, path).expect("it can be read");
         file.map(|bytes| String::from_utf8(bytes).expect("text"))

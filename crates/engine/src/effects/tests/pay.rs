@@ -1,11 +1,11 @@
-//! What a run costs is held against the day, and stands in the ledger whenever the server ends.
+//! What a run costs counts against the day, and is in the ledger whenever the server ends.
 
 use std::sync::Arc;
 
 use super::EffectsFixture;
 use journeyman_order::{EffectOutcome, Move};
 
-/// Says what it costs, and that it ran.
+/// Reports its cost, and that it ran.
 const DEAR: &str = r#"
 echo ran >> "$HOME/runs"
 echo '{"type": "result", "subtype": "success", "is_error": false, "result": "done", "session_id": "s", "total_cost_usd": 0.4}'
@@ -29,7 +29,7 @@ async fn nothing_is_started_that_the_day_does_not_allow() {
     let world = world(0.7).await;
     std::fs::write(world.script(), DEAR).expect("a script");
     let task = || Move::RunAgent(world.task());
-    // The server ends when the run has, and before anybody is told: it is recalled, and counted once.
+    // The server ends after the run but before the report: the run is recalled and counted once.
     for _ in 0..2 {
         let ran = world.attempt("work/1/agent", task()).await;
         assert!(matches!(&ran, EffectOutcome::AgentRan(run) if run.usage.usd == 0.4), "{ran:?}");
@@ -46,7 +46,7 @@ async fn nothing_is_started_that_the_day_does_not_allow() {
 async fn a_run_that_could_not_begin_has_cost_nothing() {
     let world = world(0.5).await;
     std::fs::write(world.script(), DEAR).expect("a script");
-    // A folder in the place of the stream's file.
+    // A folder where the stream's file belongs.
     let folder = world.places().runs.join("work-1-agent.1");
     std::fs::create_dir_all(folder.join("stream.jsonl")).expect("a folder");
     let trouble = world.attempt("work/1/agent", Move::RunAgent(world.task())).await;

@@ -1,4 +1,4 @@
-//! What would stop the work is found before, all at once.
+//! Preflight finds everything that would stop the work, all at once.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ async fn found(world: &EffectsFixture) -> (Vec<String>, Vec<String>) {
     }
 }
 
-/// Each of these is said by one text, in this order, and there are no others.
+/// Each of these is in exactly one text, in this order, and there are no other texts.
 #[track_caller]
 fn said(texts: &[String], expected: &[&str]) {
     let texts_of = |at: usize| texts.get(at).map_or("", String::as_str);
@@ -97,7 +97,7 @@ async fn questions_that_github_does_not_answer_are_no_problem() {
     std::fs::write(world.script(), "true").expect("a script");
     world.emulator.forbid_branches(REPOSITORY, "journeyman/**").expect("forbidden");
     let refused = FaultKind::Status { code: 403, headers: Vec::new(), body: "{}".to_owned() };
-    // It is asked twice.
+    // It is requested twice.
     for _ in 0..2 {
         world.strike("GET", "/rules/branches", refused.clone());
     }
@@ -135,7 +135,7 @@ stages:
             command("missing", "no-such-program-anywhere", &[]),
             command("pathless", "/no/such/program", &[]),
             command("keyless", "sh", &["SOME_API_KEY", "SOME_PROXY"]),
-            // Nobody needs it, so that nothing is said of it.
+            // No stage needs it, so it is not mentioned.
             command("idle", "no-such-program-either", &["OTHER_TOKEN"]),
         ],
         opened: |opened| {

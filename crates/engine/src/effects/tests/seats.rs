@@ -1,4 +1,4 @@
-//! Who only looks sits apart.
+//! Agents that only look work in separate places.
 
 use super::{EffectsFixture, key};
 use journeyman_order::moves::{AgentTask, AgentTaskWorkspace};
@@ -47,7 +47,7 @@ async fn a_reviewer_sees_the_commit_and_nothing_of_the_worker() {
         [commit_is_seen, no_repository, apart, notes],
         ["sees the commit", "no repository", "sees nothing of the worker", "1"]
     );
-    // The next round: another commit, the same place and the same home. What the reviewer wrote into the files is gone.
+    // The next round: another commit, the same place and home. What the reviewer wrote into the files is gone.
     world
         .agent(
             "work/2/agent",
@@ -71,7 +71,7 @@ async fn two_look_side_by_side_and_what_a_run_before_left_half_is_made_anew() {
         place: AgentTaskWorkspace::Checkout { commit: base.clone() },
         ..world.task()
     };
-    // What is left of one that was killed in the middle.
+    // Leftovers of a review that was killed halfway.
     let review = world.parts.workspaces.review_folder(world.order, "specify", "architect");
     for tree in ["work", "work.upper"] {
         std::fs::create_dir_all(review.join(tree).join("sums.py")).unwrap();
@@ -94,9 +94,9 @@ async fn two_look_side_by_side_and_what_a_run_before_left_half_is_made_anew() {
         other => panic!("{other:?}"),
     };
     let (one, two) = (place(one), place(two));
-    // Each sees a place of its own, at the same path.
+    // Each sees its own place at the same path.
     assert_eq!([one, two], ["/workspace/work", "/workspace/work"]);
-    // Each sleeps a second: one after the other they would have taken two.
+    // Each sleeps for a second, so one after the other they would take two.
     assert!(begun.elapsed().as_secs_f64() < 1.95, "{:?}", begun.elapsed());
     assert!(!world.places().work.exists(), "nobody needed the work tree of {}", key("specify/1/agent"));
 }

@@ -1,4 +1,4 @@
-//! Work that begins elsewhere than at the base: with a person's commit on our own.
+//! Work that starts elsewhere than at the base: with a person's commit on top of ours.
 
 use std::collections::BTreeMap;
 
@@ -77,7 +77,7 @@ async fn a_code_artifact_is_written_where_its_work_begins() {
         &[("three.txt", "the third file\n"), ("wrong.txt", "a file too many\n")],
     )
     .await;
-    // Only what was written since is taken back when the next answer is without it.
+    // If the next answer omits a file, only what was written since is undone.
     write("answer/2", Some(&theirs), &[("three.txt", "the third, better\n")]).await;
     let EffectOutcome::Imported { tree, changed, .. } = world.imported("answer/2/import", &theirs).await
     else {

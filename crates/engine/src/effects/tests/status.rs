@@ -1,4 +1,4 @@
-//! The comment on the issue that says how an order stands.
+//! The comment on the issue with an order's status.
 
 use std::sync::Arc;
 

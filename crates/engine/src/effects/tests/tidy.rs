@@ -1,4 +1,4 @@
-//! What is taken away at the end, and what is left.
+//! What is deleted at the end, and what stays.
 
 use journeyman_emulator::FaultKind;
 use journeyman_order::{BranchName, CommitSha, EffectOutcome, Move};

@@ -1,5 +1,5 @@
-//! The address of a repository as people know it, for checkouts whose tools ask git for it. It is written down beside the
-//! mirror whenever something is fetched, and there is never a user or a password in it.
+//! A repository's public address, for checkouts whose tools ask git for it. Every fetch saves it beside the mirror,
+//! without user or password.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ fn file(mirror: &Path) -> PathBuf {
     mirror.join("journeyman-address")
 }
 
-/// What of an address everybody may see; none where it is none that leads to a server.
+/// The part of an address that is safe to show; `None` if it does not name a server.
 fn public(said: &str) -> Option<String> {
     let is_plain = |text: &str| !text.chars().any(|c| c.is_control() || c.is_whitespace());
     if said.len() > LONGEST_PATH || !is_plain(said) || said.starts_with('-') {
@@ -31,7 +31,7 @@ fn public(said: &str) -> Option<String> {
     match Url::parse(said) {
         Ok(mut url) if matches!(url.scheme(), "https" | "http" | "ssh" | "git") => {
             url.set_password(None).ok()?;
-            // The user of ssh is part of how it is reached; over HTTPS a token may stand there.
+            // For ssh the user is part of the address; over HTTPS it may hold a token.
             if url.scheme() != "ssh" {
                 url.set_username("").ok()?;
             }
@@ -49,7 +49,7 @@ fn public(said: &str) -> Option<String> {
 }
 
 impl Workspaces {
-    /// The address of a repository, as far as it is known here.
+    /// The repository's public address, if a fetch has saved it.
     pub fn public_address(&self, repository: &RepositoryName) -> Option<String> {
         let mirror = self.mirror(repository).ok()?;
         public(&std::fs::read_to_string(file(mirror.path())).ok()?)

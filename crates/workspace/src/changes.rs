@@ -1,4 +1,4 @@
-//! What a commit changes, file by file with their bytes, for whoever reads the change rather than shows it.
+//! What a commit changes, file by file with their bytes, for code that analyses a change rather than shows it.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -10,44 +10,43 @@ use super::{GitError, Workspaces};
 use journeyman_order::bounds::{LARGEST_FILE, LARGEST_SOURCE, MOST_PARTS};
 use journeyman_order::{CommitSha, RepositoryName};
 
-/// Bytes of all of them, each text once. Files after that have none; what only moved comes last.
+/// Total bytes read, each text once. Later files get no content; files that only moved come last.
 const MOST: usize = 128 << 20;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedFile {
     pub path: String,
-    /// Its bytes before; none where it was not there.
+    /// Its bytes before; `None` if it was added.
     pub before: Option<ChangedContent>,
-    /// Its bytes now; none where it is gone.
+    /// Its bytes now; `None` if it was deleted.
     pub after: Option<ChangedContent>,
-    /// Bytes of the larger of the two.
+    /// Size of the larger side in bytes.
     pub size: u64,
-    /// Whether one of the two was not read only since all that is read of a change was read, and is no text of the base under
-    /// another name.
+    /// Whether a side is unread only because the total was used up. False for a text of the base under another name.
     pub is_past_total: bool,
-    /// Whether all it has now stands in the base, under this name or another; also of one that is gone.
+    /// Whether all its present content is in the base, under any name. Also true for a deleted file.
     pub is_moved: bool,
 }
 
-/// One side of a file, to be read.
+/// One side of a file, still to be read.
 struct ChangedSide {
     index: usize,
     is_after: bool,
     id: Oid,
     is_link: bool,
-    /// One of the base has the same bytes as one of the change.
+    /// A file of the base has the same bytes as a file of the change.
     is_moved: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChangedContent {
     Whole(Arc<[u8]>),
-    /// Too large to be read, no file, or a path that is not UTF-8.
+    /// Too large, not a regular file, or a path that is not UTF-8.
     NotRead,
 }
 
 impl ChangedContent {
-    /// The bytes; none where they were not read.
+    /// The bytes; `None` if they were not read.
     pub fn bytes(&self) -> Option<&[u8]> {
         match self {
             Self::Whole(bytes) => Some(bytes),
@@ -57,7 +56,7 @@ impl ChangedContent {
 }
 
 impl Workspaces {
-    /// How two commits differ, and where the files of both are read from.
+    /// The diff of two commits, and the objects to read their files from.
     pub(super) fn compare<'r>(
         &self,
         commits: &'r Repository,
@@ -72,7 +71,7 @@ impl Workspaces {
         Ok((diff, commits.odb().map_err(said)?))
     }
 
-    /// The files that differ between two commits, by path; a renamed one is one gone and one new.
+    /// The files that differ between two commits, by path. A rename is one deleted and one added file.
     pub fn changes(
         &self,
         repository: &RepositoryName,
@@ -82,14 +81,14 @@ impl Workspaces {
         let commits = self.commits(repository)?;
         let (diff, odb) = self.compare(&commits, before, after)?;
         let (mut changed, mut sides) = listed(&diff);
-        // A folder that moved leaves no other file unread.
+        // Read moved files last, so that a moved folder does not use up the total.
         sides.sort_by_key(|side| side.is_moved);
         read_sides(&odb, &sides, MOST, &mut changed);
         changed.sort_by(|one, other| one.path.cmp(&other.path));
         Ok(changed)
     }
 
-    /// Files of a commit whose paths are wanted, by path; at most `most` bytes of them, and none that is large.
+    /// Files of a commit at the wanted paths, by path: at most `most` bytes in total, large files skipped.
     pub fn some_files(
         &self,
         repository: &RepositoryName,
@@ -119,7 +118,7 @@ impl Workspaces {
             }
             TreeWalkResult::Ok
         });
-        // A walk that was ended early has found enough.
+        // A walk that we stopped early has found enough.
         match walked {
             Err(error) if looked_at <= MOST_PARTS => Err(said(error)),
             Ok(()) | Err(_) => Ok(found),
@@ -127,9 +126,9 @@ impl Workspaces {
     }
 }
 
-/// The files that differ, and their sides; nothing is read.
+/// The files that differ, and their sides, not yet read.
 fn listed(diff: &Diff<'_>) -> (Vec<ChangedFile>, Vec<ChangedSide>) {
-    // What a link says is no file's text, though both may be one blob.
+    // A link's target is not a file's text, though both may be the same blob.
     let ids = |of: for<'d> fn(&git2::DiffDelta<'d>) -> DiffFile<'d>| -> HashSet<Oid> {
         diff.deltas().map(|delta| of(&delta)).filter(|file| !is_link(file)).map(|file| file.id()).collect()
     };
@@ -161,13 +160,13 @@ fn is_link(file: &DiffFile<'_>) -> bool {
     file.mode() == git2::FileMode::Link
 }
 
-/// Reads sides into their files, at most `most` bytes of them.
+/// Reads the sides into their files, at most `most` bytes in total.
 fn read_sides(odb: &Odb<'_>, sides: &[ChangedSide], most: usize, changed: &mut [ChangedFile]) {
     let (mut left, mut texts): (usize, HashMap<Oid, Arc<[u8]>>) = (most, HashMap::new());
     for side in sides {
         let Some(file) = changed.get_mut(side.index) else { continue };
         let header = odb.read_header(side.id).ok().filter(|(_, kind)| *kind == ObjectType::Blob);
-        // What a link leads to is not its text.
+        // Links are not read as text.
         let size = header.map(|(size, _)| size).filter(|size| !side.is_link && *size <= LARGEST_FILE);
         file.size = file.size.max(header.map_or(0, |(size, _)| size as u64));
         if size.is_some()
@@ -185,7 +184,7 @@ fn read_sides(odb: &Odb<'_>, sides: &[ChangedSide], most: usize, changed: &mut [
     }
 }
 
-/// The bytes of a blob; none of one that is larger.
+/// The bytes of a blob; `None` if it is larger than `largest`.
 fn read_blob(odb: &Odb<'_>, id: Oid, largest: usize) -> Option<Vec<u8>> {
     let (size, kind) = odb.read_header(id).ok()?;
     let is_small = kind == ObjectType::Blob && size <= largest;
@@ -238,7 +237,7 @@ mod tests {
         assert_eq!(moved, ["b.py", "c.py", "version"], "{changed:?}");
     }
 
-    /// Whether each of these sides of eight bytes was read and is past the total of twenty.
+    /// For each side of eight bytes: whether it was read, and whether it is past the total of twenty.
     fn read_of(sides: &[(&str, bool)]) -> Vec<(bool, bool)> {
         let folder = tempfile::tempdir().unwrap();
         let repository = Repository::init_bare(folder.path()).unwrap();

@@ -1,5 +1,5 @@
-//! Whose a commit is, by the reference under which it is kept in the repository of our commits. Author lines say
-//! nothing: anybody can write ours.
+//! Who made a commit, by the reference that keeps it in our commits repository. Author lines prove nothing: anybody
+//! can write ours.
 
 use std::collections::HashSet;
 
@@ -8,23 +8,23 @@ use git2::{Oid, Repository, Signature, Time};
 use super::GitError;
 use journeyman_order::OrderId;
 
-/// Who all our commits are by.
+/// The author of all our commits.
 const NAME: &str = "journeyman[bot]";
 const EMAIL: &str = "journeyman[bot]@users.noreply.github.com";
 
-/// Kinds of commits that are kept for an order.
+/// Kinds of commits that an order keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CommitOrigin {
-    /// Made by us, to be published.
+    /// Made by us for publishing.
     Bot,
-    /// Made by us, with conflicts between markers. Never to be published.
+    /// Made by us, with conflict markers. Never published.
     Conflicted,
-    /// Fetched from the order's branch: a person's.
+    /// Fetched from the order's branch: made by a person.
     Human,
 }
 
 impl CommitOrigin {
-    /// Where one is kept: by its name and itself, so that none takes another's place.
+    /// The reference of a commit. It contains name and id, so no commit replaces another.
     pub(super) fn reference(self, order: OrderId, name: &str, commit: Oid) -> String {
         format!("{}/{name}.{commit}", self.folder(order))
     }
@@ -42,7 +42,7 @@ impl CommitOrigin {
         self.named(commits, order, "*")
     }
 
-    /// Those that are kept under a name; there are several where their contents differ.
+    /// The commits kept under a name; several if their contents differ.
     pub(super) fn named(
         self,
         commits: &Repository,
@@ -58,18 +58,18 @@ impl CommitOrigin {
     }
 }
 
-/// Our author line, at a moment in seconds since 1970.
+/// Our author line, at a time in seconds since 1970.
 pub(super) fn signature(seconds: i64) -> Result<Signature<'static>, GitError> {
     Signature::new(NAME, EMAIL, &Time::new(seconds, 0))
         .map_err(|error| GitError::local("sign a commit", &error))
 }
 
-/// Whether a commit says that it is by us. Anybody can say so: where it matters, that is not all that is looked at.
+/// Whether a commit claims to be ours. Anybody can claim that, so important decisions check more.
 pub(super) fn is_by_us(commit: &git2::Commit<'_>) -> bool {
     commit.author().email_bytes() == EMAIL.as_bytes()
 }
 
-/// Whether a name can stand in a reference's: of `[A-Za-z0-9_-]`, and something.
+/// Checks that a name fits into a reference: `[A-Za-z0-9_-]`, not empty.
 pub(super) fn plain(name: &str) -> Result<(), GitError> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     if !name.is_empty() && name.bytes().all(plain) {

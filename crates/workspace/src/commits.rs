@@ -1,4 +1,4 @@
-//! Commits of ours, and what is read of commits.
+//! Making our commits, and reading any commits.
 
 use chrono::{DateTime, Utc};
 use git2::{ObjectType, TreeWalkMode, TreeWalkResult};
@@ -9,27 +9,27 @@ use super::{GitError, Workspaces};
 use journeyman_order::bounds::LARGEST_FILE;
 use journeyman_order::{CommitSha, OrderId, RepositoryName, TreeSha};
 
-/// A commit to make. The same again is the same commit, byte for byte.
+/// A commit to make. The same input gives the same commit, byte for byte.
 #[derive(Debug, Clone, Copy)]
 pub struct NewCommit<'a> {
     pub order: OrderId,
-    /// What it is called in the order, of `[A-Za-z0-9_-]`; the commit is kept under this name.
+    /// Its name within the order, of `[A-Za-z0-9_-]`; part of the reference that keeps the commit.
     pub name: &'a str,
     pub tree: &'a TreeSha,
-    /// Its first parent: any commit that is here, a person's too.
+    /// Its first parent: any commit that is here, including a person's.
     pub parent: &'a CommitSha,
-    /// Its second parent, where it merges.
+    /// Its second parent, if it is a merge.
     pub merges: Option<&'a CommitSha>,
     pub message: &'a str,
-    /// When it was made; whole seconds count.
+    /// Its date, in whole seconds.
     pub date: DateTime<Utc>,
 }
 
 impl Workspaces {
-    /// Makes a commit of ours, signed where there is a key, and keeps it under `refs/journeyman/ORDER/NAME.SHA`.
+    /// Makes a commit of ours, signed if there is a key, and keeps it under `refs/journeyman/ORDER/NAME.SHA`.
     ///
     /// # Errors
-    /// When the tree or a parent is not there, or the name is none; [`GitErrorKind::Unavailable`] when it cannot be signed.
+    /// If the tree or a parent is missing or the name is invalid; [`GitErrorKind::Unavailable`] if it cannot be signed.
     ///
     /// [`GitErrorKind::Unavailable`]: super::GitErrorKind::Unavailable
     pub fn commit(&self, repository: &RepositoryName, new: NewCommit<'_>) -> Result<CommitSha, GitError> {
@@ -60,7 +60,7 @@ impl Workspaces {
         sha(made)
     }
 
-    /// The paths of a commit's files, in its root and in the folders that are entered.
+    /// The paths of a commit's files in its root and in the folders that `enters` accepts.
     pub fn paths_within(
         &self,
         repository: &RepositoryName,
@@ -87,7 +87,7 @@ impl Workspaces {
         Ok(paths)
     }
 
-    /// A file of a commit; none when there is none at that path, or it is no file.
+    /// A file of a commit; `None` if the path is missing or not a file.
     pub fn file(
         &self,
         repository: &RepositoryName,
@@ -120,8 +120,8 @@ impl Workspaces {
         Ok(Some(odb.read(entry.id()).map_err(said)?.data().to_vec()))
     }
 
-    /// What lies at the root of a commit, sorted: files by their names, folders with a slash at the end. Names that
-    /// are not UTF-8 are left out.
+    /// The entries in a commit's root, sorted: files by name, folders with a trailing slash. Names that are not UTF-8
+    /// are left out.
     pub fn root_files(
         &self,
         repository: &RepositoryName,

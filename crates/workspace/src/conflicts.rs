@@ -1,7 +1,7 @@
-//! Conflicts of a merge, written into files between markers, so that whoever works there sees both sides; and looking
-//! whether the markers are gone.
+//! Writes merge conflicts into files between markers, so that agents see both sides, and checks that the markers are
+//! gone later.
 //!
-//! libgit2 merges in memory: no work tree, no driver and no filter has a say, whatever attributes name.
+//! libgit2 merges in memory: attributes cannot bring in a work tree, a merge driver or a filter.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -13,10 +13,10 @@ use super::export::MOST_OBJECT;
 use super::tree::{EntryMode, find};
 use journeyman_order::bounds::MOST_LOOKED_AT;
 
-/// What stands behind the markers.
+/// Labels after the markers.
 const OURS: &str = "ours";
 const THEIRS: &str = "the base branch";
-/// Bytes in which a zero says that a file is no text, as git has it.
+/// A zero within these first bytes marks a file as binary, as in git.
 const TOLD_BY: usize = 8_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +26,7 @@ struct ConflictSide {
     mode: u32,
 }
 
-/// Versions of one file that do not go together. Paths differ where it was renamed.
+/// Conflicting versions of one file. Their paths differ if it was renamed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct FileConflict {
     before: Option<ConflictSide>,
@@ -35,14 +35,14 @@ struct FileConflict {
 }
 
 pub(super) struct MergeTrees<'r> {
-    /// Where the two met last; none when they never did.
+    /// The merge base; `None` if the histories are unrelated.
     pub(super) before: Option<Tree<'r>>,
     pub(super) ours: Tree<'r>,
     pub(super) theirs: Tree<'r>,
 }
 
-/// Takes the conflicts out of a merge, file by file: texts get both versions between markers; of what is no text ours
-/// stays. Gives the tree, and the paths that somebody has to look at.
+/// Settles the conflicts of a merge: texts get both versions between markers, other files keep our version. Returns
+/// the tree and the paths to review.
 pub(super) fn mark(
     commits: &Repository,
     index: &mut Index,
@@ -63,7 +63,7 @@ pub(super) fn mark(
     }
     for conflict in &conflicts {
         for side in [&conflict.before, &conflict.ours, &conflict.theirs].into_iter().flatten() {
-            // One that was taken out with another side is there no longer.
+            // It may be gone already, removed with another side.
             drop(index.conflict_remove(path(&side.path)));
         }
     }
@@ -75,7 +75,7 @@ pub(super) fn mark(
         }
         if let Some(side) = settle(&conflict, &odb)? {
             let lost = in_the_way(index, &side.path);
-            // Where a file and a folder have one name, ours stays.
+            // If a file and a folder have the same name, ours stays.
             if conflict.ours.is_some() || lost.is_empty() {
                 for path in &lost {
                     index.remove_path(self::path(path)).map_err(said)?;
@@ -89,7 +89,7 @@ pub(super) fn mark(
     Ok((tree, paths))
 }
 
-/// The sides of a file that was renamed stand under different names in an index: brought together again.
+/// Joins the sides of a renamed file, which an index holds under different names.
 fn joined(
     conflicts: Vec<FileConflict>,
     commits: &Repository,
@@ -129,7 +129,7 @@ fn joined(
     Ok(by_path.into_values().filter(something).collect())
 }
 
-/// What one side renamed since both met: from, to.
+/// Renames on one side since the merge base: from, to.
 fn renames(
     commits: &Repository,
     trees: &MergeTrees<'_>,
@@ -148,7 +148,7 @@ fn renames(
         .collect())
 }
 
-/// What stands in the tree for a conflict; none: no file.
+/// The entry that goes into the tree for a conflict; `None` for no file.
 fn settle(conflict: &FileConflict, odb: &Odb<'_>) -> Result<Option<ConflictSide>, GitError> {
     let text = |side: Option<&ConflictSide>| match side {
         Some(side) => text(odb, side),
@@ -157,8 +157,7 @@ fn settle(conflict: &FileConflict, odb: &Odb<'_>) -> Result<Option<ConflictSide>
     let FileConflict { before, ours, theirs } = conflict;
     let (before_text, our_text, their_text) =
         (text(before.as_ref())?, text(ours.as_ref())?, text(theirs.as_ref())?);
-    // Only one side has it, and nobody had it before: there is nothing to set against it. It is in the way of what the
-    // other side has.
+    // Only one side has it and it is new, so there is nothing to merge: it is in the way of a path of the other side.
     let lone = before.is_none() && (ours.is_none() || theirs.is_none());
     let (Some(before_text), Some(our_text), Some(their_text), false) =
         (before_text, our_text, their_text, lone)
@@ -172,7 +171,7 @@ fn settle(conflict: &FileConflict, odb: &Odb<'_>) -> Result<Option<ConflictSide>
     };
     let Some(place) = ours.as_ref().or(theirs.as_ref()) else { return Ok(None) };
     let was = before.as_ref().map(|side| side.mode);
-    // Who made it executable, or no longer so, meant it.
+    // A change of the executable bit was deliberate.
     let mode = theirs.as_ref().map(|side| side.mode).filter(|_| was == Some(place.mode));
     let id = odb
         .write(ObjectType::Blob, &content)
@@ -180,7 +179,7 @@ fn settle(conflict: &FileConflict, odb: &Odb<'_>) -> Result<Option<ConflictSide>
     Ok(Some(ConflictSide { path: place.path.clone(), id, mode: mode.unwrap_or(place.mode) }))
 }
 
-/// Both versions, with markers where they contradict one another.
+/// Both versions, with markers where they conflict.
 fn merged(before: &[u8], ours: &[u8], theirs: &[u8]) -> Result<Vec<u8>, GitError> {
     let input = |content| {
         let mut input = MergeFileInput::new();
@@ -195,7 +194,7 @@ fn merged(before: &[u8], ours: &[u8], theirs: &[u8]) -> Result<Vec<u8>, GitError
         .map_err(|error| GitError::local("merge a file", &error))
 }
 
-/// One side changed the file, the other one took it away.
+/// Markers for a file that one side changed and the other deleted.
 fn against_nothing(ours: &[u8], theirs: &[u8]) -> Vec<u8> {
     let mut content = format!("<<<<<<< {OURS}\n").into_bytes();
     for (side, end) in [(ours, "=======\n".to_owned()), (theirs, format!(">>>>>>> {THEIRS}\n"))] {
@@ -208,7 +207,7 @@ fn against_nothing(ours: &[u8], theirs: &[u8]) -> Vec<u8> {
     content
 }
 
-/// A side's bytes where they are a text that can be worked with.
+/// A side's bytes, if it is a text file.
 fn text(odb: &Odb<'_>, side: &ConflictSide) -> Result<Option<Vec<u8>>, GitError> {
     if !matches!(side.mode, 0o100_644 | 0o100_755 | 0o100_664) {
         return Ok(None);
@@ -222,7 +221,7 @@ fn text(odb: &Odb<'_>, side: &ConflictSide) -> Result<Option<Vec<u8>>, GitError>
     Ok((!bytes.iter().take(TOLD_BY).any(|byte| *byte == 0)).then_some(bytes))
 }
 
-/// Files of the merge that cannot be there beside this one: in a folder of its name, or of a name of its folders.
+/// Files of the merge that collide with this path: inside a folder of its name, or named like one of its folders.
 fn in_the_way(index: &Index, path: &[u8]) -> Vec<Vec<u8>> {
     let below = |folder: &[u8], path: &[u8]| {
         path.strip_prefix(folder).is_some_and(|rest| rest.first() == Some(&b'/'))
@@ -254,7 +253,7 @@ fn entry(side: &ConflictSide) -> IndexEntry {
     }
 }
 
-/// Whether a text has a marker of ours.
+/// Whether a text contains one of our markers.
 pub(super) fn has_markers(text: &[u8]) -> bool {
     let is_marker = |line: &[u8], marker: &[u8], label: &str| {
         line.trim_ascii_end().strip_prefix(marker) == Some(label.as_bytes())
@@ -263,7 +262,7 @@ pub(super) fn has_markers(text: &[u8]) -> bool {
         .any(|line| is_marker(line, b"<<<<<<< ", OURS) || is_marker(line, b">>>>>>> ", THEIRS))
 }
 
-/// Which of these files of a tree have markers of ours. Objects are read by whoever knows where they are.
+/// Which of these files of a tree contain our markers. The caller reads the objects.
 pub(super) fn with_markers<'p>(
     read: impl Fn(Oid, ObjectType) -> Result<Option<Vec<u8>>, GitError>,
     tree: Oid,

@@ -1,17 +1,17 @@
-//! What is in a file that is bad to publish, whatever its path: attributes that make of it another file where it is
-//! checked out, and programs that nobody can read.
+//! File contents that are bad to publish at any path: attributes that change the file on checkout, and programs that
+//! cannot be reviewed.
 
 use std::collections::HashSet;
 
 use super::names;
 
-/// Git passes over a line of attributes that is as long.
+/// Git ignores lines of attributes this long.
 const LONGEST_ATTRIBUTES: usize = 2_048;
 
-/// What to think of a file's content.
+/// A remark on a file's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ContentRemark {
-    /// It must not be published, because.
+    /// The reason why it must not be published.
     Refused(String),
     Warning(String),
 }
@@ -21,15 +21,15 @@ pub(super) fn is_attributes(name: &str) -> bool {
     names::fold(name) == ".gitattributes"
 }
 
-/// What new lines of a `.gitattributes` ask for. We test a tree byte for byte as it is in git: an attribute that has
-/// other bytes written where it is checked out would have other files used than were tested.
+/// What new lines of a `.gitattributes` ask for. We test a tree byte for byte as it is in git. An attribute that
+/// rewrites bytes on checkout would replace the files that we tested.
 pub(super) fn attributes(new: &[u8], old: Option<&[u8]>) -> Vec<ContentRemark> {
     let lines = |bytes: &[u8]| -> Vec<String> {
         String::from_utf8_lossy(bytes).lines().map(|line| line.trim().to_owned()).collect()
     };
     let (new, old) = (lines(new), old.map(lines).unwrap_or_default());
     let known: HashSet<&str> = old.iter().map(String::as_str).collect();
-    // A macro has a name of its own for what it sets.
+    // A macro gives these attributes another name.
     let mut rewriting = HashSet::from(["filter", "working-tree-encoding"]);
     let mut hiding = HashSet::from(["linguist-generated", "linguist-vendored"]);
     for line in old.iter().chain(&new) {
@@ -64,7 +64,7 @@ pub(super) fn attributes(new: &[u8], old: Option<&[u8]>) -> Vec<ContentRemark> {
     remarks
 }
 
-/// The words behind a line's pattern, which can be in quotes.
+/// The words after a line's pattern, which may be quoted.
 fn rest_of(line: &str) -> impl Iterator<Item = &str> {
     let rest = match line.strip_prefix('"') {
         Some(quoted) => {
@@ -80,7 +80,7 @@ fn is_set(word: &str, names: &HashSet<&str>) -> bool {
     !value.is_empty() && names.contains(name)
 }
 
-/// Whether it is a program that a machine runs as it is.
+/// Whether the file is a native executable.
 pub(super) fn is_program(bytes: &[u8]) -> bool {
     const BEGINNINGS: [&[u8]; 8] = [
         b"\x7fELF",
@@ -96,7 +96,7 @@ pub(super) fn is_program(bytes: &[u8]) -> bool {
     windows || BEGINNINGS.iter().any(|beginning| bytes.starts_with(beginning))
 }
 
-/// The first line that has a character which turns the direction of text, so that code reads other than it runs.
+/// The first line with a character that changes text direction, which makes code read other than it runs.
 pub(super) fn turned_line(bytes: &[u8]) -> Option<usize> {
     let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let text = std::str::from_utf8(bytes).ok()?;

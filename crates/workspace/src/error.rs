@@ -1,4 +1,4 @@
-//! What goes wrong with repositories, by what it asks for.
+//! Errors of git work, by the response that they need.
 
 use journeyman_order::EffectError;
 use journeyman_order::moves::Retry;
@@ -6,38 +6,38 @@ use std::path::Path;
 
 use git2::ErrorClass;
 
-/// What went wrong, and what it asks for. The message holds no secret.
+/// What went wrong, and how to respond. The message contains no secrets.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct GitError {
     pub kind: GitErrorKind,
-    /// What was tried, what was said, and what a person can do about it.
+    /// What was tried, what the error was, and what a person can do.
     pub message: String,
-    /// Whether a repository of ours said it: it may be damaged, which [`super::Workspaces::discard_damaged`] finds out.
+    /// Whether our own repository caused it. It may be damaged; [`super::Workspaces::discard_damaged`] checks.
     pub is_ours: bool,
 }
 
-/// Kinds of trouble, by what they ask for.
+/// Kinds of errors, by the response that they need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GitErrorKind {
-    /// The server cannot be reached, is overloaded or broke off: the same again, later.
+    /// The server is unreachable, overloaded or dropped the connection: retry later.
     Unavailable,
-    /// The token was refused (401): a fresh one.
+    /// The server refused the token (401): get a fresh one.
     Unauthorized,
-    /// The token does not allow it (403): a person gives the App the permission.
+    /// The token lacks permission (403): a person must grant it to the App.
     Forbidden,
-    /// The repository (404), the branch or the commit is not there.
+    /// The repository (404), the branch or the commit is missing.
     NotFound,
-    /// The server declined, above all a commit that it does not have any more.
+    /// The server declined, usually because it no longer has the commit.
     Refused,
-    /// What people pushed cannot be worked with, or decided about, by us: a person has to.
+    /// We cannot handle or decide about what people pushed: a person must.
     NotForUs,
-    /// Something here is not as it must be.
+    /// Something on this machine is wrong.
     Broken,
 }
 
 impl GitErrorKind {
-    /// What a server's answer asks for that is none of those that are hoped for.
+    /// The kind for an unexpected HTTP status.
     pub(super) fn of_status(status: u16) -> Self {
         match status {
             401 => Self::Unauthorized,
@@ -62,7 +62,7 @@ impl GitError {
         let missing = error.code() == git2::ErrorCode::NotFound;
         let kind = if missing { GitErrorKind::NotFound } else { GitErrorKind::Broken };
         let said = Self::new(kind, format!("could not {what}: {}", error.message()));
-        // A disk that is full, or too many open files, say nothing of what is in the repository.
+        // A full disk or too many open files say nothing about the repository.
         let is_of_the_system = matches!(error.class(), ErrorClass::Os | ErrorClass::NoMemory);
         if is_of_the_system && !missing { said } else { said.of_ours() }
     }
@@ -83,8 +83,8 @@ impl GitError {
 impl From<GitError> for EffectError {
     fn from(error: GitError) -> Self {
         let retry = match error.kind {
-            // A fresh token may be refused for seconds, so a refused credential is tried again too.
-            // So is a 403: GitHub answers its limits with it, too.
+            // GitHub may refuse a fresh token for seconds, so a refused credential is retried. It also answers rate
+            // limits with 403, so that is retried too.
             GitErrorKind::Forbidden => Retry::Soon,
             GitErrorKind::Unavailable | GitErrorKind::Unauthorized => Retry::Outage,
             GitErrorKind::NotFound

@@ -1,5 +1,5 @@
-//! Looks at every entry of a pushed tree that differs from the base, and says what must not be published and what people
-//! should know. However the tree is made, it ends: each entry is paid for out of what may be looked at.
+//! Examines every entry of a pushed tree that differs from the base: what must not be published, and what people should
+//! know. A budget of entries bounds the work on any tree.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,18 +17,18 @@ use super::tree::{EntryMode, GitTreeEntry, find, parse};
 use super::{GitError, names};
 use journeyman_order::bounds::{DEEPEST, LARGEST_SOURCE, LONGEST_PATH, MOST_ITEMS, MOST_PARTS};
 
-/// Files that git itself reads, and must not be led astray by.
+/// Files that git itself reads; a link could mislead it.
 const NEVER_LINKS: [&str; 4] = [".gitmodules", ".gitattributes", ".gitignore", ".mailmap"];
 
 pub(super) struct Examination<'a> {
     source: &'a ObjectSource<'a>,
     protected: &'a ProtectedPaths,
-    /// None: secrets are not looked for.
+    /// `None`: no search for secrets.
     secrets: Option<&'a SecretScan<'a>>,
-    /// What must not be published, and what people are told.
+    /// What must not be published, and warnings for people.
     pub(super) remarks: ExaminationReport,
     pub(super) changed: Vec<String>,
-    /// Exported objects that the tree needs, what is pointed to before what points to it.
+    /// Exported objects that the tree needs, children before parents.
     pub(super) needed: Vec<Oid>,
     seen: HashSet<Oid>,
     read: HashSet<Oid>,
@@ -37,9 +37,8 @@ pub(super) struct Examination<'a> {
 }
 
 impl<'a> Examination<'a> {
-    /// Of what an agent pushed, or, without anything protected and without secrets to look for, of what people
-    /// committed: they may change every path, submodules too, and push files of any size; what nobody can check out
-    /// safely is refused all the same.
+    /// Examines an agent's push. Without protected paths and secrets, it examines people's commits: they may change
+    /// every path including submodules, and push files of any size. Anything unsafe to check out is still refused.
     pub(super) fn new(
         source: &'a ObjectSource<'a>,
         protected: &'a ProtectedPaths,
@@ -59,7 +58,7 @@ impl<'a> Examination<'a> {
         }
     }
 
-    /// A path that cannot be published. One that holds a secret is not told.
+    /// Refuses a path. A path that contains a secret is not shown.
     fn refuse(&mut self, path: &str, why: &str) {
         match self.secrets.and_then(|secrets| secrets.names(path)) {
             Some(what) => self.remarks.refuse("", &format!("the name of a file holds {what}, and {why}")),
@@ -84,7 +83,7 @@ impl<'a> Examination<'a> {
             self.refuse(path, "folders are nested too deeply");
             return Ok(());
         }
-        // A base that is not sound is compared as if it were empty: then everything is looked at.
+        // A malformed base counts as empty, so everything is examined.
         let before = match base {
             Some(id) => self.listing(id)?.unwrap_or_default(),
             None => Vec::new(),
@@ -124,7 +123,7 @@ impl<'a> Examination<'a> {
         Ok(self.source.read(id, ObjectType::Tree)?.and_then(|bytes| parse(&bytes)))
     }
 
-    /// Whether one more entry may be looked at.
+    /// Whether the budget allows one more entry.
     fn pay(&mut self) -> bool {
         self.looked_at += 1;
         if self.looked_at > MOST_PARTS {
@@ -133,7 +132,7 @@ impl<'a> Examination<'a> {
         !self.remarks.are_enough()
     }
 
-    /// An entry that is new, or not what it was.
+    /// Examines a new or changed entry.
     fn entry(
         &mut self,
         old: Option<&GitTreeEntry>,
@@ -149,7 +148,7 @@ impl<'a> Examination<'a> {
             self.gone(old, folder, depth)?;
         }
         self.links_differ |= old.is_some_and(|old| old.mode == EntryMode::Link);
-        // Of a folder in its place it is said where the old one is gone.
+        // A folder in its place is reported by `gone`, for the old entry.
         if old.is_some_and(|old| old.mode == EntryMode::Gitlink)
             && !matches!(new.mode, EntryMode::Gitlink | EntryMode::Tree)
         {
@@ -178,7 +177,7 @@ impl<'a> Examination<'a> {
                 self.touched(&path);
                 self.link(new, &path, depth)?;
             }
-            // A submodule is an empty folder to us.
+            // We treat a submodule as an empty folder.
             EntryMode::Gitlink if !self.source.is_agents() => self.touched(&path),
             EntryMode::Gitlink => {
                 self.refuse(&path, "it is a nested repository: push its files, or leave it out");
@@ -188,7 +187,7 @@ impl<'a> Examination<'a> {
         Ok(())
     }
 
-    /// Whether an entry of this name is worth looking at further.
+    /// Checks a name. False if the entry needs no further examination.
     fn named(&mut self, name: &[u8], path: &str, is_new: bool) -> bool {
         let is_an_agents = is_new && self.source.is_agents();
         match names::entry_name_problem(name) {
@@ -209,14 +208,14 @@ impl<'a> Examination<'a> {
         }
         let secret = if is_new { self.secrets.and_then(|secrets| secrets.names_path(path)) } else { None };
         if let Some(what) = secret {
-            // The path is not shown: it is the secret.
+            // The path itself is the secret, so it is not shown.
             self.remarks.refuse("", &format!("the name of a file holds {what}"));
             return false;
         }
         true
     }
 
-    /// An entry that is there no longer.
+    /// Examines a deleted entry.
     fn gone(&mut self, old: &GitTreeEntry, folder: &str, depth: usize) -> Result<(), GitError> {
         let path = join(folder, &old.name);
         if !self.pay() {
@@ -239,14 +238,14 @@ impl<'a> Examination<'a> {
         }
     }
 
-    /// What a submodule held is in no test of ours once it is gone, and .gitmodules still names it.
+    /// Our tests do not see that a submodule's files are gone, and `.gitmodules` still names it.
     fn refuse_without_submodule(&mut self, path: &str) {
         if self.source.is_agents() {
             self.refuse(path, "it is a submodule: a person removes it, or puts something in its place");
         }
     }
 
-    /// What entries of one folder are only together.
+    /// Checks the entries of a folder against each other.
     fn together(&mut self, all: &[GitTreeEntry], differs: impl Fn(&GitTreeEntry) -> bool, path: &str) {
         let mut folded: HashMap<String, &GitTreeEntry> = HashMap::new();
         for entry in all {
@@ -260,8 +259,8 @@ impl<'a> Examination<'a> {
                 self.remarks.refuse(&join(path, &entry.name), &why);
             }
         }
-        // Git obeys a folder with a head and either both of the others or a file that says where they are; whether
-        // they are folders or links to folders is all the same to it.
+        // Git accepts a folder as a repository if it has a head and either both objects and refs or a file that points
+        // to them. Links to folders count too.
         let parts = ["head", "objects", "refs", "commondir"].map(|name| folded.get(name).copied());
         let [head, objects, refs, elsewhere] = parts;
         let is_repository = head.is_some() && (objects.is_some() && refs.is_some() || elsewhere.is_some());
@@ -285,7 +284,7 @@ impl<'a> Examination<'a> {
         Ok(())
     }
 
-    /// What is in a file of an agent's. Each content once, however many files have it.
+    /// Examines a file of an agent, each content once.
     fn content(
         &mut self,
         old: Option<&GitTreeEntry>,
@@ -302,7 +301,7 @@ impl<'a> Examination<'a> {
             Some(old) => self.source.read(old.id, ObjectType::Blob)?,
             None => None,
         };
-        // A file that was moved or copied as it is brings nothing new.
+        // A file moved or copied unchanged adds nothing new.
         let before = if self.source.is_pushed(new.id) { before.as_deref() } else { Some(bytes.as_slice()) };
         for spot in secrets.spots(&bytes, before) {
             self.remarks.spot(path, &spot);
@@ -312,7 +311,7 @@ impl<'a> Examination<'a> {
             if !is_read {
                 self.remarks.refuse(path, "its attributes are more than are read");
             }
-            // What was there before is none of a project's either where it is larger.
+            // The old version is not an attributes file either if it is larger than that.
             let before = before.filter(|before| before.len() <= LARGEST_SOURCE);
             for remark in is_read.then(|| contents::attributes(&bytes, before)).into_iter().flatten() {
                 match remark {
@@ -338,7 +337,7 @@ impl<'a> Examination<'a> {
         if NEVER_LINKS.contains(&names::fold(&name).as_str()) {
             self.refuse(path, "it is read by git and must not be a symbolic link");
         }
-        // A link where a protected folder could be stands for all that the folder could hold.
+        // A link in place of a protected folder replaces all that the folder could contain.
         if self.protected.is_match(&format!("{path}/_")) {
             self.refuse(path, "the path is protected");
         }
@@ -360,7 +359,7 @@ impl<'a> Examination<'a> {
         Ok(())
     }
 
-    /// What links are only in the whole tree: where they lead over one another, and what is seen through them.
+    /// Checks links across the whole tree: where chains of links lead, and what they expose.
     fn links(&mut self, base: Oid, new: Oid) -> Result<(), GitError> {
         let Some(links) = TreeLinks::of(self.source, new)? else {
             self.remarks.refuse("", "the repository has too many files to follow its symbolic links");
@@ -373,7 +372,7 @@ impl<'a> Examination<'a> {
                 match links.follow(path) {
                     LinkTarget::Inside(end) if is_new => self.behind(new, path, &end)?,
                     LinkTarget::Inside(_) => {}
-                    // One that led out before is not this change's.
+                    // A link that led outside before is not this change's doing.
                     LinkTarget::Outside if is_new || before.follow(path) != LinkTarget::Outside => {
                         let why = "with the other symbolic links it leads out of the repository";
                         self.refuse(path, why);
@@ -397,10 +396,10 @@ impl<'a> Examination<'a> {
         Ok(())
     }
 
-    /// What a new link shows under its own name.
+    /// Checks what a new link exposes under its own name.
     fn behind(&mut self, tree: Oid, link: &str, end: &str) -> Result<(), GitError> {
         let read = |folder| self.source.read(folder, ObjectType::Tree);
-        // Nothing stands for the root.
+        // An empty path is the root.
         let found = match end {
             "" => Some((EntryMode::Tree, tree)),
             end => find(read, tree, end.as_bytes())?,

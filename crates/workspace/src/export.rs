@@ -1,6 +1,6 @@
-//! What came out of the agent's sandbox: one line, then objects, whole and uncompressed, as `git cat-file --batch`
-//! writes them. So there is nothing to inflate, no delta to apply, and no claim to believe: what an object is called
-//! is computed here. The file that it was written to is the quarantine; nothing leaves it before it was examined.
+//! The output of the agent's sandbox: one line, then whole, uncompressed objects as `git cat-file --batch` writes them.
+//! So there is nothing to inflate, no delta to apply and no claim to trust: we compute the object ids. The file with
+//! the output is the quarantine, and nothing leaves it unexamined.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -14,19 +14,19 @@ use super::GitError;
 use journeyman_order::bounds::{LARGEST_SOURCE, LONGEST_TEXT, MOST_PARTS, MOST_PRINTED};
 use journeyman_order::commit_message::is_hidden;
 
-/// Bytes that one object may have. GitHub warns from 50 MiB on.
+/// Most bytes of one object. GitHub warns from 50 MiB on.
 pub(super) const MOST_OBJECT: u64 = 25 << 20;
 
 pub(super) enum ExportedBranch {
-    /// There is nothing to import, because.
+    /// The reason why there is nothing to import.
     Nothing(String),
-    /// More than an export may have; says what.
+    /// Which limit of an export was exceeded.
     TooMuch(String),
-    /// The commit that the branch is at, and objects.
+    /// The commit at the branch, and the exported objects.
     Commit(Oid, ExportedObjects),
 }
 
-/// Tree and message of a commit: nothing else of it is ever used. An error says how it is none that git makes.
+/// Tree and message of a commit, the only parts that we use. An error says why git would not write such a commit.
 type ExportedCommit = Result<(Oid, String), &'static str>;
 
 pub(super) struct ExportedObjects {
@@ -42,12 +42,12 @@ struct ObjectSpan {
 }
 
 impl ExportedObjects {
-    /// Kind and size of an object, without reading it. One that is too large stands here by the name that it claims.
+    /// Kind and size of an object, without reading it. A large object is listed under the id that the export claims.
     pub(super) fn header(&self, id: Oid) -> Option<(ObjectType, u64)> {
         self.pieces.get(&id).map(|piece| (piece.kind, piece.size))
     }
 
-    /// An object's bytes; none when it is not here or too large.
+    /// An object's bytes; `None` if it is missing or too large.
     pub(super) fn read(&self, id: Oid) -> io::Result<Option<(ObjectType, Vec<u8>)>> {
         let Some(piece) = self.pieces.get(&id).filter(|piece| piece.size <= MOST_OBJECT) else {
             return Ok(None);
@@ -56,7 +56,7 @@ impl ExportedObjects {
         file.seek(SeekFrom::Start(piece.offset))?;
         let mut bytes = Vec::new();
         file.by_ref().take(piece.size).read_to_end(&mut bytes)?;
-        // The file is ours alone, but a name that is not the content's would undo everything.
+        // The file is ours alone, but a wrong id would defeat the whole airlock.
         let same = Oid::hash_object(piece.kind, &bytes).is_ok_and(|found| found == id);
         if same {
             Ok(Some((piece.kind, bytes)))
@@ -65,7 +65,7 @@ impl ExportedObjects {
         }
     }
 
-    /// A commit, read as strictly as git writes it; none where there is none, or it is no commit.
+    /// A commit, parsed as strictly as git writes it; `None` if it is missing or not a commit.
     pub(super) fn commit(&self, id: Oid) -> Result<Option<ExportedCommit>, GitError> {
         if self
             .header(id)
@@ -145,7 +145,7 @@ fn scan(file: File) -> io::Result<ExportedBranch> {
         at += header.len() as u64 + 1;
         let mut words = header.split(' ');
         let (claimed, kind, size) = (words.next().and_then(id), words.next(), words.next());
-        // `ID missing`: whoever needs it will notice.
+        // `ID missing`: code that needs the object will notice.
         if kind == Some("missing") {
             continue;
         }
@@ -188,7 +188,7 @@ fn scan(file: File) -> io::Result<ExportedBranch> {
     Ok(ExportedBranch::Commit(pushed, ExportedObjects { file: RefCell::new(reader.into_inner()), pieces }))
 }
 
-/// The next line without its end; none when it has no end, or is not text of a sane length.
+/// The next line without its newline; `None` if it is unterminated, too long or not text.
 fn line(reader: &mut impl BufRead) -> io::Result<Option<String>> {
     let mut bytes = Vec::new();
     reader.take(LONGEST_TEXT as u64).read_until(b'\n', &mut bytes)?;

@@ -1,5 +1,5 @@
-//! Whole files that somebody without tools wrote, as a commit in the agent's repository: a stream for
-//! `git fast-import`, made here, and read inside the sandbox. We never open a repository that an agent could write.
+//! Writes whole files from an agent without tools as a commit in the agent's repository. We produce the stream for
+//! `git fast-import`, and the sandbox reads it. We never open a repository that an agent could write.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -11,7 +11,7 @@ use super::remote::oid;
 use super::{GitError, OrderDirs, Workspaces};
 use journeyman_order::{BranchName, CommitSha, RepositoryName};
 
-/// Says where the work stands, the branch in the origin or else the base, and which of the files are there already.
+/// Prints the current commit (the origin's branch, or the base) and which of the files exist there.
 const LOOK: &str = r#"
 set -eu
 origin=$1 branch=$2 base=$3; shift 3
@@ -21,8 +21,8 @@ printf '%s\0' "$parent"
 git ls-tree -z --full-tree "$parent" -- "$@"
 "#;
 
-/// Reads the stream, and brings branch, work tree and origin to where it leads. A commit that changes nothing is left
-/// out. Each step is harmless when it was made before.
+/// Imports the stream and moves branch, work tree and origin to its result. A commit without changes is left out. Each
+/// step can be repeated.
 const WRITE: &str = r#"
 set -eu
 origin=$1 work=$2 branch=$3 parent=$4
@@ -42,30 +42,30 @@ repo reset --quiet --hard || {
 }
 "#;
 
-/// The work as it stands before the files are written.
+/// The state of the work before the files are written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OriginState {
     pub parent: CommitSha,
-    /// Those of the files that are there and may be executed.
+    /// The files that exist and are executable.
     pub executable: BTreeSet<String>,
 }
 
-/// A commit to write. The same again is the same commit, byte for byte.
+/// A commit to write. The same input gives the same commit, byte for byte.
 #[derive(Debug, Clone, Copy)]
 pub struct NewFiles<'a> {
     pub parent: &'a CommitSha,
     pub message: &'a str,
-    /// When; whole seconds count.
+    /// The commit's date, in whole seconds.
     pub date: DateTime<Utc>,
-    /// Path, content, and whether it may be executed.
+    /// Path, content, and whether it is executable.
     pub files: &'a [(&'a str, &'a str, bool)],
-    /// Paths that are to be as in the base again: mode and object there, or none.
+    /// Paths to reset to the base, with mode and object there, or `None` if absent.
     pub restored: &'a [(String, Option<(u32, String)>)],
 }
 
 impl Workspaces {
-    /// The command that tells how the work stands, for [`OriginState::read`]: to be run *in a sandbox* with `origin` mounted
-    /// for reading.
+    /// The command that prints the state of the work, for [`OriginState::read`]. Run it *in a sandbox* with `origin`
+    /// mounted read-only.
     pub fn origin_state_command(
         places: &OrderDirs,
         branch: &BranchName,
@@ -79,14 +79,14 @@ impl Workspaces {
         shell(LOOK, &arguments)
     }
 
-    /// The command that reads [`NewFiles::stream`] from its standard input and pushes what comes of it to the origin: to be
-    /// run *in the agent's sandbox*, after the work tree was readied, with `work` and `origin` mounted for writing.
+    /// The command that reads [`NewFiles::stream`] from standard input and pushes the result to the origin. Run it *in
+    /// the agent's sandbox* after readying the work tree, with `work` and `origin` mounted writable.
     pub fn write_command(places: &OrderDirs, branch: &BranchName, parent: &CommitSha) -> Vec<OsString> {
         let (branch, parent) = (branch.as_str().as_ref(), parent.as_str().as_ref());
         shell(WRITE, &[places.origin.as_os_str(), places.work.as_os_str(), branch, parent])
     }
 
-    /// Mode and object of a file of a commit of ours; none when there is no file or link at that path.
+    /// Mode and object of a file in a commit of ours; `None` if the path is not a file or link.
     pub fn entry(
         &self,
         repository: &RepositoryName,
@@ -109,8 +109,8 @@ impl Workspaces {
 }
 
 impl OriginState {
-    /// Reads what the command said. It ran on the agent's repository: nothing more is believed than a commit's name and
-    /// which files can be executed.
+    /// Parses the command's output. It ran on the agent's repository, so we accept only a commit id and the list of
+    /// executable files.
     pub fn read(said: &[u8]) -> Option<Self> {
         let mut parts = said.split(|byte| *byte == 0);
         let parent = std::str::from_utf8(parts.next()?).ok()?.parse().ok()?;
@@ -128,7 +128,7 @@ impl NewFiles<'_> {
         let mut stream = format!("commit refs/journeyman/written\nauthor {who}\ncommitter {who}\n");
         data(&mut stream, self.message);
         stream += &format!("from {}\n", self.parent);
-        // Before what is written: a file may have become a folder.
+        // Before the writes: a file may have become a folder.
         for (path, before) in self.restored {
             stream += &match before {
                 Some((mode, id)) => format!("M {mode:06o} {id} {}\n", quoted(path)),
@@ -148,7 +148,7 @@ fn data(stream: &mut String, text: &str) {
     *stream += &format!("data {}\n{text}\n", text.len());
 }
 
-/// A path as fast-import takes any: in quotes, as in C.
+/// A path for fast-import, quoted as in C.
 fn quoted(path: &str) -> String {
     let mut quoted = String::with_capacity(path.len() + 2);
     quoted.push('"');

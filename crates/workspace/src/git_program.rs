@@ -1,8 +1,8 @@
-//! git as a program, for what libgit2 does not do: putting packs together without reading all that is in them, and taking away
-//! what nothing leads to.
+//! Runs the git program for what libgit2 cannot do: joining packs without reading all their contents, and deleting
+//! unreachable objects.
 //!
-//! May know: git's command line and its environment. Must never know: what it is asked for. It runs in repositories of ours
-//! only, never where an agent could write, and reaches no server.
+//! May know: git's command line and its environment. Must never know: why it runs. It runs in our own repositories
+//! only, never where an agent could write, and contacts no server.
 
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::os::unix::process::CommandExt as _;
@@ -15,12 +15,12 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use journeyman_order::bounds::LONGEST_TAIL;
 
-/// How long it may take.
+/// Timeout of one run.
 const LONGEST: Duration = Duration::from_secs(3 * 60 * 60);
-/// How often whoever waits for git looks up.
+/// How often to poll git.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Has git do something in a bare repository of ours. An error says what git said, or why it was ended.
+/// Runs git in a bare repository of ours. An error holds git's message, or why it was stopped.
 pub(super) fn run(repository: &Path, arguments: &[&str], is_given_up: &AtomicBool) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("git cannot be run: {error}");
     let mut words = tempfile::tempfile().map_err(failed)?;
@@ -52,8 +52,8 @@ pub(super) fn run(repository: &Path, arguments: &[&str], is_given_up: &AtomicBoo
     Err(format!("git ended with {ended}: {said}"))
 }
 
-/// Behind the fences that hold for all of it: no settings of the machine or of a person, no hook, nothing to ask, and what it
-/// writes is on the disk before it has a name.
+/// A git command that ignores system and user settings, runs no hooks, never prompts, and syncs files before naming
+/// them.
 fn command(repository: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new("git");
     command.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
@@ -64,7 +64,7 @@ fn command(repository: &Path, arguments: &[&str]) -> Command {
     }
     command.arg("--git-dir").arg(repository).args(arguments);
     command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::null());
-    // git has children of its own, and they end with it.
+    // The group lets us stop git's children with it.
     command.process_group(0);
     command
 }

@@ -1,7 +1,7 @@
-//! `.gitmodules`: which address each submodule has, and whether it is one that is fetched.
+//! `.gitmodules`: the address of each submodule, and whether we fetch from it.
 //!
-//! May know: the file's syntax, addresses. Must never know: how anything is fetched. The file is whoever's it is: what is
-//! not plain is refused, with a reason for people.
+//! May know: the file's syntax, addresses. Must never know: how anything is fetched. The file is untrusted: anything
+//! unusual is refused, with a reason for people.
 
 use url::Url;
 
@@ -11,14 +11,14 @@ use journeyman_order::{RepositoryName, byte_order_mark};
 
 pub(super) const TOO_LARGE: &str = "it is larger than 64 KiB";
 
-/// What the file says of one submodule.
+/// The file's entry for one submodule.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct SubmoduleEntry {
     pub(super) path: String,
     pub(super) url: String,
 }
 
-/// Reads the file; an error says why it says nothing.
+/// Parses the file; an error says why it is unusable.
 pub(super) fn parse(bytes: &[u8]) -> Result<Vec<SubmoduleEntry>, &'static str> {
     let text = std::str::from_utf8(bytes).map_err(|_| "it is no text")?;
     let text = byte_order_mark::strip(text);
@@ -44,7 +44,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Vec<SubmoduleEntry>, &'static str> {
         match key.trim().to_ascii_lowercase().as_str() {
             "path" => entry.path = value,
             "url" => entry.url = value,
-            // What it is updated by, a command even, is nobody's to say: nothing of it is run.
+            // Ignore the update mode: it could be a command, and we run none.
             _ => {}
         }
     }
@@ -76,7 +76,7 @@ pub(super) fn plain_value(value: &str) -> Result<String, &'static str> {
     Ok(if value.starts_with('"') { plain } else { plain.trim_end().to_owned() })
 }
 
-/// Why nothing is put at a path; none where it is a plain one.
+/// Why a path is refused; `None` if it is a plain one.
 pub(super) fn path_problem(path: &str) -> Option<&'static str> {
     if path.starts_with('/') || path.split('/').any(|part| part == "..") {
         return Some("its path leads out of the repository");
@@ -88,7 +88,7 @@ pub(super) fn path_problem(path: &str) -> Option<&'static str> {
     (!path.split('/').all(is_plain)).then_some("its path is none of a folder's")
 }
 
-/// Where a submodule is fetched from, next to what has it; an error says why from nowhere.
+/// The address to fetch a submodule from, relative to its parent repository; an error says why it is refused.
 pub(super) fn address(of: &Url, said: &str) -> Result<Url, String> {
     let refused = |why: &str| Err(why.to_owned());
     let is_odd = |c: char| c.is_control() || c.is_whitespace() || c == '\\';
@@ -146,8 +146,7 @@ pub(super) fn address(of: &Url, said: &str) -> Result<Url, String> {
     Ok(url)
 }
 
-/// The address over HTTPS of what stands there as one over SSH of the same host: the same repository, as everywhere on a
-/// server of git repositories.
+/// The HTTPS address for an SSH address on the same host. Git servers serve the same repository on both.
 fn of_ssh(of: &Url, said: &str) -> Option<String> {
     let (host, path) = match said.strip_prefix("ssh://git@") {
         Some(rest) => rest.split_once('/')?,

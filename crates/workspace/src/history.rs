@@ -1,4 +1,4 @@
-//! What the history of a repository says: where a branch left the base branch, and how people write here.
+//! A repository's history: where a branch left the base branch, and how people write commit messages.
 
 use git2::{ErrorCode, Oid, Repository, Sort};
 
@@ -8,12 +8,12 @@ use journeyman_order::bounds::{LONGEST_NAME, MOST_LOOKED_AT};
 use journeyman_order::commit_message::is_hidden;
 use journeyman_order::{CommitSha, RepositoryName};
 
-/// First lines that are told.
+/// Number of subjects returned.
 const MOST_SUBJECTS: usize = 50;
 
 impl Workspaces {
-    /// The commit that a change is compared with: where it left the base branch, as that was fetched last, or what it
-    /// merged of it since. `base` where that cannot be said.
+    /// The commit to compare a change with: where it left the base branch as last fetched, or the last commit it merged
+    /// from there. `base` if that is unknown.
     pub fn fork(
         &self,
         repository: &RepositoryName,
@@ -28,9 +28,8 @@ impl Workspaces {
         merge_base(&commits, head, oid(commit)?)?.map_or_else(|| Ok(base.clone()), sha)
     }
 
-    /// The first lines of the last commits up to this one, newest first, at most fifty of at most 120 characters. Of
-    /// merges only the first parents are followed, and merges themselves are left out, as are characters that cannot
-    /// be seen. People wrote them: data.
+    /// The first lines of up to fifty commits, newest first, each at most 120 characters. Merges are left out and only
+    /// their first parents followed. Invisible characters are removed. People wrote them, so they are untrusted data.
     pub fn subjects(&self, repository: &RepositoryName, commit: &CommitSha) -> Result<Vec<String>, GitError> {
         let commits = self.commits(repository)?;
         let said = |error: git2::Error| GitError::local("read the history of a commit", &error);
@@ -56,11 +55,11 @@ impl Workspaces {
     }
 }
 
-/// Where two histories met last; none when they never did.
+/// The merge base of two histories; `None` if they are unrelated.
 pub(super) fn merge_base(commits: &Repository, one: Oid, two: Oid) -> Result<Option<Oid>, GitError> {
     match commits.merge_base(one, two) {
         Ok(base) => Ok(Some(base)),
-        // Also when a commit is missing, so that is looked at first.
+        // libgit2 also says this if a commit is missing, so check that first.
         Err(error) if error.code() == ErrorCode::NotFound => {
             let there = commits.find_commit(one).and_then(|_| commits.find_commit(two));
             there.map(|_| None).map_err(|error| GitError::local("find where two branches met", &error))

@@ -1,5 +1,5 @@
-//! What people pushed to an order's branch. Their tree is theirs: it may touch what an agent must not. But our own code
-//! works with it afterwards, and agents get it, so that names are examined as an agent's are.
+//! What people pushed to an order's branch. They may change what an agent must not. But our code works with the tree
+//! and agents get it, so its names are examined like an agent's.
 
 use git2::{Oid, Repository};
 
@@ -16,19 +16,19 @@ use journeyman_order::{BranchName, CommitSha, OrderId, TreeSha};
 pub struct FetchedBranch {
     pub commit: CommitSha,
     pub tree: TreeSha,
-    /// Paths that differ from where the branch left the base branch, sorted, at most a thousand.
+    /// Paths that differ from the fork point with the base branch, sorted, at most a thousand.
     pub changed: Vec<String>,
-    /// What it changes, as [`Workspaces::patch`] tells it.
+    /// Its changes, in the form of [`Workspaces::patch`].
     pub patch: String,
 }
 
 impl Workspaces {
-    /// Fetches the order's branch as it is now, and the base branch. What was fetched stands among the repository's
-    /// commits, apart from ours: other orders' agents do not get it.
+    /// Fetches the order's branch and the base branch. The result stays in the repository of our commits, apart from
+    /// ours: agents of other orders do not get it.
     ///
     /// # Errors
-    /// [`GitErrorKind::NotFound`] when the branch is gone, [`GitErrorKind::NotForUs`] when something in it cannot be
-    /// worked with; otherwise as the server answers.
+    /// [`GitErrorKind::NotFound`] if the branch is gone, [`GitErrorKind::NotForUs`] if we cannot work with its content;
+    /// otherwise as the server answers.
     pub fn fetch_human(
         &self,
         order: OrderId,
@@ -41,7 +41,7 @@ impl Workspaces {
         let commits = self.commits(remote.repository)?;
         let there = self.require_remote_head(remote, branch.as_str())?;
         let said = |error: git2::Error| GitError::local("keep what was fetched", &error);
-        // What is here is named by references: without this one a first fetch would bring everything anew.
+        // A fetch announces what references name: without this one, a first fetch would transfer everything again.
         let known = CommitOrigin::Human.reference(order, "base", oid(base)?);
         commits.reference(&known, oid(base)?, true, "").map_err(said)?;
         let commit =
@@ -57,7 +57,7 @@ impl Workspaces {
     }
 }
 
-/// The tree of a commit that is not an agent's, and the paths that differ from another, at most a thousand.
+/// The tree of a commit that a person made, and up to a thousand paths that differ from `base`.
 pub(super) fn examine_commit(
     commits: &Repository,
     base: Oid,

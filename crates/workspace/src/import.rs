@@ -1,4 +1,4 @@
-//! The airlock: a tree comes in as data, is examined, and only then becomes part of a repository of ours.
+//! The airlock: a tree comes in as data, is examined, and only then enters one of our repositories.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -25,46 +25,45 @@ use journeyman_order::{
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum ImportOutcome {
-    /// A tree that may be published; it is in the repository of our commits now.
+    /// A tree that may be published; it is now in the repository of our commits.
     Imported {
         /// The commit that the agent pushed. It is not kept.
         pushed: CommitSha,
         tree: TreeSha,
-        /// Its message made harmless; none when it is unusable.
+        /// Its sanitised message; `None` if unusable.
         message: Option<String>,
         /// Paths that differ from the base, sorted, at most a thousand.
         changed: Vec<String>,
-        /// What may be published and people should know: manifests, lockfiles, programs, at most fifty.
+        /// What is allowed but people should know: manifests, lockfiles, programs; at most fifty.
         warnings: Vec<Finding>,
     },
     NothingPushed {
         because: String,
     },
-    /// The tree may not be published; says why, for the worker.
+    /// The tree may not be published, with the reason for the worker.
     Refused(Feedback),
 }
 
-/// What a change is held against, besides what git and file systems ask of it.
+/// Rules for a change beyond those of git and file systems.
 #[derive(Debug, Clone, Copy)]
 pub struct ImportRules<'a> {
-    /// The branch that it is to be published on: its name leaves as well.
+    /// The branch to publish on; its name is published too, so it is examined.
     pub branch: &'a BranchName,
-    /// Globs of paths that must not differ from the base, whatever their case, the last that matches deciding: one that
-    /// begins with `!` sets free again. See [`super::DEFAULT_PROTECTED`].
+    /// Globs of paths that must not differ from the base, in any case. The last match decides, and a leading `!`
+    /// releases a path. See [`super::DEFAULT_PROTECTED`].
     pub protected: &'a [String],
-    /// Our own secrets; nothing allows one of these.
+    /// Our own secrets; no setting allows them.
     pub secrets: &'a SecretSet,
-    /// Fingerprints, as findings tell them, of what has the form of a secret and is none.
+    /// Fingerprints from findings that look like secrets but are not.
     pub allowed_secrets: &'a [String],
 }
 
 impl Workspaces {
-    /// Takes what [`Workspaces::export_command`] wrote to its output. Nothing of it is believed, and nothing of it
-    /// enters a repository of ours unless all of it may. Doing it again is harmless.
+    /// Imports the output of [`Workspaces::export_command`]. All of it is untrusted, and nothing enters our
+    /// repositories unless all of it may. Repeating it is harmless.
     ///
-    /// Where the base is a commit with conflicts, they have to be settled: a marker that is left is sent back. Where it
-    /// has none that could be left, because no conflict was in a text, a commit that changes nothing says that our
-    /// versions are right.
+    /// If the base is a commit with conflicts, they must be settled: remaining markers are sent back. If no conflict
+    /// was in a text, there are no markers, and a commit that changes nothing confirms our versions.
     pub fn import(
         &self,
         order: OrderId,
@@ -82,7 +81,7 @@ impl Workspaces {
         bounds::require_room(commits.path(), size, bounds::KEPT_FREE_OF_OBJECTS)?;
         let (pushed, objects) = match export::read(export)? {
             ExportedBranch::Nothing(because) => {
-                // It names what the agent named.
+                // The reason contains names that the agent chose.
                 let because = secrets.names(&because).map_or(because, |what| {
                     format!(
                         "the branch {} was not pushed, and what was found instead holds {what}",
@@ -135,7 +134,7 @@ impl Workspaces {
             }
         }
         let left = match conflicts {
-            // A file can have been moved with all that is in it.
+            // A file may have been moved with all its content.
             Some(files) if examination.remarks.findings.is_empty() => {
                 let changed = examination.changed.iter().map(String::as_bytes);
                 let all: BTreeSet<&[u8]> = files.iter().map(Vec::as_slice).chain(changed).collect();
@@ -179,7 +178,7 @@ impl Workspaces {
 }
 
 impl Workspaces {
-    /// The pointers in a commit that work began with: at their paths, and all that its agent was given. A commit with
+    /// The pointers of the commit that work began with: by path, and all that its agent received. A commit with
     /// conflicts has those of both sides.
     fn large_files_given(
         &self,
@@ -194,7 +193,7 @@ impl Workspaces {
         for side in base.parents().filter(|_| base.parent_count() > 1) {
             match self.tree_within(commits, side.id()) {
                 Ok(tree) => trees.push(tree.id()),
-                // A side that is too much for that gave nothing.
+                // A side that is over the limits gave the agent nothing.
                 Err(error) if error.kind == GitErrorKind::NotForUs => {}
                 Err(error) => return Err(error),
             }

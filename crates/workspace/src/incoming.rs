@@ -1,5 +1,5 @@
-//! What a fetch brings comes into a repository beside the one that it is for, and goes over once it was looked at: of what is
-//! refused nothing stays.
+//! A fetch arrives in a repository beside its target and moves over after a check. Refused content leaves nothing
+//! behind.
 //!
 //! May know: git's folders. Must never know: where something comes from, or why it is refused.
 
@@ -9,18 +9,18 @@ use git2::{Oid, Repository};
 
 use super::{GitError, init_bare, leftovers, remove_all, write_whole};
 
-/// What it is called there.
+/// The name of the fetched reference there.
 pub(super) const FETCHED: &str = "refs/incoming";
 
-/// A repository that sees all that is in another, and takes what comes. It is gone when this is dropped.
+/// A repository that sees all objects of another and receives a fetch. Dropping it deletes it.
 pub(super) struct IncomingObjects<'r> {
     into: &'r Repository,
     place: PathBuf,
 }
 
 impl<'r> IncomingObjects<'r> {
-    /// Only for who holds the lock of the repository that it is for. The server is told of the commits that are known; where
-    /// none are, everything comes.
+    /// Call it only with the target repository's lock. The server learns which commits are known; without any, it sends
+    /// everything.
     pub(super) fn begin(into: &'r Repository, known: &[Oid]) -> Result<Self, GitError> {
         let incoming = Self { into, place: into.path().join(leftovers::COMING) };
         remove_all(&incoming.place)?;
@@ -46,7 +46,7 @@ impl<'r> IncomingObjects<'r> {
             .map_err(|error| GitError::local("find what was fetched", &error))
     }
 
-    /// The repository that it is for, as it is once all has gone over.
+    /// The target repository as it will be after [`Self::keep`].
     pub(super) fn seen(&self) -> Result<Repository, GitError> {
         let objects = self.place.join("objects");
         let objects =
@@ -57,11 +57,11 @@ impl<'r> IncomingObjects<'r> {
         Ok(seen)
     }
 
-    /// Has it go over. Objects are synced already, their names are now.
+    /// Moves everything into the target. The objects are synced already; this syncs their names.
     pub(super) fn keep(&self) -> Result<(), GitError> {
         let packs = self.into.path().join("objects/pack");
         let mut files = leftovers::entries(&self.place.join("objects/pack"))?;
-        // A pack is there for everybody once its index is.
+        // A pack becomes visible with its index, so move indexes last.
         files.sort_by_key(|(path, _)| path.extension().is_some_and(|ending| ending == "idx"));
         let failed = |error: std::io::Error| GitError::file("write into", &packs, &error);
         std::fs::create_dir_all(&packs).map_err(failed)?;

@@ -1,22 +1,22 @@
-//! What a killed process left in a repository of ours: lock files, which git takes for a writer that is at work, so that
-//! it refuses to write for as long as they are there; and packs that are not whole, which are as large as what was fetched.
+//! Cleans up what a killed process left in our repositories: lock files, because git refuses to write while they exist,
+//! and partial packs, which are as large as the fetch.
 
 use std::path::{Path, PathBuf};
 
 use super::{GitError, remove_all};
 
-/// What is fetched, until it was looked at.
+/// The folder of a fetch that has not been checked yet.
 pub(super) const COMING: &str = "incoming";
 
-/// Removes every lock file on references and settings, every pack that is not whole, and what had come and was not looked at.
-/// Only where nobody writes.
+/// Deletes lock files on references and settings, partial packs and unchecked fetches. Only call it while no process
+/// writes.
 pub(super) fn clear(repository: &Path) -> Result<(), GitError> {
     remove_all(&repository.join(COMING))?;
     clear_locks(repository)?;
     clear_packs(repository)
 }
 
-/// Packs that are not whole, by how git and libgit2 name them until they are.
+/// Deletes partial packs, by the names that git and libgit2 give them.
 fn clear_packs(repository: &Path) -> Result<(), GitError> {
     let packs = repository.join("objects/pack");
     for (path, _) in if packs.exists() { entries(&packs)? } else { Vec::new() } {
@@ -34,7 +34,7 @@ fn clear_locks(repository: &Path) -> Result<(), GitError> {
     while let Some(folder) = folders.pop() {
         for (path, is_folder) in entries(&folder)? {
             if is_folder {
-                // Objects are written beside and renamed; nothing is locked there.
+                // Objects are written to temporary files and renamed, without locks.
                 if path != repository.join("objects") {
                     folders.push(path);
                 }

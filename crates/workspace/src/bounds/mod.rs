@@ -1,11 +1,10 @@
-//! How large a tree may be. Whoever writes, compares or walks through one goes as deep as its folders and writes as much as
-//! its names say: a repository of a few kilobytes can name one folder in another a thousand times over, or one file a million
-//! times.
+//! Limits on the size of a tree. Writing, comparing or walking a tree costs as much as its depth and names ask for: a
+//! repository of a few kilobytes can name one folder in another a thousand times over, or one file a million times.
 //!
 //! May know: trees and the sizes of what is in them. Must never know: what they are needed for.
 //!
-//! Every tree of a commit passes [`Workspaces::tree_within`] before anything of libgit2's or ours goes down into it. Here
-//! nothing does: folders are looked at one after the other, and each once.
+//! Every tree of a commit passes [`Workspaces::tree_within`] before libgit2 or our code recurses into it. This module
+//! does not recurse: it reads folders one after the other, each once.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -17,34 +16,34 @@ use super::tree::raw_entries;
 use super::{GitError, GitErrorKind, Workspaces};
 use journeyman_order::bounds::MOST_ENTRIES;
 
-/// Folders in folders.
+/// Nested folders.
 const DEEPEST: u64 = 256;
-/// What all files hold, each by every name that it has.
+/// Total size of all files, counted once per name.
 const MOST_CONTENT: u64 = 16 << 30;
-/// What one file holds: it is read as a whole.
+/// Size of one file, which is read as a whole.
 const LARGEST_FILE: u64 = 1 << 30;
-/// All paths, one after the other.
+/// Total length of all paths.
 const MOST_PATHS: u64 = 512 << 20;
-/// Names of one folder: a million of them.
+/// Size of one folder's object: about a million names.
 pub(super) const LARGEST_FOLDER: u64 = 64 << 20;
-/// Bytes that stay free on a disk where files are written.
+/// Bytes that must stay free on a disk where files are written.
 const KEPT_FREE: u64 = 1 << 30;
-/// Bytes that stay free where git's objects are: with less nothing is fetched and nothing taken in.
+/// Bytes that must stay free for git's objects. With less, nothing is fetched or imported.
 pub const KEPT_FREE_OF_OBJECTS: u64 = 256 << 20;
-/// A tree is small where so many of it stay free as well.
+/// A tree is small if this many times its size stays free.
 const SMALL_PART: u64 = 16;
-/// The least that a file or a folder takes of a disk.
+/// Least disk space of a file or folder.
 const BLOCK: u64 = 4 << 10;
-/// Whole trees whose sizes are remembered.
+/// Number of trees whose sizes are cached.
 const MOST_KNOWN: usize = 4_000;
 
-/// Trees of any repository of ours that were measured: an object of this name is the same everywhere.
+/// Measured trees of all repositories: an object with this id is the same everywhere.
 pub(super) type KnownTreeSizes = HashMap<Oid, Result<TreeSize, String>>;
 
-/// The tree of a submodule's commit that is here, and that lies in so many others.
+/// The tree of a submodule's commit, if it is here, by the number of submodules around it.
 pub(super) type SubmoduleTree<'a> = dyn Fn(Oid, usize) -> Option<Oid> + 'a;
 
-/// How large a tree is, with each folder and file counted under every name that it has.
+/// The size of a tree. Each folder and file counts once per name.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct TreeSize {
     deep: u64,
@@ -54,12 +53,12 @@ pub(super) struct TreeSize {
 }
 
 impl TreeSize {
-    /// The same, with files of these sizes that are not in git.
+    /// Adds files of these sizes that are not in git.
     pub(super) fn with_files(self, sizes: impl Iterator<Item = u64>) -> Self {
         Self { content: sizes.fold(self.content, u64::saturating_add), ..self }
     }
 
-    /// What is more than may be, if anything is.
+    /// The limit that the tree exceeds, if any.
     pub(super) fn excess(self) -> Option<String> {
         match self {
             Self { deep, .. } if deep > DEEPEST => Some(too_deep()),
@@ -74,7 +73,7 @@ impl TreeSize {
         }
     }
 
-    /// Looks whether there is room for it, with enough left for all else. A small tree fills no disk, however small that is.
+    /// Checks for room on the disk. A small tree needs little reserve, so it fits even on a small disk.
     pub(super) fn require_room(self, at: &Path) -> Result<(), GitError> {
         let needed = self.content.saturating_add(self.entries.saturating_mul(BLOCK));
         require_room(at, needed, KEPT_FREE.min(needed.saturating_mul(SMALL_PART)))
@@ -97,8 +96,8 @@ fn too_many() -> String {
     format!("has more than {MOST_ENTRIES} files and folders")
 }
 
-/// Looks whether so many bytes can be written and so many stay free; where the disk does not say, they can. That there is no
-/// room is ours to mend.
+/// Checks that `needed` bytes can be written and `kept` bytes stay free. Passes if the disk does not report its free
+/// space.
 pub(super) fn require_room(at: &Path, needed: u64, kept: u64) -> Result<(), GitError> {
     let Some(free) = room(at) else { return Ok(()) };
     if free >= needed.saturating_add(kept) {
@@ -113,14 +112,14 @@ pub(super) fn require_room(at: &Path, needed: u64, kept: u64) -> Result<(), GitE
     Err(GitError::new(GitErrorKind::Unavailable, message))
 }
 
-/// Bytes that are free where a path is or will be.
+/// Free bytes at a path that may not exist yet.
 pub(super) fn room(at: &Path) -> Option<u64> {
     let found = at.ancestors().find_map(|place| rustix::fs::statvfs(place).ok())?;
     Some(found.f_bavail.saturating_mul(found.f_frsize))
 }
 
 pub(super) trait TreeObjects {
-    /// Kind and size; none of what is not here.
+    /// Kind and size; `None` if the object is missing.
     fn header(&self, id: Oid) -> Result<Option<(ObjectType, u64)>, GitError>;
     fn folder(&self, id: Oid) -> Result<Option<Vec<u8>>, GitError>;
 }
@@ -144,18 +143,18 @@ impl TreeObjects for Odb<'_> {
 struct TreeMeasure<'a, O> {
     objects: &'a O,
     submodules: Option<&'a SubmoduleTree<'a>>,
-    /// Of folders, by how many submodules they lie in.
+    /// Sizes of folders, by id and number of submodules around them.
     known: HashMap<(Oid, usize), TreeSize>,
     sizes: HashMap<Oid, u64>,
     seen: u64,
     is_whole: bool,
 }
 
-/// A folder, as far as it was looked at.
+/// A folder that is being measured.
 struct MeasuredFolder {
     key: (Oid, usize),
     size: TreeSize,
-    /// Those in it, each with the length of its name.
+    /// Its subfolders, each with the length of its name.
     folders: Vec<((Oid, usize), u64)>,
 }
 
@@ -165,7 +164,7 @@ impl<'a, O: TreeObjects> TreeMeasure<'a, O> {
         Self { objects, submodules, known, sizes, seen: 0, is_whole: true }
     }
 
-    /// The size of a tree, or what is more than may be.
+    /// The size of a tree, or the limit that it exceeds.
     fn measure(&mut self, tree: Oid) -> Result<Result<TreeSize, String>, GitError> {
         let mut open = Vec::new();
         match self.open((tree, 0))? {
@@ -181,7 +180,7 @@ impl<'a, O: TreeObjects> TreeMeasure<'a, O> {
                     }
                     continue;
                 }
-                // Again, once it is known.
+                // Measure the inner folder first, then come back.
                 folder.folders.push((inner, name));
                 if open.len() as u64 > DEEPEST {
                     return Ok(Err(too_deep()));
@@ -211,7 +210,7 @@ impl<'a, O: TreeObjects> TreeMeasure<'a, O> {
         Ok(size)
     }
 
-    /// Reads a folder and counts the files in it. What is malformed ends where libgit2 cannot read on either.
+    /// Reads a folder and counts its files. Reading stops at malformed data, where libgit2 stops too.
     fn open(&mut self, key: (Oid, usize)) -> Result<Result<MeasuredFolder, String>, GitError> {
         let (id, nested) = key;
         let mut folder = MeasuredFolder { key, size: TreeSize::default(), folders: Vec::new() };
@@ -254,13 +253,13 @@ impl<'a, O: TreeObjects> TreeMeasure<'a, O> {
     }
 }
 
-/// What is more in a tree than may be, if anything is.
+/// The limit that a tree exceeds, if any.
 pub(super) fn excess(objects: &impl TreeObjects, tree: Oid) -> Result<Option<String>, GitError> {
     let mut measure = TreeMeasure::new(objects, None);
     Ok(measure.measure(tree)?.err())
 }
 
-/// The tree of a commit, if it is no larger than a tree may be: for whoever has a repository of their own.
+/// The tree of a commit, if within the limits, for callers with their own repository.
 pub fn bounded_tree(repository: &Repository, commit: Oid) -> Result<Tree<'_>, GitError> {
     let said = |error: git2::Error| GitError::local("read the tree of a commit", &error);
     let tree = repository.find_commit(commit).and_then(|commit| commit.tree()).map_err(said)?;
@@ -270,7 +269,7 @@ pub fn bounded_tree(repository: &Repository, commit: Oid) -> Result<Tree<'_>, Gi
     }
 }
 
-/// A size that is no more than may be.
+/// Returns the size if it is within the limits.
 pub(super) fn require(size: TreeSize, commit: Oid) -> Result<TreeSize, GitError> {
     size.excess().map_or(Ok(size), |why| Err(over(commit, &why)))
 }
@@ -280,10 +279,10 @@ fn over(commit: Oid, why: &str) -> GitError {
 }
 
 impl Workspaces {
-    /// The tree of a commit that is no larger than a tree may be.
+    /// The tree of a commit, if within the limits.
     ///
     /// # Errors
-    /// [`GitErrorKind::NotForUs`] when it is, and when the commit is not here.
+    /// [`GitErrorKind::NotForUs`] if it exceeds a limit or the commit is missing.
     pub(super) fn tree_within<'r>(
         &self,
         repository: &'r Repository,
@@ -295,7 +294,7 @@ impl Workspaces {
         Ok(tree)
     }
 
-    /// How large the tree of a commit is that is no larger than a tree may be, with the submodules that are here.
+    /// The size of a commit's tree with its available submodules, if within the limits.
     pub(super) fn size_within(
         &self,
         objects: &Odb<'_>,
@@ -305,14 +304,14 @@ impl Workspaces {
         self.measured(objects, submodules, tree)?.map_err(|why| over(commit, &why))
     }
 
-    /// How large a tree is, or what is more in it than may be.
+    /// The size of a tree, or the limit that it exceeds.
     pub(super) fn measured(
         &self,
         objects: &impl TreeObjects,
         submodules: Option<&SubmoduleTree<'_>>,
         tree: Oid,
     ) -> Result<Result<TreeSize, String>, GitError> {
-        // What is behind a submodule's commit changes with what was fetched.
+        // Later fetches change what is behind a submodule's commit, so that is not cached.
         let is_remembered = submodules.is_none();
         let remembered = || self.inner.tree_sizes.lock().unwrap_or_else(PoisonError::into_inner);
         if is_remembered && let Some(size) = remembered().get(&tree) {
@@ -320,7 +319,7 @@ impl Workspaces {
         }
         let mut measure = TreeMeasure::new(objects, submodules);
         let measured = measure.measure(tree)?;
-        // An object that comes later would count for nothing.
+        // An incomplete size would ignore objects that arrive later.
         if is_remembered && (measure.is_whole || measured.is_err()) {
             let mut all = remembered();
             if all.len() >= MOST_KNOWN {
@@ -331,8 +330,7 @@ impl Workspaces {
         Ok(measured)
     }
 
-    /// Looks whether the commits that a pack is made of have trees that are no larger than a tree may be: libgit2 goes down
-    /// into all of them.
+    /// Checks that the trees of all commits for a pack are within the limits: libgit2 recurses into all of them.
     pub(super) fn require_walk_within(
         &self,
         commits: &Repository,

@@ -1,9 +1,9 @@
-//! What reaches a server: what is there, one fetch, one push. libgit2 speaks git's protocol, and [`smart_http`] carries it.
+//! Git over the network: list, fetch and push. libgit2 speaks git's protocol, and [`smart_http`] carries it.
 //!
 //! May know: libgit2's remotes, and what its errors mean. Must never know: whose repository it is.
 //!
-//! It moves the objects of one refspec: no tags, no submodules, nothing tidied up afterwards. libgit2 runs no hook, and reads
-//! no settings but those of the repository, which are ours.
+//! It moves the objects of one refspec: no tags, no submodules, no cleanup afterwards. libgit2 runs no hooks and reads
+//! only the settings of our own repository.
 
 mod smart_http;
 #[cfg(test)]
@@ -27,19 +27,19 @@ use journeyman_order::bounds::{LONGEST_MESSAGE, LONGEST_TAIL};
 use smart_http::SmartHttp;
 pub(super) use smart_http::register;
 
-/// How long it may take.
+/// Limits of one conversation.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WireLimits {
-    /// Without a single byte to or from the server.
+    /// Time without a single byte to or from the server.
     pub(super) silence: Duration,
-    /// For everything: a server can be slow without end.
+    /// Time for everything, because a server can be slow forever.
     pub(super) whole: Duration,
-    /// Bytes that stay free on the disk.
+    /// Bytes that must stay free on the disk.
     pub(super) kept_free: u64,
 }
 
 impl WireLimits {
-    /// A minute of silence. The largest repositories there are take an hour on a slow line.
+    /// A minute of silence; three hours in all, because the largest repositories take an hour on a slow line.
     pub(super) const USUAL: Self = Self {
         silence: Duration::from_secs(60),
         whole: Duration::from_secs(3 * 60 * 60),
@@ -47,7 +47,7 @@ impl WireLimits {
     };
 }
 
-/// Whoever waits for what is fetched: once this is dropped, a fetch that is under way is ended.
+/// Dropping this stops a running fetch.
 #[derive(Debug)]
 pub struct FetchGuard(pub(super) Arc<AtomicBool>);
 
@@ -57,32 +57,32 @@ impl Drop for FetchGuard {
     }
 }
 
-/// Why nothing came of it.
+/// Why a conversation failed.
 #[derive(Debug)]
 pub(super) struct WireFailure {
     pub(super) kind: GitErrorKind,
-    /// What the server or libgit2 said, as it said it.
+    /// The message of the server or libgit2.
     pub(super) said: String,
 }
 
-/// What a server did with a push that reached it.
+/// The server's answer to a push that reached it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PushAnswer {
-    /// It took it.
+    /// The server accepted the push.
     Taken,
-    /// The branch is not where the lease has it: nothing was sent.
+    /// The branch is not at the commit that the lease expects; nothing was sent.
     Stale,
-    /// In its words.
+    /// With the server's reason.
     Declined(String),
 }
 
-/// What is to be reached, from where, and how one gets there.
+/// What to reach, from which repository, and how.
 #[derive(Debug)]
 pub(super) struct GitWire<'a> {
-    /// A bare repository of ours: what takes what is fetched, or has what is pushed.
+    /// A bare repository of ours that receives the fetch or holds the commit to push.
     pub(super) ours: &'a Path,
     pub(super) url: &'a Url,
-    /// Shown to the host of the address only, and only when it asks.
+    /// Shown only to the host of the address, and only on request.
     pub(super) token: Option<&'a SecretString>,
     pub(super) outgoing: &'a OutgoingNetwork,
     pub(super) limits: WireLimits,
@@ -90,13 +90,13 @@ pub(super) struct GitWire<'a> {
 }
 
 impl GitWire<'_> {
-    /// Blocks until the reference is where the server has it and everything that it leads to is here. Ended before that,
-    /// by whatever it is, nothing leads to what came: the next fetch begins where this one did.
+    /// Blocks until the reference matches the server and all its objects are here. If it stops early, no reference
+    /// points to what arrived, and the next fetch starts over.
     pub(super) fn run(&self, refspec: &str) -> Result<(), WireFailure> {
         self.fetch(0, refspec)
     }
 
-    /// The same, with so many commits of what the refspec names; 0: with all that is behind it.
+    /// Like [`Self::run`], with this many commits of history; 0 fetches all.
     pub(super) fn fetch(&self, depth: i32, refspec: &str) -> Result<(), WireFailure> {
         let source = refspec.trim_start_matches('+').split(':').next().unwrap_or_default();
         let is_commit = Oid::from_str(source).is_ok();
@@ -112,7 +112,7 @@ impl GitWire<'_> {
                 remote.fetch(&[refspec], Some(&mut options), Some(""))
             };
             fetch().map_err(|error| http.failure().unwrap_or_else(|| failure(&error)))?;
-            // To libgit2 it is as good as any other.
+            // libgit2 does not report a missing reference.
             if !is_commit && !http.listed()?.iter().any(|(name, _)| name == source) {
                 let said = format!("there is no {source}");
                 return Err(WireFailure { kind: GitErrorKind::NotFound, said });
@@ -120,19 +120,19 @@ impl GitWire<'_> {
             sync_packs(self.ours)
         });
         fetched.map_err(|failure| {
-            // Of a branch that moved meanwhile it is said as well, and passes.
+            // The server also says so while a branch moves, which is temporary; hence only for a commit.
             let is_refused = is_commit && failure.said.contains("not our ref");
             WireFailure { kind: if is_refused { GitErrorKind::Refused } else { failure.kind }, ..failure }
         })
     }
 
-    /// What a server lists: names and what they lead to, tags both as they are and as the commit behind them.
+    /// The references that a server lists; annotated tags also with their commit.
     pub(super) fn list(&self) -> Result<Vec<(String, Oid)>, WireFailure> {
         SmartHttp::converse(&self.writing_nothing(), SmartHttp::list)
     }
 
-    /// Puts a commit on a branch, if the branch is there as the lease has it: at a commit, or not at all. What the server
-    /// lists in the very conversation is compared, and the server compares again itself.
+    /// Pushes a commit to a branch if the branch matches the lease: at a commit, or absent. We compare the listing of
+    /// the same conversation, and the server compares again.
     pub(super) fn push(
         &self,
         commit: Oid,
@@ -173,7 +173,7 @@ impl GitWire<'_> {
             let reason = reason(&words);
             let with_reason = |said| if reason.is_empty() { said } else { format!("{said}: {reason}") };
             match (pushed, declined) {
-                // What it never takes is told from its own trouble by its words alone.
+                // Only the text tells a permanent refusal from a problem of the server.
                 (_, Some(said)) if said.starts_with("unpacker error") && !reason.contains("fsck error") => {
                     Err(WireFailure { kind: GitErrorKind::Unavailable, said: with_reason(said) })
                 }
@@ -192,7 +192,7 @@ impl GitWire<'_> {
     }
 }
 
-/// libgit2 writes packs without syncing them. One that was synced before costs next to nothing.
+/// libgit2 writes packs without syncing them. Syncing a pack again costs almost nothing.
 fn sync_packs(repository: &Path) -> Result<(), WireFailure> {
     let sync = || {
         for entry in std::fs::read_dir(repository.join("objects/pack"))? {
@@ -206,9 +206,9 @@ fn sync_packs(repository: &Path) -> Result<(), WireFailure> {
     })
 }
 
-/// What libgit2's own errors ask for.
+/// Classifies libgit2's own errors.
 fn failure(error: &git2::Error) -> WireFailure {
-    /// What a machine says that has not enough of something.
+    /// Messages of a machine that lacks disk, memory or files.
     const OF_THIS_MACHINE: [&str; 4] =
         ["No space left", "quota exceeded", "Too many open files", "Cannot allocate memory"];
     let said = plain(error.message());
@@ -223,7 +223,7 @@ fn failure(error: &git2::Error) -> WireFailure {
     WireFailure { kind, said }
 }
 
-/// What a server said beside its answer, without progress.
+/// A server's side messages, without progress lines.
 fn reason(words: &[u8]) -> String {
     let text = String::from_utf8_lossy(words);
     let lines = text.split(['\n', '\r']).map(str::trim);
@@ -234,7 +234,7 @@ fn reason(words: &[u8]) -> String {
     all.get(from..).unwrap_or_default().to_owned()
 }
 
-/// The beginning of what somebody says, in one line.
+/// The beginning of a message, on one line.
 fn plain(said: &str) -> String {
     let letters = said.trim().chars().map(|letter| if letter.is_whitespace() { ' ' } else { letter });
     letters.filter(|letter| !letter.is_control()).take(LONGEST_MESSAGE).collect()

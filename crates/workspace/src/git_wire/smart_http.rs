@@ -1,9 +1,9 @@
-//! git's smart HTTP over our own client: libgit2 says what is asked, and this carries it to the server and back.
+//! git's smart HTTP over our own client: libgit2 makes the requests, and this carries them.
 //!
-//! May know: HTTP, the App's token, what a conversation may take. Must never know: what is in a repository.
+//! May know: HTTP, the App's token, the limits of a conversation. Must never know: what is in a repository.
 //!
-//! The token is shown to the host of the address only, and only once that has asked for it. libgit2 makes a transport of an
-//! address alone, so a thread has one conversation at a time.
+//! Only the host of the address gets the token, and only after asking. libgit2 creates a transport from the address
+//! alone, so a thread has one conversation at a time.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -28,19 +28,19 @@ use crate::{GitErrorKind, bounds};
 use journeyman_order::bounds::{LARGEST_STREAM, LONGEST_MESSAGE, MOST_HOPS};
 use journeyman_outgoing::innermost;
 
-/// Servers tell git by the first word.
+/// Servers recognise git by the first word.
 const USER_AGENT: &str = "git/2.0 (journeyman)";
 const CONNECT: Duration = Duration::from_secs(30);
-/// How often it is looked whether a conversation is over.
+/// How often to check whether a conversation must end.
 const LOOK: Duration = Duration::from_millis(100);
-/// What is handed to a connection at once.
+/// Bytes per chunk of a request body.
 const PIECE: usize = 64 << 10;
 
 thread_local! {
     static CONVERSATION: RefCell<Option<Arc<SmartHttp>>> = const { RefCell::new(None) };
 }
 
-/// Has libgit2 reach every server through this. To be done once, before anything is fetched.
+/// Makes libgit2 use this for every server. Call once, before any fetch.
 #[allow(unsafe_code)]
 pub(crate) fn register() -> Result<(), git2::Error> {
     for scheme in ["http", "https"] {
@@ -62,22 +62,22 @@ pub(super) struct SmartHttp {
     url: Url,
     token: Option<SecretString>,
     limits: WireLimits,
-    /// Where what comes is written: its disk keeps some room.
+    /// Where received data is written; its disk must keep some room.
     ours: PathBuf,
     is_given_up: Arc<AtomicBool>,
     until: Instant,
-    /// When something came or went last.
+    /// The last time that data came or went.
     heard: Arc<Mutex<Instant>>,
     state: Mutex<ConversationState>,
 }
 
 struct ConversationState {
-    /// The address at which the server answers: a repository may have been renamed.
+    /// The server's address after redirects: a repository may have been renamed.
     at: Url,
     wants_token: bool,
-    /// What the server lists, as it came.
+    /// The server's reference listing, unparsed.
     listing: Vec<u8>,
-    /// Why it ended, where libgit2 only knows that it did.
+    /// The reason for the end when libgit2 does not know it.
     failure: Option<WireFailure>,
     looked: Instant,
 }
@@ -91,7 +91,7 @@ fn unavailable(said: impl Into<String>) -> WireFailure {
 }
 
 impl SmartHttp {
-    /// Holds a conversation on a thread of its own: whoever waits may be within a runtime.
+    /// Runs a conversation on its own thread, because the caller may be inside an async runtime.
     pub(super) fn converse<T: Send>(
         wire: &GitWire<'_>,
         work: impl FnOnce(&Self) -> Result<T, WireFailure> + Send,
@@ -142,17 +142,17 @@ impl SmartHttp {
         self.listed()
     }
 
-    /// What the server listed: names and what they lead to, tags both as they are and as the commit behind them.
+    /// The references that the server listed; annotated tags also with their commit.
     pub(super) fn listed(&self) -> Result<Vec<(String, Oid)>, WireFailure> {
         references(&locked(&self.state).listing)
     }
 
-    /// Why libgit2 had to end, where the reason is not its own.
+    /// Why libgit2 had to stop, if the reason is not its own.
     pub(super) fn failure(&self) -> Option<WireFailure> {
         locked(&self.state).failure.take()
     }
 
-    /// Whether libgit2 may go on. It asks for each object, and now and then it is looked.
+    /// Whether libgit2 may continue. It asks for each object; the check runs only now and then.
     pub(super) fn may_go_on(&self) -> bool {
         if locked(&self.state).looked.elapsed() < LOOK {
             return true;
@@ -164,7 +164,7 @@ impl SmartHttp {
         state.failure.is_none()
     }
 
-    /// Why it is over, if it is.
+    /// An error if the conversation must end.
     fn go_on(&self) -> Result<(), WireFailure> {
         let WireLimits { whole, kept_free, .. } = self.limits;
         if self.is_given_up.load(Ordering::Relaxed) {
@@ -179,7 +179,7 @@ impl SmartHttp {
         Ok(())
     }
 
-    /// Waits for the server, as long as something comes or goes.
+    /// Waits for the server as long as data flows.
     async fn wait<T>(&self, what: impl Future<Output = reqwest::Result<T>>) -> Result<T, WireFailure> {
         let mut what = pin!(what);
         *locked(&self.heard) = Instant::now();
@@ -198,7 +198,7 @@ impl SmartHttp {
         }
     }
 
-    /// Asks what the server lists for a service. Where it leads elsewhere, all that follows goes there.
+    /// Requests the listing for a service. After a redirect, all later requests use the new address.
     async fn ask_listing(&self, service: &str) -> Result<(), WireFailure> {
         let suffix = format!("/info/refs?service={service}");
         let mut url = below(&self.url, &suffix)?;
@@ -211,7 +211,7 @@ impl SmartHttp {
             let location = response.headers().get(LOCATION).and_then(|to| to.to_str().ok());
             let next = location.and_then(|to| url.join(to).ok());
             redirects += 1;
-            // To no other scheme.
+            // The scheme must not change.
             let next = next.filter(|to| to.scheme() == url.scheme() && redirects <= MOST_HOPS);
             url = next.ok_or_else(|| unavailable("the server leads to where nothing is fetched"))?;
         };
@@ -232,7 +232,7 @@ impl SmartHttp {
         Ok(())
     }
 
-    /// The server's answer, once the token was shown where it was asked for.
+    /// The server's answer, with the token sent if the server asked for it.
     async fn ask(
         &self,
         url: &Url,
@@ -279,7 +279,7 @@ impl SmartHttp {
         }
     }
 
-    /// A body that is heard of while it goes.
+    /// A request body that records progress while it is sent.
     fn heard_of(&self, body: &[u8]) -> Body {
         let heard = Arc::clone(&self.heard);
         let pieces: Vec<Vec<u8>> = body.chunks(PIECE).map(<[u8]>::to_vec).collect();
@@ -293,7 +293,7 @@ impl SmartHttp {
     async fn refusal(&self, mut response: Response) -> WireFailure {
         let status = response.status().as_u16();
         let mut text = Vec::new();
-        // A page is for people.
+        // An HTML page is for people.
         if content_type(&response) == "text/plain" {
             while let Ok(Some(piece)) = self.wait(response.chunk()).await {
                 text.extend_from_slice(&piece);
@@ -328,17 +328,17 @@ impl SmartSubtransport for SmartTransport {
     }
 }
 
-/// One request, which is sent when its answer is read.
+/// One request, sent when its answer is first read.
 struct SmartStream {
     http: Arc<SmartHttp>,
     service: &'static str,
-    /// Whether it asks what there is, and no more.
+    /// Whether it only lists references.
     lists: bool,
     asked: Vec<u8>,
     came: Option<Came>,
 }
 
-/// What has come, and where the rest comes from.
+/// The part that has arrived, and the source of the rest.
 struct Came {
     read: Cursor<Vec<u8>>,
     rest: Option<Response>,
@@ -355,7 +355,7 @@ impl SmartStream {
             let url = below(&locked(&http.state).at, &format!("/{}", self.service))?;
             let mut response = http.ask(&url, self.service, "result", Some(&self.asked)).await?;
             let first = http.wait(response.chunk()).await?.unwrap_or_default();
-            // libgit2 takes no notice of it.
+            // libgit2 ignores this error line.
             if let Some(said) = first.get(4..).and_then(|line| line.strip_prefix(b"ERR ")) {
                 return Err(unavailable(format!("remote error: {}", plain(&String::from_utf8_lossy(said)))));
             }
@@ -386,7 +386,7 @@ impl Read for SmartStream {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         self.read_some(buffer).map_err(|failure| {
             locked(&self.http.state).failure = Some(failure);
-            // libgit2 keeps these words, and we keep the reason.
+            // libgit2 keeps this text, and we keep the real reason.
             std::io::Error::other("the server's answer could not be read")
         })
     }
@@ -403,7 +403,7 @@ impl Write for SmartStream {
     }
 }
 
-/// The address of something below a repository's.
+/// A URL below the repository's address.
 fn below(repository: &Url, path: &str) -> Result<Url, WireFailure> {
     let whole = format!("{}{path}", repository.as_str().trim_end_matches('/'));
     Url::parse(&whole).map_err(|error| unavailable(format!("no address below the repository's: {error}")))
@@ -414,8 +414,8 @@ fn content_type(response: &Response) -> String {
     kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-/// The references in what a server lists: lines that begin with their length, each with an object and a name, the first with
-/// what the server can do behind it.
+/// The references in a server's listing: lines that begin with their length, each with an object and a name. The first
+/// also lists the server's capabilities.
 pub(super) fn references(listing: &[u8]) -> Result<Vec<(String, Oid)>, WireFailure> {
     let (mut rest, mut found) = (listing, Vec::new());
     while let Some((length, after)) = rest.split_first_chunk::<4>() {

@@ -1,9 +1,9 @@
-//! The batch API of Git LFS: asks a server where contents are, and reads them there.
+//! The batch API of Git LFS: asks a server where contents are, and downloads them.
 //!
-//! May know: HTTP, the App's token, what is wanted. Must never know: in which files it is.
+//! May know: HTTP, the App's token, the wanted contents. Must never know: which files they belong to.
 //!
-//! The token is shown to the server of the repository and to nobody else. A content may lie on another host: it is read with
-//! what the server's answer says for it, and with nothing of ours. No redirect is followed.
+//! Only the repository's server gets the token. A content may be on another host: that request carries what the
+//! server's answer specifies and nothing of ours. Redirects are not followed.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -27,18 +27,18 @@ use journeyman_order::bounds::{LARGEST_DOCUMENT, LONGEST_LINE, MOST_NAMED};
 use journeyman_outgoing::innermost;
 
 const MEDIA_TYPE: &str = "application/vnd.git-lfs+json";
-/// Contents that are asked for at once, as git-lfs does.
+/// Contents per request, as in git-lfs.
 const AT_ONCE: usize = 100;
-/// Contents that are read side by side.
+/// Parallel downloads.
 const SIDE_BY_SIDE: usize = 4;
 const CONNECT: Duration = Duration::from_secs(30);
-/// Without a single byte.
+/// Timeout without a single byte.
 const SILENCE: Duration = Duration::from_secs(60);
-/// For all of a commit's files together.
+/// Timeout for all files of a commit together.
 const LONGEST: Duration = Duration::from_secs(20 * 60);
-/// How often whoever waits looks up.
+/// How often a waiting caller checks.
 const LOOK: Duration = Duration::from_millis(100);
-/// What nobody but the client says of a request.
+/// Headers that only the client may set.
 const OUR_HEADERS: [&str; 6] =
     ["host", "content-length", "transfer-encoding", "connection", "upgrade", "expect"];
 
@@ -52,16 +52,16 @@ pub(super) struct LargeFileServer<'a> {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum NotFetched {
-    /// It would be the same again.
+    /// A retry would fail the same way.
     Never(String),
-    /// The server of the repository is not itself or is not reached, or the one of a content has too much to do.
+    /// The repository's server fails or is unreachable, or a content's server is overloaded: retry later.
     ForNow(String),
-    /// Something here is not as it must be.
+    /// Something on this machine is wrong.
     Broken(GitError),
 }
 
 impl NotFetched {
-    /// Some answers are others after a while.
+    /// Whether a retry helps depends on the status.
     fn of_status(status: u16, why: String) -> Self {
         let is_passing = GitErrorKind::of_status(status) == GitErrorKind::Unavailable;
         if is_passing { Self::ForNow(why) } else { Self::Never(why) }
@@ -114,7 +114,7 @@ struct BatchProblem {
 }
 
 impl LargeFileServer<'_> {
-    /// Brings what is wanted; what is not to be had is written down. Blocks, also where a runtime is.
+    /// Downloads the wanted contents and records those that are unavailable. Blocks, even inside a runtime.
     pub(super) fn bring(&self, store: &LargeFileStore, wanted: &[LargeFilePointer]) -> Fetched<()> {
         let work = || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -129,7 +129,7 @@ impl LargeFileServer<'_> {
                 }
             })
         };
-        // A runtime is not waited for within another one.
+        // A runtime must not block inside another one.
         std::thread::scope(|scope| scope.spawn(work).join()).unwrap_or_else(|_| {
             Err(GitError::broken("a fault of Journeyman's own while large files were fetched").into())
         })
@@ -236,7 +236,7 @@ impl LargeFileServer<'_> {
         let request = client.get(url).headers(headers);
         let request = if is_for_us { self.with_token(request) } else { request };
         let mut response = request.send().await.map_err(|error| {
-            // That another host is not reached may be so for ever, as where a firewall keeps us from it.
+            // Another host may be unreachable for good, for example because of a firewall.
             let is_for_ever = !is_own && (error.is_connect() || error.is_builder());
             let why = innermost(&error.without_url());
             match is_for_ever {
@@ -258,7 +258,7 @@ impl LargeFileServer<'_> {
         new.finish()?.map_err(not_it)
     }
 
-    /// The address of a link, if anything may be read there: of HTTPS, or in the clear what is as near as our server is.
+    /// The URL of a link, if we may read it: HTTPS, or plain HTTP on a host as near as our server.
     fn allowed(&self, href: &str) -> Result<Url, String> {
         let refused = |why: &str| Err(format!("it is at an address that is not used: {why}"));
         let Ok(url) = Url::parse(href) else { return refused("it is none") };
@@ -284,7 +284,7 @@ impl LargeFileServer<'_> {
         }
     }
 
-    /// What a server says of its refusal, as far as it is text; without the token, should it repeat that.
+    /// The text of a server's refusal, with the token removed in case it repeats it.
     fn words(&self, body: &[u8]) -> String {
         #[derive(Deserialize)]
         struct Said {
@@ -307,7 +307,7 @@ impl LargeFileServer<'_> {
 
 struct Clients {
     server: Client,
-    /// Hosts that our server names, but none that is this machine.
+    /// For hosts that our server names, never this machine.
     elsewhere: Client,
 }
 
@@ -333,7 +333,7 @@ fn headers(said: Option<&BTreeMap<String, String>>) -> Result<HeaderMap, &'stati
         if headers.len() >= MOST_NAMED || OUR_HEADERS.contains(&name.as_str()) {
             return Err("its server wants headers that are not sent for others");
         }
-        // They can be what opens it.
+        // The value can be a credential.
         value.set_sensitive(true);
         headers.insert(name, value);
     }

@@ -1,4 +1,4 @@
-//! Brings the contents that a commit's pointers name, from the server of its repository and from no other.
+//! Fetches the contents that a commit's pointers name, only from the server of its repository.
 //!
 //! May know: pointers, `.lfsconfig`, the server's answers. Must never know: who asks.
 
@@ -17,19 +17,19 @@ use crate::{GitError, GitErrorKind, Remote, Workspaces, folder, gitmodules, writ
 use journeyman_order::bounds::LARGEST_SETTINGS;
 use journeyman_order::{CommitSha, RepositoryName, byte_order_mark};
 
-/// Bytes of one file, and of all of a commit's.
+/// Largest file, then the total per commit, in bytes.
 const LARGEST: u64 = 512 << 20;
 const MOST_BYTES: u64 = 2 << 30;
-/// Files of one commit.
+/// Most files per commit.
 const MOST: usize = 10_000;
-/// Bytes that stay free on the disk.
+/// Bytes that must stay free on the disk.
 const KEPT_FREE: u64 = 1 << 30;
-/// Where a repository says that its contents are elsewhere.
+/// The file in which a repository names another server.
 const CONFIG: &str = ".lfsconfig";
 
 impl Workspaces {
-    /// Brings the contents of a commit's large files that are not here. Those that are not to be had are written down with
-    /// the reason, and their files hold the pointers.
+    /// Fetches the contents of a commit's large files that are missing here. If one is unavailable, the reason is
+    /// recorded and its file stays a pointer.
     pub fn fetch_large_files(&self, remote: &Remote<'_>, commit: &CommitSha) -> Result<(), GitError> {
         let commits = self.commits(remote.repository)?;
         let files = self.large_files_of(remote.repository, &commits, commit)?;
@@ -66,7 +66,7 @@ impl Workspaces {
         }
     }
 
-    /// Whether each content that a commit names is here, or was asked for.
+    /// Whether each content of a commit is here or has a recorded reason for its absence.
     pub fn has_large_files(&self, repository: &RepositoryName, commit: &CommitSha) -> Result<bool, GitError> {
         let files = self.large_files_of(repository, &self.commits(repository)?, commit)?;
         let is_known =
@@ -85,7 +85,7 @@ impl Workspaces {
         self.large_files(repository, &commits.odb().map_err(said)?, tree)
     }
 
-    /// Says that a clone on this machine has what there is of a commit's large files: no server is asked for the rest.
+    /// Records that a local clone provided what it has of a commit's large files: no server is asked for the rest.
     pub(super) fn note_large_files_of_a_clone(
         &self,
         repository: &RepositoryName,
@@ -100,7 +100,7 @@ impl Workspaces {
     }
 }
 
-/// The contents to ask for, the first paths first. Those that are too many or too large are written down.
+/// The contents to fetch, in the order of their paths. Those over the limits are recorded as unavailable.
 fn wanted(files: &LargeFiles) -> Result<Vec<LargeFilePointer>, GitError> {
     let store = &files.store;
     let (mut wanted, mut all, mut room) = (Vec::new(), 0_u64, store.room().saturating_sub(KEPT_FREE));
@@ -130,7 +130,7 @@ fn wanted(files: &LargeFiles) -> Result<Vec<LargeFilePointer>, GitError> {
     Ok(wanted)
 }
 
-/// Of several that say the same, one.
+/// Distinct pointers.
 fn unique(pointers: &LargeFilePointers) -> Vec<LargeFilePointer> {
     let mut seen = BTreeSet::new();
     pointers.values().filter(|pointer| seen.insert(*pointer)).cloned().collect()
@@ -140,7 +140,7 @@ fn note_all(store: &LargeFileStore, wanted: &[LargeFilePointer], why: &str) -> R
     wanted.iter().try_for_each(|pointer| store.note(&pointer.id, why))
 }
 
-/// Where the contents of a commit's files are; an error inside says why nobody is asked for them.
+/// The server with a commit's contents; an inner error says why no server is asked.
 fn server(commits: &Repository, commit: &CommitSha, remote: &Url) -> Result<Result<Url, String>, GitError> {
     let said = |error: git2::Error| GitError::local("read .lfsconfig", &error);
     let tree = commits.find_commit(oid(commit)?).and_then(|commit| commit.tree()).map_err(said)?;
@@ -169,7 +169,7 @@ fn server(commits: &Repository, commit: &CommitSha, remote: &Url) -> Result<Resu
     }))
 }
 
-/// The address that the file names, the most particular one; none where it names none.
+/// The most specific address in the file; `None` if it names none.
 fn named_address(bytes: &[u8]) -> Result<Option<String>, &'static str> {
     let text = std::str::from_utf8(bytes).map_err(|_| "it is no text")?;
     let text = byte_order_mark::strip(text);

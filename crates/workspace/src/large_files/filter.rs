@@ -1,11 +1,11 @@
-//! What git-lfs does to a file on its way into git and out of it, for the agent's repository: in shell, since git-lfs is not
-//! on every machine, and reaches for the network.
+//! Replaces the filters of git-lfs in the agent's repository. They are shell scripts, because git-lfs is not installed
+//! everywhere and uses the network.
 //!
-//! Both run in the agent's sandbox, as git there does: nothing that they say is believed.
+//! Both run in the agent's sandbox, like git there: their output is not trusted.
 
-/// A content becomes a pointer, and is kept beside the repository's objects, as git-lfs keeps it. What is a pointer already
-/// stays one, and so does what lies in git as it is and was not changed: somebody committed it without git-lfs. `$1` is
-/// where contents are that were fetched, `$2` the path.
+/// Turns a content into a pointer and stores it beside the repository's objects, like git-lfs. A pointer stays as it
+/// is. So does an unchanged file that was committed without git-lfs. `$1` is the folder of fetched contents, `$2` the
+/// path.
 pub(crate) const CLEAN: &str = r#"set -eu
 kept=$(git rev-parse --git-common-dir)/lfs; mkdir -p "$kept/tmp"
 new=$(mktemp "$kept/tmp/XXXXXXXX"); trap 'rm -f "$new"' EXIT
@@ -24,7 +24,7 @@ if [ ! -f "$1/$id" ]; then
 fi
 printf 'version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize %s\n' "$id" "$size""#;
 
-/// A pointer becomes the content, where that is here; all else stays what it is.
+/// Turns a pointer into its content if that is here; anything else stays unchanged.
 pub(crate) const SMUDGE: &str = r#"set -eu
 kept=$(git rev-parse --git-common-dir)/lfs; mkdir -p "$kept/tmp"
 new=$(mktemp "$kept/tmp/XXXXXXXX"); trap 'rm -f "$new"' EXIT

@@ -1,4 +1,4 @@
-//! The large files of a repository on this machine: those that its clone has are taken, and nothing is fetched.
+//! Large files of a local repository: we copy those in the clone and fetch nothing.
 
 use git2::Repository;
 
@@ -10,7 +10,7 @@ use journeyman_order::RepositoryName;
 const MISSING: &str = "it is not in this clone; `git lfs pull` gets it";
 
 impl Workspaces {
-    /// Those of the commit that is checked out, from where git-lfs keeps them.
+    /// Copies the contents for the checked-out commit from git-lfs's own storage.
     pub(crate) fn import_local_large_files(
         &self,
         repository: &RepositoryName,
@@ -24,7 +24,7 @@ impl Workspaces {
         }
         let _held = self.lock_of(format!("lfs {}", folder(repository)));
         files.store.clear()?;
-        // Who made the clone may not be who works in it: what is there is a file, and its hash is looked at.
+        // Another user may have made the clone: accept only regular files, and check their hashes.
         let objects = lender.commondir().join("lfs/objects");
         for pointer in files.pointers().values().filter(|pointer| !files.store.has(pointer)) {
             let id = pointer.id.as_str();

@@ -1,11 +1,11 @@
-//! Files of Git LFS: in git stands a pointer, and the content lies on a server beside. Each checkout has the content.
+//! Files of Git LFS: git stores a pointer, and a server has the content. Each checkout gets the content.
 //!
 //! May know: trees, the server of the repository, files of ours. Must never know: what the files are needed for.
-//! `git-lfs` is never run: it does what the repository says. Nor are attributes read: a text that is a pointer is one.
+//! `git-lfs` never runs, because the repository controls it. Attributes are ignored: the text alone makes a pointer.
 //!
-//! The contents of a repository lie in `lfs/OWNER/NAME.git`, each under its SHA-256, so that no other repository's work ever
-//! sees them. Only the server's own answer decides who may read one. Whatever is not to be had is written down with the
-//! reason, and its pointer stays what the file holds.
+//! The contents of a repository are in `lfs/OWNER/NAME.git`, each under its SHA-256, hidden from the work on other
+//! repositories. Only the server's answer decides who may read one. If a content is unavailable, the reason is
+//! recorded and the file stays a pointer.
 
 mod batch;
 mod fetch;
@@ -32,13 +32,13 @@ use journeyman_order::bounds::{MOST_NAMED, MOST_PARTS};
 use pointer::{LargeFilePointer, POINTER_SIZES};
 use store::LargeFileStore;
 
-/// Trees whose pointers are remembered, and the pointers in all of them.
+/// Most trees whose pointers are cached.
 const MOST_REMEMBERED: usize = 64;
 
-/// The pointers of a tree, by their paths.
+/// The pointers of a tree, by path.
 pub(super) type LargeFilePointers = BTreeMap<PathBuf, LargeFilePointer>;
 
-/// What a tree has of large files, and where their contents are.
+/// The large files of a tree, and the store of their contents.
 #[derive(Debug, Clone, Default)]
 pub(super) struct LargeFiles {
     pointers: Arc<LargeFilePointers>,
@@ -46,7 +46,7 @@ pub(super) struct LargeFiles {
 }
 
 impl LargeFiles {
-    /// What is at a path, where its content is here.
+    /// The pointer at a path, if its content is here.
     pub(super) fn at(&self, path: &Path) -> Option<&LargeFilePointer> {
         self.pointers.get(path).filter(|pointer| self.store.has(pointer))
     }
@@ -84,7 +84,7 @@ impl Workspaces {
     }
 }
 
-/// Each of these with the reason why its content is not here.
+/// Each file with the reason why its content is not here.
 pub(super) fn missing<'p>(
     store: &LargeFileStore,
     absent: impl Iterator<Item = (&'p Path, &'p LargeFilePointer)>,
@@ -97,7 +97,7 @@ pub(super) fn missing<'p>(
         .collect()
 }
 
-/// Those of submodules are not among them: they are another repository's.
+/// The pointers of a tree, without those of submodules, which belong to other repositories.
 pub(super) fn pointers_of(odb: &Odb<'_>, tree: Oid) -> Result<LargeFilePointers, GitError> {
     use super::tree::{EntryMode, parse};
     let mut pointers = LargeFilePointers::new();
@@ -127,7 +127,7 @@ pub(super) fn pointers_of(odb: &Odb<'_>, tree: Oid) -> Result<LargeFilePointers,
     Ok(pointers)
 }
 
-/// An object of this kind; none where it is of another.
+/// An object of this kind; `None` if it is of another kind.
 fn read(odb: &Odb<'_>, id: Oid, kind: ObjectType) -> Result<Option<Vec<u8>>, GitError> {
     match odb.read(id) {
         Ok(object) if object.kind() == kind => Ok(Some(object.data().to_vec())),

@@ -1,4 +1,4 @@
-//! What is on this machine, or only on its own link: a server's answer leads nobody there.
+//! Addresses of this machine or its local link, which a server's answer must not lead to.
 //!
 //! May know: addresses and names. Must never know: what is read at one.
 
@@ -7,7 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use url::{Host, Url};
 
-/// Finds no address of this machine's, whatever a name says.
+/// Resolves no name to an address of this machine.
 pub(super) struct ElsewhereResolver;
 
 impl Resolve for ElsewhereResolver {
@@ -35,8 +35,8 @@ pub(super) fn is_near(url: &Url) -> bool {
     }
 }
 
-/// This machine, and what only its own link reaches, as the services of clouds that give away their keys. A server of a
-/// house may lie in a private network.
+/// This machine, or its local link only, such as the metadata services of clouds that hand out credentials. A private
+/// network is allowed: a company's server may be in one.
 fn is_near_address(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(address) => {

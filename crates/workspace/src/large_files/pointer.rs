@@ -1,15 +1,15 @@
-//! The pointer that stands in git for a file of Git LFS.
+//! The pointer that git stores for a file of Git LFS.
 //!
 //! May know: its text. Must never know: where the content is.
 
 use std::ops::RangeInclusive;
 
-/// What is smaller or larger is no pointer, whatever it begins with.
+/// Anything smaller or larger is not a pointer, however it begins.
 pub(crate) const POINTER_SIZES: RangeInclusive<usize> = 125..=1_024;
 
 const VERSION: &str = "version https://git-lfs.github.com/spec/v1";
 
-/// The name of a content: the hexadecimal digits of its SHA-256, lower case.
+/// A content's id: its SHA-256 in lower-case hexadecimal.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct LargeFileId(String);
 
@@ -24,7 +24,7 @@ impl LargeFileId {
     }
 }
 
-/// What a pointer says: which content, and how many bytes it has.
+/// A pointer's data: the content's id and its size in bytes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct LargeFilePointer {
     pub(crate) id: LargeFileId,
@@ -32,8 +32,8 @@ pub(crate) struct LargeFilePointer {
 }
 
 impl LargeFilePointer {
-    /// Reads a pointer; none where it is any other text, and then the file is what it is. One with an extension is such a
-    /// text: whoever made it has a program for it that is not here.
+    /// Parses a pointer; `None` for any other text. A pointer with an extension counts as other text, because the
+    /// program for it is not here.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(bytes).ok().filter(|text| POINTER_SIZES.contains(&text.len()))?;
         let mut lines = text.lines();

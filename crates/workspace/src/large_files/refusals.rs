@@ -1,4 +1,4 @@
-//! What of a change to files of Git LFS cannot be published: contents that nobody has uploaded, and contents in place of
+//! Changes to files of Git LFS that cannot be published: contents that no server has, and contents in place of
 //! pointers.
 //!
 //! May know: the pushed tree and the base's. Must never know: who pushed it.
@@ -14,13 +14,13 @@ use crate::GitError;
 use crate::source::ObjectSource;
 use crate::tree::{EntryMode, find};
 
-/// Why it is refused, and what can be done.
+/// Why it is refused, and what to do.
 const NEW_CONTENT: &str = "it is a file of Git LFS, and its new content would be on no server: an agent's change moves, copies or \
     removes such files as they are, and does not make or edit them";
 const AS_IT_IS: &str = "it is a file of Git LFS, and its content was committed in place of a pointer";
 
-/// Of the paths that differ, those that cannot be published, each with the reason. `before` are the pointers of the base by
-/// their paths, and `known` those that whoever made the change was given.
+/// The changed paths that cannot be published, each with the reason. `before` are the base's pointers by path, `known`
+/// those that the author received.
 pub(crate) fn refused(
     source: &ObjectSource<'_>,
     tree: Oid,
@@ -32,7 +32,7 @@ pub(crate) fn refused(
     for path in changed {
         let found = find(|folder| source.read(folder, ObjectType::Tree), tree, path.as_bytes())?;
         let Some((EntryMode::File | EntryMode::Executable, id)) = found else { continue };
-        // What was there before, it may be elsewhere now.
+        // A blob that existed before may have moved.
         if !source.is_pushed(id) {
             continue;
         }
@@ -44,7 +44,7 @@ pub(crate) fn refused(
         match LargeFilePointer::parse(&bytes) {
             Some(pointer) if known.contains(&pointer) => {}
             Some(_) => refused.push((path.clone(), NEW_CONTENT)),
-            // Of nothing there is no pointer.
+            // An empty file has no pointer.
             None if size > 0 && before.contains_key(Path::new(path)) => {
                 refused.push((path.clone(), AS_IT_IS))
             }

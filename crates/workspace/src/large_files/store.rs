@@ -1,9 +1,9 @@
-//! Contents of files of Git LFS, each under its own SHA-256, beside the mirror of their repository.
+//! Stores contents of Git LFS by SHA-256, beside the mirror of their repository.
 //!
 //! May know: files of ours. Must never know: who needs a content, and where it comes from.
 //!
-//! A file that is there is whole: it was synced before it got its name. Each time that it is copied its hash is computed
-//! again, and one that is damaged is taken away.
+//! A file in the store is complete: it was synced before it got its name. Each copy checks the hash again, and a
+//! damaged content is deleted.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write as _};
@@ -16,9 +16,9 @@ use sha2::{Digest as _, Sha256};
 use super::pointer::{LargeFileId, LargeFilePointer};
 use crate::{GitError, GitErrorKind, leftovers, remove_all, write_whole};
 
-/// A content that nobody has used for as long, and that no commit with a name here has, is taken away.
+/// A content unused for this long is deleted unless a named commit here needs it.
 const UNUSED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-/// How often it is written down that one is used.
+/// Least time between two updates of the time of use.
 const USED_AGAIN: Duration = Duration::from_secs(24 * 60 * 60);
 const PIECE: usize = 1 << 16;
 
@@ -27,7 +27,7 @@ pub(crate) struct LargeFileStore {
     folder: PathBuf,
 }
 
-/// A content that is on its way.
+/// A content that is arriving.
 pub(super) struct NewLargeFile<'a> {
     store: &'a LargeFileStore,
     pointer: &'a LargeFilePointer,
@@ -55,18 +55,18 @@ impl LargeFileStore {
         self.folder.join("missing").join(id.as_str())
     }
 
-    /// Whether the content is here, with the size that its pointer says.
+    /// Whether the content is here, with the size in its pointer.
     pub(crate) fn has(&self, pointer: &LargeFilePointer) -> bool {
         fs::metadata(self.place(&pointer.id))
             .is_ok_and(|found| found.is_file() && found.len() == pointer.size)
     }
 
-    /// Whether the content is here, whatever its pointer says of its size.
+    /// Whether the content is here, with any size.
     pub(super) fn has_any_size(&self, id: &LargeFileId) -> bool {
         self.place(id).is_file()
     }
 
-    /// Why what a pointer means is not here, as far as it was tried.
+    /// Why a pointer's content is not here, if that is recorded.
     pub(crate) fn reason(&self, pointer: &LargeFilePointer) -> Option<String> {
         if self.has_any_size(&pointer.id) && !self.has(pointer) {
             return Some("its pointer says another size than the content has".to_owned());
@@ -80,12 +80,12 @@ impl LargeFileStore {
         write_whole(&file, plain.as_bytes()).map_err(|error| GitError::file("write", &file, &error))
     }
 
-    /// Takes away what somebody left who was killed. Nobody may be at work here.
+    /// Deletes what a killed process left. Nothing else may be running here.
     pub(super) fn clear(&self) -> Result<(), GitError> {
         remove_all(&self.halves())
     }
 
-    /// Bytes that there is room for on the disk.
+    /// Free bytes on the disk.
     pub(super) fn room(&self) -> u64 {
         let found =
             fs::create_dir_all(&self.folder).ok().and_then(|()| rustix::fs::statvfs(&self.folder).ok());
@@ -96,7 +96,7 @@ impl LargeFileStore {
         let Ok(file) = File::open(self.place(id)) else { return };
         let age = file.metadata().and_then(|found| found.modified()).ok().and_then(|at| at.elapsed().ok());
         if age.is_some_and(|age| age > USED_AGAIN) {
-            // An error makes it look older than it is, and that is all.
+            // An error only makes it look older than it is.
             let _ = file.set_modified(SystemTime::now());
         }
     }
@@ -110,7 +110,7 @@ impl LargeFileStore {
         Ok(NewLargeFile { store: self, pointer, file, hash: Sha256::new(), size: 0, place: place.clone() })
     }
 
-    /// Keeps a content from a file of somebody's. An error inside says why it is not the one.
+    /// Stores a content from an untrusted file. An inner error says why it does not match the pointer.
     pub(super) fn take(
         &self,
         pointer: &LargeFilePointer,
@@ -130,7 +130,7 @@ impl LargeFileStore {
         }
     }
 
-    /// Writes a content to a place where nothing is, whole or not at all.
+    /// Writes a content to a new file, completely or not at all.
     pub(crate) fn copy(&self, pointer: &LargeFilePointer, to: &Path, mode: u32) -> Result<(), GitError> {
         let place = self.place(&pointer.id);
         let said = |error: io::Error| GitError::file("write", to, &error);
@@ -139,7 +139,7 @@ impl LargeFileStore {
         if read { Ok(()) } else { Err(damaged(&place)) }
     }
 
-    /// The bytes of a content that is not larger than this.
+    /// The bytes of a content, if it has at most `most`.
     pub(crate) fn read(&self, pointer: &LargeFilePointer, most: usize) -> Option<Vec<u8>> {
         if usize::try_from(pointer.size).ok()? > most {
             return None;
@@ -152,7 +152,7 @@ impl LargeFileStore {
         self.hashed(pointer, &mut add).ok().filter(|is_whole| *is_whole).map(|_| bytes)
     }
 
-    /// Reads a content through; false where it is another than its name says, and then it is gone.
+    /// Reads and hashes a content. If the hash is wrong, it deletes the content and returns false.
     fn hashed(
         &self,
         pointer: &LargeFilePointer,
@@ -168,7 +168,7 @@ impl LargeFileStore {
                         hash.update(&piece[..length]);
                         take(&piece[..length])?;
                     }
-                    // What the disk has lost is lost.
+                    // A read error of the disk counts as damage.
                     Err(_) => break false,
                 }
             },
@@ -182,7 +182,7 @@ impl LargeFileStore {
         Ok(is_whole)
     }
 
-    /// Takes away what nobody has used for long, but for what `is_needed`.
+    /// Deletes contents unused for long, unless `is_needed`.
     pub(crate) fn sweep(&self, is_needed: &dyn Fn(&LargeFileId) -> bool) -> Result<(), GitError> {
         for id in self.kept()? {
             let place = self.place(&id);
@@ -206,8 +206,8 @@ impl LargeFileStore {
         Ok(kept)
     }
 
-    /// Lets a folder have contents under their names, as far as they are here: the very files, which nobody who sees the
-    /// folder may write.
+    /// Links available contents into a folder under their ids. These are the store's own files, so jobs that see the
+    /// folder must not be able to write it.
     pub(crate) fn link<'p>(
         &self,
         ids: impl Iterator<Item = &'p LargeFileId>,
@@ -216,7 +216,7 @@ impl LargeFileStore {
         for id in ids.filter(|id| self.has_any_size(id)) {
             let (place, to) = (self.place(id), into.join(id.as_str()));
             let made = fs::create_dir_all(into);
-            // Not every file system has links.
+            // Not every file system supports links.
             let linked = made.and_then(|()| match to.exists() {
                 true => Ok(()),
                 false => fs::hard_link(&place, &to).or_else(|_| fs::copy(&place, &to).map(drop)),
@@ -228,13 +228,13 @@ impl LargeFileStore {
 }
 
 fn damaged(place: &Path) -> GitError {
-    // It is removed by now, and fetched again by the next try.
+    // It is deleted by now; the next try fetches it again.
     let message = format!("the content of a file of Git LFS is damaged or gone, {}", place.display());
     GitError::new(GitErrorKind::Unavailable, message)
 }
 
 impl NewLargeFile<'_> {
-    /// An error inside says why it is not the one that the pointer means.
+    /// Adds bytes. An inner error says why they do not match the pointer.
     pub(super) fn add(&mut self, piece: &[u8]) -> Result<Result<(), &'static str>, GitError> {
         self.size = self.size.saturating_add(piece.len() as u64);
         if self.size > self.pointer.size {
@@ -273,7 +273,7 @@ impl Drop for NewLargeFile<'_> {
     }
 }
 
-/// Whether a file of somebody's holds this content; whatever it is by now, opening it neither waits nor follows.
+/// Whether an untrusted file has this content. Opening it never blocks and follows no link.
 pub(crate) fn is_held_at(pointer: &LargeFilePointer, place: &Path) -> io::Result<bool> {
     let mut file = open_plain(place)?;
     let (mut hash, mut piece, mut size) = (Sha256::new(), vec![0; PIECE], 0_u64);
@@ -290,7 +290,7 @@ pub(crate) fn is_held_at(pointer: &LargeFilePointer, place: &Path) -> io::Result
     }
 }
 
-/// Opens a file that somebody else could have made anything of.
+/// Opens a file that another process could have replaced with anything.
 pub(super) fn open_plain(place: &Path) -> io::Result<File> {
     let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits().cast_signed();
     let file = OpenOptions::new().read(true).custom_flags(flags).open(place)?;

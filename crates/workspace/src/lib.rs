@@ -1,27 +1,27 @@
-//! Repositories: mirrors of what is on GitHub, the agent's own repository, and the road between them.
+//! Repositories: mirrors of GitHub's, the agent's own repository, and the way between them.
 //!
-//! May know: git's objects, references and protocol, by libgit2; files under the data folder; git itself, for what libgit2 does
-//! not do; the batch API of Git LFS on the same server; the programs that sign commits.
-//! Must never know: GitHub's API, agents, what is in a journal. It starts no process but these, and git in repositories of
-//! ours only: what has to be run in one that an agent could write is handed out as a command, to be run in a sandbox.
+//! May know: git's objects, references and protocol through libgit2; files under the data folder; the git program, for
+//! what libgit2 cannot do; Git LFS's batch API on the same server; the programs that sign commits.
+//! Must never know: GitHub's API, agents, what is in a journal. It starts only these programs, and git only in our own
+//! repositories. Work in a repository that an agent could write is returned as a command to run in a sandbox.
 //!
-//! These take part, and only the last two are the agent's:
+//! The folders; only the last two belong to the agent:
 //!
-//! | where | whose | what is in it |
+//! | folder | owner | content |
 //! |---|---|---|
-//! | `mirrors/OWNER/NAME.git` | ours | what was fetched, and nothing else |
-//! | `commits/OWNER/NAME.git` | ours | trees that came through the airlock, the commits made of them, people's commits; sees the mirror |
-//! | `submodules/OWNER/NAME.git` | ours | its submodules, as they were fetched |
-//! | `lfs/OWNER/NAME.git` | ours | no repository: the contents of its files of Git LFS |
-//! | `orders/ID/origin` | the agent's | the agent's remote: made before any agent ran, replaced whole, never opened by us again |
+//! | `mirrors/OWNER/NAME.git` | ours | fetched objects and nothing else |
+//! | `commits/OWNER/NAME.git` | ours | trees from the airlock, our commits of them, people's commits; sees the mirror |
+//! | `submodules/OWNER/NAME.git` | ours | its submodules, as fetched |
+//! | `lfs/OWNER/NAME.git` | ours | not a repository: the contents of its Git LFS files |
+//! | `orders/ID/origin` | the agent's | the agent's remote: created before any agent ran, never reopened by us |
 //! | `orders/ID/work` | the agent's | the agent's work tree, cloned from it in the sandbox |
 //!
-//! In `commits` a reference tells whose a commit is: `refs/journeyman/ORDER/` ours to publish, `refs/marked/ORDER/` ours and
-//! never to be published, `refs/taken/ORDER/` a person's.
+//! In `commits`, the reference says who made a commit: `refs/journeyman/ORDER/` ours for publishing,
+//! `refs/marked/ORDER/` ours and never published, `refs/taken/ORDER/` a person's.
 //!
-//! Agents that only look, a reviewer above all, have a folder each: plain files of a commit and a home of their own.
+//! Agents that only read, such as reviewers, have a folder each: plain files of a commit, and their own home.
 //!
-//! All functions block: call them where that is allowed.
+//! All functions block: call them where blocking is allowed.
 
 mod address;
 mod bounds;
@@ -106,58 +106,58 @@ use bounds::KnownTreeSizes;
 use journeyman_order::{OrderId, OutgoingNetwork, RepositoryName};
 use large_files::LargeFilePointers;
 
-/// Everything about repositories, under one data folder. Cheap to clone.
+/// All work on repositories, under one data folder. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Workspaces {
     inner: Arc<WorkspacesInner>,
-    /// Where environments and images are.
+    /// The folder of environments and images.
     cache: PathBuf,
-    /// How servers are reached.
+    /// How to reach servers.
     outgoing: Arc<OutgoingNetwork>,
-    /// Signs what is published; none: commits are not signed.
+    /// Signs published commits; `None`: commits are unsigned.
     signer: Option<Arc<CommitSigner>>,
-    /// Whether nobody waits any more for what is fetched.
+    /// Set once no caller waits for a fetch any more.
     is_given_up: Arc<AtomicBool>,
 }
 
 #[derive(Debug)]
 struct WorkspacesInner {
     data: PathBuf,
-    /// One lock a repository: libgit2 does not keep two from making or fetching the same one. And one an order, for
-    /// what is made there once.
+    /// One lock per repository, because libgit2 does not stop two threads from creating or fetching the same one. One
+    /// per order, for what is created once.
     locks: Mutex<HashMap<String, &'static Mutex<()>>>,
-    /// Repositories in which this process has cleared away what another one left.
+    /// Repositories in which this process has cleaned up leftovers of an earlier one.
     cleared: Mutex<HashSet<PathBuf>>,
-    /// The pointers of Git LFS in trees that were looked through.
+    /// Cached Git LFS pointers by tree.
     large_files: Mutex<HashMap<Oid, Arc<LargeFilePointers>>>,
-    /// How large trees are that were looked through.
+    /// Cached tree sizes.
     tree_sizes: Mutex<KnownTreeSizes>,
 }
 
-/// Where an order's things are. All lie side by side, so that none is inside what the agent can write.
+/// The folders of an order, side by side, so that none is inside a folder that the agent can write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OrderDirs {
     pub root: PathBuf,
     /// The agent's work tree.
     pub work: PathBuf,
-    /// What was written into it, where it is made of layers.
+    /// The upper layer of the work tree, if it is made of layers.
     pub work_written: PathBuf,
     /// The agent's origin, a bare repository.
     pub origin: PathBuf,
-    /// What was fetched, for its origin: the mirror's own files, so that jobs see them read-only.
+    /// Fetched packs for its origin: the mirror's own files, which jobs see read-only.
     pub packs: PathBuf,
-    /// The agent's home, its sessions included.
+    /// The agent's home, including its sessions.
     pub home: PathBuf,
-    /// What runs of agents printed.
+    /// Output of agent runs.
     pub runs: PathBuf,
-    /// Checkouts to test, and the homes of test runs.
+    /// Checkouts for tests, and the homes of test runs.
     pub tests: PathBuf,
-    /// Checkouts to look at, and the homes of those who do.
+    /// Checkouts for reviews, and the reviewers' homes.
     pub reviews: PathBuf,
 }
 
 impl OrderDirs {
-    /// All of them below a folder: that of the host's, or as jobs see it.
+    /// All folders below a root, on the host or as jobs see it.
     pub fn at(root: &Path) -> Self {
         Self {
             work: root.join("work"),
@@ -174,7 +174,7 @@ impl OrderDirs {
 }
 
 impl Workspaces {
-    /// Makes the data folder when it is not there, and libgit2 deaf to the machine's configuration.
+    /// Creates the data folder if missing, and makes libgit2 ignore the machine's configuration.
     pub fn new(data: &Path) -> Result<Self, GitError> {
         libgit2::harden()?;
         std::fs::create_dir_all(data)
@@ -196,7 +196,7 @@ impl Workspaces {
         })
     }
 
-    /// The same, with environments and images in a folder of their own.
+    /// With a separate folder for environments and images.
     pub fn caching_in(self, cache: &Path) -> Result<Self, GitError> {
         std::fs::create_dir_all(cache)
             .map_err(|error| GitError::file("make the cache folder", cache, &error))?;
@@ -205,35 +205,35 @@ impl Workspaces {
         Ok(Self { cache, ..self })
     }
 
-    /// The same, where servers are reached by way of a proxy or with other certificates.
+    /// With a proxy or other certificates for reaching servers.
     pub fn reached_by(self, outgoing: OutgoingNetwork) -> Self {
         Self { outgoing: Arc::new(outgoing), ..self }
     }
 
-    /// The same, and every commit that it makes to be published is signed.
+    /// Signs every commit for publishing.
     pub fn signed_by(self, signer: Option<CommitSigner>) -> Self {
         Self { signer: signer.map(Arc::new), ..self }
     }
 
-    /// What signs the commits that are published.
+    /// The signer of published commits.
     pub fn signer(&self) -> Option<&CommitSigner> {
         self.signer.as_deref()
     }
 
-    /// The same, and what it fetches is ended when the guard is dropped.
+    /// A clone whose fetches stop when the guard is dropped.
     pub fn until_dropped(&self) -> (Self, FetchGuard) {
         let is_given_up = Arc::new(AtomicBool::new(false));
         let guard = FetchGuard(Arc::clone(&is_given_up));
         (Self { is_given_up, ..self.clone() }, guard)
     }
 
-    /// Where an order's things are, whether they are there yet or not.
+    /// The order's folders, which may not exist yet.
     pub fn order_dirs(&self, order: OrderId) -> OrderDirs {
         OrderDirs::at(&self.orders().join(order.to_string()))
     }
 
-    /// Takes an order's work, origin, home, tests and reviews away; what its runs printed is kept, and so are its commits.
-    /// Also when they are gone. An order that goes on afterwards has them made anew, without its agents' sessions.
+    /// Deletes an order's work, origin, home, tests and reviews, if present. The output of its runs and its commits
+    /// stay. If the order resumes later, the folders are recreated without its agents' sessions.
     pub fn remove(&self, order: OrderId) -> Result<(), GitError> {
         let places = self.order_dirs(order);
         let _alone = self.lock_of(order.to_string());
@@ -241,7 +241,7 @@ impl Workspaces {
             return Ok(());
         }
         worktree_base::making(&places)?;
-        // All but what its runs printed: whoever makes folders of layers has more of them beside these.
+        // Delete all but the output of runs: layers add more folders beside these.
         let entries =
             std::fs::read_dir(&places.root).map_err(|error| GitError::file("read", &places.root, &error))?;
         for entry in entries.flatten().filter(|entry| entry.path() != places.runs && !entry.path().is_file())
@@ -251,47 +251,47 @@ impl Workspaces {
         worktree_base::forget(&places)
     }
 
-    /// Where what is known of a repository's base commits is kept, for all orders.
+    /// The cached results for a repository's base commits, shared by all orders.
     pub fn baselines(&self, repository: &RepositoryName) -> PathBuf {
         self.inner.data.join("baselines").join(folder(repository))
     }
 
-    /// Where the environments of a repository are kept, for all orders.
+    /// A repository's environments, shared by all orders.
     pub fn environments(&self, repository: &RepositoryName) -> PathBuf {
         self.all_environments().join(folder(repository))
     }
 
-    /// Where those of all repositories are kept: a folder for each owner, and in it one for each repository.
+    /// The environments of all repositories: a folder per owner, with one per repository.
     pub fn all_environments(&self) -> PathBuf {
         self.cache.join("environments")
     }
 
-    /// Where the folders of all orders are.
+    /// The parent of all orders' folders.
     pub fn orders(&self) -> PathBuf {
         self.inner.data.join("orders")
     }
 
-    /// Where images are kept, for all repositories.
+    /// The images, shared by all repositories.
     pub fn images(&self) -> PathBuf {
         self.cache.join("images")
     }
 
-    /// The file that says when a server ended in order last.
+    /// The file with the time of the last clean shutdown.
     pub fn ended_at(&self) -> PathBuf {
         self.inner.data.join("ended")
     }
 
-    /// A folder to try in what the file system can.
+    /// A folder to test what the file system supports.
     pub fn layers(&self) -> PathBuf {
         self.inner.data.join("layers")
     }
 
-    /// The mirror, made when it is not there.
+    /// The mirror, created if missing.
     fn mirror(&self, repository: &RepositoryName) -> Result<Repository, GitError> {
         self.own_repository("mirrors", repository, None)
     }
 
-    /// The repository of our own commits, made when it is not there. It sees the mirror's objects.
+    /// The repository of our own commits, created if missing. It sees the mirror's objects.
     fn commits(&self, repository: &RepositoryName) -> Result<Repository, GitError> {
         drop(self.mirror(repository)?);
         self.own_repository("commits", repository, Some(&remake::seen(repository)))
@@ -320,13 +320,13 @@ impl Workspaces {
                     .and_then(|file| file.sync_all())
                     .map_err(|error| made(&error))?;
             }
-            // Last, so that one that was made half is made again.
+            // Last, so that a partial one is recreated.
             write_whole(&path.join("complete"), b"").map_err(|error| made(&error))?;
         }
         let cleared = || self.inner.cleared.lock().unwrap_or_else(PoisonError::into_inner);
         if !cleared().contains(&path) {
-            // The data folder is one process's, and every road to a repository of ours leads through here, where it is
-            // locked: what is there the first time is nobody's.
+            // Only one process uses the data folder, and all access to our repositories passes here under a lock:
+            // anything found the first time is a leftover.
             leftovers::clear(&path)?;
             cleared().insert(path.clone());
         }
@@ -339,7 +339,7 @@ impl Workspaces {
         self.lock_of(folder(repository))
     }
 
-    /// Waits until nobody else is at work there. No lock is ever removed, so that they last as long as the process.
+    /// Locks `what`. Locks live as long as the process.
     fn lock_of(&self, what: String) -> MutexGuard<'static, ()> {
         let mut locks = self.inner.locks.lock().unwrap_or_else(PoisonError::into_inner);
         let lock = *locks.entry(what).or_insert_with(|| Box::leak(Box::new(Mutex::new(()))));
@@ -348,19 +348,19 @@ impl Workspaces {
     }
 }
 
-/// GitHub's names do not differ by case alone.
+/// Lower case is safe: GitHub's names never differ by case alone.
 fn folder(repository: &RepositoryName) -> String {
     format!("{repository}.git").to_ascii_lowercase()
 }
 
-/// A bare repository without anything of a template's.
+/// A bare repository without template files.
 fn init_bare(path: &Path, head: &str) -> Result<Repository, GitError> {
     let mut options = RepositoryInitOptions::new();
     options.bare(true).external_template(false).initial_head(head);
     Repository::init_opts(path, &options).map_err(|error| GitError::local("make a repository", &error))
 }
 
-/// Writes a file beside and then renames it, once it is on the disk: a crash leaves it whole, or as it was.
+/// Writes a temporary file, syncs and renames it: after a crash the file is either new or unchanged.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let folder = path.parent().unwrap_or(path);
     std::fs::create_dir_all(folder)?;

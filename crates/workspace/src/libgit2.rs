@@ -1,4 +1,4 @@
-//! Settings of libgit2 that hold for the whole process, and its way to servers.
+//! Process-wide settings of libgit2, and its transport.
 
 use std::sync::OnceLock;
 
@@ -7,8 +7,8 @@ use git2::{ConfigLevel, Oid};
 use super::GitError;
 use journeyman_order::CommitSha;
 
-/// Makes libgit2 read no configuration of the machine, and refuse objects that do not hash to their name or point to
-/// nothing. Done once.
+/// Makes libgit2 ignore the machine's configuration and refuse objects with a wrong hash or missing references. Runs
+/// once.
 pub(super) fn harden() -> Result<(), GitError> {
     static DONE: OnceLock<Result<(), String>> = OnceLock::new();
     DONE.get_or_init(|| set().map_err(|error| error.message().to_owned()))
@@ -28,7 +28,7 @@ fn set() -> Result<(), git2::Error> {
         for level in levels {
             git2::opts::set_search_path(level, "")?;
         }
-        // A person's `safe.directory` was asked when their clone was opened first, and is not read from here on.
+        // A person's `safe.directory` was checked when their clone was first opened; from here on it is not read.
         git2::opts::set_verify_owner_validation(false)?;
     }
     Ok(())

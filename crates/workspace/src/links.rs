@@ -1,4 +1,4 @@
-//! Symbolic links of a whole tree, followed over one another: where each one leads once all are there.
+//! Resolves the symbolic links of a whole tree, each across all others.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -12,23 +12,23 @@ use super::{GitError, Workspaces};
 use journeyman_order::bounds::{DEEPEST, LONGEST_TEXT, MOST_ENTRIES, MOST_HOPS};
 use journeyman_order::{CommitSha, RepositoryName};
 
-/// Names that are followed on the way.
+/// Most names followed for one path.
 const MOST_STEPS: usize = 4_096;
-/// Names that are put together for all links of a tree.
+/// Most names followed for all links of a tree.
 const MOST_NAMES: usize = 20_000_000;
-/// Paths that are seen through links.
+/// Most paths seen through links.
 const MOST_SEEN: usize = 50_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LinkTarget {
-    /// To this path, which need not be there; empty: the root.
+    /// This path, which may not exist; empty: the root.
     Inside(String),
     Outside,
-    /// In a circle, or over too many.
+    /// A cycle, or too many links.
     Endless,
 }
 
-/// The links of a tree, by their paths.
+/// The links of a tree, by path.
 #[derive(Debug, Default)]
 pub struct TreeLinks {
     targets: BTreeMap<String, String>,
@@ -36,7 +36,7 @@ pub struct TreeLinks {
 }
 
 impl Workspaces {
-    /// The links of a commit; none of one that has too many files to be looked through.
+    /// The links of a commit; empty if it has too many files to search.
     pub fn links(&self, repository: &RepositoryName, commit: &CommitSha) -> Result<TreeLinks, GitError> {
         let said = |error: git2::Error| GitError::local("read the links of a commit", &error);
         let commits = self.commits(repository)?;
@@ -47,7 +47,7 @@ impl Workspaces {
 }
 
 impl TreeLinks {
-    /// Of a tree; none when it is too large to be looked through. Links that are not UTF-8 are left out.
+    /// The links of a tree; `None` if it is too large to search. Links that are not UTF-8 are left out.
     pub(super) fn of(source: &ObjectSource<'_>, tree: Oid) -> Result<Option<Self>, GitError> {
         let (mut links, mut left) = (Self::default(), MOST_ENTRIES);
         let mut folders = vec![(tree, String::new(), 0)];
@@ -61,7 +61,7 @@ impl TreeLinks {
                 match entry.mode {
                     EntryMode::Tree if depth < DEEPEST => folders.push((entry.id, path, depth + 1)),
                     EntryMode::Link => {
-                        // What no system follows is not kept, and leads to itself.
+                        // A link too long for any system is recorded as a link to itself.
                         let is_long =
                             source.header(entry.id)?.is_some_and(|(_, size)| size > LONGEST_TEXT as u64);
                         let target = match is_long {
@@ -87,7 +87,7 @@ impl TreeLinks {
         self.targets.keys().map(String::as_str)
     }
 
-    /// Whether they lead over more names than are followed, so that some were told as endless that may not be.
+    /// Whether the limit of names was reached, so that some links may be reported as endless wrongly.
     pub(super) fn are_too_many(&self) -> bool {
         self.names.get() > MOST_NAMES
     }
@@ -126,7 +126,7 @@ impl TreeLinks {
         LinkTarget::Inside(here.join("/"))
     }
 
-    /// The other path that a path leads to within the tree; none where no link is on it, or one leads out.
+    /// The other path in the tree that a path leads to; `None` if it has no links or one leads outside.
     pub fn behind(&self, path: &str) -> Option<String> {
         match self.follow(path) {
             LinkTarget::Inside(end) => (end != path).then_some(end),
@@ -134,7 +134,7 @@ impl TreeLinks {
         }
     }
 
-    /// The paths under which others see what lies at `paths`, each with the path that it stands for.
+    /// Other paths through which links show `paths`, each with the real path.
     pub fn seen_as(&self, paths: &[String]) -> Vec<(String, String)> {
         let ends: Vec<(&str, String)> = self
             .paths()
@@ -150,7 +150,7 @@ impl TreeLinks {
             let mut next = Vec::new();
             round.sort();
             for (link, end) in &ends {
-                // All paths at or below the end stand side by side, but for names between the two.
+                // All paths at or below the end are adjacent in the order, except for names that sort between.
                 let from = round.partition_point(|(path, _)| path.as_str() < end.as_str());
                 let rest = round.iter().skip(if end.is_empty() { 0 } else { from });
                 for (path, real) in rest.take_while(|(path, _)| path.starts_with(end.as_str())) {
@@ -158,7 +158,7 @@ impl TreeLinks {
                     let below = if end.is_empty() { format!("/{below}") } else { below.to_owned() };
                     let is_below = below.is_empty() || below.starts_with('/');
                     let seen = format!("{link}{below}");
-                    // What lies below the link's own end would be seen through it for ever.
+                    // A path below the link's own end would be seen through it forever.
                     if is_below && seen.len() <= MOST_STEPS && known.insert(seen.clone()) {
                         next.push((seen, real.clone()));
                     }
@@ -278,7 +278,7 @@ mod tests {
             for path in links.paths() {
                 if let LinkTarget::Inside(end) = links.follow(path) {
                     proptest::prop_assert!(!end.split('/').any(|part| part == ".."), "{}", end);
-                    // There is no link left on it.
+                    // No link remains on it.
                     proptest::prop_assert_eq!(links.follow(&end), LinkTarget::Inside(end.clone()));
                 }
             }

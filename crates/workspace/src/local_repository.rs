@@ -1,4 +1,4 @@
-//! A repository on this machine whose commits are looked at where they are: nothing is copied, and nothing is changed.
+//! A local repository whose commits we read in place: nothing is copied or changed.
 
 use std::collections::HashSet;
 use std::io::Read as _;
@@ -13,10 +13,10 @@ use journeyman_order::RepositoryName;
 use journeyman_order::bounds::{LARGEST_SOURCE, MOST_ENTRIES};
 
 impl Workspaces {
-    /// Lets the mirror see the objects of a repository at `path`. For as long as that repository is there.
+    /// Lets the mirror see the objects of a repository at `path`, for as long as that repository exists.
     pub fn import_local(&self, repository: &RepositoryName, path: &Path) -> Result<(), GitError> {
         let lender = open(path)?;
-        // Of a work tree beside the first one, the objects are the first one's.
+        // A linked work tree uses the objects of the main one.
         let objects = lender.commondir().join("objects");
         let objects = objects
             .canonicalize()
@@ -49,20 +49,20 @@ impl Workspaces {
         self.import_local_submodules(repository, lender)
     }
 
-    /// Copies what a clone at `path` has for the commit that is checked out and that lies beside its objects: submodules and
-    /// contents of Git LFS.
+    /// Copies what a clone at `path` stores beside its objects for the checked-out commit: submodules and contents of
+    /// Git LFS.
     pub fn import_beside(&self, repository: &RepositoryName, path: &Path) -> Result<(), GitError> {
         self.import_beside_objects(repository, &open(path)?)
     }
 }
 
-/// Finds the repository that a folder on this machine is in, and opens it. One with a file that git would wait for is not
-/// opened: who made the clone may not be who works in it.
+/// Finds and opens the repository around a local folder. It refuses one with a file on which git would block, because
+/// another user may have made the clone.
 pub fn open_clone(path: &Path) -> Result<Repository, GitError> {
     refuse_what_waits(path)?;
     let opened = Repository::discover(path)
         .map_err(|error| GitError::broken(format!("{}; {}", error.message(), remedy(&error, path))))?;
-    // All else goes down into what is checked out; what cannot be read is noticed then.
+    // Later code walks the checked-out tree, so check its size; an unreadable one is noticed later.
     let head = opened.head().and_then(|head| head.peel_to_commit()).map(|head| head.id());
     match head.ok().map(|head| bounded_tree(&opened, head).map(drop)) {
         Some(Err(error)) if error.kind == GitErrorKind::NotForUs => Err(error),
@@ -94,7 +94,7 @@ fn open(path: &Path) -> Result<Repository, GitError> {
     Repository::open(path).map_err(|error| GitError::local("open the repository", &error))
 }
 
-/// Of a repository's folder, what git opens. Submodules are looked at where they are taken.
+/// The folders of a repository that git opens. Submodules are checked when they are copied.
 const OPENED: [&str; 4] = ["objects", "refs", "info", "logs"];
 const FILES: [&str; 7] =
     ["HEAD", "config", "commondir", "packed-refs", "shallow", "index", "objects/info/alternates"];
@@ -119,7 +119,7 @@ fn refuse_what_waits(path: &Path) -> Result<(), GitError> {
     }
 }
 
-/// Where git's own files are, as git finds it, and nothing is opened but a file.
+/// Finds the git folder the way git does, opening only regular files.
 fn git_folder(path: &Path) -> Option<PathBuf> {
     path.canonicalize().ok()?.ancestors().find_map(|folder| {
         let inner = folder.join(".git");
@@ -138,14 +138,14 @@ fn first_line(file: &Path) -> Option<String> {
     text.lines().next().map(str::to_owned)
 }
 
-/// The text of a small file of git's; a larger one is none.
+/// The text of a small git file, cut at the limit.
 fn small_text(file: &Path) -> std::io::Result<String> {
     let mut text = String::new();
     std::fs::File::open(file)?.take(LARGEST_SOURCE as u64).read_to_string(&mut text)?;
     Ok(text)
 }
 
-/// What git would open in a repository and is neither a file nor a folder, or no file where it has to be one.
+/// A path in a repository on which git would block: neither file nor folder, or not a file where one is required.
 fn waits(repository: &Path) -> Result<Option<PathBuf>, GitError> {
     let files = FILES.iter().map(|name| repository.join(name));
     if let Some(wrong) = files.clone().find(|file| file.exists() && !file.is_file()) {
@@ -166,7 +166,7 @@ fn waits(repository: &Path) -> Result<Option<PathBuf>, GitError> {
                 )));
             }
             let path = entry.path();
-            // A link that leads nowhere is not opened.
+            // A dangling link is not opened.
             let kind = match entry.file_type() {
                 Ok(kind) if kind.is_symlink() => path.metadata().map(|found| found.file_type()),
                 kind => kind,
@@ -201,7 +201,7 @@ mod tests {
         mknodat(CWD, at, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
     }
 
-    /// What is said of a repository that was changed.
+    /// The message for a repository after a change.
     fn said(change: &dyn Fn(&Path)) -> String {
         let place = tempfile::tempdir().unwrap();
         let repository = Repository::init(place.path().join("clone")).unwrap();

@@ -1,4 +1,4 @@
-//! Submodules of a repository on this machine: those that its clone has checked out are here, and nothing is fetched.
+//! Submodules of a local repository: we copy those checked out in the clone and fetch nothing.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use super::{GitError, Workspaces};
 use journeyman_order::RepositoryName;
 use journeyman_order::bounds::{MOST_ENTRIES, MOST_LOOKED_AT};
 
-/// Where git keeps them, and folders below that are looked at: names of submodules have slashes.
+/// Git's folder for submodules. Their names may contain slashes, so folders below are searched too.
 const FOLDER: &str = "modules";
 const MISSING: &str = "it is not in this clone; `git submodule update --init --recursive` gets it";
 const NOT_ABSORBED: &str = "its repository lies in its own folder; `git submodule absorbgitdirs` moves it to .git/modules, \
@@ -22,7 +22,7 @@ const LEFT_OUT: &str =
     "a repository in .git/modules was left out, since it has links, or objects of other repositories";
 
 impl Workspaces {
-    /// Those of the commit that is checked out.
+    /// Copies the submodules of the checked-out commit.
     pub(super) fn import_local_submodules(
         &self,
         repository: &RepositoryName,
@@ -32,7 +32,7 @@ impl Workspaces {
         let (modules, others): (Vec<_>, Vec<_>) = repositories_below(&lender.commondir().join(FOLDER))
             .into_iter()
             .partition(|path| is_self_contained(path));
-        // What it is that a person can do depends on what is at its place.
+        // The advice depends on what is at the submodule's path.
         let missing = |path: &str| {
             let there = lender.workdir().map(|folder| folder.join(path).join(".git"));
             match (there, others.len()) {
@@ -45,7 +45,7 @@ impl Workspaces {
                 (_, several) => format!("{MISSING}. {several} times: {LEFT_OUT}"),
             }
         };
-        // Addresses are nobody's concern here.
+        // Addresses do not matter here.
         let nowhere =
             Url::parse("https://localhost/").map_err(|error| GitError::broken(error.to_string()))?;
         let take = |store: &Repository, id: Oid, (of, path): (&Url, &str), _: &str| {
@@ -71,7 +71,7 @@ impl Workspaces {
     }
 }
 
-/// A commit with its tree, without those before it.
+/// Copies a commit with its tree, without its history.
 fn copy(from: &Repository, to: &Repository, (id, tree): (Oid, Oid)) -> Result<(), git2::Error> {
     copy_pack(from, to, |pack| {
         pack.insert_object(id, None)?;
@@ -89,7 +89,7 @@ fn repositories_below(folder: &Path) -> Vec<PathBuf> {
                 continue;
             }
             let is_repository = path.join("HEAD").is_file() && path.join("objects").is_dir();
-            // Those in one another lie in its own folder of this name.
+            // Nested submodules are in its own folder of this name.
             open.push(if is_repository { path.join(FOLDER) } else { path.clone() });
             if is_repository {
                 found.push(path);
@@ -99,8 +99,8 @@ fn repositories_below(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Whether a repository is made of files and folders of its own: no link leads out of it, nothing in it waits to be read,
-/// and none of its objects lie elsewhere. Who made the clone may not be who works in it.
+/// Whether a repository consists of its own files and folders: no links out of it, nothing that blocks on reading, no
+/// objects elsewhere. Another user may have made the clone.
 fn is_self_contained(repository: &Path) -> bool {
     let kind = |path: &Path| std::fs::symlink_metadata(path).map(|found| found.file_type());
     let is_there = |name: &str| kind(&repository.join(name)).is_ok();

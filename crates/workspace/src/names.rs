@@ -1,26 +1,26 @@
-//! Names of files that are safe on every machine that will check them out, not only on this one.
+//! File names that are safe on every machine that will check them out, not only on this one.
 
 use unicode_normalization::UnicodeNormalization;
 
 use journeyman_order::commit_message::is_hidden;
 
-/// The longest name of a file, in bytes, that common file systems take.
+/// Longest file name, in bytes, on common file systems.
 const LONGEST: usize = 255;
-/// Names of devices on Windows, whatever ends them.
+/// Device names on Windows, with any extension.
 const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
 
-/// What is wrong with the name of a tree's entry.
+/// What is wrong with an entry's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EntryNameProblem {
-    /// Nobody can work with it safely, here neither.
+    /// Unsafe everywhere, including here.
     Unsafe(&'static str),
-    /// Some machine takes it for another file's name: nobody may add one.
+    /// Some file system treats it as another file's name: adding one is refused.
     Alias(&'static str),
-    /// Some machine cannot check it out. A clone there fails; nothing else is lost.
+    /// Some file systems cannot check it out. A clone there fails, without other harm.
     Unportable(&'static str),
 }
 
-/// What is wrong with the name of a tree's entry, if anything; the worst first.
+/// The worst problem of an entry's name, if any.
 pub(super) fn entry_name_problem(name: &[u8]) -> Option<EntryNameProblem> {
     use EntryNameProblem::{Alias, Unportable, Unsafe};
     let Ok(text) = std::str::from_utf8(name) else { return Some(Unsafe("its name is not valid UTF-8")) };
@@ -57,15 +57,15 @@ pub(super) fn entry_name_problem(name: &[u8]) -> Option<EntryNameProblem> {
     None
 }
 
-/// Whether some file system takes this name for `.git`: by case, by characters that HFS+ ignores, by the short name
-/// that NTFS makes of it, by what NTFS cuts off.
+/// Whether some file system treats this name as `.git`: by case, by characters that HFS+ ignores, by NTFS's short name
+/// or by what NTFS cuts off.
 pub(super) fn is_dot_git(name: &str) -> bool {
     let folded = fold(name.split(':').next().unwrap_or_default());
     folded == ".git"
         || folded.strip_prefix("git~").is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Whether a name has the form that NTFS gives to the second name of a long one, such as `GITMOD~1` or `GI7EBA~1`.
+/// Whether a name looks like NTFS's short name of a long one, such as `GITMOD~1` or `GI7EBA~1`.
 fn is_short(name: &str) -> bool {
     let (stem, ending) = name.split_once('.').unwrap_or((name, ""));
     let Some((front, number)) = stem.rsplit_once('~') else { return false };
@@ -84,11 +84,11 @@ fn is_device(name: &str) -> bool {
     DEVICES.contains(&stem.as_str()) || numbered("com") || numbered("lpt")
 }
 
-/// A name as the most forgetful file system sees it: without case, the same however accents are written, without what
-/// cannot be seen and what is cut off. Two that are equal here cannot both be checked out there.
+/// A name as the least exact file system sees it: case and accents normalised, invisible characters and cut-off parts
+/// removed. Two equal names cannot both be checked out there.
 pub(super) fn fold(name: &str) -> String {
     let seen = name.chars().filter(|c| !is_hidden(*c));
-    // Up and down again, since some letters have one capital in common.
+    // To upper case and back, because some letters share one capital.
     let folded: String = seen.nfd().flat_map(char::to_uppercase).flat_map(char::to_lowercase).nfd().collect();
     folded.trim_end_matches(['.', ' ']).to_owned()
 }
@@ -97,9 +97,9 @@ pub(super) fn fold_path(path: &str) -> String {
     path.split('/').map(fold).collect::<Vec<_>>().join("/")
 }
 
-/// What is wrong with where a symbolic link leads, if anything. `depth` is how many folders the link lies in.
+/// What is wrong with a link's target, if anything. `depth` is the number of folders around the link.
 ///
-/// Going up is allowed at the beginning only: behind the name of another link it would go up from there.
+/// `..` is allowed only at the beginning: after another link's name it would start from that link's target.
 pub(super) fn link_problem(target: &[u8], depth: usize) -> Option<&'static str> {
     let Ok(text) = std::str::from_utf8(target) else { return Some("it leads to what is not valid UTF-8") };
     if text.is_empty() || text.len() > 1_024 || text.chars().any(|c| is_hidden(c) || c == '\\') {
@@ -219,7 +219,7 @@ mod tests {
             ("stra\u{df}e", "STRASSE"),
             ("\u{1e69}", "s\u{307}\u{323}"),
             ("a", "a. ."),
-            // A mark that has a capital of its own, before and behind another one.
+            // A mark that has its own capital, before and after another mark.
             ("\u{3b1}\u{345}\u{301}", "\u{3b1}\u{301}\u{345}"),
         ] {
             assert_eq!(fold(one), fold(other), "{one:?} {other:?}");

@@ -1,4 +1,4 @@
-//! The agent's own repository: made by us before any agent ran, and from then on touched from inside its sandbox only.
+//! The agent's own repository: we create it before any agent runs, then only its sandbox touches it.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -9,13 +9,13 @@ use super::worktree_base::{self, StartPoint};
 use super::{GitError, OrderDirs, Workspaces, init_bare, remove_all};
 use journeyman_order::{BranchName, CommitSha, OrderId, RepositoryName};
 
-/// Who commits of the agent's are by, unless it says otherwise. They are never published.
+/// Default author of the agent's commits. They are never published.
 pub(super) const AGENT_NAME: &str = "Journeyman's agent";
 pub(super) const AGENT_EMAIL: &str = "agent@journeyman.invalid";
 
-/// Clones the origin, once, and brings the branch forward. Run where an agent may have done anything: a repository
-/// that is broken is cloned anew, the folder for plans is kept out of commits, and uncommitted work in the way of a
-/// branch is put aside, not lost. Ends with [`ORIGIN_DAMAGED`] where the origin is what power that was cut leaves.
+/// Clones the origin once and checks out the branch. An agent may have done anything here: a broken repository is
+/// cloned again, the plan folder is kept out of commits, and uncommitted work in the way of a branch is set aside.
+/// Exits with [`ORIGIN_DAMAGED`] if the origin is damaged, as after a power cut.
 const CLONE: &str = r#"
 set -eu
 origin=$1 work=$2 branch=$3 index=$4 address=$5 clean=$6 smudge=$7; shift 7
@@ -81,11 +81,11 @@ else
 fi
 "#;
 
-/// How the command ends that readies the work tree, where the origin cannot be read: see [`Workspaces::lose_origin`].
+/// Exit code of [`Workspaces::clone_command`] if the origin is unreadable: see [`Workspaces::lose_origin`].
 pub const ORIGIN_DAMAGED: i32 = 75;
 
-/// Says where the branch is and writes what its tree has that the base's has not. Ends well in any case: that
-/// nothing was pushed is for the worker to hear.
+/// Prints the branch's commit and the objects that its tree adds to the base's. Always succeeds: a missing push is
+/// feedback for the worker.
 const EXPORT: &str = r#"
 set -u
 origin=$1 branch=$2 base=$3
@@ -104,14 +104,14 @@ fi
 "#;
 
 impl Workspaces {
-    /// Makes the order's folders and the agent's origin: a bare repository with the base on its default branch, and
-    /// nothing in it that leads to a repository of ours. Once; later calls leave what the agent made of it.
+    /// Creates the order's folders and the agent's origin: a bare repository with the base on its default branch and no
+    /// path to our repositories. Only once; later calls keep the agent's changes.
     ///
-    /// With another start than before, all of that is made anew at the same paths, with the start on the order's branch
-    /// and the default branch where that left it: the home stays, and so does the folder for plans. Nobody may be at
-    /// work there. Killed at any moment, it is made again by the next call.
+    /// With a different start than before, everything except the home and the plan folder is recreated at the same
+    /// paths: the start on the order's branch, and the default branch where the order's branch left it. No job may run
+    /// there. If killed, the next call repeats it.
     ///
-    /// Says whether it was made now.
+    /// Returns whether it was created now.
     pub fn create_origin(
         &self,
         order: OrderId,
@@ -150,8 +150,8 @@ impl Workspaces {
         Ok(true)
     }
 
-    /// Says that the agent's origin is damaged: it is made anew by the next [`Workspaces::create_origin`], and with it the
-    /// work tree. What was pushed there and not imported is gone.
+    /// Records that the agent's origin is damaged: the next [`Workspaces::create_origin`] recreates it and the work
+    /// tree. Pushed commits that were not imported are lost.
     pub fn lose_origin(&self, order: OrderId) -> Result<(), GitError> {
         tracing::warn!(%order, "the agent's repository is damaged, and is made again");
         worktree_base::making(&self.order_dirs(order))
@@ -176,8 +176,8 @@ impl Workspaces {
         remove_all(packs)?;
         let (mirror, known) = (self.mirror(repository)?, self.known(repository)?);
         let origin = init_bare(place, default_branch)?;
-        // Whole packs, which hold what was fetched and no order's work. They are the mirror's own files, which no job may
-        // write; they stay when the mirror makes others of them.
+        // Whole packs of fetched objects without any order's work. They are the mirror's own files, read-only for jobs,
+        // and they survive when the mirror repacks.
         let held = self.lock(repository);
         link_packs(&mirror.path().join("objects/pack"), &packs.join("pack"))?;
         drop(held);
@@ -191,7 +191,7 @@ impl Workspaces {
             .and_then(|()| std::fs::write(info.join("alternates"), PACKS))
             .map_err(|error| GitError::file("write into", &info, &error))?;
         let said = |error: git2::Error| GitError::local("find the base commit in the mirror", &error);
-        // They are not where they are going to be.
+        // Add the packs here too, because they are not at their final path yet.
         let whole =
             packs.to_str().ok_or_else(|| GitError::broken("the data folder's name is no text".to_owned()))?;
         origin.odb().and_then(|odb| odb.add_disk_alternate(whole)).map_err(said)?;
@@ -212,11 +212,11 @@ impl Workspaces {
             .map_err(|error| GitError::local("find the commit to start from", &error))
     }
 
-    /// The command that readies the agent's work tree, to be run *in the agent's sandbox*: directory `work`, `work` and
-    /// `origin` mounted for writing. Clones when there is no sound clone; checks `branch` out, from where the work
-    /// tree is when the branch does not exist yet. Doing it again is harmless. `places` are those that the job sees;
-    /// `installed` are paths that a setup made, which are none of the repository's; `index` is one of a repository with
-    /// the same files, mounted for reading; `address` is the one that people know the repository by.
+    /// The command that readies the agent's work tree. Run it *in the agent's sandbox* in the directory `work`, with
+    /// `work` and `origin` mounted writable. It clones if there is no sound clone, and checks out `branch`, creating it
+    /// from the current commit if missing. Repeating it is harmless. `places` are the paths that the job sees;
+    /// `installed` are paths from a setup, outside the repository; `index` belongs to a repository with the same files,
+    /// mounted read-only; `address` is the repository's public address.
     pub fn clone_command(
         places: &OrderDirs,
         branch: Option<&BranchName>,
@@ -234,39 +234,39 @@ impl Workspaces {
         shell(CLONE, &arguments)
     }
 
-    /// The command that writes what was pushed to its standard output, for [`Workspaces::import`], to be run *in a
-    /// sandbox* with `origin` mounted for reading, without network, and with [`journeyman_order::bounds::MOST_PRINTED`] as the most
-    /// output. Its exit code says nothing; its output is not to be trusted.
+    /// The command that prints the pushed objects for [`Workspaces::import`]. Run it *in a sandbox* with `origin`
+    /// mounted read-only, without network, and with output limited to [`journeyman_order::bounds::MOST_PRINTED`]. Its
+    /// exit code means nothing, and its output is untrusted.
     pub fn export_command(places: &OrderDirs, branch: &BranchName, base: &CommitSha) -> Vec<OsString> {
         let arguments = [places.origin.as_os_str(), branch.as_str().as_ref(), base.as_str().as_ref()];
         shell(EXPORT, &arguments)
     }
 }
 
-/// A path from the root, as a pattern of what git ignores.
+/// A path from the root, as a gitignore pattern.
 fn ignored(path: &str) -> String {
     let mut pattern = String::from("/");
     for character in path.chars() {
         if matches!(character, '*' | '?' | '[' | '\\' | ' ' | '!' | '#') {
             pattern.push('\\');
         }
-        // No pattern has two lines: what has a line's end in its name is not hidden.
+        // A pattern has only one line, so `?` matches a newline in a name.
         pattern.push(if matches!(character, '\n' | '\r') { '?' } else { character });
     }
     pattern
 }
 
-/// Arguments are passed, never pasted into the script.
+/// Passes arguments separately, never inside the script.
 pub(super) fn shell(script: &str, arguments: &[&std::ffi::OsStr]) -> Vec<OsString> {
     let mut command: Vec<OsString> = ["sh", "-c", script, "sh"].map(OsString::from).to_vec();
     command.extend(arguments.iter().map(OsString::from));
     command
 }
 
-/// Where the origin finds what was fetched, from its folder of objects.
+/// The path from the origin's object folder to the fetched packs.
 const PACKS: &str = "../../packs\n";
 
-/// Beside the packs, contents of Git LFS under their names; the command that clones knows it too.
+/// The folder beside the packs with contents of Git LFS; the clone command uses it too.
 const LARGE_FILES: &str = "lfs";
 
 fn link_packs(from: &Path, to: &Path) -> Result<(), GitError> {
@@ -277,7 +277,7 @@ fn link_packs(from: &Path, to: &Path) -> Result<(), GitError> {
         let packed = path.extension().is_some_and(|ending| ending == "pack" || ending == "idx");
         if let (true, Some(name)) = (packed, path.file_name()) {
             let place = to.join(name);
-            // Not every file system has links.
+            // Not every file system supports links.
             std::fs::hard_link(&path, &place)
                 .or_else(|_| std::fs::copy(&path, &place).map(drop))
                 .map_err(said)?;

@@ -1,4 +1,4 @@
-//! A commit for somebody without tools: what there is, and what the files say that are spoken of, within a budget.
+//! Describes a commit for an agent without tools: its paths, and the files that a text mentions, within a budget.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -9,28 +9,28 @@ use super::{GitError, Workspaces};
 use journeyman_order::bounds::{DEEPEST, LONGEST_PATH};
 use journeyman_order::{CommitSha, RepositoryName};
 
-/// Entries of a tree that are looked at.
+/// Most tree entries examined.
 const MOST_ENTRIES: usize = 100_000;
-/// Bytes of a file that is shown.
+/// Largest file shown, in bytes.
 const LARGEST: usize = 200 << 10;
-/// Of the budget, for the paths; the rest is for files.
+/// One part in this many of the budget is for paths, the rest for files.
 const FOR_PATHS: usize = 3;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outline {
-    /// Paths of files, sorted. Where all of them are too many, folders from some depth on stand as one line with how
-    /// many files they hold. The last line says so where there are more files than were looked at.
+    /// Sorted file paths. If they are too many, deep folders become one line each with their number of files. The last
+    /// line says if more files exist than were examined.
     pub paths: Vec<String>,
     pub total: usize,
-    /// Files that were named, with all that they hold, in the order in which they were named.
+    /// Mentioned files with their contents, in order of mention.
     pub files: Vec<(String, String)>,
-    /// Files that were named and are not shown, each with the reason.
+    /// Mentioned files that are not shown, each with the reason.
     pub left_out: Vec<String>,
 }
 
 impl Workspaces {
-    /// The tree of a commit, and the files that `named`, any text, names by their path or the end of it. Paths and files
-    /// have at most `budget` characters together; binary and large files are left out.
+    /// The tree of a commit, and the files whose path, or end of it, the text `named` mentions. Paths and files
+    /// together have at most `budget` characters; binary and large files are left out.
     pub fn outline(
         &self,
         repository: &RepositoryName,
@@ -67,7 +67,7 @@ impl Workspaces {
     }
 }
 
-/// The files of a commit by their paths, and whether there are more. Names that are not UTF-8 are nobody's to speak of.
+/// The files of a commit by path, and whether there are more. Names that are not UTF-8 are left out.
 fn files(tree: &Tree<'_>) -> Result<(BTreeMap<String, git2::Oid>, bool), GitError> {
     let said = |error: git2::Error| GitError::local("read the tree of a commit", &error);
     let (mut files, mut is_cut) = (BTreeMap::new(), false);
@@ -82,7 +82,7 @@ fn files(tree: &Tree<'_>) -> Result<(BTreeMap<String, git2::Oid>, bool), GitErro
         TreeWalkResult::Ok
     });
     match walked {
-        // It was us who had enough.
+        // We stopped the walk ourselves.
         Err(error) if !is_cut => Err(said(error)),
         Ok(()) | Err(_) => Ok((files, is_cut)),
     }
@@ -92,7 +92,7 @@ fn length(lines: &[String]) -> usize {
     lines.iter().map(|line| line.chars().count() + 1).sum()
 }
 
-/// All paths, or folders from the greatest depth that fits.
+/// All paths, or folders at the greatest depth that fits.
 fn fitting<'a>(paths: impl Iterator<Item = &'a String> + Clone, most: usize) -> Vec<String> {
     let all: Vec<String> = paths.clone().cloned().collect();
     if length(&all) <= most {
@@ -132,8 +132,8 @@ fn folded<'a>(paths: impl Iterator<Item = &'a String>, depth: usize) -> Vec<Stri
     lines.into_iter().map(line).collect()
 }
 
-/// Paths that a text names, whole or by their end from a `/` on, in the order of their first mention. The name of a
-/// file alone counts when it has a full stop: others are words.
+/// Paths that a text mentions, whole or from some `/` on, in order of first mention. A bare file name counts only with
+/// a full stop, otherwise it is an ordinary word.
 fn mentioned<'a>(paths: impl Iterator<Item = &'a String>, text: &str) -> Vec<&'a String> {
     let mut words: HashMap<&str, usize> = HashMap::new();
     for word in text.split(|c| !is_of_a_path(c)) {
@@ -144,7 +144,7 @@ fn mentioned<'a>(paths: impl Iterator<Item = &'a String>, text: &str) -> Vec<&'a
     let mut found: Vec<(usize, &String)> = Vec::new();
     for path in paths {
         if path.contains(|c: char| !is_of_a_path(c)) {
-            // Only these can be in no word.
+            // Such a path is never a single word.
             found.extend(text.find(path.as_str()).map(|at| (at, path)));
         }
         let starts = path.match_indices('/').map(|(at, _)| at + 1);

@@ -1,15 +1,15 @@
-//! Commits that are on GitHub and not here any more, as where the data folder is another.
+//! Recovers commits that are on GitHub but no longer here, for example with a new data folder.
 
 use super::commit_origin::{CommitOrigin, is_by_us};
 use super::remote::{oid, sha};
 use super::{GitError, GitErrorKind, Remote, Workspaces};
 use journeyman_order::{BranchName, CommitSha, OrderId, RepositoryName};
 
-/// The commits that an order's journal tells of.
+/// The commits in an order's journal.
 #[derive(Debug, Clone, Default)]
 pub struct JournaledCommits {
     pub made: Vec<CommitSha>,
-    /// Those of people that were taken in.
+    /// People's commits that the order took in.
     pub taken: Vec<CommitSha>,
 }
 
@@ -20,8 +20,8 @@ impl JournaledCommits {
 }
 
 impl Workspaces {
-    /// Fetches the order's branch, wherever it is by now: what was pushed to it before is behind it, unless somebody took that
-    /// away. The commits that the journal tells of count as what they were, and no others do.
+    /// Fetches the order's branch at its present head. Earlier pushes are behind it unless somebody removed them. Only
+    /// commits in the journal get their former role back.
     pub fn fetch_behind(
         &self,
         order: OrderId,
@@ -32,15 +32,15 @@ impl Workspaces {
         let Some(head) = self.remote_head(remote, branch.as_str())? else { return Ok(()) };
         let commits = self.commits(remote.repository)?;
         match self.fetch_into(&commits, remote, branch.as_str(), &head, &format!("refs/fetched/{order}")) {
-            // It is somebody else's by now, and whoever needs it says what is wrong with it.
+            // The branch has changed hands; code that needs it reports the problem.
             Err(error) if matches!(error.kind, GitErrorKind::NotForUs | GitErrorKind::NotFound) => Ok(()),
             Err(error) => Err(error),
             Ok(_) => self.adopt(order, remote.repository, known).map(drop),
         }
     }
 
-    /// Fetches a branch that the order's journal does not know of, as one that was pushed after the backup that a server was
-    /// restored from. Where all that is on it is by us it counts as ours from now on. Whether it does.
+    /// Fetches a branch that the order's journal does not know, such as one pushed after the backup that a server was
+    /// restored from. If all its commits are ours, it becomes ours. Returns whether it did.
     pub fn reclaim(
         &self,
         order: OrderId,
@@ -61,7 +61,7 @@ impl Workspaces {
         for id in walk {
             let id = id.map_err(said)?;
             let commit = commits.find_commit(id).map_err(said)?;
-            // Whoever amends or rebases leaves the author and becomes the committer.
+            // An amend or rebase keeps the author and changes the committer.
             let committer = commit.committer();
             let is_committed_by_us = committer.email_bytes() == commit.author().email_bytes()
                 || self
@@ -79,9 +79,9 @@ impl Workspaces {
         self.adopt(order, remote.repository, &known).map(|nameless| nameless.is_empty())
     }
 
-    /// Has the commits count as what the order's journal says they are, as far as all of them and of what is behind them is
-    /// here: those of an order that was forgotten have no name any more. What is not whole gets none: whoever fetches would
-    /// believe that all of it is here. Says which have none.
+    /// Restores the references of commits in the journal, if all their objects and history are here: a forgotten order
+    /// has no references any more. Incomplete commits get none, because a fetch would assume that everything is here.
+    /// Returns the incomplete ones.
     pub fn adopt(
         &self,
         order: OrderId,
@@ -93,7 +93,7 @@ impl Workspaces {
         let mut nameless = Vec::new();
         let mut bases = self.known(repository)?;
         bases.retain(|base| commits.find_commit(*base).is_ok());
-        // All that is behind it; objects come and go with the commits that have them.
+        // Checking commits is enough: other objects come and go with them.
         let is_here = |id: git2::Oid| {
             let mut walk = commits.revwalk()?;
             walk.push(id)?;

@@ -1,18 +1,18 @@
-//! A change as text, for whoever judges it. What is in it was written by an agent, so that everything has a size.
+//! A change as text, for review. An agent wrote the content, so everything is bounded.
 
 use git2::{Diff, DiffDelta, Odb, Patch};
 
 use super::{GitError, Workspaces};
 use journeyman_order::{CommitSha, RepositoryName};
 
-/// Characters of a patch.
+/// Most characters of a patch.
 const MOST: usize = 60_000;
-/// Of these, kept for saying what was left out.
+/// Characters reserved for the notice of what was left out.
 const NOTICE: usize = 1_000;
-/// Bytes of a file that is compared; a larger one is named only. The time of a comparison grows with the square.
+/// Largest file compared, in bytes; a larger one is only named. Comparing takes quadratic time.
 const LARGEST: usize = 512 << 10;
 
-/// A change on its way into text.
+/// A patch under construction.
 #[derive(Default)]
 struct PatchText {
     text: String,
@@ -21,8 +21,8 @@ struct PatchText {
 }
 
 impl Workspaces {
-    /// What a commit changes, as a unified diff of at most 60,000 characters. A longer one is cut at a line's end, and
-    /// its last line says what was left out. Binary and huge files are named only; what is not UTF-8 is replaced.
+    /// A commit's changes as a unified diff of at most 60,000 characters. A longer one is cut at a line's end, and its
+    /// last line lists the omissions. Binary and huge files are only named; invalid UTF-8 is replaced.
     pub fn patch(
         &self,
         repository: &RepositoryName,
@@ -35,7 +35,7 @@ impl Workspaces {
         let mut characters = 0;
         for (index, delta) in diff.deltas().enumerate() {
             let path = path(&delta);
-            // What comes after the cut is not compared at all, however much it is.
+            // Nothing after the cut is compared, however much there is.
             if characters <= MOST {
                 let piece = piece(&diff, index, &delta, &odb)
                     .map_err(|error| GitError::local("compare two commits", &error))?;

@@ -1,24 +1,23 @@
-//! What is left where the machine ended and not the server: files that were not synced can be empty, or as they were before,
-//! under their names. Ours are synced, or known by their hashes. What sandboxes wrote is neither.
+//! Recovery after a machine crash: files that were not synced can be empty or outdated. Ours are synced or verified by
+//! hash, but files written in sandboxes are not.
 //!
-//! May know: in which folders of the data folder sandboxes write. Must never know: what an order does next.
+//! May know: the folders in the data folder that sandboxes write. Must never know: what an order does next.
 
 use std::fs::File;
 use std::io::ErrorKind;
 
 use super::{GitError, Workspaces, remove_all, write_whole};
 
-/// In the data folder while a server uses it: which start of the machine that is.
+/// Holds the machine's boot id while a server uses the data folder.
 const RECORD: &str = "boot";
 const THIS_BOOT: &str = "/proc/sys/kernel/random/boot_id";
 
 impl Workspaces {
-    /// Says that the data folder is used from now on. Where whoever used it before ended with the machine, what agents and
-    /// setups wrote is taken away, as if the folder had been lost: it is made again by whoever needs it. What runs of agents
-    /// came to stays.
+    /// Marks the data folder as in use. If the machine crashed during the last use, it deletes what agents and setups
+    /// wrote, as if the folder were lost; it is recreated on demand. Results of agent runs stay.
     pub fn begin_use(&self) -> Result<(), GitError> {
         let record = self.inner.data.join(RECORD);
-        // On a system that does not say, nothing is known of its end.
+        // A system without a boot id cannot tell a machine crash.
         let Ok(boot) = std::fs::read_to_string(THIS_BOOT) else { return Ok(()) };
         let before = match std::fs::read(&record) {
             Ok(before) => Some(before),
@@ -38,7 +37,7 @@ impl Workspaces {
         write_whole(&record, boot.as_bytes()).map_err(|error| GitError::file("write", &record, &error))
     }
 
-    /// Says that it is used no more, once all that was written is on the disk.
+    /// Syncs the disk and marks the data folder as unused.
     pub fn end_use(&self) -> Result<(), GitError> {
         let data = &self.inner.data;
         let failed = |error: std::io::Error| GitError::file("sync", data, &error);
@@ -74,7 +73,7 @@ mod tests {
         let are_there = || [&places.work, &places.home, &environment].map(|folder| folder.exists());
         lay();
 
-        // A first server; one after a kill; one after the machine's end.
+        // First a new server, then one after a kill, then one after a machine crash.
         workspaces.begin_use().unwrap();
         workspaces.begin_use().unwrap();
         assert_eq!(are_there(), [true; 3], "the machine goes on, and has all that was written");
@@ -83,7 +82,7 @@ mod tests {
         assert_eq!(are_there(), [false; 3]);
         assert!(places.runs.join("file").exists(), "what was paid for stays");
 
-        // One that ended in peace, and then the machine.
+        // A clean shutdown of the server, then of the machine.
         lay();
         workspaces.end_use().unwrap();
         assert!(!data.path().join(RECORD).exists());

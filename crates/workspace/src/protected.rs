@@ -1,20 +1,20 @@
-//! Which paths an agent must not change, and at which a person should look twice. Only paths are judged here.
+//! Which paths an agent must not change, and which deserve a second look. Only paths are checked here.
 //!
-//! Three kinds: what never may differ, since no setting can make it safe to take from an agent; what may not differ
-//! unless the repository's settings say so; what may, and is told.
+//! Three kinds: paths that are never safe to take from an agent, paths that the repository's settings can release, and
+//! paths that may change with a warning.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::{GitError, names};
 
-/// What no repository's settings set free: GitHub refuses a push of the first to an App without the permission, and
-/// git itself obeys the others.
+/// Paths that no settings can release. GitHub refuses a push of the first without the App's permission; git itself
+/// obeys the others.
 const ALWAYS: [&str; 3] = [".github/workflows/**", ".gitmodules", "**/.lfsconfig"];
 
-/// What a change must not touch when the repository's settings do not say: what decides what runs in CI, who reviews,
-/// what other agents are told, what runs on the machine of whoever opens the change, and where packages come from.
+/// Paths protected by default: they control CI, code owners, other agents' instructions, programs on a developer's
+/// machine, and package sources.
 pub const DEFAULT_PROTECTED: [&str; 98] = [
-    // CI, and the bots that merge.
+    // CI and merge bots.
     ".github/**",
     ".gitlab-ci.yml",
     ".gitlab/**",
@@ -49,10 +49,10 @@ pub const DEFAULT_PROTECTED: [&str; 98] = [
     ".renovaterc",
     ".renovaterc.{json,json5}",
     "renovate.{json,json5}",
-    // Who reviews.
+    // Code owners.
     "CODEOWNERS",
     "docs/CODEOWNERS",
-    // What agents are told, and the settings that they obey.
+    // Agents' instructions and settings.
     "**/AGENTS{,.*}.md",
     "**/AGENT.md",
     "**/CLAUDE{,.*}.md",
@@ -81,7 +81,7 @@ pub const DEFAULT_PROTECTED: [&str; 98] = [
     "**/.aider*",
     "**/.mcp.json",
     "**/.mcp/**",
-    // What runs by itself on the machine of whoever opens, commits or enters.
+    // Programs that run automatically on opening, committing or entering.
     "**/.husky/**",
     "**/.githooks/**",
     "**/.pre-commit-config.{yml,yaml}",
@@ -95,7 +95,7 @@ pub const DEFAULT_PROTECTED: [&str; 98] = [
     "**/.gitpod.yml",
     "**/.envrc",
     "**/.mise.toml",
-    // Where git and package managers fetch from, and what they run when they do.
+    // Sources of git and package managers, and the programs that they run.
     ".gitmodules",
     "**/.lfsconfig",
     "**/.npmrc",
@@ -119,7 +119,7 @@ pub const DEFAULT_PROTECTED: [&str; 98] = [
     "**/nuget.config",
 ];
 
-/// What may change, and is told: it decides which code of others is fetched, built or run.
+/// Paths that may change with a warning: they decide which third-party code is fetched, built or run.
 const TOLD: [&str; 45] = [
     "**/package.json",
     "**/{package-lock,npm-shrinkwrap}.json",
@@ -168,26 +168,25 @@ const TOLD: [&str; 45] = [
     "**/.pre-commit-hooks.yaml",
 ];
 
-/// What to make of a path that differs.
+/// How to treat a changed path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PathProtection {
     Unprotected,
-    /// It may, and is told.
+    /// It may change, with a warning.
     Reported,
     Protected,
 }
 
-/// Globs that say which paths must not differ. Case, and whatever file systems take for the same name, makes no
-/// difference.
+/// Globs of protected paths. They ignore case and other differences that file systems ignore.
 pub(super) struct ProtectedPaths {
     globs: GlobSet,
-    /// For each glob whether it protects, or sets free.
+    /// For each glob: whether it protects or releases.
     protects: Vec<bool>,
     told: GlobSet,
 }
 
 impl ProtectedPaths {
-    /// The last pattern that matches a path decides; one that begins with `!` sets free. [`ALWAYS`] comes after all.
+    /// The last matching pattern decides; a leading `!` releases. [`ALWAYS`] comes last.
     pub(super) fn new(patterns: &[String]) -> Result<Self, GitError> {
         let (mut set, mut protects) = (GlobSetBuilder::new(), Vec::new());
         for pattern in patterns.iter().map(String::as_str).chain(ALWAYS) {
@@ -198,7 +197,7 @@ impl ProtectedPaths {
         Ok(Self { globs: built(&set)?, protects, told: all(&TOLD)? })
     }
 
-    /// Nothing is protected, and nothing told: for what people did.
+    /// No protection and no warnings, for people's commits.
     pub(super) fn nothing() -> Self {
         Self { globs: GlobSet::empty(), protects: Vec::new(), told: GlobSet::empty() }
     }
@@ -228,7 +227,7 @@ fn all(patterns: &[&str]) -> Result<GlobSet, GitError> {
 }
 
 fn glob(pattern: &str) -> Result<globset::Glob, GitError> {
-    // Without regard to case: on some machines `.GITHUB` is the same folder.
+    // On some machines `.GITHUB` is the same folder.
     GlobBuilder::new(pattern)
         .literal_separator(true)
         .case_insensitive(true)

@@ -1,4 +1,4 @@
-//! Repositories of ours that are damaged: Journeyman deletes them and fetches them again. Commits that were not pushed are lost.
+//! Deletes damaged repositories of ours and fetches them again. Commits that were not pushed are lost.
 
 use std::collections::HashSet;
 use std::io::ErrorKind;
@@ -12,10 +12,10 @@ use super::{GitError, GitErrorKind, Remote, Workspaces, folder};
 use journeyman_order::{CommitSha, RepositoryName};
 
 impl Workspaces {
-    /// Reads through the mirror of a repository, the commits that rest on it and what else is `needed` as far as it is here. If
-    /// something is damaged, both are deleted. Says whether they were.
+    /// Reads the mirror of a repository, the commits based on it and whatever is here of `needed`. If anything is
+    /// damaged, it deletes both. Returns whether it did.
     pub fn discard_damaged(&self, repository: &RepositoryName, needed: &[String]) -> Result<bool, GitError> {
-        // Another order that met the same damage must not delete what was fetched since.
+        // Another order with the same damage must not delete a fresh fetch.
         let _alone = self.lock_of(format!("damaged {repository}"));
         let read_needed = || {
             needed.iter().try_for_each(|object| match self.read_through(repository, object) {
@@ -30,7 +30,7 @@ impl Workspaces {
         tracing::warn!(%repository, "repository discarded and fetched again: {damage}");
         let _held = self.lock(repository);
         for kind in ["commits", "mirrors"] {
-            // Whoever opens it next deletes what is not complete.
+            // The next access deletes an incomplete repository.
             let complete = self.own_path(kind, repository).join("complete");
             match std::fs::remove_file(&complete) {
                 Err(error) if error.kind() != ErrorKind::NotFound => {
@@ -42,7 +42,7 @@ impl Workspaces {
         Ok(true)
     }
 
-    /// All commits, and the files of the latest ones.
+    /// Reads all commits, and the files of the latest ones.
     fn read_all(&self, repository: &RepositoryName) -> Result<(), GitError> {
         let said = |error: git2::Error| GitError::local("read through a repository of ours", &error);
         let (mirror, commits) = (self.mirror(repository)?, self.commits(repository)?);
@@ -59,7 +59,7 @@ impl Workspaces {
         read_trees(&commits, &tips).map_err(said)
     }
 
-    /// Fetches a branch, and the commit that an order knows as its head, wherever the branch is by now.
+    /// Fetches a branch, and the order's known head even if the branch has moved.
     pub fn fetch_again(&self, remote: &Remote<'_>, branch: &str, head: &CommitSha) -> Result<(), GitError> {
         let fetched = self.fetch(remote, branch);
         match self.tree_of(remote.repository, head) {
@@ -69,7 +69,7 @@ impl Workspaces {
         self.fetch_large_files(remote, head)
     }
 
-    /// Reads a commit, or a tree, with all files in it.
+    /// Reads a commit or tree with all its files.
     pub fn read_through(&self, repository: &RepositoryName, object: &str) -> Result<(), GitError> {
         let said = |error: git2::Error| GitError::local("read all files of a commit", &error);
         let id = object.parse::<Oid>().map_err(said)?;
@@ -86,7 +86,7 @@ fn read_trees(repository: &Repository, tips: &[Oid]) -> Result<(), git2::Error> 
     for tip in tips {
         let mut open = vec![repository.find_object(*tip, None)?.peel_to_tree()?.id()];
         while let Some(id) = open.pop() {
-            // A larger one is a file, and too much for the memory.
+            // A larger object is a file, and too large for memory.
             if !known.insert(id) || objects.read_header(id)?.0 as u64 > LARGEST_FOLDER {
                 continue;
             }
@@ -100,12 +100,12 @@ fn read_trees(repository: &Repository, tips: &[Oid]) -> Result<(), git2::Error> 
     Ok(())
 }
 
-/// Where the repository of commits finds the mirror's objects. Relative, so that the data folder can be moved.
+/// The path from the commits repository to the mirror's objects. Relative, so that the data folder can be moved.
 pub(super) fn seen(repository: &RepositoryName) -> String {
     format!("../../../../mirrors/{}/objects\n", folder(repository))
 }
 
-/// Has what is written here synced before anything names it, objects and references.
+/// Syncs objects and references before anything refers to them.
 pub(super) fn sync_what_is_written(repository: &Repository) -> Result<(), git2::Error> {
     let mut config = repository.config()?;
     if config.get_bool("core.fsyncObjectFiles").unwrap_or(false) {

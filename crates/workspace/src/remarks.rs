@@ -1,4 +1,4 @@
-//! What an examination has to say, in words for the agent and for people. No value of a secret is in them.
+//! The report of an examination, worded for the agent and for people. It never contains a secret's value.
 
 use super::secrets::SecretFinding;
 use journeyman_order::bounds::{LONGEST_LINE, MOST_NAMED};
@@ -6,32 +6,32 @@ use journeyman_order::{Category, Finding, Severity};
 
 #[derive(Debug, Default)]
 pub(super) struct ExaminationReport {
-    /// What must not be published; empty: all of it may.
+    /// Reasons against publishing; empty if there are none.
     pub(super) findings: Vec<Finding>,
-    /// What may, and people should know.
+    /// What may be published but people should know.
     pub(super) warnings: Vec<Finding>,
     ended: bool,
 }
 
 impl ExaminationReport {
-    /// Whether there is no point in looking further.
+    /// Whether further examination is pointless.
     pub(super) fn are_enough(&self) -> bool {
         self.ended || self.findings.len() >= MOST_NAMED
     }
 
-    /// The path, or all when it is empty, must not be published.
+    /// Refuses a path, or everything if it is empty.
     pub(super) fn refuse(&mut self, path: &str, why: &str) {
         let suggestion = "Leave it as it is in the base commit, and push again.";
         self.push(path, None, why, suggestion.to_owned());
     }
 
-    /// The same, and nothing after it is looked at.
+    /// Refuses a path and ends the examination.
     pub(super) fn end(&mut self, path: &str, why: &str) {
         self.refuse(path, why);
         self.ended = true;
     }
 
-    /// The path may be published, and people are told.
+    /// Adds a warning for people; the path may be published.
     pub(super) fn tell(&mut self, path: &str, why: &str) {
         if self.warnings.len() < MOST_NAMED {
             let shown = shown(path);

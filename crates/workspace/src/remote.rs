@@ -1,4 +1,4 @@
-//! The repository on GitHub: what is there, what is fetched, what is pushed.
+//! The repository on GitHub: listing, fetching and pushing.
 
 use std::path::Path;
 
@@ -14,31 +14,31 @@ pub(super) use super::libgit2::{oid, sha};
 use super::{GitError, GitErrorKind, Workspaces, address, version_tags};
 use journeyman_order::{BranchName, CommitSha, OrderId, RepositoryName};
 
-/// A repository on a server, and what opens it.
+/// A repository on a server, and its credential.
 #[derive(Debug, Clone)]
 pub struct Remote<'a> {
-    /// Its name, which says where its mirror is.
+    /// Its name, which determines the mirror's folder.
     pub repository: &'a RepositoryName,
-    /// Its address, `https://HOST/OWNER/NAME.git`, without a user or a password.
+    /// Its address, `https://HOST/OWNER/NAME.git`, without user or password.
     pub url: Url,
-    /// An installation token, shown to that address only and only when it is asked for.
+    /// An installation token, sent only to that address and only on request.
     pub token: Option<SecretString>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PushOutcome {
-    /// The remote was asked afterwards, and the branch is at our commit.
+    /// A check after the push confirmed our commit on the branch.
     Pushed,
-    /// The branch is not where the lease expected it. Nothing was changed.
+    /// The branch is not where the lease expects it. Nothing changed.
     StaleLease {
-        /// Where it is; none when it is gone.
+        /// Where it is; `None` if it is gone.
         at: Option<CommitSha>,
     },
-    /// The server does not take the commit.
+    /// The server rejects the commit.
     Declined { said: String },
 }
 
-/// Where a branch is in what a server lists.
+/// A branch's commit in a server's listing.
 fn head_of(heads: &[(String, git2::Oid)], branch: &str) -> Result<Option<CommitSha>, GitError> {
     let reference = format!("refs/heads/{branch}");
     if !git2::Reference::is_valid_name(&reference) {
@@ -56,10 +56,10 @@ fn require(head: Option<CommitSha>, remote: &Remote<'_>, branch: &str) -> Result
 }
 
 impl Workspaces {
-    /// Brings one branch into the mirror and says where it is. Nothing is transferred when nothing is new.
+    /// Fetches a branch into the mirror and returns its commit. If nothing is new, nothing is transferred.
     ///
     /// # Errors
-    /// [`GitErrorKind::NotFound`] when the repository or the branch is not there; otherwise as the server answers.
+    /// [`GitErrorKind::NotFound`] if the repository or the branch is missing; otherwise as the server answers.
     pub fn fetch(&self, remote: &Remote<'_>, branch: &str) -> Result<CommitSha, GitError> {
         let mirror = self.mirror(remote.repository)?;
         let heads = self.remote_heads(remote)?;
@@ -72,7 +72,7 @@ impl Workspaces {
         Ok(base)
     }
 
-    /// Where a branch is that has to be on the server.
+    /// A branch's commit on the server; an error if the branch is missing.
     pub(super) fn require_remote_head(
         &self,
         remote: &Remote<'_>,
@@ -81,8 +81,8 @@ impl Workspaces {
         require(self.remote_head(remote, branch)?, remote, branch)
     }
 
-    /// Brings a branch that is at `there` into a repository of ours, under a reference of ours, and says where it is: it
-    /// can have moved on.
+    /// Fetches a branch, last seen at `there`, into one of our repositories under our own reference. Returns its
+    /// commit, which may be newer.
     pub(super) fn fetch_into(
         &self,
         into: &Repository,
@@ -100,11 +100,11 @@ impl Workspaces {
                 self.bring((into, known), remote, &format!("refs/heads/{branch}"), there, kept)?
             }
         };
-        // What cannot be read is noticed by whoever needs it.
+        // An unreadable tree is reported by the code that needs it.
         if let Err(error) = self.tree_within(into, id)
             && error.kind == GitErrorKind::NotForUs
         {
-            // It came before there was a measure; under no name it is in nobody's way.
+            // It was fetched before limits existed; without a reference it does no harm.
             let forgotten = into.find_reference(kept).and_then(|mut fetched| fetched.delete());
             forgotten.map_err(|error| GitError::local("forget what was fetched", &error))?;
             return Err(error);
@@ -112,7 +112,7 @@ impl Workspaces {
         sha(id)
     }
 
-    /// Brings a commit into the mirror that its branch no longer leads us to, under the branch's name.
+    /// Fetches a commit that its branch no longer leads to, into the mirror under the branch's name.
     pub(super) fn fetch_commit(
         &self,
         remote: &Remote<'_>,
@@ -124,8 +124,8 @@ impl Workspaces {
         self.bring((&mirror, known), remote, commit.as_str(), oid(commit)?, &kept(branch)).map(drop)
     }
 
-    /// Fetches what a reference of the server's, or a commit, leads to. Of what is too much nothing stays, and what was there
-    /// before is what orders at work rest on.
+    /// Fetches a server's reference or a commit. A fetch over the limits leaves nothing behind, and running orders keep
+    /// the earlier objects.
     fn bring(
         &self,
         (into, known): (&Repository, Vec<Oid>),
@@ -140,7 +140,7 @@ impl Workspaces {
         named.map(|_| id).map_err(|error| GitError::local("keep what was fetched", &error))
     }
 
-    /// The same, without a name for it.
+    /// Like `bring`, without naming the result.
     fn bring_objects(
         &self,
         (into, known): (&Repository, Vec<Oid>),
@@ -149,7 +149,7 @@ impl Workspaces {
         there: Oid,
     ) -> Result<Oid, GitError> {
         let said = |error: git2::Error| GitError::local("look for what is here", &error);
-        // A branch may have moved since, which only the server knows.
+        // The branch may have moved since, and only the server knows.
         if what == there.to_string() && into.odb().map_err(said)?.exists(there) {
             return self.tree_within(into, there).map(|_| there);
         }
@@ -162,7 +162,7 @@ impl Workspaces {
         Ok(id)
     }
 
-    /// Where a branch is on the server; none when it does not exist.
+    /// A branch's commit on the server; `None` if the branch does not exist.
     pub fn remote_head(&self, remote: &Remote<'_>, branch: &str) -> Result<Option<CommitSha>, GitError> {
         head_of(&self.remote_heads(remote)?, branch)
     }
@@ -174,15 +174,15 @@ impl Workspaces {
         listed.map_err(|failure| failed(failure.kind, "read", remote, &failure.said))
     }
 
-    /// Puts a commit of ours on a branch, if the branch is where `lease` says (none: if it does not exist), and
-    /// asks the remote afterwards. A branch that is at the commit already is fine: we were here before.
+    /// Pushes a commit of ours if the branch matches `lease` (`None`: it does not exist), then checks the remote. A
+    /// branch already at the commit is fine: we pushed it before.
     ///
-    /// The lease alone does not allow to take away what others pushed: whatever it leads to has to be ours, of this
-    /// order, or in the new commit, or on the base branch. Otherwise the branch is taken.
+    /// The lease alone does not allow dropping other people's commits: those behind it must be ours from this order, in
+    /// the new commit, or on the base branch. Otherwise the branch counts as taken.
     ///
     /// # Errors
-    /// [`GitErrorKind::Broken`] when the commit was not made by us to be published, otherwise as the server answers. After an
-    /// error the branch may be at the commit all the same: call it again.
+    /// [`GitErrorKind::Broken`] if the commit was not made by us for publishing, otherwise as the server answers. After
+    /// an error the branch may be at the commit nevertheless: call it again.
     pub fn push(
         &self,
         order: OrderId,
@@ -194,7 +194,7 @@ impl Workspaces {
         let (commits, id) = (self.commits(remote.repository)?, oid(commit)?);
         if !CommitOrigin::Bot.all(&commits, order)?.contains(&id) {
             let error = GitError::broken(format!("{commit} is not a commit of ours to publish"));
-            // One that is not here may be lost.
+            // A missing commit may be lost.
             return Err(if commits.find_commit(id).is_ok() { error } else { error.of_ours() });
         }
         let before = self.remote_head(remote, branch.as_str())?;
@@ -227,7 +227,7 @@ impl Workspaces {
         Err(GitError::new(GitErrorKind::Refused, message))
     }
 
-    /// Whether a branch that goes from `old` to `new` loses a commit that is not ours.
+    /// Whether moving a branch from `old` to `new` loses a commit that is not ours.
     fn would_lose(
         &self,
         order: OrderId,
@@ -255,7 +255,7 @@ impl Workspaces {
         Ok(false)
     }
 
-    /// The way to a server, from a repository of ours.
+    /// The connection to a server from one of our repositories.
     pub(super) fn wire<'a>(&'a self, ours: &'a Path, remote: &'a Remote<'_>) -> GitWire<'a> {
         GitWire {
             ours,
@@ -282,17 +282,17 @@ impl Workspaces {
     }
 }
 
-/// Where the mirror keeps a branch: under a name of our own, so that no two are in each other's way (`a` and `a/b`).
+/// The mirror's reference for a branch, hashed so that `a` and `a/b` do not collide.
 pub(super) fn kept(branch: &str) -> String {
     kept_as(&hex::encode(Sha256::digest(branch)))
 }
 
-/// The reference of a name of ours.
+/// The mirror's reference for one of our names.
 pub(super) fn kept_as(name: &str) -> String {
     format!("refs/mirror/{name}")
 }
 
-/// An address of which nothing else could become: no helper's scheme, nothing secret in it.
+/// Checks for a plain HTTP address without credentials, so that no helper's scheme can run.
 fn check_address(remote: &Remote<'_>) -> Result<(), GitError> {
     let url = &remote.url;
     if !matches!(url.scheme(), "https" | "http") || !url.username().is_empty() || url.password().is_some() {
@@ -317,11 +317,11 @@ pub(super) fn failed(kind: GitErrorKind, what: &str, remote: &Remote<'_>, said: 
         GitErrorKind::Refused | GitErrorKind::NotForUs | GitErrorKind::Broken => "see what was said",
     };
     let error = GitError::new(kind, format!("could not {what} {}: {said} ({advice})", remote.repository));
-    // Neither the network nor the server: something here cannot be read.
+    // Not a network or server error: something here is unreadable.
     if kind == GitErrorKind::Broken { error.of_ours() } else { error }
 }
 
-/// Takes the token out, should a server or a library repeat it.
+/// Removes the token from a message, in case a server or library repeats it.
 fn clean(said: &str, remote: &Remote<'_>) -> String {
     match &remote.token {
         Some(token) if !token.expose_secret().is_empty() => said.replace(token.expose_secret(), "…"),

@@ -1,7 +1,7 @@
-//! Removes what a job, an agent or a repository may have written. The system's `rm` goes down as deep as folders lie, and
+//! Deletes what a job, an agent or a repository may have written. The system's `rm` handles any depth of folders and
 //! follows no link.
 //!
-//! May know: paths. Must never know: whose they are.
+//! May know: paths. Must never know: their owners.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use super::GitError;
 
-/// Removes whatever is at a path, with all that is in it; nothing there is fine.
+/// Deletes a path and everything in it. A missing path is fine.
 pub fn remove_all(path: &Path) -> Result<(), GitError> {
     remove(path).map_err(|error| GitError::file("remove", path, &error))
 }
@@ -28,7 +28,7 @@ fn remove(path: &Path) -> io::Result<()> {
     if run("rm", "-rf", path).is_ok() {
         return Ok(());
     }
-    // Some tools make the folders of their caches read-only.
+    // Some tools make their cache folders read-only.
     run("chmod", "-Rf", path).and_then(|()| run("rm", "-rf", path))
 }
 

@@ -1,4 +1,4 @@
-//! What is kept of orders that are done, taken away; and repositories of ours, kept quick.
+//! Deletes the data of finished orders, and keeps our repositories fast.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -7,15 +7,15 @@ use super::large_files::{self, store::LargeFileStore};
 use super::{GitError, Workspaces, git_program, leftovers, remove_all};
 use journeyman_order::{OrderId, RepositoryName};
 
-/// How folders are called that are being taken away.
+/// Prefix of folders being deleted.
 const GONE: &str = "gone-";
-/// With fewer packs than this a mirror is left as it is.
+/// A mirror with fewer packs is not repacked.
 const MANY_PACKS: usize = 50;
-/// With fewer objects in files of their own than this, commits are.
+/// Commits with fewer loose objects are not repacked.
 const MANY_OBJECTS: usize = 1_000;
 
 impl Workspaces {
-    /// The orders that there is a folder of. What a server left that was killed while it took one away is removed.
+    /// The orders that have a folder. It also finishes deletions that a killed server began.
     pub fn orders_with_folders(&self) -> Result<Vec<OrderId>, GitError> {
         let mut orders = Vec::new();
         for (path, _) in listed(&self.orders())? {
@@ -23,7 +23,7 @@ impl Workspaces {
             match name.parse() {
                 Ok(order) => orders.push(order),
                 Err(_) if name.starts_with(GONE) => {
-                    // It keeps nothing else from being cleared away.
+                    // A failure must not block other clean-up.
                     if let Err(error) = remove_all(&path) {
                         tracing::warn!(path = %path.display(), "cannot be removed: {error}");
                     }
@@ -34,14 +34,14 @@ impl Workspaces {
         Ok(orders)
     }
 
-    /// Takes an order's folder away, and the names of its commits: those that no other leads to go with the next
-    /// [`Workspaces::maintain`]. An order that goes on afterwards finds what was pushed on GitHub.
+    /// Deletes an order's folder and the references of its commits. Commits without other references are deleted by the
+    /// next [`Workspaces::maintain`]. If the order resumes later, it fetches what was pushed to GitHub.
     pub fn forget(&self, order: OrderId, repository: &RepositoryName) -> Result<(), GitError> {
         let root = self.order_dirs(order).root;
         let held = self.lock_of(order.to_string());
-        // First: as long as the folder is there, a server that was killed here comes back to it.
+        // First: while the folder exists, a killed server repeats this.
         self.forget_names(order, repository)?;
-        // At once: whoever makes it anew meanwhile loses nothing.
+        // Rename at once, so that a new folder in the meantime is safe.
         let away = self.orders().join(format!("{GONE}{order}"));
         remove_all(&away)?;
         std::fs::rename(&root, &away).map_err(|error| GitError::file("take away", &root, &error))?;
@@ -49,7 +49,7 @@ impl Workspaces {
         remove_all(&away)
     }
 
-    /// Takes away the names of an order's commits.
+    /// Deletes the references of an order's commits.
     fn forget_names(&self, order: OrderId, repository: &RepositoryName) -> Result<(), GitError> {
         if self.own_path("commits", repository).exists() {
             let said = |error: git2::Error| GitError::local("forget an order's commits", &error);
@@ -66,12 +66,12 @@ impl Workspaces {
         Ok(())
     }
 
-    /// Puts packs and objects together, where there are many: each makes everything that reads a little slower. Takes away
-    /// contents of Git LFS that nobody has used for a month and that no commit with a name here has.
+    /// Repacks repositories with many packs or loose objects, because each slows reading. Deletes contents of Git LFS
+    /// unused for a month that no named commit here needs.
     pub fn maintain(&self) -> Result<(), GitError> {
         for mirror in self.own_repositories("mirrors")? {
             if packs(&mirror)? >= MANY_PACKS {
-                // Nothing is dropped: what has no name here may be what a commit of ours is based on.
+                // Drop nothing: a commit of ours may be based on objects without a reference here.
                 self.run(&mirror, &["repack", "-d", "-l", "--geometric=2", "--quiet"]);
             }
         }
@@ -84,14 +84,14 @@ impl Workspaces {
                 }
             }
             if loose >= MANY_OBJECTS || packs(&commits)? >= MANY_PACKS {
-                // What an import has just brought has no name yet.
+                // Objects of a recent import have no reference yet.
                 self.run(&commits, &["gc", "--quiet", "--prune=2.days.ago"]);
             }
         }
         Ok(())
     }
 
-    /// `commits` is where the commits of a repository are.
+    /// `commits` is the path of a repository's commits.
     fn sweep_large_files(&self, commits: &Path) -> Result<(), GitError> {
         let Ok(name) = commits.strip_prefix(self.inner.data.join("commits")) else { return Ok(()) };
         let folder = self.inner.data.join("lfs").join(name);
@@ -104,7 +104,7 @@ impl Workspaces {
             let Ok(repository) = git2::Repository::open_bare(&at) else { continue };
             let odb = repository.odb().map_err(said)?;
             for reference in repository.references().map_err(said)? {
-                // What cannot be read keeps nothing; it is fetched again.
+                // Unreadable commits protect nothing; their contents are fetched again.
                 let commit = reference.and_then(|reference| reference.peel_to_commit());
                 let tree = commit.ok().and_then(|commit| self.tree_within(&repository, commit.id()).ok());
                 let Some(tree) = tree else { continue };
@@ -116,7 +116,7 @@ impl Workspaces {
     }
 
     fn run(&self, repository: &Path, arguments: &[&str]) {
-        // Nobody fetches meanwhile, or links its packs.
+        // The lock stops fetches, and links to its packs.
         let Ok(path) = repository.strip_prefix(&self.inner.data) else { return };
         let _held = self.lock_of(path.components().skip(1).collect::<PathBuf>().display().to_string());
         let begun = std::time::Instant::now();
@@ -128,7 +128,7 @@ impl Workspaces {
                 milliseconds = begun.elapsed().as_millis() as u64,
                 "its packs were put together"
             ),
-            // What it wrote by half git removes itself, and where it was killed the next start does.
+            // Git removes partial files itself, and after a kill the next start does.
             Err(said) => tracing::warn!(repository = %path, "its packs stay as they are: {said}"),
         }
     }

@@ -1,5 +1,5 @@
-//! Where somebody sits who only judges: a folder of their own, with the commit's files and a home. Nobody who judges
-//! shares a home or a work tree with whom they judge.
+//! The folder of a reviewer, with the commit's files and a home. Reviewers never share a home or a work tree with the
+//! author.
 
 use std::path::PathBuf;
 
@@ -9,13 +9,13 @@ use super::Workspaces;
 use journeyman_order::OrderId;
 
 impl Workspaces {
-    /// Where the agent of this role sits in this stage, whether it is there yet or not.
+    /// The folder for this role in this stage, which may not exist yet.
     pub fn review_folder(&self, order: OrderId, stage: &str, role: &str) -> PathBuf {
         self.order_dirs(order).reviews.join(format!("{}.{}", part(stage), part(role)))
     }
 }
 
-/// A name as a folder's, without a full stop. What had to be changed, or is long, is told apart by its digest.
+/// A name for a folder, without a full stop. Changed or long names get a digest, so that they stay distinct.
 fn part(name: &str) -> String {
     let plain: String = name
         .chars()

@@ -1,10 +1,10 @@
-//! Signatures of our commits, by OpenSSH's and GnuPG's own programs.
+//! Signs our commits with the programs of OpenSSH and GnuPG.
 //!
 //! May know: the programs' command lines, and what git expects in a commit's header.
-//! Must never know: whose the key is, or where it was read from.
+//! Must never know: the key's owner, or where it was read from.
 //!
-//! The key goes to a program through a file in memory that has no name. It is no argument and no variable; GnuPG's copy
-//! lasts as long as one signature takes.
+//! Programs get the key in an unnamed file in memory, never as an argument or variable. GnuPG's copy exists only during
+//! one signature.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -25,13 +25,13 @@ use super::{GitError, GitErrorKind};
 use journeyman_order::bounds::LONGEST_TAIL;
 use journeyman_order::{CommitSigning, CommitterIdentity, SignatureFormat};
 
-/// How long one program may take. None has anybody to ask.
+/// Timeout of one program. No program can prompt.
 const PATIENCE: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(5);
-/// Signed at the start, to see that the key can.
+/// Signed at startup to test the key.
 const TRIAL: &[u8] = b"Journeyman tries its key.\n";
 
-/// Signs commits. Prints the public half of its key only.
+/// Signs commits. Prints only the public half of its key.
 pub struct CommitSigner {
     format: SignatureFormat,
     key: SecretString,
@@ -39,13 +39,13 @@ pub struct CommitSigner {
     public: PublicHalf,
 }
 
-/// What anybody may know of a key.
+/// The public facts of a key.
 #[derive(Default)]
 struct PublicHalf {
-    /// What every signature by the key holds: an SSH key's public half, an OpenPGP key's fingerprint.
+    /// Bytes in every signature by the key: an SSH key's public half, or an OpenPGP key's fingerprint.
     mark: Vec<u8>,
     fingerprint: String,
-    /// As it is handed out.
+    /// The public key as text for people.
     text: String,
 }
 
@@ -56,7 +56,7 @@ impl std::fmt::Debug for CommitSigner {
 }
 
 impl CommitSigner {
-    /// Signs something, to see that it can.
+    /// Creates a signer and tests it with a signature.
     pub fn new(signing: CommitSigning) -> Result<Self, GitError> {
         let CommitSigning { format, key, committer } = signing;
         let mut signer = Self { format, key, committer, public: PublicHalf::default() };
@@ -67,12 +67,12 @@ impl CommitSigner {
         Ok(signer)
     }
 
-    /// Which key it is, for people: `ssh SHA256:…` or `gpg 40 digits`.
+    /// The key's fingerprint for people: `ssh SHA256:…` or `gpg 40 digits`.
     pub fn fingerprint(&self) -> String {
         format!("{} {}", self.format.word(), self.public.fingerprint)
     }
 
-    /// The public half of the key, as people hand it out.
+    /// The public half of the key, for people to share.
     pub fn public(&self) -> &str {
         &self.public.text
     }
@@ -87,8 +87,8 @@ impl CommitSigner {
             .map_err(|error| GitError::local("write the committer of a commit", &error))
     }
 
-    /// Keeps a commit with its signature. Of those that were kept under the same name before, one with the same content
-    /// and signed by this key is taken: not every kind of key signs the same thing twice in the same way.
+    /// Keeps a commit with its signature. It reuses an earlier commit of the same name if content and key match,
+    /// because some kinds of keys never produce the same signature twice.
     pub(super) fn keep(
         &self,
         commits: &Repository,
@@ -122,7 +122,7 @@ impl CommitSigner {
             SignatureFormat::Gpg => GpgHome::with(&self.key).and_then(|(home, _)| home.sign(content)),
         };
         let signed = signed.and_then(|done| if done.is_good { Ok(done.out) } else { Err(done.problem()) });
-        // It worked at the start, so that it may work again later.
+        // It worked at startup, so a retry may work.
         let failed = |said: String| {
             let message = format!("could not sign a commit with the key {}: {said}", self.fingerprint());
             GitError::new(GitErrorKind::Unavailable, message)
@@ -180,7 +180,7 @@ impl CommitSigner {
         if trial.err.to_lowercase().contains("pinentry") || trial.err.to_lowercase().contains("passphrase") {
             return Err(locked());
         }
-        // The key that signed: it may be one below the main one.
+        // The key that signed, which may be a subkey.
         let used =
             trial.err.lines().find_map(|line| line.split_once("SIG_CREATED ")?.1.split(' ').next_back());
         match used.and_then(|used| Some((hex::decode(used).ok()?, used.to_owned()))) {
@@ -208,7 +208,7 @@ fn not_there(program: &str, version: &str, error: &std::io::Error) -> GitError {
     ))
 }
 
-/// GnuPG's files for one signature, and its agent. Both are gone afterwards.
+/// GnuPG's files and agent for one signature. Both are removed afterwards.
 struct GpgHome(TempDir);
 
 impl GpgHome {
@@ -236,7 +236,7 @@ impl Drop for GpgHome {
     }
 }
 
-/// In memory where there is such a place: GnuPG has nothing but files for keys.
+/// In memory if possible, because GnuPG accepts keys only as files.
 fn private_folder() -> std::io::Result<TempDir> {
     let memory = Path::new("/dev/shm");
     let place = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
@@ -252,15 +252,15 @@ struct ProgramResult {
 }
 
 impl ProgramResult {
-    /// Its last line, which says what went wrong. No program prints anything of a key.
+    /// Its last line, which usually gives the reason. No program prints parts of a key.
     fn problem(&self) -> std::io::Error {
         let last = self.err.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it does not say why");
         std::io::Error::other(last.chars().filter(|c| !c.is_control()).take(300).collect::<String>())
     }
 }
 
-/// Runs a program to its end, with nothing of this process's environment but the path. What it prints goes to files: GnuPG's
-/// agent inherits them, and a pipe would stay open.
+/// Runs a program to completion with only `PATH` in its environment. Its output goes to files: GnuPG's agent inherits
+/// the handles, so a pipe would stay open.
 fn run<'a>(
     program: &str,
     arguments: impl Iterator<Item = &'a OsStr>,
@@ -292,10 +292,10 @@ fn run<'a>(
     Ok(ProgramResult { is_good: ended.success(), out: written(&mut out)?, err: written(&mut err)? })
 }
 
-/// A file in memory that only this user could open, and that has no name to open it by.
+/// A file in memory without a name, which only this user could open.
 fn unnamed(bytes: &[u8]) -> std::io::Result<File> {
     let memory = memfd_create("journeyman", MemfdFlags::CLOEXEC)?;
-    // ssh-keygen takes no key that others could read.
+    // ssh-keygen refuses a key that others could read.
     fchmod(&memory, Mode::RUSR | Mode::WUSR)?;
     let mut file = File::from(memory);
     file.write_all(bytes)?;

@@ -1,5 +1,4 @@
-//! Where an examination reads objects: from what an agent pushed, and from a repository of ours as far as the agent may
-//! take from it.
+//! The objects of an examination: from an agent's push, and the part of our repository that the agent may use.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -11,15 +10,15 @@ use super::bounds::TreeObjects;
 use super::export::{ExportedObjects, MOST_OBJECT};
 use super::tree::{EntryMode, parse};
 
-/// Bytes that a folder's listing may have: some hundred thousand entries.
+/// Largest folder listing in bytes: some hundred thousand entries.
 const MOST_LISTING: u64 = 8 << 20;
 
 pub(super) struct ObjectSource<'a> {
-    /// What an agent pushed; none: a tree that is here already, and a person's.
+    /// An agent's push; `None` for a person's tree that is here already.
     pushed: Option<&'a ExportedObjects>,
     ours: &'a Odb<'a>,
     base: Oid,
-    /// Everything in the base's tree; found when it is first asked for.
+    /// All objects in the base's tree, collected on first use.
     of_base: OnceCell<HashSet<Oid>>,
 }
 
@@ -32,15 +31,15 @@ impl<'a> ObjectSource<'a> {
         self.pushed.is_some()
     }
 
-    /// Whether an object came with what was pushed.
+    /// Whether the push contains an object.
     pub(super) fn is_pushed(&self, id: Oid) -> bool {
         self.pushed.is_some_and(|pushed| pushed.header(id).is_some())
     }
 
-    /// Kind and size of an object; none when there is none.
+    /// Kind and size of an object; `None` if missing.
     ///
-    /// Of our repository an agent gets what is in its base's tree: other orders' work and people's branches lie there
-    /// too, and whoever knows an object's name must not have it published.
+    /// From our repository an agent gets only objects of its base's tree. Other orders' work and people's branches are
+    /// there too, and knowing an object's id must not be enough to publish it.
     pub(super) fn header(&self, id: Oid) -> Result<Option<(ObjectType, u64)>, GitError> {
         if let Some(found) = self.pushed.and_then(|pushed| pushed.header(id)) {
             return Ok(Some(found));
@@ -51,7 +50,7 @@ impl<'a> ObjectSource<'a> {
         TreeObjects::header(self.ours, id)
     }
 
-    /// The bytes of an object of this kind; none when there is none, or it is too large.
+    /// The bytes of an object of this kind; `None` if missing or too large.
     pub(super) fn read(&self, id: Oid, kind: ObjectType) -> Result<Option<Vec<u8>>, GitError> {
         let most = if kind == ObjectType::Tree { MOST_LISTING } else { MOST_OBJECT };
         if !self.header(id)?.is_some_and(|(found, size)| found == kind && size <= most) {
@@ -68,7 +67,7 @@ impl<'a> ObjectSource<'a> {
         }
     }
 
-    /// The base's objects, by the same rule for all of them: what is not sound is not there.
+    /// The base's objects, by the same rules: a malformed object counts as missing.
     fn of_base(&self) -> Result<&HashSet<Oid>, GitError> {
         if let Some(found) = self.of_base.get() {
             return Ok(found);

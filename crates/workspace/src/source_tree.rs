@@ -1,5 +1,5 @@
-//! What a checkout has to hold: the files of a commit, and what is laid over it. Read from git, and never from where
-//! somebody could have written meanwhile.
+//! The content of a checkout: a commit's files, and files laid over it. All is read from git, never from a folder that
+//! a job could have written.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -25,8 +25,7 @@ use super::{GitError, Workspaces, names, remove_all};
 use journeyman_order::bounds::{LARGEST_SOURCE, MOST_ENTRIES, MOST_NAMED};
 use journeyman_order::{CommitSha, RepositoryName, TreeSha};
 
-/// The files of a commit, with what was laid over it. Folders are not among them, and no
-/// submodules that were not fetched.
+/// The files of a commit and those laid over it. Folders are not listed, nor are submodules that were not fetched.
 #[derive(Debug, Clone)]
 pub struct SourceTree {
     workspaces: Workspaces,
@@ -37,11 +36,11 @@ pub struct SourceTree {
     large: LargeFiles,
 }
 
-/// What a commit has of other repositories.
+/// The submodules of a commit.
 #[derive(Debug, Default, Clone)]
 struct SourceSubmodules {
     fetched: FetchedSubmodules,
-    /// Those whose files are here, by their commits.
+    /// Those whose files are here, by path.
     present: BTreeMap<PathBuf, Oid>,
     absent: Vec<PathBuf>,
 }
@@ -55,7 +54,7 @@ enum SourceFile {
     Link {
         id: Oid,
     },
-    /// Of Git LFS, with its content here: that is what the file holds, and not what lies in git.
+    /// A Git LFS file whose content is here: a checkout gets the content, not the pointer.
     Large {
         id: Oid,
         pointer: LargeFilePointer,
@@ -74,13 +73,13 @@ pub enum SourceContent {
         bytes: Vec<u8>,
         is_executable: bool,
     },
-    /// More than is handed out as bytes.
+    /// Too large to pass as bytes.
     Large(LargeSourceContent),
-    /// To where it leads.
+    /// The link's target.
     Link(PathBuf),
 }
 
-/// A content that is copied to where it has to be.
+/// A content to copy to its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LargeSourceContent {
     store: LargeFileStore,
@@ -89,7 +88,7 @@ pub struct LargeSourceContent {
 }
 
 impl LargeSourceContent {
-    /// Writes it to a place where nothing is.
+    /// Writes it to a new file.
     pub fn write(&self, to: &Path) -> Result<(), GitError> {
         self.store.copy(&self.pointer, to, if self.is_executable { 0o755 } else { 0o644 })
     }
@@ -104,10 +103,9 @@ impl Workspaces {
         self.sized_source_tree(repository, commit).map(|(source, _)| source)
     }
 
-    /// Writes a commit's files into a folder, which is emptied before, byte for byte as they are in git: no filter, no line
-    /// ending and no attribute has a say, so that what is tested is what is pushed. But files of Git LFS have their content,
-    /// as they have for everybody who clones, and are pointers where that is not here. There is no `.git` in it. Submodules
-    /// that are not here are empty folders.
+    /// Writes a commit's files into a folder after emptying it, byte for byte as in git. Filters, line endings and
+    /// attributes do not apply, so that tests see what is pushed. Files of Git LFS have their content, as in any clone,
+    /// or stay pointers if it is missing. There is no `.git`, and missing submodules are empty folders.
     pub fn checkout(
         &self,
         repository: &RepositoryName,
@@ -121,7 +119,7 @@ impl Workspaces {
             std::fs::create_dir_all(folder).map_err(|error| GitError::file("make", folder, &error))
         };
         make(into)?;
-        // Links come last: nothing is written through one.
+        // Links come last, so that nothing is written through one.
         let is_link = |path: &&PathBuf| matches!(source.files.get(*path), Some(SourceFile::Link { .. }));
         let (links, files): (Vec<&PathBuf>, Vec<&PathBuf>) = source.files.keys().partition(is_link);
         let paths: Vec<PathBuf> = files.into_iter().chain(links).cloned().collect();
@@ -184,7 +182,7 @@ impl SourceTree {
         let object = odb.read(tree).map_err(|error| GitError::local("read a folder", &error))?;
         for entry in parse(object.data()).ok_or_else(malformed)? {
             let name = String::from_utf8_lossy(&entry.name);
-            // What an old repository may have is taken; only what would leave the folder, or steer git, is not.
+            // Old repositories may have odd names: refuse only those that would leave the folder or steer git.
             if matches!(&*name, "." | "..") || name.contains('/') || names::is_dot_git(&name) {
                 return Err(malformed());
             }
@@ -206,7 +204,7 @@ impl SourceTree {
                     continue;
                 }
                 EntryMode::Link => SourceFile::Link { id: entry.id },
-                // Those of submodules are another repository's.
+                // Large files of submodules belong to another repository.
                 EntryMode::File | EntryMode::Executable if depth == 0 && self.large.at(&path).is_some() => {
                     let Some(pointer) = self.large.at(&path).cloned() else { continue };
                     SourceFile::Large {
@@ -228,7 +226,7 @@ impl SourceTree {
         Ok(())
     }
 
-    /// The submodules whose files are not here, each with the reason.
+    /// The submodules whose files are missing, each with the reason.
     pub fn missing_submodules(&self) -> Vec<String> {
         let known = self.workspaces.missing_submodules(&self.repository, &self.commit);
         let absent =
@@ -236,14 +234,14 @@ impl SourceTree {
         known.unwrap_or_else(|| absent().take(MOST_NAMED).collect())
     }
 
-    /// The files of Git LFS whose content is not here, each with the reason: they hold pointers.
+    /// The Git LFS files whose content is missing, each with the reason. Their files are pointers.
     pub fn missing_large_files(&self) -> Vec<String> {
         let is_here = |path: &Path| matches!(self.files.get(path), Some(SourceFile::Large { .. }));
         let all = self.large.pointers().iter().map(|(path, pointer)| (path.as_path(), pointer));
         large_files::missing(&self.large.store, all.filter(|(path, _)| !is_here(path)))
     }
 
-    /// What tells two sets of large files apart, whose contents are here.
+    /// Identifies the large files whose contents are here.
     pub fn large_files(&self) -> impl Iterator<Item = (&Path, &str)> {
         self.files.iter().filter_map(|(path, file)| match file {
             SourceFile::Large { pointer, .. } => Some((path.as_path(), pointer.id.as_str())),
@@ -251,17 +249,17 @@ impl SourceTree {
         })
     }
 
-    /// What tells two sets of submodules apart, whose files are here.
+    /// Identifies the submodules whose files are here.
     pub fn submodules(&self) -> impl Iterator<Item = (&Path, &[u8])> {
         self.submodules.present.iter().map(|(path, commit)| (path.as_path(), commit.as_bytes()))
     }
 
-    /// The newest version behind its commit, by its tag; none where none is known.
+    /// The tag of the newest version reachable from its commit, if known.
     pub fn version_tag(&self) -> Option<String> {
         self.workspaces.version_tag(&self.repository, &self.commit).ok().flatten()
     }
 
-    /// The address of its repository, as far as it is known.
+    /// The public address of its repository, if known.
     pub fn public_address(&self) -> Option<String> {
         self.workspaces.public_address(&self.repository)
     }
@@ -274,15 +272,15 @@ impl SourceTree {
         self.files.contains_key(path)
     }
 
-    /// Whether a file lies in this folder.
+    /// Whether the folder contains a file.
     pub fn has_folder(&self, folder: &Path) -> bool {
         let from = (Bound::Excluded(folder), Bound::Unbounded);
         let next = self.files.range::<Path, _>(from).next();
         folder.as_os_str().is_empty() || next.is_some_and(|(path, _)| path.starts_with(folder))
     }
 
-    /// Lays files over the commit, or takes them away. Each is what it is in the first of these commits that has it: of a file
-    /// of Git LFS git has the pointer.
+    /// Lays files over the commit or removes them. A Git LFS pointer becomes a large file if one of the commits in
+    /// `from` has it at the same path.
     pub fn lay_all<'l>(
         &mut self,
         laid: impl IntoIterator<Item = (&'l Path, Option<&'l [u8]>)>,
@@ -316,7 +314,7 @@ impl SourceTree {
         Ok(())
     }
 
-    /// Lays one file over the commit as it is, or takes one away.
+    /// Lays one file over the commit unchanged, or removes one.
     pub fn lay(&mut self, path: &Path, bytes: Option<&[u8]>) -> Result<(), GitError> {
         let Some(bytes) = bytes else {
             self.files.retain(|known, _| !known.starts_with(path));
@@ -337,7 +335,7 @@ impl SourceTree {
         Ok(())
     }
 
-    /// Makes files what they are in another commit, of whatever kind and size; those that it has not are taken away.
+    /// Takes files of any kind and size from another commit, and removes those that it lacks.
     pub fn lay_as_in(&mut self, commit: &CommitSha, paths: &[&Path]) -> Result<(), GitError> {
         if paths.is_empty() {
             return Ok(());
@@ -352,7 +350,7 @@ impl SourceTree {
         Ok(())
     }
 
-    /// A file where a folder was takes its place, and the other way round.
+    /// A file replaces a folder at its path, and the reverse.
     fn make_room(&mut self, path: &Path) {
         let below: Vec<PathBuf> = self
             .files
@@ -364,7 +362,7 @@ impl SourceTree {
         }
     }
 
-    /// The paths that hold something else here than there, those that are there alone included.
+    /// The paths that differ, including those in only one of the two.
     pub fn difference(&self, other: &Self) -> Vec<PathBuf> {
         let differs = |(path, file): &(&PathBuf, &SourceFile)| {
             other.files.get(*path).is_none_or(|there| there.identity() != file.identity())
@@ -375,7 +373,7 @@ impl SourceTree {
         paths
     }
 
-    /// The digest of what these paths hold, those that are not there told apart from empty ones; of all with none.
+    /// The digest of these paths' content, with missing files distinct from empty ones; without paths, of everything.
     pub fn digest(&self, only: Option<&[String]>) -> [u8; 32] {
         let mut digest = Sha256::new();
         let mut add = |path: &Path, file: Option<&SourceFile>| {
@@ -397,7 +395,7 @@ impl SourceTree {
         digest.finalize().into()
     }
 
-    /// The bytes of a file that is not large. A link's are not what it leads to.
+    /// The bytes of a file that is not large; `None` for a link.
     pub fn read(&self, path: &str) -> Option<Vec<u8>> {
         match self.files.get(Path::new(path))? {
             SourceFile::Laid { bytes, .. } => Some(bytes.to_vec()),
@@ -412,8 +410,7 @@ impl SourceTree {
         }
     }
 
-    /// Hands out what each of these paths has to hold, one after the other, until one cannot be taken; none, where it has to
-    /// hold nothing.
+    /// Passes the content of each path to `take` until that fails; `None` if the path must be absent.
     pub fn each_content<E>(
         &self,
         paths: &[PathBuf],
@@ -453,8 +450,8 @@ impl SourceTree {
         Ok(Ok(()))
     }
 
-    /// Of these paths, each with the place of a file that may be anybody's by now, those whose place holds something else
-    /// than it has to.
+    /// The paths whose place on disk differs from the expected content. Each comes with that place, which a job may
+    /// have replaced with anything.
     pub fn differing(&self, places: &[(PathBuf, PathBuf)]) -> Result<Vec<PathBuf>, GitError> {
         let commits = self.workspaces.commits(&self.repository)?;
         let odb = self.submodules.fetched.odb(&commits);
@@ -473,7 +470,7 @@ impl SourceFile {
             Self::File { id, is_executable: false } | Self::Laid { id, is_executable: false, .. } => (1, *id),
             Self::File { id, is_executable: true } | Self::Laid { id, is_executable: true, .. } => (2, *id),
             Self::Link { id } => (3, *id),
-            // The same pointer is another content where that is not here.
+            // If the content is missing, a checkout has the pointer, which is different content.
             Self::Large { id, is_executable: false, .. } => (4, *id),
             Self::Large { id, is_executable: true, .. } => (5, *id),
         }
@@ -494,7 +491,7 @@ impl SourceFile {
             }
         };
         let is_as_runnable = (found.permissions().mode() & 0o100 != 0) == is_executable;
-        // A file of another length is not read.
+        // A different length needs no reading.
         let is_as_long = size.and_then(|size| u64::try_from(size).ok()) == Some(found.len());
         if !found.is_file() || !is_as_runnable || !is_as_long {
             return Ok(false);
@@ -502,7 +499,7 @@ impl SourceFile {
         if let Self::Large { pointer, .. } = self {
             return is_held_at(pointer, place);
         }
-        // Whatever it is by now, opening it must neither wait nor follow.
+        // It may have been replaced by anything: opening must neither block nor follow a link.
         let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits().cast_signed();
         let file = OpenOptions::new().read(true).custom_flags(flags).open(place)?;
         let mut bytes = Vec::new();

@@ -1,12 +1,12 @@
-//! Submodules: those on the server of the repository itself are fetched at the commits that are recorded, and every
-//! checkout has their files.
+//! Submodules: those on the repository's own server are fetched at their recorded commits, and every checkout has their
+//! files.
 //!
-//! May know: trees, `.gitmodules`, one fetch. Must never know: what they are needed for. `git submodule` is never run: it
-//! does what the repository says.
+//! May know: trees, `.gitmodules`, one fetch. Must never know: what they are needed for. `git submodule` never runs,
+//! because the repository controls it.
 //!
-//! All of a repository's submodules lie in one repository of ours, `submodules/OWNER/NAME.git`, so that no other
-//! repository's work ever sees them. A reference there says that a commit is whole and that its names were looked at.
-//! Only a server's own answer decides who may read one: a token is for one repository, as what it opens shows.
+//! A repository's submodules share one repository of ours, `submodules/OWNER/NAME.git`, hidden from the work on other
+//! repositories. A reference there means that a commit is complete and its names were checked. Only the server decides
+//! who may read one, because a token is for one repository.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -24,16 +24,16 @@ use super::{GitError, GitErrorKind, Remote, Workspaces, folder, names, write_who
 use journeyman_order::bounds::{LARGEST_SETTINGS, MOST_NAMED, MOST_PARTS};
 use journeyman_order::{CommitSha, RepositoryName};
 
-/// Submodules of a commit, with those in submodules.
+/// Most submodules of a commit, nested ones included.
 pub(super) const MOST: usize = 32;
-/// Submodules within submodules.
+/// Deepest nesting.
 pub(super) const DEEPEST: usize = 4;
-/// For all of a commit's submodules together.
+/// Limits for all submodules of a commit together.
 const LIMITS: WireLimits = WireLimits { whole: Duration::from_secs(20 * 60), ..WireLimits::USUAL };
 
 const FILE: &[u8] = b".gitmodules";
 
-/// What was fetched of submodules, by their commits.
+/// Fetched submodules, by commit.
 #[derive(Debug, Default, Clone)]
 pub(super) struct FetchedSubmodules {
     trees: HashMap<Oid, Oid>,
@@ -45,13 +45,13 @@ impl FetchedSubmodules {
         self.trees.get(&commit).copied()
     }
 
-    /// How [`bounds`] finds them; none where there are none.
+    /// Lets [`bounds`] find submodules; `None` if there are none.
     pub(super) fn finder(&self) -> Option<impl Fn(Oid, usize) -> Option<Oid> + '_> {
         let tree = |commit: Oid, nested: usize| self.tree(commit).filter(|_| nested < DEEPEST);
         (!self.trees.is_empty()).then_some(tree)
     }
 
-    /// The objects of a repository of ours, and of its submodules.
+    /// The objects of one of our repositories and of its submodules.
     pub(super) fn odb<'r>(&self, commits: &'r Repository) -> Result<Odb<'r>, git2::Error> {
         let odb = commits.odb()?;
         if let Some(objects) = self.objects.as_deref().and_then(Path::to_str) {
@@ -69,7 +69,7 @@ struct OpenSubmodule {
 }
 
 impl Workspaces {
-    /// What is here of a repository's submodules.
+    /// The fetched submodules of a repository.
     pub(super) fn fetched_submodules(
         &self,
         repository: &RepositoryName,
@@ -88,7 +88,7 @@ impl Workspaces {
         Ok(FetchedSubmodules { trees, objects: Some(path.join("objects")) })
     }
 
-    /// The submodules of a commit that are not here, each with the reason.
+    /// The missing submodules of a commit, each with the reason.
     pub(super) fn missing_submodules(
         &self,
         repository: &RepositoryName,
@@ -98,8 +98,8 @@ impl Workspaces {
         Some(text.lines().map(str::to_owned).collect())
     }
 
-    /// Fetches the submodules of a commit that is here, with those in them. Those that are not to be had are written down
-    /// with the reason, and are empty folders.
+    /// Fetches the submodules of a commit that is here, nested ones included. If one is unavailable, the reason is
+    /// recorded and it is an empty folder.
     pub(super) fn fetch_submodules(&self, remote: &Remote<'_>, commit: &CommitSha) -> Result<(), GitError> {
         if self.gathered_here_file(remote.repository, commit).exists() {
             return Ok(());
@@ -115,8 +115,8 @@ impl Workspaces {
         self.gather_submodules(remote.repository, (&commits, commit), &remote.url, &fetch)
     }
 
-    /// Brings the submodules of a commit, and those in them, each by what `bring` does for its commit, the address of what
-    /// has it, its own path, and its address as it stands there.
+    /// Collects the submodules of a commit, nested ones included. `bring` gets the submodule's commit, the parent's
+    /// address, the submodule's path, and its address as written.
     pub(super) fn gather_submodules(
         &self,
         repository: &RepositoryName,
@@ -169,7 +169,7 @@ impl Workspaces {
         }
         let file = self.missing_file(repository, commit);
         let plain = |line: &String| line.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
-        // A commit that came from where it may come from is there for all that record it.
+        // A commit fetched from an allowed source is there for every path that records it.
         let known = self.fetched_submodules(repository)?;
         missing.retain(|(id, _): &(Option<Oid>, String)| id.is_none_or(|id| known.tree(id).is_none()));
         missing.sort_by(|one, other| one.1.cmp(&other.1));
@@ -178,7 +178,7 @@ impl Workspaces {
             .map_err(|error| GitError::file("write", &file, &error))
     }
 
-    /// One commit without those before it, and its tree. An error inside says why it is not to be had.
+    /// Fetches one commit without its history, and returns its tree. An inner error says why it is unavailable.
     fn fetch_submodule(
         &self,
         remote: &Remote<'_>,
@@ -230,7 +230,7 @@ impl Workspaces {
         self.inner.data.join("submodules").join(folder(repository))
     }
 
-    /// Says that a clone on this machine has what there is of a commit's submodules: no server is asked for the rest.
+    /// Records that a local clone provided what it has of a commit's submodules: no server is asked for the rest.
     pub(super) fn note_gathered_here(
         &self,
         repository: &RepositoryName,
@@ -252,18 +252,18 @@ impl Workspaces {
     }
 }
 
-/// An error inside says why a submodule is not to be had.
+/// An inner error says why a submodule is unavailable.
 pub(super) type BringSubmodule<'a> =
     dyn Fn(&Repository, Oid, (&Url, &str), &str) -> Result<Result<(Oid, Url), String>, GitError> + 'a;
 
-/// The tree of a commit that is here whole.
+/// The tree of a commit, if it is completely here.
 pub(super) fn kept(store: &Repository, id: Oid) -> Result<Option<Oid>, GitError> {
     let known = store.find_reference(&format!("refs/submodules/{id}")).ok();
     let tree = known.map(|known| known.peel_to_tree().map(|tree| tree.id()));
     tree.transpose().map_err(|error| GitError::local("look at a submodule", &error))
 }
 
-/// Keeps a commit whose objects are here, if a checkout can be made of it.
+/// Keeps a commit whose objects are here, if it is safe to check out.
 pub(super) fn keep(store: &Repository, id: Oid, tree: Oid) -> Result<Result<(), String>, GitError> {
     let said = |error: git2::Error| GitError::local("keep a submodule", &error);
     let odb = store.odb().map_err(said)?;
@@ -279,7 +279,7 @@ pub(super) fn keep(store: &Repository, id: Oid, tree: Oid) -> Result<Result<(), 
 
 type ListedSubmodule = (String, Result<(Oid, String), String>);
 
-/// The submodules of a tree, each with its commit and its address as it stands there, or with the reason why it is none.
+/// The submodules of a tree, each with its commit and its address as written, or with the reason for refusing it.
 fn listed(odb: &Odb<'_>, tree: Oid) -> Result<Result<Vec<ListedSubmodule>, &'static str>, GitError> {
     let at = |path: &[u8]| find(|folder| odb.folder(folder), tree, path);
     let Some((mode, file)) = at(FILE)? else { return Ok(Ok(Vec::new())) };
@@ -294,14 +294,14 @@ fn listed(odb: &Odb<'_>, tree: Oid) -> Result<Result<Vec<ListedSubmodule>, &'sta
         Ok(entries) => entries,
         Err(why) => return Ok(Err(why)),
     };
-    // Of several for one path, the last counts, as for git.
+    // If a path has several entries, the last one counts, as in git.
     let mut all: BTreeMap<String, Result<(Oid, String), String>> = BTreeMap::new();
     for SubmoduleEntry { path, url } in entries.into_iter().take(2 * MOST) {
         let found = match gitmodules::path_problem(&path) {
             Some(why) => Err(why.to_owned()),
             None => match at(path.as_bytes())? {
                 Some((EntryMode::Gitlink, id)) => Ok((id, url)),
-                // Also git takes it for none.
+                // Git does not treat it as a submodule either.
                 Some(_) | None => continue,
             },
         };
@@ -310,7 +310,7 @@ fn listed(odb: &Odb<'_>, tree: Oid) -> Result<Result<Vec<ListedSubmodule>, &'sta
     Ok(Ok(all.into_iter().collect()))
 }
 
-/// Whether a checkout can be made of a tree. An error inside says why not.
+/// Whether a tree is safe to check out. An inner error says why not.
 fn examine(odb: &Odb<'_>, tree: Oid) -> Result<Result<(), String>, GitError> {
     let (mut open, mut count) = (vec![tree], 0);
     while let Some(tree) = open.pop() {

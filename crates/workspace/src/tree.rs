@@ -1,10 +1,10 @@
-//! A tree, byte for byte as git stores it. libgit2 forgives what must not be forgiven here.
+//! A strict parser for git's trees. libgit2 accepts trees that we must refuse.
 
 use git2::Oid;
 
 use super::GitError;
 
-/// What an entry of a tree is.
+/// The kind of a tree's entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EntryMode {
     File,
@@ -12,7 +12,7 @@ pub(super) enum EntryMode {
     Link,
     Tree,
     Gitlink,
-    /// A mode that git no longer writes, or never did. Old repositories have them.
+    /// A mode that git no longer writes, or never wrote. Old repositories have them.
     Other(u32),
 }
 
@@ -30,7 +30,7 @@ impl GitTreeEntry {
     }
 }
 
-/// Reads a tree. None when it is malformed, not sorted, or has the same name twice.
+/// Parses a tree; `None` if it is malformed, unsorted or repeats a name.
 pub(super) fn parse(mut bytes: &[u8]) -> Option<Vec<GitTreeEntry>> {
     let mut entries: Vec<GitTreeEntry> = Vec::new();
     while !bytes.is_empty() {
@@ -48,14 +48,14 @@ pub(super) fn parse(mut bytes: &[u8]) -> Option<Vec<GitTreeEntry>> {
         entries.push(entry);
         bytes = rest.get(end + 21..)?;
     }
-    // A file and a folder of the same name need not stand side by side.
+    // A file and a folder of the same name may not be adjacent.
     let mut names: Vec<&[u8]> = entries.iter().map(|entry| entry.name.as_slice()).collect();
     names.sort_unstable();
     let twice = names.windows(2).any(|pair| matches!(pair, [a, b] if a == b));
     if twice { None } else { Some(entries) }
 }
 
-/// The entries of a tree as libgit2 sees them, whatever their order and however often a name stands there: mode, name, object.
+/// A tree's entries as libgit2 sees them, in any order and with repeated names: mode, name, object.
 pub(super) fn raw_entries(mut bytes: &[u8]) -> impl Iterator<Item = (u32, &[u8], Oid)> {
     std::iter::from_fn(move || {
         let space = bytes.iter().position(|byte| *byte == b' ')?;
@@ -68,7 +68,7 @@ pub(super) fn raw_entries(mut bytes: &[u8]) -> impl Iterator<Item = (u32, &[u8],
     })
 }
 
-/// What lies at a path, where all above it are folders. Trees are read by whoever knows where they are.
+/// The entry at a path, if all its parents are folders. The caller reads the trees.
 pub(super) fn find(
     read: impl Fn(Oid) -> Result<Option<Vec<u8>>, GitError>,
     root: Oid,

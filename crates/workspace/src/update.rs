@@ -1,4 +1,4 @@
-//! The base branch brought into an order's branch, in a repository of ours: nothing is checked out, nothing is run.
+//! Brings the base branch into an order's branch, in a repository of ours: nothing is checked out or run.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -17,57 +17,55 @@ use journeyman_order::commit_message;
 use journeyman_order::conversation::BranchUpdateMethod;
 use journeyman_order::{BranchName, CommitSha, OrderId, TreeSha};
 
-/// How deep merges of merges are merged to find what two branches have in common.
+/// How deep nested merge bases are merged to find the common base of two branches.
 const DEEPEST: u32 = 16;
 
-/// A branch to bring up to date. The same again, while the base branch has not moved, is the same commit.
+/// A branch to update. Until the base branch moves, the same input gives the same commit.
 #[derive(Debug, Clone, Copy)]
 pub struct BranchUpdate<'a> {
     pub order: OrderId,
-    /// What the commit is called in the order, of `[A-Za-z0-9_-]`.
+    /// The commit's name within the order, of `[A-Za-z0-9_-]`.
     pub name: &'a str,
     pub head: &'a CommitSha,
     pub branch: Option<&'a BranchName>,
     pub base_branch: &'a str,
     pub how: BranchUpdateMethod,
-    /// When the commit is made; whole seconds count.
+    /// The commit's date, in whole seconds.
     pub date: DateTime<Utc>,
-    /// Globs of paths in which no agent may settle a conflict.
+    /// Globs of paths in which an agent must not settle conflicts.
     pub protected: &'a [String],
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BranchUpdateOutcome {
-    /// The base branch is in it already.
+    /// It contains the base branch already.
     UpToDate,
-    /// A commit of ours that has the base branch in it.
+    /// A commit of ours that contains the base branch.
     Clean {
         base: CommitSha,
         commit: CommitSha,
         tree: TreeSha,
         /// Paths that differ from the base branch's head, sorted, at most a thousand.
         changed: Vec<String>,
-        /// What it changes there, as [`Workspaces::patch`] tells it.
+        /// The changes from there, in the form of [`Workspaces::patch`].
         patch: String,
     },
     Conflicts {
         base: CommitSha,
-        /// A commit of ours, with both as parents, whose files hold the conflicts between markers. [`Workspaces::push`]
-        /// refuses it.
+        /// A commit of ours, with both as parents and conflict markers in its files. [`Workspaces::push`] refuses it.
         marked: CommitSha,
-        /// The files, sorted, at most a thousand; not all have markers: of what is no text, our version stands there.
+        /// The files, sorted, at most a thousand. Files that are not text have no markers but our version.
         paths: Vec<String>,
     },
 }
 
 impl Workspaces {
-    /// Fetches the base branch and brings it into the order's: by a merge commit, or by one new commit on the base
-    /// branch's head that stands for all of the branch, with the message of its first. A rebase drops commits, so that it
-    /// becomes a merge where one of them is not ours.
+    /// Fetches the base branch and brings it into the order's branch: by a merge commit, or by a rebase to one commit
+    /// with the message of the branch's first. A rebase drops commits, so it becomes a merge if one is not ours.
     ///
     /// # Errors
-    /// [`GitErrorKind::NotForUs`] when both sides changed a protected path, or what comes of it cannot be worked with;
-    /// otherwise as the server answers, or when the head is not here.
+    /// [`GitErrorKind::NotForUs`] if both sides changed a protected path or the result is unusable; otherwise as the
+    /// server answers, or if the head is missing.
     pub fn update_branch(
         &self,
         remote: &Remote<'_>,
@@ -115,8 +113,8 @@ impl Workspaces {
         Ok(BranchUpdateOutcome::Clean { base, commit, tree, changed, patch })
     }
 
-    /// Looks whether all trees that a merge reads are no larger than a tree may be: where two histories met more than once,
-    /// what they have in common is merged first.
+    /// Checks that all trees that a merge reads are within the limits. With several merge bases, libgit2 merges those
+    /// first.
     pub(super) fn require_merge_within(
         &self,
         commits: &Repository,
@@ -149,7 +147,7 @@ fn merge_message(new: BranchUpdate<'_>) -> String {
     commit_message::clean(&message).unwrap_or_else(|| "Merge the base branch".to_owned())
 }
 
-/// The message of the branch's first commit; none when one of its commits is not ours, or there is none.
+/// The message of the branch's first commit; `None` if the branch is empty or a commit is not ours.
 fn first_of_ours(
     commits: &Repository,
     order: OrderId,
@@ -175,7 +173,7 @@ fn first_of_ours(
     Ok(first)
 }
 
-/// Keeps the tree with the conflicts in it as a commit that is never published.
+/// Keeps the tree with the conflict markers as a commit that is never published.
 fn marked(
     commits: &Repository,
     new: BranchUpdate<'_>,
@@ -204,7 +202,7 @@ fn marked(
     Ok(BranchUpdateOutcome::Conflicts { base: sha(theirs.id())?, marked: sha(marked)?, paths })
 }
 
-/// The files of a commit that hold conflicts between markers; none when it is no such commit of this order.
+/// The files with conflict markers in a commit; `None` if it is not such a commit of this order.
 pub(super) fn conflicts_of(
     commits: &Repository,
     order: OrderId,

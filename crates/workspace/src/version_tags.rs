@@ -1,10 +1,9 @@
-//! The versions of a repository, by its tags: builds that ask git for the version of their project are told the newest one
-//! behind the commit.
+//! A repository's versions, from its tags: builds that ask git for their version get the newest one reachable from the
+//! commit.
 //!
-//! May know: names of tags and what they lead to, as a server lists them. Must never know: who asks for a version.
+//! May know: names of tags and their commits, as a server lists them. Must never know: who asks for a version.
 //!
-//! A server lists its tags whenever it is asked for a branch. They are written down beside the mirror, and nothing of them
-//! is fetched.
+//! A server lists its tags with its branches. They are saved beside the mirror, without fetching their objects.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -15,12 +14,12 @@ use super::{GitError, Workspaces, write_whole};
 use journeyman_order::bounds::{LARGEST_DOCUMENT, LONGEST_NAME, MOST_ITEMS};
 use journeyman_order::{CommitSha, RepositoryName};
 
-/// Writes down what is tagged, as `refs/tags/NAME` and `refs/tags/NAME^{}` with what they lead to.
+/// Saves tags, listed as `refs/tags/NAME` and `refs/tags/NAME^{}` with their objects.
 pub(super) fn keep<'n>(mirror: &Path, listed: impl Iterator<Item = (&'n str, Oid)>) -> Result<(), GitError> {
     let mut tags: HashMap<&str, Oid> = HashMap::new();
     for (name, id) in listed {
         let Some(name) = name.strip_prefix("refs/tags/") else { continue };
-        // What an annotated tag leads to stands behind it.
+        // For an annotated tag, `^{}` marks the commit and comes second.
         let own = name.strip_suffix("^{}").unwrap_or(name);
         if is_version(own) && tags.len() < MOST_ITEMS {
             tags.insert(own, id);
@@ -48,7 +47,7 @@ fn is_version(name: &str) -> bool {
 }
 
 impl Workspaces {
-    /// The newest tag of a version on a commit or behind it; none where there is none that is known.
+    /// The newest version tag on a commit or its ancestors, if known.
     pub fn version_tag(
         &self,
         repository: &RepositoryName,
@@ -65,12 +64,12 @@ impl Workspaces {
         walk.set_sorting(Sort::TOPOLOGICAL | Sort::TIME).map_err(said)?;
         let id = Oid::from_str(commit.as_str()).map_err(said)?;
         walk.push(id).map_err(said)?;
-        // What is not here, as behind a shallow clone, ends the walk.
+        // The walk ends at missing commits, as in a shallow clone.
         let found = walk.map_while(Result::ok).take(MOST_ITEMS).find_map(|id| tags.get(&id).cloned());
         Ok(found)
     }
 
-    /// Writes down the tags of a repository on this machine.
+    /// Saves the tags of a local repository.
     pub(super) fn keep_local_tags(&self, mirror: &Repository, lender: &Repository) -> Result<(), GitError> {
         let said = |error: git2::Error| GitError::local("list the tags", &error);
         let mut listed = Vec::new();
@@ -83,7 +82,7 @@ impl Workspaces {
     }
 }
 
-/// What is tagged, by commit. Of several tags on one, the shortest: `v1.2` and not `package-v1.2`.
+/// Tags by commit. Of several on one commit, the shortest: `v1.2` rather than `package-v1.2`.
 fn tags_of(mirror: &Path) -> HashMap<Oid, String> {
     let file = file(mirror);
     let is_ours = std::fs::metadata(&file).is_ok_and(|found| found.len() <= LARGEST_DOCUMENT as u64);

@@ -1,7 +1,7 @@
-//! What an order's work tree begins with, and making it anew when that is another commit than before.
+//! The start of an order's work tree, and recreating it when that changes to another commit.
 //!
-//! Which commit it was is kept in a file of ours beside what the agent can write. The file says `making` while origin and
-//! work tree are being replaced, so that a process that is killed meanwhile leaves something that is made again.
+//! The start is recorded in our own file, beside what the agent can write. The file says `making` while origin and work
+//! tree are being replaced, so that a killed process does not leave a partial result in use.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,21 +12,21 @@ use super::remote::oid;
 use super::{GitError, GitErrorKind, OrderDirs, Workspaces, remove_all, write_whole};
 use journeyman_order::{BranchName, CommitSha, RepositoryName};
 
-/// What stands in the file while things are replaced.
+/// The file's content during a replacement.
 const MAKING: &str = "making";
-/// What an agent wrote for itself beside its work, plans above all: it outlasts a work tree.
+/// The agent's own notes beside its work, mainly plans; they outlast a work tree.
 const KEPT: &str = ".journeyman";
 
-/// Where work begins, when that is not the base.
+/// The start of the work, if it is not the base.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StartPoint<'a> {
-    /// Any commit that is here: one of ours, or a person's.
+    /// Any commit that is here: ours or a person's.
     pub commit: &'a CommitSha,
-    /// The order's branch, which is at that commit.
+    /// The order's branch at that commit.
     pub branch: &'a BranchName,
 }
 
-/// What is written of a start: the commit, and the branch when it is not the base.
+/// The recorded form of a start: the commit, and the branch if it is not the base.
 pub(super) fn line(base: &CommitSha, start: Option<StartPoint<'_>>) -> String {
     match start {
         None => base.to_string(),
@@ -34,30 +34,30 @@ pub(super) fn line(base: &CommitSha, start: Option<StartPoint<'_>>) -> String {
     }
 }
 
-/// What is there began with this; none in orders from before there was the file, where it was the base. While things are
-/// replaced it is no start.
+/// The recorded start; `None` for orders older than the file, which began with the base. During a replacement it
+/// matches no start.
 pub(super) fn recorded(places: &OrderDirs) -> Result<Option<String>, GitError> {
     let path = file(places);
     match std::fs::read(&path) {
-        // A damaged one says that something else is there.
+        // A damaged file matches no start.
         Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).trim().to_owned())),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(GitError::file("read", &path, &error)),
     }
 }
 
-/// Says that things are being replaced, before the first is touched.
+/// Records a replacement before it begins.
 pub(super) fn making(places: &OrderDirs) -> Result<(), GitError> {
     record(places, MAKING)
 }
 
-/// Says what is there, after the last was made.
+/// Records the start once everything is in place.
 pub(super) fn record(places: &OrderDirs, line: &str) -> Result<(), GitError> {
     let path = file(places);
     write_whole(&path, format!("{line}\n").as_bytes()).map_err(|error| GitError::file("write", &path, &error))
 }
 
-/// Says nothing any more: there is nothing.
+/// Deletes the record, because nothing is there any more.
 pub(super) fn forget(places: &OrderDirs) -> Result<(), GitError> {
     remove_all(&file(places))
 }
@@ -66,7 +66,7 @@ fn file(places: &OrderDirs) -> PathBuf {
     places.root.join("begins")
 }
 
-/// Empties a work tree, but for what the agent wrote for itself. The folder stays where it is. No link is followed.
+/// Empties a work tree except for the agent's notes. The folder itself stays. Follows no links.
 pub(super) fn empty(work: &Path) -> Result<(), GitError> {
     let said = |error: std::io::Error| GitError::file("empty", work, &error);
     for entry in std::fs::read_dir(work).map_err(said)? {
@@ -84,7 +84,7 @@ pub(super) fn empty(work: &Path) -> Result<(), GitError> {
 }
 
 impl Workspaces {
-    /// What the mirror has been told of the base branches: a copy of its packs that is made afterwards has it all.
+    /// The base branches' commits known to the mirror. A copy of its packs made afterwards contains them all.
     pub(super) fn known(&self, repository: &RepositoryName) -> Result<Vec<Oid>, GitError> {
         let said = |error: git2::Error| GitError::local("look into the mirror", &error);
         let mirror = self.mirror(repository)?;
@@ -93,7 +93,7 @@ impl Workspaces {
         for head in heads {
             known.extend(head.map_err(said)?.target());
         }
-        // Whoever hides a commit goes down into its tree.
+        // Hiding a commit makes libgit2 walk its tree.
         let is_within = |known: &Oid| {
             self.tree_within(&mirror, *known)
                 .map_or_else(|error| error.kind != GitErrorKind::NotForUs, |_| true)
@@ -102,7 +102,7 @@ impl Workspaces {
         Ok(known)
     }
 
-    /// Copies into an origin what a commit needs besides what is `known` there, and nothing else.
+    /// Copies into an origin exactly what a commit needs beyond what is `known` there.
     pub(super) fn copy_commit(
         &self,
         repository: &RepositoryName,
@@ -122,7 +122,7 @@ impl Workspaces {
     }
 }
 
-/// Copies objects of one repository into another, as a pack.
+/// Copies objects from one repository to another, as a pack.
 pub(super) fn copy_pack(
     from: &Repository,
     to: &Repository,

@@ -1,9 +1,9 @@
-//! Secrets that we hold ourselves, looked for in what would leave: whole or in pieces, as they are, in base64, in hex,
-//! escaped, and taken apart by quotes, line ends and whatever else is neither letter nor digit.
+//! Searches outgoing bytes for our own secrets: whole or in pieces, plain, in base64, in hex, escaped, or split by
+//! quotes, newlines and anything else that is neither letter nor digit.
 //!
-//! What is searched and what is looked for are both *squeezed*: of each only letters and digits are left, so that
-//! `"gh" + "s_ab"` and `ghs_ab` are the same. Somebody who encrypts, compresses or spells a secret backwards gets past
-//! this; that no secret of ours is where an agent is comes first.
+//! Both text and secrets are *squeezed* to letters and digits, so that `"gh" + "s_ab"` and `ghs_ab` are equal.
+//! Encrypting, compressing or reversing a secret defeats this. The main protection is that no secret of ours is where
+//! an agent runs.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -16,10 +16,10 @@ use secrecy::{ExposeSecret, SecretString};
 
 use journeyman_order::bounds::SHORTEST_SECRET;
 
-/// Letters and digits that make a piece of a secret: so many in a row are no accident.
+/// Letters and digits in a piece of a secret: too many for an accidental match.
 const PIECE: usize = 16;
 
-/// Secrets by their names, ready to be looked for. Cheap to clone; shows only the names.
+/// Named secrets, prepared for the search. Cheap to clone; prints only the names.
 #[derive(Clone, Default)]
 pub struct SecretSet(Arc<SecretSetInner>);
 
@@ -28,18 +28,18 @@ struct SecretSetInner {
     names: Vec<String>,
     too_short: Vec<String>,
     search: Option<AhoCorasick>,
-    /// For each piece the number of its secret.
+    /// The index of the secret for each piece.
     whose: Vec<usize>,
 }
 
 impl SecretSet {
-    /// Secrets with the names by which people know them, such as `the App's private key`. A PEM file is taken whole, as
-    /// it is on disk.
+    /// Secrets with their names for people, such as `the App's private key`. A PEM file is passed unchanged, as it is
+    /// on disk.
     pub fn new(secrets: impl IntoIterator<Item = (String, SecretString)>) -> Self {
         Self::beside(secrets, "")
     }
 
-    /// The same, where a private key's file also holds what anybody may have: pieces of this text are none of a secret.
+    /// Like [`Self::new`], for key files with public parts: pieces of the text `public` do not count.
     pub fn beside(secrets: impl IntoIterator<Item = (String, SecretString)>, public: &str) -> Self {
         let (names, secrets): (Vec<String>, Vec<SecretString>) = secrets.into_iter().unzip();
         let mut pieces: Vec<(Vec<u8>, usize)> = Vec::new();
@@ -62,17 +62,17 @@ impl SecretSet {
         Self(Arc::new(SecretSetInner { names, too_short, search, whose }))
     }
 
-    /// Names of those that cannot be looked for, since they have fewer than eight letters and digits.
+    /// Names of secrets too short to search for: under eight letters and digits.
     pub fn too_short(&self) -> &[String] {
         &self.0.too_short
     }
 
-    /// The name of a secret that is in a text, whole or in a piece; none when there is none.
+    /// The name of a secret found in a text, whole or in a piece.
     pub fn named_in(&self, text: &str) -> Option<&str> {
         self.hits(text.as_bytes(), 1).first().map(|(name, _)| *name)
     }
 
-    /// At most `most` of those that are in these bytes, each once, with its line from 1.
+    /// Up to `most` secrets in these bytes, each once, with its line from 1.
     pub(super) fn hits(&self, bytes: &[u8], most: usize) -> Vec<(&str, usize)> {
         let mut hits: Vec<(&str, usize)> = Vec::new();
         let Some(search) = &self.0.search else { return hits };
@@ -114,7 +114,7 @@ fn search_for(pieces: &[(Vec<u8>, usize)]) -> Option<AhoCorasick> {
     AhoCorasick::builder().ascii_case_insensitive(true).build(texts).ok()
 }
 
-/// What is looked for of a secret; nothing when it is too short.
+/// The pieces to search for; empty if the secret is too short.
 fn pieces(secret: &str) -> Vec<Vec<u8>> {
     let core = core(secret.trim());
     let plain = squeezed(core.as_bytes(), EscapeReading::AsIs);
@@ -123,7 +123,7 @@ fn pieces(secret: &str) -> Vec<Vec<u8>> {
     }
     let mut all = windows(&plain, PIECE, 1);
     for before in 0..3 {
-        // Behind one or two bytes of something else, base64 writes the same bytes as other letters.
+        // After one or two other bytes, base64 encodes the same bytes as different letters.
         let mut bytes = vec![0; before];
         bytes.extend_from_slice(core.as_bytes());
         let mut text = STANDARD_NO_PAD.encode(&bytes).into_bytes();
@@ -138,7 +138,7 @@ fn pieces(secret: &str) -> Vec<Vec<u8>> {
     all
 }
 
-/// The part of a secret that is one: a private key's first line and a web token's header are the same in many.
+/// The secret part: the first line of a private key and the header of a web token are common to many.
 fn core(secret: &str) -> String {
     if secret.starts_with("-----BEGIN") {
         let lines: Vec<&str> =
@@ -151,7 +151,7 @@ fn core(secret: &str) -> String {
     }
 }
 
-/// Every piece of this length that no sentence has, or the whole.
+/// All pieces of this length that ordinary text would not contain, or the whole.
 fn windows(text: &[u8], length: usize, step: usize) -> Vec<Vec<u8>> {
     if text.len() < SHORTEST_SECRET {
         return Vec::new();
@@ -165,7 +165,7 @@ fn windows(text: &[u8], length: usize, step: usize) -> Vec<Vec<u8>> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum EscapeReading {
-    /// `%41`, `\x41` and `0x41` are the digits 41: so bytes that are listed in hex come together.
+    /// `%41`, `\x41` and `0x41` are the digits 41, which joins bytes listed in hex.
     AsIs,
     /// `%41`, `\x41`, `\u0041`, `\101` and `&#65;` are the letter A.
     Unescaped,
@@ -180,7 +180,7 @@ fn squeezed(bytes: &[u8], reading: EscapeReading) -> Vec<u8> {
     left
 }
 
-/// The line in which a byte of the squeezed text stands.
+/// The line of a byte of the squeezed text.
 fn line_of(bytes: &[u8], reading: EscapeReading, index: usize) -> usize {
     let (mut seen, mut place) = (0, 0);
     squeeze(bytes, reading, |_, at| {
@@ -191,7 +191,7 @@ fn line_of(bytes: &[u8], reading: EscapeReading, index: usize) -> usize {
     1 + bytes.iter().take(place).filter(|byte| **byte == b'\n').count()
 }
 
-/// Gives each letter and digit, with where it stands, until it is told that this is enough.
+/// Passes each letter and digit with its position to `each`, until that returns false.
 fn squeeze(bytes: &[u8], reading: EscapeReading, mut each: impl FnMut(u8, usize) -> bool) {
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
@@ -213,7 +213,7 @@ fn squeeze(bytes: &[u8], reading: EscapeReading, mut each: impl FnMut(u8, usize)
     }
 }
 
-/// The byte that an escape stands for, and how long it is.
+/// The byte that an escape encodes, and the escape's length.
 fn escape(first: u8, rest: &[u8]) -> Option<(u8, usize)> {
     let number = |from: usize, length: usize, radix: u32| {
         let digits = std::str::from_utf8(rest.get(from..from + length)?).ok()?;
@@ -379,7 +379,7 @@ mod tests {
             known().hits(text.as_bytes(), 9);
         }
 
-        /// Wherever it stands and whatever is strewn into it.
+        /// At any position and with anything mixed in.
         #[test]
         fn a_token_is_found_between_anything(
             before in "\\PC{0,40}", after in "\\PC{0,40}", strewn in "[-+'\", \n()]{0,6}", at in 1_usize..38,

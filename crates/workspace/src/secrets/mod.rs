@@ -1,7 +1,7 @@
-//! Secrets in what would leave: ours, which are known, and those of others, which have forms.
+//! Secrets in outgoing bytes: our own by value, other people's by form.
 //!
-//! May know: bytes, and the secrets that it is given. Must never know: where the bytes come from. It never says what it
-//! found, only which, by what rule and in which line.
+//! May know: bytes, and the secrets that it is given. Must never know: where the bytes come from. It never shows what
+//! it found, only the name or rule and the line.
 
 mod known;
 mod rules;
@@ -14,13 +14,13 @@ use sha2::{Digest, Sha256};
 pub use known::SecretSet;
 use rules::SecretRule;
 
-/// Places in one text that are told.
+/// Most findings reported for one text.
 const MOST_SPOTS: usize = 10;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum SecretFinding {
     Ours {
-        /// As it was given to [`SecretSet::new`].
+        /// The name given to [`SecretSet::new`].
         name: String,
         /// From 1.
         line: usize,
@@ -29,9 +29,9 @@ pub(super) enum SecretFinding {
         rule: &'static str,
         /// From 1.
         line: usize,
-        /// Whether it may be published all the same.
+        /// Whether it may be published with a warning.
         may: bool,
-        /// By which the repository's settings can allow it. Nobody gets from it to the secret.
+        /// Lets the repository's settings allow it. It does not reveal the secret.
         fingerprint: String,
     },
 }
@@ -43,12 +43,12 @@ pub(super) struct SecretScan<'a> {
 }
 
 impl<'a> SecretScan<'a> {
-    /// For these secrets, and all forms but what has one of these fingerprints.
+    /// Searches for these secrets and for all forms except these fingerprints.
     pub(super) fn new(known: &'a SecretSet, allowed: &[String]) -> Self {
         Self { known, allowed: allowed.iter().map(|print| print.trim().to_ascii_lowercase()).collect() }
     }
 
-    /// The secrets in a content, the worst first. What was in `before` as well is not new, unless it is ours.
+    /// The secrets in a content, the worst first. A secret that was already in `before` counts only if it is ours.
     pub(super) fn spots(&self, content: &[u8], before: Option<&[u8]>) -> Vec<SecretFinding> {
         let ours = self.known.hits(content, MOST_SPOTS).into_iter();
         let mut spots: Vec<SecretFinding> =
@@ -87,7 +87,7 @@ impl<'a> SecretScan<'a> {
         spots
     }
 
-    /// What is secret in a text that is no file, in words; none when nothing is.
+    /// Describes the secret in a text that is not a file, if there is one.
     pub(super) fn names(&self, text: &str) -> Option<String> {
         self.names_ours(text).or_else(|| {
             let spots = self.spots(text.as_bytes(), None);
@@ -100,7 +100,7 @@ impl<'a> SecretScan<'a> {
         })
     }
 
-    /// The same of a path, in which the last name is new.
+    /// Like [`Self::names`], for a path whose last name is new.
     pub(super) fn names_path(&self, path: &str) -> Option<String> {
         let name = path.rsplit('/').next().unwrap_or_default();
         if name.len() >= rules::SHORTEST { self.names(name) } else { None }.or_else(|| self.names_ours(path))
@@ -143,10 +143,10 @@ mod tests {
         assert_eq!((name.as_str(), fingerprint.len()), ("the model's key", 16));
         assert!(!format!("{spots:?}{scan:?}").contains("Zx2Lm9"), "a value is told");
 
-        // On the base already: old news, unless it is ours.
+        // The base already has it: only our own secret counts.
         let left = scan.spots(text.as_bytes(), Some(text.as_bytes()));
         assert_eq!(left, [SecretFinding::Ours { name: name.clone(), line: 4 }]);
-        // Old ones, however many, hide no new one.
+        // Many old findings must not hide a new one.
         let many: String = (0..40)
             .map(|i| format!("{}{i:02}\n", &aws()[..18]))
             .collect::<String>()
@@ -156,7 +156,7 @@ mod tests {
             scan.spots(more.as_bytes(), Some(many.as_bytes())).as_slice(),
             [SecretFinding::Formed { line: 41, .. }]
         ));
-        // Allowed by the repository's settings; ours cannot be.
+        // The repository's settings can allow a form, but not our own secret.
         let scan =
             SecretScan::new(&known, &[fingerprint.to_uppercase(), super::fingerprint(ours.as_bytes())]);
         assert_eq!(scan.spots(text.as_bytes(), None).len(), 2);

@@ -1,6 +1,5 @@
-//! What secrets of others look like: forms that services give to their tokens and have published, so that such scanners
-//! can tell them. A rule here is one form; a form without anything that makes it unmistakable is none, since a finding
-//! that is wrong costs an agent's round.
+//! Forms of other people's secrets: token formats that services published for scanners. Each rule is one form. A form
+//! without an unmistakable feature gets no rule, because a false finding costs an agent's round.
 
 use std::sync::LazyLock;
 
@@ -8,16 +7,16 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use super::shapes;
 
-/// What must hold of a match besides its form.
+/// A further condition on a match.
 #[derive(Debug, Clone, Copy)]
 enum RuleCheck {
-    /// Bits of entropy a character that it has at least; words and rows of one letter have less.
+    /// Minimum entropy in bits per character; words and repeated letters have less.
     Entropy(f64),
-    /// The last six letters are the checksum of those behind the prefix.
+    /// The last six letters are the checksum of the part after the prefix.
     Checksum,
-    /// A web token: both parts in front are JSON.
+    /// A web token: the first two parts are JSON.
     WebToken,
-    /// A Discord bot's token: in front is the bot's number in base64.
+    /// A Discord bot token: it begins with the bot's number in base64.
     Snowflake,
 }
 
@@ -25,7 +24,7 @@ struct RulePattern {
     name: &'static str,
     pattern: &'static str,
     check: RuleCheck,
-    /// It may be published, and people are told: the form is also that of things that are no secret.
+    /// It may be published with a warning, because harmless values have the same form.
     may: bool,
 }
 
@@ -37,13 +36,13 @@ const fn told(name: &'static str, pattern: &'static str, check: RuleCheck) -> Ru
     RulePattern { name, pattern, check, may: true }
 }
 
-/// Bytes that the shortest form has which is not published.
+/// Length in bytes of the shortest form that blocks publishing.
 pub(super) const SHORTEST: usize = 20;
 
 const RANDOM: RuleCheck = RuleCheck::Entropy(3.5);
 const HEX: RuleCheck = RuleCheck::Entropy(3.0);
 
-/// The first group of a pattern is the secret; without one, all of the match is.
+/// The first group of a pattern is the secret; without a group, the whole match is.
 const FORMS: &[RulePattern] = &[
     // Code and packages.
     blocks("github-token", r"gh[pousr]_[A-Za-z0-9]{36}\b", RuleCheck::Checksum),
@@ -92,7 +91,7 @@ const FORMS: &[RulePattern] = &[
     blocks("hugging-face-token", r"\bhf_[A-Za-z]{34}\b", RANDOM),
     blocks("replicate-token", r"\br8_[A-Za-z0-9]{37}\b", RANDOM),
     blocks("perplexity-key", r"\bpplx-[A-Za-z0-9]{48}\b", RANDOM),
-    // Messages and mail.
+    // Chat and mail.
     blocks("slack-token", r"\bxox[abeoprs](?:\.xox[bp])?-[0-9A-Za-z-]{20,}", RANDOM),
     blocks("slack-app-token", r"\bxapp-[0-9]-[A-Z0-9]+-[0-9]+-[0-9a-f]{40,}", HEX),
     blocks(
@@ -111,7 +110,7 @@ const FORMS: &[RulePattern] = &[
     blocks("mailgun-key", r"\bkey-[0-9a-f]{32}\b", HEX),
     blocks("mailchimp-key", r"\b[0-9a-f]{32}-us[0-9]{1,2}\b", HEX),
     blocks("twilio-key", r"\bSK[0-9a-f]{32}\b", HEX),
-    // Money, shops, work.
+    // Payments, shops, work tools.
     blocks("stripe-key", r"\b[rs]k_live_[0-9A-Za-z]{20,}", RANDOM),
     blocks("stripe-webhook-secret", r"\bwhsec_[A-Za-z0-9+/=]{32,}", RANDOM),
     blocks("square-token", r"\bsq0(?:csp|atp)-[A-Za-z0-9_-]{22,}", RANDOM),
@@ -126,7 +125,7 @@ const FORMS: &[RulePattern] = &[
     blocks("grafana-cloud-token", r"\bglc_eyJ[A-Za-z0-9+/=]{60,}", RANDOM),
     blocks("new-relic-key", r"\bNRAK-[A-Z0-9]{27}\b", RANDOM),
     blocks("sentry-token", r"\bsntr(?:ys_eyJ[A-Za-z0-9+/=_]{60,}|yu_[0-9a-f]{64})", HEX),
-    // Keys of no service.
+    // Not tied to a service.
     blocks(
         "private-key",
         r#"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----[\s"'+,\\nr#/*-]{0,8}((?:[A-Za-z0-9+/=:, -]|[\s"'+\\]){64,400})"#,
@@ -154,7 +153,7 @@ pub(super) struct SecretRule {
 }
 
 impl SecretRule {
-    /// What of these bytes is such a secret, by its place.
+    /// The positions of such secrets in these bytes.
     pub(super) fn matches<'a>(
         &'a self,
         bytes: &'a [u8],
@@ -183,7 +182,7 @@ fn compiled(form: &RulePattern) -> Option<SecretRule> {
     Some(SecretRule { name: form.name, may: form.may, pattern, check: form.check })
 }
 
-/// All rules. Each takes time in proportion to what it reads, whatever that is.
+/// All rules. Each runs in linear time on any input.
 pub(super) fn all() -> &'static [SecretRule] {
     static RULES: LazyLock<Vec<SecretRule>> = LazyLock::new(|| FORMS.iter().filter_map(compiled).collect());
     &RULES
@@ -193,7 +192,7 @@ pub(super) fn all() -> &'static [SecretRule] {
 mod tests {
     use super::*;
 
-    /// Letters and digits as a token has them, the same every time.
+    /// Deterministic letters and digits as in a token.
     pub(super) fn random(alphabet: &str, length: usize) -> String {
         let letters: Vec<char> = alphabet.chars().collect();
         let mut state = 0x2545_f491_u64;
@@ -237,7 +236,7 @@ mod tests {
         assert_eq!(names.len(), FORMS.len());
     }
 
-    /// Made here, so that no scanner of anybody's takes this file for a leak.
+    /// Generated here, so that secret scanners do not report this file.
     fn one_of_each() -> Vec<(&'static str, String)> {
         let jwt =
             |text: &str| base64::Engine::encode(&base64::engine::general_purpose::URL_SAFE_NO_PAD, text);
@@ -329,7 +328,7 @@ mod tests {
         journeyman_test_support::tally::tell("forms of secrets", texts.len(), &got_through);
     }
 
-    /// Texts that are all but a secret, over and over, are what costs a search most.
+    /// Texts that almost match, repeated, are the worst case for a search.
     #[test]
     fn near_misses_without_end_take_their_time_and_no_more() {
         let mut slowest = (std::time::Duration::ZERO, "");

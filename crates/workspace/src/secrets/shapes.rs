@@ -1,4 +1,4 @@
-//! What tells a token from a text of the same form: its checksum, its randomness, what it holds.
+//! Tells a token from other text of the same form: by checksum, randomness and content.
 
 use std::sync::LazyLock;
 
@@ -6,13 +6,13 @@ use aho_corasick::AhoCorasick;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-/// The letters in which GitHub and npm write their checksums.
+/// The alphabet of GitHub's and npm's checksums.
 const LETTERS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/// The letters that a checksum has.
+/// Length of a checksum.
 const CHECKSUM: usize = 6;
-/// One letter so often in a row is no accident.
+/// This many equal letters in a row are not accidental.
 const RUN: usize = 7;
-/// What only made-up ones say.
+/// Words in placeholders only.
 const MADE_UP: [&[u8]; 13] = [
     b"example",
     b"sample",
@@ -29,19 +29,19 @@ const MADE_UP: [&[u8]; 13] = [
     b"abcdefghijklmnop",
 ];
 
-/// Bits of entropy a byte, from 0 to 8.
+/// Bits of entropy per byte, from 0 to 8.
 pub(super) fn entropy(bytes: &[u8]) -> f64 {
     let mut counts = [0_u32; 256];
     for byte in bytes {
         counts[usize::from(*byte)] += 1;
     }
-    // No token is so long that this rounds.
+    // Tokens are far too short for this to round.
     let all = f64::from(u32::try_from(bytes.len()).unwrap_or(u32::MAX));
     let share = |count: &u32| f64::from(*count) / all;
     counts.iter().filter(|count| **count > 0).map(share).map(|share| -share * share.log2()).sum()
 }
 
-/// Whether a token says itself that it is none.
+/// Whether a token looks like a placeholder.
 pub(super) fn is_placeholder(token: &[u8]) -> bool {
     static SAYS: LazyLock<Option<AhoCorasick>> =
         LazyLock::new(|| AhoCorasick::builder().ascii_case_insensitive(true).build(MADE_UP).ok());
@@ -53,7 +53,7 @@ pub(super) fn is_placeholder(token: &[u8]) -> bool {
     same || SAYS.as_ref().is_some_and(|says| says.is_match(token))
 }
 
-/// The checksum of GitHub's and npm's tokens: CRC-32 of what stands behind the prefix, in six letters.
+/// The checksum of GitHub's and npm's tokens: CRC-32 of the part after the prefix, in six letters.
 pub(super) fn checksum(secret: &[u8]) -> String {
     let mut crc = flate2::Crc::new();
     crc.update(secret);
@@ -65,14 +65,14 @@ pub(super) fn checksum(secret: &[u8]) -> String {
     letters.iter().copied().map(char::from).collect()
 }
 
-/// Whether the last letters of a token are the checksum of those behind its prefix.
+/// Whether a token ends in the checksum of the part after its prefix.
 pub(super) fn has_checksum(token: &[u8]) -> bool {
     let secret = token.iter().rposition(|byte| *byte == b'_').and_then(|at| token.get(at + 1..));
     let parts = secret.and_then(|secret| secret.split_last_chunk::<CHECKSUM>());
     parts.is_some_and(|(secret, claimed)| checksum(secret).as_bytes() == claimed)
 }
 
-/// Whether head and payload are objects in JSON, and the head names an algorithm.
+/// Whether header and payload are JSON objects and the header names an algorithm.
 pub(super) fn is_web_token(token: &[u8]) -> bool {
     let mut parts = token.split(|byte| *byte == b'.').map(|part| {
         let json = URL_SAFE_NO_PAD.decode(part).ok()?;
@@ -82,7 +82,7 @@ pub(super) fn is_web_token(token: &[u8]) -> bool {
     head.is_some_and(|head| head.contains_key("alg")) && parts.next().flatten().is_some()
 }
 
-/// Whether the part before the first dot is a number of many digits in base64.
+/// Whether the part before the first dot is a long number in base64.
 pub(super) fn begins_with_number(token: &[u8]) -> bool {
     let first = token.split(|byte| *byte == b'.').next().unwrap_or_default();
     URL_SAFE_NO_PAD
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn the_checksum_is_the_one_that_github_writes() {
-        // Revoked, and published as an example of the form.
+        // A revoked token, published as an example of the form.
         let secret = ["zQWBuTSOoRi4A9spHcVY5ncnsDkxkJ", "0mLq17"];
         assert_eq!(checksum(secret[0].as_bytes()), secret[1]);
         let token = format!("ghp_{}{}", secret[0], secret[1]);

@@ -1,8 +1,8 @@
-//! Control groups: a job's processes and memory counted and bounded by the kernel, where this server may make groups.
+//! Control groups: the kernel counts and limits a job's processes and memory, if this server may create groups.
 //!
-//! Both versions: the second where `memory` and `pids` were delegated to us, the first where their hierarchies can be
-//! written. Each server has a folder of groups, locked as long as it lives; whoever finds one that is not locked
-//! removes it with all that runs in it, so that nothing of a server that was killed stays.
+//! It supports version 2 if `memory` and `pids` are delegated to us, and version 1 if its hierarchies are writable.
+//! Each server locks its own folder of groups. A server that finds an unlocked folder deletes it and kills everything
+//! in it, so that nothing of a killed server survives.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -20,17 +20,17 @@ use tokio::runtime::Handle;
 use super::copy_output::ProcessOutcome;
 use super::{ExceededLimit, JobLimits, SandboxError};
 
-/// How folders of groups are called, so that those without an owner can be found.
+/// Prefix of the group folders, for finding abandoned ones.
 const PREFIX: &str = "journeyman-";
-/// Where this server itself goes when the group that it was started in has to hold groups instead of processes.
+/// The group for this server itself if its original group must contain groups instead of processes.
 const SERVER: &str = "server.journeyman";
-/// Why the kernel bounds nothing, for people.
+/// Why the kernel enforces no limits, for people.
 const NO_GROUPS: &str = "since no cgroup can be written here (a systemd unit needs `Delegate=memory pids` and \
     no ProtectControlGroups=)";
-/// What is in a group has been killed before; this is for a machine that crawls.
+/// The processes were already killed; this is for an overloaded machine.
 const GONE_AFTER: Duration = Duration::from_secs(5);
 
-/// Which of the two kinds of control groups.
+/// Version of control groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CgroupVersion {
     One,
@@ -38,8 +38,8 @@ enum CgroupVersion {
 }
 
 impl CgroupVersion {
-    /// The file by which a process that has one thread enters a group by itself. Where threads can be moved one by one, the
-    /// kernel need not wait until no process of the machine is just being started, which takes it 7 ms.
+    /// The file through which a single-threaded process enters a group. The kernel moves single threads without waiting
+    /// for all process starts on the machine, which takes 7 ms.
     fn entrance(self) -> &'static str {
         match self {
             Self::One => "tasks",
@@ -57,7 +57,7 @@ impl fmt::Display for CgroupVersion {
     }
 }
 
-/// This server's folder of groups in each hierarchy that is needed: two in the first version, one in the second.
+/// This server's group folders, one per hierarchy: two in version 1, one in version 2.
 #[derive(Debug)]
 pub(super) struct CgroupParent {
     version: CgroupVersion,
@@ -72,7 +72,7 @@ struct CgroupFolder {
 }
 
 impl CgroupParent {
-    /// Makes this server's folders and clears those that nobody owns. None: groups cannot be made here.
+    /// Creates this server's folders and clears abandoned ones. `None` if it cannot create groups.
     pub(super) fn of_this_machine() -> Option<Self> {
         let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
         let own = fs::read_to_string("/proc/self/cgroup").ok()?;
@@ -128,7 +128,7 @@ impl Drop for CgroupParent {
 
 impl CgroupFolder {
     fn make(base: &Path) -> io::Result<Self> {
-        // Between the two somebody may have found it without an owner, and removed it.
+        // Another server may delete the folder before we lock it.
         for _ in 0..8 {
             let path = base.join(format!("{PREFIX}{}", uuid::Uuid::new_v4().simple()));
             fs::create_dir(&path)?;
@@ -143,12 +143,12 @@ impl CgroupFolder {
     }
 }
 
-/// A job's group, in each hierarchy. What is in it is killed when this is dropped.
+/// A job's group, in each hierarchy. Dropping it kills everything inside.
 #[derive(Debug)]
 pub(super) struct JobCgroup {
     version: CgroupVersion,
     paths: Vec<PathBuf>,
-    /// The files by which a process of one thread enters.
+    /// The files through which a single-threaded process enters.
     entrances: Vec<File>,
     limits: JobLimits,
 }
@@ -173,19 +173,19 @@ impl JobCgroup {
             }
             all(name, value)?;
         }
-        // Not in every kernel: memory and swap together, no swap, all killed when one has to be.
+        // Only in some kernels: limit memory plus swap, disable swap, kill the whole group together.
         all("memory.memsw.limit_in_bytes", &memory)?;
         all("memory.swap.max", "0")?;
         all("memory.oom.group", "1")
     }
 
-    /// Has the process begin in the group, so that nothing that it starts is ever outside.
+    /// Makes the process start in the group, so that none of its children is ever outside.
     #[allow(unsafe_code)]
     pub(super) fn entered_by(&self, command: &mut Command) -> io::Result<()> {
         let entrances = self.entrances.iter().map(File::try_clone).collect::<io::Result<Vec<_>>>()?;
         let enter = move || -> io::Result<()> {
             for entrance in &entrances {
-                // Nought is the writer itself.
+                // Zero means the writing process.
                 rustix::io::write(entrance, b"0")?;
             }
             Ok(())
@@ -195,7 +195,7 @@ impl JobCgroup {
         Ok(())
     }
 
-    /// The limit that was reached, if one was.
+    /// The limit that was reached, if any.
     pub(super) fn reached(&self) -> Option<ExceededLimit> {
         let counted = |file: &str, what: &str| {
             let texts = self.paths.iter().filter_map(|path| fs::read_to_string(path.join(file)).ok());
@@ -214,7 +214,7 @@ impl JobCgroup {
         counted("pids.events", "max").then_some(ExceededLimit::Processes(self.limits.processes))
     }
 
-    /// Ends all that is in it, and the group.
+    /// Kills everything in the group and deletes it.
     pub(super) async fn end(mut self) {
         removed(std::mem::take(&mut self.paths)).await;
     }
@@ -227,14 +227,14 @@ impl Drop for JobCgroup {
             return;
         }
         paths.iter().for_each(|path| kill_all(path));
-        // Without a runtime there is no server any more: the next one clears what is left.
+        // Without a runtime the server is exiting: the next one cleans up.
         if let Ok(runtime) = Handle::try_current() {
             runtime.spawn(removed(paths));
         }
     }
 }
 
-/// A group for a job, where groups can be made, and the job's first process begins in it.
+/// A group for a job, if groups can be created. The job's first process starts in it.
 pub(super) fn entered(
     groups: Option<&CgroupParent>,
     limits: &JobLimits,
@@ -248,7 +248,7 @@ pub(super) fn entered(
     groups.map(make).transpose().map_err(|source| SandboxError::io("make a control group", source))
 }
 
-/// How processes and memory are held, for people; `otherwise`, where no group can be made.
+/// How processes and memory are limited, for people; `otherwise` applies without groups.
 pub(super) fn told(groups: Option<&CgroupParent>, otherwise: &str) -> String {
     match groups.map(|groups| groups.version) {
         Some(version) => format!("processes and memory bounded by {version}"),
@@ -256,7 +256,7 @@ pub(super) fn told(groups: Option<&CgroupParent>, otherwise: &str) -> String {
     }
 }
 
-/// The limit that the job reached, after all that is left of it has been ended.
+/// The limit that the job reached, after killing the rest of it.
 pub(super) async fn ended(group: Option<JobCgroup>, pumped: &ProcessOutcome) -> Option<ExceededLimit> {
     let Some(group) = group else { return pumped.limit };
     let reached = group.reached();
@@ -282,18 +282,18 @@ fn is_removed(group: &Path) -> bool {
 }
 
 fn kill_all(group: &Path) {
-    // Newer kernels do it in one step, that no fork escapes.
+    // Newer kernels kill all at once, so no fork escapes.
     if fs::write(group.join("cgroup.kill"), "1").is_ok() {
         return;
     }
     let inside = fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
     for process in inside.lines().filter_map(|line| line.parse().ok()).filter_map(Pid::from_raw) {
-        // An error says that it has ended.
+        // An error means that it has ended already.
         let _ = kill_process(process, Signal::KILL);
     }
 }
 
-/// Ends all that is in a folder of groups, and the folder.
+/// Kills everything in a folder of groups and deletes it.
 fn clear(folder: &Path, within: Duration) {
     let begun = Instant::now();
     loop {
@@ -309,7 +309,7 @@ fn clear(folder: &Path, within: Duration) {
     }
 }
 
-/// Removes the folders whose server is gone: nobody holds their lock.
+/// Deletes folders whose lock is free, because their server has ended.
 fn sweep(base: &Path) {
     let entries = fs::read_dir(base).into_iter().flatten().filter_map(Result::ok);
     for folder in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX)) {
@@ -320,8 +320,7 @@ fn sweep(base: &Path) {
     }
 }
 
-/// A place for groups of the second version: in the group that we were started in, when that is ours alone; or
-/// beside it, when whoever started us prepared that.
+/// A place for version 2 groups: in our own group if we are alone there, or beside it if it was prepared for that.
 fn second(mounts: &str, own: &str) -> Option<CgroupParent> {
     let own = place(mounts, own, "")?;
     let knows = |folder: &Path, file: &str| {
@@ -339,8 +338,8 @@ fn enable(folder: &Path) -> io::Result<()> {
     fs::write(folder.join("cgroup.subtree_control"), "+memory +pids")
 }
 
-/// A group that holds processes cannot hold groups with limits: this process goes into one of its own, unless others
-/// are here, whom we do not move.
+/// Moves this process into its own subgroup, because a group with processes cannot contain groups with limits. Fails if
+/// other processes are there, which we do not move.
 fn emptied(folder: &Path) -> io::Result<()> {
     let inside = fs::read_to_string(folder.join("cgroup.procs"))?;
     let own = std::process::id().to_string();
@@ -356,7 +355,7 @@ fn emptied(folder: &Path) -> io::Result<()> {
     enable(folder)
 }
 
-/// The folder of the group that this process is in. The empty word stands for the second version.
+/// The folder of this process's group. An empty controller means version 2.
 fn place(mounts: &str, own: &str, controller: &str) -> Option<PathBuf> {
     let path = own.lines().find_map(|line| {
         let (_, rest) = line.split_once(':')?;

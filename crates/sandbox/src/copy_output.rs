@@ -1,4 +1,4 @@
-//! Feeds a running process, takes what it prints, and ends it in time.
+//! Feeds a running process, copies its output, and kills it at its timeout.
 
 use std::io;
 use std::process::ExitStatus;
@@ -10,20 +10,20 @@ use tokio::time::{Instant, sleep_until};
 
 use super::{ExceededLimit, Sink};
 
-/// How long output may still come after the process ended: something that it started may hold the pipe open for
-/// ever, but what it printed itself is already in the pipe.
+/// How long to read output after the process ended. A child may hold the pipe open forever, but the process's own
+/// output is already in it.
 const GRACE: Duration = Duration::from_millis(500);
-/// As much as a pipe holds.
+/// The size of a pipe.
 const CHUNK: usize = 64 * 1024;
 
 pub(super) struct ProcessOutcome {
-    /// None: it was killed, since the time was up or a limit was reached.
+    /// `None` if it was killed because of its timeout or a limit.
     pub(super) status: Option<ExitStatus>,
     pub(super) limit: Option<ExceededLimit>,
     pub(super) output_cut: bool,
 }
 
-/// One of the two outputs.
+/// One of the two output streams.
 struct OutputPipe<R> {
     pipe: Option<R>,
     left: u64,
@@ -35,7 +35,7 @@ impl<R: AsyncRead + Unpin> OutputPipe<R> {
         Self { pipe, left, cut: false }
     }
 
-    /// The next piece; never ready once the pipe is closed. Cancelling it loses nothing.
+    /// The next chunk; never ready once the pipe is closed. Cancel-safe.
     async fn read(&mut self, buffer: &mut [u8]) -> usize {
         match &mut self.pipe {
             Some(pipe) => pipe.read(buffer).await.unwrap_or(0),
@@ -43,7 +43,7 @@ impl<R: AsyncRead + Unpin> OutputPipe<R> {
         }
     }
 
-    /// What of a piece may be handed on.
+    /// The part of a chunk within the limit.
     fn take<'b>(&mut self, buffer: &'b [u8], length: usize) -> &'b [u8] {
         if length == 0 {
             self.pipe = None;
@@ -56,7 +56,7 @@ impl<R: AsyncRead + Unpin> OutputPipe<R> {
     }
 }
 
-/// Carries a process to its end: by itself, or by SIGKILL when `timeout` is over or it has reached a limit.
+/// Runs a process until it exits, or kills it with SIGKILL at `timeout` or at a limit.
 pub(super) async fn pump(
     child: &mut Child,
     stdin: &[u8],
@@ -98,7 +98,7 @@ pub(super) async fn pump(
     Ok(ProcessOutcome { status, limit, output_cut: out.cut || err.cut })
 }
 
-/// A process that does not read its input to the end is no error: it may not want it.
+/// Writes the input. A process may ignore the rest of its input, so that is not an error.
 async fn feed(pipe: Option<ChildStdin>, bytes: &[u8]) {
     if let Some(mut pipe) = pipe
         && pipe.write_all(bytes).await.is_ok()

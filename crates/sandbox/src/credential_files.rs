@@ -1,6 +1,6 @@
-//! Settings of the machine's that lie among its programs and may hold a password: a job sees them without it.
+//! The machine's settings files among its programs that may contain passwords: a job sees them without those.
 //!
-//! May know: where programs look for such files below `/usr`. Must never know: how anything is mounted.
+//! May know: the paths of such files below `/usr`. Must never know: how anything is mounted.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use super::toolchains;
 use journeyman_order::bounds::LARGEST_SOURCE;
 
-/// Settings of npm, git and pip for everybody, as they lie beside their programs, and of a Cargo that is installed for
-/// everybody. Of those below `/etc`, only PHP's are shown.
+/// System-wide settings of npm, git, pip and Cargo beside their programs. Below `/etc`, only PHP's settings are
+/// mounted.
 const FILES: [&str; 9] = [
     "/usr/etc/npmrc",
     "/usr/local/etc/npmrc",
@@ -23,12 +23,12 @@ const FILES: [&str; 9] = [
     "/usr/local/cargo/credentials",
     "/usr/local/cargo/credentials.toml",
 ];
-/// Folders in which a Maven lies, whose settings for everybody are beside it.
+/// Folders that may contain a Maven installation with its global settings.
 const MAVENS: [&str; 4] = ["/usr/local", "/usr/local/share", "/usr/share", "/usr/lib"];
 const OF_MAVEN: &str = "conf/settings.xml";
-/// In place of Maven's where they tell who somebody is: XML of which lines are missing is none.
+/// Replaces Maven's settings if they contain credentials, because XML with missing lines is invalid.
 const NO_SETTINGS: &[u8] = b"<settings/>\n";
-/// In lines that tell who somebody is.
+/// Words in lines with credentials.
 const WORDS: [&str; 11] = [
     "_auth",
     "authorization",
@@ -43,7 +43,7 @@ const WORDS: [&str; 11] = [
     "username",
 ];
 
-/// Those of this machine.
+/// The files on this machine.
 pub(super) fn of_this_machine() -> Vec<PathBuf> {
     let mavens = MAVENS.iter().flat_map(|folder| mavens_in(Path::new(folder)));
     let php = toolchains::of_php(Path::new("/etc")).into_iter().flat_map(|path| ini_files(&path));
@@ -51,7 +51,7 @@ pub(super) fn of_this_machine() -> Vec<PathBuf> {
     all.into_iter().collect()
 }
 
-/// A file of PHP's, or those of a folder; where they are.
+/// PHP's settings file, or all in a folder, as real paths.
 fn ini_files(path: &Path) -> Vec<PathBuf> {
     match std::fs::read_dir(path) {
         Ok(entries) => {
@@ -65,14 +65,14 @@ fn ini_files(path: &Path) -> Vec<PathBuf> {
     }
 }
 
-/// Where they are whatever links lead to them: nothing is laid over a link.
+/// Real paths of Maven's settings, because nothing can be mounted over a link.
 fn mavens_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mavens = entries.filter(|entry| entry.file_name().to_string_lossy().contains("maven"));
     mavens.filter_map(|entry| entry.path().join(OF_MAVEN).canonicalize().ok())
 }
 
-/// What is left of those that hold such lines.
+/// The files that contain such lines, with the remaining content.
 pub(super) fn without_credentials(files: &[PathBuf]) -> impl Iterator<Item = (&Path, Vec<u8>)> {
     files.iter().filter_map(|path| {
         let is_file = std::fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
@@ -96,7 +96,7 @@ fn harmless_lines(text: &[u8]) -> Vec<u8> {
 }
 
 fn tells_who(line: &str) -> bool {
-    // PHP's tokenizer is none of these.
+    // PHP's extension `tokenizer` is not a credential.
     if line.starts_with("extension=") || line.starts_with("zend_extension=") {
         return false;
     }

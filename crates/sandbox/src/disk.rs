@@ -1,7 +1,7 @@
-//! How much of the disk a job uses.
+//! Measures a job's disk usage.
 //!
-//! The folders are the job's: they change while they are counted, and are made to be hard to count. No link is
-//! followed, nothing is held by its path, and what cannot be looked into is said.
+//! A job may change its folders during the count and make them hard to count. No links are followed, files are opened
+//! relative to their folder, and unreadable parts are reported.
 
 use std::cell::Cell;
 use std::collections::HashSet;
@@ -16,33 +16,33 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, openat, statat
 
 use journeyman_order::bounds::MOST_ENTRIES;
 
-/// Folders in folders; each holds a descriptor while it is counted.
+/// Deepest nesting; each level holds a descriptor during the count.
 const DEEPEST: usize = 200;
-/// The least that an entry costs, in bytes.
+/// Least size of an entry, in bytes.
 const ENTRY: u64 = 4_096;
-/// What each further name of a file costs: more than the longest name takes up in a folder.
+/// Cost of each further hard link to a file: more than the longest name takes in a folder.
 const NAME: u64 = 1_024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DiskUsage {
     pub(super) bytes: u64,
-    /// Whether all could be looked into.
+    /// Whether everything was readable.
     pub(super) complete: bool,
-    /// Whether the count came to its end before the time was over.
+    /// Whether the count finished in time.
     pub(super) in_time: bool,
 }
 
 impl DiskUsage {
-    /// Whether it is more than this. `grown` is what the file systems have grown by since the job began: what is hidden,
-    /// or was not come to in time, is taken to be that.
+    /// Whether the usage exceeds `most`. `grown` is the growth of the file systems since the job began. It stands in
+    /// for parts that are unreadable or were not reached in time.
     pub(super) fn is_over(&self, most: u64, grown: u64) -> bool {
         let hidden = if self.complete && self.in_time { 0 } else { grown };
         self.bytes.max(hidden) > most
     }
 }
 
-/// Counts what lies in these folders, and stops where it is more than `most`, the time is over, or nobody wants to know
-/// any more. `processes` is the job's own `/proc`: files without a name that its processes hold open count too.
+/// Counts these folders until they exceed `most`, the time is up or `stop` is set. `processes` is the job's own
+/// `/proc`: deleted files that its processes hold open count too.
 pub(super) fn used(
     roots: &[PathBuf],
     processes: Option<&Path>,
@@ -57,7 +57,7 @@ pub(super) fn used(
         linked: HashSet::new(),
         systems: HashSet::new(),
         enough: &|bytes| {
-            // Folders can be changed so that they have no end, and add nothing.
+            // Check here, because a job can change folders so that they never end and add nothing.
             is_late.set(Instant::now() >= until);
             bytes > most || is_late.get() || stop.load(Ordering::Relaxed)
         },
@@ -71,7 +71,7 @@ pub(super) fn used(
     DiskUsage { bytes: count.bytes, complete: count.complete, in_time: !is_late.get() }
 }
 
-/// Bytes in use on the file systems of these folders, by whomever.
+/// Bytes in use on the file systems of these folders, by all users.
 pub(super) fn in_use_by_all(roots: &[PathBuf]) -> u64 {
     let mut seen = HashSet::new();
     let mut bytes = 0_u64;
@@ -140,7 +140,7 @@ impl DiskCounter<'_> {
             if matches!(name.to_bytes(), b"." | b"..") {
                 continue;
             }
-            // An error says that it is gone already.
+            // An error means that it is already gone.
             let Ok(stat) = statat(&*folder, name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
             if stat.st_dev != system {
                 continue;
@@ -187,7 +187,7 @@ impl DiskCounter<'_> {
         self.bytes = self.bytes.saturating_add(bytes.max(ENTRY));
     }
 
-    /// Files that were removed and are still open.
+    /// Counts deleted files that are still open.
     fn nameless(&mut self, processes: &Path) {
         let mut seen = HashSet::new();
         for process in fs::read_dir(processes).into_iter().flatten().filter_map(Result::ok) {
@@ -257,7 +257,7 @@ mod tests {
             fs::hard_link(place.path().join("large"), place.path().join(format!("{name}"))).unwrap();
         }
         let all = count(&[place.path().to_owned()], u64::MAX);
-        // What the folder itself has grown by is no more than that.
+        // Includes the growth of the folder itself.
         assert!((once + 5_000 * NAME..once + 6_000 * NAME).contains(&all.bytes), "{once} {}", all.bytes);
         assert!(all.is_over(7 << 20, 0) && !all.is_over(10 << 20, u64::MAX));
     }

@@ -1,7 +1,7 @@
-//! The egress socket of a job that has no network: one address on the loopback of its own namespace at which we listen.
+//! The egress socket of a job without network: one address on the loopback of its own namespace where we listen.
 //!
-//! Nothing of ours runs inside for it. A child of ours enters the namespace before the job begins, makes the socket
-//! there, hands it to us, and is gone: a socket belongs to the namespace that it was made in, whoever holds it.
+//! No process of ours stays inside. Before the job begins, a child of ours enters the namespace, creates the socket,
+//! passes it to us and exits: a socket stays in the namespace where it was created.
 
 use std::fmt;
 use std::io;
@@ -24,21 +24,20 @@ use tokio::process::Command;
 
 use super::spawner;
 
-/// The port inside a namespace of the job's own, where every port is free.
+/// The port in a job's own namespace, where every port is free.
 pub(super) const PORT: u16 = 3128;
-/// Connections that wait to be taken.
+/// Length of the accept queue.
 const WAITING: i32 = 128;
-/// While bubblewrap becomes another user its namespaces cannot be looked at for a moment.
+/// While bubblewrap changes its user, its namespaces are briefly inaccessible.
 const SHOWN_AFTER: Duration = Duration::from_secs(5);
 
-/// Is given what listens, once.
+/// Receives the listener, once.
 pub(super) type ListenerHandler = Box<dyn FnOnce(TcpListener) + Send + Sync>;
 
-/// The only way out of a job without network: what it connects to is ours. Made by [`super::Sandbox::egress_socket`], and good
-/// for one job.
+/// The only way out of a job without network: it connects to us. Made by [`super::Sandbox::egress_socket`] for one job.
 pub struct EgressSocket {
     port: u16,
-    /// Without a namespace it has been opened already, since only then the port is known.
+    /// Without a namespace it is opened at once, because the port must be known.
     open: Option<TcpListener>,
     serve: ListenerHandler,
 }
@@ -53,7 +52,7 @@ impl EgressSocket {
         Ok(Self { port: listener.local_addr()?.port(), open: Some(listener), serve })
     }
 
-    /// Where the job finds it, at 127.0.0.1.
+    /// The port for the job, at 127.0.0.1.
     pub fn port(&self) -> u16 {
         self.port
     }
@@ -68,14 +67,14 @@ impl EgressSocket {
         Ok(())
     }
 
-    /// Opens it in the network namespace of the process `first`, which must not have begun with the job.
+    /// Opens it in the network namespace of the process `first`, before the job begins.
     pub(super) async fn open_inside(self, first: Pid) -> io::Result<()> {
         let network = shown(first).await?;
-        // The namespace of users to whom that network belongs: who may not enter as he is may by way of it.
+        // The user namespace that owns the network: entering it may be necessary to enter the network.
         let owner = owner(network.as_fd())?;
         let at = SocketAddrV4::new(Ipv4Addr::LOCALHOST, self.port);
         let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-        // The program is never reached.
+        // The program itself never runs.
         let mut command = spawner::command("/bin/sh");
         open_by(&mut command, network, owner, theirs, at);
         spawner::spawn(command).await?.wait().await?;
@@ -110,7 +109,7 @@ fn open_by(command: &mut Command, network: OwnedFd, owner: OwnedFd, to: OwnedFd,
     let open = move || -> io::Result<()> {
         enter(network.as_fd(), owner.as_fd())?;
         hand_over(to.as_fd(), listening(at)?.as_fd())?;
-        // There is no program to become.
+        // There is no program to run.
         kill_process(getpid(), Signal::KILL)?;
         Ok(())
     };
@@ -128,7 +127,7 @@ fn enter(network: BorrowedFd<'_>, owner: BorrowedFd<'_>) -> Result<(), Errno> {
 
 fn listening(at: SocketAddrV4) -> Result<OwnedFd, Errno> {
     let socket = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-    // bubblewrap may not have given the loopback its address yet.
+    // bubblewrap may not have configured the loopback address yet.
     sockopt::set_ip_freebind(&socket, true)?;
     bind(&socket, &at)?;
     listen(&socket, WAITING)?;
@@ -162,7 +161,7 @@ fn owner(network: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     Ok(unsafe { ioctl(network, NamespaceOwner) }?)
 }
 
-/// NS_GET_USERNS: the namespace of users that another namespace belongs to.
+/// NS_GET_USERNS: the user namespace that owns another namespace.
 struct NamespaceOwner;
 
 // SAFETY: the number is that of <linux/nsfs.h>; there is no argument, and the answer is a new descriptor.

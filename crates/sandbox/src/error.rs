@@ -1,56 +1,56 @@
-//! Why a job could not be run.
+//! Errors of running a job.
 
 use journeyman_order::EffectError;
 use journeyman_order::moves::Retry;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Why a job could not be run. Texts name paths and programs, never the values of variables.
+/// Why a job could not run. Messages name paths and programs, never the values of variables.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
-    /// There is no `bwrap` on the PATH.
+    /// `bwrap` is not on the PATH.
     #[error(
         "sandbox.mode is \"bubblewrap\" but no `bwrap` is on the PATH: install it (Debian, Ubuntu, Fedora: the \
          package `bubblewrap`), or set sandbox.mode = \"none\" to run agents and tests without a sandbox"
     )]
     Missing,
-    /// bubblewrap is there but may not build its walls.
+    /// bubblewrap is installed but may not create its namespaces.
     #[error(
         "bubblewrap, which has to be 0.8 or newer, cannot make its namespaces here ({said}). {}, or set sandbox.mode = \
          \"none\" to run agents and tests without a sandbox",
         remedy(.said)
     )]
     Unusable { said: String },
-    /// The job contradicts itself.
+    /// The job is contradictory.
     #[error("the job cannot be run: {0}")]
     BadJob(String),
-    /// The job's program is nowhere.
+    /// The job's program was not found.
     #[error("the program {program:?} was not found: install it, or give its absolute path")]
     NoProgram {
-        /// As the job names it.
+        /// As named in the job.
         program: PathBuf,
     },
-    /// The program could not be started behind the walls.
+    /// The program could not be started in the sandbox.
     #[error("{program:?} could not be started in the sandbox: {said}")]
     NotStarted {
-        /// As the job names it.
+        /// As named in the job.
         program: PathBuf,
-        /// What the system or bubblewrap said.
+        /// The message of the system or bubblewrap.
         said: String,
     },
-    /// What makes the walls neither began nor said why.
+    /// bubblewrap neither started nor reported an error.
     #[error("{program} has not started a job within {} seconds; if this stays, look at what the machine is busy with", within.as_secs())]
     TooSlow { program: &'static str, within: Duration },
-    /// The system refused something that belongs to running any job.
+    /// The system refused something that every job needs.
     #[error("could not {what}: {source}")]
     Io {
         what: String,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
 }
 
-/// What gives bubblewrap back what it was refused, by its own words.
+/// How to give bubblewrap what it was refused, from its message.
 fn remedy(said: &str) -> &'static str {
     if said.contains("hostname") {
         "It may not set a sandbox's host name: remove ProtectHostname= from the systemd unit of the server, or allow \

@@ -1,4 +1,4 @@
-//! Files that we put into a job's home. What ran there before may have left links that lead out of it.
+//! Writes files into a job's home, where earlier jobs may have left links that lead outside.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -7,11 +7,11 @@ use std::path::{Component, Path};
 use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat, unlinkat};
 use rustix::io::Errno;
 
-/// Writes a file below a home that no job runs in now, with the folders above it. Follows no link, and writes to no file
-/// that was there.
+/// Writes a file, and its parent folders, below a home that no job is using. It follows no links and never writes into
+/// an existing file.
 ///
 /// # Errors
-/// When the path leads out, or the disk fails.
+/// If the path leads outside, or on disk errors.
 pub fn write_in_home(home: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let names = names_of(path)?;
     let Some((file, folders)) = names.split_last() else { return Err(io::ErrorKind::InvalidInput.into()) };

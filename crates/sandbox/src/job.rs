@@ -1,4 +1,4 @@
-//! What is to be run, what it may see, and how it ended.
+//! A job: what to run, what it sees, and how it ended.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -14,41 +14,40 @@ use journeyman_order::Exit;
 
 /// One command to run.
 pub struct Job {
-    /// The program and its arguments. A bare name is looked up on the PATH; an absolute path outside the mounts is
-    /// made visible with what belongs to it; anything else is the job's own affair, inside.
+    /// The program and its arguments. A bare name is looked up on the PATH. An absolute path outside the mounts is made
+    /// visible together with its files. Anything else is resolved inside.
     pub program: Vec<OsString>,
-    /// Where it starts: in one of the mounts, or in the home.
+    /// Its working directory: in one of the mounts, or in the home.
     pub directory: PathBuf,
-    /// Variables besides PATH, HOME, LANG, TMPDIR and those that toolchains need; they win over these.
+    /// Variables besides PATH, HOME, LANG, TMPDIR and those of toolchains, which they override.
     pub environment: BTreeMap<String, String>,
-    /// Folders of programs in front of all others on its PATH, as it sees them.
+    /// Folders at the front of its PATH, as it sees them.
     pub search: Vec<PathBuf>,
-    /// What it reads on its standard input.
+    /// Its standard input.
     pub stdin: Vec<u8>,
-    /// Its private home, readable and writable; made when it is not there.
+    /// Its private, writable home; created if missing.
     pub home: PathBuf,
-    /// What else of the host it sees.
+    /// Further files and folders of the host.
     pub mounts: Vec<Mount>,
-    /// Which of these, and whether the home, are made of layers. Only where [`super::Sandbox::check_layers`] says so.
+    /// Mounts, or the home, that are made of layers. Requires [`super::Sandbox::check_layers`].
     pub layers: Vec<LayerStack>,
-    /// Where inside that is seen, if not where it is on the host.
+    /// Shows these folders at another path inside.
     pub relocation: Option<Relocation>,
-    /// What it sees as its `/`; none: the system's programs and toolchains. Only where [`super::Sandbox::check_layers`]
-    /// says so.
+    /// What it sees as `/`; `None`: the system's programs and toolchains. Requires [`super::Sandbox::check_layers`].
     pub root: Option<JobRoot>,
-    /// Whether it has a network.
+    /// Its network access.
     pub network: SandboxNetwork,
-    /// The network that it has in common with other jobs; with [`SandboxNetwork::None`] or a gateway.
+    /// A network shared with other jobs; combines with [`SandboxNetwork::None`] or a gateway.
     pub joins: Option<SharedNetwork>,
-    /// What it may use of the machine.
+    /// Its resource limits.
     pub limits: JobLimits,
-    /// After this it is killed.
+    /// The time after which it is killed.
     pub timeout: Duration,
-    /// Bytes that are handed on of each of its two outputs; the rest is read and dropped.
+    /// Most bytes to pass on of each output; the rest is read and dropped.
     pub most_output: u64,
 }
 
-/// Values of variables are kept out: they may be keys.
+/// Leaves out the values of variables, because they may be keys.
 impl fmt::Debug for Job {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Job")
@@ -67,51 +66,51 @@ impl fmt::Debug for Job {
     }
 }
 
-/// Jobs that must not be told apart by where they run are shown their folders at one path. Only walls can do that.
+/// Shows a job's folders at a fixed path, for jobs that must not depend on where they run. Requires bubblewrap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Relocation {
-    /// What of the job's folders lies below this one …
+    /// Everything in the job's folders below this path …
     pub host: PathBuf,
-    /// … is seen below this one.
+    /// … appears below this one.
     pub inside: PathBuf,
 }
 
-/// A file or folder of the host, seen at the same path inside, but for a relocation.
+/// A file or folder of the host, seen at the same path inside unless relocated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mount {
-    /// Absolute; not itself a symbolic link, because whoever may write beside it could point it anywhere.
+    /// Absolute and not a symbolic link, which anyone with write access beside it could redirect.
     pub path: PathBuf,
-    /// What the job may do with it.
+    /// The job's access.
     pub access: MountAccess,
 }
 
-/// What a job may do with a mount.
+/// A job's access to a mount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MountAccess {
     ReadOnly,
     ReadWrite,
 }
 
-/// Whether a job has a network.
+/// A job's network access.
 #[derive(Debug)]
 pub enum SandboxNetwork {
-    /// A loopback interface of its own, and nothing else.
+    /// Only its own loopback interface.
     None,
-    /// The host's, whole: for agents and for installing what tests need.
+    /// The host's whole network: for agents, and for installing test dependencies.
     Host,
-    /// As [`SandboxNetwork::None`], but for one address on its loopback at which we listen.
+    /// Like [`SandboxNetwork::None`], plus one address on its loopback where we listen.
     Gateway(EgressSocket),
 }
 
-/// Where a job's output goes, in pieces as they come: a piece may end in the middle of a line or a character.
+/// Receives a job's output in chunks, which may end in the middle of a line or character.
 pub trait Sink: Send {
-    /// A piece of the standard output.
+    /// A chunk of standard output.
     fn stdout(&mut self, bytes: &[u8]);
-    /// A piece of the standard error.
+    /// A chunk of standard error.
     fn stderr(&mut self, bytes: &[u8]);
 }
 
-/// Keeps all output in memory; bounded by the job's `most_output`.
+/// Keeps all output in memory; limited by the job's `most_output`.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct CollectedOutput {
     pub stdout: Vec<u8>,
@@ -131,21 +130,20 @@ impl Sink for CollectedOutput {
 /// How a job ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct JobResult {
-    /// Behind walls it is as in a shell: a program that signal N ended shows as `Code(128 + N)`, because that is
-    /// all that the monitor tells, and one in the job's own folders that cannot be started as `Code(126)` or
-    /// `Code(127)`. `Signal` there means that the monitor itself was killed.
+    /// In bubblewrap it is as in a shell. A program killed by signal N gives `Code(128 + N)`, because the monitor
+    /// reports no more. One in the job's own folders that cannot start gives `Code(126)` or `Code(127)`. `Signal` means
+    /// that the monitor itself was killed.
     pub exit: Exit,
-    /// How long it took, walls included.
+    /// How long it took, including the sandbox's setup.
     pub duration: Duration,
-    /// Whether output was dropped, because it was more than `most_output`.
+    /// Whether output beyond `most_output` was dropped.
     pub output_cut: bool,
-    /// The limit that it ran into, if any. A job that reaches one is ended, and then `exit` is `Signal(9)`, unless it
-    /// ended by itself first.
+    /// The limit that it reached, if any. The job is then killed and `exit` is `Signal(9)`, unless it exited first.
     pub limit: Option<ExceededLimit>,
 }
 
 impl Job {
-    /// The smallest job there is.
+    /// The smallest possible job.
     pub(super) fn probe(home: &Path) -> Self {
         Self {
             program: vec!["true".into()],
@@ -166,7 +164,7 @@ impl Job {
         }
     }
 
-    /// Where a path of the host is seen by the job.
+    /// Where the job sees a path of the host.
     pub(super) fn inside(&self, path: &Path) -> PathBuf {
         let moved = self.relocation.as_ref().and_then(|relocation| {
             let below = path.strip_prefix(&relocation.host).ok()?;
@@ -175,13 +173,13 @@ impl Job {
         moved.unwrap_or_else(|| path.to_owned())
     }
 
-    /// Where on the host that lies which the job writes into its home or a mount.
+    /// Where on the host the job's writes to its home or a mount end up.
     pub(super) fn written(&self, path: &Path) -> PathBuf {
         let stack = self.layers.iter().find(|stack| stack.at == path);
         stack.map_or_else(|| path.to_owned(), |stack| stack.upper.clone())
     }
 
-    /// Its home and its mounts: parents before what lies in them; of two at the same place the later counts.
+    /// Its home and mounts, parents first; of two at the same place the later wins.
     pub(super) fn own_mounts(&self) -> Vec<(&Path, MountAccess)> {
         let mounts = self.mounts.iter().map(|mount| (mount.path.as_path(), mount.access));
         let mut own: Vec<_> =
@@ -190,7 +188,7 @@ impl Job {
         own
     }
 
-    /// Its variables behind walls; of two of the same name the later counts.
+    /// Its variables in bubblewrap; of two with the same name the later wins.
     pub(super) fn variables(&self, reads: &ReadablePaths) -> Vec<(String, OsString)> {
         let of_root = self.root.as_ref().map(JobRoot::own_environment);
         let of_place = of_root.unwrap_or_else(|| reads.own_environment());
@@ -199,12 +197,12 @@ impl Job {
         all
     }
 
-    /// Whether a path lies in the home or in a mount.
+    /// Whether a path is in the home or in a mount.
     pub(super) fn holds(&self, path: &Path) -> bool {
         path.starts_with(&self.home) || self.mounts.iter().any(|mount| path.starts_with(&mount.path))
     }
 
-    /// Refuses what could only go wrong later, and with a worse message.
+    /// Rejects what would only fail later, with a worse message.
     pub(super) fn check(&self) -> Result<(), SandboxError> {
         let bad = |why: String| Err(SandboxError::BadJob(why));
         if self.program.first().is_none_or(|program| program.is_empty()) {

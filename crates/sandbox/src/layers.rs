@@ -1,10 +1,10 @@
-//! Folders made of layers: what a job sees as one folder is read-only layers of ours with a writable one on top, so that
-//! nothing is copied for a run and nothing that a run writes is anybody else's.
+//! Folders made of layers: a job sees our read-only layers with a writable one on top as one folder. So a run copies
+//! nothing, and its writes affect no other run.
 //!
-//! May know: overlay mounts in a user namespace of the job's own. Must never know: what lies in a layer.
+//! May know: overlay mounts in a job's own user namespace. Must never know: the content of a layer.
 //!
-//! The mounts are made by the process that becomes bubblewrap, in namespaces that end with it. bubblewrap has no
-//! such option in the versions that are installed, and the system asks for no more rights than bubblewrap needs.
+//! The process that becomes bubblewrap makes the mounts, in namespaces that end with it. Installed versions of
+//! bubblewrap have no option for overlays. This needs no more rights than bubblewrap.
 
 use std::ffi::{CStr, CString};
 use std::io::{self, Write as _};
@@ -18,23 +18,23 @@ use rustix::process::{getegid, geteuid};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 use tokio::process::Command;
 
-/// Layers of one stack below the writable one. The system has a limit too, and a higher one.
+/// Most layers below the writable one. The system's own limit is higher.
 pub const MOST_LAYERS: usize = 16;
 
-/// Layers that are seen as one folder.
+/// Layers that appear as one folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LayerStack {
-    /// Where they are seen: the job's home, one of its mounts, or what is its root; an empty folder.
+    /// The mount point: the job's home, one of its mounts, or its root; an empty folder.
     pub at: PathBuf,
-    /// What is never written, the uppermost first; at least one, at most [`MOST_LAYERS`].
+    /// The read-only layers, uppermost first; from one to [`MOST_LAYERS`].
     pub lower: Vec<PathBuf>,
-    /// Where everything goes that the job writes. What was removed of a lower layer is a whiteout there.
+    /// The layer for everything that the job writes. A file deleted from a lower layer is a whiteout here.
     pub upper: PathBuf,
-    /// The kernel's own, an empty folder on the file system of `upper`.
+    /// The kernel's work folder: empty, on the file system of `upper`.
     pub work: PathBuf,
 }
 
-/// Has the process make these folders of their layers, for itself and all that it starts.
+/// Makes the process mount these layers, for itself and its children.
 #[allow(unsafe_code)]
 pub(super) fn mounted_by<'a>(
     command: &mut Command,
@@ -54,29 +54,29 @@ pub(super) fn mounted_by<'a>(
     Ok(())
 }
 
-/// What a new namespace is told of its users: who in it is the one that made it.
+/// The id maps of a new user namespace.
 pub(super) struct OwnUser {
     user: String,
     group: String,
 }
 
 impl OwnUser {
-    /// Whoever made it is who he was.
+    /// Maps the present user and group to themselves.
     pub(super) fn of_this_process() -> Self {
         let (user, group) = (geteuid().as_raw(), getegid().as_raw());
         Self { user: format!("{user} {user} 1"), group: format!("{group} {group} 1") }
     }
 }
 
-/// By a process that has just made such a namespace.
+/// Called by a process that has just created such a namespace.
 pub(super) fn tell_own_user(own: &OwnUser) -> io::Result<()> {
-    // Until this is denied, an ordinary user may not map a group.
+    // Unprivileged users may map a group only after this is denied.
     tell(c"/proc/self/setgroups", "deny")?;
     tell(c"/proc/self/uid_map", &own.user)?;
     tell(c"/proc/self/gid_map", &own.group)
 }
 
-/// Has a new process that is no program yet users and mounts of its own.
+/// Gives a new process its own user and mount namespaces before it runs a program.
 #[allow(unsafe_code)]
 fn enter_own_namespaces(own: &OwnUser) -> io::Result<()> {
     // SAFETY: this is a process of one thread that is no program yet, and nothing here relies on its namespaces.
@@ -84,14 +84,14 @@ fn enter_own_namespaces(own: &OwnUser) -> io::Result<()> {
     tell_own_user(own)
 }
 
-/// Writes a word into one of the kernel's files.
+/// Writes text into one of the kernel's files.
 fn tell(file: &CStr, what: &str) -> io::Result<()> {
     let file = open(file, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
     rustix::io::write(&file, what.as_bytes())?;
     Ok(())
 }
 
-/// One stack, in words that need no memory in the new process.
+/// One stack, prepared so that the new process allocates no memory.
 struct OverlayMount {
     at: CString,
     lower: Vec<CString>,
@@ -110,12 +110,11 @@ impl OverlayMount {
         })
     }
 
-    /// Layers are named by descriptors, opened where the mount is made: paths may hold what stands for something in the
-    /// options, and may be longer than these.
+    /// Names layers by descriptors, because paths may contain special characters of mount options and may be too long.
     fn mount(&self) -> io::Result<()> {
-        // Attributes as ordinary users may write them; nothing is redirected by what a layer says of itself.
+        // `userxattr` is for unprivileged users; a layer's attributes must not redirect anything.
         let mut text = [0; 1_024];
-        // The last byte stays zero.
+        // Keeps a terminating zero byte.
         let mut options: &mut [u8] = &mut text[..1_023];
         let mut opened: [Option<OwnedFd>; MOST_LAYERS + 2] = [const { None }; MOST_LAYERS + 2];
         let layers = self.lower.iter().map(|layer| (":", layer));

@@ -1,17 +1,16 @@
-//! The walls around what we run for others: agents, setup and test commands, and git in the agent's repository.
+//! The sandbox for what we run on behalf of others: agents, setup and test commands, and git in the agent's repository.
 //!
-//! May know: processes, namespaces, the machine's toolchains, [`journeyman_order`]'s way to say how a process ended.
-//! Must never know: orders, repositories, agents, credentials. What a job may see is written in the job.
+//! May know: processes, namespaces, the machine's toolchains, and [`journeyman_order`]'s description of a process's
+//! end. Must never know: orders, repositories, agents, credentials. The job lists what it may see.
 //!
-//! Rules that every job is under, in the mode `bubblewrap`:
-//! - It sees the system's programs and toolchains read-only, or an image instead of them, the mounts it names, its home,
-//!   and nothing else.
-//!   Paths are the same inside and outside, so that the mode `none` runs the same job.
-//! - It starts from an empty environment, and its variables never stand on a command line, which all may read.
-//! - Its end is the end of everything it started: a PID namespace has no survivors.
-//! - It makes no namespace, mount or kernel object of its own, and writes no setting of the machine's.
-//! - What it may use of the machine is bounded, and which bound it reached is told.
-//! - Without a network it reaches at most one address on its own loopback, at which we listen.
+//! Rules for every job in the mode `bubblewrap`:
+//! - It sees only the system's programs and toolchains, read-only, or an image instead of them, its mounts, and its
+//!   home. Paths are the same inside and outside, so that the mode `none` runs the same job.
+//! - It starts with an empty environment, and its variables never appear on a command line, which is public.
+//! - When it ends, everything it started ends: nothing survives a PID namespace.
+//! - It cannot create namespaces, mounts or kernel objects, or change settings of the machine.
+//! - Its use of resources is limited, and the limit that it reached is reported.
+//! - Without a network it reaches at most one address, where we listen on its own loopback.
 
 mod bubblewrap;
 mod cgroup;
@@ -59,30 +58,30 @@ use journeyman_metrics::metrics;
 use journeyman_order::Exit;
 use readable_paths::ReadablePaths;
 
-/// Runs jobs behind walls. Cheap to clone.
+/// Runs jobs in a sandbox. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Sandbox {
     backend: Arc<IsolationBackend>,
-    /// What no job goes over, whatever it was given.
+    /// Upper limits for every job.
     limits: JobLimits,
 }
 
-/// What jobs are run with on this machine.
+/// What jobs need on this machine.
 #[derive(Debug)]
 struct IsolationBackend {
-    /// What makes the walls; none in the mode `none`.
+    /// The path of bubblewrap; `None` in the mode `none`.
     bubblewrap: Option<PathBuf>,
-    /// What is shown to every job.
+    /// Paths that every job sees.
     reads: ReadablePaths,
     groups: Option<CgroupParent>,
 }
 
 impl Sandbox {
-    /// Looks at the machine once: which toolchains there are and whether what makes the walls is installed and may make its
-    /// namespaces. `extra_reads` are files and folders that every job may read besides.
+    /// Examines the machine once: its toolchains, and whether bubblewrap is installed and may create namespaces.
+    /// `extra_reads` are further files and folders that every job may read.
     ///
     /// # Errors
-    /// Says what to install or to enable. There is no fallback: [`IsolationMode::None`] has to be asked for by name.
+    /// Says what to install or enable. There is no fallback: [`IsolationMode::None`] must be chosen explicitly.
     pub async fn new(mode: IsolationMode, extra_reads: Vec<PathBuf>) -> Result<Self, SandboxError> {
         let reads = ReadablePaths::of_this_machine(extra_reads)?;
         Self::with(mode, reads, CgroupParent::of_this_machine()).await
@@ -107,18 +106,18 @@ impl Sandbox {
         Ok(sandbox)
     }
 
-    /// With other limits than the default: [`Sandbox::limits`] for jobs of agents, setups and tests, and no job above.
+    /// Sets other limits: [`Sandbox::limits`] for jobs of agents, setups and tests, and the maximum for all jobs.
     #[must_use]
     pub fn limited_to(self, limits: JobLimits) -> Self {
         Self { limits, ..self }
     }
 
-    /// What the largest jobs may use of the machine.
+    /// The limits of the largest jobs.
     pub fn limits(&self) -> JobLimits {
         self.limits
     }
 
-    /// Which walls these are. Said on every receipt.
+    /// The isolation mode. Every receipt shows it.
     pub fn mode(&self) -> IsolationMode {
         match self.backend.bubblewrap {
             Some(_) => IsolationMode::Bubblewrap,
@@ -126,7 +125,7 @@ impl Sandbox {
         }
     }
 
-    /// What holds a job on this machine, in a line for people.
+    /// Describes the isolation on this machine in one line, for people.
     pub fn describe_isolation(&self) -> String {
         let counted = |otherwise| cgroup::told(self.backend.groups.as_ref(), otherwise);
         match self.mode() {
@@ -138,16 +137,16 @@ impl Sandbox {
         }
     }
 
-    /// Whether there are walls, and a job's memory and processes are bounded, and not only watched.
+    /// Whether jobs are isolated and their memory and processes are limited, not only monitored.
     pub fn is_bounded(&self) -> bool {
         self.backend.bubblewrap.is_some() && self.backend.groups.is_some()
     }
 
-    /// A socket for one job's [`SandboxNetwork::Gateway`]. Before the job begins, `serve` is given what listens there, set not
-    /// to block; who connects is the job. As long as that is open, the job's network stays.
+    /// A socket for one job's [`SandboxNetwork::Gateway`]. Before the job begins, `serve` receives a non-blocking
+    /// listener; only the job can connect. While that is open, the job's network stays.
     ///
     /// # Errors
-    /// In the mode `none`, when there is no free port.
+    /// In the mode `none`, if there is no free port.
     pub fn egress_socket(
         &self,
         serve: impl FnOnce(TcpListener) + Send + Sync + 'static,
@@ -159,10 +158,10 @@ impl Sandbox {
         }
     }
 
-    /// A network for several jobs, in which these names lead to its loopback.
+    /// A network for several jobs, in which these names resolve to its loopback.
     ///
     /// # Errors
-    /// When the system makes none, and in the mode `none`.
+    /// If the system cannot create one, and in the mode `none`.
     pub async fn shared_network(&self, names: Vec<String>) -> Result<SharedNetwork, SandboxError> {
         match self.mode() {
             IsolationMode::Bubblewrap => SharedNetwork::new(names)
@@ -174,12 +173,12 @@ impl Sandbox {
         }
     }
 
-    /// Runs a job to its end and hands `sink` what it prints. When this returns, and soon after the future is dropped,
-    /// everything that the job started has been killed (in the mode `none` without control groups: what stayed in its
-    /// process group).
+    /// Runs a job to its end and passes its output to `sink`. On return, or soon after the future is dropped,
+    /// everything that the job started has been killed. In the mode `none` without control groups, only its process
+    /// group is.
     ///
     /// # Errors
-    /// When the job could not be started. A job that was started and failed is not an error.
+    /// If the job could not start. A job that started and failed is not an error.
     pub async fn run(&self, mut job: Job, sink: &mut dyn Sink) -> Result<JobResult, SandboxError> {
         job.check()?;
         job.limits = job.limits.at_most(self.limits);
@@ -191,10 +190,10 @@ impl Sandbox {
         ran
     }
 
-    /// Whether jobs can be run now: the walls are tried before anything is trusted to them.
+    /// Tests whether jobs can run now, by running one.
     ///
     /// # Errors
-    /// Says what to install or to enable.
+    /// Says what to install or enable.
     pub async fn check(&self) -> Result<(), SandboxError> {
         if self.mode() == IsolationMode::None {
             return Ok(());
@@ -211,8 +210,7 @@ impl Sandbox {
         }
     }
 
-    /// Whether jobs can be given folders made of layers that lie in this folder: the kernel has to allow it, and the
-    /// file system. It is tried.
+    /// Tests whether jobs can use layers in this folder; the kernel and the file system must support it.
     ///
     /// # Errors
     /// Says why not.
@@ -245,7 +243,7 @@ impl Sandbox {
         Err(SandboxError::Unusable { said })
     }
 
-    /// Whether a program would be found, before anything is run. One that lies in a job's own folders is not looked at.
+    /// Whether a program can be found, without running it. Programs in a job's own folders are not checked.
     pub fn has(&self, named: &str) -> bool {
         match named.starts_with('/') {
             true => program::is_program(named.as_ref()),
@@ -253,10 +251,10 @@ impl Sandbox {
         }
     }
 
-    /// How to find out whether a program of this machine's can be started in a root of a job's own.
+    /// How to test whether one of this machine's programs can start in a job's own root.
     ///
     /// # Errors
-    /// When there is no such program.
+    /// If there is no such program.
     pub fn root_trial(&self, program: &Path) -> Result<RootTrial, SandboxError> {
         let found = match program.to_str().filter(|name| !name.contains('/')) {
             Some(name) => self.locate(name),
@@ -266,13 +264,13 @@ impl Sandbox {
         Ok(RootTrial::of(&found, &self.backend.reads))
     }
 
-    /// Where the program of this name is that jobs would start.
+    /// The path of the program that jobs would start under this name.
     pub fn locate(&self, name: &str) -> Option<PathBuf> {
         program::find(name, self.backend.reads.search_path())
     }
 
-    /// The variables for a program of this machine that is started outside of the walls, only to say which it is: those of
-    /// jobs, with the machine's own home. This process's others may be secrets.
+    /// Variables for running a program of this machine outside the sandbox, only to ask its version: those of jobs,
+    /// with the machine's own home. Other variables of this process may be secrets.
     pub fn host_environment(&self) -> Vec<(String, OsString)> {
         let home = std::env::var_os("HOME").unwrap_or_else(|| "/".into());
         self.backend.reads.own_environment().all(Path::new(&home), &std::env::temp_dir(), &[])

@@ -1,4 +1,4 @@
-//! Looks after a running job: what no limit of the system's holds is looked at again and again.
+//! Monitors a running job by polling, for limits that the system does not enforce.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,25 +13,24 @@ use super::disk::{self, DiskUsage};
 use super::{ExceededLimit, Job, JobLimits, MountAccess};
 
 const EVERY: Duration = Duration::from_millis(100);
-/// How long a job runs before its disk is counted for the first time, and how long it then goes uncounted, when its
-/// file systems do not grow.
+/// When a job's disk is first counted, and the longest time between counts while its file systems do not grow.
 const FIRST_COUNT: Duration = Duration::from_secs(5);
 const LONGEST_UNCOUNTED: Duration = Duration::from_secs(30);
-/// The least growth that is worth counting, and which part of the limit is.
+/// Least growth worth counting, in bytes and as a part of the limit.
 const GROWTH: u64 = 1 << 20;
 const PART: u64 = 8;
-/// Counting takes at most one part in so many of the time, and one count is at its end after this.
+/// Counting takes at most one part in this many of the time, and one count at most this long.
 const SHARE: u32 = 10;
 const LONGEST_COUNT: Duration = Duration::from_secs(300);
-/// So many counts in a row that did not come to their end are too much. One may be, where the disk is slow.
+/// This many unfinished counts in a row are too many. A slow disk can cause one.
 const MOST_LATE: u32 = 2;
 
-/// What is looked at.
+/// What to monitor.
 pub(super) struct LimitWatcher {
     limits: JobLimits,
-    /// The job's home, and what it may write.
+    /// The job's home and other writable folders.
     written: Vec<PathBuf>,
-    /// The job's own `/proc`, as it is seen from here.
+    /// The job's own `/proc`, as seen from the host.
     processes: Option<PathBuf>,
 }
 
@@ -43,7 +42,7 @@ impl LimitWatcher {
         Self { limits: job.limits, written, processes: None }
     }
 
-    /// The namespace of the job's processes is known by its first one.
+    /// Finds the job's `/proc` through the first process of its namespace.
     pub(super) fn with_first(mut self, first: Option<Pid>) -> Self {
         self.processes = first.map(|first| format!("/proc/{}/root/proc", first.as_raw_nonzero()).into());
         self
@@ -68,7 +67,7 @@ impl LimitWatcher {
         }
     }
 
-    /// Without a control group: all processes of the namespace, which hold nobody else's.
+    /// Without a control group: counts all processes of the namespace, which belong to the job alone.
     fn counted(&self, processes: &Path) -> Option<ExceededLimit> {
         let (mut threads, mut most_memory) = (0_u64, 0_u64);
         let mut each = Vec::new();
@@ -78,11 +77,11 @@ impl LimitWatcher {
             most_memory += number(&status, "VmRSS:").unwrap_or(0) * 1_024;
             each.push(entry.path());
         }
-        // Where the system bounds them too there are never more.
+        // Where the system limits them too, the count never goes higher.
         if threads >= u64::from(self.limits.processes) {
             return Some(ExceededLimit::Processes(self.limits.processes));
         }
-        // What processes share was counted for each: only when that is too much it is worth the time to tell.
+        // Shared memory counts for each process: correct for that only if the sum is too high, because it takes time.
         if most_memory <= self.limits.memory {
             return None;
         }
@@ -98,13 +97,13 @@ fn number(text: &str, word: &str) -> Option<u64> {
     rest.split_whitespace().next()?.parse().ok()
 }
 
-/// When the disk was counted, and what was found.
+/// When the disk was last counted, and the result.
 struct DiskWatch {
     at_start: u64,
     at_count: u64,
     due: Instant,
     not_before: Instant,
-    /// Counts until now, in a row, that did not come to their end in time.
+    /// Consecutive counts that did not finish in time.
     late: u32,
 }
 
@@ -115,7 +114,7 @@ impl DiskWatch {
         Self { at_start: in_use, at_count: in_use, due: now + FIRST_COUNT, not_before: now, late: 0 }
     }
 
-    /// Whether the file systems have grown, or it is long ago: counting is dear where there are many files.
+    /// Whether the file systems have grown or the last count is old: counting many files is expensive.
     fn is_due(&self, watch: &LimitWatcher) -> bool {
         let now = Instant::now();
         let grown = disk::in_use_by_all(&watch.written).saturating_sub(self.at_count);
@@ -148,7 +147,7 @@ impl DiskWatch {
     }
 }
 
-/// Nobody waits for a count any more when this is dropped.
+/// Stops a running count when dropped.
 struct StopOnDrop(Arc<AtomicBool>);
 
 impl Drop for StopOnDrop {

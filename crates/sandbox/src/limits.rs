@@ -1,4 +1,4 @@
-//! What a job may use of the machine, and how the part of it that every process inherits is set.
+//! A job's resource limits, and setting those that processes inherit.
 
 use std::fmt;
 use std::io;
@@ -11,11 +11,11 @@ use journeyman_order::{Exit, JobLimits};
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-/// Has the process and all that it starts be under the limits that the system keeps for each process by itself. In which way
-/// each of the others is held is said by [`super::Sandbox::describe_isolation`].
+/// Sets the limits that the system enforces per process, for the process and its children.
+/// [`super::Sandbox::describe_isolation`] says how the others are enforced.
 #[allow(unsafe_code)]
 pub(super) fn inherited_by(limits: &JobLimits, command: &mut Command) {
-    // One byte, not none: a core of no size is still piped to a handler of the host's, where it has one.
+    // One byte, not zero: a core of size zero is still piped to the host's handler, if it has one.
     let each =
         [(Resource::Core, 1), (Resource::Fsize, limits.largest_file), (Resource::Nofile, limits.open_files)]
             .map(|(resource, most)| {
@@ -32,7 +32,7 @@ pub(super) fn inherited_by(limits: &JobLimits, command: &mut Command) {
     unsafe { command.pre_exec(set) };
 }
 
-/// The limit that a job's end itself tells of: SIGXFSZ, by itself or as a shell and bubblewrap tell it.
+/// The limit that a job's exit reveals: SIGXFSZ, directly or as reported by a shell and bubblewrap.
 pub(super) fn told_by(limits: &JobLimits, exit: Exit) -> Option<ExceededLimit> {
     let too_large = match exit {
         Exit::Code(code) => code == 128 + libc::SIGXFSZ,
@@ -42,7 +42,7 @@ pub(super) fn told_by(limits: &JobLimits, exit: Exit) -> Option<ExceededLimit> {
     too_large.then_some(ExceededLimit::LargestFile(limits.largest_file))
 }
 
-/// The limit that a job ran into, with what it was.
+/// The limit that a job reached, with its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExceededLimit {
     /// [`JobLimits::processes`].
@@ -56,7 +56,7 @@ pub enum ExceededLimit {
 }
 
 impl ExceededLimit {
-    /// The setting that changes it; some are fixed.
+    /// The setting that changes it; `None` if it is fixed.
     pub fn setting(&self) -> Option<&'static str> {
         match self {
             Self::Memory(_) => Some("sandbox.memory_mib"),
@@ -66,7 +66,7 @@ impl ExceededLimit {
     }
 }
 
-/// As the rest of a sentence about a job: "the tests … ".
+/// Completes a sentence about a job: "the tests … ".
 impl fmt::Display for ExceededLimit {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,5 +1,5 @@
-//! The mode `none`: the same job without walls. What ends with it is its process group, and its control group where
-//! one can be made.
+//! The mode `none`: the same job without isolation. Its process group is killed with it, and its control group if one
+//! can be created.
 
 use std::path::Path;
 use std::time::Instant;
@@ -14,20 +14,20 @@ use super::{
 };
 use journeyman_order::Exit;
 
-/// Kills the group when the job ends and when its future is dropped. A process that left the group lives on,
-/// unless a control group holds it too.
+/// Kills the group when the job ends or its future is dropped. A process that left the group survives, unless a control
+/// group contains it too.
 struct ProcessGroup(Option<Pid>);
 
 impl Drop for ProcessGroup {
     fn drop(&mut self) {
         if let Some(leader) = self.0 {
-            // An error says that the group is gone already, which is what we want.
+            // An error means that the group is already gone.
             let _ = kill_process_group(leader, Signal::KILL);
         }
     }
 }
 
-/// Runs a job that has been checked to its end, and to the end of its process group; also when the future is dropped.
+/// Runs a checked job until its process group has ended, also if the future is dropped.
 pub(super) async fn run(
     backend: &IsolationBackend,
     mut job: Job,
@@ -78,7 +78,7 @@ pub(super) async fn run(
     Ok(JobResult { exit, duration: begun.elapsed(), output_cut: pumped.output_cut, limit })
 }
 
-/// How a process ended, from what the system says of it.
+/// How a process ended, from its exit status.
 pub(super) fn exit(pumped: &ProcessOutcome) -> Exit {
     use std::os::unix::process::ExitStatusExt;
     let Some(status) = pumped.status else {

@@ -1,7 +1,6 @@
-//! What a job behind walls has of its own, whoever makes the walls: its user, its name, its few files of `/etc` and its
-//! folders in memory.
+//! A sandboxed job's own user, host name, files of `/etc` and folders in memory, however the sandbox is built.
 //!
-//! May know: jobs. Must never know: how anything of it is mounted.
+//! May know: jobs. Must never know: how these are mounted.
 
 use std::fs::File;
 use std::io::{self, Seek, Write};
@@ -17,9 +16,9 @@ use super::root::MountPoint;
 /// Not root: some agents refuse to work as root, and nothing inside needs it.
 pub(super) const ID: &str = "1000";
 pub(super) const HOSTNAME: &str = "journeyman";
-/// Folders of a job's own, in memory, and which part of its memory each may take.
+/// A job's own folders in memory; each may take one part in this many of the job's memory.
 pub(super) const TEMPORARY: [(&str, u64); 3] = [("/tmp", 4), ("/var/tmp", 8), ("/dev/shm", 8)];
-/// What says who the users are, and where hosts and name servers are.
+/// Files that list users, hosts and name servers.
 pub(super) const PASSWD: &str = "/etc/passwd";
 pub(super) const GROUP: &str = "/etc/group";
 pub(super) const HOSTS: &str = "/etc/hosts";
@@ -28,7 +27,7 @@ pub(super) fn users(home: &Path) -> String {
     format!("root:x:0:0::/:/bin/false\njourneyman:x:{ID}:{ID}::{}:/bin/sh\n", home.display())
 }
 
-/// The hosts of a job that is not in the machine's network.
+/// `/etc/hosts` for a job that is not in the machine's network.
 pub(super) fn hosts(job: &Job) -> String {
     let names = job.joins.iter().flat_map(|network| &network.names);
     let names: String = names.map(|name| format!(" {name}")).collect();
@@ -39,7 +38,7 @@ pub(super) fn groups() -> String {
     format!("root:x:0:\njourneyman:x:{ID}:\n")
 }
 
-/// What is mounted on in a root of the job's own.
+/// Mount points in a job's own root.
 pub(super) fn mount_points(job: &Job) -> Vec<(PathBuf, MountPoint)> {
     let folders = TEMPORARY.iter().map(|(at, _)| *at).chain(["/run", "/proc", "/dev"]);
     let folders = folders.filter(|at| !at.starts_with("/dev/")).map(|at| (at.into(), MountPoint::Folder));
@@ -51,7 +50,7 @@ pub(super) fn mount_points(job: &Job) -> Vec<(PathBuf, MountPoint)> {
     folders.chain(files).chain(mounts).collect()
 }
 
-/// The job's home, which only its user may look into.
+/// Creates the job's home, private to its user.
 pub(super) fn make_home(home: &Path) -> io::Result<()> {
     if let Some(parent) = home.parent() {
         std::fs::create_dir_all(parent)?;
@@ -62,7 +61,7 @@ pub(super) fn make_home(home: &Path) -> io::Result<()> {
     }
 }
 
-/// A file without a name, for a process that inherits it.
+/// An unnamed file for a process that inherits it.
 pub(super) fn in_memory(name: &str, bytes: &[u8]) -> io::Result<OwnedFd> {
     let mut file = File::from(rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC)?);
     file.write_all(bytes)?;

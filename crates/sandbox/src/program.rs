@@ -1,4 +1,4 @@
-//! Which file a job's program is, and what has to be shown so that it can run.
+//! Resolves a job's program, and what to mount so that it can run.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
@@ -20,13 +20,12 @@ pub(super) fn is_program(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
-/// The path to start. What lies in the job's mounts is not looked at from out here, since the job may have put
-/// links there.
+/// The path to start. Paths in the job's mounts are not checked from outside, because the job may have put links there.
 pub(super) fn locate(job: &Job, reads: &ReadablePaths) -> Result<PathBuf, SandboxError> {
     let named = PathBuf::from(job.program.first().cloned().unwrap_or_default());
     let missing = || SandboxError::NoProgram { program: named.clone() };
     if job.root.as_ref().is_some_and(|root| root.program == ProgramOwner::Root) {
-        // It is looked for inside.
+        // It is resolved inside.
         return Ok(named);
     }
     if named.is_absolute() {
@@ -39,18 +38,18 @@ pub(super) fn locate(job: &Job, reads: &ReadablePaths) -> Result<PathBuf, Sandbo
     named.to_str().and_then(|name| find(name, reads.search_path())).ok_or_else(missing)
 }
 
-/// What must be shown besides, for one program.
+/// Further mounts for one program.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ProgramMounts {
     pub(super) shown: Vec<PathBuf>,
-    /// A link to make: where, and to what.
+    /// A link to create: where, and to what.
     pub(super) link: Option<(PathBuf, PathBuf)>,
 }
 
-/// What `program` needs that is not shown anyhow: itself, what it is a link to, and what lies in its folder.
+/// What `program` needs beyond the usual mounts: itself, its link's target, and files of its folder.
 pub(super) fn program_mounts(program: &Path, job: &Job, reads: &ReadablePaths) -> ProgramMounts {
     let visible = |path: &Path| reads.shows(path) || job.holds(path);
-    // In the job's own folders links are the job's, and lead nowhere but inside.
+    // Links in the job's own folders belong to the job and resolve only inside.
     if job.holds(program) {
         return ProgramMounts::default();
     }
@@ -65,22 +64,22 @@ pub(super) fn program_mounts(program: &Path, job: &Job, reads: &ReadablePaths) -
     besides
 }
 
-/// A program of the host's that is started in a root of the job's own.
+/// A program of the host that starts in the job's own root.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct HostProgram {
-    /// How it is started, as it is seen inside.
+    /// How to start it, with paths as seen inside.
     pub(super) command: Vec<OsString>,
-    /// What of the host it needs.
+    /// The host's paths that it needs.
     pub(super) shown: Vec<PathBuf>,
 }
 
-/// Folders in which programs of all kinds lie side by side.
+/// Folders shared by many unrelated programs.
 const SHARED_FOLDERS: [&str; 5] = ["/usr/bin", "/usr/local/bin", "/bin", "/usr/sbin", "/sbin"];
-/// What is read of a program to see by what it is interpreted.
+/// Bytes to read of a program to find its interpreter.
 const FIRST_LINE: u64 = 256;
 
 impl HostProgram {
-    /// A program in the job's own folders is seen where they are.
+    /// `None` for programs in the job's own folders, which are visible there.
     pub(super) fn of(program: &Path, job: &Job, reads: &ReadablePaths) -> Option<Self> {
         let of_host = job.root.as_ref().is_some_and(|root| root.program == ProgramOwner::Host);
         if !of_host || job.holds(program) || program.starts_with(job.inside(&job.home)) {
@@ -96,13 +95,13 @@ impl HostProgram {
         Some(Self { command, shown })
     }
 
-    /// Where a path of the host is seen.
+    /// Where a path of the host appears.
     pub(super) fn seen(path: &Path) -> PathBuf {
         Path::new(HOST_PROGRAMS).join(path.strip_prefix("/").unwrap_or(path))
     }
 }
 
-/// What of the host a program needs; a library of the system's it finds in the root or not at all.
+/// The host's paths that a program needs; system libraries must be in the root.
 fn with_its_own(real: &Path) -> Vec<PathBuf> {
     match real.parent() {
         Some(folder) if SHARED_FOLDERS.iter().any(|shared| folder == Path::new(shared)) => {
@@ -112,7 +111,7 @@ fn with_its_own(real: &Path) -> Vec<PathBuf> {
     }
 }
 
-/// A command that ends well where a program of the host's can be started in a root of a job's own, and changes nothing.
+/// A command without side effects that succeeds if a program of the host can start in a job's own root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RootTrial {
     pub program: Vec<OsString>,
@@ -120,7 +119,7 @@ pub struct RootTrial {
 }
 
 impl RootTrial {
-    /// What starts a script is asked for its version, and nothing of the script runs.
+    /// For a script, asks its interpreter for the version without running the script.
     pub(super) fn of(program: &Path, reads: &ReadablePaths) -> Self {
         let real = program.canonicalize().unwrap_or_else(|_| program.to_owned());
         let (asked, owner): (Vec<OsString>, _) = match (first_line(&real), interpreter(&real, reads)) {
@@ -142,10 +141,10 @@ impl RootTrial {
     }
 }
 
-/// Not all of these know their version.
+/// Some of these have no version option.
 const SHELLS: [&str; 6] = ["sh", "dash", "bash", "ash", "zsh", "busybox"];
 
-/// What stands behind the `#!` of a script.
+/// The text after a script's `#!`.
 fn first_line(program: &Path) -> Option<String> {
     let mut line = Vec::new();
     let file = std::fs::File::open(program).ok()?;
@@ -153,14 +152,14 @@ fn first_line(program: &Path) -> Option<String> {
     Some(OsString::from_vec(line).into_string().ok()?.strip_prefix("#!")?.to_owned())
 }
 
-/// What `env` would find for a script; whatever else its first line names has to be in the root.
+/// The interpreter that `env` would find for a script; any other interpreter must be in the root.
 fn interpreter(program: &Path, reads: &ReadablePaths) -> Option<PathBuf> {
     let line = first_line(program)?;
     let mut words = line.split_whitespace();
     if Path::new(words.next()?).file_name()? != "env" {
         return None;
     }
-    // A shim of a version manager's asks the manager, which is not there.
+    // A version manager's shim needs the manager, which is not there.
     let is_shim = |folder: &&PathBuf| folder.ends_with("shims");
     let folders: Vec<PathBuf> =
         reads.search_path().iter().filter(|folder| !is_shim(folder)).cloned().collect();
@@ -176,12 +175,12 @@ fn surroundings(real: &Path) -> Vec<PathBuf> {
         Some(folder) if folder.ends_with("bin") && !is_wide(folder, home.as_deref()) => {
             with_what_belongs(folder, home.as_deref())
         }
-        // Anywhere else what lies beside a program is not its own: settings and keys, as likely as not.
+        // Elsewhere, files beside a program may be unrelated settings and keys.
         Some(_) | None => vec![real.to_owned()],
     }
 }
 
-/// A program of npm's finds the packages that it needs in the outermost `node_modules`.
+/// npm programs find their packages in the outermost `node_modules`.
 fn node_packages(real: &Path) -> Option<PathBuf> {
     let mut path = PathBuf::new();
     for part in real.components() {

@@ -1,5 +1,5 @@
-//! What every job may read: the system's programs, the toolchains of this machine, and what was asked for besides.
-//! A list of what is shown, never of what is hidden: what nobody thought of stays outside.
+//! What every job may read: the system's programs, this machine's toolchains, and configured paths. It is an allowlist,
+//! so anything not listed stays hidden.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::DirEntry;
@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use super::credential_files::{self, without_credentials};
 use super::{SandboxError, toolchains};
 
-/// Folders of programs and libraries. Links among them (`/bin` to `usr/bin`) are made again as links.
+/// Folders of programs and libraries. Links among them (`/bin` to `usr/bin`) are recreated as links.
 const SYSTEM: [&str; 9] =
     ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store"];
 
-/// Of `/etc` only what programs need to start, to show text and to trust certificates. Never what could hold a
-/// password or a token: `shadow`, `gitconfig`, `npmrc`, `pip.conf`, `ssl/private` …
+/// The parts of `/etc` that programs need to start, to display text and to trust certificates. Never files that could
+/// contain a password or token: `shadow`, `gitconfig`, `npmrc`, `pip.conf`, `ssl/private` …
 const ETC: [&str; 36] = [
     "ld.so.cache",
     "ld.so.conf",
@@ -40,12 +40,12 @@ const ETC: [&str; 36] = [
     "services",
     "fonts",
     "terminfo",
-    // Debian keeps what Maven needs to start here; its settings.xml, with passwords perhaps, stays outside.
+    // On Debian, Maven needs these to start; its settings.xml may contain passwords and stays hidden.
     "maven/m2.conf",
     "maven/logging",
     "lsb-release",
     "magic",
-    // So do these, or their packages lead there by links.
+    // Needed likewise, or their packages link to them.
     "R",
     "dotnet",
     "mono",
@@ -54,24 +54,24 @@ const ETC: [&str; 36] = [
     "texmf",
     "xml",
 ];
-/// The same, by how their names begin: what follows is a version.
+/// More of `/etc`, by prefix before a version.
 const ETC_BEGINNINGS: [&str; 3] = ["java-", "python3", "ImageMagick-"];
 
-/// Files of such a folder that are shown one by one.
+/// A folder with at most this many files is listed file by file.
 const MOST_IN_SMALL: usize = 6;
 
-/// What is shown to every job, found once.
+/// The paths that every job sees, found once.
 #[derive(Debug)]
 pub(super) struct ReadablePaths {
-    /// Shown at the same path, read-only. None lies in another.
+    /// Mounted read-only at the same path. None contains another.
     shown: Vec<PathBuf>,
-    /// Made again as links: where, and to what.
+    /// Links to recreate: where, and to what.
     links: Vec<(PathBuf, PathBuf)>,
-    /// The folders of the PATH inside.
+    /// The PATH inside.
     search: Vec<PathBuf>,
-    /// Variables that toolchains need to find themselves.
+    /// Variables that toolchains need to find their files.
     variables: Vec<(String, OsString)>,
-    /// Of what is shown, what may hold a password.
+    /// Visible files that may contain a password.
     pub(super) credential_files: Vec<PathBuf>,
 }
 
@@ -112,13 +112,13 @@ impl ReadablePaths {
         Ok(Self { shown, links, search: found.search, variables: found.variables, credential_files })
     }
 
-    /// What is seen in place of files that hold credentials now.
+    /// Replacement contents for files that contain credentials now.
     pub(super) fn replaced(&self) -> impl Iterator<Item = (&Path, Vec<u8>)> {
-        // Debian's Maven has its own below /etc, of which it is not shown at all.
+        // Debian's Maven has its settings below /etc, where they are hidden anyway.
         without_credentials(&self.credential_files).filter(|(path, _)| self.shows(path))
     }
 
-    /// Everything shown, parents before what lies in them.
+    /// All mounted paths, parents first.
     pub(super) fn shown(&self) -> &[PathBuf] {
         &self.shown
     }
@@ -131,7 +131,7 @@ impl ReadablePaths {
         &self.search
     }
 
-    /// Whether a path is shown anyhow.
+    /// Whether a path is visible by default.
     pub(super) fn shows(&self, path: &Path) -> bool {
         self.shown.iter().chain(self.links.iter().map(|(at, _)| at)).any(|root| path.starts_with(root))
     }
@@ -142,7 +142,7 @@ impl ReadablePaths {
     }
 }
 
-/// What the place where a job runs brings of an environment.
+/// The variables and PATH that come with the job's root or system.
 pub(super) struct OwnEnvironment<'a> {
     /// Folders of programs.
     pub(super) search: &'a [PathBuf],
@@ -161,8 +161,8 @@ impl OwnEnvironment<'_> {
     }
 }
 
-/// The files of a folder that holds a few and nothing else: each is copied into a sandbox in less time than a mount takes.
-/// Any other path as it is.
+/// The files of a folder with a few files and nothing else: copying them is faster than a mount. Other paths are
+/// returned unchanged.
 fn files_of_small(path: PathBuf) -> Vec<PathBuf> {
     let is_file = |entry: &DirEntry| entry.file_type().is_ok_and(|kind| kind.is_file());
     let entries = std::fs::read_dir(&path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
@@ -174,7 +174,7 @@ fn files_of_small(path: PathBuf) -> Vec<PathBuf> {
     }
 }
 
-/// Without what lies in another or behind a link that is made anyhow, and sorted.
+/// Sorted paths, without those inside another or behind a recreated link.
 fn outermost(mut paths: Vec<PathBuf>, links: &[(PathBuf, PathBuf)]) -> Vec<PathBuf> {
     paths.sort();
     let mut kept: Vec<PathBuf> = Vec::new();

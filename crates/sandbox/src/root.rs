@@ -1,10 +1,9 @@
-//! A root of a job's own: what it sees as `/` is an unpacked image with a writable layer on top, instead of the system's
-//! programs.
+//! A job's own root: it sees an unpacked image with a writable layer as `/`, instead of the system's programs.
 //!
-//! May know: layers, and where in a root we mount something. Must never know: images, registries.
+//! May know: layers, and mount points in a root. Must never know: images, registries.
 //!
-//! The image is hostile: where we mount something it may have a link that leads anywhere. What is mounted on are therefore
-//! files and folders of ours in the uppermost layer, which hide whatever the image has at these paths.
+//! The image is hostile: its links at our mount points may lead anywhere. So our own files and folders in the top layer
+//! serve as mount points and hide whatever the image has there.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -17,32 +16,32 @@ use uuid::Uuid;
 use super::LayerStack;
 use super::readable_paths::OwnEnvironment;
 
-/// Where the programs of the host are seen that are started in a root of their own.
+/// Where the host's programs appear in a job's own root.
 pub(super) const HOST_PROGRAMS: &str = "/run/journeyman";
 
 /// What a job sees as `/`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobRoot {
-    /// The root, read-only, and what the job writes there.
+    /// The read-only root, and the layer for the job's writes.
     pub layers: LayerStack,
-    /// Folders of its programs.
+    /// Its program folders.
     pub search: Vec<PathBuf>,
-    /// Variables that belong to it; those of the job win over these.
+    /// Its variables; those of the job override them.
     pub variables: BTreeMap<String, String>,
-    /// Whose program the job's is.
+    /// The owner of the job's program.
     pub program: ProgramOwner,
 }
 
-/// Whose the program of a job is that has a root of its own.
+/// The owner of the program that runs in a job's own root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgramOwner {
-    /// It lies in the root.
+    /// It is in the root.
     Root,
-    /// It is one of the host's, and is shown beside the root.
+    /// It belongs to the host and is mounted beside the root.
     Host,
 }
 
-/// What something is mounted on.
+/// The kind of a mount point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MountPoint {
     Folder,
@@ -50,7 +49,7 @@ pub(super) enum MountPoint {
 }
 
 impl JobRoot {
-    /// Makes what is mounted on, in the layer that the job writes. Nobody may be at work there.
+    /// Creates mount points in the job's writable layer. No job may be running there.
     pub(super) fn make_mount_points(
         &self,
         points: impl IntoIterator<Item = (PathBuf, MountPoint)>,
@@ -64,7 +63,7 @@ impl JobRoot {
     }
 }
 
-/// No link is followed: what an earlier job put in the way is taken away.
+/// Creates one without following links; an earlier job's obstacle is removed.
 fn make(upper: &Path, path: &Path, point: MountPoint) -> io::Result<()> {
     let names: Vec<_> = path
         .components()
@@ -79,7 +78,7 @@ fn make(upper: &Path, path: &Path, point: MountPoint) -> io::Result<()> {
         let is_file = point == MountPoint::File && at + 1 == names.len();
         match fs::symlink_metadata(&place) {
             Ok(found) if found.is_dir() != is_file && (found.is_dir() || found.is_file()) => continue,
-            // Out of the layer: whoever removes the job's folders removes it too.
+            // Move it out of the layer; it is deleted with the job's folders.
             Ok(found) if found.is_dir() => {
                 fs::rename(&place, upper.with_extension(Uuid::new_v4().to_string()))?
             }

@@ -1,9 +1,9 @@
-//! Which system calls a job may not make: what neither an agent nor a test needs, and what ways out begin with.
+//! System calls that a job may not make: those that no agent or test needs and that escapes begin with.
 //!
-//! Everything else is allowed, since compilers, virtual machines and test runners use most of what there is. Allowed
-//! on purpose: `ptrace` within the job (debuggers and leak sanitizers need it; the namespace holds nobody else's
-//! process, and a filter holds for what a tracer makes its tracee do too), but not of the first process, which says
-//! how the job ended; and `personality` with fixed addresses, which sanitizers start themselves again with.
+//! Everything else is allowed, because compilers, virtual machines and test runners use most calls. Allowed on purpose:
+//! `ptrace` within the job, for debuggers and leak sanitizers. The namespace has no other processes, and filters also
+//! apply to traced ones, but the first process, which reports the exit code, is excluded. `personality` with fixed
+//! addresses is allowed too, because sanitizers restart with it.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,9 +14,9 @@ use seccompiler::{
     TargetArch, sock_filter,
 };
 
-/// Refused whatever the arguments, with EPERM.
+/// Refused with EPERM for any arguments.
 const REFUSED: &[i64] = &[
-    // Mounts, in the old way and the new one.
+    // Old and new mount calls.
     libc::SYS_mount,
     libc::SYS_umount2,
     libc::SYS_pivot_root,
@@ -29,7 +29,7 @@ const REFUSED: &[i64] = &[
     libc::SYS_fspick,
     libc::SYS_mount_setattr,
     OPEN_TREE_ATTR,
-    // Other namespaces, and files by a handle that knows no walls.
+    // Entering namespaces, and opening files by handles, which bypass mounts.
     libc::SYS_setns,
     libc::SYS_name_to_handle_at,
     libc::SYS_open_by_handle_at,
@@ -45,7 +45,7 @@ const REFUSED: &[i64] = &[
     libc::SYS_userfaultfd,
     libc::SYS_syslog,
     libc::SYS_lookup_dcookie,
-    // Keys are not kept apart by namespaces.
+    // Namespaces do not separate keys.
     libc::SYS_keyctl,
     libc::SYS_add_key,
     libc::SYS_request_key,
@@ -65,36 +65,36 @@ const REFUSED: &[i64] = &[
     libc::SYS_ioperm,
 ];
 
-/// Answered as by a kernel that does not know them, with ENOSYS: programs then do it in the old way. The flags of
-/// `clone3` lie in memory, where no filter can read them, so that `clone` has to be used.
+/// Refused with ENOSYS, as on an old kernel, so that programs fall back. A filter cannot read the flags of `clone3` in
+/// memory, so programs must use `clone`.
 const UNKNOWN: &[i64] =
     &[libc::SYS_clone3, libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register];
 
-/// Newer than the list of names that we use; the number is the same on every architecture.
+/// Missing from our list of names; the number is the same on every architecture.
 const OPEN_TREE_ATTR: i64 = 467;
 
-/// Each bit asks for a namespace of its own. Of `clone`; in `unshare` that of time is another.
+/// Flags of `clone` for new namespaces; `unshare` has another one for time.
 const NAMESPACES: [u32; 7] =
     [0x0002_0000, 0x0200_0000, 0x0400_0000, 0x0800_0000, 0x1000_0000, 0x2000_0000, 0x4000_0000];
 const NEW_TIME: u32 = 0x80;
 
-/// Kinds of sockets that programs of today use: AF_UNIX, AF_INET, AF_INET6, AF_NETLINK.
+/// Socket families in common use: AF_UNIX, AF_INET, AF_INET6, AF_NETLINK.
 const FAMILIES: [u32; 4] = [1, 2, 10, NETLINK];
 const NETLINK: u32 = 16;
-/// What the C library asks for the addresses of this machine: NETLINK_ROUTE.
+/// NETLINK_ROUTE, which the C library uses to list this machine's addresses.
 const ROUTE: u32 = 0;
 
-/// Types input into a terminal (TIOCSTI), or into the console (TIOCLINUX); loads a line discipline (TIOCSETD).
+/// Types input into a terminal (TIOCSTI) or the console (TIOCLINUX); loads a line discipline (TIOCSETD).
 const TERMINAL: [u32; 3] = [0x5412, 0x541c, 0x5423];
 
-/// As it is, ADDR_NO_RANDOMIZE, and the question which it is.
+/// The default, ADDR_NO_RANDOMIZE, and the query.
 const PERSONALITIES: [u32; 3] = [0, 0x0004_0000, 0xffff_ffff];
 
-/// The first process inside, which tells the job's exit code.
+/// The first process inside, which reports the job's exit code.
 const FIRST: u32 = 1;
 
-/// All filters as one, as bytes: where one allows a call, the next is asked. For each that it is given, the kernel makes
-/// a program anew.
+/// All filters joined as bytes: if one allows a call, the next decides. The kernel compiles every filter that it gets,
+/// so one is cheaper.
 pub(super) fn filter() -> io::Result<&'static [u8]> {
     static JOINED: OnceLock<Vec<u8>> = OnceLock::new();
     match JOINED.get() {
@@ -129,7 +129,7 @@ fn joined() -> io::Result<Vec<u8>> {
     Ok(joined)
 }
 
-/// How many system calls are refused, some of them by their arguments.
+/// Number of refused system calls, including those refused by argument.
 pub(super) fn how_many() -> usize {
     REFUSED.len() + UNKNOWN.len() + refused_by_arguments().map_or(0, |rules| rules.len())
 }
@@ -167,7 +167,7 @@ fn refused_by_arguments() -> Result<SeccompRules, seccompiler::BackendError> {
     Ok(rules)
 }
 
-/// The kernel looks at the lower half of these arguments only, and so does the filter.
+/// The kernel reads only the lower half of these arguments, and so does the filter.
 fn compare(
     argument: u8,
     how: SeccompCmpOp,
@@ -176,7 +176,7 @@ fn compare(
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, how, value.into())
 }
 
-/// A program for another architecture (32-bit ones run on the same machine) is killed: its numbers mean other calls.
+/// Kills programs for another architecture, such as 32-bit ones, because their call numbers differ.
 fn compiled(rules: SeccompRules, error: i32, architecture: TargetArch) -> io::Result<BpfProgram> {
     let matched = SeccompAction::Errno(error.unsigned_abs());
     SeccompFilter::new(rules, SeccompAction::Allow, matched, architecture)
@@ -184,14 +184,14 @@ fn compiled(rules: SeccompRules, error: i32, architecture: TargetArch) -> io::Re
         .map_err(io::Error::other)
 }
 
-/// x32 calls come as the same architecture's, with a bit in the number, and would pass by all of the rules above.
+/// x32 calls report the same architecture with a bit in the number, and would bypass all rules above.
 const NO_X32: [sock_filter; 4] = [
     sock_filter { code: LOAD, jt: 0, jf: 0, k: 0 },
     sock_filter { code: JUMP_IF_AT_LEAST, jt: 0, jf: 1, k: 0x4000_0000 },
     sock_filter { code: RETURN, jt: 0, jf: 0, k: libc::SECCOMP_RET_KILL_PROCESS },
     sock_filter { code: RETURN, jt: 0, jf: 0, k: libc::SECCOMP_RET_ALLOW },
 ];
-/// BPF_LD | BPF_W | BPF_ABS: of what a filter is given, the number of the call comes first.
+/// BPF_LD | BPF_W | BPF_ABS: the call's number is the first field of a filter's input.
 const LOAD: u16 = 0x20;
 /// BPF_JMP | BPF_JGE | BPF_K
 const JUMP_IF_AT_LEAST: u16 = 0x35;
@@ -200,7 +200,7 @@ const JUMP: u16 = 0x05;
 /// BPF_RET | BPF_K
 const RETURN: u16 = 0x06;
 
-/// As `struct sock_filter` lies in memory.
+/// The memory layout of `struct sock_filter`.
 fn bytes(program: &[sock_filter]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(program.len() * 8);
     for step in program {

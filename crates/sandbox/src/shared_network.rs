@@ -1,10 +1,9 @@
-//! A network that several jobs have in common: a loopback of their own, and nothing else. What listens on it in one of them
-//! is reached by the others, by name.
+//! A network shared by several jobs: only a common loopback. A service of one job is reachable from the others by name.
 //!
-//! May know: namespaces. Must never know: what listens there.
+//! May know: namespaces. Must never know: which services listen there.
 //!
-//! It belongs to a namespace of users of its own. No process is needed to keep it: it lasts as long as these descriptors,
-//! and as long as a job is in it.
+//! It belongs to its own user namespace. No process keeps it alive: it lasts while these descriptors are open or a job
+//! is in it.
 
 use std::ffi::c_int;
 use std::io;
@@ -20,14 +19,14 @@ use tokio::process::Command;
 use super::layers::{OwnUser, tell_own_user};
 use super::spawner;
 
-/// Waits until whoever started it has what it came for.
+/// Waits until the parent has opened its namespaces.
 const WAITS: &str = "read -r _";
 
 /// A network of several jobs. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct SharedNetwork {
     namespaces: Arc<Namespaces>,
-    /// Names that lead to its loopback.
+    /// Names that resolve to its loopback.
     pub(super) names: Vec<String>,
 }
 
@@ -38,7 +37,7 @@ struct Namespaces {
 }
 
 impl SharedNetwork {
-    /// Makes one, in which these names lead to its loopback.
+    /// Creates a network in which these names resolve to its loopback.
     pub(super) async fn new(names: Vec<String>) -> io::Result<Self> {
         let mut command = spawner::command("/bin/sh");
         command.args(["-c", WAITS]).stdin(Stdio::piped());
@@ -53,7 +52,7 @@ impl SharedNetwork {
         Ok(Self { namespaces: Arc::new(namespaces), names })
     }
 
-    /// Has the process, and all that it starts, be in it.
+    /// Makes the process and its children join the network.
     #[allow(unsafe_code)]
     pub(super) fn joined_by(&self, command: &mut Command) {
         let namespaces = Arc::clone(&self.namespaces);
@@ -80,7 +79,7 @@ fn made_by(command: &mut Command) {
     unsafe { command.pre_exec(make) };
 }
 
-/// A loopback is down in a new namespace.
+/// Brings up the loopback, which is down in a new namespace.
 #[allow(unsafe_code)]
 fn raise_loopback() -> io::Result<()> {
     let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;

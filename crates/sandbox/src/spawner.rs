@@ -1,7 +1,7 @@
-//! One thread starts every process of the house.
+//! One thread starts all processes.
 //!
-//! A sandbox dies with its parent (`PR_SET_PDEATHSIG`), and to the kernel the parent is the *thread* that started
-//! it. The runtime ends threads when they are idle, so a thread that lives as long as the process does it instead.
+//! A sandbox dies with its parent (`PR_SET_PDEATHSIG`), and for the kernel the parent is the *thread* that started it.
+//! The runtime ends idle threads, so a thread that lives as long as the process does it instead.
 
 use std::ffi::OsStr;
 use std::io;
@@ -21,7 +21,7 @@ struct SpawnRequest {
 
 static SPAWNER: Mutex<Option<mpsc::Sender<SpawnRequest>>> = Mutex::new(None);
 
-/// A program to start in the root folder, with no variables, input or output of ours. Dropped, it is killed.
+/// A command in the root folder, without our variables, input or output. Dropping the process kills it.
 pub(super) fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     command.env_clear().current_dir("/").kill_on_drop(true);
@@ -29,7 +29,7 @@ pub(super) fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// What it prints is read, and it is given input if there is any.
+/// Pipes its output, and its input if there is any.
 pub(super) fn piped(command: &mut Command, has_input: bool) {
     if has_input {
         command.stdin(Stdio::piped());
@@ -37,7 +37,7 @@ pub(super) fn piped(command: &mut Command, has_input: bool) {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
 }
 
-/// Starts a process that is killed when what this answers is dropped.
+/// Starts a process that is killed when the result is dropped.
 pub(super) async fn spawn(command: Command) -> io::Result<Child> {
     let (reply, answer) = oneshot::channel();
     ask(SpawnRequest { command, runtime: Handle::current(), reply })?;
@@ -58,9 +58,9 @@ fn ask(request: SpawnRequest) -> io::Result<()> {
         for SpawnRequest { mut command, runtime, reply } in requests {
             let _runtime = runtime.enter();
             let started = command.spawn();
-            // It holds descriptors that are for the process alone.
+            // It holds descriptors meant only for the new process.
             drop(command);
-            // If nobody waits any more, it is dropped with the answer, and so killed.
+            // If the caller is gone, this drops the process and so kills it.
             drop(reply.send(started));
         }
     })?;
@@ -69,8 +69,8 @@ fn ask(request: SpawnRequest) -> io::Result<()> {
     Ok(())
 }
 
-/// Closes what this process itself was started with to the processes that it starts. What it opens is closed to them
-/// anyway, but whoever started it may have left files or sockets open, and those would be open in every sandbox.
+/// Hides inherited descriptors from child processes. Our own are close-on-exec anyway, but our parent may have left
+/// files or sockets open, and those would be open in every sandbox.
 #[allow(unsafe_code)]
 pub(super) fn keep_what_was_inherited() -> io::Result<()> {
     for entry in std::fs::read_dir("/proc/self/fd")? {
@@ -87,8 +87,8 @@ pub(super) fn keep_what_was_inherited() -> io::Result<()> {
     Ok(())
 }
 
-/// Lets the process inherit these descriptors, under the numbers that they have here. They stay closed to every
-/// other process, started at the same time or not, since the mark is taken off in the new process only.
+/// Lets the process inherit these descriptors under the same numbers. Other processes never get them, because
+/// close-on-exec is cleared only in the new process.
 #[allow(unsafe_code)]
 pub(super) fn inherit(command: &mut Command, descriptors: Vec<OwnedFd>) {
     let open = move || {

@@ -1,11 +1,10 @@
-//! Where this machine keeps its compilers and interpreters, when that is not the system's own place.
+//! Finds this machine's compilers and interpreters outside the system's folders.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Homes of toolchains that their shims need: the variable that names the home, where it is (from the user's home)
-/// when the variable is not set, and the part of it that is shown. Cargo's home is not among them: it holds
-/// credentials, and a job has its own.
+/// Toolchain homes that shims need: the variable that names the home, its default below the user's home, and the part
+/// to mount. Cargo's home is missing on purpose: it contains credentials, and a job has its own.
 const HOMES: [(&str, &str, &str); 9] = [
     ("RUSTUP_HOME", ".rustup", ""),
     ("PYENV_ROOT", ".pyenv", ""),
@@ -18,20 +17,20 @@ const HOMES: [(&str, &str, &str); 9] = [
     ("JAVA_HOME", "", ""),
 ];
 
-/// What PHP needs to find its extensions, in its folder or in that of a version. Not what its servers have, such as the variables
-/// of a pool.
+/// What PHP needs to find its extensions, in its folder or a version's. Not its servers' files, which may contain a
+/// pool's variables.
 const OF_PHP: [&str; 6] = ["php.ini", "php-cli.ini", "conf.d", "mods-available", "cli", "cgi"];
 
-/// Folders that hold more than one program's affairs, and are never shown as a whole.
+/// Folders shared by unrelated programs, never mounted as a whole.
 const WIDE: [&str; 17] = [
     "/", "/home", "/root", "/tmp", "/var", "/var/tmp", "/var/lib", "/etc", "/proc", "/dev", "/sys", "/run",
     "/mnt", "/srv", "/opt", "/media", "/boot",
 ];
 
-/// What lies beside a `bin` and belongs to its programs.
+/// Entries beside a `bin` that belong to its programs.
 const BESIDE: [&str; 7] = ["bin", "lib", "lib64", "libexec", "include", "share", "pyvenv.cfg"];
 
-/// What was found.
+/// The toolchains found.
 #[derive(Debug, Default)]
 pub(super) struct Toolchains {
     pub(super) shown: Vec<PathBuf>,
@@ -39,7 +38,7 @@ pub(super) struct Toolchains {
     pub(super) variables: Vec<(String, OsString)>,
 }
 
-/// Looks at the PATH and at the homes, as the process's own environment names them.
+/// Searches the PATH and the toolchain homes named in the environment.
 pub(super) fn find(variable: &dyn Fn(&str) -> Option<OsString>) -> Toolchains {
     let mut found = Toolchains::default();
     let home = variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
@@ -69,12 +68,12 @@ pub(super) fn find(variable: &dyn Fn(&str) -> Option<OsString>) -> Toolchains {
     found
 }
 
-/// A folder of programs, and what lies beside it when it is one of those `bin` with a `lib`. Never the whole folder
-/// that they lie in, which may hold anything.
+/// A folder of programs and, if it is a `bin`, known entries beside it. Never the parent folder as a whole, which may
+/// contain anything.
 pub(super) fn with_what_belongs(bin: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let mut shown = vec![bin.to_owned()];
     if let Some(prefix) = bin.parent().filter(|prefix| bin.ends_with("bin") && !is_wide(prefix, home)) {
-        // `~/.local/share` holds keyrings and mail, not only what `~/.local/bin` needs.
+        // `~/.local/share` contains keyrings and mail, besides what `~/.local/bin` needs.
         let personal = home.is_some_and(|home| prefix == home.join(".local"));
         let beside = BESIDE.iter().filter(|name| !(personal && **name == "share"));
         shown.extend(beside.map(|name| prefix.join(name)).filter(|path| path.exists()));
@@ -82,14 +81,14 @@ pub(super) fn with_what_belongs(bin: &Path, home: Option<&Path>) -> Vec<PathBuf>
     shown
 }
 
-/// Whether a folder holds a user's or the machine's other affairs.
+/// Whether a folder contains unrelated data of a user or the machine.
 pub(super) fn is_wide(folder: &Path, home: Option<&Path>) -> bool {
     let holds_home = home.is_some_and(|home| home.starts_with(folder));
     let is_etc = folder.starts_with("/etc") || folder.starts_with("/proc");
     holds_home || is_etc || WIDE.iter().any(|wide| Path::new(wide) == folder)
 }
 
-/// What is in a folder, with its names.
+/// A folder's entries with their names.
 pub(super) fn entries(folder: &Path) -> impl Iterator<Item = (PathBuf, String)> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
     entries.map(|entry| (entry.path(), entry.file_name().to_string_lossy().into_owned()))

@@ -1,4 +1,4 @@
-//! What bubblewrap is told: the namespaces, what is shown, and the variables.
+//! bubblewrap's arguments: namespaces, mounts and variables.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -11,8 +11,8 @@ use crate::program::HostProgram;
 use crate::readable_paths::ReadablePaths;
 use crate::{Job, MountAccess, SandboxNetwork, program, seccomp};
 
-/// bubblewrap's arguments, but for the program's own. They hold the variables, so they go through a descriptor and
-/// never stand on a command line.
+/// bubblewrap's arguments without the program's own. They contain variables, so they go through a descriptor, never
+/// through a command line.
 pub(super) fn arguments(
     program: &Path,
     of_host: Option<&HostProgram>,
@@ -32,14 +32,14 @@ pub(super) fn arguments(
         all.add(["--tmpfs", "/run"]);
     }
     all.add(["--proc", "/proc", "--dev", "/dev", "--dir", "/run", "--dir", "/var"]);
-    // What lies in these lies in memory.
+    // These folders are in memory.
     for (at, part) in TEMPORARY {
         let size = (job.limits.memory / part).to_string();
         all.add(["--size", &size, "--perms", "1777", "--tmpfs", at]);
     }
     all.add(["--remount-ro", "/dev"]);
-    // To the kernel a job of a server that runs as root is the owner of what root may write there, capabilities or
-    // not: the settings of the whole machine. And nobody may write the memory of the process that tells how a job ended.
+    // The kernel lets a root server's job write root's files in /proc, the settings of the whole machine, even without
+    // capabilities. Nor may it write the memory of the process that reports the exit code.
     all.add(["--remount-ro", "/proc"]);
     let besides = match job.root {
         Some(_) => program::ProgramMounts::default(),
@@ -89,7 +89,7 @@ pub(super) fn arguments(
     if let Some((at, target)) = &besides.link {
         all.add([OsStr::new("--symlink"), target.as_os_str(), at.as_os_str()]);
     }
-    // What a job writes into a root of its own is its own.
+    // A job may write into its own root.
     if job.root.is_none() {
         all.add(["--remount-ro", "/"]);
     }
@@ -100,7 +100,7 @@ pub(super) fn arguments(
     Ok(all.0)
 }
 
-/// Arguments, each ended by a zero byte.
+/// Arguments, each terminated by a zero byte.
 #[derive(Default)]
 struct BubblewrapArguments(Vec<u8>);
 
@@ -120,7 +120,7 @@ impl BubblewrapArguments {
         self.add([OsStr::new(how), path.as_os_str(), at.as_os_str()]);
     }
 
-    /// What lies in a root of the job's own is not written over.
+    /// Adds a file. In the job's own root it is mounted, so that the root's file is not overwritten.
     fn file(&mut self, at: &str, descriptor: OsString, has_own_root: bool) {
         match has_own_root {
             true => self.add([OsStr::new("--ro-bind-data"), &descriptor, at.as_ref()]),
@@ -128,24 +128,24 @@ impl BubblewrapArguments {
         }
     }
 
-    /// In memory, since for each mount bubblewrap reads the list of all of them.
+    /// Copies into memory, because bubblewrap reads the list of all mounts for every mount.
     fn copied(&mut self, at: &Path, descriptor: OsString) {
         self.add(["--perms", "0644", "--file"]);
         self.add([&descriptor, at.as_os_str()]);
     }
 }
 
-/// Bytes of a file that is copied into a sandbox.
+/// Most bytes of a file to copy into a sandbox.
 const LARGEST_COPIED: u64 = 256 << 10;
 
-/// Files without a name, which only this sandbox's bubblewrap inherits.
+/// Unnamed files that only this sandbox's bubblewrap inherits.
 #[derive(Default)]
 pub(super) struct InheritedFiles {
     pub(super) open: Vec<OwnedFd>,
 }
 
 impl InheritedFiles {
-    /// A small file of the machine's settings, opened to be copied; none where it is to be shown as it is.
+    /// A small file below `/etc`, opened for copying; `None` if it should be mounted instead.
     fn small(&mut self, path: &Path) -> io::Result<Option<OsString>> {
         let is_small = |found: &std::fs::Metadata| found.is_file() && found.len() <= LARGEST_COPIED;
         if !path.starts_with("/etc") || !std::fs::metadata(path).is_ok_and(|found| is_small(&found)) {
@@ -157,7 +157,7 @@ impl InheritedFiles {
         Ok(Some(number.into()))
     }
 
-    /// Keeps bytes in memory and says the descriptor's number.
+    /// Puts bytes into a memory file and returns its descriptor's number.
     pub(super) fn hold(&mut self, name: &str, bytes: &[u8]) -> io::Result<OsString> {
         let file = own_files::in_memory(name, bytes)?;
         let number = file.as_raw_fd().to_string();

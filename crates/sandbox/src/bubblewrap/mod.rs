@@ -26,22 +26,21 @@ use arguments::{InheritedFiles, arguments};
 use journeyman_order::Exit;
 use status::StatusPipe;
 
-/// How long a sandbox that nobody waits for may take to end by itself.
+/// How long an abandoned sandbox may take to exit by itself.
 const LAST_CHANCE: Duration = Duration::from_secs(2);
-/// A start takes a tenth of a second; this is for a machine that crawls. What makes the walls and says nothing is not
-/// waited for any longer.
+/// A start takes a tenth of a second; this is for an overloaded machine. A silent bubblewrap gets no more time.
 const STARTED_WITHIN: Duration = Duration::from_secs(if cfg!(test) { 15 } else { 60 });
-/// After the end of its first process the kernel clears a PID namespace at once; this is for a machine that crawls.
+/// The kernel normally clears a PID namespace at once after its first process; this is for an overloaded machine.
 const CLEARED_AFTER: Duration = Duration::from_secs(10);
-/// The end of what a failed start printed that goes into the error.
+/// How much output of a failed start goes into the error, from its end.
 const SAID: usize = 2_000;
-/// What is started first inside. bubblewrap ties the sandbox to us by `PR_SET_PDEATHSIG`, but only at the end of its
-/// preparations: were we killed in those milliseconds, the job would run on with nobody to end it. So somebody
-/// inside holds one end of a pipe whose other end only we have, and ends everything when that is gone. It is nobody's
-/// child, so that a job that waits for all its children does not wait for it.
+/// The first program inside. bubblewrap ties the sandbox to us with `PR_SET_PDEATHSIG`, but only after its setup: if we
+/// were killed in those milliseconds, the job would keep running. So a process inside holds one end of a pipe whose
+/// other end only we have, and kills everything when ours closes. It has no parent in the job, so a job that waits for
+/// all its children does not wait for it.
 ///
-/// The same pipe says when the job may begin: a line, once all around it is ready. The limit on processes is set here,
-/// where only the job's own are counted; shells call it `-p` or `-u`.
+/// The same pipe starts the job with a line once everything around it is ready. The process limit is set here, where
+/// only the job's own processes count; shells call it `-p` or `-u`.
 const LIFELINE: &str = r#"
 lifeline=$1 processes=$2; shift 2
 read -r _ <"/proc/self/fd/$lifeline" || exit 1
@@ -50,7 +49,7 @@ ulimit -p "$processes" 2>/dev/null || ulimit -u "$processes" || exit 1
 exec "$@"
 "#;
 
-/// What holds a job here, for people.
+/// Describes the isolation of a job, for people.
 pub(super) fn describe(counted: &str) -> String {
     let refused = seccomp::how_many();
     format!(
@@ -59,7 +58,7 @@ pub(super) fn describe(counted: &str) -> String {
     )
 }
 
-/// Runs a job that has been checked to its end, and to the end of all that it started; also when the future is dropped.
+/// Runs a checked job until all its processes have ended, also if the future is dropped.
 pub(super) async fn run(
     bubblewrap: &Path,
     backend: &IsolationBackend,
@@ -87,7 +86,7 @@ pub(super) async fn run(
         None => command.arg(&program),
     };
     command.args(job.program.iter().skip(1));
-    // What bubblewrap itself is started with can be read inside, as /proc/1/environ.
+    // bubblewrap's own environment is readable inside, as /proc/1/environ.
     command.current_dir("/");
     spawner::piped(&mut command, !job.stdin.is_empty());
     files.open.extend([told.into(), held.into()]);
@@ -102,7 +101,7 @@ pub(super) async fn run(
     let status = StatusPipe::new(status).map_err(prepared)?;
 
     let not_started = |said: String| SandboxError::NotStarted { program: program.clone(), said };
-    // In a task of its own: one that is no longer wanted while it is being started has to be ended with care too.
+    // In its own task: a job cancelled during its start must be ended carefully too.
     let starting = tokio::spawn(async move {
         let child = spawner::spawn(command).await?;
         Ok::<_, io::Error>(BubblewrapProcess {
@@ -147,15 +146,15 @@ pub(super) async fn run(
 struct BubblewrapProcess {
     child: Option<Child>,
     lifeline: Option<PipeWriter>,
-    /// Open as long as the monitor may write to it: it would die of that too.
+    /// Open while the monitor may write to it, which would otherwise kill it.
     status: Option<StatusPipe>,
     group: Option<JobCgroup>,
     runtime: Handle,
 }
 
 impl BubblewrapProcess {
-    /// Opens the socket, where there is one, and then lets the job begin. Answers with the first process of its
-    /// namespace; none, when bubblewrap ended before it made one, and has said why.
+    /// Opens the egress socket if there is one, then starts the job. Returns the first process of its namespace; `None`
+    /// if bubblewrap exited before creating it and reported the reason.
     async fn begin(&mut self, network: SandboxNetwork) -> io::Result<Option<Pid>> {
         let Some(status) = &mut self.status else { return Ok(None) };
         let Some(first) = status.first_process().await? else { return Ok(None) };
@@ -165,7 +164,7 @@ impl BubblewrapProcess {
         }
         if let Some(lifeline) = &mut self.lifeline {
             match lifeline.write_all(b"\n") {
-                // It has ended in the middle of its preparations, and has said why.
+                // It exited during its setup and has reported the reason.
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
                 written => written?,
             }
@@ -176,8 +175,8 @@ impl BubblewrapProcess {
 
 impl Drop for BubblewrapProcess {
     fn drop(&mut self) {
-        // First by the lifeline: the monitor, killed in the middle of its preparations, would leave half a sandbox
-        // waiting for it. Only what does not end by that is killed from outside.
+        // Close the lifeline first: killing the monitor during its setup would leave half a sandbox waiting for it. A
+        // process that ignores this is killed from outside.
         drop(self.lifeline.take());
         let group = self.group.take();
         if let Some(mut child) = self.child.take().filter(|child| child.id().is_some()) {
@@ -192,7 +191,7 @@ impl Drop for BubblewrapProcess {
     }
 }
 
-/// Hands output on and remembers the end of what was said on standard error, for a sandbox that never started.
+/// Passes output on and keeps the end of standard error, for a sandbox that never started.
 struct StderrTee<'a> {
     sink: &'a mut dyn Sink,
     last: Vec<u8>,
@@ -212,11 +211,11 @@ impl Sink for StderrTee<'_> {
     }
 }
 
-/// Waits until the namespace is empty. Its first process counts as ended only when all others in it have.
+/// Waits until the namespace is empty. Its first process ends only after all others in it.
 #[allow(unsafe_code)]
 async fn cleared(first: Pid) {
     let Ok(descriptor) = pidfd_open(first, PidfdFlags::NONBLOCK) else { return };
-    // It is readable when the process has ended.
+    // It becomes readable when the process ends.
     // SAFETY: it owns the descriptor, which stays the same and open as long as it lives.
     let ended = unsafe { AsyncFd::register_with_interest(descriptor, Interest::READABLE) };
     let Ok(ended) = ended else { return };

@@ -1,4 +1,4 @@
-//! What bubblewrap tells of the sandbox on its status descriptor.
+//! bubblewrap's reports on its status descriptor.
 
 use std::io::{self, PipeReader};
 use std::os::fd::OwnedFd;
@@ -14,12 +14,12 @@ pub(super) struct StatusPipe {
     told: Vec<u8>,
 }
 
-/// What has been told so far.
+/// The reports so far.
 #[derive(Default)]
 pub(super) struct BubblewrapStatus {
-    /// The first process of the namespace, by the host's number.
+    /// The first process of the namespace, by its id on the host.
     pub(super) first_process: Option<Pid>,
-    /// Whether the program was started at all: only then bubblewrap tells its exit code.
+    /// Whether the program was started: only then does bubblewrap report an exit code.
     pub(super) started: bool,
 }
 
@@ -35,7 +35,7 @@ impl StatusPipe {
         Ok(Self { pipe: Receiver::from_owned_fd(OwnedFd::from(pipe))?, told: Vec::new() })
     }
 
-    /// Waits for the first process. None: bubblewrap ended before it made one.
+    /// Waits for the first process. `None` if bubblewrap exited before creating it.
     pub(super) async fn first_process(&mut self) -> io::Result<Option<Pid>> {
         let mut piece = [0; 1_024];
         loop {
@@ -53,8 +53,8 @@ impl StatusPipe {
         }
     }
 
-    /// Reads what is there, and does not wait for more: something could hold the other end. The runtime is not asked,
-    /// since it hears of what was written only after a while.
+    /// Reads what is available without waiting for more, because another process could hold the other end. It bypasses
+    /// the runtime, which notices new data only after a while.
     pub(super) fn now(&mut self) -> BubblewrapStatus {
         let mut piece = [0; 1_024];
         while self.told.len() < LONGEST_TAIL {
@@ -94,7 +94,7 @@ mod tests {
         let mut status = StatusPipe::new(reader).unwrap();
         writer.write_all(b"{ \"child-pid\": 7 }\n{ \"exit-code\": 0 }\n").unwrap();
         assert_eq!(status.first_process().await.unwrap(), Pid::from_raw(7));
-        // Something still holds the other end.
+        // Another process still holds the other end.
         let looked = std::thread::spawn(move || status.now().started);
         let begun = Instant::now();
         while !looked.is_finished() && begun.elapsed() < Duration::from_secs(5) {

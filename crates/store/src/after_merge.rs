@@ -1,4 +1,4 @@
-//! What became of orders' pull requests after they were merged, as GitHub told it. Whatever is told twice is kept once.
+//! What happened to orders' pull requests after their merge, as GitHub reported it. Repeated reports are stored once.
 
 use chrono::{DateTime, Utc};
 
@@ -10,18 +10,18 @@ use journeyman_order::{CommitSha, OrderId, PullNumber, RepositoryId};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AfterMergeKind {
-    /// A commit on the default branch says that it takes it back.
+    /// A commit on the default branch says that it reverts it.
     CommitReverted,
-    /// A pull request says so, and was merged.
+    /// A merged pull request says that it reverts it.
     PullReverted,
-    /// A check failed on what it became.
+    /// A check failed on the merge commit.
     CheckFailed,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AfterMergeFact {
     pub kind: AfterMergeKind,
-    /// The commit or the pull request that says so, or the check.
+    /// The commit or pull request that says so, or the check.
     pub said_by: String,
     pub at: DateTime<Utc>,
 }
@@ -39,7 +39,7 @@ impl AfterMergeKind {
 }
 
 impl Store {
-    /// Keeps by which commits the merged pull request of an order is known: what it became on its base, and its own last one.
+    /// Stores the commits of an order's merged pull request: the merge commit on its base, and its own last commit.
     pub async fn keep_merged(
         &self,
         (order, repository): (OrderId, RepositoryId),
@@ -48,7 +48,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let repository = to_column(repository.0, "a repository's id")?;
         let mut tx = self.pools.begin("a merge").await?;
-        // One that is both is what it became.
+        // A commit that is both counts as the merge commit.
         for (sha, is_merge) in [(commit, true), (head, false)] {
             let Some(sha) = sha else { continue };
             execute!(tx,
@@ -59,20 +59,20 @@ impl Store {
         tx.commit().await
     }
 
-    /// The orders whose merged pull request is known by a commit that begins like this.
+    /// The orders whose merged pull request has a commit with this prefix.
     pub async fn orders_of_merged(
         &self,
         repository: RepositoryId,
         beginning: &str,
     ) -> Result<Vec<OrderId>, StoreError> {
-        // No digit comes after `g`.
+        // `g` sorts after all hexadecimal digits.
         let rows: Vec<(String,)> = read!(self, fetch_all,
             "SELECT DISTINCT order_id FROM merged_commits WHERE repository_id = $1 AND sha >= $2 AND sha < $3";
             to_column(repository.0, "a repository's id")?, beginning, format!("{beginning}g"))?;
         rows.into_iter().map(|(id,)| order_id(&id)).collect()
     }
 
-    /// The orders whose pull request became this commit on its base.
+    /// The orders whose pull request was merged as this commit.
     pub async fn orders_of_merge(
         &self,
         repository: RepositoryId,
@@ -84,7 +84,7 @@ impl Store {
         rows.into_iter().map(|(id,)| order_id(&id)).collect()
     }
 
-    /// The order whose pull request this is and is merged, as its row says.
+    /// The order of this pull request, if the order's row says that it is merged.
     pub async fn merged_order(
         &self,
         repository: RepositoryId,
@@ -94,7 +94,7 @@ impl Store {
         Ok(order.filter(|order| order.state == "merged").map(|order| order.id))
     }
 
-    /// Keeps what happened to an order's pull request; of each kind the first.
+    /// Stores an event after an order's merge; only the first of each kind.
     pub async fn keep_after_merge(&self, order: OrderId, fact: &AfterMergeFact) -> Result<(), StoreError> {
         let name: String = fact.said_by.chars().filter(|c| *c != '\0').take(LONGEST_NAME).collect();
         written!(self, "what came after a merge",
@@ -104,7 +104,7 @@ impl Store {
         Ok(())
     }
 
-    /// What happened to an order's pull request after it was merged, the first of it first.
+    /// Events after an order's merge, the earliest first.
     pub async fn after_merge(&self, order: OrderId) -> Result<Vec<AfterMergeFact>, StoreError> {
         let rows: Vec<(String, String, i64)> = read!(self, fetch_all,
             "SELECT kind, said_by, at FROM after_merge WHERE order_id = $1 ORDER BY at, kind";

@@ -1,7 +1,7 @@
-//! Large artifacts as files: compressed, called by their digests, on the disk before a row names them.
+//! Large artifacts as compressed files, named by digest and written to disk before a row refers to them.
 //!
-//! They lie beside a database of SQLite, which stays small and quick that way, and go where it goes. Those of PostgreSQL
-//! lie where the store is told.
+//! With SQLite they are beside the database, which keeps it small and fast, and move with it. With PostgreSQL the
+//! store's caller chooses the folder.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -18,18 +18,18 @@ use tokio::sync::RwLock;
 use super::pool::read;
 use super::{Store, StoreError};
 
-/// What is larger lies in a file.
+/// Anything larger goes into a file.
 pub(super) const MOST_IN_ROW: usize = 64 << 10;
 
 #[derive(Debug, Clone)]
 pub(super) struct ArtifactFiles {
     pub(super) folder: PathBuf,
-    /// Shared by those who write a file, until its row is there; whoever looks for files without a row has it alone.
+    /// Writers share it until their row exists; the sweep of files without rows takes it exclusively.
     pub(super) turn: Arc<RwLock<()>>,
 }
 
 impl ArtifactFiles {
-    /// Those of a database of SQLite.
+    /// The files of an SQLite database.
     pub(super) fn beside(database: &Path) -> Self {
         let mut folder = database.as_os_str().to_owned();
         folder.push(".artifacts");
@@ -44,7 +44,7 @@ impl ArtifactFiles {
         self.folder.join(sha256.get(..2).unwrap_or_default()).join(format!("{sha256}.gz"))
     }
 
-    /// Writes one. When this has returned, it is on the disk.
+    /// Writes a file; it is on disk on return.
     pub(super) async fn write(&self, sha256: &str, content: &[u8]) -> Result<(), StoreError> {
         let (path, content) = (self.path(sha256), content.to_vec());
         let at = path.clone();
@@ -53,7 +53,7 @@ impl ArtifactFiles {
         })
     }
 
-    /// The bytes of one, and whether they have its digest.
+    /// A file's bytes, and whether they match its digest.
     pub(super) async fn read(&self, sha256: &str) -> Result<(Vec<u8>, bool), StoreError> {
         let (path, expected) = (self.path(sha256), sha256.to_owned());
         let at = path.clone();
@@ -94,7 +94,7 @@ fn write_now(path: &Path, content: &[u8]) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// They hold what agents said about private repositories. A folder that was made is named on the disk, too.
+/// Makes a private folder, because artifacts contain agents' output about private repositories. Syncs its parents.
 fn make_private(folder: &Path) -> io::Result<()> {
     if folder.is_dir() {
         return Ok(());
@@ -115,7 +115,7 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send
 }
 
 impl Store {
-    /// The same, with large artifacts of PostgreSQL in this folder. Those of SQLite lie beside its file.
+    /// With large artifacts of PostgreSQL in this folder. Those of SQLite are beside its file.
     #[must_use]
     pub fn keeping_files_in(mut self, folder: &Path) -> Self {
         if self.kind() == "postgres" {
@@ -124,8 +124,8 @@ impl Store {
         self
     }
 
-    /// Removes files that no row names: what is left of an artifact that was replaced or removed, or of a server that was
-    /// killed before it wrote the row. Says how many.
+    /// Deletes files without a row, left by replaced or deleted artifacts or by a killed server. Returns the number of
+    /// deleted files.
     pub async fn sweep_artifact_files(&self) -> Result<usize, StoreError> {
         let Some(files) = &self.files else { return Ok(0) };
         let _nobody_writes = files.turn.write().await;

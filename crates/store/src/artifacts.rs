@@ -1,4 +1,4 @@
-//! Artifacts: what is too large for a journal's entry, such as an agent's raw stream, kept by its digest.
+//! Artifacts: data too large for a journal entry, such as an agent's raw stream, stored by digest.
 
 use sha2::{Digest, Sha256};
 
@@ -17,15 +17,15 @@ pub struct Artifact {
 pub struct ArtifactEnd {
     pub info: ArtifactInfo,
     pub content: Vec<u8>,
-    /// How many come before them.
+    /// Number of bytes before them.
     pub left_out: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArtifactInfo {
-    /// Its name, unique in its order.
+    /// Its name, unique within its order.
     pub name: String,
-    /// Such as `application/x-ndjson`.
+    /// For example `application/x-ndjson`.
     pub media_type: String,
     pub size: u64,
     /// SHA-256 of its bytes, in hexadecimal.
@@ -33,10 +33,10 @@ pub struct ArtifactInfo {
 }
 
 impl Store {
-    /// Keeps an artifact of an order. One of the same name is replaced.
+    /// Stores an artifact of an order, replacing one of the same name.
     ///
     /// # Errors
-    /// [`StoreError::Refused`] when the name is not 1 to 200 of `[A-Za-z0-9._-]`, or there is no such order.
+    /// [`StoreError::Refused`] if the name is not 1 to 200 of `[A-Za-z0-9._-]` or the order does not exist.
     pub async fn put_artifact(
         &self,
         order: OrderId,
@@ -50,7 +50,7 @@ impl Store {
         let sha256 = hex::encode(Sha256::digest(content));
         let files = self.files.as_ref().filter(|_| self.belongs_in_file(name, content.len()));
         let (row, _until_the_row_is_there) = match files {
-            // Before the row: what it names is there.
+            // Write the file first, so that the row never refers to a missing one.
             Some(files) => {
                 let turn = files.turn.read().await;
                 files.write(&sha256, content).await?;
@@ -67,15 +67,15 @@ impl Store {
         info((name.to_owned(), media_type.to_owned(), size, sha256))
     }
 
-    /// PostgreSQL has sessions in its rows: an order goes on in them on another machine, which has the database alone.
+    /// PostgreSQL keeps sessions in rows: an order may resume on another machine that shares only the database.
     fn belongs_in_file(&self, name: &str, length: usize) -> bool {
         length > MOST_IN_ROW && (self.kind() != "postgres" || !name.starts_with("session-"))
     }
 
-    /// The artifact of that name, with its bytes.
+    /// An artifact by name, with its bytes.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] when there is none, or its file is gone; [`StoreError::Broken`] when its bytes do not have its digest.
+    /// [`StoreError::NotFound`] if it or its file is missing; [`StoreError::Broken`] if its digest is wrong.
     pub async fn artifact(&self, order: OrderId, name: &str) -> Result<Artifact, StoreError> {
         let what = || format!("artifact {name} of order {order}");
         type ArtifactColumns = (String, String, i64, String, Vec<u8>, bool);
@@ -102,7 +102,7 @@ impl Store {
         Ok(Artifact { info: info((name, media_type, size, sha256))?, content })
     }
 
-    /// The last so many KiB of the artifact of that name.
+    /// The last KiB of an artifact, up to a given number.
     pub async fn artifact_end(
         &self,
         order: OrderId,
@@ -115,7 +115,7 @@ impl Store {
         Ok(ArtifactEnd { info, content, left_out: left_out as u64 })
     }
 
-    /// What artifacts an order has, by name.
+    /// An order's artifacts, by name.
     pub async fn artifacts(&self, order: OrderId) -> Result<Vec<ArtifactInfo>, StoreError> {
         let rows: Vec<(String, String, i64, String)> = read!(self, fetch_all,
             "SELECT name, media_type, size, sha256 FROM artifacts WHERE order_id = $1 ORDER BY name";
@@ -129,7 +129,7 @@ fn info((name, media_type, size, sha256): (String, String, i64, String)) -> Resu
     Ok(ArtifactInfo { name, media_type, size, sha256 })
 }
 
-/// A name is a path segment of the API and of a download: nothing in it may need escaping.
+/// Checks a name. It is a path segment of the API and of downloads, so nothing in it may need escaping.
 fn hold_name_to_rules(name: &str) -> Result<(), StoreError> {
     let fits = (1..=200).contains(&name.len())
         && !name.starts_with('.')

@@ -1,4 +1,4 @@
-//! A copy of a database of SQLite that is as the database was at one moment, made while a server writes on.
+//! A consistent copy of an SQLite database, made while a server keeps writing.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -15,17 +15,17 @@ use super::connections::{is_newer, newest_tables};
 
 const AT_ONCE: usize = 64 << 10;
 
-/// The files of a database of SQLite.
+/// The files of an SQLite database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatabaseFiles {
     pub database: PathBuf,
     pub artifacts: PathBuf,
-    /// What a server has locked that has it.
+    /// Locked by the server that uses the database.
     pub lock: PathBuf,
 }
 
 impl DatabaseFiles {
-    /// The files that `store.url` names; none where it names PostgreSQL, or a database in memory.
+    /// The files that `store.url` names; `None` for PostgreSQL or a database in memory.
     pub fn of(url: &str) -> Option<Self> {
         let is_in_memory = url.contains(":memory:") || url.contains("mode=memory");
         let is_file = url.starts_with("sqlite:") && !is_in_memory;
@@ -33,17 +33,17 @@ impl DatabaseFiles {
         Some(Self::beside(options.get_filename()))
     }
 
-    /// The files of the database that lies there.
+    /// The files of the database at this path.
     pub fn beside(database: &Path) -> Self {
-        // The same one by whichever link the database is reached.
+        // The lock must be the same for every link to the database.
         let mut lock = database.canonicalize().unwrap_or_else(|_| database.to_owned()).into_os_string();
         lock.push(".lock");
         let artifacts = ArtifactFiles::beside(database).folder;
         Self { database: database.to_owned(), artifacts, lock: lock.into() }
     }
 
-    /// Writes a copy of the database into a new file, and looks whether it is whole. Returns the large artifacts that it
-    /// names: paths in [`DatabaseFiles::artifacts`]. The tables stay those of the program that made them.
+    /// Copies the database into a new file and checks it. Returns its large artifacts as paths in
+    /// [`DatabaseFiles::artifacts`]. The tables keep the version of the program that made them.
     pub async fn copy(&self, into: &Path) -> Result<Vec<PathBuf>, StoreError> {
         let what = self.database.display();
         if !self.database.exists() {
@@ -59,11 +59,11 @@ impl DatabaseFiles {
         Self::beside(into).named().await
     }
 
-    /// Looks whether a database that nobody uses is whole, and this program's or an older one's, and changes nothing.
-    /// Returns the large artifacts that it names: paths in [`DatabaseFiles::artifacts`].
+    /// Checks that an unused database is intact and not from a newer program, without changing it. Returns its large
+    /// artifacts as paths in [`DatabaseFiles::artifacts`].
     ///
     /// # Errors
-    /// [`StoreError::Broken`] says what is wrong with it.
+    /// [`StoreError::Broken`] names the problem.
     pub async fn named(&self) -> Result<Vec<PathBuf>, StoreError> {
         let broken = |because: &dyn std::fmt::Display| StoreError::broken("the copy of a database", because);
         let options = SqliteConnectOptions::new().filename(&self.database).immutable(true).read_only(true);
@@ -92,7 +92,7 @@ impl DatabaseFiles {
         Ok(named.iter().map(|sha256| within.path(sha256)).collect())
     }
 
-    /// Whether an artifact's file, open at its beginning, is what its name says: the digest of its bytes.
+    /// Whether an artifact's file, opened at its beginning, matches the digest in its name.
     pub fn is_whole(name: &Path, artifact: impl Read) -> bool {
         let (mut digest, mut artifact) = (Sha256::new(), GzDecoder::new(artifact));
         let mut bytes = vec![0; AT_ONCE];

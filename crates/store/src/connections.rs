@@ -24,10 +24,10 @@ use journeyman_metrics::metrics;
 
 const READERS: u32 = 4;
 const POSTGRES_CONNECTIONS: u32 = 10;
-/// How long a caller waits for a connection or a lock before it hears that the store is busy.
+/// How long a caller waits for a connection or a lock before the store reports that it is busy.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What a migration is called, and its text for SQLite and for PostgreSQL.
+/// A migration's name, and its SQL for SQLite and for PostgreSQL.
 type MigrationTexts = (&'static str, &'static str, &'static str);
 
 macro_rules! migrations {
@@ -40,7 +40,7 @@ macro_rules! migrations {
     };
 }
 
-/// In their order. A file that was released is never edited.
+/// In order. A released file is never edited.
 const MIGRATIONS: [MigrationTexts; 14] = migrations![
     "0001_first",
     "0002_branches",
@@ -58,10 +58,10 @@ const MIGRATIONS: [MigrationTexts; 14] = migrations![
     "0014_statements",
 ];
 
-/// The macro of sqlx for this costs a second build of sqlx for the compiler.
+/// Replaces sqlx's macro, which would build sqlx a second time for the compiler.
 fn migrator(text: fn(MigrationTexts) -> &'static str) -> Migrator {
     let migrations = (1..).zip(MIGRATIONS).map(|(version, texts)| {
-        // Behind its number.
+        // The name follows the number.
         let name = texts.0.get(5..).unwrap_or_default();
         Migration::new(version, name.into(), MigrationType::Simple, text(texts).into_sql_str(), false)
     });
@@ -70,13 +70,13 @@ fn migrator(text: fn(MigrationTexts) -> &'static str) -> Migrator {
 
 #[derive(Clone)]
 pub(super) enum Databases {
-    /// One writer, so that writes queue here and not in SQLite's busy handler. One in memory has no file.
+    /// One writer, so that writes queue here and not in SQLite's busy handler. A database in memory has no file.
     Sqlite { writer: SqlitePool, readers: SqlitePool, file: Option<PathBuf> },
-    /// Any number of both.
+    /// Any number of readers and writers.
     Postgres(PgPool),
 }
 
-/// A transaction that may write. Dropped without [`WriteTransaction::commit`] it leaves nothing behind.
+/// A write transaction. Dropping it without [`WriteTransaction::commit`] rolls it back.
 pub(super) struct WriteTransaction {
     pub(super) on: OpenTransaction,
     what: &'static str,
@@ -90,7 +90,7 @@ pub(super) enum OpenTransaction {
     Postgres(Transaction<'static, Postgres>),
 }
 
-/// Runs the same query in a transaction of either kind.
+/// Runs the same query in a transaction of either database.
 macro_rules! in_tx {
     ($tx:expr, $connection:ident => $query:expr) => {
         match &mut $tx.on {
@@ -107,7 +107,7 @@ macro_rules! in_tx {
 }
 pub(super) use in_tx;
 
-/// Runs the same reading query on a pool of either kind.
+/// Runs the same read query on a pool of either database.
 macro_rules! reading {
     ($pools:expr, $pool:ident => $query:expr) => {
         match $pools.watcher.begins("a read").await {
@@ -121,7 +121,7 @@ macro_rules! reading {
 }
 pub(super) use reading;
 
-/// Reads rows in a read of its own: the store, how many, the query, and what is bound in it.
+/// Reads rows without a transaction. Arguments: the store, the fetch method, the query, and its bound values.
 macro_rules! read {
     ($store:expr, $fetch:ident, $query:expr $(; $($bound:expr),+)?) => {
         $crate::connections::reading!(&$store.pools, pool => {
@@ -131,7 +131,7 @@ macro_rules! read {
 }
 pub(super) use read;
 
-/// The same, in a transaction.
+/// Like `read!`, in a transaction.
 macro_rules! fetch {
     ($tx:expr, $fetch:ident, $query:expr $(; $($bound:expr),+)?) => {
         $crate::connections::in_tx!($tx, connection => {
@@ -141,7 +141,7 @@ macro_rules! fetch {
 }
 pub(super) use fetch;
 
-/// Writes in a transaction, and says how many rows are others then.
+/// Writes in a transaction and returns the number of changed rows.
 macro_rules! execute {
     ($tx:expr, $query:expr $(; $($bound:expr),+)?) => {
         match &mut $tx.on {
@@ -158,7 +158,7 @@ macro_rules! execute {
 }
 pub(super) use execute;
 
-/// The same, in a transaction of its own, as it is called in the log.
+/// Like `execute!`, in its own transaction, with its name for the log.
 macro_rules! written {
     ($store:expr, $what:expr, $query:expr $(; $($bound:expr),+)?) => {{
         let mut tx = $store.pools.begin($what).await?;
@@ -169,13 +169,13 @@ macro_rules! written {
 }
 pub(super) use written;
 
-/// A read that its watcher refused, as a database would.
+/// An error for a read that the watcher refused, in the database's form.
 pub(super) fn refused(error: &StoreError) -> sqlx::Error {
     sqlx::Error::Io(std::io::Error::other(error.to_string()))
 }
 
 impl Databases {
-    /// Begins a transaction that may write, as it is called in the log.
+    /// Begins a write transaction, with its name for the log.
     pub(super) async fn begin(
         &self,
         what: &'static str,
@@ -231,14 +231,14 @@ pub(super) async fn open_sqlite(url: &str) -> Result<Databases, StoreError> {
         }
     };
     let one = SqlitePoolOptions::new().max_connections(1).acquire_timeout(PATIENCE);
-    // The one connection of a database in memory is the database: it must not be closed for being idle.
+    // An in-memory database exists only in its one connection, which must not be closed when idle.
     let one = if in_memory {
         one.min_connections(1).idle_timeout(None).max_lifetime(None)
     } else {
-        // It is a thread of ours: to ask whether it is still there costs more than most of what it does.
+        // The connection is a thread of ours: testing it would cost more than most queries.
         one.test_before_acquire(false).after_release(|connection, _| Box::pin(is_whole(connection)))
     };
-    // Of a new file: what is removed from it can be given back to the disk bit by bit.
+    // For a new file: lets deleted space return to the disk in small steps.
     let writing = options.clone().auto_vacuum(SqliteAutoVacuum::Incremental);
     let writing = writing.pragma("temp_store", "memory");
     let writer = one.connect_with(writing).await.map_err(cannot_open)?;
@@ -271,11 +271,11 @@ fn tables(place: &str, error: &MigrateError) -> StoreError {
     }
 }
 
-/// Why this program cannot use a database of SQLite, as far as one can tell. Nothing is written into it.
+/// Why this program cannot use an SQLite database, as far as can be checked without writing to it.
 pub async fn problem_of_sqlite(file: &Path) -> Option<String> {
     let plain = SqliteConnectOptions::new().filename(file).read_only(true);
-    // Read as it lies there, and nothing comes to be beside it. Somebody may be writing at this moment: only what is damaged
-    // by SQLite's own rules as well is damaged.
+    // Read the file as it is, without creating files beside it. A server may be writing, so damage counts only if a
+    // normal read confirms it.
     let newest = match newest_tables(&plain.clone().immutable(true)).await {
         Err(error) if damage_in(&error).is_some() => newest_tables(&plain).await,
         newest => newest,
@@ -288,7 +288,7 @@ pub async fn problem_of_sqlite(file: &Path) -> Option<String> {
     }
 }
 
-/// Why this program cannot use a database of PostgreSQL, as far as one can tell. Nothing is written into it.
+/// Why this program cannot use a PostgreSQL database, as far as can be checked without writing to it.
 pub async fn problem_of_postgres(url: &str) -> Option<String> {
     const FOUND: &str = "SELECT to_regclass('_sqlx_migrations') IS NOT NULL, \
                          coalesce(has_schema_privilege(current_schema(), 'CREATE'), false)";
@@ -312,7 +312,7 @@ pub async fn problem_of_postgres(url: &str) -> Option<String> {
     }
 }
 
-/// Whether tables are of a program after this one.
+/// Whether tables belong to a newer program.
 pub(super) fn is_newer(version: i64) -> bool {
     usize::try_from(version).is_ok_and(|version| version > MIGRATIONS.len())
 }
@@ -326,7 +326,7 @@ fn damage_in(error: &sqlx::Error) -> Option<&dyn DatabaseError> {
     error.as_database_error().filter(|error| is_damage(*error))
 }
 
-/// SQLite says that what it reads is no database, or not as it wrote it.
+/// Whether SQLite reports that a file is damaged or not a database.
 pub(super) fn is_damage(error: &dyn DatabaseError) -> bool {
     const CORRUPT: u32 = 11;
     const NOT_A_DATABASE: u32 = 26;
@@ -335,17 +335,17 @@ pub(super) fn is_damage(error: &dyn DatabaseError) -> bool {
     is_sqlite && matches!(code, Some(CORRUPT | NOT_A_DATABASE))
 }
 
-/// Whether a connection can be used again. Where a write fails for want of room, SQLite ends the transaction by itself
-/// and sqlx counts it as open for as long as the connection lives, so that none can be begun on it.
+/// Whether a connection is reusable. If a write fails on a full disk, SQLite ends the transaction itself, but sqlx
+/// counts it as open for the connection's lifetime, so no other can begin.
 async fn is_whole(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
     if connection.is_in_transaction() {
-        // Its end is only queued when a connection comes back; this waits for it.
+        // A returned connection's rollback is only queued; this waits for it.
         connection.ping().await?;
     }
     Ok(!connection.is_in_transaction())
 }
 
-/// Creates the file and its folder. It holds private repositories' issues: nobody else reads it, and SQLite
+/// Creates the file and its folder. It contains private repositories' issues, so only this user can read it. SQLite
 /// gives the files beside it the same permissions.
 fn create(file: &Path) -> std::io::Result<()> {
     if let Some(folder) = file.parent().filter(|folder| *folder != Path::new("")) {

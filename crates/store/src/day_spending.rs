@@ -1,4 +1,4 @@
-//! What a day has seen so far, for whoever looks: the sums that limits of a day are held against, with the same day.
+//! A day's spending for display: the same sums, of the same day, that daily limits apply to.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::AssertSqlSafe;
@@ -11,32 +11,32 @@ use super::{Store, StoreError, from_column, to_micros};
 use journeyman_order::bounds::MOST_NAMED;
 use journeyman_order::{OrderId, RepositoryId, UserId};
 
-/// By what a day's runs are added up.
+/// How to group a day's runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DayGrouping {
     All,
     Repository,
-    /// Whoever asked for the work; what was asked for through the API is nobody's.
+    /// Who requested the work; requests through the API count toward no sender.
     Sender,
-    /// This one alone, however little it is.
+    /// Only this one, however little was spent.
     OneSender(UserId),
 }
 
-/// What runs of a day come to together; estimates of what is under way counted.
+/// Totals of a day's runs; running ones count with their estimates.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DayLine {
-    /// None for all repositories together.
+    /// `None` for all repositories together.
     pub repository: Option<RepositoryId>,
     pub sender: Option<UserId>,
     pub usd: f64,
     pub minutes: f64,
     pub runs: u64,
-    /// One of the orders that it is of.
+    /// One of its orders.
     pub order: Option<OrderId>,
 }
 
 impl DayLine {
-    /// A day without a run.
+    /// A day without runs.
     pub const NOTHING: Self =
         Self { repository: None, sender: None, usd: 0.0, minutes: 0.0, runs: 0, order: None };
 }
@@ -44,7 +44,7 @@ impl DayLine {
 type DayColumns = (Option<i64>, i64, i64, i64, Option<String>);
 
 impl Store {
-    /// Adds up the runs that began on the day that a moment belongs to, of all or of these repositories; the dearest first.
+    /// Sums the runs that began on the day of `moment`, for all or these repositories; the most expensive first.
     pub async fn day_spending(
         &self,
         by: DayGrouping,
@@ -52,7 +52,7 @@ impl Store {
         among: Option<&[RepositoryId]>,
     ) -> Result<Vec<DayLine>, StoreError> {
         let (who, group) = match by {
-            // A sum of nothing is a line as well.
+            // Without GROUP BY, an empty sum would be a row too.
             DayGrouping::All => ("CAST(NULL AS BIGINT)", "HAVING COUNT(*) > 0"),
             DayGrouping::Repository => ("repository_id", "GROUP BY repository_id"),
             DayGrouping::Sender => ("sender_id", "AND sender_id IS NOT NULL GROUP BY sender_id"),
@@ -70,7 +70,7 @@ impl Store {
              WHERE begun_at >= $1 AND begun_at < $2 AND {one} {among} {group} ORDER BY 2 DESC, 1 LIMIT {MOST_NAMED}"
         );
         let day = day_of(moment);
-        // Made of our own words and of numbers alone.
+        // Contains only our own text and numbers.
         let rows: Vec<DayColumns> = read!(self, fetch_all,
             AssertSqlSafe(sql);
             to_micros(day), to_micros(day + TimeDelta::days(1)))?;

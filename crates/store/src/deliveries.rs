@@ -1,4 +1,4 @@
-//! Deliveries: kept before GitHub hears 2xx, concluded once, whoever works on them.
+//! Deliveries: stored before GitHub gets its 2xx, and concluded exactly once.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub struct NewDelivery {
     pub guid: DeliveryGuid,
     /// `X-GitHub-Event`.
     pub event: String,
-    /// The body's `action`, for people who look; it decides nothing.
+    /// The body's `action`, for display only.
     pub action: Option<String>,
     /// The body, byte for byte.
     pub body: Vec<u8>,
@@ -25,13 +25,13 @@ pub struct NewDelivery {
 
 pub(super) struct PackedDelivery {
     delivery: NewDelivery,
-    /// Its body is LZ4, behind its length.
+    /// Its body is LZ4 after a length prefix.
     is_packed: bool,
 }
 
 impl PackedDelivery {
-    /// GitHub's bodies are names and addresses, said again and again: a fifth of them is written to the disk, which takes
-    /// longer than to pack them.
+    /// Compresses the body. GitHub's bodies repeat names and URLs, so they shrink to a fifth, and compressing is faster
+    /// than writing the rest.
     pub(super) fn of(mut delivery: NewDelivery) -> Self {
         let packed = lz4_flex::compress_prepend_size(&delivery.body);
         let is_packed = packed.len() < delivery.body.len();
@@ -42,18 +42,18 @@ impl PackedDelivery {
     }
 }
 
-/// How long a packed body was; none where it cannot be one, as whatever asked for that much memory.
+/// The length of an unpacked body; `None` for an impossible length, which would ask for too much memory.
 fn unpacked_length(packed: &[u8]) -> Option<usize> {
-    /// LZ4 says no more with a byte.
+    /// LZ4 cannot expand a byte further.
     const MOST_FOR_A_BYTE: usize = 255;
     let length = u32::from_le_bytes(*packed.first_chunk()?);
     usize::try_from(length).ok().filter(|length| *length <= packed.len().saturating_mul(MOST_FOR_A_BYTE))
 }
 
-/// A delivery that waits to be understood.
+/// A delivery that is still to be processed.
 #[derive(Debug, Clone)]
 pub struct StoredDelivery {
-    /// Its place: whatever comes later has a higher one.
+    /// Its position: later deliveries have higher ones.
     pub id: i64,
     pub guid: DeliveryGuid,
     /// `X-GitHub-Event`.
@@ -63,22 +63,22 @@ pub struct StoredDelivery {
     pub received_at: DateTime<Utc>,
 }
 
-/// Bodies of deliveries that are in memory at once, as they are kept and again as they came.
+/// Limit for the bodies in memory at once, applied to packed and to unpacked bytes.
 pub const PENDING_BYTES: usize = 32 << 20;
 
-/// Deliveries that wait, as many as are read at once.
+/// One read of pending deliveries.
 #[derive(Debug, Clone)]
 pub struct PendingPage {
-    /// The oldest first; at least one where any waits.
+    /// The oldest first; at least one if any is pending.
     pub deliveries: Vec<StoredDelivery>,
     pub is_last: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeliverySaveOutcome {
-    /// It was not there, or was refused before: whoever sends it again has mended what was in its way.
+    /// It is new, or it was refused before and sent again after a fix.
     New,
-    /// It was there: a redelivery. Nothing changed.
+    /// A redelivery of a known one. Nothing changed.
     Seen,
 }
 
@@ -91,10 +91,10 @@ pub enum DeliveryConclusion {
         order: OrderId,
     },
     Signaled {
-        /// Which; there is at least one.
+        /// The orders; at least one.
         orders: Vec<OrderId>,
     },
-    /// It asked for something that it must not have, or could not be read.
+    /// It asked for something forbidden, or was unreadable.
     Refused {
         because: String,
     },
@@ -102,7 +102,7 @@ pub enum DeliveryConclusion {
 
 impl DeliveryConclusion {
     fn columns(&self) -> (&'static str, Option<String>, Option<String>) {
-        // PostgreSQL keeps no NUL in a text.
+        // PostgreSQL cannot store NUL in text.
         let text = |because: &str| Some(because.replace('\0', "\u{fffd}"));
         match self {
             Self::Ignored { because } => ("ignored", text(because), None),
@@ -116,17 +116,17 @@ impl DeliveryConclusion {
     }
 }
 
-/// Until when all that GitHub delivered was taken in.
+/// The time up to which all of GitHub's deliveries were received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeardUntil {
     pub at: DateTime<Utc>,
-    /// Otherwise GitHub was never asked, and it is when the last delivery came: it moves with the next.
+    /// False if GitHub was never asked. `at` is then the time of the last delivery and moves with the next one.
     pub is_kept: bool,
 }
 
 impl Store {
-    /// Deliveries that nobody has concluded yet and that came after this one, the oldest first; fewer than `limit` also
-    /// where their bodies are more than [`PENDING_BYTES`].
+    /// Pending deliveries after this one, the oldest first. There may be fewer than `limit` if their bodies exceed
+    /// [`PENDING_BYTES`].
     pub async fn pending_deliveries(
         &self,
         after: i64,
@@ -135,12 +135,12 @@ impl Store {
         Ok(self.pending_page(after, limit).await?.deliveries)
     }
 
-    /// The same, and whether that is all.
+    /// Like [`Self::pending_deliveries`], and whether these are all.
     pub async fn pending_page(&self, after: i64, limit: u32) -> Result<PendingPage, StoreError> {
         self.pending_within(after, limit, (PENDING_BYTES, PENDING_BYTES)).await
     }
 
-    /// Of more than one no more than so many bytes of their bodies, as they are kept, and as they came.
+    /// Applies two limits to more than one delivery: bytes of the stored bodies and of the unpacked ones.
     pub(super) async fn pending_within(
         &self,
         after: i64,
@@ -148,7 +148,7 @@ impl Store {
         (kept, came): (usize, usize),
     ) -> Result<PendingPage, StoreError> {
         type PendingColumns = (i64, String, String, Vec<u8>, bool, i64, i64);
-        // A body's length is told without reading it.
+        // The length is known without reading the body.
         let rows: Vec<PendingColumns> = read!(self, fetch_all,
             "WITH sized AS (SELECT id, length(body) AS size FROM deliveries \
              WHERE conclusion IS NULL AND id > $1 ORDER BY id LIMIT $2), \
@@ -162,7 +162,7 @@ impl Store {
         let (mut deliveries, mut left) = (Vec::with_capacity(rows.len()), came);
         for (id, guid, event, body, is_packed, received_at, _) in rows {
             let what = || format!("delivery {guid}");
-            // One that the disk has damaged says nothing, and is refused by whoever reads it: it holds up no other.
+            // A body damaged on disk becomes empty. Its reader refuses it, and it blocks no other delivery.
             let length = unpacked_length(&body).filter(|_| is_packed);
             let Some(rest) =
                 left.checked_sub(length.unwrap_or(body.len())).or(deliveries.is_empty().then_some(0))
@@ -183,8 +183,8 @@ impl Store {
         Ok(PendingPage { is_last: read == there && read < i64::from(limit), deliveries })
     }
 
-    /// Says what became of deliveries, in one commit. The first conclusion of each stands; a later one changes nothing. One that is
-    /// not there is left out.
+    /// Concludes deliveries in one commit. The first conclusion of each is final; later ones are ignored. Missing
+    /// deliveries are skipped.
     pub async fn conclude_deliveries(
         &self,
         conclusions: &[(DeliveryGuid, DeliveryConclusion)],
@@ -215,7 +215,7 @@ impl Store {
         Ok(unknown)
     }
 
-    /// Until when all that GitHub delivered was taken in, by GitHub's clock.
+    /// The time up to which all of GitHub's deliveries were received, by GitHub's clock.
     pub async fn heard_until(&self) -> Result<Option<HeardUntil>, StoreError> {
         let (heard, last): (Option<i64>, Option<i64>) = read!(
             self,
@@ -227,16 +227,16 @@ impl Store {
         heard.transpose()
     }
 
-    /// Keeps until when all that GitHub delivered was taken in.
+    /// Stores the time up to which all of GitHub's deliveries were received.
     pub async fn set_heard_until(&self, at: DateTime<Utc>) -> Result<(), StoreError> {
         written!(self, "heard until", "UPDATE server SET heard_until = $1 WHERE one = 1"; to_micros(at));
         Ok(())
     }
 
-    /// What became of a delivery; none while it waits.
+    /// A delivery's conclusion; `None` while it is pending.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] when there is no such delivery.
+    /// [`StoreError::NotFound`] if there is no such delivery.
     pub async fn conclusion(&self, guid: &DeliveryGuid) -> Result<Option<DeliveryConclusion>, StoreError> {
         type ConclusionColumns = (Option<String>, Option<String>, Option<String>);
         let row: Option<ConclusionColumns> = read!(self, fetch_optional,
@@ -261,9 +261,9 @@ impl Store {
     }
 }
 
-/// As many as one statement keeps: more would save little, and each number is a statement that the connection prepares.
+/// Rows per statement: more would save little, and each count is another prepared statement.
 const IN_ONE: usize = 32;
-/// Of the lock in PostgreSQL, beside the name of the schema.
+/// Key of the lock in PostgreSQL, besides the schema's name.
 const INSERTS: i32 = 0x4a4d_4445;
 
 fn insertion<DB>(deliveries: &[PackedDelivery]) -> QueryBuilder<DB>
@@ -286,18 +286,17 @@ where
             .push_bind(*is_packed)
             .push_bind(to_micros(delivery.received_at));
     });
-    // SQLite takes no `ON CONFLICT` behind a bare `SELECT`.
+    // SQLite does not accept `ON CONFLICT` after a bare `SELECT`.
     query.push(") AS came WHERE TRUE ON CONFLICT (guid) DO NOTHING RETURNING guid");
     query
 }
 
-/// How long an insertion waits for the one before it.
+/// How long an insertion waits for the previous one.
 const TURN_WITHIN: Duration = Duration::from_secs(3);
 
-/// PostgreSQL numbers rows as they are inserted, and shows them as they are committed. Deliveries are read by their numbers,
-/// so one that becomes visible below those that were read would not be seen before a restart. Therefore transactions insert
-/// one after the other, also behind one that a broken connection has left without an end. Whoever waits for long is
-/// refused: GitHub listens for ten seconds.
+/// PostgreSQL numbers rows on insert but shows them on commit. Deliveries are read by number, so a row that appears
+/// below those already read would be missed until a restart. So insertions run one at a time, even after one left open
+/// by a broken connection. A long wait fails, because GitHub waits only ten seconds.
 async fn await_turn(tx: &mut WriteTransaction) -> Result<(), StoreError> {
     if let OpenTransaction::Postgres(tx) = &mut tx.on {
         sqlx::query(
@@ -312,7 +311,7 @@ async fn await_turn(tx: &mut WriteTransaction) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// What became of each, in their order.
+/// The outcome of each, in order.
 pub(super) async fn insert(
     tx: &mut WriteTransaction,
     deliveries: &[PackedDelivery],
@@ -322,7 +321,7 @@ pub(super) async fn insert(
     for some in deliveries.chunks(IN_ONE) {
         let mut new: BTreeSet<String> = insert_new(tx, some).await?.into_iter().collect();
         for delivery in some {
-            // The same may be in a group twice.
+            // A group may contain a delivery twice.
             let is_new = new.remove(delivery.delivery.guid.as_str())
                 || (was_refused(tx, delivery).await?
                     && !insert_new(tx, std::slice::from_ref(delivery)).await?.is_empty());
@@ -343,14 +342,14 @@ async fn insert_new(
     Ok(inserted.into_iter().map(|(guid,)| guid).collect())
 }
 
-/// Takes one away that was refused, so that it comes anew, behind those that came since.
+/// Deletes a refused delivery, so that it is inserted again after all later ones.
 async fn was_refused(tx: &mut WriteTransaction, delivery: &PackedDelivery) -> Result<bool, StoreError> {
     let removed = execute!(tx,
         "DELETE FROM deliveries WHERE guid = $1 AND conclusion = 'refused'"; delivery.delivery.guid.as_str())?;
     Ok(removed > 0)
 }
 
-/// Whether it was not concluded before.
+/// Returns whether it was pending before.
 pub(super) async fn conclude(
     tx: &mut WriteTransaction,
     guid: &DeliveryGuid,

@@ -1,4 +1,4 @@
-//! Deliveries for people: what came, and what became of it.
+//! Deliveries for display: what arrived, and its conclusion.
 
 use super::pool::read;
 use super::{Store, StoreError, from_micros};
@@ -7,17 +7,17 @@ use journeyman_order::{DeliveryGuid, OrderId};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeliveryRow {
-    /// Its place: whatever comes later has a higher one.
+    /// Its position: later deliveries have higher ones.
     pub id: i64,
     pub guid: DeliveryGuid,
     /// `X-GitHub-Event`.
     pub event: String,
     pub action: Option<String>,
     pub received_at: DateTime<Utc>,
-    /// What became of it, in a word; none while it waits.
+    /// Its conclusion in one word; `None` while it is pending.
     pub conclusion: Option<String>,
     pub because: Option<String>,
-    /// The orders that it opened or told something.
+    /// The orders that it opened or signaled.
     pub orders: Vec<OrderId>,
 }
 
@@ -25,7 +25,7 @@ type DeliveryColumns =
     (i64, String, String, Option<String>, i64, Option<String>, Option<String>, Option<String>);
 
 impl Store {
-    /// Deliveries, the latest first, from before this place.
+    /// Deliveries before this position, the latest first.
     pub async fn deliveries(&self, before: i64, limit: u32) -> Result<Vec<DeliveryRow>, StoreError> {
         let rows: Vec<DeliveryColumns> = read!(self, fetch_all,
             "SELECT id, guid, event, action, received_at, conclusion, because, order_id \

@@ -1,5 +1,4 @@
-//! One writer that commits deliveries in groups: a commit costs a flush of the disk, whether it holds one
-//! delivery or a hundred.
+//! Commits deliveries in groups through one writer: a commit costs a disk flush, for one delivery or for a hundred.
 
 use tokio::sync::{mpsc, oneshot};
 
@@ -7,7 +6,7 @@ use super::deliveries::{DeliverySaveOutcome, NewDelivery, PackedDelivery, insert
 use super::pool::ConnectionPools;
 use super::{Store, StoreError};
 
-/// The most deliveries of one commit.
+/// Most deliveries per commit.
 const GROUP: usize = 128;
 
 type SaveReply = oneshot::Sender<Result<DeliverySaveOutcome, StoreError>>;
@@ -18,7 +17,7 @@ pub(super) struct DeliveryWriter {
 }
 
 impl DeliveryWriter {
-    /// Starts the writer. It ends when the last clone of the store is gone.
+    /// Starts the writer. It ends with the last clone of the store.
     pub(super) fn start(pools: ConnectionPools) -> Self {
         let (queue, waiting) = mpsc::channel(GROUP);
         tokio::spawn(save_in_groups(pools, waiting));
@@ -27,7 +26,7 @@ impl DeliveryWriter {
 }
 
 impl Store {
-    /// Keeps a delivery, durably: once this is `Ok` a crash does not lose it.
+    /// Stores a delivery durably: after `Ok`, a crash does not lose it.
     pub async fn save_delivery(&self, delivery: NewDelivery) -> Result<DeliverySaveOutcome, StoreError> {
         let ended = || StoreError::unavailable("it is being closed");
         let (answer, answered) = oneshot::channel();
@@ -53,7 +52,7 @@ async fn save_in_groups(pools: ConnectionPools, mut waiting: mpsc::Receiver<(Pac
                 }
             };
         for (answer, result) in answers.into_iter().zip(results) {
-            // Whoever asked may have gone; the delivery is kept all the same.
+            // The caller may be gone; the delivery is stored nevertheless.
             let _ = answer.send(result);
         }
     }

@@ -1,4 +1,4 @@
-//! What can go wrong with the store, by what to do about it.
+//! Errors of the store, by how to respond.
 
 use journeyman_order::moves::Retry;
 use journeyman_order::order_api::OrderRequestError;
@@ -9,25 +9,25 @@ use super::connections::is_damage;
 
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Busy, out of reach, out of space: the same may succeed later.
+    /// Busy, unreachable or out of space: a retry may succeed.
     #[error("the store cannot be used right now: {because}")]
     Unavailable {
-        /// What the database or the system said.
+        /// The message of the database or system.
         because: String,
     },
-    /// Something in it is not what was written: a person has to look.
+    /// Stored data differs from what was written: a person must investigate.
     #[error("the store is broken: {what}: {because}")]
     Broken { what: String, because: String },
-    /// An order's journal is damaged, or holds what this version does not know.
+    /// An order's journal is damaged, or contains something unknown to this version.
     #[error("the journal of order {order} cannot be read: {because}")]
     UnreadableJournal {
         order: OrderId,
-        /// Which entry, and what is wrong with it.
+        /// The entry and its problem.
         because: String,
     },
     #[error("{what} is not in the store")]
     NotFound { what: String },
-    /// A rule of the store forbids it: a name that cannot be kept, a second active order for an issue.
+    /// A rule of the store forbids it: an invalid name, a second active order for an issue.
     #[error("the store refuses {what}: {because}")]
     Refused { what: String, because: String },
 }

@@ -1,4 +1,4 @@
-//! Whether the database is still ours: looked at in every transaction that writes.
+//! Checks in every write transaction that this server still owns the database.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -10,7 +10,7 @@ use super::connections::{OpenTransaction, WriteTransaction, fetch};
 use super::file_lock::FileLock;
 
 pub(super) struct Fence {
-    /// Its number, once it has taken the database. Without one nothing is looked at: tools may write too.
+    /// This server's number, set when it takes the database. Without one there is no check: tools may write too.
     pub(super) number: OnceLock<i64>,
     lock: Mutex<Option<HeldLock>>,
     pub(super) lost: watch::Sender<Option<String>>,
@@ -20,7 +20,7 @@ pub(super) enum HeldLock {
     File {
         _lock: FileLock,
     },
-    /// The task has the connection that holds the lock.
+    /// A task owns the connection that holds the lock.
     Connection(AbortHandle),
 }
 
@@ -38,7 +38,7 @@ impl Fence {
         Arc::new(Self { number: OnceLock::new(), lock: Mutex::new(None), lost: watch::Sender::new(None) })
     }
 
-    /// Ends the transaction of whoever has lost the database. Whoever takes it waits for those that have passed here.
+    /// Fails the transaction of a server that has lost the database. The new owner waits for those that passed here.
     pub(super) async fn check(&self, tx: &mut WriteTransaction) -> Result<(), StoreError> {
         let Some(ours) = self.number.get() else { return Ok(()) };
         let query = match &tx.on {

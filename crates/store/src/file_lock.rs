@@ -1,4 +1,4 @@
-//! A file that one process at a time has locked, with the name of who has it inside.
+//! A lock file for one process at a time, with the holder's name inside.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
@@ -7,20 +7,20 @@ use std::time::{Duration, Instant};
 
 use super::StoreError;
 
-/// Whoever ends lets go within this, so that one server can follow another.
+/// A process that is shutting down releases the lock within this time, so that one server can follow another.
 const PATIENCE: Duration = Duration::from_secs(5);
 const GLANCE: Duration = Duration::from_millis(100);
-/// A name is not longer.
+/// Longest name of a holder.
 const LONGEST_NAME: u64 = 500;
 
-/// A lock that is held until it is dropped, or its process ends in whatever way.
+/// A lock held until it is dropped or its process ends.
 #[derive(Debug)]
 pub struct FileLock {
     _file: File,
 }
 
 impl FileLock {
-    /// Who has a lock now; none where nobody has it.
+    /// The present holder of a lock; `None` if it is free.
     pub fn holder(path: &Path) -> Option<String> {
         let file = File::open(path).ok()?;
         if !matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)) {
@@ -31,10 +31,10 @@ impl FileLock {
         Some(String::from_utf8_lossy(&holder).trim().to_owned())
     }
 
-    /// Takes the lock, and writes who has it into the file. One that is about to end is waited for.
+    /// Takes the lock and writes the holder's name into the file. Waits for a holder that is shutting down.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`] when another has it, with that one's name, or when the file cannot be used.
+    /// [`StoreError::Unavailable`] if another process holds it, with its name, or if the file is unusable.
     pub async fn take(path: PathBuf, holder: &str, what: &str) -> Result<Self, StoreError> {
         let cannot = |error: std::io::Error| {
             StoreError::unavailable(format!("cannot lock {}: {error}", path.display()))

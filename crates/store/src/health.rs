@@ -1,4 +1,4 @@
-//! Whether the store can be used: asked by whoever watches the server, as often as they like.
+//! Whether the store works, for monitoring that may ask at any rate.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,23 +9,22 @@ use tokio::sync::Mutex;
 use super::pool::{read, written};
 use super::{Store, StoreError, from_micros, to_micros};
 
-/// Anybody may ask, and an answer costs a flush of the disk: it holds for so long.
+/// How long an answer is reused: anyone may ask, and each check costs a disk flush.
 const HOLDS: Duration = Duration::from_secs(2);
 
-/// When a write last worked for whoever asked.
+/// When a check last wrote successfully.
 #[derive(Clone, Default)]
 pub(super) struct WriteCheck(Arc<Mutex<Option<Instant>>>);
 
 impl WriteCheck {
-    /// A write has failed: whoever asks next is not told of an earlier one.
+    /// A write failed: the next check must not reuse an earlier answer.
     pub(super) async fn doubt(&self) {
         *self.0.lock().await = None;
     }
 }
 
 impl Store {
-    /// Whether what is written is kept: one small write. That it works is believed for two seconds; that it does not
-    /// is looked at each time.
+    /// Tests that the store keeps data, with one small write. Success is cached for two seconds, failure is not.
     pub async fn check_writes(&self) -> Result<(), StoreError> {
         let mut worked = self.writes.0.lock().await;
         if worked.is_some_and(|worked| worked.elapsed() < HOLDS) {
@@ -37,7 +36,7 @@ impl Store {
         Ok(())
     }
 
-    /// When the oldest delivery came that nobody has concluded yet.
+    /// When the oldest pending delivery arrived.
     pub async fn oldest_pending_delivery(&self) -> Result<Option<DateTime<Utc>>, StoreError> {
         let oldest: Option<(i64,)> = read!(
             self,

@@ -1,4 +1,4 @@
-//! The journal: appended to in one immediate transaction an entry, read whole or from an entry on.
+//! The journal: each entry is appended in its own immediate transaction, and read from any entry on.
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
@@ -7,10 +7,10 @@ use super::pool::{WriteTransaction, execute, fetch, read};
 use super::{Store, StoreError, from_column, from_micros, to_column, to_micros};
 use journeyman_order::{Journal, JournalEntry, JournalEvent, OrderId, Requester};
 
-/// Where the journal of an order is kept. Whoever carries orders needs no more of a store than this.
+/// Storage for orders' journals. A carrier needs only this part of a store.
 #[async_trait]
 pub trait JournalStore: Send + Sync {
-    /// Writes the next entry, durably, and returns it as it will be read.
+    /// Appends an entry durably, and returns it as later reads will.
     async fn append(
         &self,
         order: OrderId,
@@ -18,7 +18,7 @@ pub trait JournalStore: Send + Sync {
         at: DateTime<Utc>,
     ) -> Result<JournalEntry, StoreError>;
 
-    /// Reads what was written after the entry of that number, in sequence; after 0, everything.
+    /// Reads the entries after number `seq`, in order; after 0, all of them.
     async fn entries_after(&self, order: OrderId, seq: u64) -> Result<Vec<JournalEntry>, StoreError>;
 
     async fn journal(&self, order: OrderId) -> Result<Journal, StoreError> {
@@ -29,7 +29,7 @@ pub trait JournalStore: Send + Sync {
         Journal::new(entries).map_err(|error| StoreError::unreadable(order, error))
     }
 
-    /// Reads what was written since, by whomever, and adds it.
+    /// Reads the entries added since, by any writer, and appends them.
     async fn catch_up(&self, journal: &mut Journal) -> Result<(), StoreError> {
         let order = journal.opened().order;
         for entry in self.entries_after(order, journal.last_seq()).await? {
@@ -57,7 +57,7 @@ impl JournalStore for Store {
         let rows: Result<Vec<(i64, i64, String)>, sqlx::Error> = read!(self, fetch_all,
             "SELECT seq, at, event FROM journal WHERE order_id = $1 AND seq > $2 ORDER BY seq";
             order.to_string(), to_column(seq, "an entry's number")?);
-        // A column holds something of another kind.
+        // A column has the wrong type.
         let is_of_the_row =
             |error: &sqlx::Error| matches!(error, sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_));
         let rows = rows.map_err(|error| match is_of_the_row(&error) {
@@ -69,7 +69,7 @@ impl JournalStore for Store {
 }
 
 impl Store {
-    /// Who asked for an order first; none where its journal does not say so in a way that can be read.
+    /// Who first asked for an order; `None` if its journal does not say or is unreadable.
     pub async fn opened_by(&self, order: OrderId) -> Result<Option<Requester>, StoreError> {
         let row: Option<(String,)> = read!(self, fetch_optional,
             "SELECT event FROM journal WHERE order_id = $1 AND seq = 1";
@@ -89,8 +89,7 @@ impl Store {
     }
 }
 
-/// Writes the next entry of an order's journal. The order's row counts the entries, so that two writers on
-/// PostgreSQL wait for one another there.
+/// Appends an entry to an order's journal. The order's row counts the entries, which serialises writers on PostgreSQL.
 pub(super) async fn append(
     tx: &mut WriteTransaction,
     order: OrderId,
@@ -104,7 +103,7 @@ pub(super) async fn append(
         "UPDATE orders SET last_seq = last_seq + 1, updated_at = $2 WHERE id = $1 RETURNING last_seq";
         order.to_string(), at)?;
     let (seq,) = counted.ok_or_else(|| StoreError::not_found(format!("order {order}")))?;
-    // Read back before it is written: what cannot be read again (a cost that is not a number) must not get in.
+    // Parse it before writing: an unreadable entry, such as a cost that is not a number, must not get in.
     let entry = entry(order, seq, at, &text).map_err(|error| {
         StoreError::refused(
             format!("entry {seq} of order {order}"),

@@ -1,10 +1,10 @@
-//! What has to survive a crash: deliveries, orders, their journals, their artifacts, and what agents' runs cost.
+//! Data that must survive a crash: deliveries, orders, their journals and artifacts, and the cost of agent runs.
 //!
 //! May know: `order` and SQL. SQLite by default (WAL, `synchronous = FULL`), PostgreSQL behind the same queries.
 //! Must never know: HTTP, GitHub's wire formats, what an order does next.
 //!
-//! What a function here has returned `Ok` for is on disk. The `orders` table is an index derived from the
-//! journals; the journal is the truth.
+//! After `Ok`, a function's data is on disk. The `orders` table is an index derived from the journals; the journals are
+//! the truth.
 
 mod after_merge;
 mod artifact_files;
@@ -68,7 +68,7 @@ pub struct Store {
     pools: ConnectionPools,
     saver: delivery_writer::DeliveryWriter,
     writes: health::WriteCheck,
-    /// Where large artifacts lie.
+    /// The folder of large artifacts.
     files: Option<artifact_files::ArtifactFiles>,
 }
 
@@ -79,19 +79,19 @@ impl std::fmt::Debug for Store {
 }
 
 impl Store {
-    /// Opens the database of `store.url`, creates the file (and its folder) if it is SQLite, and brings its
-    /// tables up to date. Has to be called inside a Tokio runtime, which then has to outlive the store.
+    /// Opens the database of `store.url`, creates an SQLite file with its folder, and updates its tables. Call it
+    /// inside a Tokio runtime that outlives the store.
     ///
     /// # Errors
-    /// Names the key `store.url`, and never the URL itself, because it may hold a password.
+    /// Names the key `store.url`, never the URL itself, which may contain a password.
     pub async fn open(url: &str) -> Result<Self, StoreError> {
         Self::open_watched(url, Arc::new(watcher::SlowUses)).await
     }
 
-    /// The same, and somebody else is told of each use.
+    /// Like [`Store::open`], with another watcher of its uses.
     ///
     /// # Errors
-    /// As [`Store::open`].
+    /// Like [`Store::open`].
     pub async fn open_watched(url: &str, watcher: Arc<dyn StoreWatcher>) -> Result<Self, StoreError> {
         let pools = ConnectionPools::open(url, watcher).await?;
         let saver = delivery_writer::DeliveryWriter::start(pools.clone());
@@ -104,13 +104,13 @@ impl Store {
         self.pools.kind()
     }
 
-    /// Waits for what is under way and closes every connection.
+    /// Finishes running operations and closes every connection.
     pub async fn close(&self) {
         self.pools.close().await;
     }
 }
 
-/// A moment as it is kept: microseconds since 1970.
+/// A time as stored: microseconds since 1970.
 fn to_micros(at: DateTime<Utc>) -> i64 {
     at.timestamp_micros()
 }
@@ -120,7 +120,7 @@ fn from_micros(micros: i64, what: &str) -> Result<DateTime<Utc>, StoreError> {
         .ok_or_else(|| StoreError::broken(what, format!("{micros} is not a moment")))
 }
 
-/// A number as both databases keep it.
+/// A number as both databases store it.
 fn to_column(number: u64, what: &str) -> Result<i64, StoreError> {
     i64::try_from(number).map_err(|_| StoreError::refused(what, format!("{number} is over 2^63")))
 }

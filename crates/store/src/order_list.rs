@@ -1,4 +1,4 @@
-//! Lists of orders: each filter has an index behind it, so that a page comes quickly however many orders there are.
+//! Lists of orders: each filter has an index, so a page is fast for any number of orders.
 
 use sqlx::AssertSqlSafe;
 
@@ -9,27 +9,27 @@ use journeyman_order::{IssueNumber, OrderId, RepositoryId, RepositoryName};
 
 #[derive(Debug, Clone, Default)]
 pub struct OrderFilter {
-    /// Only those that are, or are not, active.
+    /// Only orders that are, or are not, active.
     pub active: Option<bool>,
-    /// Only those that wait for a person, or do not.
+    /// Only orders that wait, or do not wait, for a person.
     pub needs_person: Option<bool>,
     pub state: Option<String>,
-    /// Only those of this repository, by its name when they were opened.
+    /// Only orders of this repository, by its name when they were opened.
     pub repository: Option<RepositoryName>,
-    /// Only those of these repositories, by what GitHub has as their ids.
+    /// Only orders of these repositories, by GitHub's ids.
     pub among: Option<Vec<RepositoryId>>,
-    /// Only those of the issue with this number.
+    /// Only orders of the issue with this number.
     pub issue: Option<IssueNumber>,
-    /// Only those that were opened for this agent.
+    /// Only orders opened for this agent.
     pub agent: Option<String>,
-    /// Only those with this in title, repository or `#issue`, in letters of any size.
+    /// Only orders with this text in title, repository or `#issue`, ignoring case.
     pub text: Option<String>,
-    /// Only those opened before this one: the last of the page before.
+    /// Only orders opened before this one, the last of the previous page.
     pub before: Option<OrderId>,
     pub limit: u32,
 }
 
-/// How many orders there are of what people look for first.
+/// Counts of orders that people look for first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OrderTally {
     pub active: u64,
@@ -39,13 +39,13 @@ pub struct OrderTally {
 const COLUMNS: &str = "id, repository, repository_id, issue, state, active, branch, pull, opened_at, updated_at, \
                        title, agent, needs_person, rounds, microusd";
 
-/// What stands in the place of `$1` and so on.
+/// A bound value for `$1` and so on.
 enum BoundValue {
     Text(String),
     Number(i64),
 }
 
-/// Conditions, all of which have to hold, with what is bound in them.
+/// Conditions that must all hold, with their bound values.
 #[derive(Default)]
 struct ListConditions {
     sql: Vec<String>,
@@ -55,7 +55,7 @@ struct ListConditions {
 impl ListConditions {
     fn of(filter: &OrderFilter) -> Result<Self, StoreError> {
         let mut all = Self::default();
-        // Written as partial indexes have them.
+        // In the form that partial indexes use.
         all.sql.extend(filter.active.map(|is| if is { "active" } else { "NOT active" }.to_owned()));
         all.sql.extend(
             filter.needs_person.map(|is| if is { "needs_person" } else { "NOT needs_person" }.to_owned()),
@@ -92,7 +92,7 @@ impl ListConditions {
     fn page(mut self, limit: u32) -> (String, Vec<BoundValue>) {
         let limit = self.bind(BoundValue::Number(i64::from(limit)));
         let held = if self.sql.is_empty() { "TRUE".to_owned() } else { self.sql.join(" AND ") };
-        // The rows are looked into for those of the page alone; what is searched stands in an index.
+        // The inner query uses only an index; rows are read just for this page.
         let sql = format!(
             "SELECT {COLUMNS} FROM orders WHERE id IN \
              (SELECT id FROM orders WHERE {held} ORDER BY id DESC LIMIT {limit}) ORDER BY id DESC"
@@ -101,7 +101,7 @@ impl ListConditions {
     }
 }
 
-/// Whether an order is of one of these repositories. They are numbers: nothing in them has to be bound.
+/// Whether an order belongs to one of these repositories. The ids are numbers and need no binding.
 pub(super) fn is_among(repositories: &[RepositoryId]) -> String {
     let ids: Vec<String> =
         repositories.iter().map(|id| i64::try_from(id.0).unwrap_or(-1).to_string()).collect();
@@ -111,7 +111,7 @@ pub(super) fn is_among(repositories: &[RepositoryId]) -> String {
     }
 }
 
-/// What `LIKE` finds this text by, taken as it stands.
+/// The `LIKE` pattern that finds this text literally.
 fn pattern(text: &str) -> String {
     let mut pattern = "%".to_owned();
     for character in text.to_lowercase().chars().filter(|character| *character != '\0') {
@@ -128,7 +128,7 @@ impl Store {
     pub async fn orders(&self, filter: &OrderFilter) -> Result<Vec<OrderRow>, StoreError> {
         let (sql, bound) = ListConditions::of(filter)?.page(filter.limit);
         let rows = reading!(&self.pools, pool => {
-            // Made of our own words alone: what was asked for is bound.
+            // Contains only our own text; user input is bound.
             let mut query = sqlx::query_as::<_, OrderColumns>(AssertSqlSafe(sql));
             for value in bound {
                 query = match value {
@@ -141,19 +141,19 @@ impl Store {
         rows.into_iter().map(order_row).collect()
     }
 
-    /// How many are active, and how many wait for a person: of all, or among these repositories.
+    /// How many orders are active and how many wait for a person, in all or these repositories.
     pub async fn tally(&self, among: Option<&[RepositoryId]>) -> Result<OrderTally, StoreError> {
         let among = among.map_or("TRUE".to_owned(), is_among);
         let sql = format!(
             "SELECT (SELECT COUNT(*) FROM orders WHERE active AND {among}), \
              (SELECT COUNT(*) FROM orders WHERE needs_person AND {among})"
         );
-        // Made of our own words and of numbers alone.
+        // Contains only our own text and numbers.
         let (active, needs_person): (i64, i64) = read!(self, fetch_one, AssertSqlSafe(sql))?;
         Ok(OrderTally { active: active.unsigned_abs(), needs_person: needs_person.unsigned_abs() })
     }
 
-    /// How many orders there are, by what their rows say and whether they are active.
+    /// Numbers of orders, by their rows' state and whether they are active.
     pub async fn count_orders(&self) -> Result<Vec<(String, bool, u64)>, StoreError> {
         let rows: Vec<(String, bool, i64)> = read!(
             self,

@@ -1,4 +1,4 @@
-//! Orders: opened together with the first entry of their journal, and looked up by what their rows derive from it.
+//! Orders: opened together with their journal's first entry, and found by data derived from the journal.
 
 use std::collections::BTreeSet;
 
@@ -14,28 +14,28 @@ use journeyman_order::{
     RepositoryId, RepositoryName, Signal,
 };
 
-/// What an order's row says until the engine has looked at its journal.
+/// The state in an order's row until the engine has read its journal.
 const FIRST_STATE: &str = "opened";
-/// What it says of one whose journal cannot be read.
+/// The state of an order with an unreadable journal.
 const UNREADABLE: &str = "unreadable";
-/// What it says of one whose pull request is not open any more: its word in `order::surfaces`.
+/// States of an order whose pull request is no longer open, as in `order::surfaces`.
 pub(super) const PULL_ENDED: [&str; 2] = ["merged", "closed"];
-/// And of one that waits for the default branch to be mended.
+/// The state of an order that waits for a fix on the default branch.
 const UNPREPARED: &str = "unprepared";
 
-/// There is an index of just these rows (`orders_waking`): the condition has to stand here as it stands there.
+/// The index `orders_waking` covers exactly these rows: both conditions must be identical.
 pub(super) const WAKING: &str = "SELECT id FROM orders WHERE active OR last_seq > rested_seq ORDER BY id";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OrderRow {
     pub id: OrderId,
-    /// The repository's name when it was opened.
+    /// The repository's name when the order was opened.
     pub repository: RepositoryName,
     pub repository_id: RepositoryId,
     pub issue: IssueNumber,
-    /// In a word, as the engine last derived it from the journal.
+    /// In one word, as the engine last derived it from the journal.
     pub state: String,
-    /// Whether it holds the issue's one place.
+    /// Whether it is the issue's active order.
     pub active: bool,
     pub branch: Option<BranchName>,
     /// Its pull request, once there is one.
@@ -43,44 +43,44 @@ pub struct OrderRow {
     pub opened_at: DateTime<Utc>,
     /// When its journal last grew.
     pub updated_at: DateTime<Utc>,
-    /// The issue's title when it was opened, cut; empty where nobody kept it.
+    /// The issue's title when the order was opened, shortened; empty if not stored.
     pub title: String,
-    /// The agent that was asked for, or the server's; empty where nobody kept it.
+    /// The requested or default agent; empty if not stored.
     pub agent: String,
-    /// Whether nothing goes on before a person has said something.
+    /// Whether it waits for a person.
     pub needs_person: bool,
-    /// Rounds of work, as the engine last counted them.
+    /// Rounds of work, as the engine last counted.
     pub rounds: u32,
-    /// What its agents cost, in millionths of a dollar.
+    /// Cost of its agents, in millionths of a dollar.
     pub microusd: u64,
 }
 
-/// What the engine derives from a journal for lists and look-ups.
+/// Data that the engine derives from a journal for lists and lookups.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OrderSummary {
-    /// Whether it holds the issue's one place.
+    /// Whether it is the issue's active order.
     pub active: bool,
     pub state: String,
     pub branch: Option<BranchName>,
     /// Its pull request, once there is one.
     pub pull: Option<PullNumber>,
     pub pull_at: Option<DateTime<Utc>>,
-    /// Whether nothing goes on before a person has said something.
+    /// Whether it waits for a person.
     pub needs_person: bool,
     pub verified: bool,
     pub rounds: u32,
-    /// What its agents cost, in millionths of a dollar.
+    /// Cost of its agents, in millionths of a dollar.
     pub microusd: u64,
 }
 
-/// What came of the wish to open an order.
+/// The result of trying to open an order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OpenOutcome {
-    /// It is open, and the delivery concluded.
+    /// It is open, and the delivery is concluded.
     Opened,
-    /// The issue has an active order; nothing was written, and the delivery still waits.
+    /// The issue has an active order. Nothing was written, and the delivery is still pending.
     Active(OrderId),
-    /// The delivery was concluded before; nothing was written.
+    /// The delivery was concluded before. Nothing was written.
     DeliveryConcluded,
 }
 
@@ -102,7 +102,7 @@ pub(super) type OrderColumns = (
     i64,
 );
 
-/// Reads orders: what follows `FROM orders`, how it is fetched, and what is bound.
+/// Reads orders. Arguments: the fetch method, the SQL after `FROM orders`, and its bound values.
 macro_rules! select {
     ($store:expr, $fetch:ident, $rest:literal; $($bound:expr),+) => {
         reading!(&$store.pools, pool => {
@@ -118,17 +118,17 @@ macro_rules! select {
 }
 
 impl OrderRow {
-    /// Whether it was said of it that its journal cannot be read.
+    /// Whether its journal was marked unreadable.
     pub fn is_unreadable(&self) -> bool {
         self.state == UNREADABLE
     }
 }
 
 impl Store {
-    /// Opens an order: its row, the first entry of its journal and the delivery's conclusion in one transaction.
+    /// Opens an order: its row, its journal's first entry and the delivery's conclusion, in one transaction.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`] when it may succeed later; [`StoreError::Refused`] when the id is taken.
+    /// [`StoreError::Unavailable`] if a retry may succeed; [`StoreError::Refused`] if the id is taken.
     pub async fn open_order(
         &self,
         opened: OrderInput,
@@ -150,10 +150,10 @@ impl Store {
         Ok(OpenOutcome::Opened)
     }
 
-    /// Tells an order what came without a delivery.
+    /// Adds a signal without a delivery to an order's journal.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] when there is no such order.
+    /// [`StoreError::NotFound`] if there is no such order.
     pub async fn signal(
         &self,
         order: OrderId,
@@ -167,12 +167,12 @@ impl Store {
         Ok(entry)
     }
 
-    /// Tells orders what a delivery said: the entries of all and the delivery's conclusion in one transaction, so that
-    /// none hears it twice and none is left out. None when the delivery was concluded before; then nothing is written.
+    /// Adds a delivery's signal to orders: all entries and the delivery's conclusion in one transaction, so that each
+    /// gets it exactly once. `None` if the delivery was concluded before; then nothing is written.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] when there is no such delivery or one of the orders is missing;
-    /// [`StoreError::Refused`] when there is no order to tell.
+    /// [`StoreError::NotFound`] if the delivery or one of the orders is missing; [`StoreError::Refused`] if `orders` is
+    /// empty.
     pub async fn signal_each(
         &self,
         orders: &[OrderId],
@@ -180,7 +180,7 @@ impl Store {
         delivery: &DeliveryGuid,
         at: DateTime<Utc>,
     ) -> Result<Option<Vec<JournalEntry>>, StoreError> {
-        // Each once, and always in the same sequence: two that tell the same orders cannot wait for one another.
+        // Each once and in a fixed order, so that two deliveries to the same orders cannot deadlock.
         let orders: Vec<OrderId> =
             orders.iter().copied().collect::<BTreeSet<OrderId>>().into_iter().collect();
         if orders.is_empty() {
@@ -200,17 +200,17 @@ impl Store {
         Ok(Some(entries))
     }
 
-    /// The order of that id.
+    /// The order with this id.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] when there is none.
+    /// [`StoreError::NotFound`] if it is missing.
     pub async fn order(&self, order: OrderId) -> Result<OrderRow, StoreError> {
         let row = select!(self, fetch_optional, "WHERE id = $1"; order.to_string())?;
         row.map(order_row).transpose()?.ok_or_else(|| StoreError::not_found(format!("order {order}")))
     }
 
-    /// The order of an issue that was opened last, active or not. One that an outsider asked for in vain comes after all
-    /// others: nobody's word is kept from the order that it is about by whoever may only comment.
+    /// The newest order of an issue, active or not. An outsider's unsuccessful request comes after all others, so that
+    /// a mere commenter cannot divert comments from the real order.
     pub async fn latest_order(
         &self,
         repository: RepositoryId,
@@ -223,7 +223,7 @@ impl Store {
         row.map(order_row).transpose()
     }
 
-    /// The orders of an issue, the latest first. Earlier ones than the last fifty are done with.
+    /// The orders of an issue, the newest first, at most fifty. Older ones are finished.
     pub async fn orders_of_issue(
         &self,
         repository: RepositoryId,
@@ -235,7 +235,7 @@ impl Store {
         rows.into_iter().map(order_row).collect()
     }
 
-    /// The order whose pull request this is; the latest if several share it.
+    /// The order with this pull request; the newest of several.
     pub async fn order_by_pull(
         &self,
         repository: RepositoryId,
@@ -247,7 +247,7 @@ impl Store {
         row.map(order_row).transpose()
     }
 
-    /// The order whose branch this is; the latest if several had it.
+    /// The order with this branch; the newest of several.
     pub async fn order_by_branch(
         &self,
         repository: RepositoryId,
@@ -259,10 +259,9 @@ impl Store {
         row.map(order_row).transpose()
     }
 
-    /// The orders of a repository whose pull request is neither merged nor closed, as far as they know; the oldest
-    /// first.
+    /// The orders of a repository whose pull request is neither merged nor closed as far as known; the oldest first.
     pub async fn orders_on_base(&self, repository: RepositoryId) -> Result<Vec<OrderRow>, StoreError> {
-        // One that cannot be read has none that it knows of.
+        // An unreadable order does not know its pull request.
         let [merged, closed] = PULL_ENDED;
         let rows = select!(self, fetch_all,
             "WHERE repository_id = $1 AND ((pull IS NOT NULL AND state NOT IN ($2, $3, $4)) OR state = $5) ORDER BY id";
@@ -270,17 +269,17 @@ impl Store {
         rows.into_iter().map(order_row).collect()
     }
 
-    /// Ends an order whose journal cannot be read: the issue's place is free, and its row says so. Whether it had not
-    /// ended in this way before.
+    /// Ends an order with an unreadable journal: the issue is free again, and the row says so. Returns whether this is
+    /// new.
     pub async fn end_unreadable(&self, order: OrderId, at: DateTime<Utc>) -> Result<bool, StoreError> {
-        // What is kept of it is kept from now on.
+        // The time for keeping its data starts now.
         let ended = written!(self, "the end of an order",
             "UPDATE orders SET active = FALSE, state = $2, updated_at = $3 WHERE id = $1 AND (active OR state <> $2)";
             order.to_string(), UNREADABLE, to_micros(at));
         Ok(ended > 0)
     }
 
-    /// Leaves an order at rest that cannot be read: nothing is owed for what it was told until now.
+    /// Leaves an unreadable order at rest: earlier signals need no response.
     pub async fn rest_unreadable(&self, order: OrderId) -> Result<(), StoreError> {
         written!(self, "an order at rest",
             "UPDATE orders SET rested_seq = last_seq WHERE id = $1 AND state = $2";
@@ -288,20 +287,19 @@ impl Store {
         Ok(())
     }
 
-    /// Every order that may have something to do, the oldest first: it is active, or its journal has grown since
-    /// it was left at rest.
+    /// Orders that may have work, the oldest first: active, or with a journal that has grown since they were left at
+    /// rest.
     pub async fn waking_orders(&self) -> Result<Vec<OrderId>, StoreError> {
         let rows: Vec<(String,)> = read!(self, fetch_all, WAKING)?;
         rows.into_iter().map(|(id,)| order_id(&id)).collect()
     }
 
-    /// Rewrites what lists and look-ups say of an order. `rested` is the last entry of the journal that it was left
-    /// at rest with; none while it is at work.
-    /// Answers what was said of it before.
+    /// Updates an order's data for lists and lookups, and returns the earlier data. `rested` is the last journal entry
+    /// when it was left at rest; `None` while it is being worked on.
     ///
     /// # Errors
-    /// [`StoreError::Refused`] when it is to be active and another order of the issue is;
-    /// [`StoreError::NotFound`] when there is no such order.
+    /// [`StoreError::Refused`] if it should be active but the issue has another active order; [`StoreError::NotFound`]
+    /// if there is no such order.
     pub async fn set_summary(
         &self,
         order: OrderId,
@@ -328,7 +326,7 @@ impl Store {
     }
 }
 
-/// Whether the order got the issue's one place.
+/// Inserts an order. Returns whether it became the issue's active order.
 async fn insert(
     tx: &mut WriteTransaction,
     opened: &OrderInput,
@@ -354,7 +352,7 @@ async fn active_order(tx: &mut WriteTransaction, opened: &OrderInput) -> Result<
         "SELECT id FROM orders WHERE repository_id = $1 AND issue = $2 AND active";
         to_column(opened.repository_id.0, "a repository's id")?,
         to_column(opened.issue.number.0, "an issue's number")?)?;
-    // On PostgreSQL it can have been settled between the two statements.
+    // On PostgreSQL it may have been settled between the two statements.
     let (id,) =
         row.ok_or_else(|| StoreError::unavailable("the issue's order was just settled; try again"))?;
     order_id(&id)

@@ -1,4 +1,4 @@
-//! The connections of a store, and whether what it writes is still wanted.
+//! The store's connections, and whether this server may still write.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ pub(super) use super::connections::{
 use super::fence::Fence;
 use super::watcher::StoreWatcher;
 
-/// The open connections, and whether the database is ours.
+/// The open connections, and the fence that guards them.
 #[derive(Clone)]
 pub(super) struct ConnectionPools {
     pub(super) databases: Databases,
@@ -34,9 +34,9 @@ impl ConnectionPools {
         Ok(Self { databases, fence: Fence::new(), watcher })
     }
 
-    /// A transaction that takes its write lock at once: read-then-write under a plain BEGIN fails on SQLite
-    /// whenever somebody else wrote in between. An error where another server has taken the database.
-    /// `what` says in the log what it is for.
+    /// Begins a transaction that takes the write lock at once. A read then a write under a plain BEGIN fails on SQLite
+    /// if another writer comes between. Fails if another server has taken the database. `what` names its purpose in the
+    /// log.
     pub(super) async fn begin(&self, what: &'static str) -> Result<WriteTransaction, StoreError> {
         let mut tx = self.databases.begin(what, &self.watcher).await?;
         self.fence.check(&mut tx).await?;
@@ -50,7 +50,7 @@ impl ConnectionPools {
         }
     }
 
-    /// The file of a database that is one.
+    /// The database's file; `None` if it has none.
     pub(super) fn file(&self) -> Option<&Path> {
         match &self.databases {
             Databases::Sqlite { file, .. } => file.as_deref(),

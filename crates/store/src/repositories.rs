@@ -1,4 +1,4 @@
-//! Where repositories are on GitHub now, by their ids; and until when it was looked at what people did there.
+//! Where repositories are on GitHub now, by id, and up to when people's activity there was checked.
 
 use chrono::{DateTime, Utc};
 
@@ -9,7 +9,7 @@ use journeyman_order::{InstallationId, RepositoryId, RepositoryName};
 const LAST_LOOK: &str = "the last look at what people did";
 
 impl Store {
-    /// Where a repository was seen last: its name, and the installation that includes it.
+    /// Where a repository was last seen: its name, and its installation.
     pub async fn whereabouts(
         &self,
         repository: RepositoryId,
@@ -39,15 +39,14 @@ impl Store {
         Ok(())
     }
 
-    /// Until when it was looked at what people did wherever the App is installed, by our clock. None before the first start.
+    /// When people's activity was last checked in all installations, by our clock. `None` before the first start.
     pub async fn looked_until(&self) -> Result<Option<DateTime<Utc>>, StoreError> {
         let (looked,): (Option<i64>,) =
             read!(self, fetch_one, "SELECT looked_until FROM server WHERE one = 1")?;
         looked.map(|at| from_micros(at, LAST_LOOK)).transpose()
     }
 
-    /// Keeps until when it was looked at what people did; repositories that are known and were never looked at keep the
-    /// time of before.
+    /// Stores the time of that check. Known repositories without a check of their own get the earlier time.
     pub async fn set_looked_until(&self, at: DateTime<Utc>) -> Result<(), StoreError> {
         let mut tx = self.pools.begin("a look").await?;
         execute!(
@@ -59,7 +58,7 @@ impl Store {
         tx.commit().await
     }
 
-    /// Until when it was looked at what people did in a repository that is known.
+    /// When people's activity was last checked in a known repository.
     pub async fn repository_looked_until(
         &self,
         repository: RepositoryId,
@@ -71,7 +70,7 @@ impl Store {
         row.and_then(|(looked,)| looked).map(|at| from_micros(at, LAST_LOOK)).transpose()
     }
 
-    /// Keeps until when it was looked at what people did in a repository.
+    /// Stores when people's activity was last checked in a repository.
     pub async fn set_repository_looked_until(
         &self,
         repository: RepositoryId,

@@ -1,7 +1,7 @@
-//! What is old is removed, some of it at a time, so that nobody waits for long who writes meanwhile.
+//! Deletes old data in small steps, so that other writers never wait long.
 //!
-//! At rest is an order that is not active and whose journal has not grown since it was left. Its journal is the truth, and
-//! goes last, with all else that is known of it.
+//! An order is at rest if it is inactive and its journal has not grown since it was left. Its journal is the truth and
+//! is deleted last, with everything else about it.
 
 use std::path::Path;
 use std::time::Duration;
@@ -17,16 +17,16 @@ use super::{Store, StoreError, to_micros};
 use journeyman_order::OrderId;
 
 const NO_BYTES: &[u8] = &[];
-/// Rows of one transaction.
+/// Rows per transaction.
 const AT_ONCE: i64 = 200;
-/// Of a file, the part that may be empty; it is written again before the file grows.
+/// One part in this many of a file may be empty; SQLite fills that before the file grows.
 const MOST_EMPTY: i64 = 4;
-/// For so long nobody may write, while those are waited for that read what the log of writes holds.
+/// How long writers may be blocked while readers of the write-ahead log finish.
 const READERS_END_WITHIN: Duration = Duration::from_millis(100);
-/// Between two transactions.
+/// Pause between two transactions.
 const BREATH: Duration = Duration::from_millis(20);
 
-/// Removes some in each of many transactions, until there are none. Says how many.
+/// Deletes some rows per transaction until none are left. Returns their number.
 macro_rules! bit_by_bit {
     ($store:expr, $what:literal, $statement:literal, $($bound:expr),+) => {{
         let mut removed = 0;
@@ -42,8 +42,8 @@ macro_rules! bit_by_bit {
 }
 
 impl Store {
-    /// Empties the bodies of deliveries that were concluded and came before this. Their rows stay, so that one that is sent
-    /// again is known. Says how many.
+    /// Empties the bodies of deliveries that were concluded and arrived before this. The rows stay, so that
+    /// redeliveries are recognised. Returns their number.
     pub async fn remove_delivery_bodies(&self, before: DateTime<Utc>) -> Result<usize, StoreError> {
         bit_by_bit!(
             self,
@@ -56,9 +56,9 @@ impl Store {
         )
     }
 
-    /// Removes deliveries that were concluded and came before this. Says how many.
+    /// Deletes deliveries that were concluded and arrived before this. Returns their number.
     pub async fn remove_deliveries(&self, before: DateTime<Utc>) -> Result<usize, StoreError> {
-        // In the sequence in which they came, as nearly as matters: the oldest are looked at first.
+        // By id, which is roughly the order of arrival, so that the oldest come first.
         bit_by_bit!(
             self,
             "deliveries that are removed",
@@ -69,8 +69,8 @@ impl Store {
         )
     }
 
-    /// Removes the artifacts of orders that have been at rest since before this; their files go with
-    /// [`Store::sweep_artifact_files`]. Says how many.
+    /// Deletes the artifacts of orders at rest since before this; [`Store::sweep_artifact_files`] deletes their files.
+    /// Returns their number.
     pub async fn remove_artifacts(&self, before: DateTime<Utc>) -> Result<usize, StoreError> {
         bit_by_bit!(
             self,
@@ -83,14 +83,13 @@ impl Store {
         )
     }
 
-    /// Orders that have been at rest since before this, and whose pull requests are not open, by their ids: some of those
-    /// after this one.
+    /// Ids of some orders after this one that have been at rest since before this and have no open pull request.
     pub async fn forgettable_orders(
         &self,
         before: DateTime<Utc>,
         after: Option<OrderId>,
     ) -> Result<Vec<OrderId>, StoreError> {
-        // Of one that cannot be read nobody knows.
+        // The state of an unreadable order's pull request is unknown.
         let [merged, closed] = PULL_ENDED;
         let rows: Vec<(String,)> = read!(self, fetch_all,
             "SELECT id FROM orders WHERE NOT active AND last_seq <= rested_seq AND updated_at < $1 AND id > $2 \
@@ -100,12 +99,12 @@ impl Store {
         rows.into_iter().map(|(id,)| order_id(&id)).collect()
     }
 
-    /// Removes an order with its journal, its artifacts and its costs, if it is at rest as it was. Whether it was.
+    /// Deletes an order with its journal, artifacts and costs if it is still at rest. Returns whether it was.
     pub async fn forget_order(&self, order: OrderId, before: DateTime<Utc>) -> Result<bool, StoreError> {
         let [merged, closed] = PULL_ENDED;
         let id = order.to_string();
         let mut tx = self.pools.begin("an order that is forgotten").await?;
-        // Taken first, so that nothing is written of it until all of it is gone.
+        // Lock the row first, so that nothing is added until everything is deleted.
         let is_at_rest = execute!(tx,
             "UPDATE orders SET state = state WHERE id = $1 AND NOT active AND last_seq <= rested_seq \
              AND updated_at < $2 AND (pull IS NULL OR state IN ($3, $4))";
@@ -128,7 +127,7 @@ impl Store {
         Ok(true)
     }
 
-    /// Whether an order has been at rest since before this. One that is not known is not.
+    /// Whether an order has been at rest since before this; false if unknown.
     pub async fn has_rested_since(&self, order: OrderId, before: DateTime<Utc>) -> Result<bool, StoreError> {
         let row: Option<(String,)> = read!(self, fetch_optional,
             "SELECT id FROM orders WHERE id = $1 AND NOT active AND last_seq <= rested_seq AND updated_at < $2";
@@ -136,7 +135,7 @@ impl Store {
         Ok(row.is_some())
     }
 
-    /// Gives back to the disk what a file of SQLite does not use any more. PostgreSQL does that by itself.
+    /// Returns unused space of an SQLite file to the disk. PostgreSQL does so automatically.
     pub async fn compact(&self) -> Result<(), StoreError> {
         let Databases::Sqlite { writer, file: Some(file), .. } = &self.pools.databases else { return Ok(()) };
         let number = async |pragma: &'static str| -> Result<i64, StoreError> {
@@ -157,8 +156,8 @@ impl Store {
     }
 }
 
-/// What the log of writes has grown to is given back, too. SQLite lets nobody write while it waits for those who read, such
-/// as a backup: so it waits for a moment only, on a connection that is nobody else's, and the log stays until the next time.
+/// Shrinks the write-ahead log. SQLite blocks writers while it waits for readers such as a backup. So this waits only
+/// briefly, on its own connection; if that fails, the log stays until the next time.
 async fn give_back_the_log(file: &Path) -> Result<(), StoreError> {
     let options = SqliteConnectOptions::new().filename(file).busy_timeout(READERS_END_WITHIN);
     let mut connection = options.connect().await?;

@@ -1,11 +1,10 @@
-//! What agents' runs cost, by repository, by person and by day: written as an estimate before a run begins, corrected
-//! when it has ended.
+//! The cost of agent runs by repository, person and day: recorded as an estimate before a run, corrected after it.
 //!
-//! A run is granted in the same transaction in which it is written down, one after the other: however many orders ask
-//! at once, together they stay within what a day allows but for what their estimates miss.
+//! A run is granted in the transaction that records it, one at a time. So parallel orders together stay within the
+//! daily limits, apart from errors of the estimates.
 //!
-//! A day is a day of UTC, and a run belongs to the day on which it began. A run that was stopped, or lost with the
-//! server, keeps its estimate: it was paid for, and nobody knows how much.
+//! A day is a UTC day, and a run belongs to the day on which it began. A run that was stopped or lost with the server
+//! keeps its estimate: it cost money, but the amount is unknown.
 
 use chrono::{DateTime, NaiveTime, TimeDelta, Utc};
 
@@ -13,31 +12,31 @@ use super::pool::{OpenTransaction, WriteTransaction, execute, fetch, written};
 use super::{Store, StoreError, from_column, to_column, to_micros};
 use journeyman_order::{BudgetLimits, DayLimits, MoveKey, OrderId, RepositoryId, UserId};
 
-/// What a run is thought to cost while nothing is known of its agent.
+/// Estimate for an agent without earlier runs.
 const GUESS: RunCost = RunCost { usd: 0.50, seconds: 300.0 };
-/// How many runs before it an estimate is the mean of.
+/// An estimate is the mean of this many earlier runs.
 const RECENT: i64 = 20;
-/// No run is written down as dearer, in dollars, or longer, in seconds.
+/// Upper bound for a recorded run, in dollars and in seconds.
 const MOST: f64 = 1e9;
 
-/// A run of an agent that is about to begin.
+/// An agent run that is about to begin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedAgentRun {
     pub order: OrderId,
     pub key: MoveKey,
-    /// Which try of the effect it is, from 1.
+    /// The attempt at the effect, from 1.
     pub attempt: u32,
     pub repository: RepositoryId,
-    /// Who asked for the work; none where that was the API.
+    /// Who requested the work; `None` for the API.
     pub sender: Option<UserId>,
-    /// The agent, by its name in the settings.
+    /// The agent's name in the settings.
     pub agent: String,
     pub stage: String,
     pub role: String,
-    /// The model that is asked for; empty where that is the agent's to choose.
+    /// The requested model; empty if the agent chooses.
     pub model: String,
     pub begins_at: DateTime<Utc>,
-    /// The most that the order's own limits let it come to.
+    /// The most that the order's own limits allow it.
     pub most: RunCost,
 }
 
@@ -49,40 +48,40 @@ pub struct RunCost {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunEnd {
-    /// It worked: it counts as a run, and the next is estimated by it.
+    /// It worked: it counts as a run and affects later estimates.
     Worked,
-    /// Something kept the agent from its work: what it cost counts, and nothing else.
+    /// Something prevented the agent's work: only the cost counts.
     KeptOff,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum BudgetReservation {
-    /// It may; it is written down with this estimate.
+    /// Allowed, and recorded with this estimate.
     Granted(RunCost),
-    /// It may not; nothing was written.
+    /// Not allowed; nothing was recorded.
     Exceeded(DailyLimitExceeded),
 }
 
-/// A limit that a run would go over.
+/// A limit that a run would exceed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DailyLimitExceeded {
     pub scope: BudgetScope,
     pub limit: DailyLimitUsage,
-    /// What the run is thought to come to.
+    /// The run's estimated cost.
     pub estimate: RunCost,
     pub until: DateTime<Utc>,
 }
 
-/// Whose limit for a day it is.
+/// The scope of a daily limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BudgetScope {
     Repository,
-    /// Of whoever asked for the work.
+    /// Everything that one person requested.
     Sender,
     All,
 }
 
-/// A limit for a day, and what is spent of it; estimates of what is under way counted.
+/// A daily limit and its usage; running runs count with their estimates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum DailyLimitUsage {
     Usd {
@@ -94,20 +93,20 @@ pub enum DailyLimitUsage {
         limit: u64,
     },
     Runs {
-        /// Made, or under way.
+        /// Finished or running.
         spent: u64,
         limit: u32,
     },
 }
 
-/// What the day has seen, as it is kept.
+/// A day's spending, as stored.
 struct DailySpending {
     microusd: i64,
     milliseconds: i64,
     runs: u64,
 }
 
-/// An estimate, and whether any run before it is behind it.
+/// An estimate, and whether it is based on earlier runs.
 struct CostEstimate {
     microusd: i64,
     milliseconds: i64,
@@ -115,12 +114,12 @@ struct CostEstimate {
 }
 
 impl Store {
-    /// Writes a run down before it begins, with what it is thought to cost: the mean of the last 20 runs of its agent
-    /// for this stage and role in this repository, else of its agent anywhere, else a guess that leaves no limit unused.
-    /// The same run again is granted as it was.
+    /// Records a run before it begins, with its estimated cost: the mean of its agent's last 20 runs for this stage and
+    /// role in this repository, else of its agent anywhere, else a guess that still lets small limits be used. A
+    /// repeated call grants the same run unchanged.
     ///
     /// # Errors
-    /// [`StoreError::Refused`] when there is no such order; otherwise when the store cannot be used.
+    /// [`StoreError::Refused`] if there is no such order; otherwise if the store is unusable.
     pub async fn reserve(
         &self,
         run: &PlannedAgentRun,
@@ -150,7 +149,7 @@ impl Store {
         Ok(BudgetReservation::Granted(estimate.cost()))
     }
 
-    /// Says what a run came to. Whether it had been written down before.
+    /// Records a run's actual cost. Returns whether the run was recorded before.
     pub async fn settle(
         &self,
         order: OrderId,
@@ -167,7 +166,7 @@ impl Store {
         Ok(updated > 0)
     }
 
-    /// Takes back what was reserved for a run that could not begin. One that has ended stays.
+    /// Cancels the reservation of a run that could not begin. A finished run stays.
     pub async fn release(&self, order: OrderId, key: &MoveKey, attempt: u32) -> Result<(), StoreError> {
         written!(self, "a release",
             "DELETE FROM spending WHERE order_id = $1 AND key = $2 AND attempt = $3 AND state = 'open'";
@@ -176,7 +175,7 @@ impl Store {
     }
 }
 
-/// When the day began that a moment belongs to.
+/// The start of a time's UTC day.
 pub(super) fn day_of(moment: DateTime<Utc>) -> DateTime<Utc> {
     moment.date_naive().and_time(NaiveTime::MIN).and_utc()
 }
@@ -196,7 +195,7 @@ impl CostEstimate {
     }
 }
 
-/// Whoever reads the sums holds the table until its own row is there. SQLite has one writer anyway.
+/// Locks the table from reading the sums until the new row exists. SQLite has only one writer anyway.
 async fn one_after_the_other(tx: &mut WriteTransaction) -> Result<(), StoreError> {
     match &mut tx.on {
         OpenTransaction::Sqlite(_) => {}
@@ -218,7 +217,7 @@ async fn granted_before(
     Ok(row.map(|(microusd, milliseconds)| CostEstimate { microusd, milliseconds, is_known: true }))
 }
 
-/// What a run like this one is thought to cost.
+/// The estimated cost of a run.
 async fn estimate(tx: &mut WriteTransaction, run: &PlannedAgentRun) -> Result<CostEstimate, StoreError> {
     let repository = to_column(run.repository.0, "a repository's id")?;
     let here = (Some(repository), Some(run.stage.as_str()), Some(run.role.as_str()));
@@ -243,7 +242,7 @@ async fn estimate(tx: &mut WriteTransaction, run: &PlannedAgentRun) -> Result<Co
     })
 }
 
-/// The limits that hold for a run. The API is nobody whose limit could be reached.
+/// The limits that apply to a run. API requests have no sender and no sender's limit.
 fn budget_scopes(
     run: &PlannedAgentRun,
     limits: &DayLimits,
@@ -276,8 +275,8 @@ async fn spent(
     Ok(DailySpending { microusd, milliseconds, runs: from_column(runs, "the day's runs")? })
 }
 
-/// Whether what is left is enough for a run. A guess takes what is left where that is less, so that a small limit can be
-/// used at all; it is no less held while the run is under way.
+/// Whether the rest of a limit is enough for a run. A guess shrinks to the rest, so that a small limit is usable at
+/// all; the limit still applies during the run.
 fn hold(
     budget: &BudgetLimits,
     spent: &DailySpending,
@@ -322,7 +321,7 @@ async fn insert(
     Ok(())
 }
 
-/// As it is kept. What an agent says of itself may be anything: nothing is less than nothing, or beyond all measure.
+/// A number as stored. Agents may report anything, so it is clamped to a valid range.
 fn scaled(number: f64, scale: f64) -> i64 {
     let number = if number.is_nan() { 0.0 } else { number.clamp(0.0, MOST) };
     (number * scale).round() as i64

@@ -1,4 +1,4 @@
-//! What orders came to over time, added up by the database.
+//! Statistics of orders over time, computed by the database.
 
 use std::collections::BTreeMap;
 
@@ -13,59 +13,59 @@ use journeyman_order::{OrderId, RepositoryId};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatisticsGrouping {
-    /// By the week of their opening, which begins on a Monday: weeks since that of 1 January 1970.
+    /// By week of opening, from Monday: weeks since that of 1 January 1970.
     Week,
     Repository,
     Agent,
 }
 
-/// What the orders of one group came to. Those that an outsider asked for in vain do not count.
+/// Totals of a group's orders. Unsuccessful requests of outsiders do not count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatisticsLine {
     pub group: String,
     pub opened: u64,
-    /// Ended, and not cancelled.
+    /// Ended but not cancelled.
     pub ended: u64,
     pub verified: u64,
     pub merged: u64,
-    /// Verified and merged; and those of them that were reverted then, or on whose merge commit a check failed.
+    /// Verified and merged; `false_greens` of them were later reverted, or a check failed on the merge commit.
     pub trusted: u64,
     pub false_greens: u64,
-    /// Rounds of the verified ones whose rounds were counted, and how many those are.
+    /// Rounds of verified orders with counted rounds, and the number of those orders.
     pub rounds: u64,
     pub counted: u64,
     pub microusd: u64,
-    /// From opening to pull request, together, and how many have one.
+    /// Total time from opening to pull request, and the number of orders with one.
     pub pull_micros: u64,
     pub pulls: u64,
 }
 
-/// What runs of one agent with one model came to, over all orders that it worked on.
+/// Totals of one agent's runs with one model, over all its orders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelLine {
     pub agent: String,
-    /// Empty where nobody named one.
+    /// Empty if unknown.
     pub model: String,
     pub runs: u64,
     pub microusd: u64,
-    /// Of the orders that it worked on, those whose pull request is merged.
+    /// Of its orders, those with a merged pull request.
     pub merged: u64,
 }
 
-/// What became of the statements that one agent made with one model as an examiner, over all orders that ended.
+/// Verdicts on one examiner agent's statements with one model, over all ended orders.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StatementLine {
     pub agent: String,
-    /// Empty where nobody named one.
+    /// Empty if unknown.
     pub model: String,
-    /// By verdict, as [`journeyman_order::examination::StatementVerdict::word`] has it.
+    /// By verdict, in the words of [`journeyman_order::examination::StatementVerdict::word`].
     pub counts: BTreeMap<String, u64>,
 }
 
 type StatisticsColumns = (String, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64);
 
 impl Store {
-    /// Adds up the orders that were opened since, of all or of these repositories; the weeks in their order, the rest by how many there are.
+    /// Totals of orders opened since then, in all or these repositories; weeks by date, other groups by size.
     pub async fn statistics(
         &self,
         by: StatisticsGrouping,
@@ -73,7 +73,7 @@ impl Store {
         among: Option<&[RepositoryId]>,
     ) -> Result<Vec<StatisticsLine>, StoreError> {
         let (group, sequence) = match by {
-            // The first of January 1970 was a Thursday.
+            // 1 January 1970 was a Thursday.
             StatisticsGrouping::Week => ("(opened_at + 259200000000) / 604800000000", "1 DESC"),
             StatisticsGrouping::Repository => ("repository", "2 DESC, 1"),
             StatisticsGrouping::Agent => ("agent", "2 DESC, 1"),
@@ -88,14 +88,14 @@ impl Store {
             sum("NOT active AND state <> 'cancelled' THEN 1"),
             sum("verified THEN 1"),
             sum("state = 'merged' THEN 1"),
-            // Of others it cannot be known what became of them.
+            // Without a stored merge commit, the outcome is unknown.
             sum(&format!("{trusted} AND ({} OR {fell}) THEN 1", has("merged_commits"))),
             sum(&format!("{trusted} AND {fell} THEN 1")),
             sum("verified THEN rounds"),
             sum("verified AND rounds > 0 THEN 1"),
             sum("pull_at > opened_at THEN pull_at - opened_at"),
         );
-        // Made of our own words alone.
+        // Contains only our own text.
         let rows: Vec<StatisticsColumns> = read!(self, fetch_all, AssertSqlSafe(sql); to_micros(since))?;
         let number = |number: i64| number.unsigned_abs();
         let line = |(
@@ -130,8 +130,8 @@ impl Store {
         Ok(rows.into_iter().map(line).collect())
     }
 
-    /// Adds up the runs of the orders that were opened since, of all or of these repositories, by agent and model; the dearest
-    /// first.
+    /// Totals of the runs of orders opened since then, in all or these repositories, by agent and model; the most
+    /// expensive first.
     pub async fn model_statistics(
         &self,
         since: DateTime<Utc>,
@@ -146,7 +146,7 @@ impl Store {
              JOIN spending ON spending.order_id = counted.id \
              GROUP BY spending.agent, spending.model ORDER BY 4 DESC, 1, 2 LIMIT {MOST_LISTED}"
         );
-        // Made of our own words and of numbers alone.
+        // Contains only our own text and numbers.
         let rows: Vec<(String, String, i64, i64, i64)> = read!(self, fetch_all,
             AssertSqlSafe(sql);
             to_micros(since))?;
@@ -160,7 +160,7 @@ impl Store {
         Ok(rows.into_iter().map(line).collect())
     }
 
-    /// Keeps what became of the statements of an order's examiner, in place of what was kept before.
+    /// Stores the verdicts on an order's examiner's statements, replacing earlier ones.
     pub async fn keep_statements(&self, order: OrderId, line: &StatementLine) -> Result<(), StoreError> {
         let mut tx = self.pools.begin("what became of statements").await?;
         execute!(tx, "DELETE FROM statements WHERE order_id = $1"; order.to_string())?;
@@ -173,7 +173,7 @@ impl Store {
         tx.commit().await
     }
 
-    /// Adds up the statements of the orders that were opened since, of all or of these repositories, by agent and model.
+    /// Totals of the statements of orders opened since then, in all or these repositories, by agent and model.
     pub async fn statement_statistics(
         &self,
         since: DateTime<Utc>,
@@ -185,7 +185,7 @@ impl Store {
              FROM (SELECT id FROM orders WHERE opened_at >= $1 AND {among}) AS counted \
              JOIN statements ON statements.order_id = counted.id GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
         );
-        // Made of our own words and of numbers alone.
+        // Contains only our own text and numbers.
         let rows: Vec<(String, String, String, i64)> = read!(self, fetch_all,
             AssertSqlSafe(sql);
             to_micros(since))?;

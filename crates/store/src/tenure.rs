@@ -1,5 +1,5 @@
-//! One server has a database at a time. It holds a lock; and since a lock can be lost without notice (a process that was
-//! paused, a connection that broke), it also has a number that is looked at in every transaction that writes.
+//! Only one server uses a database at a time. It holds a lock. A paused process or broken connection can lose it
+//! unnoticed, so it also has a number that every write transaction checks.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,20 +15,20 @@ use super::pool::{OpenTransaction, fetch, read};
 use super::watcher::StoreWatcher;
 use super::{Store, StoreError};
 
-/// Of the lock in PostgreSQL, beside the name of the schema.
+/// Key of the lock in PostgreSQL, besides the schema's name.
 const LOCK: i32 = 0x4a4d_414e;
-/// Whoever ends gives its place away within this, so that one server can follow another.
+/// A server that is shutting down gives up the database within this time, so that another can follow.
 const PATIENCE: Duration = Duration::from_secs(5);
 const GLANCE: Duration = Duration::from_millis(100);
-/// How often the connection that holds the lock is looked at.
+/// How often to check the connection that holds the lock.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
 impl Store {
-    /// Takes the database for one server, which is called so in what another is told. From then on whoever had it before
-    /// writes nothing. One that is about to end is waited for.
+    /// Takes the database for one server; other servers see the name `holder`. From then on the previous owner cannot
+    /// write. Waits for a server that is shutting down.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`] when another server has it, with that one's name.
+    /// [`StoreError::Unavailable`] if another server owns it, with its name.
     pub async fn take(&self, holder: &str) -> Result<(), StoreError> {
         let ours = &self.pools.fence;
         match &self.pools.databases {
@@ -37,7 +37,7 @@ impl Store {
                 let lock = FileLock::take(lock, holder, "the database").await?;
                 ours.hold(HeldLock::File { _lock: lock });
             }
-            // One in memory is nobody else's.
+            // A database in memory has no other user.
             Databases::Sqlite { file: None, .. } => {}
             Databases::Postgres(pool) => ours.hold(self.lock_postgres(pool).await?),
         }
@@ -53,8 +53,8 @@ impl Store {
         Ok(())
     }
 
-    /// Returns when another server has taken the database, with its name: at once where something was to be written,
-    /// else within seconds.
+    /// Returns the name of a server that has taken the database: immediately on an attempted write, otherwise within
+    /// seconds.
     pub async fn lost(&self) -> String {
         let mut lost = self.pools.fence.lost.subscribe();
         lost.mark_changed();
@@ -92,7 +92,7 @@ impl Store {
     }
 }
 
-/// A connection that holds the lock; none where another has it.
+/// A connection that holds the lock; `None` if another server holds it.
 async fn locked(options: &PgConnectOptions) -> Result<Option<PgConnection>, StoreError> {
     let mut connection = PgConnection::connect_with(options).await?;
     let (got,): (bool,) = sqlx::query_as("SELECT pg_try_advisory_lock($1, hashtext(current_schema()))")
@@ -102,8 +102,8 @@ async fn locked(options: &PgConnectOptions) -> Result<Option<PgConnection>, Stor
     Ok(got.then_some(connection))
 }
 
-/// Keeps the lock; where PostgreSQL was restarted, it is taken again. Another may have been quicker, which the next
-/// transaction finds out.
+/// Keeps the lock, and takes it again after a restart of PostgreSQL. If another server was faster, the next transaction
+/// detects it.
 async fn keep(mut connection: PgConnection, options: PgConnectOptions, watcher: Arc<dyn StoreWatcher>) {
     let mut is_broken = false;
     loop {

@@ -1,4 +1,4 @@
-//! Who is told of each use of the database: in a server, what says in the log that something took long.
+//! Watches each use of the database; the server's watcher logs slow ones.
 //!
 //! May know: names of uses. Must never know: SQL, what is read or written.
 
@@ -8,21 +8,21 @@ use async_trait::async_trait;
 
 use super::StoreError;
 
-/// A use that takes longer is worth a line in the log.
+/// A slower use is logged.
 const LONG: Duration = Duration::from_secs(2);
 
-/// Is told of each use of a database, and may hold it up or refuse it.
+/// Sees each use of a database, and may delay or refuse it.
 #[async_trait]
 pub trait StoreWatcher: Send + Sync {
-    /// Before a transaction or a read; `what` says what for. What is answered is kept until its end.
+    /// Before a transaction or a read; `what` names its purpose. The result is held until the end.
     async fn begins(&self, what: &'static str) -> Result<Box<dyn Send>, StoreError>;
 
-    /// All is said, and nothing is kept yet.
+    /// Before the commit, with all statements executed.
     async fn commits(&self, _what: &'static str) -> Result<(), StoreError> {
         Ok(())
     }
 
-    /// It is kept, and nobody knows yet. After an error whoever asked does not know either.
+    /// After the commit, before the caller knows. After an error the caller does not know the outcome.
     async fn committed(&self, _what: &'static str) -> Result<(), StoreError> {
         Ok(())
     }

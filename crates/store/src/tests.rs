@@ -1,4 +1,4 @@
-//! Stories told against real databases: SQLite always, PostgreSQL when `JOURNEYMAN_TEST_POSTGRES_URL` names one.
+//! Tests on real databases: SQLite always, PostgreSQL if `JOURNEYMAN_TEST_POSTGRES_URL` names one.
 
 mod artifact_files;
 mod commit_order;
@@ -20,7 +20,7 @@ use journeyman_order::{
     Signal, SignalKind, SlashCommand, UserId,
 };
 
-/// A store of its own, and whatever has to live as long.
+/// A separate store, and what must live as long as it.
 struct TestStore {
     store: Store,
     url: String,
@@ -53,7 +53,7 @@ async fn a_database_of_a_newer_program_and_a_damaged_one_are_told_apart_and_what
     assert!(told.starts_with("is damaged") && told.contains("put a backup in its place"), "{told}");
 }
 
-/// A power cut in the middle of a checkpoint: the first page names pages that are in the log alone.
+/// A power cut during a checkpoint: the first page refers to pages that are only in the log.
 #[tokio::test]
 async fn a_database_whose_newest_pages_are_in_its_log_alone_is_sound_and_without_the_log_damaged() {
     let folder = tempfile::tempdir().unwrap();
@@ -121,7 +121,7 @@ async fn homes() -> Vec<TestStore> {
     homes
 }
 
-/// A schema of its own on the server, so that tests do not meet.
+/// A separate schema on the server, so that tests do not interfere.
 async fn postgres_home(server: &str) -> TestStore {
     let schema = format!("t{}", uuid::Uuid::now_v7().simple());
     let pool = sqlx::PgPool::connect(server).await.unwrap();
@@ -146,7 +146,7 @@ fn delivery(guid: &str) -> NewDelivery {
     }
 }
 
-/// Bytes that no packing makes fewer.
+/// Incompressible bytes.
 fn noise(length: usize) -> Vec<u8> {
     let mut state = 1_u64;
     let bytes = std::iter::repeat_with(|| {
@@ -160,7 +160,7 @@ async fn conclude(store: &Store, delivery: &str, conclusion: DeliveryConclusion)
     store.conclude_deliveries(&[(guid(delivery), conclusion)]).await.unwrap();
 }
 
-/// Where a store's large artifacts lie as files.
+/// The folder of a store's large artifacts.
 fn artifact_folder(store: &Store) -> &std::path::Path {
     &store.files.as_ref().unwrap().folder
 }

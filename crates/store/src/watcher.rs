@@ -28,7 +28,7 @@ pub trait StoreWatcher: Send + Sync {
     }
 }
 
-/// Names in the log what took long.
+/// Logs slow uses.
 pub(super) struct SlowUses;
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! The mode `bubblewrap`: namespaces of its own for every job.
+//! The mode `bubblewrap`: separate namespaces for every job.
 
 mod arguments;
 mod status;

@@ -1,11 +1,11 @@
-//! A job without network, and the one address that is ours.
+//! A job without network, and the one address where we listen.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
 use super::*;
 
-/// Answers each connection with what it sent, behind a word.
+/// Echoes each connection's input with a prefix.
 fn answering(listener: TcpListener) {
     listener.set_nonblocking(false).unwrap();
     std::thread::spawn(move || {
@@ -21,7 +21,7 @@ fn answering(listener: TcpListener) {
     });
 }
 
-/// Says something to a port, and prints the answer.
+/// Sends a word to a port and prints the answer.
 fn says(port: u16, word: &str) -> String {
     format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo {word} >&3 && cat <&3; exec 3>&-; ")
 }
@@ -127,7 +127,7 @@ except OSError:
         asks.joins = Some(network);
         let (_, out, said) = place.run(asks).await;
         assert_eq!(out, "here", "{said}");
-        // Another network has a loopback of its own.
+        // Another network has its own loopback.
         let other = place.sandbox.shared_network(vec!["db".to_owned()]).await.unwrap();
         for joins in [Some(other), None] {
             let mut asks = place.job(&["python3", "-c", &ask.replace("range(200)", "range(2)")]);

@@ -1,10 +1,10 @@
-//! Folders made of layers: what a job writes there is its own.
+//! Folders made of layers: a job's writes stay its own.
 
 use std::os::unix::fs::FileTypeExt as _;
 
 use super::*;
 
-/// A stack of two layers at the job's `work`, with a name for what this job writes.
+/// A stack of two layers at the job's `work`, with a named layer for this job's writes.
 fn stacked(place: &SandboxFixture, name: &str) -> LayerStack {
     for (layer, file) in [("dependencies", "installed"), ("checkout", "source")] {
         fs::create_dir_all(place.path(layer).join("lib")).unwrap();
@@ -37,7 +37,7 @@ async fn what_a_job_writes_into_its_layers_nobody_else_sees() {
         assert_eq!((out.as_str(), said.as_str()), ("dependenciescheckoutboth\nlib", ""));
         assert_eq!(fs::read_to_string(place.path("dependencies/lib/installed")).unwrap(), "dependencies");
         assert_eq!(fs::read_dir(place.path("work")).unwrap().count(), 0, "nothing lies where it is seen");
-        // The job goes on with what it wrote before.
+        // The job continues with its earlier writes.
         let (_, out, _) = sh(&place, "first", "cat other/installed new/file; ls").await;
         assert_eq!(out, "poison\nmore\nboth\nnew\nother");
         let gone = fs::symlink_metadata(place.path("first.upper/lib")).unwrap().file_type();
@@ -50,7 +50,7 @@ async fn what_a_layer_says_of_itself_leads_nowhere() {
     for mode in walls() {
         let place = SandboxFixture::new(mode).await;
         stacked(&place, "made");
-        // As a setup could have left it: a folder that says that it is another one, and a file that says where its data is.
+        // A setup could leave this: a folder that redirects to another, and a file that says where its data is.
         let named = |path: PathBuf, name: &str, value: &str| {
             rustix::fs::setxattr(&path, name, value.as_bytes(), rustix::fs::XattrFlags::empty()).unwrap();
         };
@@ -62,7 +62,7 @@ async fn what_a_layer_says_of_itself_leads_nowhere() {
         let (_, out, said) =
             sh(&place, "run", "cat both; ls lib; find . -name secret; cat /other/secret ../other/secret")
                 .await;
-        // The kernel refuses what says so, and what is under it.
+        // The kernel refuses such entries, and what is below them.
         assert_eq!(out, "", "{said}");
         assert!(said.contains("both: Operation not permitted") && !said.contains("canary"), "{said}");
     }

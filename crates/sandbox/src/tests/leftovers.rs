@@ -1,14 +1,14 @@
-//! Whatever becomes of a job: nothing of it is left.
+//! However a job ends, nothing of it remains.
 
 use std::collections::BTreeSet;
 
 use super::refused::process_inside;
 use super::*;
 
-/// What the issue allows.
+/// The deadline that the issue sets.
 const SOON: Duration = Duration::from_secs(5);
 
-/// How a job is made to end.
+/// Ways for a job to end.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum JobEnding {
     ByItself,
@@ -18,7 +18,7 @@ enum JobEnding {
     Killed,
 }
 
-/// What can be left of a job, as the host sees it while it runs.
+/// Possible leftovers of a job, as the host sees them while it runs.
 struct JobTraces {
     marker: String,
     groups: Vec<PathBuf>,
@@ -124,7 +124,7 @@ async fn run_to(place: &SandboxFixture, end: JobEnding) -> JobTraces {
     looked.into_inner().unwrap()
 }
 
-/// The first process of the namespace that this one is in: its farthest forebear that is still inside.
+/// The first process of this process's PID namespace: its most distant ancestor inside.
 fn first_of(process: u32) -> rustix::process::Pid {
     let space = |process: u32| fs::read_link(format!("/proc/{process}/ns/pid")).unwrap();
     let parent = |process: u32| -> u32 {
@@ -142,7 +142,7 @@ fn first_of(process: u32) -> rustix::process::Pid {
 #[tokio::test]
 async fn however_a_job_ends_nothing_of_it_is_left() {
     if !is_again() {
-        // Alone in its process: open files are counted. And as somebody who may make no control groups.
+        // In its own process, because open files are counted; also as a user who cannot create control groups.
         let this = "leftovers::however_a_job_ends_nothing_of_it_is_left";
         again(this, false, &[]);
         again(this, true, &[]);
@@ -150,7 +150,7 @@ async fn however_a_job_ends_nothing_of_it_is_left() {
     }
     for mode in walls() {
         let place = SandboxFixture::new(mode).await;
-        // Once for what stays open from the first run on.
+        // A first run opens what stays open afterwards.
         run_to(&place, JobEnding::ByItself).await;
         for end in [
             JobEnding::ByItself,

@@ -1,10 +1,10 @@
-//! Jobs that want too much. Each stops by itself somewhat later, so that a wall that is gone breaks a test only.
+//! Jobs that use too much. Each stops on its own later, so that a missing limit only fails a test.
 
 use super::*;
 
 const MIB: u64 = 1 << 20;
 
-/// Children that sleep, as many as there may be, up to 300; a letter for each.
+/// Forks up to 300 sleeping children and prints a letter for each.
 const BOMB: &str = "
 import os, time
 for _ in range(300):
@@ -17,7 +17,7 @@ for _ in range(300):
         pass
 time.sleep(20)";
 
-/// Memory that is really used, a piece at a time, up to 1 GiB.
+/// Uses real memory in steps, up to 1 GiB.
 const HUNGER: &str = "
 held = []
 for _ in range(64):
@@ -134,7 +134,7 @@ print(resource.getrlimit(resource.RLIMIT_CORE))";
     }
 }
 
-/// Ways to use 200 MB of disk and to stay.
+/// Ways to use 200 MB of disk and keep running.
 const FILLERS: [(&str, &str); 4] = [
     ("in many files", "for i in $(seq 20); do head -c 10000000 /dev/zero > f$i; done; sleep 20"),
     ("in its home", "head -c 200000000 /dev/zero > $HOME/f; sleep 20"),
@@ -173,7 +173,7 @@ async fn no_job_goes_over_the_limits_of_the_settings_whatever_it_was_given() {
     let job = place.job(&["sh", "-c", "ulimit -n; ulimit -f"]);
     assert_eq!(job.limits, JobLimits::default(), "it was given more");
     let (_, out, _) = place.run(job).await;
-    // `-f` counts blocks of half a KiB.
+    // `-f` counts blocks of 512 bytes.
     assert_eq!(out, "70\n6144");
     let fewer = limited(&place, &["sh", "-c", "ulimit -n"], |limits| limits.open_files = 65);
     assert_eq!(place.run(fewer).await.1, "65", "and one that is given less has less");

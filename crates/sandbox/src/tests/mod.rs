@@ -1,4 +1,4 @@
-//! Real jobs behind real walls.
+//! Real jobs in real sandboxes.
 
 mod egress;
 mod environment;
@@ -22,7 +22,7 @@ use tempfile::TempDir;
 use super::*;
 use journeyman_order::Exit;
 
-/// Each mode that makes walls; the one that is tried now is said, for whoever sees a test fail.
+/// Each mode with isolation; prints the present one, for failing tests.
 fn walls() -> impl Iterator<Item = IsolationMode> {
     tried([IsolationMode::Bubblewrap])
 }
@@ -35,13 +35,13 @@ fn tried(modes: impl IntoIterator<Item = IsolationMode>) -> impl Iterator<Item =
     modes.into_iter().inspect(|mode| eprintln!("in the mode {mode}:"))
 }
 
-/// A place on the host with a folder to work in, a home, and things that are none of a job's business.
+/// A place on the host with a work folder, a home, and files that a job must not see.
 struct SandboxFixture {
     root: TempDir,
     sandbox: Sandbox,
 }
 
-/// Where places are made; a test that is run again as another user is told one that is his.
+/// The folder for places; a test that runs again as another user gets one that this user owns.
 const PLACES: &str = "JOURNEYMAN_TEST_PLACES";
 
 impl SandboxFixture {
@@ -50,7 +50,7 @@ impl SandboxFixture {
     }
 
     async fn with(mode: IsolationMode, groups: Option<CgroupParent>) -> Self {
-        // Outside /tmp, so that the private /tmp does not hide by accident what the walls must hide.
+        // Outside /tmp, because the private /tmp would hide by accident what the sandbox must hide.
         let places = std::env::var(PLACES)
             .map_or_else(|_| journeyman_test_support::repository().join("target"), PathBuf::from);
         fs::create_dir_all(&places).unwrap();
@@ -98,7 +98,7 @@ impl SandboxFixture {
     }
 }
 
-/// Whether a process of this machine has this word on its command line; the word is made up by the test.
+/// Whether any process of this machine has this word, made up by the test, on its command line.
 fn runs_somewhere(word: &str) -> bool {
     command_lines().iter().any(|line| line.contains(word))
 }
@@ -115,20 +115,19 @@ fn made_up(what: &str) -> String {
     format!("{what}{}", uuid::Uuid::new_v4().simple())
 }
 
-/// Whether this is the run of a test in a process of its own.
+/// Whether this test runs in its own process.
 fn is_again() -> bool {
     std::env::var_os(PLACES).is_some()
 }
 
-/// A program that is started by somebody who left a file open.
+/// Starts a program with an inherited open file.
 fn left_open(program: impl AsRef<std::ffi::OsStr>) -> std::process::Command {
     let mut command = std::process::Command::new("sh");
     command.args(["-c", "exec \"$0\" \"$@\" 9</dev/zero"]).arg(program);
     command
 }
 
-/// Runs a test once more, alone in a process of its own, as another user if root runs them. Answers
-/// with what it said.
+/// Runs a test again, alone in its own process, as another user if tests run as root. Returns its output.
 fn again(test: &str, as_somebody: bool, variables: &[(&str, &str)]) -> String {
     use std::os::unix::fs::chown;
     const SOMEBODY: u32 = 54_321;
@@ -243,7 +242,7 @@ async fn a_job_is_nobody_in_particular_and_has_no_capability() {
 async fn a_job_has_no_terminal_and_no_session_of_ours() {
     for mode in walls() {
         let place = SandboxFixture::new(mode).await;
-        // A session that was begun outside is none of the namespace's, and shows as nought.
+        // A session from outside the namespace would show as zero.
         let (_, out, _) =
             place.sh("cut -d' ' -f6,7 /proc/$$/stat; (: < /dev/tty) 2>/dev/null || echo none").await;
         let (session, rest) = out.split_once(' ').unwrap();
@@ -375,7 +374,7 @@ async fn a_job_that_cannot_be_run_says_why() {
     assert!(error.to_string().contains("/no/such/folder"));
 }
 
-/// The victim of the next test; by itself it does nothing.
+/// The victim of the next test; does nothing on its own.
 #[tokio::test]
 async fn a_long_job_when_asked_for() {
     if let Ok(marker) = std::env::var("JOURNEYMAN_TEST_LONG_JOB") {
@@ -388,7 +387,7 @@ async fn a_long_job_when_asked_for() {
 #[test]
 fn no_sandbox_outlives_a_journeyman_that_is_killed() {
     for mode in walls() {
-        // At once, while bubblewrap prepares, and when all is running.
+        // At once, during bubblewrap's setup, and with everything running.
         for milliseconds in [0, 1, 2, 4, 8, 300] {
             a_journeyman_is_killed(mode, Duration::from_millis(milliseconds));
         }
@@ -405,7 +404,7 @@ fn a_journeyman_is_killed(mode: IsolationMode, after: Duration) {
         .unwrap();
     let wait_until = |there: bool| {
         let begun = Instant::now();
-        // Half a sandbox of bubblewrap's may be left, in which nothing of the job has been started.
+        // Half a sandbox may remain, without any process of the job.
         let runs =
             || command_lines().iter().any(|line| line.contains(&marker) && !line.contains("bwrap --args"));
         while (if there { runs_somewhere(&marker) } else { runs() }) != there {
@@ -429,7 +428,7 @@ async fn a_job_has_no_open_files_but_its_own() {
             out.lines().filter(|to| !to.starts_with("pipe:") && *to != "/dev/null").collect();
         assert!(others.is_empty(), "{out}");
         assert!(out.lines().count() <= 4, "input, both outputs, and the lifeline: {out}");
-        // A program that waits for all its children, those that it does not know of too, does not wait for the lifeline's.
+        // A program that waits for all its children, even unknown ones, does not wait for the lifeline's process.
         let wait = "import os\ntry: os.wait()\nexcept ChildProcessError: print('none')";
         assert_eq!(place.run(place.job(&["python3", "-c", wait])).await.1, "none");
     }

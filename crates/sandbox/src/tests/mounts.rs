@@ -1,4 +1,4 @@
-//! What a job's folders are inside, however they lie in one another and whatever lies in them.
+//! A job's folders as seen inside, with any nesting and content.
 
 use super::*;
 
@@ -18,7 +18,7 @@ async fn folders_in_folders_are_each_as_they_were_asked_for() {
             mount("work/closed/open", MountAccess::ReadWrite),
             mount("work/closed", MountAccess::ReadOnly),
             mount("other/inner", MountAccess::ReadOnly),
-            // Of two at the same place the later counts.
+            // Of two at the same place the later wins.
             mount(odd, MountAccess::ReadOnly),
             mount(odd, MountAccess::ReadWrite),
         ]);
@@ -85,7 +85,7 @@ print(os.ttyname(theirs), os.read(ours, 1), sorted(os.listdir('/dev/pts')))";
     }
 }
 
-/// Where the next test finds something that is mounted in a folder, when it is run again.
+/// For the second run of the next test: a folder with a mount inside.
 const OUTER: &str = "JOURNEYMAN_TEST_OUTER";
 
 #[tokio::test]

@@ -1,8 +1,8 @@
-//! Output without end, and what it costs us.
+//! Unlimited output, and its cost for us.
 
 use super::*;
 
-/// Kilobytes of memory that this process has used at most, and uses.
+/// This process's peak and present memory, in KiB.
 fn memory() -> (u64, u64) {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let number = |word: &str| {
@@ -12,7 +12,7 @@ fn memory() -> (u64, u64) {
     (number("VmHWM:"), number("VmRSS:"))
 }
 
-/// Counts, and keeps nothing.
+/// Counts bytes and keeps nothing.
 #[derive(Default)]
 struct CountingSink(u64);
 
@@ -28,11 +28,11 @@ impl Sink for CountingSink {
 
 const BYTES: &str = "JOURNEYMAN_TEST_OUTPUT_BYTES";
 
-/// A gigabyte in one line; `JOURNEYMAN_TEST_OUTPUT_BYTES` says another number.
+/// A gigabyte in one line; `JOURNEYMAN_TEST_OUTPUT_BYTES` changes the size.
 #[tokio::test]
 async fn output_without_end_and_lines_without_end_take_no_memory_of_ours() {
     if !is_again() {
-        // Alone in its process: the others use memory too.
+        // In its own process, because other tests use memory too.
         let said =
             again("output::output_without_end_and_lines_without_end_take_no_memory_of_ours", false, &[]);
         said.lines().filter(|line| line.contains("memory grew by")).for_each(|line| println!("{line}"));

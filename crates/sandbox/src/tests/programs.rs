@@ -1,4 +1,4 @@
-//! Which programs a job finds, and what each brings.
+//! Which programs a job finds, and which files come with each.
 
 use super::*;
 
@@ -39,7 +39,7 @@ async fn a_program_outside_the_allowlist_is_shown_with_what_is_its_own_only() {
             assert_eq!(out, "data", "{program}: {err}");
             assert_ne!(ended.exit, Exit::Code(0), "what lies elsewhere is not shown");
         }
-        // A key that lies beside a program is not the program's.
+        // A key beside a program does not belong to it.
         let job = place.job(&[place.path("server/agent").to_str().unwrap()]);
         let (ended, out, _) = place.run(job).await;
         assert_eq!((ended.exit, out.as_str()), (Exit::Code(1), ""));
@@ -47,7 +47,7 @@ async fn a_program_outside_the_allowlist_is_shown_with_what_is_its_own_only() {
         let job = place.job(&[place.path("node_modules/agent/cli/run").to_str().unwrap()]);
         assert_eq!(place.run(job).await.1, "library");
 
-        // A link that the job made in its own folder leads nowhere.
+        // A link that the job made in its own folder does not lead outside.
         symlink(place.path("tool/bin/agent"), place.path("work/agent")).unwrap();
         assert_eq!(place.run(place.job(&["./agent"])).await.0.exit, Exit::Code(127));
     }

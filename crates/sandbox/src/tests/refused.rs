@@ -1,9 +1,9 @@
-//! Ways out, each tried.
+//! Attempts to escape.
 
 use super::*;
 
-/// Makes system calls by their numbers, `[name, number, arguments …]`, each in a child of its own; prints what each
-/// answered. A word as an argument stands for its address.
+/// Makes each system call `[name, number, arguments …]` in its own child and prints the result. A string argument is
+/// passed by address.
 const PROBE: &str = "
 import ctypes, errno, json, os, sys
 call = ctypes.CDLL(None, use_errno=True).syscall
@@ -126,7 +126,7 @@ async fn calls_of_other_architectures_are_killed() {
         let place = SandboxFixture::new(mode).await;
         let calls = serde_json::json!([["x32", 0x4000_0000 | libc::SYS_getpid]]);
         assert_eq!(probed(&place, &calls).await, format!("x32 killed by {}", libc::SIGSYS));
-        // The gate of 32-bit programs, which those of 64 bits can use as well: number 20 is getpid there.
+        // The entry point of 32-bit programs, which 64-bit programs can use too: number 20 is getpid there.
         let code =
             "int main(void) { int r; __asm__ volatile(\"int $0x80\" : \"=a\"(r) : \"a\"(20)); return 0; }";
         fs::write(place.path("work/gate.c"), code).unwrap();
@@ -153,7 +153,7 @@ async fn no_user_namespace_can_be_made_even_without_the_filter() {
                 }
                 tokio::time::sleep(Duration::from_millis(5)).await;
             };
-            // Into its namespace of users from outside, where no filter was loaded.
+            // Enters its user namespace from outside, without a filter.
             let mut enter = tokio::process::Command::new("nsenter");
             enter.args([
                 &format!("--user=/proc/{inside}/ns/user"),
@@ -173,7 +173,7 @@ async fn no_user_namespace_can_be_made_even_without_the_filter() {
     }
 }
 
-/// A process of the job's, not of bubblewrap's, by the host's number.
+/// A process of the job, not of bubblewrap, by its id on the host.
 pub(super) fn process_inside(marker: &str) -> Option<u32> {
     let processes = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
     processes.filter_map(|process| process.file_name().to_str()?.parse().ok()).find(|process: &u32| {
@@ -205,7 +205,7 @@ async fn every_namespace_is_the_jobs_own() {
 async fn the_kernel_and_the_first_process_cannot_be_written_to() {
     for mode in walls() {
         let place = SandboxFixture::new(mode).await;
-        // Written as it is, so that nothing of the machine changes where the wall is gone.
+        // Writes files back unchanged, so that a missing wall does not change the machine.
         let script = "for f in /proc/sys/kernel/core_pattern /proc/sys/kernel/hostname /proc/sys/vm/swappiness \
                   /proc/irq/default_smp_affinity /sys/kernel/uevent_helper /sys/fs/cgroup/cgroup.procs /proc/1/oom_score_adj \
                   /proc/1/root/etc/x /dev/kmsg /dev/mem; do (cat $f > was; [ -s was ] || echo 1 > was; cat was > $f) 2>/dev/null && echo $f; done; \
@@ -221,7 +221,7 @@ for at in ['/proc/1/mem', '/proc/1/task/1/mem', '/proc/sys/kernel/core_pattern']
     except OSError as e: print(e.strerror)";
         let (_, out, err) = place.run(place.job(&["python3", "-c", script])).await;
         let read_only = "Read-only file system";
-        // To others than root it is closed in any case.
+        // For other users than root it is closed anyway.
         let closed = if rustix::process::getuid().is_root() { read_only } else { "Permission denied" };
         assert_eq!(out, [read_only, read_only, closed].join("\n"), "{err}");
     }

@@ -1,10 +1,10 @@
-//! Jobs with a root of their own.
+//! Jobs with their own root.
 
 use std::os::unix::fs::symlink;
 
 use super::*;
 
-/// A root with a few programs of this machine, and something that tells it apart.
+/// A root with a few programs of this machine and a distinguishing file.
 fn image(place: &SandboxFixture) -> PathBuf {
     let root = place.path("image");
     journeyman_test_support::root::copy_programs(&root, &["sh", "cat", "id", "ls", "rm", "env", "readlink"]);
@@ -117,7 +117,7 @@ async fn a_program_of_the_host_runs_in_an_image_and_brings_what_interprets_it() 
         fs::write(tools.join("agent"), script).unwrap();
         fs::set_permissions(tools.join("agent"), std::os::unix::fs::PermissionsExt::from_mode(0o755))
             .unwrap();
-        // What an interpreter needs of the system's libraries has to be in the image.
+        // The image must have the interpreter's system libraries.
         journeyman_test_support::root::copy_libraries(&image, Path::new("/usr/bin/perl"));
         let mut job = place.job(&[tools.join("agent").to_str().unwrap()]);
         job.environment.insert("LANG".to_owned(), "C".to_owned());

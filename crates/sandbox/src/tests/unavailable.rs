@@ -1,4 +1,4 @@
-//! A machine on which the walls cannot be made: nothing is run, and it is said what to do.
+//! A machine where the sandbox is impossible: nothing runs, and the error says what to do.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -6,7 +6,7 @@ use super::*;
 
 const MODE: &str = "JOURNEYMAN_TEST_MODE";
 
-/// Programs that are found before the real ones.
+/// Programs found before the real ones.
 struct FakePrograms {
     folder: PathBuf,
     path: String,
@@ -26,7 +26,7 @@ impl FakePrograms {
         fs::set_permissions(&at, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// What is said when a sandbox is asked for with these.
+    /// The error for a sandbox with these programs.
     fn said(&self, mode: IsolationMode) -> String {
         let mode = mode.to_string();
         let test = "unavailable::without_walls_that_work_there_is_no_sandbox";
@@ -51,11 +51,11 @@ async fn without_walls_that_work_there_is_no_sandbox() {
         programs.put(name, "echo 'bwrap: No permissions to create new namespace' >&2\nexit 1");
         let said = programs.said(mode);
         assert!(said.contains(&format!("{error}bwrap: No permissions")), "{said}");
-        // What says nothing is not waited for.
+        // A silent bubblewrap gets no more time.
         programs.put(name, "exec sleep 40");
         let said = programs.said(mode);
         assert!(said.contains("bwrap has not started a job within"), "{said}");
-        // What runs anything at all with success is not taken for walls.
+        // A program that always succeeds does not count as a sandbox.
         programs.put(name, "exit 0");
         let said = programs.said(mode);
         assert!(said.contains(error), "{said}");

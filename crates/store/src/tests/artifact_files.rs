@@ -1,4 +1,4 @@
-//! Large artifacts are files: whole, or not there, whoever else is at work in their folder.
+//! Large artifacts as files: complete or absent, whatever else uses their folder.
 
 use super::retention::{files, large, open};
 use super::*;

@@ -1,4 +1,4 @@
-//! Deliveries are read by their numbers, each once: none may come to be below what was read.
+//! Deliveries are read by number, each once: no row may appear below those already read.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use super::*;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A server whose commits of deliveries take as long as the test likes.
+/// Delays commits of deliveries for as long as the test wants.
 #[derive(Default)]
 struct HeldCommits {
     reached: Notify,
@@ -33,7 +33,7 @@ impl StoreWatcher for HeldCommits {
     }
 }
 
-/// Reads as the intake does: whatever came after the last one.
+/// Reads like the intake: everything after the last delivery.
 async fn read_on(store: &Store, until: &mut i64, read: &mut BTreeSet<String>) {
     for delivery in store.pending_deliveries(*until, 10).await.unwrap() {
         *until = delivery.id;
@@ -52,7 +52,7 @@ async fn a_delivery_whose_commit_takes_longer_than_that_of_a_later_one_is_read()
         let (mut until, mut read) = (0, BTreeSet::new());
         let quick = store.clone();
         let mut late = tokio::spawn(async move { quick.save_delivery(delivery("late")).await });
-        // It is kept now, or it waits for the one before it.
+        // It is either stored now or waits for the previous one.
         let kept = timeout(Duration::from_millis(500), &mut late).await;
         read_on(&store, &mut until, &mut read).await;
         held.goes_on.notify_one();

@@ -1,11 +1,11 @@
-//! A disk that is full for a moment.
+//! A disk that is temporarily full.
 
 use std::path::Path;
 use std::process::Command;
 
 use super::*;
 
-/// Names the folder of a file system of one megabyte, to the copy of this test that runs in it.
+/// Tells the second run of this test the folder of a file system of one megabyte.
 const SMALL_DISK: &str = "JOURNEYMAN_TEST_SMALL_DISK";
 const MEBIBYTE: usize = 1024 * 1024;
 
@@ -42,7 +42,7 @@ async fn fill_and_clear(disk: &Path) {
 
     let ballast = disk.join("ballast");
     let _as_much_as_fits = std::fs::write(&ballast, vec![0; 2 * MEBIBYTE]);
-    // The log of writes has some room of its own, which is used up first.
+    // The write-ahead log has some space left, which is used first.
     let mut refused = None;
     for number in 0..64 {
         let large = NewDelivery { body: noise(64 * 1024), ..delivery(&format!("large-{number}")) };

@@ -38,7 +38,7 @@ async fn a_server_that_was_away_while_another_took_its_place_writes_nothing_any_
         let input = opened(1);
         let order = input.order;
         paused.open_order(input, now(), None).await.unwrap();
-        // What the lock is lost by: its file is on another machine's disk, or the connection breaks.
+        // The lock can be lost: its file is on another machine's disk, or the connection breaks.
         paused.pools.fence.release();
         let next = Store::open(&url).await.unwrap();
         next.take("process 2 on beta").await.unwrap();

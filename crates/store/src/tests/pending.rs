@@ -1,4 +1,4 @@
-//! Deliveries that wait: how many of them are in memory at once.
+//! Pending deliveries: how many are in memory at once.
 
 use super::*;
 
@@ -7,7 +7,7 @@ async fn keep(store: &Store, name: &str, body: Vec<u8>) {
     assert_eq!(new, DeliverySaveOutcome::New);
 }
 
-/// What is read at once, from one end to the other.
+/// The body lengths of each page, from first to last.
 async fn pages(store: &Store, limit: u32, most: (usize, usize)) -> Vec<Vec<usize>> {
     let (mut pages, mut after) = (Vec::new(), 0);
     loop {
@@ -25,7 +25,7 @@ async fn deliveries_that_wait_are_read_by_their_bytes_and_at_least_one() {
     for TestStore { store, .. } in homes().await {
         let (same, of_the_disk) = ((1_000, 1_000), (900, usize::MAX));
         assert_eq!(pages(&store, 10, same).await, [[0_usize; 0]; 1]);
-        // The first three are kept as they are; of the others each takes some dozen bytes, as kept.
+        // The first three are stored uncompressed; each of the others takes some dozen bytes.
         for (name, body) in [
             ("a", noise(5_000)),
             ("b", noise(400)),

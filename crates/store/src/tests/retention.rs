@@ -1,4 +1,4 @@
-//! What is old is removed; what is needed is not.
+//! Old data is deleted, needed data is kept.
 
 use std::time::{Duration, Instant};
 
@@ -51,7 +51,7 @@ async fn bodies_of_deliveries_go_first_and_that_they_came_is_known_for_longer() 
 
         assert_eq!(store.remove_delivery_bodies(now() - TimeDelta::days(14)).await.unwrap(), 3);
         assert_eq!(store.remove_deliveries(now() - TimeDelta::days(104)).await.unwrap(), 1);
-        // A second time there is nothing.
+        // A second run finds nothing.
         assert_eq!(store.remove_delivery_bodies(now() - TimeDelta::days(14)).await.unwrap(), 0);
 
         let waiting = store.pending_deliveries(0, 10).await.unwrap();
@@ -59,7 +59,7 @@ async fn bodies_of_deliveries_go_first_and_that_they_came_is_known_for_longer() 
         assert_eq!(waiting[0].body, delivery("waits").body);
         assert_eq!(store.save_delivery(delivery("old")).await.unwrap(), DeliverySaveOutcome::Seen);
         assert_eq!(store.save_delivery(delivery("ancient")).await.unwrap(), DeliverySaveOutcome::New);
-        // It is sent again once what was in its way is gone.
+        // It is sent again after a fix.
         assert_eq!(store.save_delivery(delivery("refused")).await.unwrap(), DeliverySaveOutcome::New);
         let waiting = store.pending_deliveries(0, 10).await.unwrap();
         assert!(waiting.iter().all(|waiting| waiting.body == delivery("waits").body), "with its body");
@@ -155,7 +155,7 @@ async fn whoever_gives_room_back_while_a_backup_reads_keeps_nobody_waiting() {
     store.save_delivery(new).await.unwrap();
     let log = format!("{}-wal", home.url.trim_start_matches("sqlite://"));
     let length = || std::fs::metadata(&log).unwrap().len();
-    // A backup: it reads as things were when it began.
+    // A backup reads a snapshot from its beginning.
     let pool = sqlx::SqlitePool::connect(&home.url).await.unwrap();
     let mut reading = pool.begin().await.unwrap();
     sqlx::query("SELECT COUNT(*) FROM deliveries").fetch_all(&mut *reading).await.unwrap();

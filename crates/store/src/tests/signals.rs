@@ -1,4 +1,4 @@
-//! Orders are found, and told what a delivery said.
+//! Orders are found and get a delivery's signal.
 
 use super::*;
 use crate::HeardUntil;
@@ -33,7 +33,7 @@ async fn what_a_delivery_said_is_written_once_for_each_however_often_it_is_worke
         };
         assert_eq!(lengths(&store).await, [2, 2, 1], "nobody hears it twice, and nobody later");
 
-        // One of them is missing: none is told, and the delivery waits.
+        // If one order is missing, none gets the signal, and the delivery stays pending.
         store.save_delivery(delivery("e")).await.unwrap();
         let nobody = OrderId(uuid::Uuid::now_v7());
         let lost = store.signal_each(&[orders[0], nobody], &retry(), &guid("e"), now()).await;
@@ -195,7 +195,7 @@ async fn what_may_have_something_to_do_is_found_without_a_look_at_what_has_ended
                 plan.into_iter().map(|(.., step)| step).collect::<Vec<_>>()
             }
             _ => {
-                // A table without rows is always read as a whole, unless that is forbidden.
+                // PostgreSQL scans an empty table sequentially unless that is disabled.
                 let pool =
                     sqlx::postgres::PgPoolOptions::new().max_connections(1).connect(&url).await.unwrap();
                 sqlx::query("SET enable_seqscan = off").execute(&pool).await.unwrap();

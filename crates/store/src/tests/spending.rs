@@ -1,4 +1,4 @@
-//! What runs cost: granted one after the other, corrected when they have ended.
+//! The cost of runs: granted one at a time, corrected after the end.
 
 use chrono::TimeDelta;
 
@@ -22,7 +22,7 @@ async fn order(store: &Store) -> OrderId {
     order
 }
 
-/// Another one each time: an issue has one active order.
+/// A new number each time, because an issue has one active order.
 fn another_issue() -> u64 {
     static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
     NEXT.fetch_add(1, std::sync::atomic::Ordering::SeqCst)
@@ -62,7 +62,7 @@ async fn over(store: &Store, run: &PlannedAgentRun, limits: &DayLimits) -> Daily
     }
 }
 
-/// A run that has ended.
+/// A finished run.
 async fn ended(store: &Store, run: &PlannedAgentRun, usd: f64) {
     granted(store, run, &FREE).await;
     assert!(store.settle(run.order, &run.key, run.attempt, cost(usd), RunEnd::Worked).await.unwrap());
@@ -93,7 +93,7 @@ async fn a_run_is_estimated_by_those_before_it_in_its_place_then_by_its_agents_t
         let other = PlannedAgentRun { agent: "codex".to_owned(), ..run(order, "b/5") };
         assert_eq!(granted(&store, &other, &FREE).await, guess, "nothing is known of another agent");
 
-        // What kept an agent off its work says nothing of what its work costs.
+        // A run that was kept from working says nothing about the cost of work.
         let settled = store.settle(order, &MoveKey("b/3".to_owned()), 1, cost(0.0), RunEnd::KeptOff).await;
         assert!(settled.unwrap());
         assert_eq!(granted(&store, &run(order, "b/6"), &FREE).await, cost(1.5));
@@ -141,7 +141,7 @@ async fn twenty_that_ask_at_once_stay_within_the_limit_together() {
         for over in refused {
             assert_eq!(over.limit, DailyLimitUsage::Usd { spent: 1.8, limit: 2.0 });
         }
-        // They were dearer than thought: that, and no more, is over. Then there is nothing until the next day.
+        // They cost more than estimated, and only that exceeds the limit. Nothing more is granted until the next day.
         for run in &begun {
             store.settle(run.order, &run.key, 1, cost(0.35), RunEnd::Worked).await.unwrap();
         }
@@ -159,7 +159,7 @@ async fn the_same_run_again_is_the_same_row() {
         let order = order(&store).await;
         let first = run(order, "a/1");
         let estimate = granted(&store, &first, &repository(0.6)).await;
-        // Its server is gone. It is granted what it was, though there is nothing left beside it.
+        // Its server is gone. A repeated reservation is granted unchanged, although nothing is left.
         store.close().await;
         let store = Store::open(&url).await.unwrap();
         let later = PlannedAgentRun { begins_at: now() + TimeDelta::minutes(5), ..first.clone() };

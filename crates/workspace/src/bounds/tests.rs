@@ -1,4 +1,4 @@
-//! Trees that are more than a tree may be, made by hand.
+//! Handmade trees that exceed the limits.
 
 use git2::{Repository, Signature, Time};
 use tempfile::TempDir;
@@ -6,7 +6,7 @@ use tempfile::TempDir;
 use super::*;
 use journeyman_order::{CommitSha, OrderId, RepositoryName};
 
-/// A data folder, and a repository whose objects are written as they are.
+/// A data folder, and a repository that accepts raw objects.
 struct TreeFixture {
     _data: TempDir,
     workspaces: Workspaces,
@@ -37,7 +37,7 @@ impl TreeFixture {
         self.mirror.odb().unwrap().write(ObjectType::Tree, &bytes).unwrap()
     }
 
-    /// A file in so many folders that lie in one another.
+    /// A file inside this many nested folders.
     fn nested(&self, deep: usize) -> Oid {
         let file = self.folder(&[("100644", "f".to_owned(), self.blob(b"x"))]);
         (0..deep).fold(file, |inner, _| self.folder(&[("40000", "d".to_owned(), inner)]))
@@ -55,7 +55,7 @@ impl TreeFixture {
         self.mirror.commit(None, &who, &who, "Change", &tree, &parents).unwrap()
     }
 
-    /// What all say who go down into the tree of a commit; nothing, where all of them do.
+    /// The errors of everything that walks a commit's tree; empty if all succeed.
     fn said(&self, tree: Oid) -> String {
         let (commit, empty) = (self.commit(tree), self.commit(self.folder(&[])));
         let (all, of) = (&self.workspaces, &self.repository);
@@ -145,12 +145,12 @@ fn what_lies_behind_a_commit_is_no_larger_either_where_it_is_packed_or_merged() 
     ] {
         assert_eq!(refused.unwrap_err().message, format!("the commit {deep} has folders more than 256 deep"));
     }
-    // Two histories that met twice: what they have in common is merged, and that began with the deep one.
+    // Two histories with two merge bases: those are merged first, and one begins with the deep tree.
     let [left, right] = [[ours, theirs], [theirs, ours]].map(|both| house.commit_on(plain(3), &both));
     assert!(all.require_merge_within(&house.mirror, left, right).is_err());
     all.require_walk_within(&house.mirror, left, &[deep]).unwrap();
 
-    // A branch that was fetched before there was a measure hides nothing.
+    // A branch fetched before limits existed hides nothing.
     for (name, id) in [("one", deep), ("two", ours)] {
         house.mirror.reference(&format!("refs/mirror/{name}"), id, true, "").unwrap();
     }
@@ -177,7 +177,7 @@ fn what_is_malformed_or_not_here_is_counted_as_far_as_it_can_be_read() {
     let house = TreeFixture::new();
     let deep = house.nested(300);
     let odb = house.mirror.odb().unwrap();
-    // libgit2 goes into all of these: a mode as old gits wrote it, names twice and out of order.
+    // libgit2 accepts all of these: an old mode, duplicate names and wrong order.
     for mode in ["040000", "40755"] {
         let twice =
             house.folder(&[("100644", "z".to_owned(), house.blob(b"")), (mode, "a".to_owned(), deep)]);

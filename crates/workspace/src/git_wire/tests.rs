@@ -1,4 +1,4 @@
-//! Fetches from real git on loopback, which now and then does what servers should not.
+//! Fetches from real git on loopback, which sometimes misbehaves on purpose.
 
 #[path = "../../../../tests/workspace/server.rs"]
 #[allow(dead_code)]
@@ -18,8 +18,7 @@ use crate::{Remote, Workspaces};
 use journeyman_order::{CommitSha, RepositoryName};
 use server::{Server, TOKEN};
 
-/// A server with one commit on `main` of `octo/sums` and a tag on it, with more in it than comes at once; and an empty data
-/// folder.
+/// A server with a tagged commit on `main` of `octo/sums`, too large for one chunk, and an empty data folder.
 struct FetchFixture {
     server: Server,
     data: TempDir,
@@ -66,7 +65,7 @@ impl FetchFixture {
         Remote { repository: &self.repository, url: self.url.clone(), token: Some(self.token.clone()) }
     }
 
-    /// The way to the server alone: nobody has asked it before.
+    /// Only the connection to the server, without earlier requests.
     fn wire(&self) -> GitWire<'_> {
         GitWire {
             ours: &self.mirror,
@@ -78,12 +77,12 @@ impl FetchFixture {
         }
     }
 
-    /// Waits until the server has been asked for objects.
+    /// Waits for a request for objects.
     fn asked_for_objects(&self) {
         self.wait(|lines| lines.iter().any(|line| line.starts_with("POST")));
     }
 
-    /// Waits until the server has been told so many times that nobody listens any more.
+    /// Waits until the client has hung up this many times.
     fn hung_up(&self, times: usize) {
         self.wait(|lines| lines.iter().filter(|line| *line == "hung up").count() == times);
     }
@@ -142,7 +141,7 @@ fn a_branch_whose_tree_is_more_than_a_tree_may_be_leaves_neither_a_name_nor_a_pa
     }
     house.workspaces.fetch(&house.remote(), "main").unwrap();
     let before = names(&house.mirror.join("objects/pack"));
-    // Orders at work rest on what it was before.
+    // Running orders depend on the earlier state.
     there.reference("refs/heads/main", deep, true, "").unwrap();
     for _ in 0..2 {
         let refused = house.workspaces.fetch(&house.remote(), "main").unwrap_err();
@@ -160,7 +159,7 @@ fn a_first_fetch_brings_one_branch_in_a_pack_and_nothing_else() {
     assert_eq!(house.workspaces.fetch(&house.remote(), "main").unwrap(), house.base);
     let mirror = Repository::open_bare(&house.mirror).unwrap();
     assert_eq!(mirror.references().unwrap().count(), 1, "the branch, and not the tag");
-    // An agent's repository is made of the packs.
+    // An agent's repository consists of these packs.
     assert_eq!(names(&mirror.path().join("objects")), ["info", "pack"]);
     let endings = |ending: &str| {
         let names = names(&mirror.path().join("objects/pack"));
@@ -202,7 +201,7 @@ fn a_next_fetch_brings_what_is_new_alone_also_to_where_the_mirror_is_only_seen()
     assert_eq!(reference.to_string(), other.as_str());
 }
 
-/// The command line of every process that has these words among its arguments.
+/// The command lines of all processes with these words among their arguments.
 fn processes_with(words: &str) -> Vec<String> {
     let folders = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
     let lines = folders.filter_map(|folder| fs::read(folder.join("cmdline")).ok());
@@ -277,7 +276,7 @@ fn the_token_is_shown_to_no_other_host_that_a_redirect_leads_to() {
     assert!(!other.requests().is_empty());
     assert_eq!(other.logins(), [""; 0]);
 
-    // As GitHub does with the old name of a repository.
+    // GitHub redirects like this from a renamed repository.
     FetchFixture::seed(&house.server.path("renamed/octo/sums"));
     house.server.lead_to(Some(house.server.url("x").join("/renamed/").unwrap()));
     house.wire().run(MAIN).unwrap();
@@ -330,14 +329,14 @@ fn a_push_takes_nothing_away_that_its_lease_has_not_seen() {
     assert_eq!(there(), None);
     assert_eq!(push(ours, None), PushAnswer::Taken);
     assert_eq!(push(ours, Some(ours)), PushAnswer::Taken, "it is there already");
-    // Neither is behind the other.
+    // Neither contains the other.
     assert_eq!(push(theirs, None), PushAnswer::Stale);
     assert_eq!(push(theirs, Some(id(&house.base))), PushAnswer::Stale);
     assert_eq!(there(), Some(ours));
     assert_eq!(push(theirs, Some(ours)), PushAnswer::Taken);
     assert_eq!(there(), Some(theirs));
 
-    // What stands in the way there is told in the server's words, and without what it says of how far it is.
+    // A refusal shows the server's text without its progress lines.
     let hook = house.server.path("octo/sums").join("hooks/pre-receive");
     fs::create_dir_all(hook.parent().unwrap()).unwrap();
     fs::write(
@@ -443,7 +442,7 @@ fn a_fetch_that_is_killed_halfway_leaves_nothing_and_the_next_one_brings_everyth
         let fetch = threads.spawn(|| ours.fetch(&house.remote(), "main"));
         let packs = coming.join("objects/pack");
         house.wait(|_| packs.exists() && names(&packs).iter().any(|name| name.starts_with("pack_git2_")));
-        // As if it had been about to move the branch.
+        // As if it was about to move the branch.
         fs::write(&lock, "").unwrap();
         drop(guard);
         assert_eq!(fetch.join().unwrap().unwrap_err().kind, GitErrorKind::Unavailable);
@@ -465,7 +464,7 @@ fn what_a_killed_process_fetched_by_half_is_cleared_away_by_the_next_one() {
     }
     let coming = house.mirror.join("incoming");
     fs::create_dir_all(coming.join("objects/pack")).unwrap();
-    // Another process, after the one that was killed.
+    // Another process, after the killed one.
     let again = Workspaces::new(house.data.path()).unwrap();
     again.mirror(&house.repository).unwrap();
     assert!(!coming.exists());

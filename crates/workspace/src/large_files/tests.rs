@@ -1,5 +1,5 @@
-//! A repository whose files of Git LFS lie on a server on loopback: what is brought from there, what is not, and what an agent
-//! can do to such files. Real git, real HTTP, and the scripts that agents' repositories are readied with.
+//! A repository with Git LFS files on a loopback server: what is fetched, what is not, and what an agent can do to such
+//! files. Uses real git, real HTTP, and the scripts that ready agents' repositories.
 
 mod waiting;
 
@@ -29,25 +29,25 @@ fn pointer_to(bytes: &[u8]) -> String {
     format!("version https://git-lfs.github.com/spec/v1\noid sha256:{id}\nsize {}\n", bytes.len())
 }
 
-/// What a server gives for a content.
+/// A server's answer for a content.
 #[derive(Clone)]
 enum Given {
     Bytes(Vec<u8>),
-    /// A link to another address.
+    /// A link to another URL.
     Link(String),
     Refused(u16),
-    /// Its host answers so, or breaks off.
+    /// Its host answers with this status, or drops the connection.
     Busy(Option<u16>),
 }
 
-/// A server of Git LFS, and the host of its contents, which is another name of this machine.
+/// A Git LFS server and the host of its contents, under another name of this machine.
 #[derive(Default)]
 struct LargeFileHost {
     port: u16,
     contents: Mutex<HashMap<String, Given>>,
-    /// Answers every question so.
+    /// Answers every request with this status.
     status: Mutex<Option<u16>>,
-    /// Requests with what they show: `POST /path Basic …`.
+    /// Requests with their credentials: `POST /path Basic …`.
     heard: Mutex<Vec<String>>,
 }
 
@@ -164,7 +164,7 @@ fn write(folder: &Path, files: &[(&str, &str)]) {
     }
 }
 
-/// What is checked out in a clone, as a fetch brings it.
+/// Imports the checked-out commit of a clone, like a fetch.
 fn take_over(clone: &Path, mirror: &Repository) -> CommitSha {
     let clone = Repository::open(clone).unwrap();
     let id = clone.head().unwrap().target().unwrap();
@@ -178,7 +178,7 @@ fn take_over(clone: &Path, mirror: &Repository) -> CommitSha {
     id.to_string().parse().unwrap()
 }
 
-/// A repository in our data folder, as a fetch leaves it, and the server of its large files.
+/// A repository in our data folder as after a fetch, and the server of its large files.
 struct House {
     place: TempDir,
     workspaces: Workspaces,
@@ -202,7 +202,7 @@ impl House {
         Self { place, workspaces, host: LargeFileHost::start(), repository, commit }
     }
 
-    /// A commit more, on top of the first one.
+    /// Adds a commit on top of the first one.
     fn commit_more(&mut self, files: &[(&str, &str)]) {
         let seed = self.place.path().join("seed");
         write(&seed, files);
@@ -277,7 +277,7 @@ fn contents_are_brought_with_the_token_for_the_server_and_without_it_from_elsewh
     assert!(asked.starts_with(basic), "{asked}");
     assert_eq!(read.len(), 2, "each content once: {read:?}");
     assert!(read.iter().all(|request| !request.contains("Basic")), "{read:?}");
-    // The second time, nobody is asked.
+    // The second time, no server is asked.
     house.fetch().unwrap();
     assert_eq!(house.host.heard().len(), 3);
 }
@@ -368,7 +368,7 @@ fn what_is_not_to_be_had_is_named_with_the_reason_and_stays_a_pointer() {
     {
         assert_eq!(fs::read_to_string(checkout.join(path)).unwrap(), text, "{path}");
     }
-    // What comes later is there the next time.
+    // A content that becomes available is fetched the next time.
     house.host.put(b"nobody has it");
     house.fetch().unwrap();
     assert_eq!(fs::read(house.checkout().join("absent.bin")).unwrap(), b"nobody has it");
@@ -469,7 +469,7 @@ fn of_a_clone_on_this_machine_what_git_lfs_keeps_there_is_taken_by_its_hash() {
     fs::write(&kept, b"a content").unwrap();
     assert_eq!(missing(), Vec::<String>::new());
     assert_eq!(fs::read(house.checkout().join("a.bin")).unwrap(), b"a content");
-    // And no server is asked for what is not there.
+    // No server is asked for missing contents either.
     house.fetch().unwrap();
     assert_eq!(house.host.heard(), Vec::<String>::new());
 }
@@ -510,7 +510,7 @@ impl<'h> AgentPlace<'h> {
         String::from_utf8(self.run(&["sh", "-euc", script])).unwrap().trim().to_owned()
     }
 
-    /// Commits and pushes what the script does, and takes it out.
+    /// Commits and pushes the script's changes, and imports them.
     fn import(&self, script: &str) -> ImportOutcome {
         self.sh(&format!("git checkout -q -B {0} origin/main; {script}\ngit add -A; git commit -qm It; git push -qf origin {0}", self.branch));
         let places = self.house.workspaces.order_dirs(self.order);
@@ -558,7 +558,7 @@ fn an_agent_has_the_contents_and_git_sees_nothing_changed() {
     house.fetch().unwrap();
     let agent = AgentPlace::new(&house);
     assert_eq!(agent.sh("cat a.bin; git status --porcelain"), "a content");
-    // Whatever git does, the content comes back.
+    // Whatever git does, the content is restored.
     let seen = agent.sh(
         "touch a.bin 'by hand.bin' absent.bin; git add -A; git status --porcelain; rm a.bin; git checkout -q -- a.bin; \
          cat a.bin; echo; echo mine > a.bin; git stash -q; cat a.bin; echo; git stash pop -q; cat a.bin; \
@@ -589,10 +589,10 @@ fn an_agent_moves_copies_and_removes_large_files_and_new_contents_are_refused() 
     let said = agent.refused("echo other > a.bin");
     assert!(said.contains("a.bin") && said.contains(new), "{said}");
     assert!(agent.refused("echo new > d.bin").contains(new));
-    // A pointer that is written by hand names what nobody has, or what it was not given.
+    // A handwritten pointer names a content that no server has, or that the agent did not receive.
     let pointer = pointer_to(b"of somebody else").replace('\n', "\\n");
     assert!(agent.refused(&format!("printf '{pointer}' > a.bin")).contains(new));
-    // An agent that has git do without the filter.
+    // An agent that disables the filter.
     let without = "git config filter.lfs.clean cat; echo other > a.bin";
     assert!(agent.refused(without).contains("in place of a pointer"));
     let hiding = "head -c 1100000 /dev/zero | tr '\\0' '#' >> .gitattributes; echo other > a.bin";

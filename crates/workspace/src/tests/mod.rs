@@ -1,3 +1,3 @@
-//! What only tests read, and is too large for the file that it is about.
+//! Tests that are too large for the files that they test.
 
 mod hostile_trees;

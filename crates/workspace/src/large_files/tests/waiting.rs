@@ -1,4 +1,4 @@
-//! Servers that have too much to do: they are asked again later, and a commit is never half fetched because of them.
+//! Overloaded servers: they are retried later, and a commit is never left half fetched.
 
 use super::*;
 use crate::GitErrorKind;
@@ -31,7 +31,7 @@ fn a_host_that_has_too_much_to_do_is_asked_again_later() {
         house.host.give(&id(b"a content"), given);
         let error = house.fetch().unwrap_err();
         assert_eq!(error.kind, GitErrorKind::Unavailable, "{error}");
-        // Nothing says that it is not to be had: who needs the commit has to fetch it first.
+        // Nothing is recorded as unavailable: the commit must be fetched before it is used.
         assert!(!house.workspaces.has_large_files(&house.repository, &house.commit).unwrap());
         house.host.put(b"a content");
         house.fetch().unwrap();

@@ -1,4 +1,4 @@
-//! Little that becomes much. What is packed or compressed is unpacked inside the sandbox only; what comes out is counted.
+//! Small inputs that grow large. They are unpacked only inside the sandbox, and the output is counted.
 
 use std::io::Write;
 
@@ -73,7 +73,7 @@ pub(super) fn cases() -> Vec<HostileCase> {
     ]
 }
 
-/// A loose object of so many zeros, compressed to a thousandth, under a name that nobody has checked.
+/// A loose object of this many zeros, compressed to a thousandth, under an unchecked id.
 fn zeros(agent: &HostileAgent, length: usize, name: u8) -> Oid {
     const CHUNK: usize = 1 << 20;
     let head = format!("blob {length}\0");
@@ -88,7 +88,7 @@ fn zeros(agent: &HostileAgent, length: usize, name: u8) -> Oid {
     let chunk = compressed(&[0; CHUNK], FlushCompress::Full);
     (0..length / CHUNK).for_each(|_| file.extend_from_slice(&chunk));
     file.extend(compressed(&[], FlushCompress::Finish));
-    // Adler-32, of which zeros move one half only.
+    // Adler-32, of which zeros change only one half.
     let (a, b) =
         head.bytes().fold((1_u64, 0_u64), |(a, b), byte| (a + u64::from(byte), b + a + u64::from(byte)));
     let b = (b + a * length as u64) % 65_521;
@@ -101,7 +101,7 @@ fn zeros(agent: &HostileAgent, length: usize, name: u8) -> Oid {
     id
 }
 
-/// A chain of deltas in a pack, each of which is its base twice; what comes of the last.
+/// A chain of deltas in a pack, each doubling its base; returns the last object.
 fn doubled(agent: &HostileAgent, times: usize) -> Oid {
     let mut whole = vec![b'x'; 1 << 10];
     let mut objects: Vec<(u8, Vec<u8>)> = vec![(3, whole.clone())];
@@ -119,7 +119,7 @@ fn doubled(agent: &HostileAgent, times: usize) -> Oid {
     for _ in 0..times {
         let base = Oid::hash_object(ObjectType::Blob, &whole).unwrap();
         let mut delta = [number(whole.len()), number(2 * whole.len())].concat();
-        // Copies of at most 8 MiB each, of the whole base, twice over.
+        // Copies of at most 8 MiB each, of the whole base, twice.
         for _ in 0..2 {
             let mut at = 0;
             while at < whole.len() {
@@ -138,7 +138,7 @@ fn doubled(agent: &HostileAgent, times: usize) -> Oid {
     Oid::hash_object(ObjectType::Blob, &whole).unwrap()
 }
 
-/// A pack of these objects: 3 for a blob, 7 for a delta behind its base's name.
+/// A pack of these objects: 3 for a blob, 7 for a delta after its base's id.
 fn pack(agent: &HostileAgent, objects: &[(u8, Vec<u8>)]) {
     let mut bytes = b"PACK\0\0\0\x02".to_vec();
     bytes.extend(u32::try_from(objects.len()).unwrap().to_be_bytes());
@@ -157,7 +157,7 @@ fn pack(agent: &HostileAgent, objects: &[(u8, Vec<u8>)]) {
         deflate.write_all(content).unwrap();
         deflate.finish().unwrap();
     }
-    // A pack ends in the SHA-1 of what is before it.
+    // A pack ends with the SHA-1 of everything before.
     let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA1_FOR_LEGACY_USE_ONLY, &bytes);
     bytes.extend_from_slice(digest.as_ref());
     agent.run_git(&["index-pack", "--stdin", "--threads=1"], &bytes);

@@ -1,11 +1,11 @@
-//! What must not change, and what must not leave, in trees that are sound.
+//! Well-formed trees with contents that must not change or must not leave.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::{CANARY, HostileCase, HostilePush, case, file};
 
-/// What has the form of an access key; put together here, so that no scanner of anybody's takes this file for a leak.
+/// Looks like an access key; assembled here, so that secret scanners do not report this file.
 pub(super) fn access_key() -> String {
     ["AKIA", "Q3ZX7RTV5BNM2KLW"].concat()
 }
@@ -135,12 +135,12 @@ fn a_secret_in_a_branchs_name_is_not_told_and_not_pushed() {
     let house = ImportFixture::new(&gits()[0]);
     let tree = house.agent.with_files(&[("src/sum.py", "fixed\n")]);
     let commit = house.agent.commit(tree, "Fix the sum\n");
-    // Pushed to another branch, whose name would be told as what is there instead.
+    // Pushed to another branch, whose name would be reported as what was found instead.
     house.agent.origin.reference(&format!("refs/heads/{CANARY}"), commit, true, "").unwrap();
     let outcome = house.import(&house.export(), &house.branch);
     assert!(matches!(outcome, ImportOutcome::NothingPushed { .. }), "{outcome:?}");
     assert!(!told(&outcome).contains(CANARY) && told(&outcome).contains("the installation's token"));
-    // And one whose own name has it: it would be public with the push.
+    // Also a branch whose own name contains the secret: the push would publish it.
     house.push(commit);
     let export = house.export();
     let branch = format!("journeyman/issue-7-{}", CANARY.to_lowercase().replace('_', "-")).parse().unwrap();
@@ -153,7 +153,7 @@ fn a_secret_in_a_branchs_name_is_not_told_and_not_pushed() {
 fn what_others_have_committed_cannot_be_taken_by_its_name() {
     use super::{FILE, HostilePush, ImportFixture, ImportOutcome, gits, told};
     let house = ImportFixture::new(&gits()[0]);
-    // Another order's file, in the repository of our commits; the agent knows what it is called.
+    // Another order's file in the repository of our commits; the agent knows its id.
     let commits = house.workspaces.commits(&house.repository).unwrap();
     let theirs = commits.blob(b"another order's work\n").unwrap();
     let outcome =

@@ -1,6 +1,6 @@
-//! A corpus of what an agent that was turned against us can push. Every object is made by hand and written into the
-//! agent's origin as it is; then it takes the real way out: the export command in a sandbox, and the import. Each has to
-//! be turned back for its own reason, and nothing of it may get into a repository of ours.
+//! A corpus of pushes by a hostile agent. Every object is made by hand and written into the agent's origin unchanged.
+//! Then it takes the real way out: the export command in a sandbox, and the import. Each must be refused for its own
+//! reason, and nothing of it may enter our repositories.
 
 mod bombs;
 mod contents;
@@ -19,18 +19,18 @@ use crate::{DEFAULT_PROTECTED, ImportOutcome, ImportRules, SecretSet, Workspaces
 use journeyman_order::bounds::MOST_PRINTED;
 use journeyman_order::{BranchName, CommitSha, IssueNumber, OrderId, RepositoryName};
 
-/// A secret of ours that no agent should have, and has.
+/// A secret of ours that no agent should have, but this one has.
 const CANARY: &str = "ghs_q7Zx2Lm9Rt4Vb8Nc1Kd6Wf3Hj5Pg0Ys2Ta";
-/// However bad it is, it is turned back within.
+/// However bad it is, the refusal takes no longer.
 const LONGEST: Duration = Duration::from_secs(60);
 const FILE: &str = "100644";
 const LINK: &str = "120000";
 const TREE: &str = "40000";
 
-/// An entry as it is written: mode, name, object.
+/// A raw entry: mode, name, object.
 type RawTreeEntry<'a> = (&'a str, &'a [u8], Oid);
 
-/// What is pushed: a tree with an everyday commit around it, or a commit with whatever is in it.
+/// What is pushed: a tree in an ordinary commit, or a commit with any content.
 enum HostilePush {
     Tree(Oid),
     Commit(Oid),
@@ -39,7 +39,7 @@ enum HostilePush {
 
 struct HostileCase {
     name: String,
-    /// A part of the reason for which it is turned back.
+    /// Part of the reason for the refusal.
     why: &'static str,
     make: Box<dyn Fn(&HostileAgent) -> HostilePush>,
 }
@@ -52,7 +52,7 @@ fn case(
     HostileCase { name: name.into(), why, make: Box::new(make) }
 }
 
-/// One more entry in the root of the base, of this name and with something harmless in it.
+/// Adds a harmless entry of this name to the base's root.
 fn entry(why: &'static str, mode: &'static str, name: &[u8], content: &[u8]) -> HostileCase {
     let (name, content) = (name.to_vec(), content.to_vec());
     let title = format!("{mode} {}", String::from_utf8_lossy(&name).escape_debug());
@@ -62,17 +62,17 @@ fn entry(why: &'static str, mode: &'static str, name: &[u8], content: &[u8]) -> 
     })
 }
 
-/// A file at a path, beside what the base has.
+/// Adds a file to the base at this path.
 fn file(why: &'static str, path: &str, content: &str) -> HostileCase {
     let (path, content) = (path.to_owned(), content.to_owned());
     case(path.clone(), why, move |agent| HostilePush::Tree(agent.with_files(&[(&path, &content)])))
 }
 
-/// Whoever writes into the origin.
+/// The agent that writes into the origin.
 struct HostileAgent {
     origin: Repository,
     base: Oid,
-    /// The folder of the git that it uses.
+    /// The folder of its git program.
     git: PathBuf,
 }
 
@@ -85,7 +85,7 @@ impl HostileAgent {
         self.write(ObjectType::Blob, bytes)
     }
 
-    /// A tree of these entries, in this order, whatever git would say.
+    /// A tree of these entries, in this order, valid or not.
     fn tree(&self, entries: &[RawTreeEntry<'_>]) -> Oid {
         let mut bytes = Vec::new();
         for (mode, name, id) in entries {
@@ -98,7 +98,7 @@ impl HostileAgent {
         self.write(ObjectType::Tree, &bytes)
     }
 
-    /// The same, in git's order.
+    /// Like [`Self::tree`], in git's order.
     fn sorted(&self, entries: &[RawTreeEntry<'_>]) -> Oid {
         let mut entries = entries.to_vec();
         let key = |entry: &RawTreeEntry<'_>| {
@@ -116,7 +116,7 @@ impl HostileAgent {
         self.origin.find_commit(self.base).unwrap().tree().unwrap()
     }
 
-    /// The base's root with these entries, which replace those of the same name.
+    /// The base's root with these entries added or replaced.
     fn beside_base(&self, more: &[RawTreeEntry<'_>]) -> Oid {
         let base = self.base_tree();
         let modes: Vec<(String, Vec<u8>, Oid)> = base
@@ -128,7 +128,7 @@ impl HostileAgent {
         self.sorted(&kept.chain(more.iter().copied()).collect::<Vec<_>>())
     }
 
-    /// The base with these files, as git itself would make it, links with `-> ` before their target.
+    /// The base with these files, as git itself would write it; `-> ` marks a link's target.
     fn with_files(&self, files: &[(&str, &str)]) -> Oid {
         let mut update = git2::build::TreeUpdateBuilder::new();
         for (path, content) in files {
@@ -163,7 +163,7 @@ impl HostileAgent {
     }
 }
 
-/// Our side: a data folder, a repository, and an order that an agent has worked on.
+/// Our side: a data folder, a repository, and an order with an agent's work.
 struct ImportFixture {
     data: TempDir,
     workspaces: Workspaces,
@@ -181,7 +181,7 @@ impl ImportFixture {
         let workspaces = Workspaces::new(data.path()).unwrap();
         let repository: RepositoryName = "octo/sums".parse().unwrap();
         let mirror = workspaces.mirror(&repository).unwrap();
-        // A base as repositories are: with links, some of which lead where no new one may.
+        // A realistic base: it has links, some to targets that no new link may have.
         let maker = HostileAgent { origin: mirror, base: Oid::ZERO_SHA1, git: git.to_owned() };
         let empty = maker.tree(&[]);
         let first = {
@@ -206,7 +206,7 @@ impl ImportFixture {
         ]);
         let base = maker.commit(tree, "The first\n");
         maker.origin.reference("refs/heads/main", base, true, "").unwrap();
-        // What is handed to agents are packs.
+        // Agents receive packs.
         maker.run_git(&["repack", "-adq"], b"");
         let order = OrderId(uuid::Uuid::now_v7());
         let branch = BranchName::for_issue(IssueNumber(7), "fix the sum", 1);
@@ -224,7 +224,7 @@ impl ImportFixture {
         self.agent.origin.reference(&self.branch.reference(), commit, true, "").unwrap();
     }
 
-    /// The export command as it is run for an agent: where nothing can be written, with the memory of a sandbox.
+    /// Runs the export command as for an agent: with a read-only file system and a sandbox's memory.
     fn export(&self) -> PathBuf {
         let path = self.workspaces.order_dirs(self.order).runs.join("export");
         let mut child = Command::new("bwrap")
@@ -239,7 +239,7 @@ impl ImportFixture {
                 "--unshare-all",
                 "--die-with-parent",
             ])
-            // It may lie in /dev/shm, which a new /dev hides.
+            // The data folder may be in /dev/shm, which a new /dev hides.
             .arg("--ro-bind")
             .args([self.data.path(), self.data.path()])
             .args(["--clearenv", "--setenv", "PATH"])
@@ -258,7 +258,7 @@ impl ImportFixture {
             .unwrap();
         let mut file = std::fs::File::create(&path).unwrap();
         std::io::copy(&mut child.stdout.take().unwrap().take(MOST_PRINTED), &mut file).unwrap();
-        // Nothing says that it has ended by itself.
+        // The command may still be running.
         drop(child.kill());
         child.wait().unwrap();
         path
@@ -270,7 +270,7 @@ impl ImportFixture {
         self.workspaces.import(self.order, &self.repository, &self.base, export, rules).unwrap()
     }
 
-    /// Has it pushed, and takes it out.
+    /// Pushes, exports and imports.
     fn try_to_get_out(&self, push: &HostilePush) -> ImportOutcome {
         let commit = match push {
             HostilePush::Tree(tree) => self.agent.commit(*tree, "Fix the sum\n"),
@@ -281,7 +281,7 @@ impl ImportFixture {
         self.import(&self.export(), &self.branch)
     }
 
-    /// Objects in the repository from which we publish.
+    /// Number of objects in the repository from which we publish.
     fn got_in(&self) -> usize {
         fn files(folder: &Path) -> usize {
             let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -291,7 +291,7 @@ impl ImportFixture {
     }
 }
 
-/// The folders of all gits that are here, each version once; of the first alone where not all is asked for.
+/// The folders of all installed versions of git, or only the first if not all are requested.
 fn gits() -> Vec<PathBuf> {
     let mut found: Vec<(Vec<u8>, PathBuf)> = Vec::new();
     for folder in std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()) {
@@ -304,12 +304,12 @@ fn gits() -> Vec<PathBuf> {
     journeyman_test_support::all_or_first(&folders, 1).to_vec()
 }
 
-/// Everything that an outcome tells.
+/// The whole text of an outcome.
 fn told(outcome: &ImportOutcome) -> String {
     format!("{outcome:?}")
 }
 
-/// What came of a part of the corpus.
+/// The results of a part of the corpus.
 #[derive(Default)]
 struct CorpusTally {
     tried: usize,
@@ -338,7 +338,7 @@ fn try_all(git: &Path, cases: Vec<HostileCase>) -> CorpusTally {
         assert!(!said.contains(['\u{1b}', '\u{202e}']), "{} is told as it is", case.name);
         tally.times.push((took, case.name));
     }
-    // The traps are real ones: git on the host steps into them.
+    // The traps are real: git on the host triggers them.
     assert!(!trip.exists());
     house.agent.run_git(&["update-ref", "refs/heads/x", house.base.as_str()], b"");
     assert!(trip.exists(), "the tripwire cannot be touched");
@@ -351,7 +351,7 @@ fn nothing_hostile_gets_out_and_each_is_told_why() {
     let [first, ..] = gits.as_slice() else { panic!("there is no git") };
     let tallies: Vec<CorpusTally> = std::thread::scope(|scope| {
         let mut parts: Vec<_> = gits.iter().map(|git| scope.spawn(|| try_all(git, trees::cases()))).collect();
-        // What is in files, and how much, has nothing to do with which git it is.
+        // The version of git does not matter for file contents and sizes.
         parts.push(scope.spawn(|| try_all(first, contents::cases())));
         parts.push(scope.spawn(|| try_all(first, bombs::cases())));
         parts.into_iter().map(|part| part.join().unwrap()).collect()
@@ -370,7 +370,7 @@ fn nothing_hostile_gets_out_and_each_is_told_why() {
     );
 }
 
-/// What runs code where somebody works with the repository instead of reading it.
+/// Sets traps that run code if anyone works with the repository instead of reading it.
 fn set_traps(house: &ImportFixture, trip: &Path) {
     use std::os::unix::fs::PermissionsExt;
     let origin = house.agent.origin.path();
@@ -399,7 +399,7 @@ fn what_an_honest_agent_does_comes_through() {
         &[("src/sum.py", "def add(a, b):\n    return a + b\n")][..],
         &[("docs/caf\u{e9}.md", "x"), ("docs/日本語/a b.txt", "x"), ("a/b/c/d/e/f/g/h.txt", "x")],
         &[("latest", "-> docs/sub/x"), ("docs/readme", "-> ../README.md"), ("src/docs", "-> ../docs/sub")],
-        // What is there already may be edited, whatever it is called and whatever it holds.
+        // Existing entries may be edited, whatever their names and contents.
         &[("old/aux.c", "int y;\n")],
         &[("keys/sample.txt", &format!("# for tests\nid = {}\n", contents::access_key()))],
         &[("keys/moved.txt", &format!("id = {}\n", contents::access_key()))],
@@ -413,7 +413,7 @@ fn what_an_honest_agent_does_comes_through() {
         let told: Vec<_> = warnings.iter().filter_map(|warning| warning.location.as_deref()).collect();
         assert!(told.is_empty() || told == [".gitattributes"], "{outcome:?}");
     }
-    // A folder may become a link, and a link a folder, where nothing is led astray by it.
+    // A folder may become a link, and a link a folder, if nothing is misled.
     let outcome = honest(&[("Cargo.toml", "[package]\n"), ("tool", "\u{7f}ELF\u{2}"), ("COM1", "x")]);
     let ImportOutcome::Imported { warnings, .. } = outcome else { panic!("{outcome:?}") };
     let told: Vec<_> = warnings.iter().filter_map(|warning| warning.location.as_deref()).collect();

@@ -1,4 +1,4 @@
-//! Trees that are not what they seem: names, modes, links, order.
+//! Deceptive trees: names, modes, links, order.
 
 use git2::{ObjectType, Oid};
 
@@ -151,7 +151,7 @@ fn malformed() -> Vec<HostileCase> {
             let nowhere = Oid::from_bytes(&[0x44; 20]).unwrap();
             HostilePush::Tree(agent.beside_base(&[(TREE, b"nothing", nowhere)]))
         }),
-        // Git inside the sandbox gives up on it before we see it.
+        // Git inside the sandbox rejects it before we see it.
         case("a folder that is a file", "ushed", |agent| {
             HostilePush::Tree(agent.beside_base(&[(TREE, b"file", agent.blob(b"I am a file"))]))
         }),
@@ -262,7 +262,7 @@ fn repositories() -> Vec<HostileCase> {
     ]
 }
 
-/// A tree may be sound, and what it comes with is not.
+/// Sound trees in malformed commits.
 fn commits() -> Vec<HostileCase> {
     let who = "A <a@example.org> 1 +0000";
     let commit = |name: &'static str, why: &'static str, make: fn(&str, &str) -> String| {

@@ -1,6 +1,6 @@
 //! The egress socket of a job without network: one address on the loopback of its own namespace where we listen.
 //!
-//! No process of ours stays inside. Before the job begins, a child of ours enters the namespace, creates the socket,
+//! None of our processes stays inside. Before the job begins, a child process enters the namespace, creates the socket,
 //! passes it to us and exits: a socket stays in the namespace where it was created.
 
 use std::fmt;

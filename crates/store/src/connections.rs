@@ -235,7 +235,7 @@ pub(super) async fn open_sqlite(url: &str) -> Result<Databases, StoreError> {
     let one = if in_memory {
         one.min_connections(1).idle_timeout(None).max_lifetime(None)
     } else {
-        // The connection is a thread of ours: testing it would cost more than most queries.
+        // The connection is our own thread: testing it would cost more than most queries.
         one.test_before_acquire(false).after_release(|connection, _| Box::pin(is_whole(connection)))
     };
     // For a new file: lets deleted space return to the disk in small steps.
@@ -335,8 +335,8 @@ pub(super) fn is_damage(error: &dyn DatabaseError) -> bool {
     is_sqlite && matches!(code, Some(CORRUPT | NOT_A_DATABASE))
 }
 
-/// Whether a connection is reusable. If a write fails on a full disk, SQLite ends the transaction itself, but sqlx
-/// counts it as open for the connection's lifetime, so no other can begin.
+/// Whether a connection is reusable. If a write fails on a full disk, SQLite ends the transaction, but sqlx
+/// counts it as open for good. Then no other can begin.
 async fn is_whole(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
     if connection.is_in_transaction() {
         // A returned connection's rollback is only queued; this waits for it.

@@ -44,7 +44,7 @@ pub struct StatisticsLine {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelLine {
     pub agent: String,
-    /// Empty if unknown.
+    /// Empty if none was named.
     pub model: String,
     pub runs: u64,
     pub microusd: u64,
@@ -56,7 +56,7 @@ pub struct ModelLine {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StatementLine {
     pub agent: String,
-    /// Empty if unknown.
+    /// Empty if none was named.
     pub model: String,
     /// By verdict, in the words of [`journeyman_order::examination::StatementVerdict::word`].
     pub counts: BTreeMap<String, u64>,

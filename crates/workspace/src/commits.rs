@@ -26,7 +26,7 @@ pub struct NewCommit<'a> {
 }
 
 impl Workspaces {
-    /// Makes a commit of ours, signed if there is a key, and keeps it under `refs/journeyman/ORDER/NAME.SHA`.
+    /// Makes one of our commits, signed if there is a key, and keeps it under `refs/journeyman/ORDER/NAME.SHA`.
     ///
     /// # Errors
     /// If the tree or a parent is missing or the name is invalid; [`GitErrorKind::Unavailable`] if it cannot be signed.

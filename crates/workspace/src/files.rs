@@ -86,7 +86,7 @@ impl Workspaces {
         shell(WRITE, &[places.origin.as_os_str(), places.work.as_os_str(), branch, parent])
     }
 
-    /// Mode and object of a file in a commit of ours; `None` if the path is not a file or link.
+    /// Mode and object of a file in one of our commits; `None` if the path is not a file or link.
     pub fn entry(
         &self,
         repository: &RepositoryName,

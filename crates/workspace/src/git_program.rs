@@ -20,7 +20,7 @@ const LONGEST: Duration = Duration::from_secs(3 * 60 * 60);
 /// How often to poll git.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Runs git in a bare repository of ours. An error holds git's message, or why it was stopped.
+/// Runs git in one of our bare repositories. An error holds git's message, or why it was stopped.
 pub(super) fn run(repository: &Path, arguments: &[&str], is_given_up: &AtomicBool) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("git cannot be run: {error}");
     let mut words = tempfile::tempfile().map_err(failed)?;

@@ -20,7 +20,7 @@ impl JournaledCommits {
 }
 
 impl Workspaces {
-    /// Fetches the order's branch at its present head. Earlier pushes are behind it unless somebody removed them. Only
+    /// Fetches the order's branch at its present head. Earlier pushes are behind it unless they were removed. Only
     /// commits in the journal get their former role back.
     pub fn fetch_behind(
         &self,

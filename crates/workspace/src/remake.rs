@@ -1,4 +1,4 @@
-//! Deletes damaged repositories of ours and fetches them again. Commits that were not pushed are lost.
+//! Deletes our damaged repositories and fetches them again. Commits that were not pushed are lost.
 
 use std::collections::HashSet;
 use std::io::ErrorKind;

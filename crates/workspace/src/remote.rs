@@ -174,7 +174,7 @@ impl Workspaces {
         listed.map_err(|failure| failed(failure.kind, "read", remote, &failure.said))
     }
 
-    /// Pushes a commit of ours if the branch matches `lease` (`None`: it does not exist), then checks the remote. A
+    /// Pushes one of our commits if the branch matches `lease` (`None`: it does not exist), then checks the remote. A
     /// branch already at the commit is fine: we pushed it before.
     ///
     /// The lease alone does not allow dropping other people's commits: those behind it must be ours from this order, in

@@ -71,7 +71,7 @@ impl Workspaces {
     pub fn maintain(&self) -> Result<(), GitError> {
         for mirror in self.own_repositories("mirrors")? {
             if packs(&mirror)? >= MANY_PACKS {
-                // Drop nothing: a commit of ours may be based on objects without a reference here.
+                // Drop nothing: our commits may be based on objects without a reference here.
                 self.run(&mirror, &["repack", "-d", "-l", "--geometric=2", "--quiet"]);
             }
         }

@@ -4,7 +4,7 @@
 //! May know: trees, `.gitmodules`, one fetch. Must never know: what they are needed for. `git submodule` never runs,
 //! because the repository controls it.
 //!
-//! A repository's submodules share one repository of ours, `submodules/OWNER/NAME.git`, hidden from the work on other
+//! A repository's submodules share one local repository, `submodules/OWNER/NAME.git`, hidden from the work on other
 //! repositories. A reference there means that a commit is complete and its names were checked. Only the server decides
 //! who may read one, because a token is for one repository.
 

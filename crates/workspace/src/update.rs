@@ -1,4 +1,4 @@
-//! Brings the base branch into an order's branch, in a repository of ours: nothing is checked out or run.
+//! Brings the base branch into an order's branch, in our own repository: nothing is checked out or run.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -40,7 +40,7 @@ pub struct BranchUpdate<'a> {
 pub enum BranchUpdateOutcome {
     /// It contains the base branch already.
     UpToDate,
-    /// A commit of ours that contains the base branch.
+    /// Our commit that contains the base branch.
     Clean {
         base: CommitSha,
         commit: CommitSha,
@@ -52,7 +52,7 @@ pub enum BranchUpdateOutcome {
     },
     Conflicts {
         base: CommitSha,
-        /// A commit of ours, with both as parents and conflict markers in its files. [`Workspaces::push`] refuses it.
+        /// Our commit, with both as parents and conflict markers in its files. [`Workspaces::push`] refuses it.
         marked: CommitSha,
         /// The files, sorted, at most a thousand. Files that are not text have no markers but our version.
         paths: Vec<String>,

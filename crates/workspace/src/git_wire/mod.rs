@@ -79,7 +79,7 @@ pub(super) enum PushAnswer {
 /// What to reach, from which repository, and how.
 #[derive(Debug)]
 pub(super) struct GitWire<'a> {
-    /// A bare repository of ours that receives the fetch or holds the commit to push.
+    /// Our bare repository that receives the fetch or holds the commit to push.
     pub(super) ours: &'a Path,
     pub(super) url: &'a Url,
     /// Shown only to the host of the address, and only on request.

@@ -3,7 +3,7 @@
 //! May know: HTTP, the App's token, the wanted contents. Must never know: which files they belong to.
 //!
 //! Only the repository's server gets the token. A content may be on another host: that request carries what the
-//! server's answer specifies and nothing of ours. Redirects are not followed.
+//! server's answer specifies and none of our headers. Redirects are not followed.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -258,7 +258,7 @@ impl LargeFileServer<'_> {
         new.finish()?.map_err(not_it)
     }
 
-    /// The URL of a link, if we may read it: HTTPS, or plain HTTP on a host as near as our server.
+    /// The URL of a link, if we may read it: HTTPS, or plain HTTP on our server's origin or within this machine.
     fn allowed(&self, href: &str) -> Result<Url, String> {
         let refused = |why: &str| Err(format!("it is at an address that is not used: {why}"));
         let Ok(url) = Url::parse(href) else { return refused("it is none") };

@@ -1,6 +1,6 @@
 //! Files of Git LFS: git stores a pointer, and a server has the content. Each checkout gets the content.
 //!
-//! May know: trees, the server of the repository, files of ours. Must never know: what the files are needed for.
+//! May know: trees, the server of the repository, our own files. Must never know: what the files are needed for.
 //! `git-lfs` never runs, because the repository controls it. Attributes are ignored: the text alone makes a pointer.
 //!
 //! The contents of a repository are in `lfs/OWNER/NAME.git`, each under its SHA-256, hidden from the work on other

@@ -1,6 +1,6 @@
 //! Stores contents of Git LFS by SHA-256, beside the mirror of their repository.
 //!
-//! May know: files of ours. Must never know: who needs a content, and where it comes from.
+//! May know: our own files. Must never know: who needs a content, and where it comes from.
 //!
 //! A file in the store is complete: it was synced before it got its name. Each copy checks the hash again, and a
 //! damaged content is deleted.

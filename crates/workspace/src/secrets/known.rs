@@ -2,7 +2,7 @@
 //! quotes, newlines and anything else that is neither letter nor digit.
 //!
 //! Both text and secrets are *squeezed* to letters and digits, so that `"gh" + "s_ab"` and `ghs_ab` are equal.
-//! Encrypting, compressing or reversing a secret defeats this. The main protection is that no secret of ours is where
+//! Encrypting, compressing or reversing a secret defeats this. The main protection is that none of our secrets is where
 //! an agent runs.
 
 use std::collections::BTreeSet;

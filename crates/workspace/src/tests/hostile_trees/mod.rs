@@ -19,7 +19,7 @@ use crate::{DEFAULT_PROTECTED, ImportOutcome, ImportRules, SecretSet, Workspaces
 use journeyman_order::bounds::MOST_PRINTED;
 use journeyman_order::{BranchName, CommitSha, IssueNumber, OrderId, RepositoryName};
 
-/// A secret of ours that no agent should have, but this one has.
+/// One of our secrets, which no agent should have, but this one has.
 const CANARY: &str = "ghs_q7Zx2Lm9Rt4Vb8Nc1Kd6Wf3Hj5Pg0Ys2Ta";
 /// However bad it is, the refusal takes no longer.
 const LONGEST: Duration = Duration::from_secs(60);

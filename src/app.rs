@@ -1,5 +1,5 @@
-//! The one composition root: settings in, a running application out. `serve`, `demo`, `run` and the tests build the
-//! same application here; they differ in their settings only.
+//! The composition root: takes settings, returns a running application. `serve`, `demo`, `run` and the tests all build
+//! it here, with different settings.
 //!
 //! May know: everything but the command line and the emulator.
 //! Must never know: who called it.
@@ -63,17 +63,16 @@ pub use signer::ReceiptSigner;
 
 use registration::AppProblem;
 
-/// How long each of server, engine and store has to end after it was asked to.
+/// Timeout for each of server, engine and store to stop.
 const TIME_TO_END: Duration = Duration::from_secs(3);
-/// What the whole process has after SIGTERM, with all of the above, is twenty seconds.
+/// Keeps the whole shutdown, the timeouts above included, within twenty seconds of SIGTERM.
 const TIME_TO_SYNC: Duration = Duration::from_secs(5);
 
-/// Of the data folder, where large artifacts lie beside PostgreSQL.
+/// Subfolder of the data folder for large artifacts when the store is PostgreSQL.
 const ARTIFACTS: &str = "artifacts";
-/// Of the data folder, what its server holds locked.
+/// The lock file in the data folder.
 const DATA_LOCK: &str = "lock";
 
-/// An application that is ready to run.
 pub struct Application {
     address: SocketAddr,
     handle: ApplicationHandle,
@@ -82,11 +81,11 @@ pub struct Application {
     dashboard: DashboardState,
     github: GitHub,
     app_problem: AppProblem,
-    /// Held until the end.
+    /// Holds the lock on the data folder.
     _data: FileLock,
 }
 
-/// How long is waited for an address: what a server held that was killed just now may be held for a moment by what it started.
+/// How long to retry binding the address: child processes of a killed server may still hold it for a moment.
 const WAITS_FOR_ADDRESS: Duration = Duration::from_secs(5);
 
 async fn take_address(listen: SocketAddr) -> std::io::Result<TcpListener> {
@@ -101,19 +100,19 @@ async fn take_address(listen: SocketAddr) -> std::io::Result<TcpListener> {
     }
 }
 
-/// Makes of the store what journals are written to. The tests put a watcher in between.
+/// Turns the store into the journal store. Tests wrap it in a watcher.
 pub type JournalStoreFactory = Box<dyn FnOnce(Store) -> Arc<dyn JournalStore> + Send>;
 
 impl Application {
-    /// Puts everything together and takes the address; nothing runs yet.
+    /// Wires everything together and binds the address; nothing runs yet.
     ///
     /// # Errors
-    /// What is wrong with the settings or missing on this machine, and what to do about it.
+    /// If a setting is wrong or something is missing on this machine, with what to do about it.
     pub async fn build(settings: Settings) -> anyhow::Result<Self> {
         Self::build_with(settings, Box::new(|store| Arc::new(store))).await
     }
 
-    /// The same, with another place for journals.
+    /// Like [`Application::build`], with another journal store.
     ///
     /// # Errors
     /// As [`Application::build`].
@@ -126,7 +125,7 @@ impl Application {
         let listener = take_address(listen).await.with_context(|| {
             format!("cannot listen on server.listen = {listen}; is another Journeyman running?")
         })?;
-        // They only compute, while what comes next waits for the disk and for other processes.
+        // Pure computation, so it runs while the next steps wait for the disk and for other processes.
         let (ours, folder) = (settings.templates.clone(), settings.data.dir.clone());
         let templates = spawn_blocking(move || Templates::load(ours.as_deref()));
         let workspaces = spawn_blocking(move || Workspaces::new(&folder));
@@ -198,30 +197,30 @@ impl Application {
         })
     }
 
-    /// Where it listens.
+    /// The address it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Asks GitHub whether it knows the App, now and from time to time. `GET /ready` says what is not well.
+    /// Polls GitHub for whether it knows the App. `GET /ready` reports what is wrong.
     pub fn watch_app(&self) {
         tokio::spawn(self.app_problem.clone().watch(self.github.clone()));
     }
 
-    /// Has the dashboard show these settings.
+    /// Passes these settings to the dashboard.
     pub fn show_settings(&mut self, settings: Vec<EffectiveSetting>) {
         self.dashboard.settings = Arc::new(settings);
     }
 
-    /// What can be done with it while it runs.
+    /// A handle to control it while it runs.
     pub fn handle(&self) -> ApplicationHandle {
         self.handle.clone()
     }
 
-    /// Runs until [`ApplicationHandle::stop`] or until the server fails. Orders that are under way stay resumable.
+    /// Runs until [`ApplicationHandle::stop`] or until the server fails. Active orders stay resumable.
     ///
     /// # Errors
-    /// When the server fails by itself.
+    /// If the server fails.
     pub async fn run(self) -> anyhow::Result<()> {
         let ApplicationHandle { engine, store, eval_sandbox } = self.handle;
         let pages = self.dashboard;
@@ -251,7 +250,7 @@ impl Application {
                 let _ = tokio::time::timeout(TIME_TO_END, working).await;
                 served.context("the server's task failed")?.context("the server failed")
             }
-            // Whatever it would still do, it could not write down.
+            // Without the store, further work could not be recorded.
             by = store.lost() => {
                 engine.stop();
                 let _ = tokio::time::timeout(TIME_TO_END, working).await;
@@ -279,7 +278,7 @@ impl Application {
     }
 }
 
-/// A running application, seen from beside it.
+/// Controls and watches a running application.
 #[derive(Clone)]
 pub struct ApplicationHandle {
     engine: Engine,
@@ -288,17 +287,17 @@ pub struct ApplicationHandle {
 }
 
 impl ApplicationHandle {
-    /// Asks it to end once what is under way has ended, or the settings' time for that is over.
+    /// Stops once active work has ended or the settings' drain timeout is over.
     pub fn drain(&self) {
         self.engine.drain();
     }
 
-    /// Asks it to end at once. Orders that are under way stay resumable.
+    /// Stops at once. Active orders stay resumable.
     pub fn stop(&self) {
         self.engine.stop();
     }
 
-    /// Every journal entry from now on, as it is written.
+    /// Receives every journal entry written from now on.
     pub fn watch(&self) -> broadcast::Receiver<(OrderId, JournalEntry)> {
         self.engine.watch()
     }
@@ -306,7 +305,7 @@ impl ApplicationHandle {
     /// The latest orders of a repository, by issue.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub async fn orders_of(
         &self,
         repository: &RepositoryName,
@@ -317,20 +316,20 @@ impl ApplicationHandle {
         Ok(self.store.orders(&filter).await?.iter().map(|row| (row.issue, row.id)).collect())
     }
 
-    /// Signs with another key than the server's.
+    /// A signer with a key other than the server's.
     pub fn signer(&self, key: SigningKey) -> ReceiptSigner {
         ReceiptSigner::new(key, None, self.eval_sandbox.clone())
     }
 
-    /// Where finished work can be judged from outside.
+    /// The sandbox for judging finished work from outside.
     pub fn eval_sandbox(&self) -> &EvalSandbox {
         &self.eval_sandbox
     }
 
-    /// What is known of an order now.
+    /// An order's journal and its current projection.
     ///
     /// # Errors
-    /// When there is no such order, or the store cannot be read.
+    /// If there is no such order, or the store cannot be read.
     pub async fn look(&self, order: OrderId) -> anyhow::Result<(Journal, OrderProjection)> {
         let journal = self.store.journal(order).await?;
         let projection = projection(journal.pipeline(), &journal, chrono::Utc::now());
@@ -338,7 +337,7 @@ impl ApplicationHandle {
     }
 }
 
-/// What signs commits, once it has shown that it can.
+/// Creates the commit signer and tries its key.
 async fn commit_signer(signing: Option<CommitSigning>) -> anyhow::Result<Option<CommitSigner>> {
     let Some(signing) = signing else { return Ok(None) };
     let signer = spawn_blocking(move || CommitSigner::new(signing)).await??;
@@ -346,14 +345,14 @@ async fn commit_signer(signing: Option<CommitSigning>) -> anyhow::Result<Option<
     Ok(Some(signer))
 }
 
-/// What another server is told of this one.
+/// Identifies this server in the error that a second server on the same data gets.
 fn holder() -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let since = chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
     format!("process {} on {}, since {since}", std::process::id(), host.trim())
 }
 
-/// One server has a folder at a time.
+/// Locks the data folder: only one server may use it.
 async fn lock_folder(folder: &Path, holder: &str) -> anyhow::Result<FileLock> {
     let lock = async {
         std::fs::create_dir_all(folder)?;
@@ -369,7 +368,7 @@ async fn open_sandbox(settings: &config::SandboxSettings) -> anyhow::Result<Sand
     Ok(Sandbox::new(settings.mode, settings.read.clone()).await?.limited_to(settings.limits))
 }
 
-/// What tests the commits of a repository on this machine, as an order would.
+/// Tests local commits the way an order would.
 async fn commit_tester(
     rules: &config::TestRunSettings,
     mut testing: TestingSettings,
@@ -380,7 +379,7 @@ async fn commit_tester(
     made.map_err(|trouble| anyhow::anyhow!(trouble.message))
 }
 
-/// A repository's own settings, as they are on a commit that is here.
+/// The repository's own settings on a commit that is already in the workspaces.
 fn settings_on(
     workspaces: &Workspaces,
     repository: &RepositoryName,
@@ -413,7 +412,7 @@ fn github(settings: &config::GithubSettings, outgoing: OutgoingNetwork) -> anyho
     Ok(GitHub::new(credentials, settings.writes)?)
 }
 
-/// Our own secrets, by the names that people know them by, without the public half of the key that signs.
+/// Our own secrets by their everyday names, except the public half of the signing key.
 fn known(settings: &Settings, public: &str) -> SecretSet {
     let mut secrets = vec![("the App's private key".to_owned(), settings.github.private_key.clone())];
     let webhook = settings.github.webhook_secrets.iter().cloned();
@@ -453,7 +452,7 @@ fn known(settings: &Settings, public: &str) -> SecretSet {
 
 fn rules(settings: &Settings, mut templates: Templates, public: &str) -> anyhow::Result<EngineSettings> {
     templates.pipelines.extend(settings.pipelines.clone());
-    // An agent of a role's name plays that role.
+    // An agent that is named like a role plays that role.
     for (name, role) in &mut templates.roles {
         if settings.agents.contains_key(name) {
             role.runtime = Some(name.clone());
@@ -481,7 +480,7 @@ fn rules(settings: &Settings, mut templates: Templates, public: &str) -> anyhow:
     })
 }
 
-/// What the HTTP routes ask of the engine.
+/// Gives the HTTP routes access to the engine.
 struct EngineOrders(Engine);
 
 #[async_trait]

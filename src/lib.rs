@@ -1,12 +1,12 @@
 //! Journeyman turns a labeled GitHub issue into a verified pull request.
 //!
-//! The house, from the door to the heart. Each room is a crate in `crates/`, so that the compiler holds the arrows:
+//! The architecture from the entry point inwards. Each part is a crate, so the compiler enforces the arrows:
 //!
 //! ```text
 //! main → cli → app → {dashboard → http, engine} → {webhook, store, agent, workspace, environment, verify, sandbox, github, render, attest} → order
 //! ```
 //!
-//! The adapters do not know one another; `order` knows nobody; `emulator` is known to `cli` and the tests only.
+//! Adapters do not depend on one another, `order` depends on nothing, and only `cli` and the tests use `emulator`.
 
 pub use journeyman_agent as agent;
 pub use journeyman_attest as attest;

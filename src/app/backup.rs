@@ -1,8 +1,8 @@
-//! A server's state in one file, and back: the database of SQLite, large artifacts, and the key that signs receipts.
+//! Backs up and restores a server's state in one file: the SQLite database, large artifacts, and the receipt key.
 //!
-//! May know: where the settings say that these lie. Must never know: what is in the database.
+//! May know: where the settings put these. Must never know: what is in the database.
 //!
-//! What is fetched or made again is not in it: mirrors, environments, images, work trees.
+//! Not included is what can be fetched or made again: mirrors, environments, images, work trees.
 
 mod archive;
 
@@ -22,33 +22,33 @@ use archive::{pack, sync_folders, unpack};
 
 const DATABASE: &str = "journeyman.db";
 const ARTIFACTS: &str = "artifacts";
-/// What a backup or restore that was killed leaves begins so.
+/// Name prefix of what a killed backup or restore leaves behind.
 const UNFINISHED: &str = ".journeyman-unfinished-";
 
-/// What a backup holds, or what was restored of one.
+/// What a backup contains, or what was restored from one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BackupReport {
-    /// Of the database.
+    /// Size of the database.
     pub bytes: u64,
     pub artifacts: usize,
-    /// Named by the database, and not there, or not as they were written.
+    /// Artifacts that the database names but that are missing or damaged.
     pub missing: usize,
     pub has_key: bool,
-    /// Where what was there before lies now.
+    /// Where the previous state was moved.
     pub put_aside: Option<PathBuf>,
 }
 
-/// Writes a backup. A server may run meanwhile. The file is there when it is whole, in the place of one of that name.
+/// Writes a backup, even while a server runs. The file appears when it is complete and replaces one of the same name.
 ///
 /// # Errors
-/// When the store is not SQLite, or cannot be read, or the file cannot be written.
+/// If the store is not SQLite or cannot be read, or the file cannot be written.
 pub async fn back_up(settings: &Settings, file: &Path) -> anyhow::Result<BackupReport> {
     let files = files(settings)?;
     let folder = match file.parent() {
         Some(folder) if folder != Path::new("") => folder.to_owned(),
         Some(_) | None => PathBuf::from("."),
     };
-    // A device or a link would be replaced, and not written to.
+    // The rename would replace a device or a link instead of writing to it.
     if std::fs::symlink_metadata(file).is_ok_and(|there| !there.is_file()) {
         bail!("{} is there, and is no file that a backup could take the place of", file.display());
     }
@@ -83,13 +83,13 @@ pub async fn back_up(settings: &Settings, file: &Path) -> anyhow::Result<BackupR
     .context("the backup could not be written")
 }
 
-/// Puts a backup where the settings say that a server's state lies. What is there already is put aside, if that is wanted.
+/// Restores a backup to where the settings put a server's state. Existing state is moved aside if `puts_aside` is set.
 ///
 /// # Errors
-/// When a server runs there, when something is there and not to be put aside, or when the file is no whole backup.
+/// If a server runs there, if there is state that may not be moved aside, or if the backup is incomplete.
 pub async fn restore(settings: &Settings, file: &Path, puts_aside: bool) -> anyhow::Result<BackupReport> {
     let files = files(settings)?;
-    // Nothing is made for a backup that is not there.
+    // Create nothing if the backup does not exist.
     File::open(file).with_context(|| format!("cannot read {}", file.display()))?;
     let data = settings.data.dir.clone();
     let holder = holder();
@@ -103,7 +103,7 @@ pub async fn restore(settings: &Settings, file: &Path, puts_aside: bool) -> anyh
             files.database.display()
         );
     }
-    // Beside its place: what is whole there is only renamed.
+    // On the same file system, so that the last step is only a rename.
     let work = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(place);
     let work = work.with_context(|| format!("cannot write into {}", place.display()))?;
     let (archive, place) = (file.to_owned(), place.to_owned());
@@ -126,7 +126,7 @@ pub async fn restore(settings: &Settings, file: &Path, puts_aside: bool) -> anyh
             if report.has_key {
                 restore_key(&work.path().join(KEY_FILE), &data.join(KEY_FILE))?;
             }
-            // Last: a server starts with all of it, or with nothing.
+            // The database comes last: a server starts with everything or with nothing.
             std::fs::rename(work.path().join(DATABASE), &files.database)?;
             anyhow::Ok(File::open(&place)?.sync_all()?)
         };
@@ -139,7 +139,7 @@ pub async fn restore(settings: &Settings, file: &Path, puts_aside: bool) -> anyh
     .await?
 }
 
-/// Where the state lies.
+/// The files of the state.
 fn files(settings: &Settings) -> anyhow::Result<DatabaseFiles> {
     DatabaseFiles::of(settings.store.url.expose_secret()).with_context(|| {
         format!(
@@ -150,7 +150,7 @@ fn files(settings: &Settings) -> anyhow::Result<DatabaseFiles> {
     })
 }
 
-/// Puts away what is there, so that it is one database still: SQLite finds what belongs to it by its name.
+/// Moves the existing database aside under one new base name, because SQLite finds its companion files by name.
 fn put_aside(files: &DatabaseFiles) -> anyhow::Result<Option<PathBuf>> {
     let named = |base: &Path, ending: &str| {
         let mut name = base.as_os_str().to_owned();
@@ -168,7 +168,7 @@ fn put_aside(files: &DatabaseFiles) -> anyhow::Result<Option<PathBuf>> {
     let (aside, moves) = moves(&before);
     let moves: Vec<_> = moves.into_iter().filter(|(from, _)| from.exists()).collect();
     let failed = |from: &Path| format!("cannot put {} aside", from.display());
-    // Killed at any moment, all of the database is here or there: its log belongs to it.
+    // The log goes with its database: a crash at any moment leaves both here or both there.
     for (from, to) in moves.iter().filter(|(from, _)| from.is_file()) {
         std::fs::hard_link(from, to)
             .or_else(|_| std::fs::copy(from, to).map(drop))
@@ -181,7 +181,7 @@ fn put_aside(files: &DatabaseFiles) -> anyhow::Result<Option<PathBuf>> {
     Ok((!moves.is_empty()).then_some(aside))
 }
 
-/// A name for what is put aside now, that nothing has which was put aside before.
+/// A name for the moved state that no earlier one uses.
 fn unused(is_free: impl Fn(&str) -> bool) -> String {
     let now = Utc::now().format("%Y%m%dT%H%M%SZ").to_string();
     let mut name = now.clone();
@@ -194,7 +194,7 @@ fn unused(is_free: impl Fn(&str) -> bool) -> String {
     name
 }
 
-/// The key of the backup takes the place of another one, which is kept beside it.
+/// Puts the backup's key in place and keeps a different existing key beside it.
 fn restore_key(from: &Path, to: &Path) -> anyhow::Result<()> {
     let key = std::fs::read(from)?;
     if std::fs::read(to).is_ok_and(|there| there == key) {
@@ -204,7 +204,7 @@ fn restore_key(from: &Path, to: &Path) -> anyhow::Result<()> {
         let aside = |before: &str| to.with_extension(format!("before-{before}.pem"));
         std::fs::rename(to, aside(&unused(|before| !aside(before).exists())))?;
     }
-    // Another file system, perhaps; readable by nobody else from the beginning.
+    // It may be on another file system, so copy it, private to the user from the start.
     let folder = to.parent().unwrap_or(to);
     let mut written = tempfile::NamedTempFile::new_in(folder)?;
     io::Write::write_all(&mut written, &key)?;

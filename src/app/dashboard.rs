@@ -1,5 +1,4 @@
-//! What the dashboard asks of the engine and of GitHub: entries as they are written, what agents print, and who somebody is
-//! who signs in.
+//! Connects the dashboard to the engine and GitHub: new journal entries, agents' output, and who signs in.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -50,10 +49,10 @@ impl LiveTranscript for EngineTranscript {
     }
 }
 
-/// GitHub, by the App's client ID.
+/// Sign-in with GitHub by the App's client ID.
 struct AppDoor {
     client: SignInClient,
-    /// Where people come back to.
+    /// Where GitHub sends people back to.
     back: Url,
 }
 
@@ -76,12 +75,12 @@ impl GitHubDoor for AppDoor {
     }
 }
 
-/// What was asked with a person's token.
+/// Maps errors of requests made with a person's token.
 fn of_token(error: GitHubError) -> GitHubDoorError {
     door_error(error, ErrorKind::Unauthorized)
 }
 
-/// One kind is GitHub's word on this sign-in; with any other it has not said anything.
+/// Only `refusal` means that GitHub rejected this sign-in. Any other error is no answer.
 fn door_error(error: GitHubError, refusal: ErrorKind) -> GitHubDoorError {
     match error.kind == refusal {
         true => GitHubDoorError::Refused(error.message),
@@ -89,7 +88,7 @@ fn door_error(error: GitHubError, refusal: ErrorKind) -> GitHubDoorError {
     }
 }
 
-/// Why nobody can come back to an address from GitHub: what they bring would be read on the way, or would not be found.
+/// Why GitHub cannot send people back to this address: the session could be intercepted, or the page not found.
 fn no_door(public: &Url) -> Option<&'static str> {
     let is_here = public.host().is_some_and(|host| is_loopback(&host));
     match public.scheme() {
@@ -100,7 +99,7 @@ fn no_door(public: &Url) -> Option<&'static str> {
     (public.path() != "/").then_some("has a path, and the dashboard is at the root of its address")
 }
 
-/// How people sign in as on GitHub: with the App's client ID, and where GitHub knows to send them back to.
+/// Signs people in with the App's client ID and the address that GitHub may send them back to.
 pub(super) fn door(settings: &Settings) -> anyhow::Result<Option<Arc<dyn GitHubDoor>>> {
     let Some(client) = &settings.github.client else { return Ok(None) };
     let Some(public) = &settings.server.public_url else {
@@ -117,7 +116,7 @@ pub(super) fn door(settings: &Settings) -> anyhow::Result<Option<Arc<dyn GitHubD
     Ok(Some(Arc::new(AppDoor { client, back })))
 }
 
-/// With the same store, token and ears as the API.
+/// Uses the same store, token and event streams as the API.
 pub(super) fn dashboard(
     engine: &Engine,
     api: &HttpState,

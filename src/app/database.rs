@@ -1,4 +1,4 @@
-//! The store, opened.
+//! Opens the store.
 
 use anyhow::Context as _;
 use secrecy::ExposeSecret as _;
@@ -19,7 +19,7 @@ pub(super) async fn open(settings: &Settings) -> anyhow::Result<Store> {
     Ok(store.keeping_files_in(&settings.data.dir.join(ARTIFACTS)))
 }
 
-/// A PostgreSQL by its address, without who signs in there; `None` for another database.
+/// A PostgreSQL URL without its credentials; `None` for another database.
 pub(super) fn postgres_at(url: &str) -> Option<String> {
     let url = Url::parse(url).ok().filter(|url| url.scheme().starts_with("postgres"))?;
     let host = url.host_str().filter(|host| !host.is_empty() && !host.contains('%'))?;

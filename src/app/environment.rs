@@ -18,23 +18,23 @@ use crate::order::{CommitSha, PinnedImages, RepositoryName, RepositorySettings};
 use crate::sandbox::IsolationMode;
 use crate::workspace::Workspaces;
 
-/// Apart from what a server keeps: two processes do not know of one another what they use at the moment.
+/// Separate from a server's folder: two processes do not know what the other is using.
 const FOLDER: &str = "local";
 
-/// A commit of a repository on this machine, and where its environment is kept.
+/// A commit of a local repository, and where its environment is kept.
 pub struct LocalEnvironment {
     testing: CommitTester,
     ask: TestRunRequest,
-    /// As long as it is open, nobody else works in the folder.
+    /// While this is open, no other process works in the folder.
     _lock: File,
 }
 
 impl LocalEnvironment {
-    /// Makes everything ready; nothing of the repository is run. `wait` is called when another process is at work in the
-    /// same folder.
+    /// Gets everything ready without running anything from the repository. `wait` is called if another process is
+    /// working in the same folder.
     ///
     /// # Errors
-    /// When the repository or the folder cannot be used, its settings are wrong, or there is no sandbox.
+    /// If the repository or the folder cannot be used, its settings are wrong, or there is no sandbox.
     pub async fn open(
         rules: &TestRunSettings,
         repository: &Path,
@@ -71,30 +71,30 @@ impl LocalEnvironment {
         Ok(Self { testing, ask, _lock: lock })
     }
 
-    /// Whether there are walls.
+    /// The sandbox's isolation mode.
     pub fn mode(&self) -> IsolationMode {
         self.testing.sandbox.mode()
     }
 
-    /// Whether each run gets a copy of what was installed.
+    /// Whether each run copies the installed files.
     pub fn is_copied(&self) -> bool {
         self.testing.environments.are_copied()
     }
 
-    /// What holds commands, in a line for people.
+    /// The sandbox, described in one line.
     pub fn isolation(&self) -> String {
         self.testing.sandbox.describe_isolation()
     }
 
-    /// What the commit asks for.
+    /// The environment that the commit asks for.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// If the commit cannot be read.
     pub async fn plan(&self) -> anyhow::Result<EnvironmentPlan> {
         self.plan_with(self.ask.settings.clone()).await
     }
 
-    /// What it would ask for with other settings.
+    /// The environment that the commit would get with other settings.
     ///
     /// # Errors
     /// As [`Self::plan`].
@@ -103,15 +103,15 @@ impl LocalEnvironment {
         self.testing.environment_plan(&ask).await.map_err(|trouble| anyhow::anyhow!(trouble.message))
     }
 
-    /// The same, and what happens is told.
+    /// Reports progress to this channel.
     #[must_use]
     pub fn watched_by(mut self, progress: UnboundedSender<EnvironmentProgress>) -> Self {
         self.testing.environments = self.testing.environments.reporting_to(progress);
         self
     }
 
-    /// Prepares the environment and runs the tests in it, now. What stands in the way, be it a registry that does not answer
-    /// or a full disk, is a problem of the environment as any other.
+    /// Prepares the environment and runs the tests in it. Any obstacle, such as an unreachable registry or a full disk,
+    /// is reported as a problem of the environment.
     pub async fn survey(&self) -> EnvironmentSurvey {
         let surveyed = Box::pin(self.testing.survey(&self.ask, BaselineSource::Run)).await;
         surveyed.unwrap_or_else(|trouble| {
@@ -141,7 +141,7 @@ async fn lock(folder: PathBuf, wait: impl FnOnce() + Send + 'static) -> anyhow::
     locked.await?.context("cannot keep environments: the folder of data.dir cannot be used")
 }
 
-/// The name of a repository's folder, as far as it can be part of a name on GitHub.
+/// The name of a repository's folder, reduced to characters that GitHub allows in a name.
 pub fn plain_name(repository: &Path) -> String {
     let path = repository.canonicalize().unwrap_or_else(|_| repository.to_owned());
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -150,10 +150,10 @@ pub fn plain_name(repository: &Path) -> String {
     if plain.is_empty() { "repository".to_owned() } else { plain }
 }
 
-/// A name for a repository by its place: two folders of the same name have different ones.
+/// A name for a repository by its path, so that folders of the same name differ.
 ///
 /// # Errors
-/// When the folder cannot be found.
+/// If the folder cannot be found.
 pub fn name_by_place(repository: &Path) -> anyhow::Result<String> {
     use std::os::unix::ffi::OsStrExt as _;
     let path = repository.canonicalize().with_context(|| repository.display().to_string())?;

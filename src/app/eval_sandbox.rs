@@ -1,5 +1,5 @@
-//! A workbench beside the engine: commits of orders laid out as files, and commands tried on them behind the same
-//! walls as everything else. For judging finished work from outside, as `journeyman eval` does.
+//! A workbench beside the engine: checks out commits of orders and runs commands on them in the usual sandbox.
+//! `journeyman eval` judges finished work with it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::order::bounds::LARGEST_DOCUMENT;
 use crate::sandbox::{CollectedOutput, Job, Mount, MountAccess, Sandbox, SandboxNetwork};
 use crate::workspace::Workspaces;
 
-/// Lays out commits and tries commands on them. Cheap to clone.
+/// Checks out commits and runs commands on them. Cheap to clone.
 #[derive(Clone)]
 pub struct EvalSandbox {
     pub(super) sandbox: Sandbox,
@@ -18,10 +18,10 @@ pub struct EvalSandbox {
 }
 
 impl EvalSandbox {
-    /// Does something with the commits and workspaces of orders.
+    /// Runs `work` with the commits and workspaces of orders.
     ///
     /// # Errors
-    /// Those of the work.
+    /// Those of `work`.
     pub async fn with_workspaces<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Workspaces) -> anyhow::Result<T> + Send + 'static,
@@ -30,11 +30,11 @@ impl EvalSandbox {
         tokio::task::spawn_blocking(move || work(&workspaces)).await?
     }
 
-    /// Runs a shell command in a folder, which it may write, and with an empty home beside it. How it ended, and what it
+    /// Runs a shell command in a writable folder, with an empty home beside it. Returns how it ended and what it
     /// printed on both outputs.
     ///
     /// # Errors
-    /// When it could not be started. One that was started and failed is not an error.
+    /// If the command could not be started. A command that started and failed is no error.
     pub async fn run_command(
         &self,
         folder: &Path,

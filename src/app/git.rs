@@ -1,12 +1,12 @@
-//! git, which everything needs: without it nothing starts.
+//! Checks git: nothing starts without it.
 
-/// What is used of it came with this one.
+/// The first version with everything that we use.
 const OLDEST: (u32, u32) = (2, 29);
 
-/// What git of this machine says of itself.
+/// The version of this machine's git.
 ///
 /// # Errors
-/// When it is missing or too old.
+/// If git is missing or too old.
 pub(super) async fn version() -> anyhow::Result<String> {
     let search = std::env::var_os("PATH").unwrap_or_default();
     let asked = tokio::process::Command::new("git").arg("--version").env_clear().env("PATH", search).output();
@@ -22,7 +22,7 @@ pub(super) async fn version() -> anyhow::Result<String> {
     Ok(said)
 }
 
-/// The version in `git version 2.39.5 (…)`; none in other words.
+/// The version in `git version 2.39.5 (…)`; `None` for any other text.
 fn number(said: &str) -> Option<(u32, u32)> {
     let mut parts = said.split_whitespace().nth(2)?.split('.').map(str::parse);
     Some((parts.next()?.ok()?, parts.next()?.ok()?))

@@ -1,4 +1,4 @@
-//! Whether the application can work, beside its store: it takes work, GitHub knows its App, and its disks have room.
+//! Whether the application can work, the store aside: it accepts work, GitHub knows its App, and its disks have space.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use crate::http::Readiness;
 use crate::store::DatabaseFiles;
 use crate::workspace::KEPT_FREE_OF_OBJECTS;
 
-/// With less room than this a server is not ready: what is sent to it now may be lost in a moment.
+/// With less free space the server is not ready: the next delivery could already be lost.
 const LEAST_ROOM: u64 = 64 * 1024 * 1024;
 
-/// Until it is asked to stop, the engine takes work, if GitHub knows the App and there is room for it.
+/// Ready as long as the engine is not stopping, GitHub knows the App, and there is disk space.
 pub(super) fn ready(
     engine: &Engine,
     settings: &Settings,
@@ -45,7 +45,7 @@ pub(super) fn ready(
     })
 }
 
-/// Why no repository can be fetched, where there is so little room for its objects.
+/// Why no repository can be fetched if there is little space for its objects.
 fn too_little(free: Option<u64>) -> Option<String> {
     let free = free.filter(|free| *free < KEPT_FREE_OF_OBJECTS)?;
     Some(format!(
@@ -62,7 +62,7 @@ fn folder_of(url: &str) -> Option<PathBuf> {
     Some(database.parent()?.to_owned()).filter(|folder| folder.is_dir())
 }
 
-/// What a file system still takes from us, where it says so.
+/// Free space on the file system; `None` if it does not say.
 fn room(folder: &Path) -> Option<u64> {
     let told = rustix::fs::statvfs(folder).ok()?;
     told.f_bavail.checked_mul(told.f_frsize)

@@ -1,4 +1,4 @@
-//! Whether GitHub knows the App by the settings' id and key, and whether it may do what our manifest says.
+//! Whether GitHub knows the App by the settings' id and key, and whether it has the permissions of our manifest.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -6,16 +6,16 @@ use std::time::Duration;
 use crate::config::AppManifest;
 use crate::github::{AppRegistration, ErrorKind, GitHub};
 
-/// A person mends it on GitHub's page, and then sees here that it is mended.
+/// Short, so that a fix on GitHub's page soon shows here.
 const AGAIN: Duration = Duration::from_secs(60);
-/// What is well now may be taken away: a key is deleted, a permission withdrawn.
+/// A key can be deleted or a permission withdrawn at any time.
 const LATER: Duration = Duration::from_secs(600);
-/// So many times in a row it is true.
+/// Failures in a row before an App that worked counts as unknown.
 const SURE: u32 = 3;
-/// GitHub was not there.
+/// GitHub did not answer.
 const SOON: Duration = Duration::from_secs(10);
 
-/// Why the App cannot work; nothing as long as nobody knows of anything.
+/// Why the App cannot work; `None` while no problem is known.
 #[derive(Debug, Clone, Default)]
 pub(super) struct AppProblem(Arc<Mutex<Option<String>>>);
 
@@ -28,9 +28,9 @@ impl AppProblem {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = problem;
     }
 
-    /// Asks GitHub for as long as the server runs, and remembers what is not well.
+    /// Polls GitHub while the server runs, and records the problem.
     pub(super) async fn watch(self, github: GitHub) -> std::convert::Infallible {
-        // One wrong answer of something between us and GitHub takes no server out of service that was well.
+        // One wrong answer from a proxy must not take a working server out of service.
         let (mut before, mut is_known, mut in_a_row) = (None, false, 0);
         loop {
             let found = AppCheck::ask(&github).await;
@@ -73,17 +73,16 @@ impl AppProblem {
     }
 }
 
-/// What GitHub says of the App.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum AppCheck {
     Well {
         slug: String,
     },
-    /// It was not given all that the manifest says.
+    /// It lacks permissions or events of the manifest.
     Lacking(String),
-    /// Not by this id and this key.
+    /// GitHub does not know an App with this id and key.
     Unknown(String),
-    /// It did not say.
+    /// GitHub gave no answer.
     Unanswered(String),
 }
 
@@ -109,7 +108,7 @@ impl AppCheck {
     }
 }
 
-/// What of the manifest the App was not given; none where that is all of it.
+/// What the App lacks of the manifest; `None` if it has everything.
 fn missing(found: &AppRegistration) -> Option<String> {
     let manifest = AppManifest::shipped();
     let rank = |level: Option<&String>| match level.map(String::as_str) {

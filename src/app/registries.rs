@@ -1,4 +1,4 @@
-//! The registries that setups use: those of the settings, and the indexes of this machine's own pip, npm and cargo.
+//! The registries that setups use: from the settings, and from this machine's own pip, npm and cargo configuration.
 
 use std::path::Path;
 
@@ -6,10 +6,10 @@ use crate::config::{DoctorFinding, FindingLevel, HostRegistry, SandboxSettings, 
 use crate::gateway::RegistryUpstream;
 use crate::order::{PackageRegistry, RegistryCredential, TestingSettings};
 
-/// Adds what this machine is set to, where the settings let it, and says what was taken from where.
+/// Adds this machine's registries if the settings allow it, and reports which came from where.
 ///
 /// # Errors
-/// When a registry of the settings cannot be used.
+/// If a registry of the settings cannot be used.
 pub fn complete_registries(
     sandbox: &SandboxSettings,
     testing: &mut TestingSettings,
@@ -21,7 +21,7 @@ pub fn complete_registries(
     merge(testing, host)
 }
 
-/// Those of the settings win.
+/// Registries of the settings take precedence.
 fn merge(testing: &mut TestingSettings, host: Vec<HostRegistry>) -> anyhow::Result<Vec<DoctorFinding>> {
     let mut notes = Vec::new();
     for own in &testing.registries {
@@ -52,7 +52,7 @@ fn merge(testing: &mut TestingSettings, host: Vec<HostRegistry>) -> anyhow::Resu
     Ok(notes)
 }
 
-/// The same registry, or another mirror of the public one.
+/// Whether `own` replaces `of_host`: the same registry, or another mirror of the public one.
 fn stands_before(own: &PackageRegistry, of_host: &PackageRegistry) -> bool {
     own.name == of_host.name || (own.kind == of_host.kind && (own.mirror || own.url == of_host.url))
 }

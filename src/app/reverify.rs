@@ -1,5 +1,5 @@
-//! The tests of a receipt, run once more on this machine: by the repository's own commands, behind our own walls. What a
-//! receipt says is never run: whoever wrote it could have written anything.
+//! Repeats the tests of a receipt on this machine, with the repository's own commands in our own sandbox. Nothing that
+//! a receipt says is ever run: its author could have written anything.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,20 +14,20 @@ use crate::order::settings::ProofRequirement;
 use crate::order::{PinnedImages, TestingSettings};
 use crate::workspace::Workspaces;
 
-/// The tests of a receipt, run again.
+/// Results of the repeated tests.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RepeatedTests {
     pub evidence: TestEvidence,
-    /// Whether the image was asked for by its digest.
+    /// Whether the settings name the image by digest.
     pub is_image_by_digest: bool,
-    /// Whether the repository's settings want any change to be proven.
+    /// Whether the repository's settings require proof for any change.
     pub is_proof_wanted: bool,
 }
 
-/// Tests the receipt's commit as an order would, and says what came of it.
+/// Tests the receipt's commit as an order would, and returns the evidence.
 ///
 /// # Errors
-/// When the repository lacks a commit, or the sandbox or the disk fails; never by what the tests do.
+/// If the repository lacks a commit, or the sandbox or the disk fails. The tests' results are never an error.
 pub async fn reverify(
     rules: &TestRunSettings,
     repository: &Path,
@@ -35,7 +35,7 @@ pub async fn reverify(
 ) -> anyhow::Result<RepeatedTests> {
     let from =
         claims.base.clone().context("the receipt names no base commit, which says how it is tested")?;
-    // What it was held against: elsewhere than the order's base where people committed to the branch.
+    // The commit it was compared with, which is not the order's base if people committed to the branch.
     let scrutiny = claims.tests.as_ref().and_then(|tests| tests.scrutiny.as_ref());
     let base = scrutiny.map_or_else(|| from.clone(), |scrutiny| scrutiny.baseline.commit.clone());
     let place = tempfile::Builder::new().prefix("journeyman-again-").tempdir()?;
@@ -54,7 +54,7 @@ pub async fn reverify(
     })
     .await??;
     let is_proof_wanted = settings.prove.of != ProofRequirement::Never;
-    // Mutants inform, and a verdict does not rest on them.
+    // Mutants only inform; no verdict rests on them.
     let how = TestingSettings { mutant_time: Duration::ZERO, ..rules.testing.clone() };
     let testing = super::commit_tester(rules, how, workspaces).await?;
     let ask = TestRunRequest {
@@ -71,7 +71,7 @@ pub async fn reverify(
         environments: place.path().join("environments"),
     };
     let tested = Box::pin(testing.run(&ask)).await.map_err(|trouble| anyhow::anyhow!(trouble.message));
-    // Here and not when it is dropped: tests can have left folders in folders without end.
+    // Not on drop: tests may leave deeply nested folders that `TempDir` cannot remove.
     super::remove_all(place.path())?;
     let tested = tested?;
     let mut evidence = TestEvidence::of(&tested.run);

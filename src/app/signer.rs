@@ -1,4 +1,4 @@
-//! Signs receipts: the order's record, the server's key, and the versions of what it works with.
+//! Signs receipts: the order's record, the server's key, and the versions of its tools.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::order::receipt::said_at;
 use crate::order::{Journal, Receipt};
 use crate::sandbox::{IsolationMode, SandboxNetwork};
 
-/// What is asked for its version, in the words in which it answers.
+/// Programs and the commands that print their versions.
 const ASKED: &[(&str, &str)] = &[
     ("git", "git --version"),
     ("python3", "python3 --version"),
@@ -27,12 +27,12 @@ const ASKED: &[(&str, &str)] = &[
 const BUBBLEWRAP: (&str, &str) = ("bubblewrap", "bwrap --version");
 const TIME_TO_ASK: Duration = Duration::from_secs(20);
 
-/// Signs what the journals of orders say.
+/// Signs receipts from the journals of orders.
 pub struct ReceiptSigner {
     key: SigningKey,
     url: Option<String>,
     sandbox: EvalSandbox,
-    /// Asked once, when something is signed for the first time.
+    /// Asked once, at the first signature.
     versions: OnceCell<BTreeMap<String, String>>,
 }
 
@@ -64,7 +64,7 @@ impl ReceiptAttester for ReceiptSigner {
     }
 }
 
-/// Asked behind the walls, where tests find them as well. What is not there, or does not answer, is left out.
+/// Asked inside the sandbox, where tests find the same programs. What is missing or does not answer is left out.
 async fn versions(sandbox: &EvalSandbox) -> BTreeMap<String, String> {
     let mut versions = BTreeMap::from([("journeyman".to_owned(), env!("CARGO_PKG_VERSION").to_owned())]);
     let walls = match sandbox.sandbox.mode() {
@@ -90,7 +90,7 @@ async fn versions(sandbox: &EvalSandbox) -> BTreeMap<String, String> {
     versions
 }
 
-/// The number in what a program says of itself, such as `git version 2.47.3`; all of it where there is none.
+/// The number in a version text such as `git version 2.47.3`; the whole text if it has none.
 fn number(said: &str) -> String {
     let words = said.split(|c: char| c.is_whitespace() || c == '"');
     let number = words

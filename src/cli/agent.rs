@@ -1,4 +1,4 @@
-//! `journeyman agent check`: one question to an agent, asked as an order asks it, and what is wrong with the answer.
+//! `journeyman agent check`: asks an agent one question as an order does, and reports what is wrong.
 
 use clap::{Args, Subcommand};
 
@@ -13,7 +13,7 @@ use crate::order::next::OrderProjection;
 use crate::order::trace::StageState;
 use crate::order::{AgentRun, EffectOutcome, Journal, JournalEvent, Pipeline};
 
-/// The first stage of a real pipeline, asked once.
+/// The first stage of a real pipeline, run once.
 const PIPELINE: &str = "
 name: agent-check
 version: 1
@@ -27,7 +27,7 @@ stages:
     timeout: 10m
 ";
 const REPOSITORY: &str = "local/agent-check";
-/// Words of programs that want somebody to sign in.
+/// What programs print when they want someone to sign in.
 const LOGIN: [&str; 7] =
     ["log in", "login", "sign in", "sign-in", "authenticat", "auth method", "browser to continue"];
 
@@ -89,7 +89,7 @@ pub(super) async fn main(arguments: AgentArguments) -> anyhow::Result<u8> {
     }
 }
 
-/// The order, once its agent has answered or cannot be asked. None when stopped.
+/// The order, once its agent has answered or cannot be asked; `None` if stopped.
 async fn ask(local: &LocalStack, name: &str) -> anyhow::Result<Option<(Journal, OrderProjection)>> {
     local.put_repository(REPOSITORY, RepositorySource::Files(Sample::Shell.files())).await?;
     let (title, body) = sample::issue();
@@ -113,7 +113,7 @@ fn first_run(journal: &Journal) -> Option<&AgentRun> {
     })
 }
 
-/// Why the agent was not asked at all.
+/// Why the agent was not run at all.
 fn not_asked(projection: &OrderProjection) -> Vec<String> {
     let trace = &projection.trace;
     if !trace.problems.is_empty() {
@@ -123,7 +123,7 @@ fn not_asked(projection: &OrderProjection) -> Vec<String> {
     vec![waiting.or(projection.surfaces().because).unwrap_or_else(|| "it was not asked".to_owned())]
 }
 
-/// What a run shows about an agent: what it said, or what is wrong and what to do.
+/// What a run shows about an agent: its answer, or what is wrong and how to fix it.
 fn verdict(
     (name, resumes): (&str, bool),
     run: &AgentRun,

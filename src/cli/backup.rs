@@ -1,4 +1,4 @@
-//! `journeyman backup` and `journeyman restore`: a server's state in one file, and back.
+//! `journeyman backup` and `journeyman restore`: a server's state to one file and back.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `journeyman demo`: GitHub's emulator, a sample repository with a bug, an issue, and the bot at work.
+//! `journeyman demo`: the GitHub emulator, a sample repository with a bug, an issue, and the bot at work.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ use crate::order::{OrderId, Receipt, Surfaces};
 
 /// The sample repository on the emulator.
 const REPOSITORY: &str = "you/statistics";
-/// One person alone tries it out: long enough for a review of several comments.
+/// Long enough for one person to write a review of several comments.
 const GATHER_SECONDS: u32 = 3;
 
 /// What `demo` is told.
@@ -62,7 +62,7 @@ pub(super) async fn main(arguments: DemoArguments) -> anyhow::Result<u8> {
     let origin = local.emulator.origin();
     eprintln!("GitHub, emulated:  {origin}/{REPOSITORY}");
     eprintln!("Journeyman:        http://{}", local.address);
-    // Of this demo alone, on this machine: it ends with it.
+    // The token opens this demo only, and only until it ends.
     if let Some(token) = local.api_token.as_ref().filter(|_| !arguments.once) {
         let token = token.expose_secret();
         eprintln!("  Sign in there with {token}. For `journeyman orders`, `show`, `retry` and so on:");
@@ -104,7 +104,7 @@ pub(super) async fn main(arguments: DemoArguments) -> anyhow::Result<u8> {
     Ok(shown.exit_code)
 }
 
-/// Shows what people start by what they do on the pages.
+/// Keeps running, and shows the work that people start on the pages.
 async fn stay(
     local: &LocalStack,
     order: OrderId,

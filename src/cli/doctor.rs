@@ -1,4 +1,4 @@
-//! `journeyman doctor`: checks the settings and this machine, and says what is there and what is wrong.
+//! `journeyman doctor`: checks the settings and this machine, and lists the results.
 
 use std::path::{Path, PathBuf};
 
@@ -59,7 +59,7 @@ pub(super) async fn main(arguments: DoctorArguments) -> anyhow::Result<u8> {
     Ok(u8::from(!is_well))
 }
 
-/// Which settings were looked at.
+/// The settings file that was checked.
 fn which(file: Option<&Path>) -> DoctorFinding {
     let text = match file {
         Some(file) => format!("{}, and over it the environment", file.display()),
@@ -74,7 +74,7 @@ fn which(file: Option<&Path>) -> DoctorFinding {
     DoctorFinding::new("settings", text, FindingLevel::Good)
 }
 
-/// A server's settings; where nothing is said of an App, those of the other commands.
+/// A server's settings, or those of the other commands if they configure no App.
 pub(super) fn load(file: Option<&Path>) -> anyhow::Result<(Settings, DoctorScope)> {
     let is_required =
         |setting: &&crate::config::KnownSetting| matches!(setting.default, SettingDefault::Required(_));
@@ -88,8 +88,8 @@ pub(super) fn load(file: Option<&Path>) -> anyhow::Result<(Settings, DoctorScope
     }
 }
 
-/// The settings of what does not speak with GitHub. The App's key need not be there: a unit may have it encrypted, for the
-/// server alone.
+/// Settings for commands without GitHub. The App's key may be absent: a systemd unit may have it encrypted, for the
+/// server only.
 pub(super) fn load_without_app(file: Option<&Path>) -> anyhow::Result<Settings> {
     let nobody = GithubSettings {
         api_url: "https://api.github.com".parse()?,

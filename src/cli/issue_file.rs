@@ -1,4 +1,4 @@
-//! An issue in a Markdown file: its first line is the title, the rest its text.
+//! Reads an issue from a Markdown file: the first line is the title, the rest its text.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The work as it happens, in a terminal: a line for what was done, a spinner for what is being done.
+//! Shows work in a terminal as it happens: a line for each finished step, a spinner for the current one.
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -19,32 +19,32 @@ use crate::order::{
     ReviewVerdict, Scrutiny, SignalKind, SlashCommand, TestCounts, TestRun, TestVerdict,
 };
 
-/// Foreign text is cut to this for a line.
+/// Longest foreign text in a line, in characters.
 const LONGEST: usize = 100;
 
 pub(super) struct LiveOutput {
-    /// Only where there is a terminal to draw on.
+    /// `None` without a terminal.
     spinner: Option<ProgressBar>,
     intended: BTreeMap<MoveKey, Move>,
-    /// What was pushed last, so that the same commit once more is not shown as news.
+    /// The last pushed commit, so that pushing it again is not shown as news.
     pushed: Option<CommitSha>,
-    /// The last entry that was shown.
+    /// Sequence number of the last entry shown.
     shown: u64,
     target: LineTarget,
 }
 
-/// Where lines go, and for whom.
+/// Where lines are printed, and for whom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(
     not(feature = "emulator"),
     expect(dead_code, reason = "only commands that bring their own GitHub need it")
 )]
 pub(super) enum LineTarget {
-    /// Beside a command's result, on standard error; GitHub's pages can be opened.
+    /// To standard error beside a command's result; GitHub's pages can be opened.
     Beside,
-    /// The same, where nobody cares for a GitHub.
+    /// The same, but nobody needs GitHub's pages.
     BesideWithoutGitHub,
-    /// They are the command's result.
+    /// To standard output, as the command's result.
     Output,
 }
 
@@ -64,12 +64,12 @@ impl LiveOutput {
         Self { spinner: None, intended: BTreeMap::new(), pushed: None, shown: 0, target }
     }
 
-    /// Draws again, after [`LiveOutput::end`] too.
+    /// Starts the spinner, also after [`LiveOutput::end`].
     pub(super) fn begin_again(&mut self) {
         self.spinner = spinner();
     }
 
-    /// Shows an entry, if it was not shown before.
+    /// Shows an entry unless it was already shown.
     pub(super) fn show(&mut self, entry: &JournalEntry) {
         if entry.seq <= self.shown {
             return;
@@ -218,7 +218,7 @@ impl LiveOutput {
         }
     }
 
-    /// Each problem in full, on a line of its own: whoever mends one has to know of the others.
+    /// Each problem in full on a line of its own: to fix one, you need to know the others.
     fn preflighted(&self, problems: &[String]) {
         match problems {
             [] => self.done("preflight: no problems found"),
@@ -302,7 +302,7 @@ impl LiveOutput {
         for name in tests.failing.iter().take(5) {
             self.wrong(&format!("  {}", one_line(name)));
         }
-        // Without names the last words have to tell.
+        // Without names, show the end of the output.
         if tests.failing.is_empty() && matches!(tests.verdict, TestVerdict::Failed | TestVerdict::SetupFailed)
         {
             let said: Vec<&str> = tests.tail.lines().filter(|line| !line.trim().is_empty()).collect();
@@ -354,7 +354,7 @@ impl LiveOutput {
     }
 }
 
-/// What is shown while something is done. None without a terminal: then lines are printed instead.
+/// The progress spinner; `None` without a terminal, where lines are printed instead.
 pub(super) fn spinner() -> Option<ProgressBar> {
     std::io::stderr().is_terminal().then(|| {
         let bar = ProgressBar::new_spinner();
@@ -366,7 +366,7 @@ pub(super) fn spinner() -> Option<ProgressBar> {
     })
 }
 
-/// Who is at work; of those who answer in JSON, in which role: a judge's agent may be the worker's.
+/// The agent at work. If it answers in JSON, also its role: a reviewer may be the same agent as the worker.
 fn who(task: &AgentTask) -> String {
     match &task.schema {
         Some(_) if !task.role.is_empty() => format!("{} ({})", task.agent, one_line(&task.role)),
@@ -374,7 +374,7 @@ fn who(task: &AgentTask) -> String {
     }
 }
 
-/// What was answered; of an answer in JSON what is in it for people.
+/// The answer; from JSON, the part that is meant for people.
 fn said(task: &AgentTask, result: &str) -> String {
     let answer = task.schema.as_ref().and_then(|_| serde_json::from_str::<Value>(result.trim()).ok());
     let text = |name: &str| answer.as_ref().and_then(|answer| answer.get(name)?.as_str());
@@ -392,7 +392,6 @@ fn said(task: &AgentTask, result: &str) -> String {
     }
 }
 
-/// What was found on the pull request.
 fn read(reading: &PullSnapshot) -> String {
     let (threads, failing) = (reading.threads.len(), reading.checks.failing.len());
     format!("read the pull request: {threads} open threads, {failing} failing checks")
@@ -443,7 +442,7 @@ fn did(kind: &SignalKind) -> String {
     }
 }
 
-/// What takes long enough to be said before it is done.
+/// Announces a move that takes a while.
 #[expect(clippy::wildcard_enum_match_arm, reason = "what is quick is not announced")]
 fn doing(r#move: &Move) -> Option<String> {
     match r#move {
@@ -463,12 +462,12 @@ pub(super) fn one_line(text: &str) -> String {
     line(text, LONGEST)
 }
 
-/// Foreign text for one line of a terminal: nothing that steers it, and not too long.
+/// Foreign text for one line of a terminal: control characters are removed, and long text is shortened.
 pub(super) fn line(text: &str, longest: usize) -> String {
     shorten(&whole(text), longest)
 }
 
-/// What is wrong, and what to do about it: its end matters as much as its beginning.
+/// A problem with its fix: the end matters as much as the beginning.
 pub(super) fn whole(text: &str) -> String {
     let plain = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| !is_hidden(*c));
     plain.take(LONGEST_DOCUMENT).collect()

@@ -1,4 +1,4 @@
-//! GitHub's emulator and the application beside it, in this process: what `run` and `demo` have in common.
+//! The GitHub emulator and the application in this process: what `run` and `demo` have in common.
 
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
@@ -22,22 +22,22 @@ use crate::order::next::OrderProjection;
 use crate::order::trace::PendingApproval;
 use crate::order::{Journal, JournalEvent, OrderId, Pipeline, RepositoryName, Surfaces, WriteLimits};
 
-/// The App's id on the emulator; any number serves.
+/// The App's id on the emulator; any number works.
 const APP_ID: u64 = 1;
 
-/// How often an order is looked at although nothing was heard of it.
+/// How often to check an order without news of it.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
-/// Exit code: a person has to say the next word.
+/// Exit code: a person must decide.
 pub(super) const HANDED_OVER: u8 = 3;
 
-/// What the pages of the demo speak of.
+/// The label that the demo's pages mention.
 pub(super) const LABEL: &str = "journeyman";
 
 /// Who labels and comments.
 pub(super) const PERSON: &str = "you";
 
-/// What a local world is made for. What is not said is nothing: no pages, and no wait.
+/// Options of a local stack. The defaults are no pages and no waiting.
 #[derive(Default)]
 pub(super) struct LocalOptions {
     /// Settings for agents, limits and the sandbox.
@@ -45,37 +45,37 @@ pub(super) struct LocalOptions {
     /// The agent for every role.
     pub(super) agent: Option<String>,
     pub(super) pipeline: Option<String>,
-    /// Agents that are known besides those of the settings and the scripted one.
+    /// Agents in addition to those of the settings and the scripted one.
     pub(super) agents: BTreeMap<String, AgentSettings>,
-    /// Of the emulator; 0: a free one.
+    /// The emulator's port; 0 for a free one.
     pub(super) port: u16,
-    /// Whether it has pages. They ask nobody for a password, so they are there for the demo only.
+    /// Whether the emulator shows pages. They need no password, so only the demo has them.
     pub(super) pages: WebPages,
-    /// Pipelines that are known besides those that ship.
+    /// Pipelines in addition to the built-in ones.
     pub(super) pipelines: Vec<Pipeline>,
-    /// Orders that are at work at the same time; the settings say it when this does not.
+    /// Orders that run at the same time; overrides the settings.
     pub(super) parallel: Option<usize>,
-    /// Runs of agents that an order may have; the settings say it when this does not.
+    /// Agent runs allowed per order; overrides the settings.
     pub(super) runs: Option<u32>,
-    /// What is waited after a word about a pull request, for others that come with it; in seconds. Whoever has nobody to
-    /// wait for does not wait.
+    /// Seconds to wait after a comment on a pull request for others that belong to it; 0 if there is nobody to wait
+    /// for.
     pub(super) gather_seconds: u32,
-    /// Where data is kept; none: a temporary folder.
+    /// Where to keep data; `None` for a temporary folder.
     pub(super) keep: Option<PathBuf>,
-    /// The repository on this machine whose environment is kept for the next time; none: nothing is kept.
+    /// The local repository whose environment is kept for the next time; `None` keeps nothing.
     pub(super) environment_of: Option<PathBuf>,
 }
 
-/// The work waits for a person's word, and here is nobody who could say it.
+/// The work waits for a person, but nobody is here to answer.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct PersonRequired(String);
 
-/// Said where a plan waits and nobody can approve it.
+/// Shown if a plan waits and nobody can approve it.
 const PLAN_WAITS: &str = "the plan has to be approved by a person (`plan: approve` in the repository's .github/journeyman.yml), \
     and nobody can do that here: set `plan: auto`, or use `journeyman serve`";
 
-/// Said where a plan asks something and nobody can answer.
+/// Shown if a plan asks questions and nobody can answer.
 fn questions_wait(journal: &Journal) -> String {
     let asked = journal.entries().iter().rev().find_map(|entry| match &entry.event {
         JournalEvent::Intended { r#move, .. } => r#move.questions().map(|asked| {
@@ -91,16 +91,15 @@ fn questions_wait(journal: &Journal) -> String {
     )
 }
 
-/// Who could say a word to what waits for one.
+/// Whether a person can answer when an order asks for one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HumanPresence {
-    /// Somebody looks at the pages.
+    /// Somebody is watching the pages.
     Present,
-    /// It runs by itself.
     Absent,
 }
 
-/// The folder of a command that runs once. It is removed at the end.
+/// The folder of a command that runs once; removed on drop.
 struct TemporaryPlace(TempDir);
 
 impl TemporaryPlace {
@@ -118,15 +117,15 @@ impl Drop for TemporaryPlace {
     }
 }
 
-/// Environments that are kept for the next run on the same repository, so that nothing is installed twice. No other run uses
-/// the folder as long as this lives.
+/// Environments kept for the next run on the same repository, so that nothing is installed twice. Locked against other
+/// runs while this lives.
 struct KeptEnvironments {
     folder: PathBuf,
     _lock: File,
 }
 
 impl KeptEnvironments {
-    /// The folder for a repository, below `data`, or below the user's cache folder.
+    /// The folder for a repository, under `data` or the user's cache folder.
     fn take(data: Option<&Path>, repository: &Path) -> anyhow::Result<Self> {
         let below = data.map(Path::to_owned).or_else(cache_folder);
         let below = below.ok_or_else(|| anyhow::anyhow!("neither HOME nor XDG_CACHE_HOME names a folder"))?;
@@ -150,21 +149,21 @@ pub(super) struct LocalStack {
     pub(super) emulator: Emulator,
     pub(super) handle: ApplicationHandle,
     pub(super) address: std::net::SocketAddr,
-    /// What its dashboard and its API are opened with; none where nobody is to look at them.
+    /// Opens the dashboard and the API; `None` if nobody is to use them.
     pub(super) api_token: Option<SecretString>,
     label: String,
-    /// Where the settings that were read keep data; none where they do not say.
+    /// Where the settings keep data; `None` if they do not say.
     pub(super) data: Option<PathBuf>,
     pub(super) agent: String,
-    /// Whether that agent continues its conversations.
+    /// Whether that agent resumes its sessions.
     pub(super) resumes: bool,
     pub(super) pipeline: String,
     running: JoinHandle<anyhow::Result<()>>,
-    /// A person pressed Ctrl-C, or the service manager asks to end.
+    /// A person pressed Ctrl-C, or the service manager asked to end.
     asked: CancellationToken,
-    /// Removed with everything in it when this is dropped.
+    /// Deleted with its contents on drop.
     _place: Option<TemporaryPlace>,
-    /// Left to the next run when this is dropped.
+    /// Left for the next run on drop.
     _kept: Option<KeptEnvironments>,
 }
 
@@ -202,13 +201,13 @@ impl LocalStack {
         };
         let mut settings = Settings::load_beside(github, wishes.config.as_deref(), std::env::vars())?;
         let given = TestRunSettings::load(wishes.config.as_deref(), std::env::vars())?.data;
-        // A relative one was not given by the settings' file: it would begin at the current folder, which may be a clone.
+        // A relative path is not from the settings' file. It would start at the current folder, maybe a clone.
         let data = given.filter(|dir| wishes.config.is_some() && dir.is_absolute());
-        // What a server tells others is not for a server of a few minutes, and who may come in there is nobody's here.
+        // A short-lived server sends no notifications or traces, and nobody signs in.
         (settings.notifications, settings.telemetry) = (None, None);
         (settings.server.api_token, settings.server.public_url) = (None, None);
         settings.agents.extend(wishes.agents);
-        // A person's own [agents.scripted] is theirs.
+        // A person's own [agents.scripted] takes precedence.
         let scripted = sample::own_agent(sample::AGENT, &["scripted-agent"])?;
         settings.agents.entry(sample::AGENT.to_owned()).or_insert(scripted);
         settings.server.listen = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
@@ -223,7 +222,7 @@ impl LocalStack {
         settings.data = DataSettings { dir, cache_dir };
         settings.store.url = SecretString::from(sqlite_url(&folder.join("journeyman.db")));
         settings.limits.order.gather_seconds = wishes.gather_seconds;
-        // A demonstration is over before anybody has gone for coffee.
+        // A demo must be quick, so it skips mutants.
         if wishes.pages == WebPages::Shown {
             settings.testing.mutant_time = Duration::ZERO;
             settings.signing = None;
@@ -285,7 +284,7 @@ impl LocalStack {
         })
     }
 
-    /// A repository with one issue, which gets the label.
+    /// Creates a repository with one labeled issue.
     pub(super) async fn start_order(
         &self,
         repository: &str,
@@ -297,7 +296,7 @@ impl LocalStack {
         self.put_issue(repository, title, body, None).await
     }
 
-    /// A repository that our person may do everything in.
+    /// Creates a repository where our person has all rights.
     pub(super) async fn put_repository(
         &self,
         repository: &str,
@@ -314,7 +313,7 @@ impl LocalStack {
         Ok(())
     }
 
-    /// An issue, which gets the label; of an agent the one that asks for it, whatever roles and pipelines say.
+    /// Opens an issue with the label. With `agent`, the label names that agent, overriding roles and pipelines.
     pub(super) async fn put_issue(
         &self,
         repository: &str,
@@ -328,17 +327,17 @@ impl LocalStack {
         Ok(issue)
     }
 
-    /// Whether Journeyman has ended by itself, which it should not.
+    /// Whether Journeyman has stopped unexpectedly.
     pub(super) fn has_ended(&self) -> bool {
         self.running.is_finished()
     }
 
-    /// When a person asks to stop.
+    /// Waits until a person asks to stop.
     pub(super) async fn asked_to_stop(&self) {
         self.asked.cancelled().await;
     }
 
-    /// Takes the labeled issue and shows the work on it. None when stopped.
+    /// Takes the labeled issue and shows the work on it; `None` if stopped.
     pub(super) async fn work(
         &self,
         (repository, issue): (&str, u64),
@@ -349,14 +348,14 @@ impl LocalStack {
         Ok(self.watch(order, live, people).await?.map(|shown| (order, shown)))
     }
 
-    /// The order of an issue, once the delivery has arrived. None when stopped.
+    /// The order of an issue, once the delivery has arrived; `None` if stopped.
     pub(super) async fn order(
         &self,
         repository: &RepositoryName,
         issue: u64,
     ) -> anyhow::Result<Option<OrderId>> {
         loop {
-            // The issues that are open at a time are the latest.
+            // Issues that are open at the same time are among the latest.
             let latest = self.handle.orders_of(repository, 300).await?;
             if let Some((_, order)) = latest.into_iter().find(|(known, _)| known.0 == issue) {
                 return Ok(Some(order));
@@ -369,7 +368,7 @@ impl LocalStack {
         }
     }
 
-    /// What is known of an order as soon as that is enough. None when stopped.
+    /// Waits until `is_enough`, and returns the order's journal and projection; `None` if stopped.
     pub(super) async fn until(
         &self,
         order: OrderId,
@@ -397,8 +396,8 @@ impl LocalStack {
         }
     }
 
-    /// Shows the work until the order has ended, or until a person stops it. None when stopped. What `live` has shown
-    /// before is not shown again.
+    /// Shows the work until the order has ended or a person stops it. `None` if stopped. What `live` has already shown
+    /// is not shown again.
     pub(super) async fn watch(
         &self,
         order: OrderId,
@@ -421,7 +420,7 @@ impl LocalStack {
         }
     }
 
-    /// Stops after something that did not work: what it rests on is not taken away before.
+    /// Stops cleanly after a failure before returning it.
     pub(super) async fn give_up<T>(self, error: anyhow::Error) -> anyhow::Result<T> {
         if let Err(other) = self.stop().await {
             tracing::warn!("not stopped in order: {other:#}");

@@ -1,4 +1,4 @@
-//! `journeyman completions` and `journeyman man`: the command line as shells and `man` want it, for packages.
+//! `journeyman completions` and `journeyman man`: shell completions and man pages for packages.
 
 use std::path::PathBuf;
 

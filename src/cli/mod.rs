@@ -3,8 +3,8 @@
 //! May know: the application, the settings, the emulator (for `run` and `demo`).
 //! Must never know: how work is done.
 
-// In place of the standard library's, which panic where nobody listens any more: `journeyman … | head` is no mistake, and
-// work that is under way goes on without its listener.
+// Replaces the standard library's macros, which panic once the reader is gone. `journeyman … | head` is fine, and
+// running work continues without a reader.
 macro_rules! print {
     ($($text:tt)*) => {{
         use std::io::Write as _;
@@ -73,7 +73,7 @@ const START_HERE: &str = if cfg!(feature = "emulator") {
      journeyman environment --repo .                     whether a repository's tests can run here"
 };
 
-/// With the commit that it was built from, where whoever built it said so, as `make build` does.
+/// Includes the commit if the build sets it, as `make build` does.
 static VERSION: LazyLock<String> = LazyLock::new(|| match option_env!("JOURNEYMAN_COMMIT") {
     Some(commit) if !commit.is_empty() => format!("{} ({commit})", env!("CARGO_PKG_VERSION")),
     _ => env!("CARGO_PKG_VERSION").to_owned(),
@@ -147,18 +147,18 @@ enum Subcommands {
     SimulatedAgent(simulated_agent::SimulatedAgentArguments),
 }
 
-/// Exit code when a person pressed Ctrl-C.
+/// Exit code after Ctrl-C.
 const INTERRUPTED: u8 = 130;
-/// Exit code when a service manager ended it.
+/// Exit code after SIGTERM, for instance from a service manager.
 const TERMINATED: u8 = 143;
-/// Exit code for wrong usage, settings included.
+/// Exit code for wrong usage, including wrong settings.
 const WRONG_USAGE: u8 = 2;
 
-/// The name of a file with settings.
+/// The settings' file name.
 const SETTINGS: &str = "journeyman.toml";
 
-/// The settings of whoever is at the keyboard: `--config`, or else the user's own. The current folder may be a clone that
-/// somebody else filled, and settings name programs that run outside of any sandbox: nothing is read from there.
+/// The settings of the person at the keyboard: `--config`, or the user's own. Never from the current folder: it may be
+/// someone else's clone, and settings name programs that run outside the sandbox.
 fn user_settings(given: Option<PathBuf>) -> Option<PathBuf> {
     let own = given.or_else(|| user_settings_file().filter(|file| file.exists()));
     if own.is_none() && std::path::Path::new(SETTINGS).exists() {
@@ -169,23 +169,22 @@ fn user_settings(given: Option<PathBuf>) -> Option<PathBuf> {
     own
 }
 
-/// Where the user's own settings lie, whether they are there yet or not.
+/// Path of the user's own settings, whether or not the file exists.
 fn user_settings_file() -> Option<PathBuf> {
     Some(user_folder("XDG_CONFIG_HOME", ".config")?.join("journeyman").join(SETTINGS))
 }
 
-/// A folder of the user's, by the variable that names it, or else by its usual name below the home.
+/// A folder of the user's: from its variable, or the usual one in the home.
 fn user_folder(variable: &str, usual: &str) -> Option<PathBuf> {
     let folder = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
     folder(variable).or_else(|| folder("HOME").map(|home| home.join(usual)))
 }
 
-/// Where the user's programs keep what can be made again.
+/// The user's cache folder.
 fn cache_folder() -> Option<PathBuf> {
     Some(user_folder("XDG_CACHE_HOME", ".cache")?.join("journeyman"))
 }
 
-/// The program.
 pub fn main() -> ExitCode {
     let command = CommandLine::parse().command;
     match command {
@@ -249,23 +248,23 @@ fn code(error: &anyhow::Error) -> u8 {
     if is_usage { WRONG_USAGE } else { 1 }
 }
 
-/// Something that the person at the keyboard has to say differently.
+/// A mistake in how the command was called.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct UsageError(String);
 
-/// Logs go to standard error; `RUST_LOG` says how much.
+/// Logs to standard error; `RUST_LOG` sets the level.
 fn log(default: &str) {
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(default));
-    // Set once; a second call changes nothing.
+    // Only the first call has an effect.
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    // Colours are for people at a terminal; in a file or a journal they are in the way of every search.
+    // Colours are for a terminal only: in a file or the system's journal they break searching.
     let is_colourful = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let _ = log.with_ansi(is_colourful).log_internal_errors(false).try_init();
 }
 
-/// SIGTERM and Ctrl-C. None is lost between two that are waited for.
+/// SIGTERM and Ctrl-C. Signals that arrive between two calls of `next` are not lost.
 struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
@@ -276,7 +275,7 @@ impl StopSignals {
         Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
 
-    /// The exit code of whom the next one ends at once.
+    /// Waits for the next signal and returns the exit code that it stands for.
     async fn next(&mut self) -> u8 {
         tokio::select! {
             _ = self.terminate.recv() => TERMINATED,
@@ -285,8 +284,8 @@ impl StopSignals {
     }
 }
 
-/// Is cancelled when a person asks a command to stop, who may have to wait then for what is put away. Asked once more, the
-/// process ends at once, whatever holds it.
+/// Cancelled at the first request to stop, after which cleanup may still take a while. A second request ends the
+/// process at once.
 fn asked_to_stop() -> std::io::Result<CancellationToken> {
     let mut signals = StopSignals::listen()?;
     let asked = CancellationToken::new();

@@ -1,5 +1,5 @@
-//! `journeyman run`: the whole job on a local repository. The same road as with GitHub, whose emulator runs in this
-//! process: the repository is imported into it, and the resulting branch is brought back.
+//! `journeyman run`: the whole job on a local repository. The GitHub emulator runs in this process: the repository is
+//! imported into it, and the resulting branch is fetched back.
 
 use std::path::{Path, PathBuf};
 
@@ -88,7 +88,7 @@ pub(super) async fn main(arguments: RunArguments) -> anyhow::Result<u8> {
     Ok(shown.exit_code)
 }
 
-/// Prints what was done and verified. The branch that is in the repository now, if there is one.
+/// Prints the result and returns the branch that the repository now has, if any.
 async fn report(
     local: &LocalStack,
     order: OrderId,
@@ -112,7 +112,7 @@ async fn report(
     Ok((projection.surfaces(), branch))
 }
 
-/// Where to type the next command, unless that is here.
+/// Names the folder for the next command, unless it is the current one.
 fn place(folder: &Path) -> String {
     let is_here =
         std::env::current_dir().is_ok_and(|here| folder.canonicalize().is_ok_and(|at| here.starts_with(at)));
@@ -123,7 +123,7 @@ fn place(folder: &Path) -> String {
     }
 }
 
-/// What the work started from: the branch, or the commit if no branch is checked out or a shell would read its name otherwise.
+/// The branch the work started from; the commit if the head is detached or the shell would misread the branch's name.
 fn base(repository: &git2::Repository) -> anyhow::Result<String> {
     let head = repository.head()?;
     let is_plain = |name: &&str| name.bytes().all(|b| b.is_ascii_alphanumeric() || b"/._-".contains(&b));
@@ -134,7 +134,7 @@ fn base(repository: &git2::Repository) -> anyhow::Result<String> {
     })
 }
 
-/// Writes the signed receipt, where there is something to sign.
+/// Writes the signed receipt if there is something to sign.
 async fn attest(local: &LocalStack, order: OrderId, file: &Path) -> anyhow::Result<()> {
     let (key, origin) = match &local.data {
         Some(data) => SigningKey::open_or_make(data)?,
@@ -182,7 +182,7 @@ fn open(path: &Path) -> anyhow::Result<git2::Repository> {
     Ok(repository)
 }
 
-/// Why work cannot start from a clone that has only part of its history; nothing where it has all of it.
+/// Why work cannot start from an incomplete clone; `None` for a complete one.
 fn missing_history(repository: &git2::Repository) -> Option<&'static str> {
     if local_clone::is_shallow(repository) {
         return Some("the clone is shallow, and work needs the history: `git fetch --unshallow` gets it");
@@ -190,7 +190,7 @@ fn missing_history(repository: &git2::Repository) -> Option<&'static str> {
     local_clone::is_partial(repository).then_some(local_clone::PARTIAL)
 }
 
-/// The branch, and nothing else. It is new in the repository: names that exist there were avoided.
+/// Fetches only the branch. It is new here, because existing names were avoided.
 fn bring_back(repository: &git2::Repository, from: &Path, branch: &BranchName) -> anyhow::Result<()> {
     let from = from.to_str().ok_or_else(|| anyhow::anyhow!("the temporary folder's name is not UTF-8"))?;
     let reference = branch.reference();

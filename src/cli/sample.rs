@@ -1,4 +1,4 @@
-//! The samples of the demo: a repository with a real bug, an issue that describes it, and the script of an agent.
+//! The demo's samples: a repository with a real bug, an issue that describes it, and an agent's script.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,10 +12,9 @@ use crate::config::{AgentSettings, RuntimeKind};
 use crate::order::Exit;
 use crate::sandbox::SandboxNetwork;
 
-/// The scripted agent's name.
 pub(super) const AGENT: &str = "scripted";
 
-/// The one request of a reviewer that the script knows.
+/// The only review comment that the script can handle.
 pub(super) const REQUEST: &str = "Please say in the documentation what comes of an even number of values.";
 
 #[derive(RustEmbed)]
@@ -26,11 +25,11 @@ struct PythonRepository;
 #[folder = "templates/demo/shell"]
 struct ShellRepository;
 
-/// What the Python sample needs behind the walls. Debian's smallest Python comes without `unittest`.
+/// Whether the sandbox can run the Python sample. Debian's minimal Python lacks `unittest`.
 const PYTHON_THERE: &str = "python3 -c 'import sys, unittest; sys.exit(sys.version_info < (3, 6))'";
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The same bug in two languages: the demo runs on every machine that Journeyman runs on.
+/// The same bug in two languages, so that the demo runs wherever Journeyman does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sample {
     Python,
@@ -38,7 +37,7 @@ pub(super) enum Sample {
 }
 
 impl Sample {
-    /// The one whose tests can run in this sandbox.
+    /// The sample whose tests can run in this sandbox.
     pub(super) async fn for_sandbox(sandbox: &EvalSandbox) -> anyhow::Result<Self> {
         let place = tempfile::tempdir()?;
         let (folder, home) = (place.path().join("work"), place.path().join("home"));
@@ -48,7 +47,7 @@ impl Sample {
         Ok(if exit == Exit::Code(0) { Self::Python } else { Self::Shell })
     }
 
-    /// The one that is checked out in a folder. Where none is, both scripts say the same.
+    /// The sample checked out in a folder. Without one, either script will do.
     fn in_folder(folder: &Path) -> Self {
         if folder.join("median.sh").exists() { Self::Shell } else { Self::Python }
     }
@@ -70,7 +69,7 @@ impl Sample {
     }
 }
 
-/// What is in an embedded folder.
+/// The files of an embedded folder.
 pub(super) fn files<Repository: RustEmbed>() -> BTreeMap<String, Vec<u8>> {
     let file = |path: std::borrow::Cow<'static, str>| {
         let file = Repository::get(&path)?;
@@ -79,7 +78,7 @@ pub(super) fn files<Repository: RustEmbed>() -> BTreeMap<String, Vec<u8>> {
     Repository::iter().filter_map(file).collect()
 }
 
-/// What the scripted agent does in the folder where it works.
+/// The scripted agent's script for the current folder.
 pub(super) fn script() -> anyhow::Result<String> {
     Ok(Sample::in_folder(&std::env::current_dir()?).script())
 }
@@ -90,7 +89,7 @@ pub(super) fn issue() -> (String, String) {
         .map_or_else(|| (text.to_owned(), String::new()), |issue| (issue.title, issue.body))
 }
 
-/// An agent that is this very program.
+/// An agent that runs this program.
 pub(super) fn own_agent(name: &str, words: &[&str]) -> anyhow::Result<AgentSettings> {
     let program = std::env::current_exe()?;
     let path = program.to_str().ok_or_else(|| anyhow::anyhow!("the path of this program is not UTF-8"))?;

@@ -1,6 +1,5 @@
-//! An agent that follows a script instead of a model. It is a real program, started like any other agent, in the same
-//! sandbox, and it speaks the same stream; only its judgement is canned. For the demo, for suites of real fixes and for
-//! stories.
+//! An agent that follows a script instead of a model, for the demo, suites of real fixes and stories. It is a real
+//! program, started like any other agent in the same sandbox with the same output stream.
 
 use std::io::{Read, Write};
 use std::path::PathBuf;
@@ -26,26 +25,26 @@ pub(super) struct ScriptedAgentArguments {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ScriptStep {
-    /// `JOURNEYMAN_STAGE`; absent: every stage that has no scene of its own.
+    /// `JOURNEYMAN_STAGE`; if absent, any stage without a scene of its own.
     stage: Option<String>,
-    /// `JOURNEYMAN_ROLE`; absent: every role that has no scene of its own in this stage.
+    /// `JOURNEYMAN_ROLE`; if absent, any role without a scene of its own in this stage.
     role: Option<String>,
-    /// `JOURNEYMAN_ROUND`; absent: every round that has no scene of its own.
+    /// `JOURNEYMAN_ROUND`; if absent, any round without a scene of its own.
     round: Option<u32>,
-    /// A shell script, run in the workspace with the prompt on its standard input.
+    /// A shell script, run in the workspace with the prompt on standard input.
     #[serde(default)]
     run: String,
-    /// The result; absent: what `run` printed.
+    /// The result; if absent, the output of `run`.
     say: Option<String>,
-    /// What it claims to cost.
+    /// The cost it claims.
     #[serde(default)]
     usd: f64,
-    /// How long it thinks, in milliseconds.
+    /// How long it pretends to think, in milliseconds.
     #[serde(default)]
     think: u64,
     #[serde(default)]
     exit: u8,
-    /// What `run` prints is the whole stream, as it is and as it comes.
+    /// Passes the output of `run` through unchanged as the whole stream.
     #[serde(default)]
     raw: bool,
 }
@@ -96,14 +95,14 @@ pub(super) fn main(arguments: &ScriptedAgentArguments) -> anyhow::Result<u8> {
     Ok(scene.exit)
 }
 
-/// Whether the issue, where a prompt shows one, is the demo's: the script would mend another one by the same fix.
+/// Whether a prompt with an issue shows the demo's: the script would apply the same fix to any other.
 fn is_of_the_demo(prompt: &str) -> bool {
     let (title, body) = sample::issue();
     let shows = |frame: &str, text: &str| !prompt.contains(frame) || prompt.contains(text.trim());
     shows("<untrusted what=\"issue title\">", &title) && shows("<untrusted what=\"issue body\">", &body)
 }
 
-/// The scene that says most about who is asked: the stage counts before the role, and that before the round.
+/// The most specific scene: the stage matters more than the role, and the role more than the round.
 fn scene_for<'a>(scenes: &'a [ScriptStep], stage: &str, role: &str, round: u32) -> Option<&'a ScriptStep> {
     scenes
         .iter()
@@ -124,7 +123,7 @@ fn play(scene: &ScriptStep, prompt: &str) -> anyhow::Result<Vec<u8>> {
         .spawn()
         .context("sh")?;
     if let Some(mut stdin) = shell.stdin.take() {
-        // A script that does not read its prompt is free not to.
+        // The script may ignore its prompt.
         let _ = stdin.write_all(prompt.as_bytes());
     }
     Ok(shell.wait_with_output()?.stdout)
@@ -135,7 +134,7 @@ mod tests {
     use super::super::sample::Sample;
     use super::*;
 
-    /// What the demo's agent answers to a request, on the sample with the fix.
+    /// The demo agent's answer to a request, on the sample with the fix.
     fn answered(sample: Sample, place: &std::path::Path, request: &str) -> serde_json::Value {
         let scenes: Vec<ScriptStep> = serde_saphyr::from_str(&sample.script()).unwrap();
         let scene = scene_for(&scenes, "answer", "developer", 1).unwrap();

@@ -22,7 +22,7 @@ pub(super) struct ServeArguments {
     config: Option<PathBuf>,
 }
 
-/// A server may run in a folder of its own. What is in a work tree somebody else may have filled.
+/// A server may run in a folder of its own, but someone else may have filled a work tree.
 fn of_this_folder() -> Option<PathBuf> {
     let file = Path::new(SETTINGS);
     if !file.exists() {
@@ -41,9 +41,9 @@ pub(super) async fn main(arguments: ServeArguments) -> anyhow::Result<u8> {
     run(start(arguments.config).await?).await
 }
 
-/// A server that has its address, and nothing runs yet.
+/// Binds the server's address; nothing runs yet.
 pub(super) async fn start(config: Option<PathBuf>) -> anyhow::Result<Application> {
-    // What octocrab says of a failed request is said again by whoever made it, with what to do.
+    // Callers of octocrab report failed requests themselves, with what to do.
     log("info,actix_server=warn,octocrab=off");
     let file = config.or_else(of_this_folder).or_else(|| user_settings(None));
     let settings = Settings::load(file.as_deref(), std::env::vars())?;

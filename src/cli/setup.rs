@@ -1,4 +1,4 @@
-//! `journeyman setup`: pages that lead from nothing to a server that works.
+//! `journeyman setup`: web pages that guide from nothing to a working server.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -18,7 +18,7 @@ use crate::setup::{
     has_user_manager, start,
 };
 
-/// How long the server has to answer whether it is ready.
+/// Timeout for the server's readiness check.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What `setup` is told.
@@ -49,7 +49,7 @@ pub(super) struct SetupArguments {
     service: Option<ServiceScope>,
 }
 
-/// Of the words that clap lets through.
+/// Maps the values that clap accepts.
 fn scope(whose: String) -> ServiceScope {
     if whose == "user" { ServiceScope::User } else { ServiceScope::System }
 }
@@ -75,13 +75,13 @@ impl SetupDoctor for Doctor {
     }
 }
 
-/// Where a server of this user keeps what it writes, if its settings are at their usual place.
+/// This user's data folder for a server whose settings are in the usual place.
 fn data_folder(file: &Path) -> Option<PathBuf> {
     if Some(file) != user_settings_file().as_deref() {
         return None;
     }
     if rustix::process::geteuid().is_root() {
-        // A service has a user of its own, which cannot enter root's home.
+        // A service has its own user, who cannot enter root's home.
         return Some("/var/lib/journeyman".into());
     }
     Some(user_folder("XDG_DATA_HOME", ".local/share")?.join("journeyman"))
@@ -128,7 +128,7 @@ pub(super) async fn main(arguments: SetupArguments) -> anyhow::Result<u8> {
                         println!("From your own machine:  {}", tunnel(address.port()));
                     }
                     tokio::spawn(async move {
-                        // They end with the process, or once they have shown that it is ready.
+                        // The setup pages stay up until they have shown that the server is ready.
                         while server.ended().await == SetupEnd::Serve {}
                         server.close().await;
                     });
@@ -161,12 +161,12 @@ pub(super) async fn main(arguments: SetupArguments) -> anyhow::Result<u8> {
     }
 }
 
-/// What leads to a port of this machine.
+/// The command for a tunnel to a port of this machine.
 fn tunnel(port: u16) -> String {
     format!("ssh -L {port}:127.0.0.1:{port} THIS-SERVER")
 }
 
-/// The service that was asked for.
+/// Writes or installs the requested service.
 fn service(file: &Path, asked: Option<ServiceScope>) -> anyhow::Result<()> {
     let Some(scope) = asked else { return Ok(()) };
     let plan = ServicePlan::of(file, scope)?;
@@ -187,7 +187,7 @@ fn service(file: &Path, asked: Option<ServiceScope>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where all commands read them.
+/// The settings' usual place, where every command finds them.
 fn usual() -> anyhow::Result<PathBuf> {
     let file = user_settings_file().ok_or_else(|| {
         UsageError(

@@ -1,5 +1,5 @@
-//! An agent that is right as often as it is told to be. It is a real program in the real sandbox, and it really
-//! commits and pushes; only whether its change is right is drawn. For `journeyman eval --simulate`.
+//! An agent that is right at a given rate, for `journeyman eval --simulate`. It is a real program in the real sandbox
+//! that commits and pushes; only whether its change is right is random.
 
 use std::io::Read;
 use std::path::Path;
@@ -11,10 +11,10 @@ use serde_json::json;
 
 use super::eval::simulation::Simulation;
 
-/// What the simulated tech lead's guidance begins with, and by what the simulated agent knows that it was advised.
+/// How the simulated tech lead's guidance starts, and how the simulated agent recognizes it.
 const GUIDANCE: &str = "Simulated guidance:";
 
-/// The role in which it advises.
+/// The role that gives guidance.
 const LEAD: &str = "tech_lead";
 
 /// What it is told.
@@ -53,7 +53,7 @@ pub(super) fn main(arguments: &SimulatedAgentArguments) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-/// Advice is given once and remembered, as an agent's session would.
+/// Guidance is given once and remembered, like in an agent's session.
 fn is_advised(prompt: &str, home: &Path) -> anyhow::Result<bool> {
     let memory = home.join("advised");
     if prompt.contains(GUIDANCE) {
@@ -75,7 +75,7 @@ fn work(fails: &[u32], attempt: u32) -> anyhow::Result<()> {
     let word = if fails.is_empty() { "right" } else { "wrong" };
     let numbers: String = fails.iter().map(|test| format!(" {test}")).collect();
     std::fs::write("answer.txt", format!("{word}{numbers}\n")).context("answer.txt")?;
-    // Without it a stubborn agent's second commit would be no new tree.
+    // Otherwise a stubborn agent's second commit would have the same tree.
     std::fs::write("attempt.txt", format!("{attempt}\n")).context("attempt.txt")?;
     let script = r#"git add -A && git commit -q -m "$1" && git push -q origin HEAD"#;
     let message = format!("Answer at attempt {attempt}");

@@ -1,7 +1,6 @@
-//! The file of a backup: a compressed archive of a database, its large artifacts, and the key of receipts.
+//! The backup file: a compressed archive of the database, its large artifacts, and the receipt key.
 //!
-//! May know: what lies in it under which name, and when it is whole. Must never know: where the settings say that a
-//! server's state lies.
+//! May know: the names inside and when the file is complete. Must never know: where the settings put a server's state.
 
 use std::collections::BTreeSet;
 use std::fs::{DirBuilder, File};
@@ -20,7 +19,7 @@ use crate::store::DatabaseFiles;
 
 const AT_ONCE: usize = 64 << 10;
 
-/// Writes a backup: the copy of a database, those of the artifacts that it names which are whole, and the key.
+/// Writes a backup: a copy of the database, the undamaged artifacts that it names, and the key.
 pub(super) fn pack<W: Write>(
     into: W,
     copy: &Path,
@@ -59,16 +58,16 @@ pub(super) fn pack<W: Write>(
     Ok((tar.into_inner()?.finish()?, report))
 }
 
-/// What was taken out of a backup.
+/// What was extracted from a backup.
 #[derive(Debug, Default)]
 pub(super) struct UnpackedBackup {
     bytes: u64,
     has_key: bool,
-    /// Below [`ARTIFACTS`].
+    /// Paths below [`ARTIFACTS`].
     artifacts: BTreeSet<PathBuf>,
 }
 
-/// Takes what a backup may hold, and nothing else, out of the archive, and reads that to its end.
+/// Extracts only what a backup may contain, and reads the archive to its end.
 pub(super) fn unpack(file: &Path, into: &Path) -> anyhow::Result<UnpackedBackup> {
     let opened = File::open(file).with_context(|| format!("cannot read {}", file.display()))?;
     let is_whole = || format!("{} is no whole backup of Journeyman's", file.display());
@@ -106,7 +105,7 @@ pub(super) fn unpack(file: &Path, into: &Path) -> anyhow::Result<UnpackedBackup>
         }
         written.sync_all().with_context(|| format!("cannot write {}", path.display()))?;
     }
-    // The sum of all bytes stands at the end.
+    // The checksum is at the very end.
     let mut archive = archive.into_inner();
     io::copy(&mut archive, &mut io::sink()).with_context(is_whole)?;
     if !archive.into_inner().fill_buf().with_context(is_whole)?.is_empty() {
@@ -119,8 +118,8 @@ pub(super) fn unpack(file: &Path, into: &Path) -> anyhow::Result<UnpackedBackup>
 }
 
 impl UnpackedBackup {
-    /// Keeps, of what was taken out into a folder, the artifacts that are what their names say. `named` are those that the
-    /// database names.
+    /// Keeps only extracted artifacts whose content matches their name. `named` lists those that the database refers
+    /// to.
     pub(super) fn keep_whole(self, folder: &Path, named: &[PathBuf]) -> anyhow::Result<BackupReport> {
         let known: BTreeSet<&PathBuf> = named.iter().collect();
         let mut artifacts = 0;
@@ -137,7 +136,7 @@ impl UnpackedBackup {
     }
 }
 
-/// Whatever else is lost with it: what is not as it was written is nobody's help.
+/// Skips a damaged artifact with a warning: it would be useless after a restore.
 fn is_whole(name: &Path, artifact: &File) -> bool {
     let is_whole = DatabaseFiles::is_whole(name, artifact);
     if !is_whole {
@@ -153,7 +152,7 @@ fn create_private(path: &Path) -> io::Result<File> {
     File::options().write(true).create_new(true).mode(0o600).open(path)
 }
 
-/// So that what lies in these folders is named on the disk.
+/// Makes the names in these folders durable.
 pub(super) fn sync_folders(folder: &Path) -> io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;

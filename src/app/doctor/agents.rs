@@ -1,4 +1,4 @@
-//! Whether the agents of the settings could work: program, credential, version.
+//! Whether the configured agents can work: program, credential, version.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,9 +11,9 @@ use crate::engine::missing_for_agent;
 use crate::order::moves::AgentTask;
 use crate::sandbox::Sandbox;
 
-/// For an answer about a key, and for a version.
+/// Timeout for checking a key and for asking a version.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The agent that is there without any settings.
+/// The agent that works without any settings.
 const BUILT_IN: &str = "claude";
 
 pub(super) async fn examine(settings: &Settings) -> Vec<DoctorFinding> {
@@ -21,7 +21,7 @@ pub(super) async fn examine(settings: &Settings) -> Vec<DoctorFinding> {
         Ok(agents) => agents,
         Err(error) => return vec![problem("agents", error.to_string())],
     };
-    // Without walls nothing can be said of what would be found behind them; that is said elsewhere.
+    // A missing sandbox is reported elsewhere. Without one nothing about agents can be checked.
     let Ok(sandbox) = open_sandbox(&settings.sandbox).await else { return Vec::new() };
     let mut findings = Vec::new();
     for (name, own) in &settings.agents {
@@ -56,11 +56,11 @@ pub(super) async fn examine(settings: &Settings) -> Vec<DoctorFinding> {
     findings
 }
 
-/// What Claude Code says of itself. The settings name it, so it may run here.
+/// Asks Claude Code for its version. The settings name the program, so it may run here.
 async fn version(program: &str, sandbox: &Sandbox) -> Option<String> {
     let program = if program.contains('/') { PathBuf::from(program) } else { sandbox.locate(program)? };
     let mut command = tokio::process::Command::new(&program);
-    // Whatever the program does, it learns nothing of what this process was told.
+    // Withhold this process's own environment from the program.
     command.env_clear().envs(sandbox.host_environment());
     command.arg("--version").stdin(std::process::Stdio::null()).kill_on_drop(true);
     let said = tokio::time::timeout(PATIENCE, command.output()).await.ok()?.ok()?;

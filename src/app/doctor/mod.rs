@@ -1,5 +1,5 @@
-//! What can be said of the settings and of this machine before anything is done with them: how other hosts are reached,
-//! what holds a job, where setups get their packages from, which agents can work, and what a server needs besides.
+//! Checks the settings and this machine before any work: how other hosts are reached, the sandbox, the package
+//! registries of setups, the agents, and what a server needs.
 
 mod agents;
 mod server;
@@ -21,16 +21,16 @@ fn problem(about: &str, text: impl Into<String>) -> DoctorFinding {
     DoctorFinding::new(about, text, FindingLevel::Problem)
 }
 
-/// Who asks, and so what is needed.
+/// What the caller needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DoctorScope {
-    /// `run`, `environment` and the like: no GitHub, no store.
+    /// `run`, `environment` and the like, which need no GitHub and no store.
     Local,
     /// `serve`.
     Server,
 }
 
-/// Looks at everything that work needs, as the start of `serve` and the preflight of an order do.
+/// Checks everything that work needs. `serve` at its start and an order's preflight check the same.
 pub async fn examine(settings: &Settings, scope: DoctorScope) -> Vec<DoctorFinding> {
     let data = Some(settings.data.dir.clone()).filter(|_| scope != DoctorScope::Local);
     let rules =
@@ -44,7 +44,7 @@ pub async fn examine(settings: &Settings, scope: DoctorScope) -> Vec<DoctorFindi
     findings
 }
 
-/// Looks at the key that commits are signed with, and tries it.
+/// Checks the key that signs commits, and tries it.
 async fn signing(signing: Option<CommitSigning>) -> DoctorFinding {
     let about = "signing";
     match super::commit_signer(signing).await {
@@ -63,7 +63,7 @@ async fn signing(signing: Option<CommitSigning>) -> DoctorFinding {
     }
 }
 
-/// What running setups and tests needs.
+/// Checks what setups and tests need.
 async fn machine(mut settings: TestRunSettings) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     let sandbox = super::open_sandbox(&settings.sandbox).await;

@@ -1,4 +1,4 @@
-//! What `serve` needs besides: GitHub and its webhook, a clock that is right, templates, a store, room, a port.
+//! What only `serve` needs: GitHub and its webhook, a correct clock, templates, a store, disk space, a port.
 
 use std::io::ErrorKind;
 use std::net::TcpListener;
@@ -19,14 +19,14 @@ use crate::store::{DatabaseFiles, FileLock, problem_of_postgres, problem_of_sqli
 use crate::telemetry::SpanExporter;
 use crate::workspace::KEPT_FREE_OF_OBJECTS;
 
-/// With less, the first large repository fills the disk.
+/// With less, the first large repository could fill the disk.
 const COMFORTABLY_FREE: u64 = 5 << 30;
-/// What to do about a file or a folder that cannot be written.
+/// The fix for a file or folder that is not writable.
 const MAY_NOT: &str = "; let the user that runs Journeyman write there, or name another place";
 const WEBHOOK: &str = "webhook";
-/// GitHub takes no token that says it was made more than a minute later.
+/// GitHub rejects a token dated more than a minute into its future.
 const MOST_SECONDS_APART: i64 = 30;
-/// One or two may have come while the server was started again.
+/// A restart of the server can explain one or two failures.
 const FAILS_IN_A_ROW: usize = 3;
 
 pub(super) async fn examine(settings: &Settings) -> Vec<DoctorFinding> {
@@ -39,7 +39,7 @@ pub(super) async fn examine(settings: &Settings) -> Vec<DoctorFinding> {
     findings
 }
 
-/// What `serve` makes of the settings alone when it starts, tried.
+/// Tries what `serve` derives from the settings alone when it starts.
 fn refused(settings: &Settings) -> Vec<DoctorFinding> {
     let about_templates = "templates.dir, defaults.pipeline";
     let known = Templates::load(settings.templates.as_deref()).map_err(anyhow::Error::from);
@@ -62,7 +62,7 @@ fn refused(settings: &Settings) -> Vec<DoctorFinding> {
     findings
 }
 
-/// Another server that has the data or the database of these settings.
+/// Reports another server that uses the same data folder or database.
 fn taken(settings: &Settings) -> Option<DoctorFinding> {
     let database = DatabaseFiles::of(settings.store.url.expose_secret()).map(|files| files.lock);
     let locks = [("data.dir", Some(settings.data.dir.join(DATA_LOCK))), ("store.url", database)];
@@ -102,7 +102,7 @@ async fn app(settings: &Settings) -> Vec<DoctorFinding> {
     findings
 }
 
-/// Where GitHub sends what happens, whether it came, and how far the clocks are apart.
+/// Checks the webhook's address, its deliveries, and how far the two clocks are apart.
 fn webhook(report: &HookReport, settings: &Settings, now: DateTime<Utc>) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     let wanted = settings
@@ -145,7 +145,7 @@ fn webhook(report: &HookReport, settings: &Settings, now: DateTime<Utc>) -> Vec<
     findings
 }
 
-/// What became of the newest deliveries. What failed while no server ran is fetched when one starts.
+/// Checks the newest deliveries. A server that starts fetches those that failed while none ran.
 fn delivered(newest: &[HookDelivery]) -> Option<DoctorFinding> {
     let last = newest.first()?;
     let failed = newest.iter().filter(|one| !one.was_taken_in).count();
@@ -164,7 +164,7 @@ fn delivered(newest: &[HookDelivery]) -> Option<DoctorFinding> {
     Some(describe("deliveries", text))
 }
 
-/// It is not opened to be written: that would bring its tables up to date, which is for the server to do.
+/// Opens the store read-only: opening it for writing would migrate its tables, which is the server's job.
 async fn store_of(settings: &Settings) -> DoctorFinding {
     let about = "store.url";
     let url = settings.store.url.expose_secret();
@@ -175,14 +175,14 @@ async fn store_of(settings: &Settings) -> DoctorFinding {
             Some(why) => problem(about, format!("{what} cannot be used: {why}")),
         };
     }
-    // Its name is percent-encoded in the address.
+    // The address has the file's name percent-encoded.
     let Some(DatabaseFiles { database: file, .. }) = DatabaseFiles::of(url) else {
         return warning(about, "in memory: everything is forgotten at the end");
     };
     let file = file.as_path();
     let length = match std::fs::metadata(file) {
         Ok(about) => Some(about.len()),
-        // Something else is in its folder's place, which is said below.
+        // Something else is in the place of its folder, which is reported below.
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => None,
         Err(error) => {
             let text = format!(
@@ -205,14 +205,14 @@ async fn store_of(settings: &Settings) -> DoctorFinding {
             None => good(about, format!("{} can be written", file.display())),
         };
     }
-    // A name alone begins at the current folder.
+    // A bare file name is relative to the current folder.
     match std::path::absolute(file).and_then(|file| writable(file.parent().unwrap_or(&file))) {
         Ok(_) => good(about, format!("{} will be created", file.display())),
         Err(error) => problem(about, format!("{} cannot be created: {error}{MAY_NOT}", file.display())),
     }
 }
 
-/// Where data is kept, and how much room there is.
+/// Where data is kept, and its free space.
 fn room(about: &str, folder: &Path) -> DoctorFinding {
     let dir = folder.display();
     let folder = match writable(folder) {
@@ -234,7 +234,7 @@ fn room(about: &str, folder: &Path) -> DoctorFinding {
     }
 }
 
-/// The folder, or the nearest one above it that is there, if something can be written in it.
+/// The folder, or its nearest existing parent, if it is writable.
 fn writable(folder: &Path) -> std::io::Result<PathBuf> {
     let folder = std::path::absolute(folder)?;
     let found = folder.ancestors().find(|above| above.exists()).unwrap_or(&folder).to_owned();
@@ -245,7 +245,7 @@ fn writable(folder: &Path) -> std::io::Result<PathBuf> {
     Ok(found)
 }
 
-/// Whether the address can be taken, or the server of these settings has it.
+/// Whether the address is free, or the server of these settings holds it.
 fn port(settings: &Settings) -> (DoctorFinding, bool) {
     let (about, listen) = ("server.listen", settings.server.listen);
     let error = match TcpListener::bind(listen) {

@@ -1,6 +1,6 @@
-//! A git repository of the user's: its commit, and what of its work tree is not in that.
+//! A git repository of the user's: its commit, and the uncommitted changes in its work tree.
 //!
-//! May know: git. Must never know: what is done with the commit.
+//! May know: git. Must never know: what the commit is used for.
 
 use std::path::{Path, PathBuf};
 
@@ -10,17 +10,17 @@ use crate::engine::SETTINGS_FILE;
 use crate::order::CommitSha;
 
 pub(super) struct LocalCheckout {
-    /// As people know it: the work tree, or the bare repository.
+    /// The work tree, or the bare repository.
     pub(super) folder: PathBuf,
-    /// Where git's own files are.
+    /// Where git keeps its own files.
     pub(super) git_folder: PathBuf,
     pub(super) commit: CommitSha,
-    /// The branch that is checked out, if there is one.
+    /// The branch that is checked out, if any.
     pub(super) branch: Option<String>,
     work_tree: Option<PathBuf>,
 }
 
-/// What is in the work tree, and not in the commit.
+/// What is in the work tree but not in the commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct UncommittedFiles {
     pub(super) files: usize,
@@ -47,7 +47,7 @@ impl LocalCheckout {
         Ok(Self { folder, git_folder: repository.path().to_owned(), commit, branch, work_tree })
     }
 
-    /// Where files can be written.
+    /// The folder for writing files; an error for a bare repository.
     pub(super) fn work_tree(&self) -> anyhow::Result<&Path> {
         let folder = self.folder.display();
         let bare = || UsageError(format!("--init: {folder} is a bare repository; use one with a work tree"));

@@ -1,4 +1,4 @@
-//! `journeyman environment`: what a repository's work happens in, prepared now, and whether its tests run there.
+//! `journeyman environment`: prepares a repository's environment and reports whether its tests run there.
 //!
 //! May know: environments of local repositories, the settings for test runs, the terminal.
 //! Must never know: how an environment is made, orders, GitHub.
@@ -91,7 +91,7 @@ async fn look(
     let environment = LocalEnvironment::open(rules, &checkout.folder, &checkout.commit, data, wait).await?;
     let environment = environment.watched_by(sender);
     let (git, isolation) = (checkout.git_folder.clone(), environment.isolation());
-    // Whoever asks to stop is heard meanwhile.
+    // In a blocking task, so that Ctrl-C is still handled.
     let uncommitted = tokio::task::spawn_blocking(move || UncommittedFiles::of(&git)).await??;
     let mut output = ProgressOutput::new(arguments.json);
     output.print(&words::heading(checkout, &uncommitted));
@@ -130,7 +130,7 @@ async fn look(
     Ok(outcome.exit_code())
 }
 
-/// The plan with the command that was taken where the whole fails beside its tests.
+/// Replaces the test command by the one for the tests alone if the whole command fails for other reasons.
 fn as_tested(plan: EnvironmentPlan, survey: &EnvironmentSurvey) -> EnvironmentPlan {
     let test = survey.tests_alone.as_ref().zip(plan.test.as_ref());
     match test.map(|(command, test)| PlannedTest::new(command, &test.because)) {
@@ -139,7 +139,7 @@ fn as_tested(plan: EnvironmentPlan, survey: &EnvironmentSurvey) -> EnvironmentPl
     }
 }
 
-/// Shows what happens until it is over.
+/// Shows progress until the work is done.
 async fn watch<T>(
     what: &str,
     work: impl Future<Output = T>,

@@ -1,4 +1,4 @@
-//! What the look at an environment comes to: a word, an exit code, what to change; and all of it as JSON.
+//! Turns a survey of an environment into a word, an exit code and what to change, and everything into JSON.
 //!
 //! May know: plans, surveys. Must never know: the terminal.
 
@@ -11,15 +11,15 @@ use crate::order::test_run::CommandRun;
 use crate::order::{Exit, TestVerdict};
 use crate::verify::{tail, telling_line};
 
-/// The end, in words that scripts can rely on.
+/// The outcome, in words that scripts rely on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum EnvironmentOutcome {
     Passed,
-    /// They run, and some fail.
+    /// They run, but some fail.
     Failed,
     SetupFailed(EnvironmentProblem),
     CannotRun(EnvironmentProblem),
-    /// Nothing says how they are run, or the command ran none.
+    /// There is no test command, or it ran no tests.
     NoTests(EnvironmentProblem),
 }
 
@@ -86,7 +86,7 @@ impl EnvironmentOutcome {
         }
     }
 
-    /// What stands in the way.
+    /// The problem to fix, if any.
     pub(super) fn problem(&self) -> Option<&EnvironmentProblem> {
         match self {
             Self::Passed | Self::Failed => None,
@@ -142,7 +142,7 @@ fn fit(fit: ToolFit) -> &'static str {
     }
 }
 
-/// Null where nothing had to be installed.
+/// Null if nothing needed installing.
 pub(super) fn setup_as_json(survey: &EnvironmentSurvey) -> Value {
     let Some(setup) = &survey.report.setup else { return Value::Null };
     json!({
@@ -153,7 +153,7 @@ pub(super) fn setup_as_json(survey: &EnvironmentSurvey) -> Value {
     })
 }
 
-/// Null where they did not run.
+/// Null if the tests did not run.
 pub(super) fn tests_as_json(survey: &EnvironmentSurvey) -> Value {
     let Some(baseline) = &survey.report.baseline else { return Value::Null };
     let mut tests = run_as_json(&baseline.run);

@@ -1,8 +1,8 @@
-//! `--init`: the settings that pin what was found, as a file for people to adapt.
+//! `--init`: writes settings that pin the detected environment, for people to adapt.
 //!
 //! May know: plans, the form of `.github/journeyman.yml`. Must never know: how a plan is made.
 //!
-//! What is written is read back by the reader of those files, and has to come to the same plan.
+//! The reader of those files reads the result back, and it must give the same plan.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,13 +21,12 @@ use crate::order::RepositorySettings;
 
 const CANNOT: &str =
     "what was found cannot be written as .github/journeyman.yml; name `setup` and `test` there yourself";
-/// Where tests fail on the commit that is looked at.
+/// Added if tests already fail on the commit.
 const ACCEPTED: &str = "\n# Some tests fail already. A change may leave these as they are; whatever else fails stands against it.\n\
                         accept: no_new_failures\n";
-/// The file that pins an environment.
 pub(super) struct PinnedFile {
     pub(super) path: PathBuf,
-    /// False where one was there before; nothing is ever overwritten.
+    /// False if a file already existed: nothing is ever overwritten.
     pub(super) is_written: bool,
     /// What was written.
     pub(super) text: String,
@@ -45,7 +44,7 @@ impl PinnedFile {
             return Ok(Self { path, is_written: false, text: String::new() });
         }
         let pinned = PinnedSettings::leanest(environment, plan).await?;
-        // Beside tests of which none passes, any change would be accepted.
+        // If no test passes, this setting would accept any change.
         let counts = survey.reading.counts.filter(|counts| counts.passed > 0 && counts.failed > 0);
         let accepted = if counts.is_some() && survey.report.problem.is_none() { ACCEPTED } else { "" };
         let text_of = |pinned: &PinnedSettings| format!("{}{}{accepted}", heading(plan), pinned.text());
@@ -72,7 +71,7 @@ impl PinnedFile {
     }
 }
 
-/// Nothing is overwritten, and no link is followed out of the repository.
+/// Never overwrites a file, and follows no link out of the repository.
 fn create(path: &Path, text: &str) -> anyhow::Result<()> {
     let told = || format!("cannot write {}", path.display());
     if let Some(folder) = path.parent() {
@@ -100,20 +99,20 @@ fn is_same(found: &EnvironmentPlan, pinned: &EnvironmentPlan) -> bool {
         && found.image == pinned.image
 }
 
-/// What a file has to say for a plan.
+/// What a file must say to get a plan.
 #[derive(Debug, Clone, Default)]
 struct PinnedSettings {
     image: Option<String>,
     variables: BTreeMap<String, String>,
-    /// Commands, of which each ends the setup where it fails.
+    /// Commands that each end the setup if they fail.
     setup: Vec<String>,
     test: Option<String>,
-    /// Folders below the root with tests of their own.
+    /// Subfolders with tests of their own.
     folders: Vec<String>,
 }
 
 impl PinnedSettings {
-    /// All that the plan says, but for the first commands of its setup.
+    /// The whole plan, except the first commands of its setup.
     fn of(plan: &EnvironmentPlan, skipped: usize) -> Self {
         Self {
             image: plan.image.clone(),
@@ -129,8 +128,8 @@ impl PinnedSettings {
         }
     }
 
-    /// The least that comes to the same plan: tools that a setup calls are installed without a word, and variables that
-    /// belong to a package manager are set anyway.
+    /// The smallest settings with the same plan. Tools that a setup calls are installed anyway, and so are a package
+    /// manager's variables set.
     async fn leanest(environment: &LocalEnvironment, plan: &EnvironmentPlan) -> anyhow::Result<Self> {
         for skipped in (0..plan.setup.len().max(1)).rev() {
             let lean = Self { variables: BTreeMap::new(), ..Self::of(plan, skipped) };
@@ -161,7 +160,7 @@ impl PinnedSettings {
         EnvironmentPlan { setup: commands.collect(), ..EnvironmentPlan::default() }.setup_command()
     }
 
-    /// The keys, with a line each for people.
+    /// The file's keys, each with a line of explanation.
     fn text(&self) -> String {
         let mut text = String::new();
         let mut add = |comment: &str, entry: String| {
@@ -196,7 +195,7 @@ impl PinnedSettings {
     }
 }
 
-/// A key and its text, in the plainest form that reads back as the same.
+/// A key and its text in the plainest YAML form that reads back unchanged.
 fn entry(key: &str, text: &str) -> String {
     let literal = format!("{key}: |-\n{}", indented(text.lines()));
     let candidates = [format!("{key}: {text}\n"), literal];
@@ -204,7 +203,7 @@ fn entry(key: &str, text: &str) -> String {
     candidates.into_iter().find(|candidate| reads_as(candidate, key, text)).unwrap_or_else(last)
 }
 
-/// The folders whose tests are run, the root with its command.
+/// The folders whose tests run; the root comes with its command.
 fn folder_list(of_root: Option<&str>, folders: &[String]) -> String {
     let root = of_root.map(|test| format!("  - path: .\n    test: {}\n", quoted(test)));
     let each: String = folders.iter().map(|folder| format!("  - path: {}\n", quoted(folder))).collect();
@@ -215,7 +214,7 @@ fn indented(lines: impl Iterator<Item = impl AsRef<str>>) -> String {
     lines.map(|line| format!("  {}", line.as_ref()).trim_end().to_owned() + "\n").collect()
 }
 
-/// JSON's form of a text is one of YAML's.
+/// A JSON string is also a YAML string.
 fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
@@ -305,7 +304,7 @@ mod tests {
     }
 
     proptest! {
-        /// Commands are somebody else's text: whatever they are, the file says them and nothing else.
+        /// Commands are foreign text: whatever they contain, the file says exactly them.
         #[test]
         fn what_is_written_reads_back_as_the_same_commands(
             setup in proptest::collection::vec("[ -~\n\t#:{}'\"&|>%@`\u{85}\u{2028}é]{1,60}", 1..4),

@@ -1,6 +1,6 @@
-//! Setup and tests while they run: a spinner, or plain lines where nobody watches.
+//! Shows setup and tests while they run: a spinner, or plain lines without a terminal.
 //!
-//! May know: the terminal. Must never know: what becomes of it all.
+//! May know: the terminal. Must never know: what comes of it.
 
 use indicatif::ProgressBar;
 
@@ -9,14 +9,14 @@ use super::words::{first_line, took};
 use crate::engine::{EnvironmentProgress, PullProgress, PullStep};
 use crate::order::Exit;
 
-/// Of a command.
+/// Longest command shown, in characters.
 const LONGEST: usize = 80;
 
 pub(super) struct ProgressOutput {
     spinner: Option<ProgressBar>,
-    /// What is done now.
+    /// The current activity.
     doing: String,
-    /// Standard output is for the document alone.
+    /// Set if standard output is reserved for the JSON document.
     is_silent: bool,
 }
 
@@ -25,7 +25,7 @@ impl ProgressOutput {
         Self { spinner: None, doing: String::new(), is_silent }
     }
 
-    /// Says something that is over.
+    /// Prints something that is finished.
     pub(super) fn print(&self, text: &str) {
         if !self.is_silent {
             print!("{text}");

@@ -1,6 +1,6 @@
-//! An environment in words for people: what was found and why, what it took, and whether the tests pass.
+//! Describes an environment to people: what was found and why, how long it took, and whether the tests pass.
 //!
-//! May know: plans, surveys, and that all their texts are somebody else's. Must never know: the terminal.
+//! May know: plans, surveys, and that all their texts are foreign. Must never know: the terminal.
 
 use std::fmt::Write as _;
 
@@ -15,12 +15,12 @@ use crate::order::test_run::CommandRun;
 use crate::order::{Exit, IsolationMode};
 use crate::verify::{points_elsewhere, tail, telling_line};
 
-/// Of a sentence.
+/// Longest sentence shown, in characters.
 const SENTENCE: usize = 400;
 const MOST_FAILING: usize = 10;
-/// Lines of a setup's output that are shown when it failed.
+/// Lines of output to show if the setup fails.
 const MOST_LINES: usize = 8;
-/// And of the tests' output, where nothing in it is counted.
+/// Lines of test output to show if no tests were counted in it.
 const MOST_LINES_OF_TESTS: usize = 15;
 
 pub(super) fn heading(checkout: &LocalCheckout, uncommitted: &UncommittedFiles) -> String {
@@ -87,7 +87,7 @@ pub(super) fn setup(plan: &EnvironmentPlan, survey: &EnvironmentSurvey) -> Strin
     let is_good = |run: &CommandRun| run.exit == Exit::Code(0);
     match &survey.report.setup {
         None if plan.setup.is_empty() => text.push_str("  ✔ nothing to install\n"),
-        // It was never begun: something else went wrong.
+        // The setup never started: something else failed first.
         None => text.push_str("  ✘ not run\n"),
         Some(whole) if survey.report.kept => {
             let _ = writeln!(
@@ -112,7 +112,7 @@ pub(super) fn setup(plan: &EnvironmentPlan, survey: &EnvironmentSurvey) -> Strin
     text
 }
 
-/// The end of what was printed, without lines that only point elsewhere.
+/// The end of the output, without lines that only refer elsewhere.
 fn last_lines(printed: &str, most: usize) -> String {
     let is_shown = |line: &&str| !line.trim().is_empty() && !points_elsewhere(line.trim());
     let lines: Vec<&str> = printed.lines().filter(is_shown).collect();
@@ -215,7 +215,7 @@ pub(super) fn tests(
     text
 }
 
-/// That other tests than the whole command are what changes are judged by.
+/// Explains that changes are judged by the tests alone, not by the whole command.
 pub(super) fn tests_alone(whole: &str, survey: &EnvironmentSurvey) -> String {
     let Some(alone) = &survey.tests_alone else { return String::new() };
     let [whole, alone] = [whole, alone].map(|command| first_line(command, LONGEST_NAME));
@@ -238,14 +238,14 @@ fn skipped(count: u64) -> String {
     if count > 0 { format!(", {count} skipped") } else { String::new() }
 }
 
-/// A command in one line.
+/// The first line of a command, shortened.
 pub(super) fn first_line(command: &str, longest: usize) -> String {
     let mut lines = command.trim().lines();
     let first = line(lines.next().unwrap_or_default(), longest);
     if lines.next().is_some() { format!("{first} …") } else { first }
 }
 
-/// A time for people.
+/// A duration for people.
 pub(super) fn took(seconds: f64) -> String {
     if seconds < 60.0 {
         return format!("{seconds:.1} s");

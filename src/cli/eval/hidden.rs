@@ -1,4 +1,4 @@
-//! The hidden tests: laid over the resulting commit, and run by us behind the walls.
+//! Copies the hidden tests onto the resulting commit and runs them in the sandbox.
 
 use std::path::{Component, Path};
 use std::time::Duration;
@@ -11,12 +11,12 @@ use crate::app::EvalSandbox;
 use crate::order::{CommitSha, Exit, RepositoryName};
 use crate::sandbox::SandboxNetwork;
 
-/// Setup and tests may each take so long.
+/// Timeout for the setup and for the tests.
 const TIME: Duration = Duration::from_secs(600);
-/// What of the output is kept, in characters from its end.
+/// How many characters of the output to keep, from its end.
 const KEPT: usize = 1_000;
 
-/// Judges a commit. The text is the end of what was printed, when it did not pass.
+/// Judges a commit. The text is the end of the output if it did not pass.
 pub(super) async fn judge(
     sandbox: &EvalSandbox,
     repository: &RepositoryName,
@@ -45,7 +45,7 @@ pub(super) async fn judge(
     })
 }
 
-/// What stands in the way of a hidden file is the agent's and gives way; no link of its is followed.
+/// Replaces whatever the agent put in the way of a hidden file, and follows none of its links.
 fn lay_over(tree: &Path, hidden: &HiddenTests) -> anyhow::Result<()> {
     for (name, bytes) in &hidden.files {
         let mut path = tree.to_owned();

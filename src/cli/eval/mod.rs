@@ -1,7 +1,7 @@
-//! `journeyman eval`: a suite of cases, run with any agent through the real engine, and what came of it in figures.
+//! `journeyman eval`: runs a suite of cases with any agent through the real engine, and reports figures.
 //!
-//! Running (`runner`, `hidden`) is apart from reading (`record`), counting (`statistics`, `report`) and
-//! drawing (`table`, `page`), which are pure.
+//! Running (`runner`, `hidden`) is separate from reading (`record`), counting (`statistics`, `report`) and drawing
+//! (`table`, `page`), which are pure.
 
 mod hidden;
 mod page;
@@ -34,9 +34,8 @@ use report::EvalSetup;
 use simulation::{PassRates, Simulation, percent};
 use suite::{CaseRepository, EvalSuite, ReplaySelection};
 
-/// The name of the agent that replays real fixes.
+/// The agent that replays real fixes.
 const REPLAY_AGENT: &str = "replay";
-/// The name of the simulated agent.
 const SIMULATED_AGENT: &str = "simulated";
 
 /// What `eval` is told.
@@ -107,7 +106,7 @@ pub(super) async fn main(arguments: EvalArguments) -> anyhow::Result<u8> {
         None => suite::simulated(arguments.cases),
     };
     let parallel = usize::from(arguments.parallel.unwrap_or(4));
-    // What cannot be written is known before hours of work, not after.
+    // Find out before hours of work, not after, that a file is not writable.
     let json = arguments.json.as_deref().map(|path| create("--json", path)).transpose()?;
     let html = arguments.html.as_deref().map(|path| create("--html", path)).transpose()?;
     let patches = tempfile::Builder::new().prefix("journeyman-patches-").tempdir()?;
@@ -136,7 +135,7 @@ pub(super) async fn main(arguments: EvalArguments) -> anyhow::Result<u8> {
     if let Some(mut file) = html {
         file.write_all(page::html(&report)?.as_bytes())?;
     }
-    // The report is out before anything is put away.
+    // The report is written before the cleanup.
     local.stop().await?;
     let nothing_ran = report.cases.is_empty() && !report.troubles.is_empty();
     Ok(match (ran.interrupted, nothing_ran) {

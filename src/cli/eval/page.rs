@@ -1,4 +1,4 @@
-//! The report as one page: no script, nothing to fetch, light and dark. Pure.
+//! The report as one page without scripts or external resources, in light and dark. Pure.
 
 use askama::Template;
 
@@ -7,7 +7,7 @@ use super::report::{AttemptLine, EvalReport};
 use super::table;
 use crate::order::bounds::MOST_LISTED;
 
-/// How long the longest bar is, in the page's units.
+/// Length of the longest bar, in the page's units.
 const LONGEST: f64 = 310.0;
 
 #[derive(Template)]
@@ -24,24 +24,23 @@ struct EvalPage<'a> {
 struct EvalPlot {
     title: &'static str,
     about: String,
-    /// For the page's colours: `wrong`, or nothing.
+    /// CSS class: `wrong`, or empty.
     class: &'static str,
     bars: Vec<ChartBar>,
 }
 
-/// A bar, with an interval around its end and a mark for what was expected.
+/// A bar with an interval around its end and a mark for the expected value.
 #[derive(Default)]
 struct ChartBar {
     name: String,
     length: f64,
     interval: Option<(f64, f64)>,
     expected: Option<f64>,
-    /// What stands behind all that, and where.
+    /// The label after the bar, and its position.
     said: String,
     said_at: f64,
 }
 
-/// The whole page.
 pub(super) fn html(report: &EvalReport) -> anyhow::Result<String> {
     let mut cases: Vec<&CaseRecord> = report.cases.iter().collect();
     if cases.len() > MOST_LISTED {
@@ -74,7 +73,7 @@ fn plots(report: &EvalReport) -> Vec<EvalPlot> {
         }
     };
     let legend = if report.expectation.is_some() { " The orange mark is what was expected." } else { "" };
-    // A number of attempts that no case took has its place too.
+    // Numbers of attempts that no case took get a bar too.
     let [fewest, most] = [report.rounds.keys().next(), report.rounds.keys().next_back()];
     let rounds = (fewest.copied().unwrap_or(0)..=most.copied().unwrap_or(0))
         .map(|number| (number.to_string(), report.rounds.get(&number).copied().unwrap_or(0)))

@@ -1,4 +1,4 @@
-//! What became of a case: read from its order's journal, and from nothing an agent said.
+//! What happened to a case, read from its order's journal and never from what an agent says.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,6 @@ use crate::order::steps::{Step, StepKind, steps};
 use crate::order::trace::RoundTrace;
 use crate::order::{Category, EffectPart, Journal, Scrutiny, TestCounts};
 
-/// What became of one case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct CaseRecord {
     /// Its name in the suite.
@@ -19,33 +18,32 @@ pub(super) struct CaseRecord {
     pub(super) order: String,
     /// What Journeyman said: `verified`, `escalated` …
     pub(super) outcome: String,
-    /// Why, when it is not verified.
+    /// Why, if it is not verified.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) because: Option<String>,
-    /// What the hidden tests said.
     pub(super) hidden: HiddenVerdict,
-    /// The end of what the hidden tests printed, when they did not pass.
+    /// The end of the hidden tests' output, if they did not pass.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) hidden_output: Option<String>,
-    /// Journeyman said verified, and the hidden tests fail.
+    /// Journeyman said verified, but the hidden tests fail.
     pub(super) false_green: bool,
-    /// The runs of the stage whose checks include tests, in order.
+    /// The runs of the stage that the tests judge, in order.
     pub(super) attempts: Vec<Attempt>,
     /// The attempt whose work was verified or handed over, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) taken: Option<u32>,
-    /// Dollars for the whole order, every stage included.
+    /// Dollars for the whole order, all stages included.
     pub(super) usd: f64,
-    /// Seconds from the order's opening to its end, waiting for a place included.
+    /// Seconds from opening the order to its end, waiting in the queue included.
     pub(super) seconds: f64,
     /// Tokens read and written.
     pub(super) tokens: [u64; 2],
-    /// What a tech lead said when rounds had run out.
+    /// What a tech lead decided when rounds ran out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) advice: Option<DiagnosisDecision>,
-    /// Dollars for that look.
+    /// Dollars for the tech lead's diagnosis.
     pub(super) escalation_usd: f64,
-    /// Of which real fix it is.
+    /// The real fix that was replayed, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) replay: Option<ReplayRecord>,
 }
@@ -55,24 +53,24 @@ impl CaseRecord {
         self.outcome == "verified"
     }
 
-    /// Why it is not what it should be.
+    /// What is wrong with the result, in words.
     pub(super) fn wrong(&self) -> String {
         let wrong = self.because.as_deref().or(self.hidden_output.as_deref());
         wrong.unwrap_or_default().chars().take(300).collect()
     }
 }
 
-/// A real fix that was replayed, and what was found of it besides the verdict.
+/// A replayed real fix, and what was found besides the verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct ReplayRecord {
     pub(super) repository: String,
     pub(super) language: String,
     pub(super) fix: String,
     pub(super) variant: ReplayVariant,
-    /// Where the environment is from; none where there was none.
+    /// Where the environment comes from; `None` if there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) environment: Option<String>,
-    /// Whether a test was seen to fail without the change.
+    /// Whether a test failed without the change.
     pub(super) proven: bool,
 }
 
@@ -98,7 +96,7 @@ pub(super) enum HiddenVerdict {
     /// They passed on the resulting commit.
     Passed,
     Failed,
-    /// There is no resulting commit, or nothing hidden.
+    /// There is no resulting commit, or nothing is hidden.
     NotRun,
 }
 
@@ -112,40 +110,40 @@ impl HiddenVerdict {
     }
 }
 
-/// One run of the worker, and what its checks said.
+/// One run of the worker and its checks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Attempt {
-    /// Which run of the worker, from 1.
+    /// The worker's run, from 1.
     pub(super) round: u32,
-    /// Its place among the attempts before, or among those after, a tech lead's guidance; from 1.
+    /// Its number among the attempts before a tech lead's guidance, or among those after it; from 1.
     pub(super) attempt: u32,
     pub(super) guided: bool,
-    /// What it came to.
+    /// How it ended.
     pub(super) end: AttemptEnd,
-    /// Kinds of what was wrong, each once.
+    /// Categories of its problems, each once.
     pub(super) kinds: Vec<Category>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) tests: Option<TestCounts>,
-    /// Tests that failed, by name.
+    /// Names of failing tests.
     pub(super) failing: Vec<String>,
     pub(super) usd: f64,
     /// Seconds, its checks included.
     pub(super) seconds: f64,
 }
 
-/// What an attempt came to.
+/// How an attempt ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum AttemptEnd {
     Passed,
     Failed,
-    /// No check failed, and nothing was verified.
+    /// No check failed, but nothing was verified.
     Unverified,
     /// It was cut off before it was judged.
     Unfinished,
 }
 
-/// Reads the record of an order. The hidden tests' verdict is added by whoever runs them.
+/// Reads the record of an order. The runner adds the hidden tests' verdict.
 pub(super) fn read(case: &str, journal: &Journal, projection: &OrderProjection) -> CaseRecord {
     let opened = journal.opened();
     let trace = &projection.trace;
@@ -154,7 +152,7 @@ pub(super) fn read(case: &str, journal: &Journal, projection: &OrderProjection) 
     let last = journal.entries().last().map_or(journal.opened_at(), |entry| entry.at);
     let settled = projection.next.settled.as_ref();
     let shown = projection.surfaces();
-    // A tech lead's look at exhausted work, which is no attempt.
+    // A tech lead's diagnosis is no attempt.
     let escalations = steps.iter().filter(|step| step.kind == StepKind::Diagnosis);
     let rounds = stage.and_then(|stage| trace.stages.iter().rfind(|seen| seen.name == stage.name));
     let rounds = rounds.map_or(&[][..], |seen| &seen.rounds);
@@ -178,14 +176,14 @@ pub(super) fn read(case: &str, journal: &Journal, projection: &OrderProjection) 
     }
 }
 
-/// The stage whose attempts are counted: the one that the tests judge.
+/// The stage whose attempts count: the one that the tests judge.
 fn work_stage(journal: &Journal) -> Option<&Stage> {
     let with =
         |check: Check| journal.pipeline().stages.iter().find(move |stage| stage.checks.contains(&check));
     with(Check::Tests).or_else(|| with(Check::PushedCommit))
 }
 
-/// What a tech lead said after this round.
+/// What a tech lead decided after this round.
 fn advice(round: &RoundTrace) -> Option<DiagnosisDecision> {
     round.diagnosis.as_ref().map(|diagnosis| diagnosis.decision)
 }
@@ -193,7 +191,7 @@ fn advice(round: &RoundTrace) -> Option<DiagnosisDecision> {
 fn attempts(stage: &Stage, rounds: &[RoundTrace], steps: &[Step]) -> Vec<Attempt> {
     let has_tests = stage.checks.contains(&Check::Tests);
     let mut attempts = Vec::new();
-    // The round after which somebody advised.
+    // The round after which guidance was given.
     let mut advised: Option<u32> = None;
     let is_worker = |step: &&Step| {
         step.kind == StepKind::Agent && step.stage == stage.name && step.key.part() == EffectPart::Worker

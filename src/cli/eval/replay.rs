@@ -1,4 +1,4 @@
-//! Real fixes of public repositories, replayed: the repository as it was before a fix, and a change made of that fix.
+//! Replays real fixes of public repositories: the repository before a fix, and a change made from that fix.
 //!
 //! May know: git repositories on this machine and on GitHub. Must never know: what Journeyman says of a change.
 
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::app::bounded_tree;
 use crate::order::RepositoryName;
 
-/// What the body of a replayed issue ends with, and by what the script in `templates/eval` knows its change.
+/// The last line of a replayed issue, by which the script in `templates/eval` finds its change.
 pub(super) const CASE: &str = "Case: ";
 
 /// What is made of a fix.
@@ -42,7 +42,7 @@ impl ReplayVariant {
         }
     }
 
-    /// Whether the issue is mended.
+    /// Whether this form fixes the issue.
     pub(super) fn is_mended(self) -> bool {
         matches!(self, Self::Right | Self::CodeAlone)
     }
@@ -58,7 +58,7 @@ pub(super) struct RealFix {
     pub(super) fix: String,
     pub(super) source_files: Vec<String>,
     pub(super) test_files: Vec<String>,
-    /// The issue, in words of the suite's own.
+    /// The issue, in the suite's own words.
     pub(super) title: String,
     pub(super) body: String,
 }
@@ -68,9 +68,9 @@ pub(super) struct RealFix {
 pub(super) struct ReplayCase {
     pub(super) fix: RealFix,
     pub(super) variant: ReplayVariant,
-    /// Where clones of repositories are, and where those are put that are not there.
+    /// Where clones of repositories are; missing ones are cloned into it.
     pub(super) mirrors: PathBuf,
-    /// `.github/journeyman.yml` of the commit before the fix; none: the repository has none.
+    /// `.github/journeyman.yml` for the commit before the fix; `None` if the repository has none.
     pub(super) settings: Option<String>,
 }
 
@@ -85,12 +85,12 @@ pub(super) fn read(file: &Path) -> anyhow::Result<Vec<RealFix>> {
 }
 
 impl ReplayCase {
-    /// Writes the repository before the fix into `place`, and the change as a patch.
+    /// Writes the repository before the fix to `place`, and the change to `patch`.
     pub(super) fn write(&self, place: &Path, patch: &Path) -> anyhow::Result<()> {
         let mirror = self.mirror()?;
         let theirs = Repository::open(&mirror).with_context(|| mirror.display().to_string())?;
         let objects = theirs.path().join("objects").canonicalize()?;
-        // Their objects are read from where they are; what is made is written here.
+        // Reads the mirror's objects in place, and writes new ones here.
         let ours = Repository::init_bare(place)?;
         std::fs::create_dir_all(place.join("objects/info"))?;
         std::fs::write(place.join("objects/info/alternates"), format!("{}\n", objects.display()))?;
@@ -154,7 +154,7 @@ impl ReplayCase {
         };
         let text =
             |tree: &Tree<'_>, path: &str| Some(String::from_utf8_lossy(&bytes(tree, path)?).into_owned());
-        // The trees are put together in memory: nothing is checked out.
+        // The trees are built in memory, without a checkout.
         let mut changed = git2::build::TreeUpdateBuilder::new();
         let mut upsert = |path: &str, content: Option<Vec<u8>>| -> anyhow::Result<()> {
             match content {
@@ -212,7 +212,7 @@ impl ReplayCase {
     }
 }
 
-/// What a file's language takes for a comment.
+/// The comment marker of a file's language.
 fn comment(path: &str) -> &'static str {
     match path.rsplit('.').next() {
         Some("py" | "rb" | "sh" | "toml" | "yml" | "yaml") => "# Looked at.",
@@ -221,13 +221,13 @@ fn comment(path: &str) -> &'static str {
     }
 }
 
-/// What stands in a line that expects something.
+/// Marks a line that contains an expectation.
 const EXPECTS: [&str; 12] = [
     "assert", "expect(", ".should", "EXPECT_", "ASSERT_", "CHECK", "REQUIRE", "t.Error", "t.Fatal",
     "require.", ".toBe", "fail(",
 ];
 
-/// The tests of a fix without the lines in which they expect something, where these stand alone.
+/// The tests of a fix without their expectations, as far as these are on lines of their own.
 fn weakened(path: &str, before: &str, after: &str) -> String {
     let known: BTreeSet<&str> = before.lines().collect();
     let is_whole = |line: &str| {

@@ -1,4 +1,4 @@
-//! The report: figures made of the cases' records. Pure; its JSON is described in docs/EVAL.md.
+//! The report: figures from the records of cases. Pure; docs/EVAL.md describes its JSON.
 
 use std::collections::BTreeMap;
 
@@ -10,52 +10,51 @@ use super::statistics::{Distribution, Proportion, three_deviations};
 use crate::order::Category;
 use crate::order::moves::DiagnosisDecision;
 
-/// The form of the report.
+/// The version of the report's format.
 pub(super) const VERSION: u32 = 1;
 
-/// What is said of every simulated suite, first.
+/// The notice above every simulated suite.
 pub(super) const SIMULATED: &str = "The agent is SIMULATED: whether an attempt is right was drawn at the given rates. \
      These figures describe the loop, and no model.";
 
-/// What came of a run of a suite.
+/// The results of a suite.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct EvalReport {
-    /// The form of this record.
+    /// The version of this format.
     pub(super) version: u32,
-    /// What has to be known before anything else; there when the agent is simulated.
+    /// What to know first; present if the agent is simulated.
     pub(super) notice: Option<String>,
-    /// How it was run.
+    /// How the suite was run.
     pub(super) setting: EvalSetup,
-    /// Cases by how they ended.
+    /// Cases by outcome.
     pub(super) outcomes: BTreeMap<String, u64>,
     /// Cases that Journeyman called verified.
     pub(super) verified: Proportion,
-    /// Cases whose hidden tests pass, of those on which they were run.
+    /// Cases whose hidden tests pass, of those where they ran.
     pub(super) hidden: Proportion,
     /// Cases whose hidden tests fail, of those that Journeyman called verified.
     pub(super) false_green: Proportion,
-    /// What a simulation was to come to.
+    /// The expected result of a simulation.
     pub(super) expectation: Option<Expectation>,
     pub(super) attempts: Vec<AttemptLine>,
-    /// Cases by how many attempts they took.
+    /// Cases by number of attempts.
     pub(super) rounds: BTreeMap<u32, u64>,
-    /// Dollars a case, as agents say.
+    /// Dollars per case, as reported by agents.
     pub(super) usd: Distribution,
-    /// Dollars a case that took three attempts, and no guidance.
+    /// Dollars per case with three attempts and no guidance.
     pub(super) usd_of_three: Distribution,
     pub(super) seconds: Distribution,
-    /// Failed attempts by kind of what was wrong; one of several kinds counts with each.
+    /// Failed attempts by category; one with several counts in each.
     pub(super) failures: BTreeMap<String, u64>,
-    /// What more than plain rounds added.
+    /// What was gained beyond plain rounds.
     pub(super) added: LoopGains,
-    /// The published account that a simulation is held against.
+    /// The published account that a simulation is compared with.
     pub(super) published: Option<PublishedAccount>,
     /// Cases that could not be run, and why.
     pub(super) troubles: Vec<String>,
     pub(super) cases: Vec<CaseRecord>,
 }
 
-/// How a suite was run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct EvalSetup {
     pub(super) journeyman: String,
@@ -66,43 +65,43 @@ pub(super) struct EvalSetup {
     /// The agent's name in the settings.
     pub(super) agent: String,
     pub(super) pipeline: String,
-    /// How the agent was simulated; none for a real one.
+    /// How the agent was simulated; `None` for a real one.
     pub(super) simulation: Option<Simulation>,
-    /// Cases that were at work at the same time.
+    /// Cases that ran at the same time.
     pub(super) parallel: usize,
-    /// When it began, by RFC 3339.
+    /// The start in RFC 3339.
     pub(super) began: String,
-    /// How long it took.
+    /// The duration.
     pub(super) seconds: f64,
     /// A person stopped it before all cases were done.
     pub(super) interrupted: bool,
 }
 
-/// What a simulation was to come to, and whether it did.
+/// The expected result of a simulation, and whether it was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(super) struct Expectation {
-    /// The share of verified cases.
+    /// The expected share of verified cases.
     pub(super) rate: f64,
-    /// Three standard deviations of it at this number of cases.
+    /// Three standard deviations of that share with this number of cases.
     pub(super) three_deviations: f64,
-    /// Whether the measured share is that near.
+    /// Whether the measured share is within three deviations.
     pub(super) within: bool,
 }
 
-/// Success at one attempt.
+/// The success rate of one attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(super) struct AttemptLine {
     /// After a tech lead's guidance.
     pub(super) guided: bool,
-    /// Its place among those, from 1.
+    /// Its number before or after guidance, from 1.
     pub(super) attempt: u32,
-    /// Those that passed, of those that reached it.
+    /// Cases that passed, of those that reached this attempt.
     pub(super) passed: Proportion,
-    /// Those that have passed with it, of all cases.
+    /// Cases that have passed so far, of all cases.
     pub(super) cumulative: Proportion,
-    /// What was expected, of those that reached it.
+    /// The expected rate among those that reach it.
     pub(super) expected: Option<f64>,
-    /// What was expected, of all cases.
+    /// The expected share of all cases.
     pub(super) expected_cumulative: Option<f64>,
 }
 
@@ -112,44 +111,43 @@ impl AttemptLine {
     }
 }
 
-/// What early stops, the best round and guidance added.
+/// What early stops, the best round and guidance gained.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct LoopGains {
-    /// Sets of rounds that ended early because the same failure came twice running.
+    /// Sets of rounds that stopped early because the same failure came twice running.
     pub(super) stopped_early: u64,
-    /// Rounds that were not run because of that.
+    /// Rounds that were therefore not run.
     pub(super) rounds_saved: u64,
-    /// Their dollars, at the mean price of a round in this run.
+    /// Their dollars, at this run's mean price of a round.
     pub(super) usd_saved: f64,
     /// Cases that were handed over with work.
     pub(super) handed_over: u64,
     /// Of these, cases in which an earlier round passes more tests than the last.
     pub(super) best_was_earlier: u64,
-    /// Tests that pass on the best round and not on the last, over all of these.
+    /// Tests that pass on the best round but not on the last, over all of these.
     pub(super) tests_gained: u64,
     /// Cases in which a tech lead gave guidance.
     pub(super) guided: u64,
     /// Cases in which a tech lead asked for a person instead.
     pub(super) flagged: u64,
-    /// Of the guided, cases that were verified after it.
+    /// Of the guided cases, those that were verified afterwards.
     pub(super) rescued: Proportion,
     pub(super) guided_rounds: u64,
-    /// What the tech lead's looks and the rounds after guidance cost, in dollars.
+    /// Dollars for the tech lead's diagnoses and the rounds after guidance.
     pub(super) guidance_usd: f64,
     /// Cases that were verified before any guidance.
     pub(super) verified_without: u64,
 }
 
-/// What was published of this loop.
+/// The published figures of this loop.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct PublishedAccount {
     pub(super) rates: Vec<f64>,
     pub(super) overall: f64,
-    /// Dollars of three attempts.
+    /// Dollars for three attempts.
     pub(super) usd_of_three: f64,
 }
 
-/// Makes the report.
 pub(super) fn report(setting: EvalSetup, records: Vec<CaseRecord>, troubles: Vec<String>) -> EvalReport {
     let simulation = setting.simulation.as_ref();
     let cases = records.len() as u64;
@@ -210,7 +208,7 @@ fn took_three(record: &CaseRecord) -> bool {
 }
 
 fn attempt_lines(records: &[CaseRecord], expected: &[ExpectedAttempt]) -> Vec<AttemptLine> {
-    // Attempts that were cut off were not judged, and count nowhere.
+    // Attempts that were cut off were not judged and do not count.
     let judged = |attempt: &&Attempt| attempt.end != AttemptEnd::Unfinished;
     let mut counts: BTreeMap<(bool, u32), (u64, u64)> = BTreeMap::new();
     for attempt in records.iter().flat_map(|record| record.attempts.iter().filter(judged)) {
@@ -279,7 +277,7 @@ fn added(records: &[CaseRecord]) -> LoopGains {
     added
 }
 
-/// The rounds that were saved, if the same failure twice running ended these before they ran out.
+/// The rounds that were saved if the same failure twice running stopped these early.
 fn stopped_early(attempts: &[&Attempt]) -> Option<u64> {
     let [.., one, two] = attempts else { return None };
     let is_same = one.end == AttemptEnd::Failed

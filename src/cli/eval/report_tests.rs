@@ -1,4 +1,4 @@
-//! What is counted and drawn, on records made by hand.
+//! Counts and drawings from handmade records.
 
 use proptest::prelude::*;
 
@@ -9,8 +9,8 @@ use super::{page, table};
 use crate::order::moves::DiagnosisDecision;
 use crate::order::{Category, TestCounts};
 
-/// An attempt in a letter: p passed, u unverified, x cut off, m nothing pushed; a digit: so many of 8 tests fail, the
-/// first ones. A capital or a digit after `>` comes after guidance.
+/// One letter per attempt: p passed, u unverified, x cut off, m nothing pushed; a digit: the first so many of 8 tests
+/// fail. A capital or a digit after `>` comes after guidance.
 fn attempts(letters: &str) -> Vec<Attempt> {
     let (before, after) = letters.split_once('>').unwrap_or((letters, ""));
     let told = before.chars().map(|letter| (letter, false)).chain(after.chars().map(|letter| (letter, true)));
@@ -164,7 +164,7 @@ fn a_simulation_says_so_before_any_figure() {
             .unwrap()
             .starts_with(r#"{"version":1,"notice":"The agent is SIMULATED"#)
     );
-    // 44 % of 9 cases where 90 are expected: more than three standard deviations off.
+    // 44 % of 9 cases where 90 % are expected: more than three standard deviations off.
     assert_eq!(report.expectation.map(|expected| expected.within), Some(false));
     assert!(text.contains("NOT within") && page.contains("NOT within"));
 }

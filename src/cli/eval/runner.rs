@@ -1,4 +1,4 @@
-//! Runs the cases, so many side by side, through the real engine: each is an issue with a label on it.
+//! Runs the cases in parallel through the real engine: each is an issue with a label.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,14 +16,12 @@ use crate::cli::local::LocalStack;
 use crate::emulator::RepositorySource;
 use crate::order::RepositoryName;
 
-/// The repository of all simulated cases.
 const SIMULATED: &str = "eval/simulated";
-/// Where there is no terminal to draw on, a line is written with the first case, and then so often.
+/// Without a terminal, print a line with the first case and then this often.
 const A_LINE: Duration = Duration::from_secs(10);
 
-/// What came of a run.
 pub(super) struct SuiteRun {
-    /// In the order of the suite; those that were not finished when a person stopped the run are not here.
+    /// In the suite's order, without cases that were unfinished when a person stopped the run.
     pub(super) records: Vec<CaseRecord>,
     pub(super) interrupted: bool,
     /// Cases that could not be run, and why.
@@ -77,7 +75,7 @@ pub(super) async fn run(
     Ok(SuiteRun { records: records.into_values().collect(), interrupted, troubles })
 }
 
-/// What became of a case. None when a person stopped the run.
+/// Runs a case; `None` if a person stopped the run.
 async fn one(
     local: &LocalStack,
     case: &EvalCase,
@@ -113,14 +111,14 @@ async fn one(
         record.false_green = verdict == HiddenVerdict::Failed && record.is_verified();
         (record.hidden, record.hidden_output) = (verdict, output);
     }
-    // A thousand workspaces are a great many files; they go one by one, beside the work on others.
+    // A thousand workspaces are many files, so delete each one while other cases run.
     if !keeps_workspaces {
         local.handle.eval_sandbox().with_workspaces(move |known| Ok(known.remove(order)?)).await?;
     }
     Ok(Some(record))
 }
 
-/// Makes a repository of a case's folder: one commit, the same every time.
+/// Makes a repository from a case's folder: one commit, always the same.
 fn make_repository(from: &Path, at: &Path) -> anyhow::Result<()> {
     let mut options = RepositoryInitOptions::new();
     options.bare(true).external_template(false).initial_head("main");
@@ -136,9 +134,9 @@ fn make_repository(from: &Path, at: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// How far it is, on standard error.
+/// Progress on standard error.
 struct EvalProgress {
-    /// Drawn where there is a terminal.
+    /// Drawn if there is a terminal.
     bar: ProgressBar,
     said: Instant,
     verified: usize,

@@ -1,27 +1,27 @@
-//! What a simulated agent does: decided by its rates and a hash, so that the same seed gives the same suite.
+//! Decides what a simulated agent does, from its rates and a hash: the same seed gives the same suite.
 //!
-//! The figures of a simulated suite say something of the loop: that it counts, sends back, stops and hands over as
-//! it should. They say nothing of any model.
+//! Figures of a simulated suite describe the loop: whether it counts, sends back, stops and hands over correctly. They
+//! say nothing about any model.
 
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// The published account of this loop that a simulation is held against: how many of a hundred pass at the first, at
-/// the second and at the third attempt, of those that come so far.
+/// The published account of this loop that a simulation is compared with: the percentages that pass at the first,
+/// second and third attempt, of those that get there.
 pub(super) const PUBLISHED: [f64; 3] = [35.0, 72.0, 45.0];
-/// How many of a hundred pass in all, by the same account.
+/// The percentage that passes in all, by the same account.
 pub(super) const PUBLISHED_OVERALL: f64 = 88.0;
 /// What three attempts cost by the same account, in dollars.
 pub(super) const PUBLISHED_USD: f64 = 0.23;
 
-/// How many tests the simulated repository has.
+/// Number of tests in the simulated repository.
 const TESTS: u32 = 8;
-/// How many attempts the tests give the worker, and guidance gives again.
+/// Attempts that the tests allow the worker; guidance allows as many again.
 pub(super) const ATTEMPTS: usize = 3;
 
-/// How many of a hundred attempts pass, by attempt. The last holds for all later ones.
+/// The pass rate of each attempt in percent. The last one holds for all later attempts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct PassRates(Vec<f64>);
 
@@ -43,14 +43,14 @@ impl PassRates {
         &self.0
     }
 
-    /// Of the attempt of that number, from 0 to 1.
+    /// The rate of this attempt, from 0 to 1.
     fn of(&self, attempt: u32) -> f64 {
         let place = usize::try_from(attempt.max(1) - 1).unwrap_or(usize::MAX).min(self.0.len() - 1);
         self.0.get(place).copied().unwrap_or_default() / 100.0
     }
 }
 
-/// A number from 0 to 100.
+/// Parses a number from 0 to 100.
 pub(super) fn percent(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent),
@@ -58,34 +58,31 @@ pub(super) fn percent(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A simulated agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(in crate::cli) struct Simulation {
     pub(super) rates: PassRates,
-    /// What the draws depend on.
+    /// The seed of the draws.
     pub(super) seed: u64,
-    /// Percentage of cases that fail in the same way until somebody advises.
+    /// Percentage of cases that fail in the same way until guidance is given.
     pub(super) stubborn: f64,
-    /// Percentage of attempts that pass after advice; none without a tech lead.
+    /// Percentage of attempts that pass after guidance; `None` without a tech lead.
     pub(super) guided: Option<f64>,
 }
 
-/// What is expected of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct ExpectedAttempt {
     /// After a tech lead's guidance.
     pub(super) guided: bool,
-    /// Its place among those, from 1.
+    /// Its number before or after guidance, from 1.
     pub(super) attempt: u32,
-    /// Of those that reach it, the share that passes.
+    /// The share that passes, of those that reach it.
     pub(super) rate: f64,
-    /// Of all cases, the share that has passed with it.
+    /// The share of all cases that has passed so far.
     pub(super) cumulative: f64,
 }
 
 impl Simulation {
-    /// The tests that the agent's change fails at this attempt of this case, by their numbers from 1; none: it is the change
-    /// that is wanted.
+    /// The numbers, from 1, of the tests that the change fails at this attempt; empty if the change is right.
     pub(in crate::cli) fn attempt(&self, case: &str, attempt: u32, is_advised: bool) -> Vec<u32> {
         let (what, rate) = match is_advised {
             true => ("advised attempt", self.guided.unwrap_or_default() / 100.0),
@@ -96,14 +93,14 @@ impl Simulation {
         if passes { Vec::new() } else { self.wrong(case, attempt) }
     }
 
-    /// What its rates come to in the loop, by arithmetic: every attempt, in order. A stubborn case passes without guidance at
-    /// none, and the loop stops it after the second.
+    /// The expected result of every attempt in order, by arithmetic. A stubborn case never passes without guidance, and
+    /// the loop stops it after the second attempt.
     ///
     /// With rates r₁, r₂, r₃ and nothing else, 1 − (1 − r₁)(1 − r₂)(1 − r₃) of all cases pass.
     pub(super) fn expected(&self) -> Vec<ExpectedAttempt> {
         let stubborn = self.stubborn / 100.0;
         let mut attempts = Vec::new();
-        // Shares of all cases: those that can still pass, and those that have.
+        // Shares of all cases: those that can still pass, and those that already have.
         let (mut open, mut passed) = (1.0 - stubborn, 0.0);
         for attempt in (1..).take(ATTEMPTS) {
             let stuck = if attempt <= 2 { stubborn } else { 0.0 };
@@ -128,7 +125,7 @@ impl Simulation {
         self.draw(case, "stubborn") < self.stubborn / 100.0
     }
 
-    /// Two attempts running never fail in the same tests: that would be a stubborn case.
+    /// Consecutive attempts never fail the same tests: that would be a stubborn case.
     fn wrong(&self, case: &str, attempt: u32) -> Vec<u32> {
         let own = attempt % TESTS + 1;
         let before = (attempt + TESTS - 1) % TESTS + 1;
@@ -141,12 +138,12 @@ impl Simulation {
         fails
     }
 
-    /// What the attempt costs, in dollars: around a third of what three cost by the published account.
+    /// The attempt's cost in dollars: around a third of what three cost by the published account.
     pub(in crate::cli) fn usd(&self, case: &str, attempt: u32) -> f64 {
         PUBLISHED_USD / 3.0 * (0.6 + 0.8 * self.draw(case, &format!("cost {attempt}")))
     }
 
-    /// A number from 0 to 1 that only depends on the seed, the case and what it is drawn for.
+    /// A number from 0 to 1 that depends only on the seed, the case and the purpose.
     fn draw(&self, case: &str, what: &str) -> f64 {
         let digest = Sha256::digest(format!("{}\n{case}\n{what}", self.seed));
         let bits = digest.iter().take(6).fold(0_u64, |bits, byte| (bits << 8) | u64::from(*byte));

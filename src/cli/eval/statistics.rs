@@ -1,18 +1,18 @@
-//! Counting, and what counts may be taken for. Pure.
+//! Counts, and how much they mean. Pure.
 
 use serde::{Deserialize, Serialize};
 
-/// So many standard deviations hold 95 of a hundred.
+/// 95 % of a normal distribution is within this many standard deviations.
 const Z95: f64 = 1.959_963_984_540_054;
 
-/// A share of a count, with the interval in which the true share lies in 95 of a hundred such runs (Wilson).
+/// A proportion with its 95 % interval (Wilson).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Proportion {
     pub(super) count: u64,
     pub(super) of: u64,
     /// From 0 to 1; 0 of 0 is 0.
     pub(super) rate: f64,
-    /// Where the interval begins.
+    /// The start of the interval.
     pub(super) low: f64,
     pub(super) high: f64,
 }
@@ -32,7 +32,7 @@ impl Proportion {
         if self.of == 0 { "–".to_owned() } else { percent(self.rate) }
     }
 
-    /// The interval in percent; nothing where there is nothing to go by.
+    /// The interval in percent; empty without data.
     pub(super) fn interval(&self) -> String {
         match self.of {
             0 => String::new(),
@@ -41,12 +41,11 @@ impl Proportion {
     }
 }
 
-/// A share in percent.
 pub(super) fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
 
-/// Wilson's interval; all of 0 to 1 when there is nothing to go by.
+/// Wilson's interval; 0 to 1 without data.
 fn wilson(count: u64, of: u64) -> (f64, f64) {
     if of == 0 {
         return (0.0, 1.0);
@@ -55,24 +54,23 @@ fn wilson(count: u64, of: u64) -> (f64, f64) {
     let p = count as f64 / n;
     let middle = (p + z2 / (2.0 * n)) / (1.0 + z2 / n);
     let half = Z95 / (1.0 + z2 / n) * (p * (1.0 - p) / n + z2 / (4.0 * n * n)).sqrt();
-    // At the ends rounding would leave a trace of what is exactly 0 or 1.
+    // At the ends, rounding would leave a residue of an exact 0 or 1.
     let low = if count == 0 { 0.0 } else { (middle - half).max(0.0) };
     let high = if count >= of { 1.0 } else { (middle + half).min(1.0) };
     (low, high)
 }
 
-/// Three standard deviations of a share of so many, when each comes out with this probability.
+/// Three standard deviations of a share among `of` draws with this probability.
 pub(super) fn three_deviations(probability: f64, of: u64) -> f64 {
     if of == 0 { 1.0 } else { 3.0 * (probability * (1.0 - probability) / of as f64).max(0.0).sqrt() }
 }
 
-/// How numbers lie.
+/// The distribution of some numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Distribution {
-    /// How many there are.
     pub(super) count: u64,
     pub(super) total: f64,
-    /// Their mean; 0 when there are none.
+    /// Their mean; 0 if there are none.
     pub(super) mean: f64,
     /// Half of them are at most this.
     pub(super) median: f64,

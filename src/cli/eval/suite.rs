@@ -1,4 +1,4 @@
-//! Suites: folders of cases, and the one that is made up for a simulated agent.
+//! Suites: folders of cases, and the generated one for a simulated agent.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,12 +12,11 @@ use super::replay::{self, RealFix, ReplayCase, ReplayVariant};
 use crate::cli::{UsageError, issue_file, sample};
 use crate::order::RepositoryName;
 
-/// The repository of every simulated case.
 #[derive(RustEmbed)]
 #[folder = "templates/eval/simulated"]
 struct SimulatedRepository;
 
-/// What passes only on the right answer; no simulated agent sees it.
+/// Passes only on the right answer; no simulated agent sees it.
 const SIMULATED_HIDDEN: &str = "read -r verdict rest < answer.txt && [ \"$verdict\" = right ]\n";
 
 /// Cases to run one agent on.
@@ -25,7 +24,7 @@ const SIMULATED_HIDDEN: &str = "read -r verdict rest < answer.txt && [ \"$verdic
 pub(super) struct EvalSuite {
     pub(super) name: String,
     pub(super) description: String,
-    /// The pipeline that the suite is made for, as `--pipeline` takes it.
+    /// The suite's own pipeline, as `--pipeline` takes it.
     pub(super) pipeline: Option<String>,
     pub(super) cases: Vec<EvalCase>,
 }
@@ -37,16 +36,15 @@ pub(super) struct EvalCase {
     pub(super) title: String,
     pub(super) body: String,
     pub(super) repository: CaseRepository,
-    /// None where nothing is hidden.
+    /// `None` if nothing is hidden.
     pub(super) hidden: Option<HiddenTests>,
 }
 
-/// Where a case's repository comes from.
 #[derive(Debug, Clone)]
 pub(super) enum CaseRepository {
-    /// A folder of files of its own.
+    /// A folder with the case's own files.
     Folder(PathBuf),
-    /// The simulated repository, one for all cases.
+    /// The simulated repository, shared by all cases.
     Simulated,
     /// A public repository as it was before a fix.
     Real(Box<ReplayCase>),
@@ -55,7 +53,7 @@ pub(super) enum CaseRepository {
 /// Tests that no agent sees.
 #[derive(Debug, Clone)]
 pub(super) struct HiddenTests {
-    /// Files that are laid over the result, by path.
+    /// Files to copy over the result, by path.
     pub(super) files: BTreeMap<PathBuf, Vec<u8>>,
     pub(super) setup: Option<String>,
     pub(super) test: String,
@@ -64,7 +62,7 @@ pub(super) struct HiddenTests {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct SuiteFile {
-    /// Real fixes to replay, as a file beside it.
+    /// A file beside it with real fixes to replay.
     fixes: Option<String>,
     name: Option<String>,
     description: String,
@@ -129,7 +127,7 @@ fn suite(folder: &Path, replays: &ReplaySelection, settings: Option<String>) -> 
         None => cases(&folder.join("cases"))?,
     };
     let own_name = || folder.canonicalize().ok()?.file_name().map(|name| name.to_string_lossy().into_owned());
-    // A pipeline in the suite's own folder is named from there.
+    // A pipeline file in the suite's folder is named relative to that folder.
     let pipeline = file.pipeline.map(|name| {
         let beside = folder.join(&name);
         if beside.is_file() { beside.to_string_lossy().into_owned() } else { name }
@@ -173,7 +171,7 @@ impl ReplaySelection {
     }
 }
 
-/// The cases in a folder, by name.
+/// The cases in a folder, sorted by name.
 fn cases(folder: &Path) -> anyhow::Result<Vec<EvalCase>> {
     let here = folder.display();
     let listed = std::fs::read_dir(folder).map_err(|error| {
@@ -239,7 +237,7 @@ fn collect(folder: &Path, under: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) 
     Ok(())
 }
 
-/// So many cases for a simulated agent.
+/// Generates this many cases for a simulated agent.
 pub(super) fn simulated(cases: u32) -> EvalSuite {
     let hidden = HiddenTests {
         files: BTreeMap::from([(PathBuf::from("hidden.sh"), SIMULATED_HIDDEN.as_bytes().to_vec())]),

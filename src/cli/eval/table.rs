@@ -7,13 +7,12 @@ use super::report::{AttemptLine, EvalReport};
 use super::statistics::{Distribution, Proportion, percent};
 use crate::cli::live::line;
 
-/// Suites up to this size are listed case by case.
+/// Larger suites are not listed case by case.
 const MOST_LISTED: usize = 40;
 
-/// The report's text.
 pub(super) fn text(report: &EvalReport) -> String {
     let mut out = String::new();
-    // Writing into a string does not fail.
+    // Writing to a String cannot fail.
     let _ = write(&mut out, report);
     let lines: Vec<&str> = out.lines().map(str::trim_end).collect();
     lines.join("\n") + "\n"
@@ -91,7 +90,7 @@ fn write(out: &mut String, report: &EvalReport) -> std::fmt::Result {
     Ok(())
 }
 
-/// The agent in a line.
+/// The agent in one line.
 pub(super) fn agent(report: &EvalReport) -> String {
     let setting = &report.setting;
     match &setting.simulation {
@@ -135,7 +134,7 @@ fn cases(out: &mut String, cases: &[CaseRecord]) -> std::fmt::Result {
     Ok(())
 }
 
-/// Real fixes: what was said of each form, and how often that is right.
+/// For real fixes: the verdicts on each form, and how often they are right.
 fn replays(out: &mut String, cases: &[CaseRecord]) -> std::fmt::Result {
     let replays: Vec<_> = cases.iter().filter_map(|record| Some((record, record.replay.as_ref()?))).collect();
     let width =
@@ -202,7 +201,7 @@ fn attempts(out: &mut String, lines: &[AttemptLine]) -> std::fmt::Result {
     Ok(())
 }
 
-/// What more than plain rounds added, each in a line.
+/// What was gained beyond plain rounds, one line each.
 pub(super) fn added_lines(report: &EvalReport) -> Vec<(&'static str, String)> {
     let added = &report.added;
     let mut lines = Vec::new();

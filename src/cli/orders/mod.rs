@@ -1,4 +1,4 @@
-//! `journeyman orders`, `show`, `logs`, `retry`, `approve`, `cancel`: a running server, asked and told from a terminal.
+//! `journeyman orders`, `show`, `logs`, `retry`, `approve`, `cancel`: queries and controls a running server.
 //!
 //! May know: the REST API's answers. Must never know: a store, or how work is done.
 
@@ -17,7 +17,7 @@ use server::{OrderName, RunningServer, ServerArguments};
 
 /// The largest page of the API.
 const PAGE: u32 = 200;
-/// How often `logs --follow` looks for more.
+/// How often `logs --follow` polls.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// What `orders` is told.
@@ -124,11 +124,11 @@ pub(super) async fn list(arguments: OrdersArguments) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-/// An order in a line: its issue, how it stands, since when, what it waits for.
+/// An order as a table row: its issue, state, age, and what it waits for.
 fn row(order: &Value, now: DateTime<Utc>) -> [String; 4] {
     let age = time(&order["updated_at"]).map(|at| format!("{} ago", since(at, now))).unwrap_or_default();
     let mut told = waits(order, now);
-    // What it waits a person for is said there already.
+    // For an active order, `waits` already gives the reason.
     if order["active"] != true {
         told.extend(Some(word(&order["because"])).filter(|because| !because.is_empty()));
     }
@@ -136,7 +136,7 @@ fn row(order: &Value, now: DateTime<Utc>) -> [String; 4] {
     [issue(order), state(order), age, told.join("; ")]
 }
 
-/// How it stands. What a person has ended was stopped, by whatever name it is kept.
+/// The order's state. One that a person cancelled is shown as stopped.
 fn state(order: &Value) -> String {
     match word(&order["state"]) {
         cancelled if cancelled == "cancelled" => "stopped".to_owned(),
@@ -144,7 +144,7 @@ fn state(order: &Value) -> String {
     }
 }
 
-/// What a person can say, where one is asked or has stopped it.
+/// The commands that a person can use, if the order needs one or was cancelled.
 fn next(order: &Value) -> Option<String> {
     let commands: Vec<String> = order["next_commands"].as_array()?.iter().map(word).collect();
     let is_asked = order["needs_person"] == true || order["state"] == "cancelled";
@@ -155,7 +155,7 @@ fn issue(order: &Value) -> String {
     format!("{}#{}", word(&order["repository"]), order["issue"])
 }
 
-/// One line of somebody else's text.
+/// Foreign text in one line.
 fn word(text: &Value) -> String {
     one_line(text.as_str().unwrap_or_default())
 }
@@ -252,12 +252,12 @@ pub(super) async fn logs(arguments: LogsArguments) -> anyhow::Result<u8> {
     let path = server.path_of(&arguments.order).await?;
     let (mut live, mut last) = (LiveOutput::new(LineTarget::Output), 0);
     loop {
-        // Asked before the entries are: what an ended order has is there then.
+        // Ask before reading the entries: if the order has ended, they are then complete.
         let is_active = server.get(&path).await?["active"] == true;
         let answer = server.get(&format!("{path}/journal?after={last}")).await?;
         for entry in answer["entries"].as_array().into_iter().flatten() {
             last = entry["seq"].as_u64().unwrap_or(last);
-            // One of a newer server says nothing to this program.
+            // Skip an entry that only a newer version understands.
             if let Ok(entry) = serde_json::from_value::<JournalEntry>(entry.clone()) {
                 live.show(&entry);
             }

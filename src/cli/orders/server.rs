@@ -1,4 +1,4 @@
-//! A running server, as the commands that ask and tell it reach it: its address, its token, its answers.
+//! A client for a running server: its address, its token, its answers.
 //!
 //! May know: the REST API. Must never know: what is printed of an answer.
 
@@ -18,11 +18,11 @@ use super::super::live::{one_line, whole};
 use super::super::{UsageError, doctor, user_settings};
 use crate::order::{IssueNumber, OrderId, RepositoryName};
 
-/// The variable with the address of a server that is elsewhere.
+/// The variable with the address of a server elsewhere.
 const ADDRESS: &str = "JOURNEYMAN_URL";
 /// The variable with the token.
 const TOKEN: &str = "JOURNEYMAN_API_TOKEN";
-/// A server that does not answer for so long is not there.
+/// The timeout for a request.
 const DEADLINE: Duration = Duration::from_secs(30);
 
 /// Where the server is.
@@ -36,7 +36,7 @@ pub(in crate::cli) struct ServerArguments {
     config: Option<PathBuf>,
 }
 
-/// An order, as people name it.
+/// How people name an order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::cli) enum OrderName {
     Id(OrderId),
@@ -78,7 +78,7 @@ impl RunningServer {
         let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
         let token = variable(TOKEN).map(SecretString::from);
         let elsewhere = if arguments.config.is_none() { variable(ADDRESS) } else { None };
-        // A token in the settings is for the server of the settings, and for no other.
+        // The settings' token is only for the settings' own server.
         let (address, token, outgoing) = match (arguments.server.or(elsewhere), token) {
             (Some(address), Some(token)) => (address, token, crate::order::OutgoingNetwork::default()),
             (Some(_), None) => {
@@ -163,7 +163,7 @@ impl RunningServer {
                 let query = format!("/api/v1/work-orders?limit=200&repository={repository}&issue={issue}");
                 let list = self.get(&query).await?;
                 let orders: &[Value] = list["work_orders"].as_array().map_or(&[], Vec::as_slice);
-                // Somebody who may not ask for work can have asked later.
+                // A refused request from someone without permission may be newer.
                 let found = orders.iter().find(|order| order["active"] == true);
                 let found = found.or_else(|| orders.iter().find(|order| order["state"] != "refused"));
                 let id = found.or(orders.first()).and_then(|order| order["id"].as_str()).map(str::to_owned);

@@ -1,25 +1,25 @@
-//! A pipeline as a list for a terminal, and as a Mermaid flowchart, which GitHub and editors draw.
+//! Draws a pipeline as a list for a terminal, and as a Mermaid flowchart for GitHub and editors.
 
 use std::fmt::Write as _;
 
 use crate::order::Pipeline;
 use crate::order::pipeline::{Check, Escalation, MOST_RUNS, Stage, StageKind, StageOutput, StageStart};
 
-/// Each stage with those it comes after, and below it what it does.
+/// Each stage with its dependencies, and what it does below.
 pub(super) fn list(pipeline: &Pipeline) -> String {
     let before = comes_after(pipeline);
     let mut text = String::new();
     for (stage, before) in pipeline.stages.iter().zip(&before) {
         let names: Vec<&str> = before.iter().map(|number| pipeline.stages[*number].name.as_str()).collect();
         let arrow = if names.is_empty() { "" } else { " ← " };
-        // Writing to a String does not fail.
+        // Writing to a String cannot fail.
         let _ = writeln!(text, "{}{arrow}{}", stage.name, names.join(", "));
         lines(stage).iter().for_each(|line| text.push_str(&format!("    {line}\n")));
     }
     text
 }
 
-/// What an agent does is a box, what is built in a box with double sides.
+/// Agents' stages are boxes; built-in ones have double sides.
 pub(super) fn mermaid(pipeline: &Pipeline) -> String {
     let mut text = format!("flowchart TD\n    accTitle: {} {}\n", pipeline.name, pipeline.version);
     for (number, (stage, before)) in pipeline.stages.iter().zip(comes_after(pipeline)).enumerate() {
@@ -31,10 +31,10 @@ pub(super) fn mermaid(pipeline: &Pipeline) -> String {
     text
 }
 
-/// For each stage those it depends on, by number; what others imply is left out.
+/// For each stage, the indexes of its dependencies without implied ones.
 fn comes_after(pipeline: &Pipeline) -> Vec<Vec<usize>> {
     let number = |name: &String| pipeline.stages.iter().position(|stage| stage.name == *name);
-    // Stages stand after those they depend on.
+    // Every stage comes after its dependencies.
     let mut all: Vec<Vec<usize>> = Vec::new();
     let mut shown = Vec::new();
     for stage in &pipeline.stages {
@@ -66,7 +66,7 @@ fn lines(stage: &Stage) -> Vec<String> {
     lines.iter().map(|line| visible(line)).collect()
 }
 
-/// Texts of the file go to a terminal: what would steer it, or turn the direction of writing, is shown as a dot.
+/// Shows control and direction characters as dots, because the file's texts reach a terminal.
 fn visible(text: &str) -> String {
     let steers = |c: char| {
         c.is_control()
@@ -75,7 +75,7 @@ fn visible(text: &str) -> String {
     text.chars().map(|c| if steers(c) { '·' } else { c }).collect()
 }
 
-/// Text as Mermaid's text: what could be its syntax, or HTML, is written by number.
+/// Escapes characters that could be Mermaid syntax or HTML.
 fn escaped(text: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || !c.is_ascii() || " ,.:-_/*(){}'".contains(c);
     text.chars().map(|c| if is_plain(c) { c.to_string() } else { format!("#{};", u32::from(c)) }).collect()
@@ -110,7 +110,7 @@ fn gives(stage: &Stage) -> Option<String> {
     })
 }
 
-/// The checks of a stage with how often each may fail.
+/// The checks of a stage, and how often each may fail.
 fn checks(stage: &Stage) -> Vec<String> {
     let one = |check: &Check| {
         let (word, limit) = match check {

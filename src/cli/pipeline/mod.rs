@@ -1,7 +1,6 @@
-//! `journeyman pipeline`: says what is wrong with a pipeline's file, and draws pipelines.
+//! `journeyman pipeline`: checks a pipeline's file, and draws pipelines.
 //!
-//! May know: pipelines and roles, and where their files are.
-//! Must never know: how a pipeline is run.
+//! May know: pipelines and roles, and where their files are. Must never know: how a pipeline is run.
 
 #[cfg(feature = "draw")]
 mod draw;
@@ -96,12 +95,12 @@ fn find(wanted: &str, templates: &mut Templates) -> anyhow::Result<Pipeline> {
     Ok(templates.pipeline(wanted)?)
 }
 
-/// Where roles are that belong to a file: a repository keeps them beside its pipelines' folder.
+/// The folder of a file's roles; in a repository it is a sibling of the pipelines' folder.
 fn beside(file: &Path) -> PathBuf {
     file.parent().unwrap_or(Path::new("")).join("..").join("agents")
 }
 
-/// The names of command templates: ours, those of --templates, and those that a repository keeps where the file is.
+/// The names of command templates: built-in, from --templates, and from the repository of the file.
 fn known_commands(file: &Path, templates: &Templates) -> anyhow::Result<BTreeSet<String>> {
     let mut commands: BTreeSet<String> = crate::app::built_in_commands().into_iter().collect();
     commands.extend(templates.commands.keys().cloned());

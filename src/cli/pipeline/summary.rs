@@ -1,11 +1,11 @@
-//! What a pipeline comes to, in a paragraph.
+//! Summarizes a pipeline in a paragraph.
 
 use std::collections::BTreeSet;
 
 use crate::order::Pipeline;
 use crate::order::pipeline::{Escalation, Stage, StageKind};
 
-/// Stages, who works, and who is asked when rounds run out.
+/// The stages, who works, and who is asked when rounds run out.
 pub(super) fn paragraph(pipeline: &Pipeline) -> String {
     let stages = &pipeline.stages;
     let roles: BTreeSet<&str> = stages

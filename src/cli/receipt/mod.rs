@@ -1,7 +1,7 @@
-//! `journeyman receipt`: shows what a signed receipt says, and tries it again.
+//! `journeyman receipt`: shows a signed receipt, and verifies it.
 //!
-//! May know: signed receipts, repositories on this machine, how tests are run again.
-//! Must never know: how they were signed, and by which order. A receipt is believed by its signature alone.
+//! May know: signed receipts, local repositories, how to repeat tests. Must never know: how and by which order they
+//! were signed. Only the signature makes a receipt credible.
 
 mod show;
 mod verify;
@@ -15,9 +15,9 @@ use super::live::line;
 use super::{UsageError, doctor, user_settings};
 use crate::attest::{Envelope, SigningKey};
 
-/// A receipt that is larger is not read.
+/// Larger receipts are rejected.
 const MOST_BYTES: u64 = 8 * 1024 * 1024 + 1;
-/// The signature does not fit, or there is none.
+/// The signature is missing or does not match.
 const NOT_SIGNED: u8 = 3;
 
 /// What `receipt` is told.
@@ -87,7 +87,7 @@ pub(super) async fn main(arguments: ReceiptArguments) -> anyhow::Result<u8> {
     }
 }
 
-/// The envelope in a file, or why there is none in it.
+/// The envelope in a file, or why it contains none.
 fn open(file: &Path) -> anyhow::Result<Result<Envelope, crate::attest::EnvelopeError>> {
     let mut bytes = Vec::new();
     let read = if file == Path::new("-") {

@@ -1,4 +1,4 @@
-//! A receipt in words: what is verified and by which evidence, and, as plainly, what is not.
+//! Describes a receipt: what is verified by which evidence and, just as plainly, what is not.
 
 use super::super::live::line;
 use crate::attest::{KeyId, Statement};
@@ -56,7 +56,7 @@ pub(super) fn in_words(statement: &Statement, keys: &[KeyId]) -> String {
     lines.join("\n")
 }
 
-/// What there is evidence for, and what there is none for.
+/// What the evidence covers, and what it does not.
 fn evidence(statement: &Statement) -> (Vec<String>, Vec<String>) {
     let claims = &statement.claims;
     let (mut verified, mut open) = (Vec::new(), Vec::new());
@@ -120,7 +120,7 @@ fn of_tests(tests: &TestEvidence, verified: &mut Vec<String>, open: &mut Vec<Str
     }
 }
 
-/// What was done to believe the run.
+/// The checks on the test run itself.
 fn beside(scrutiny: &Scrutiny, verified: &mut Vec<String>, open: &mut Vec<String>) {
     let comparison = &scrutiny.comparison;
     verified.push(format!(

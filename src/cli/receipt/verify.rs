@@ -1,4 +1,4 @@
-//! Tries a receipt again: its signature, its commit and tree, and its tests, statement by statement.
+//! Verifies a receipt statement by statement: its signature, its commit and tree, and its tests.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ use crate::attest::{
 use crate::config::TestRunSettings;
 use crate::order::CommitSha;
 
-/// Everything is the same, and nobody knows who says it.
+/// Everything is the same, but no key says who signed it.
 const SAME_AND_UNSIGNED: u8 = 4;
 const DIFFERS: u8 = 1;
 
@@ -59,7 +59,7 @@ pub(super) async fn main(arguments: ReceiptVerifyArguments) -> anyhow::Result<u8
         Ok(envelope) => envelope,
         Err(why) => return Ok(not_signed(&why)),
     };
-    // Nothing is run for a receipt that was to be signed and is not.
+    // If a required signature is missing or wrong, run nothing.
     let read = if keys.is_empty() {
         envelope.statement_unverified().map(|statement| (statement, None))
     } else {
@@ -97,7 +97,7 @@ pub(super) async fn main(arguments: ReceiptVerifyArguments) -> anyhow::Result<u8
     })
 }
 
-/// What the receipt was asked to be.
+/// The conditions of `--commit` and `--passed`.
 fn asked(arguments: &ReceiptVerifyArguments, statement: &Statement) -> Vec<ReverifiedStatement> {
     let commit = arguments.commit.as_ref();
     let commit = commit.map(|wanted| {
@@ -113,7 +113,7 @@ fn asked(arguments: &ReceiptVerifyArguments, statement: &Statement) -> Vec<Rever
     commit.into_iter().chain(passed).collect()
 }
 
-/// Whether the repository has the commit, with this tree.
+/// Whether the repository has this commit, with this tree.
 fn committed(
     repository: &git2::Repository,
     claims: &ReceiptClaims,
@@ -129,7 +129,7 @@ fn committed(
     })
 }
 
-/// The tests, run again.
+/// Repeats the tests.
 async fn tested(
     settings: &TestRunSettings,
     repo: &Path,
@@ -152,12 +152,12 @@ async fn tested(
     Ok(rows)
 }
 
-/// A receipt that says verified beside a statement of its own that does not hold. The tests pass then all the same, and the
+/// A receipt that says verified although one of its own examination's statements fails. The tests still pass, but the
 /// change is not proven.
 fn unmended(claims: &ReceiptClaims, repeated: &RepeatedTests) -> Option<ReverifiedStatement> {
     let scrutiny = claims.tests.as_ref()?.scrutiny.as_ref()?;
     let (failing, _) = scrutiny.examination.as_ref()?.failing().next()?;
-    // Beside a person's own commit, which may be the fix, nothing has to be proven.
+    // If a person committed too, that commit may be the fix, so nothing has to be proven.
     let is_of_base = claims.base.as_ref() == Some(&scrutiny.baseline.commit);
     let is_wrong = claims.verified && repeated.is_proof_wanted && is_of_base;
     is_wrong.then(|| {
@@ -169,7 +169,7 @@ fn unmended(claims: &ReceiptClaims, repeated: &RepeatedTests) -> Option<Reverifi
     })
 }
 
-/// What stands on the word of whoever signed it.
+/// What only the signer vouches for.
 fn word_alone(claims: &ReceiptClaims) -> Vec<ReverifiedStatement> {
     let mut rows = Vec::new();
     if claims.tests.is_none() {

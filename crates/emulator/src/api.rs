@@ -1,4 +1,4 @@
-//! The door of the API: faults, who calls, the way to a route, and the record.
+//! The entry point of the REST API: faults, authentication, routing, and the record of calls.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,8 +18,7 @@ use super::state::SharedEmulatorState;
 use super::state::calls::{ApiCall, Caller, FaultKind};
 use crate::clock;
 
-/// What is recorded of the headers: all but the credentials, of which only the scheme is told, and what has a
-/// place of its own.
+/// The headers to record, without those recorded elsewhere; of credentials only the scheme.
 fn recorded(headers: &HeaderMap) -> BTreeMap<String, String> {
     let told = headers.iter().filter_map(|(name, value)| {
         let value = String::from_utf8_lossy(value.as_bytes());
@@ -33,7 +32,7 @@ fn recorded(headers: &HeaderMap) -> BTreeMap<String, String> {
     told.collect()
 }
 
-/// A call as it is recorded, as far as it is known when it arrives.
+/// The record of a call at its arrival.
 pub(crate) fn arrived(request: &HttpRequest, caller: Caller, body: String) -> ApiCall {
     ApiCall {
         at: clock::now(),
@@ -47,7 +46,7 @@ pub(crate) fn arrived(request: &HttpRequest, caller: Caller, body: String) -> Ap
     }
 }
 
-/// Carries a call out, unless a fault says otherwise, and records it.
+/// Runs a call unless a fault prevents it, and records it.
 pub(crate) async fn carry_out(
     shared: &SharedEmulatorState,
     call: ApiCall,
@@ -60,7 +59,7 @@ pub(crate) async fn carry_out(
         }
         response.body(body)
     };
-    // None where the connection is cut.
+    // `None` if a fault cuts the connection.
     let answer = match shared.take_fault(&call.method, &call.path, &call.body) {
         None => Some(apply.await),
         Some(FaultKind::Delay(time)) => {
@@ -83,14 +82,14 @@ pub(crate) async fn carry_out(
     answer.unwrap_or_else(cut_off)
 }
 
-/// An answer whose body fails before its first byte: the server drops the connection without having written.
+/// Fails before the body's first byte, so that the server drops the connection without writing anything.
 fn cut_off() -> HttpResponse {
     let reset = std::io::Error::from(std::io::ErrorKind::ConnectionReset);
     let broken = stream::iter([Err::<web::Bytes, _>(reset)]);
     HttpResponse::Ok().streaming(broken)
 }
 
-/// Every request of the API.
+/// Handles every request of the API.
 pub(crate) async fn serve(
     request: HttpRequest,
     body: web::Bytes,
@@ -113,7 +112,7 @@ pub(crate) async fn serve(
     carry_out(&shared, call, apply).await
 }
 
-/// What an answer depends on, beside the body and who asks.
+/// What an answer depends on, besides the body and the caller.
 pub(crate) struct RequestParts<'a> {
     pub method: &'a str,
     pub path: &'a str,
@@ -159,7 +158,7 @@ fn try_answer(
     }
 }
 
-/// The headers that every answer of GitHub's has.
+/// The headers of every GitHub response.
 pub(crate) fn common_headers(shared: &SharedEmulatorState) -> [(&'static str, String); 5] {
     let used = shared.lock().calls.len() as u64 % 5_000;
     let id = Uuid::new_v4().simple().to_string().to_ascii_uppercase();
@@ -182,7 +181,7 @@ fn decorate(shared: &SharedEmulatorState, reply: EmulatedApiReply) -> HttpRespon
     response
 }
 
-/// A segment of a path without its `%XX`; what is not UTF-8 then finds nothing.
+/// Decodes `%XX` in a path segment. Text that is not UTF-8 then matches nothing.
 fn decode(segment: &str) -> String {
     percent_decode_str(segment).decode_utf8_lossy().into_owned()
 }

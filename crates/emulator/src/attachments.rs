@@ -1,7 +1,7 @@
-//! Files that people attach to issues and comments: where they are read, and who may.
+//! Files attached to issues and comments: where to read them, and who may.
 //!
-//! As on GitHub, the link in the text answers nobody without a browser's session where the repository is private; then
-//! only the rendered text of the API has addresses of pictures, signed and short-lived.
+//! As on GitHub, a private repository's links need a browser session. Without one, only the API's rendered text has
+//! picture addresses, signed and short-lived.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use super::pages::problem;
 use super::state::calls::Caller;
 use super::state::{EmulatedAttachment, EmulatorState, SharedEmulatorState, SignedContent};
 
-/// What GitHub keeps as pictures and films; the rest are files.
+/// Extensions that GitHub stores as images and videos; the rest are files.
 const ASSETS: [&str; 7] = ["png", "jpg", "jpeg", "gif", "webp", "svg", "mp4"];
 
-/// For how long a signed address can be used, in seconds; as with GitHub.
+/// Lifetime of a signed address in seconds, as on GitHub.
 const SIGNED_FOR: i64 = 300;
 
 impl EmulatorState {
-    /// A text as the API renders it: much simpler, but for the addresses of pictures in private repositories.
+    /// Renders a text like the API, greatly simplified except for picture addresses in private repositories.
     pub(crate) fn body_html(&mut self, repository: &str, body: &str) -> String {
         let mut html = body.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;");
         for one in self.attachments.clone().into_iter().filter(|one| one.repository == repository) {
@@ -37,18 +37,18 @@ impl EmulatorState {
 }
 
 impl Emulator {
-    /// Uploads a file as somebody's browser does; its address, for a text. Pictures and films have no name in theirs.
+    /// Uploads a file like a browser and returns its address. Addresses of images and videos have no file name.
     ///
     /// # Errors
-    /// When there is no such repository.
+    /// If there is no such repository.
     pub fn attach(&self, repository: &str, name: &str, bytes: &[u8]) -> anyhow::Result<String> {
         self.upload(repository, name, SignedContent::Bytes(bytes.to_vec()))
     }
 
-    /// An upload whose address leads to another one, whatever that is.
+    /// Adds an upload whose address redirects to any other address.
     ///
     /// # Errors
-    /// When there is no such repository.
+    /// If there is no such repository.
     pub fn attach_elsewhere(&self, repository: &str, name: &str, location: &str) -> anyhow::Result<String> {
         self.upload(repository, name, SignedContent::Elsewhere(location.to_owned()))
     }
@@ -69,7 +69,7 @@ impl Emulator {
     }
 }
 
-/// `GET /user-attachments/…`: the link in the text, as it answers without a session.
+/// `GET /user-attachments/…`: the link in the text, opened without a session.
 pub(crate) async fn link(request: HttpRequest, shared: web::Data<Arc<SharedEmulatorState>>) -> HttpResponse {
     let call = arrived(&request, Caller::Nobody, String::new());
     let apply = async {

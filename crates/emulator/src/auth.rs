@@ -1,4 +1,4 @@
-//! Who calls, and what they may do: App tokens signed with RS256, installation tokens with scope and expiry.
+//! Who calls and what they may do: App tokens signed with RS256, installation tokens with scope and expiry.
 
 use std::collections::BTreeSet;
 
@@ -15,12 +15,12 @@ use super::state::{
 };
 use crate::clock;
 
-/// The longest that an App's token may be valid for, in seconds.
+/// The longest lifetime of an App's token, in seconds.
 const LONGEST_JWT: i64 = 600;
-/// How far the clocks of App and GitHub may differ, in seconds.
+/// The clock skew allowed between App and GitHub, in seconds.
 const CLOCK_DRIFT: i64 = 60;
 
-/// Who calls, as far as the `Authorization` header tells.
+/// The caller, according to the `Authorization` header.
 #[derive(Debug, Clone)]
 pub(crate) enum Credentials {
     Nobody,
@@ -29,7 +29,7 @@ pub(crate) enum Credentials {
 }
 
 impl EmulatorState {
-    /// Reads `Authorization`: `Bearer` or `token`, an App's JWT or a token.
+    /// Reads `Authorization`: `Bearer` or `token`, with an App's JWT or a token.
     pub(crate) fn authenticate(&self, header: Option<&str>) -> ActResult<Credentials> {
         let Some(header) = header else { return Ok(Credentials::Nobody) };
         let (scheme, text) = header.split_once(' ').unwrap_or(("", header));
@@ -48,7 +48,7 @@ impl EmulatorState {
         Ok(Credentials::Token { text: text.to_owned(), holder: token.holder.clone() })
     }
 
-    /// The token, when it is known and has not expired.
+    /// The token, if it is known and has not expired.
     pub(crate) fn valid_token(&self, text: &str) -> Option<&EmulatedToken> {
         self.tokens.get(text).filter(|token| token.expires_at > clock::now())
     }
@@ -92,7 +92,7 @@ impl EmulatorState {
         Ok(())
     }
 
-    /// `POST /app/installations/{id}/access_tokens`: a token for one hour, narrowed as asked.
+    /// `POST /app/installations/{id}/access_tokens`: a token for one hour, restricted as requested.
     pub(crate) fn issue_token(&mut self, installation: u64, body: &Value) -> ActResult {
         if self.app.suspended {
             return Err(EmulatedApiError::suspended());
@@ -120,7 +120,7 @@ impl EmulatorState {
         Ok(EmulatedApiReply::json(201, reply))
     }
 
-    /// The repositories that are named; none: all.
+    /// The repositories that the body names; `None` if it does not restrict them.
     fn wanted_repositories(&self, body: &Value) -> ActResult<Option<BTreeSet<u64>>> {
         let Some(names) = body.get("repositories").and_then(Value::as_array) else { return Ok(None) };
         let named = names.iter().map(|name| {
@@ -137,7 +137,7 @@ impl EmulatorState {
         named.collect::<Option<_>>().map(Some).ok_or_else(unknown)
     }
 
-    /// A token of a person's own, for git.
+    /// A person's own token for git.
     pub(crate) fn personal_token(&mut self, account: u64) -> String {
         let text = format!("ghp_{}", Uuid::new_v4().simple());
         let expires_at = clock::now() + Duration::days(30);
@@ -146,8 +146,8 @@ impl EmulatorState {
     }
 }
 
-/// Whether the holder may do what needs any one of these permissions here: 404 for a repository out of reach,
-/// 403 for a permission that is missing.
+/// Whether the holder has one of these permissions here: 404 for a repository out of reach, 403 for a missing
+/// permission.
 pub(crate) fn require(
     holder: &TokenHolder,
     repository: &EmulatedRepository,

@@ -1,4 +1,4 @@
-//! What time it is on the emulated GitHub: the machine's, or as far ahead of it as whoever runs in the same thread says.
+//! The emulated GitHub's time: the machine's, or ahead of it by what was set in the same thread.
 
 use std::cell::Cell;
 
@@ -12,7 +12,7 @@ pub(crate) fn now() -> DateTime<Utc> {
     Utc::now() + AHEAD.get()
 }
 
-/// From now on it is this time, for whatever is done in this thread.
+/// Sets the time for everything in this thread.
 pub fn set_time(now: DateTime<Utc>) {
     AHEAD.set(now - Utc::now());
 }

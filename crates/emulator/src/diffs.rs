@@ -1,4 +1,3 @@
-//! What changed between two commits.
 
 use std::path::Path;
 
@@ -6,7 +5,7 @@ use git2::{DiffFormat, DiffOptions, Oid, Repository};
 
 use super::repos::ahead;
 
-/// How much a pull request changes.
+/// The size of a pull request's changes.
 #[derive(Debug, Default)]
 pub(crate) struct DiffSize {
     pub commits: usize,
@@ -15,7 +14,7 @@ pub(crate) struct DiffSize {
     pub deletions: usize,
 }
 
-/// A diff from the merge base, as GitHub shows it.
+/// Computes a diff from the merge base, as GitHub does.
 fn with_diff<T>(
     path: &Path,
     base: &str,
@@ -26,7 +25,7 @@ fn with_diff<T>(
     let head = Oid::from_str(head)?;
     let from = match Oid::from_str(base).and_then(|base| repository.merge_base(base, head)) {
         Ok(from) => Some(repository.find_commit(from)?.tree()?),
-        // Nothing in common, or nothing before: all of it is new.
+        // Without a common or any base, everything is new.
         Err(_) => None,
     };
     let to = repository.find_commit(head)?.tree()?;
@@ -53,20 +52,19 @@ pub(crate) struct FileDiff {
     pub lines: Vec<DiffLine>,
 }
 
-/// One line of them.
+/// One line of the changes.
 #[derive(Debug)]
 pub(crate) struct DiffLine {
-    /// `+`, `-` or a space; `@` for a hunk's head and for remarks.
+    /// `+`, `-` or a space; `@` for a hunk's header and for remarks.
     pub origin: char,
     pub text: String,
-    /// Its number in the file as it is now; none where it is not in that.
+    /// Its number in the new file; `None` for a deleted line.
     pub line: Option<u32>,
 }
 
-/// The most lines of a diff that are shown.
+/// The most lines of a diff to show.
 const MOST_LINES: usize = 3_000;
 
-/// The diff of a pull request, file by file.
 pub(crate) fn diff(path: &Path, base: &str, head: &str) -> Vec<FileDiff> {
     let mut files: Vec<FileDiff> = Vec::new();
     let mut count = 0;

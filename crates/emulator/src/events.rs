@@ -1,4 +1,4 @@
-//! What happened, as the webhook payloads that GitHub sends about it.
+//! Turns what happened into GitHub's webhook payloads.
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -9,10 +9,10 @@ use super::state::deliveries::{DeliveryAttempt, DeliveryResult};
 use super::state::{AppStage, EmulatedIssueEvent, EmulatorState};
 use crate::clock;
 
-/// What git says of an object that is not there.
+/// How git denotes an absent object.
 pub(crate) const NO_SHA: &str = "0000000000000000000000000000000000000000";
 
-/// A reference that a push moved. A SHA of zeros: it was not there, or is not any more.
+/// A reference moved by a push. A SHA of zeros means that it was created or deleted.
 #[derive(Debug, Clone)]
 pub(crate) struct RefUpdate {
     pub reference: String,
@@ -21,7 +21,7 @@ pub(crate) struct RefUpdate {
 }
 
 impl EmulatorState {
-    /// Puts an event in the queue of deliveries.
+    /// Queues an event for delivery.
     pub(crate) fn emit(&mut self, repository: &str, event: &str, action: Option<&str>, by: u64, more: Value) {
         let Some(found) = self.repository(repository) else { return };
         let installation = self.installation_of(found.owner);
@@ -56,14 +56,14 @@ impl EmulatorState {
         });
     }
 
-    /// What became of a delivery.
+    /// Records the result of a delivery.
     pub(crate) fn delivered(&mut self, id: u64, outcome: DeliveryResult) {
         if let Some(found) = self.deliveries.iter_mut().find(|one| one.id == id) {
             found.outcome = outcome;
         }
     }
 
-    /// Keeps an act of a kind that GitHub keeps.
+    /// Records the kinds of acts that GitHub's issue events keep.
     fn keep_event(&mut self, repository: &str, number: u64, action: &str, by: u64, more: &Value) {
         if !matches!(action, "labeled" | "unlabeled" | "closed" | "reopened") {
             return;
@@ -77,7 +77,7 @@ impl EmulatorState {
         }
     }
 
-    /// An event about an issue; the same for a pull request is a `pull_request` event.
+    /// An event about an issue, or a `pull_request` event if it is a pull request.
     pub(crate) fn emit_thread(&mut self, repository: &str, number: u64, action: &str, by: u64, more: Value) {
         self.keep_event(repository, number, action, by, &more);
         let Some(found) = self.repository(repository) else { return };
@@ -132,7 +132,7 @@ impl EmulatorState {
     pub(crate) fn emit_push(&mut self, repository: &str, moved: &RefUpdate, by: u64) {
         let Some(found) = self.repository(repository) else { return };
         let (created, deleted) = (moved.before == NO_SHA, moved.after == NO_SHA);
-        // What a new branch brings is counted from the default branch, not from the beginning of time.
+        // A new branch's commits count from the default branch, not from the first commit.
         let since = if created {
             let default = format!("refs/heads/{}", found.default_branch);
             repos::head(&found.git, &found.default_branch).filter(|_| moved.reference != default)

@@ -1,4 +1,4 @@
-//! Who may fetch and push: basic credentials, checked as GitHub checks them.
+//! Who may fetch and push: checks basic credentials as GitHub does.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::request::header;
 use super::state::calls::Caller;
 use super::state::{PermissionLevel, SharedEmulatorState, TokenHolder};
 
-/// A refusal as git shows it.
+/// An error in the form that git shows.
 pub(crate) fn refused(error: &EmulatedApiError) -> HttpResponse {
     let mut response = HttpResponse::build(status(error.status));
     if error.status == 401 {
@@ -22,7 +22,6 @@ pub(crate) fn refused(error: &EmulatedApiError) -> HttpResponse {
     response.insert_header(("Content-Type", "text/plain; charset=utf-8")).body(format!("{}\n", error.message))
 }
 
-/// What git wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GitService {
     Fetch,
@@ -46,7 +45,7 @@ impl GitService {
     }
 }
 
-/// A repository that the caller may use as asked.
+/// A repository that the caller may use as requested.
 pub(crate) struct GitGrant {
     pub service: GitService,
     pub full_name: String,
@@ -54,11 +53,11 @@ pub(crate) struct GitGrant {
     pub receiving: Arc<tokio::sync::Mutex<()>>,
     pub by: u64,
     pub workflows: bool,
-    /// What the hook holds a push against.
+    /// The rules that the hook applies to a push.
     pub rules: String,
 }
 
-/// Who calls, and what they are granted.
+/// Authenticates the caller and grants access.
 pub(crate) fn enter(
     shared: &SharedEmulatorState,
     request: &HttpRequest,
@@ -79,7 +78,7 @@ pub(crate) fn enter(
     (caller, granted)
 }
 
-/// Basic credentials: an installation's token with the name `x-access-token`, a person's with any name.
+/// Basic credentials: an installation's token with the name `x-access-token`, or a person's with any name.
 fn holder(shared: &SharedEmulatorState, authorization: &str) -> ActResult<Option<TokenHolder>> {
     if authorization.is_empty() {
         return Ok(None);
@@ -106,7 +105,7 @@ fn holder(shared: &SharedEmulatorState, authorization: &str) -> ActResult<Option
     }
 }
 
-/// What the holder may do with this repository.
+/// Grants what the holder may do with this repository.
 fn grant(
     shared: &SharedEmulatorState,
     full_name: &str,
@@ -114,7 +113,7 @@ fn grant(
     holder: Option<&TokenHolder>,
 ) -> ActResult<GitGrant> {
     let world = shared.lock();
-    // Whoever is nobody is asked for credentials first, so that names cannot be probed.
+    // Anonymous callers get 401 for an unknown name too, so that they cannot probe for names.
     let unknown = || EmulatedApiError::new(holder.map_or(401, |_| 404), "Repository not found.");
     let found = world.repository(full_name).ok_or_else(unknown)?;
     let (by, workflows) = match holder {

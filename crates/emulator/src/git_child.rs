@@ -1,4 +1,4 @@
-//! git as a child process: its environment and settings, and nothing of the machine's.
+//! Runs git as a child process, isolated from the machine's environment and settings.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -6,20 +6,20 @@ use std::process::Stdio;
 use anyhow::Context as _;
 use tokio::process::Command;
 
-/// git's settings for the children; nobody else's settings are read.
+/// The only git settings that the children read.
 const SETTINGS: &str = "[safe]\n\tdirectory = *\n[uploadpack]\n\tallowAnySHA1InWant = true\n\tallowFilter = true\n\
                         [receive]\n\tfsckObjects = true\n\tautogc = false\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n";
 
-/// Writes what the children read.
+/// Writes the settings file for the children.
 pub(crate) fn prepare(place: &Path) -> anyhow::Result<()> {
     std::fs::write(place.join("gitconfig"), SETTINGS).context("git's settings could not be written")?;
     Ok(())
 }
 
-/// git with an environment of our own and nothing inherited but the way to programs.
+/// git in its own environment; only PATH is inherited.
 pub(crate) fn git(place: &Path) -> Command {
     let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
-    // With a path of its own the program is started without a copy of this process, which costs more than git does.
+    // With an absolute path, starting git needs no fork of this process, which would cost more than git itself.
     let mut programs = std::env::split_paths(&path).map(|folder| folder.join("git"));
     let program = programs.find(|program| program.is_file()).unwrap_or_else(|| "git".into());
     let mut command = Command::new(program);

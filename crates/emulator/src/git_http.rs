@@ -1,4 +1,4 @@
-//! git over smart HTTP: `git upload-pack` and `git receive-pack` as children, one request each.
+//! git over smart HTTP: one `git upload-pack` or `git receive-pack` child per request.
 
 use std::collections::BTreeMap;
 use std::process::Stdio;
@@ -20,7 +20,7 @@ use super::repos;
 use super::request::header;
 use super::state::SharedEmulatorState;
 
-/// The most that an inflated request may hold, in bytes; git compresses only negotiations, which are small.
+/// The largest inflated request in bytes. git compresses only negotiations, which are small.
 const MOST_INFLATED: u64 = 64 * 1024 * 1024;
 
 /// `GET …/info/refs?service=…`
@@ -75,8 +75,8 @@ fn broken(error: anyhow::Error) -> HttpResponse {
 
 fn child(shared: &SharedEmulatorState, granted: &GitGrant, request: &HttpRequest) -> Command {
     let mut command = git(shared.directory.path());
-    // GitHub has its packs ready. What is loose here would be searched for likenesses for each clone, which takes longer
-    // than to send it as it is.
+    // GitHub's packs are ready-made. Here, delta compression of loose objects for each clone would take longer than
+    // sending them as they are.
     command.args(["-c", "pack.window=0"]);
     command.arg(granted.service.name()).arg("--stateless-rpc").stdin(Stdio::piped()).stdout(Stdio::piped());
     let protocol = header(request.headers(), "git-protocol");
@@ -120,7 +120,7 @@ async fn advertise(
     Ok(no_cache(granted.service, "advertisement").body(body))
 }
 
-/// Feeds the request to git: as it comes, or inflated when git compressed it.
+/// Feeds the request to git, inflated if git compressed it.
 async fn feed(child: &mut Child, request: &HttpRequest, mut body: web::Payload) -> anyhow::Result<()> {
     let mut stdin = child.stdin.take().context("git has no stdin")?;
     let encoding = header(request.headers(), "content-encoding");
@@ -138,7 +138,7 @@ async fn feed(child: &mut Child, request: &HttpRequest, mut body: web::Payload) 
         let _ = stdin.write_all(&plain).await;
     } else {
         while let Some(chunk) = body.next().await {
-            // git stops reading when it has heard enough; what it says of that is on its stdout.
+            // git stops reading once it knows enough; the reason is in its output.
             if stdin.write_all(&chunk?).await.is_err() {
                 break;
             }
@@ -156,7 +156,7 @@ async fn upload(
 ) -> anyhow::Result<HttpResponse> {
     let (mut child, stdout) = start(child(shared, granted, request), granted)?;
     feed(&mut child, request, body).await?;
-    // The child goes with the stream: when the client leaves, git ends.
+    // The stream owns the child, so git ends when the client disconnects.
     let stream = ReaderStream::with_capacity(stdout, 64 * 1024).map(move |chunk| {
         let _ = &child;
         chunk

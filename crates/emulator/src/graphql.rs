@@ -1,6 +1,5 @@
-//! The door of GraphQL: a document is parsed, its operation carried out, and of every object only the fields that were
-//! asked for are told. Objects are JSON with the fields that they have here; a list is a connection where a part of it is
-//! asked for.
+//! The entry point of GraphQL: parses a document, runs its operation, and returns only the requested fields. Objects
+//! are JSON with all fields that exist here. A list is a connection if part of it is requested.
 
 use async_graphql_parser::parse_query;
 use async_graphql_parser::types::{DocumentOperations, ExecutableDocument, Field, Selection, SelectionSet};
@@ -14,7 +13,7 @@ use crate::state::{
     EmulatedReviewThread, EmulatorState, PermissionLevel, TokenHolder,
 };
 
-/// An error refuses the whole request; 400 is about the document.
+/// An error rejects the whole request; 400 means that the document is wrong.
 type GraphQlResult = ActResult<Value>;
 
 fn undefined(name: &str, of: &str) -> EmulatedApiError {
@@ -30,10 +29,10 @@ fn error_json(error: &EmulatedApiError) -> Value {
     }
 }
 
-/// The arguments of a field, with the variables put in.
+/// A field's arguments with variables substituted.
 type FieldArguments = Map<String, Value>;
 
-/// What the selection of fields goes by.
+/// The context for selecting fields.
 struct FieldSelector<'a> {
     holder: &'a TokenHolder,
     by: u64,
@@ -41,7 +40,7 @@ struct FieldSelector<'a> {
     variables: &'a Value,
 }
 
-/// What a global id names.
+/// What a global id refers to.
 enum NodePlace<'w> {
     Pull(&'w EmulatedRepository, &'w EmulatedIssue, &'w EmulatedPull),
     Thread(&'w EmulatedRepository, &'w EmulatedIssue, &'w EmulatedPull, &'w EmulatedReviewThread),
@@ -63,7 +62,7 @@ pub(crate) fn serve(world: &mut EmulatorState, request: &EmulatedApiRequest) -> 
 }
 
 impl FieldSelector<'_> {
-    /// Every field of the operation in turn, and then what was asked for of what came of it.
+    /// Runs each field of the operation, then selects the requested fields of its result.
     fn carry_out(&self, world: &mut EmulatorState) -> GraphQlResult {
         let DocumentOperations::Single(operation) = &self.document.operations else {
             return Err(EmulatedApiError::new(400, "Which operation is meant?"));
@@ -93,7 +92,7 @@ impl FieldSelector<'_> {
                     EmulatedApiError::new(404, message)
                 };
                 let found = world.repository(&name).ok_or_else(missing)?;
-                // Whoever may not see it is not told that it is there.
+                // Hides its existence from callers who may not see it.
                 self.may(found, "metadata", PermissionLevel::Read).map_err(|_| missing())?;
                 Ok(json!({"__typename": "Repository", "nameWithOwner": found.full_name}))
             }
@@ -123,8 +122,8 @@ impl FieldSelector<'_> {
         require(self.holder, repository, &[(permission, level)])
     }
 
-    /// The repository and the number of a pull request, or of the one that a thread is in. What changes how a pull request
-    /// stands takes write access to contents, too, as an App finds out to its surprise.
+    /// The repository and number of a pull request, or of a thread's pull request. Changing its state also requires
+    /// write access to contents, as on GitHub.
     fn writable(&self, world: &EmulatorState, id: &str) -> ActResult<(String, u64)> {
         let (NodePlace::Pull(found, issue, _) | NodePlace::Thread(found, issue, ..)) = place(world, id)?;
         for name in ["pull_requests", "contents"] {
@@ -133,7 +132,7 @@ impl FieldSelector<'_> {
         Ok((found.full_name.clone(), issue.number))
     }
 
-    /// What has this id, when whoever asks may see it.
+    /// The object with this id, if the caller may see it.
     fn node(&self, world: &EmulatorState, id: &str) -> GraphQlResult {
         match place(world, id)? {
             NodePlace::Pull(found, _, pull) => {
@@ -182,7 +181,7 @@ impl FieldSelector<'_> {
             "__typename": "PullRequestReviewComment", "fullDatabaseId": comment.id.to_string(),
             "body": comment.body, "viewerDidAuthor": comment.author == self.by, "diffHunk": of.hunk,
             "pullRequestReview": {"fullDatabaseId": comment.review.map(|id| id.to_string())},
-            // Here a bot's name has no "[bot]" behind it.
+            // In GraphQL, a bot's login has no "[bot]" suffix.
             "author": {
                 "__typename": if is_bot { "Bot" } else { "User" },
                 "login": world.login(comment.author).trim_end_matches("[bot]"), "databaseId": comment.author,
@@ -282,7 +281,7 @@ fn place<'w>(world: &'w EmulatorState, id: &str) -> ActResult<NodePlace<'w>> {
     })
 }
 
-/// The part of a list that the arguments name, of a hundred at most. A cursor counts what stands before it.
+/// The requested part of a list, at most a hundred. A cursor is the number of items before it.
 fn connection(all: &[Value], arguments: &FieldArguments) -> Value {
     let count = |key: &str| {
         let wanted = arguments.get(key).and_then(Value::as_u64)?;

@@ -1,5 +1,5 @@
-//! Whom the emulator takes itself for. Its pages ask nobody for a password, and a web site may have its own name lead to
-//! this machine (DNS rebinding): then a browser takes the pages for that site's, and only the name tells.
+//! Checks the Host header. The pages need no password, and a web site can point its own name at this machine (DNS
+//! rebinding). The browser then treats the pages as that site's, and only the name in the request reveals it.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -9,14 +9,14 @@ use actix_web::http::header::HOST;
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpResponse};
 
-/// Lets a request through that names this machine's loopback, or the address that is listened on, with its port.
+/// Accepts a request for loopback or the listening address, with its port.
 pub(super) async fn hold(
     listen: SocketAddr,
     request: ServiceRequest,
     next: Next<BoxBody>,
 ) -> Result<ServiceResponse, Error> {
     let named = request.headers().get_all(HOST).map(|host| host.to_str().unwrap_or_default());
-    // HTTP/2 has it in the address.
+    // HTTP/2 puts it in the address.
     let mut hosts = named.chain(request.uri().authority().map(|authority| authority.as_str())).peekable();
     if hosts.peek().is_some() && hosts.all(|host| is_here(host, listen)) {
         return next.call(request).await;

@@ -1,4 +1,4 @@
-//! The API for whoever runs in the same process: no socket, no signature and no faults; the record as for everybody.
+//! The API for callers in the same process, without sockets, signatures and faults, but with the record of calls.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +12,15 @@ use super::state::deliveries::{DeliveryAttempt, DeliveryResult};
 use super::{Emulator, EmulatorOptions};
 use crate::clock;
 
-/// Who calls.
 #[derive(Debug, Clone)]
 pub enum InProcessCaller {
-    /// The App, of which nothing is asked.
+    /// The App; no credentials needed.
     App,
-    /// Whoever has this token.
+    /// The holder of this token.
     Token(String),
 }
 
-/// An answer as it would go over the network.
+/// An answer as the network would carry it.
 #[derive(Debug, Clone)]
 pub struct InProcessAnswer {
     pub status: u16,
@@ -30,8 +29,7 @@ pub struct InProcessAnswer {
 }
 
 impl Emulator {
-    /// One that listens nowhere: its API is reached by [`Emulator::exchange`], and nothing is delivered but by
-    /// [`Emulator::delivered`].
+    /// An emulator without a socket: use [`Emulator::exchange`] for its API and [`Emulator::delivered`] for deliveries.
     ///
     /// # Errors
     /// As [`Emulator::start`].
@@ -40,7 +38,7 @@ impl Emulator {
         Ok(Self { shared: Self::shared(options, origin)?, serving: None })
     }
 
-    /// Answers a request of the API. `path` begins with `/api/`.
+    /// Answers a request of the API. `path` starts with `/api/`.
     pub fn exchange(
         &self,
         caller: InProcessCaller,
@@ -83,22 +81,22 @@ impl Emulator {
         InProcessAnswer { status: reply.status, headers, body }
     }
 
-    /// What is to be delivered, the oldest first.
+    /// The queued deliveries, oldest first.
     pub fn queued_deliveries(&self) -> Vec<DeliveryAttempt> {
         let world = self.shared.lock();
         world.deliveries.iter().filter(|one| one.outcome == DeliveryResult::Queued).cloned().collect()
     }
 
-    /// What became of a delivery.
+    /// Records the result of a delivery.
     pub fn delivered(&self, id: u64, outcome: DeliveryResult) {
         self.shared.change(|world| world.delivered(id, outcome));
     }
 
-    /// The App pushes a commit that is in the repository already, with a lease on where the branch is (none: nowhere).
-    /// The inner error says where the branch is instead.
+    /// Pushes an existing commit as the App, with a lease on the branch's head; `None` expects no branch. The inner
+    /// error is the branch's actual head.
     ///
     /// # Errors
-    /// When there is no such repository or no such commit.
+    /// If there is no such repository or no such commit.
     pub fn push_as_app(
         &self,
         repository: &str,

@@ -1,23 +1,23 @@
-//! RSA key pairs as an App has them.
+//! RSA key pairs for an App.
 
 use aws_lc_rs::encoding::{AsDer, Pkcs8V1Der, PublicKeyX509Der};
 use aws_lc_rs::rsa::{KeyPair, KeySize};
 use aws_lc_rs::signature::KeyPair as _;
 use secrecy::SecretString;
 
-/// A fresh RSA key pair of 2,048 bits for an App.
+/// A new 2048-bit RSA key pair for an App.
 #[derive(Debug)]
 pub struct AppKeys {
-    /// PEM, `PRIVATE KEY` (PKCS #8): what the App signs its tokens with.
+    /// PEM, `PRIVATE KEY` (PKCS #8): the App signs its tokens with it.
     pub private_pem: SecretString,
-    /// PEM, `PUBLIC KEY`: what the emulator checks them with.
+    /// PEM, `PUBLIC KEY`: the emulator checks the tokens with it.
     pub public_pem: String,
 }
 
-/// Makes a key pair; takes some hundred milliseconds.
+/// Generates a key pair, which takes a few hundred milliseconds.
 ///
 /// # Errors
-/// When the machine has no randomness to offer.
+/// If the machine provides no randomness.
 pub fn generate() -> anyhow::Result<AppKeys> {
     let failed = |_| anyhow::anyhow!("an RSA key pair could not be made on this machine");
     let pair = KeyPair::generate(KeySize::Rsa2048).map_err(failed)?;

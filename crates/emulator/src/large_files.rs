@@ -1,8 +1,8 @@
-//! Git LFS: the batch API beside git, and the storage that its links lead to. Objects lie beside the repository's own, where
-//! git-lfs has them.
+//! Git LFS: the batch API and the storage that its links lead to. Objects are stored in the repository's folder as
+//! git-lfs does.
 //!
-//! As with GitHub, whoever may fetch is told where a content is, on another host and with a header that opens it; there
-//! nobody else's credential is wanted. Nothing but downloads is known here.
+//! As on GitHub, content is on another host, which accepts a special header and no other credentials. Only downloads
+//! are supported.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,14 +20,14 @@ use super::signed::GRANT;
 use super::state::{SharedEmulatorState, SignedContent};
 
 const MEDIA_TYPE: &str = "application/vnd.git-lfs+json";
-/// For how long a content can be fetched, in seconds.
+/// How long a download stays open, in seconds.
 const GRANTED_FOR: i64 = 3_600;
 
 impl Emulator {
-    /// Keeps a content as a push by git-lfs does; the pointer that stands in git for it.
+    /// Stores a content as git-lfs would on push, and returns its pointer file.
     ///
     /// # Errors
-    /// When there is no such repository, or the disk fails.
+    /// If there is no such repository, or the disk fails.
     pub fn put_large_file(&self, repository: &str, bytes: &[u8]) -> anyhow::Result<String> {
         let id = hex::encode(Sha256::digest(bytes));
         let git = self.shared.lock().require_repository(repository)?.git.clone();
@@ -89,7 +89,7 @@ fn one(shared: &SharedEmulatorState, git: &Path, object: &Value) -> Value {
     let Some(place) = place(git, oid) else { return problem(422, "Invalid object ID") };
     let Ok(bytes) = std::fs::read(place) else { return problem(404, "Object does not exist on the server") };
     let (token, href) = shared.change(|world| {
-        // A name of its own: to whoever asks it is another host.
+        // A different name makes it another host to clients.
         let href = format!("{}/_large-files/{oid}", world.origin.replace("127.0.0.1", "localhost"));
         (world.sign(SignedContent::Bytes(bytes), GRANTED_FOR), href)
     });

@@ -1,10 +1,10 @@
-//! GitHub on loopback: the parts of its REST and GraphQL APIs that an App for issues and pull requests uses,
-//! signed webhooks with redelivery, git over smart HTTP, pages to look at, faults on purpose and a record of
-//! every call. It serves the tests, the demo and runs without GitHub.
+//! GitHub on loopback: the parts of its REST and GraphQL APIs that an App for issues and pull requests uses, signed
+//! webhooks with redelivery, git over smart HTTP, web pages, injected faults, and a record of every call. For tests,
+//! the demo and runs without GitHub.
 //!
-//! It may know GitHub's documented behaviour. It must never know anything of Journeyman but the names that any
-//! user of GitHub sees: what talks to it is told apart by its credentials only, so that the real GitHub can
-//! stand in its place. State lives in memory and ends with the process; repositories in a temporary folder.
+//! May know: GitHub's documented behaviour. Must never know: Journeyman, except for names that any GitHub user sees. It
+//! tells callers apart by credentials only, so the real GitHub can replace it. State lives in memory, repositories in a
+//! temporary folder.
 
 mod api;
 mod attachments;
@@ -67,11 +67,11 @@ use state::{
     EmulatedAccount, EmulatedAccountKind, EmulatedApp, EmulatorState, PermissionLevel, SharedEmulatorState,
 };
 
-/// The most that one request of the API may hold, in bytes.
+/// The largest request body of the API, in bytes.
 const MOST_BODY: usize = 25 * 1024 * 1024;
 
-/// Whether there are pages to look at and to act on. They ask nobody for a password, so whoever reaches the port
-/// can act there as any person; without them only credentials open anything but reading what is public by git.
+/// Whether there are web pages. They need no password, so anyone who reaches the port can act as any person. Without
+/// them, everything but public git reads needs credentials.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum WebPages {
     /// For people at a demo, and for tests.
@@ -81,10 +81,10 @@ pub enum WebPages {
     Hidden,
 }
 
-/// The App's name in addresses; its bot is `NAME[bot]`.
+/// The App's slug; its bot is `SLUG[bot]`.
 const SLUG: &str = "journeyman";
 
-/// What an App for issues and pull requests is granted.
+/// Permissions of an App for issues and pull requests.
 const GRANTED: [(&str, PermissionLevel); 7] = [
     ("metadata", PermissionLevel::Read),
     ("contents", PermissionLevel::Write),
@@ -95,26 +95,25 @@ const GRANTED: [(&str, PermissionLevel); 7] = [
     ("statuses", PermissionLevel::Read),
 ];
 
-/// How the emulator is started.
 #[derive(Debug, Clone)]
 pub struct EmulatorOptions {
-    /// Where it listens; port 0 takes a free one.
+    /// The listening address; port 0 picks a free one.
     pub listen: SocketAddr,
     pub app_id: u64,
-    /// Whether there is an App already.
+    /// Whether an App already exists.
     pub app_stage: AppStage,
     /// PEM of the App's public key.
     pub app_public_key_pem: String,
-    /// What deliveries are signed with.
+    /// The secret that signs deliveries.
     pub webhook_secret: SecretString,
     /// Whether there are pages.
     pub pages: WebPages,
-    /// The folder in which it keeps its repositories; none: that of temporary files.
+    /// The parent folder of its repositories; `None` for the temporary folder.
     pub within: Option<PathBuf>,
 }
 
 impl EmulatorOptions {
-    /// On a free port of 127.0.0.1.
+    /// Listens on a free port of 127.0.0.1.
     pub fn local(app_id: u64, app_public_key_pem: String, webhook_secret: SecretString) -> Self {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
@@ -128,13 +127,13 @@ impl EmulatorOptions {
     }
 }
 
-/// The running emulator. It stops when dropped, or by [`Emulator::stop`].
+/// A running emulator. It stops on drop or by [`Emulator::stop`].
 pub struct Emulator {
     shared: Arc<SharedEmulatorState>,
     serving: Option<ServingTasks>,
 }
 
-/// What goes on as long as it listens.
+/// Tasks that run while it listens.
 struct ServingTasks {
     server: ServerHandle,
     deliveries: JoinHandle<()>,
@@ -147,10 +146,10 @@ impl std::fmt::Debug for Emulator {
 }
 
 impl Emulator {
-    /// Starts to listen. Must be called within a tokio runtime.
+    /// Starts listening. Must be called within a tokio runtime.
     ///
     /// # Errors
-    /// When the address is taken, the public key is none, or there is no room for the repositories.
+    /// If the address is taken, the public key is invalid, or the repositories' folder cannot be created.
     pub async fn start(options: EmulatorOptions) -> anyhow::Result<Self> {
         let listener = TcpListener::bind(options.listen).with_context(|| {
             format!("the emulator cannot listen on {}: choose another address", options.listen)
@@ -199,7 +198,7 @@ impl Drop for Emulator {
     fn drop(&mut self) {
         if let Some(serving) = &self.serving {
             serving.deliveries.abort();
-            // The order to stop is given by the call; waiting for it is what the future would be for.
+            // The call already requests the stop; the future would only wait for it.
             drop(serving.server.stop(false));
         }
     }

@@ -1,4 +1,4 @@
-//! Lines of files across commits: the piece of a diff that a line stands in, and where a line went.
+//! Tracks lines of files across commits: a line's diff hunk, and where a line moved.
 
 use std::path::Path;
 
@@ -6,14 +6,14 @@ use git2::{DiffOptions, Oid, Patch, Repository};
 
 use super::diffs::diff;
 
-/// The piece of a pull request's diff that a line of the branch stands in, down to that line; none when the diff has not got
-/// it.
+/// The hunk of a pull request's diff that contains this line of the branch, cut after it; `None` if the diff does not
+/// contain the line.
 pub(crate) fn hunk(git: &Path, (base, head): (&str, &str), path: &str, line: u64) -> Option<String> {
     let mut hunk = Vec::new();
     for one in diff(git, base, head).into_iter().find(|file| file.path == path)?.lines {
         match one.origin {
             '@' if one.text.starts_with("@@") => hunk = vec![one.text.trim_end().to_owned()],
-            // "No newline at end of file" is a line of the diff and none of the file.
+            // "No newline at end of file" is a line of the diff but not of the file.
             '@' => hunk.push("\\".to_owned()),
             origin => hunk.push(format!("{origin}{}", one.text.trim_end_matches('\r'))),
         }
@@ -24,7 +24,7 @@ pub(crate) fn hunk(git: &Path, (base, head): (&str, &str), path: &str, line: u64
     None
 }
 
-/// Where a line of a file at one commit is at another; none when it was changed or is gone.
+/// A line's number at another commit; `None` if the line was changed or deleted.
 pub(crate) fn follow(git: &Path, old: &str, new: &str, path: &str, line: u64) -> Option<u64> {
     if old == new {
         return Some(line);
@@ -42,7 +42,7 @@ pub(crate) fn follow(git: &Path, old: &str, new: &str, path: &str, line: u64) ->
             let (hunk, _) = patch.hunk(at)?;
             let (from, old, new) =
                 (u64::from(hunk.old_start()), u64::from(hunk.old_lines()), u64::from(hunk.new_lines()));
-            // An insertion stands after the line that its head names.
+            // The header of an insertion names the line before it.
             let first = if old == 0 { from + 1 } else { from };
             if line < first {
                 break;

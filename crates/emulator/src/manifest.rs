@@ -1,6 +1,6 @@
-//! How an App comes to be: a form with its manifest, a page that asks, a code, the code's conversion, an installation.
+//! Creating an App: a form with its manifest, a confirmation page, a code, its conversion, an installation.
 //!
-//! May know: GitHub's manifest flow. Must never know: who asks for an App.
+//! May know: GitHub's manifest flow. Must never know: who requests an App.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -45,12 +45,12 @@ struct InstallAppPage {
     repositories: Vec<String>,
 }
 
-/// It leads to whoever asked for the App, which is another site.
+/// Its form may lead to another site: the one that requested the App.
 fn show(page: &impl Template) -> HttpResponse {
     show_with(page, "default-src 'none'; style-src 'unsafe-inline'")
 }
 
-/// Whoever sends the form, from whatever site: nothing is made before a person says so.
+/// Any site may send this form; nothing is created until a person confirms.
 async fn ask(request: HttpRequest, fields: FormFields) -> HttpResponse {
     let manifest = fields.get("manifest").map_or("", String::as_str);
     let parsed: Value = match serde_json::from_str(manifest) {
@@ -92,7 +92,7 @@ async fn make(
     HttpResponse::Found().insert_header(("Location", back.as_str())).finish()
 }
 
-/// `POST /app-manifests/{code}/conversions`: the App, its key and its secrets, once.
+/// `POST /app-manifests/{code}/conversions`: returns the App, its key and its secrets, once.
 pub(crate) fn convert(world: &mut EmulatorState, code: &str) -> ActResult {
     let PendingManifest { manifest, name } =
         world.manifests.remove(code).ok_or_else(EmulatedApiError::not_found)?;
@@ -125,7 +125,7 @@ pub(crate) fn convert(world: &mut EmulatorState, code: &str) -> ActResult {
     Ok(EmulatedApiReply::json(201, made))
 }
 
-/// As GitHub makes the name in addresses.
+/// GitHub's slug for a name.
 fn slug(name: &str) -> String {
     let letters = name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' });
     let dashed: String = letters.collect();

@@ -1,4 +1,4 @@
-//! Answers in GitHub's shapes: JSON and its errors.
+//! Responses in GitHub's form: JSON and its errors.
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 pub(crate) enum EmulatedReplyBody {
     Nothing,
     Json(Value),
-    /// What is asked for is at this address.
+    /// A redirect to this address.
     Redirect(String),
 }
 
@@ -16,7 +16,7 @@ pub(crate) enum EmulatedReplyBody {
 pub(crate) struct EmulatedApiReply {
     pub status: u16,
     pub body: EmulatedReplyBody,
-    /// The `Link` header of a paged answer.
+    /// The `Link` header of a paged response.
     pub link: Option<String>,
 }
 
@@ -53,14 +53,14 @@ pub(crate) fn status(code: u16) -> StatusCode {
     StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
-/// An error as GitHub words it.
+/// An error in GitHub's words.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{status} {message} {}", self.errors_text())]
 pub(crate) struct EmulatedApiError {
     pub status: u16,
     pub message: String,
     pub errors: Vec<Value>,
-    /// Where it is now, when it has moved.
+    /// Its new address, if it has moved.
     pub location: Option<String>,
 }
 
@@ -95,7 +95,7 @@ impl EmulatedApiError {
         Self { errors, ..Self::new(422, "Validation Failed") }
     }
 
-    /// 422 with words.
+    /// 422 with a message.
     pub(crate) fn custom(resource: &str, message: String) -> Self {
         let errors = vec![json!({"resource": resource, "code": "custom", "message": message})];
         Self { errors, ..Self::new(422, "Validation Failed") }
@@ -126,5 +126,5 @@ impl EmulatedApiError {
     }
 }
 
-/// What comes of a request, or of an act that it asks for.
+/// The result of a request or an act.
 pub(crate) type ActResult<T = EmulatedApiReply> = Result<T, EmulatedApiError>;

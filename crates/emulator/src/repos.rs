@@ -1,4 +1,4 @@
-//! The bare repositories: making them, looking into them, merging. git serves them elsewhere (`git_http`).
+//! Bare repositories: creating, reading, merging. `git_http` serves them.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt as _;
@@ -10,16 +10,16 @@ use git2::{BranchType, FileMode, Oid, Repository, Signature, Sort};
 
 use crate::clock;
 
-/// Refuses changed workflows to an App without the permission `workflows`, and what a ruleset forbids, as GitHub does.
+/// As on GitHub, rejects workflow changes by an App without the permission `workflows`, and breaches of rulesets.
 const UPDATE_HOOK: &str = include_str!("update-hook.sh");
 
-/// Who a commit made by the emulator is by.
+/// The author of a commit made by the emulator.
 fn signature(login: &str) -> Result<Signature<'static>, git2::Error> {
     let time = git2::Time::new(clock::now().timestamp(), 0);
     Signature::new(login, &format!("{login}@users.noreply.localhost"), &time)
 }
 
-/// An empty bare repository whose `HEAD` names the default branch.
+/// Creates an empty bare repository whose `HEAD` names the default branch.
 pub(crate) fn create(path: &Path, default_branch: &str) -> anyhow::Result<()> {
     let mut options = git2::RepositoryInitOptions::new();
     options.bare(true).mkdir(true).mkpath(true).external_template(false).initial_head(default_branch);
@@ -27,8 +27,7 @@ pub(crate) fn create(path: &Path, default_branch: &str) -> anyhow::Result<()> {
     write_hook(path)
 }
 
-/// Makes a repository that git cloned one of ours; its default branch. A detached `HEAD` has no branch, so its
-/// commit becomes one.
+/// Prepares a repository that git cloned, and returns its default branch. A detached `HEAD` becomes a branch.
 pub(crate) fn adopt(path: &Path) -> anyhow::Result<String> {
     write_hook(path)?;
     let repository = Repository::open_bare(path)?;
@@ -56,14 +55,14 @@ fn write_hook(path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where a commit goes.
+/// The branch that receives a commit.
 pub(crate) struct CommitTarget<'a> {
     pub branch: &'a str,
-    /// The commit that the branch begins at when it is not there yet; none: at nothing.
+    /// The start of a new branch; `None` for an empty history.
     pub start: Option<&'a str>,
 }
 
-/// Adds a commit with these files changed (none: removed) to a branch. A file that begins with `#!` is executable.
+/// Commits these files to a branch; `None` deletes a file. A file that starts with `#!` is executable.
 pub(crate) fn commit(
     path: &Path,
     to: &CommitTarget<'_>,
@@ -126,7 +125,7 @@ pub(crate) fn head(path: &Path, branch: &str) -> Option<String> {
     found.target().map(|oid| oid.to_string())
 }
 
-/// The commit that a SHA, a branch or a tag names.
+/// Resolves a SHA, a branch or a tag to a commit.
 pub(crate) fn resolve(path: &Path, reference: &str) -> Option<String> {
     let repository = Repository::open_bare(path).ok()?;
     commit_of(&repository, reference).map(|commit| commit.id().to_string())
@@ -144,19 +143,18 @@ fn commit_of<'a>(repository: &'a Repository, reference: &str) -> Option<git2::Co
     })
 }
 
-/// Has a branch name a commit that is there.
+/// Points a branch at an existing commit.
 pub(crate) fn point(path: &Path, branch: &str, commit: &str) -> Result<(), git2::Error> {
     let repository = Repository::open_bare(path)?;
     let commit = repository.find_commit(Oid::from_str(commit)?)?.id();
     repository.reference(&format!("refs/heads/{branch}"), commit, true, "pushed").map(drop)
 }
 
-/// Takes a branch away.
 pub(crate) fn delete(path: &Path, branch: &str) -> Result<(), git2::Error> {
     Repository::open_bare(path)?.find_reference(&format!("refs/heads/{branch}"))?.delete()
 }
 
-/// How many commits `head` has that `base` has not; none when one of them is not there.
+/// How many commits `head` is ahead of `base`; `None` if either is missing.
 pub(crate) fn ahead(path: &Path, base: &str, head: &str) -> Option<usize> {
     let repository = Repository::open_bare(path).ok()?;
     repository
@@ -170,11 +168,11 @@ pub(crate) fn ahead(path: &Path, base: &str, head: &str) -> Option<usize> {
 pub(crate) struct CommitFacts {
     pub sha: String,
     pub message: String,
-    /// The name alone.
+    /// Only the name.
     pub author: String,
 }
 
-/// The commits of `head` that `base` (none: nothing) has not, oldest first, at most `most` of the newest.
+/// The newest `most` commits of `head` that are not in `base`, oldest first; without a base, of its whole history.
 pub(crate) fn commits(path: &Path, base: Option<&str>, head: &str, most: usize) -> Vec<CommitFacts> {
     let list = || -> Result<Vec<CommitFacts>, git2::Error> {
         let repository = Repository::open_bare(path)?;
@@ -199,7 +197,7 @@ pub(crate) fn commits(path: &Path, base: Option<&str>, head: &str, most: usize) 
     list().unwrap_or_default()
 }
 
-/// What lies at a path of a commit.
+/// What a commit has at a path.
 #[derive(Debug)]
 pub(crate) enum ContentLookup {
     File(Vec<u8>),
@@ -226,7 +224,7 @@ pub(crate) fn find(path: &Path, reference: &str, file: &str) -> ContentLookup {
     }
 }
 
-/// Whether two commits merge without conflicts; none when one of them is not there.
+/// Whether two commits merge without conflicts; `None` if either is missing.
 pub(crate) fn merges(path: &Path, base: &str, head: &str) -> Option<bool> {
     let look = || -> Result<bool, git2::Error> {
         let repository = Repository::open_bare(path)?;
@@ -236,7 +234,7 @@ pub(crate) fn merges(path: &Path, base: &str, head: &str) -> Option<bool> {
     look().ok()
 }
 
-/// Merges `head` into the branch `base` with a merge commit; its SHA, or none when they conflict.
+/// Merges `head` into the branch `base` with a merge commit and returns its SHA; `None` if they conflict.
 pub(crate) fn merge(
     path: &Path,
     base: &str,

@@ -1,4 +1,4 @@
-//! A request of the API, who makes it, and the page of a list that it asks for.
+//! A request of the API, its caller, and the requested page of a list.
 
 use actix_web::http::header::{HeaderMap, HeaderName};
 use serde_json::{Value, json};
@@ -7,10 +7,9 @@ use super::auth::Credentials;
 use super::reply::{ActResult, EmulatedApiError, EmulatedApiReply, EmulatedReplyBody};
 use super::state::{EmulatorState, TokenHolder};
 
-/// A request, taken apart.
 pub(crate) struct EmulatedApiRequest {
     pub method: String,
-    /// The path below the API's address, decoded, in segments.
+    /// The decoded segments of the path below the API's address.
     pub segments: Vec<String>,
     pub query: Vec<(String, String)>,
     pub accept: String,
@@ -27,7 +26,7 @@ impl EmulatedApiRequest {
         self.body.get(field).and_then(Value::as_str).map(str::to_owned)
     }
 
-    /// Whoever holds the token; without one there is nothing to see here, and an App's own token opens only `/app`.
+    /// The token's holder. Anonymous callers see nothing here, and an App's own token only opens `/app`.
     pub(crate) fn holder(&self) -> ActResult<&TokenHolder> {
         match &self.credentials {
             Credentials::Nobody => Err(EmulatedApiError::new(401, "Requires authentication")),
@@ -39,7 +38,7 @@ impl EmulatedApiRequest {
         }
     }
 
-    /// The account that acts: the App's bot, or the person.
+    /// The acting account: the App's bot, or the person.
     pub(crate) fn actor(&self, world: &EmulatorState) -> ActResult<u64> {
         Ok(match self.holder()? {
             TokenHolder::Installation { .. } => world.app.bot,
@@ -51,7 +50,7 @@ impl EmulatedApiRequest {
         format!("{}/{}", world.api(), self.segments.join("/"))
     }
 
-    /// One page of a list, with the `Link` header that leads to the others. 30 a page unless asked, at most 100.
+    /// One page of a list, with a `Link` header to the others. 30 per page by default, at most 100.
     pub(crate) fn page(&self, world: &EmulatorState, items: Vec<Value>) -> EmulatedApiReply {
         let number = |name: &str, otherwise: usize| {
             let asked = self.query(name).and_then(|value| value.parse::<usize>().ok());
@@ -76,7 +75,7 @@ impl EmulatedApiRequest {
         EmulatedApiReply { link, ..EmulatedApiReply::ok(Value::Array(items)) }
     }
 
-    /// As [`Self::page`], of a list that is read by cursors; the newest come first.
+    /// Like [`Self::page`], for a list with cursors, newest first.
     pub(crate) fn page_by_cursor(&self, world: &EmulatorState, items: Vec<Value>) -> EmulatedApiReply {
         let per_page = self.query("per_page").and_then(|count| count.parse().ok()).unwrap_or(30_usize);
         let per_page = per_page.clamp(1, 100);
@@ -92,7 +91,7 @@ impl EmulatedApiRequest {
         EmulatedApiReply { link, ..EmulatedApiReply::ok(Value::Array(items)) }
     }
 
-    /// As [`Self::page`], of a list that stands in an object beside its length.
+    /// Like [`Self::page`], for a list in an object with a total count.
     pub(crate) fn counted(&self, world: &EmulatorState, field: &str, list: Vec<Value>) -> EmulatedApiReply {
         let total = list.len();
         let reply = self.page(world, list);

@@ -1,4 +1,4 @@
-//! How a person signs in with the App: a page that asks, a code, a token of theirs; and what they may read with it.
+//! Signing a person in with the App: a confirmation page, a code, the person's token, and what it may read.
 //!
 //! May know: GitHub's OAuth flow for Apps, with PKCE. Must never know: who is signed in to.
 
@@ -28,9 +28,9 @@ use crate::state::{
     RepositoryRole, SharedEmulatorState, TokenHolder,
 };
 
-/// How long a code holds, in minutes.
+/// Lifetime of a code, in minutes.
 const CODE_HOLDS: i64 = 10;
-/// How long a person's token holds, in hours.
+/// Lifetime of a person's token, in hours.
 const TOKEN_HOLDS: i64 = 8;
 
 type Fields = HashMap<String, String>;
@@ -50,14 +50,14 @@ struct SignInPage {
     asked: Vec<(&'static str, String)>,
 }
 
-/// What the App's link says; what is wrong with it is told here, and never to where it leads.
+/// The fields of the App's link. Errors in it are shown here and never sent to its target.
 const ASKED: [&str; 5] = ["client_id", "redirect_uri", "state", "code_challenge", "code_challenge_method"];
 
 fn field(fields: &Fields, name: &str) -> String {
     fields.get(name).cloned().unwrap_or_default()
 }
 
-/// Where the person is to be sent back to.
+/// The address to send the person back to.
 fn back(world: &EmulatorState, fields: &Fields) -> Result<Url, &'static str> {
     if world.app.stage == AppStage::None || field(fields, "client_id") != world.client_id() {
         return Err("there is no App with this client_id");
@@ -83,7 +83,7 @@ async fn ask(fields: web::Query<Fields>, shared: web::Data<Arc<SharedEmulatorSta
         people: people.map(|account| account.login.clone()).collect(),
         asked: ASKED.map(|name| (name, field(&fields, name))).to_vec(),
     };
-    // It leads to whoever asked, which is another site.
+    // Its form leads to another site: the one that asked.
     show_with(&page, "default-src 'none'; style-src 'unsafe-inline'")
 }
 
@@ -125,7 +125,7 @@ async fn answer(
     }
 }
 
-/// A code is spent by whoever shows it, whether they get a token for it or not.
+/// An App that presents a code uses it up, even if it gets no token.
 async fn exchange(fields: web::Form<Fields>, shared: web::Data<Arc<SharedEmulatorState>>) -> HttpResponse {
     let told = shared.change(|world| {
         let code = field(&fields, "code");
@@ -156,7 +156,7 @@ async fn exchange(fields: web::Form<Fields>, shared: web::Data<Arc<SharedEmulato
     HttpResponse::Ok().json(told)
 }
 
-/// `/user` and what is under it.
+/// `/user` and everything below it.
 pub(crate) fn serve(world: &EmulatorState, request: &EmulatedApiRequest, segments: &[&str]) -> ActResult {
     let person = match &request.credentials {
         Credentials::Token { holder: TokenHolder::Person(person), .. } => *person,
@@ -165,7 +165,7 @@ pub(crate) fn serve(world: &EmulatorState, request: &EmulatedApiRequest, segment
             return Err(EmulatedApiError::new(403, "Resource not accessible by integration"));
         }
     };
-    // What is public is not what somebody was given.
+    // Public repositories are listed only for people with a role in them.
     let may = |one: &&EmulatedRepository| {
         one.owner == person || one.roles.get(&person).is_some_and(|role| *role >= RepositoryRole::Read)
     };
@@ -199,7 +199,6 @@ pub(crate) fn serve(world: &EmulatorState, request: &EmulatedApiRequest, segment
 }
 
 impl EmulatorState {
-    /// The App's client ID.
     pub(crate) fn client_id(&self) -> String {
         format!("Iv1.{:016x}", self.app.id)
     }

@@ -1,5 +1,4 @@
-//! Addresses that open one content for a while: of logs, attachments and large files, as the storage services behind GitHub
-//! have them.
+//! Temporary addresses of one content each: logs, attachments and large files, as in GitHub's storage services.
 
 use std::sync::Arc;
 
@@ -18,7 +17,7 @@ use crate::clock;
 pub(crate) const GRANT: &str = "x-large-file-grant";
 
 impl EmulatorState {
-    /// A token that opens a content for so many seconds.
+    /// Creates a token that opens a content for this many seconds.
     pub(crate) fn sign(&mut self, content: SignedContent, seconds: i64) -> String {
         let token = Uuid::new_v4().simple().to_string();
         self.signed.insert(token.clone(), (content, clock::now() + Duration::seconds(seconds)));
@@ -26,7 +25,7 @@ impl EmulatorState {
     }
 }
 
-/// A storage service takes the token alone, in the address or in a header of its own, and nobody's credentials.
+/// A storage service accepts only the token, in the address or in its own header, and no other credentials.
 pub(crate) async fn stored(
     request: HttpRequest,
     shared: web::Data<Arc<SharedEmulatorState>>,

@@ -1,4 +1,4 @@
-//! Deliveries: signed, sent in order, and recorded.
+//! Webhook deliveries: signed, sent in order, and recorded.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,24 +10,24 @@ use sha2::Sha256;
 use super::state::SharedEmulatorState;
 use super::state::deliveries::DeliveryResult;
 
-/// How long a receiver may take, as with GitHub.
+/// A receiver's timeout, as on GitHub.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// `X-Hub-Signature-256` of a body.
+/// The `X-Hub-Signature-256` of a body.
 pub fn signature(secret: &[u8], body: &[u8]) -> String {
     match Hmac::<Sha256>::new_from_slice(secret) {
         Ok(mut mac) => {
             mac.update(body);
             format!("sha256={}", hex::encode(mac.finalize().into_bytes()))
         }
-        // HMAC takes keys of any length, so this is never reached; an empty signature is refused by everybody.
+        // Unreachable, because HMAC accepts keys of any length. Every receiver rejects an empty signature.
         Err(_) => "sha256=".to_owned(),
     }
 }
 
-/// Sends what is queued, one after the other, as long as it runs.
+/// Sends the queued deliveries one after the other, forever.
 pub(crate) async fn deliver(shared: Arc<SharedEmulatorState>) {
-    // No proxy and no redirects: deliveries go to the address that was set and nowhere else.
+    // No proxy and no redirects: deliveries only go to the configured address.
     let client = reqwest::Client::builder()
         .timeout(PATIENCE)
         .no_proxy()

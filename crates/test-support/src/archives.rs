@@ -1,15 +1,14 @@
-//! Archives and images made by hand, so that they can say what no tool would.
+//! Handmade archives and images, with content that no tool would write.
 
 use std::io::Write;
 use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
-/// What an index and a manifest are called.
 pub const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 pub const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 
-/// A layer before it is compressed.
+/// An uncompressed layer.
 #[derive(Clone, Default)]
 pub struct TestArchive(Vec<u8>);
 
@@ -18,7 +17,7 @@ impl TestArchive {
         Self::default()
     }
 
-    /// Any entry, with any name.
+    /// Adds any entry with any name.
     pub fn entry(mut self, kind: u8, name: &[u8], target: &[u8], mode: u32, data: &[u8]) -> Self {
         for (long, kind) in [(name, b'L'), (target, b'K')] {
             if long.len() > 100 {
@@ -70,7 +69,7 @@ impl TestArchive {
         self.entry(b'1', name.as_bytes(), target.as_bytes(), 0o644, b"")
     }
 
-    /// All that lies in a folder.
+    /// The contents of a folder.
     pub fn of_folder(folder: &Path) -> Self {
         let mut all = tar::Builder::new(Vec::new());
         all.follow_symlinks(false);
@@ -94,7 +93,7 @@ pub fn zstd(bytes: &[u8]) -> Vec<u8> {
     ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest)
 }
 
-/// An image as a registry holds it.
+/// An image as a registry stores it.
 #[derive(Clone)]
 pub struct TestImage {
     /// Layers and configuration.
@@ -102,7 +101,7 @@ pub struct TestImage {
     pub manifest: Vec<u8>,
 }
 
-/// A layer as it is sent, with the digest of what it was.
+/// A compressed layer, with the digest of its uncompressed form.
 pub struct TestLayer {
     pub sent: Vec<u8>,
     pub diff_id: String,
@@ -179,7 +178,7 @@ pub fn architecture() -> &'static str {
     }
 }
 
-/// As registries write it.
+/// A digest in registries' form.
 #[must_use]
 pub fn digest_of(bytes: &[u8]) -> String {
     format!("sha256:{}", hex::encode(Sha256::digest(bytes)))

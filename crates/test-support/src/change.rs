@@ -1,4 +1,4 @@
-//! Changes of `tests/fixtures/changes`, which keep only what differs from their base.
+//! Reads changes in `tests/fixtures/changes`, which store only the differences from their base.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ pub fn laid_out(change: &Path) -> TempDir {
     }
     for gone in fs::read_to_string(change.join("gone")).unwrap_or_default().lines() {
         fs::remove_file(after.join(gone)).expect("it was there");
-        // Git knows no empty folders.
+        // Git has no empty folders.
         let mut folders = Path::new(gone).ancestors().skip(1);
         while folders.next().is_some_and(|folder| fs::remove_dir(after.join(folder)).is_ok()) {}
     }

@@ -1,4 +1,4 @@
-//! What the tests of several crates share. No program knows it.
+//! Shared by the tests of several crates; not part of any program.
 
 #![allow(
     clippy::unwrap_used,
@@ -20,21 +20,20 @@ pub mod message_receiver;
 pub mod root;
 pub mod tally;
 
-/// The root of the repository.
 #[must_use]
 pub fn repository() -> PathBuf {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
     own.ancestors().nth(2).unwrap_or(own).to_owned()
 }
 
-/// Whether all of a corpus, every moment to die at and every fault is to be met, which takes long, rather than
-/// representatives of each.
+/// Whether to run everything, which is slow: the whole corpus, every moment to crash at, and every fault. Otherwise a
+/// sample of each.
 #[must_use]
 pub fn is_all_asked_for() -> bool {
     std::env::var_os("JOURNEYMAN_TEST_ALL").is_some()
 }
 
-/// All of a list where all is asked for, otherwise its first `few`.
+/// The whole list if everything is to run, otherwise its first `few`.
 #[must_use]
 pub fn all_or_first<T>(list: &[T], few: usize) -> &[T] {
     if is_all_asked_for() { list } else { &list[..few.min(list.len())] }

@@ -1,4 +1,4 @@
-//! A PostgreSQL of a test's own, which can be killed and started again. Its files are in a temporary folder.
+//! A PostgreSQL for one test, which can be killed and restarted. Its files are in a temporary folder.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use crate::repository;
 
 pub struct LocalPostgres {
-    // Dropped before its folder.
+    // Must be dropped before its folder.
     process: Child,
     folder: TempDir,
     pub url: String,
@@ -21,19 +21,19 @@ impl LocalPostgres {
         Self { process, folder, url }
     }
 
-    /// As a power failure does: what was committed is in the folder.
+    /// Like a power failure: committed data is in the folder.
     pub fn kill(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
     }
 
-    /// On the files of before.
+    /// Restarts it on the same files.
     pub fn start_again(&mut self) {
         (self.process, self.url) = run(&self.folder);
     }
 }
 
-/// The script waits for each thing for so long and no longer, and ends with its input, which is ours.
+/// The script has a timeout for each step, and ends when its standard input is closed.
 fn run(folder: &TempDir) -> (Child, String) {
     let mut command = Command::new("python3");
     command.arg(repository().join("scripts/postgres.py")).arg(folder.path());

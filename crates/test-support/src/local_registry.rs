@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use crate::archives::{INDEX, MANIFEST, TestImage, digest_of};
 
-/// Distributions call the same program by different names. The last is where `make fetch` puts it.
+/// Distributions name the program differently. `make fetch` uses the last name.
 const PROGRAMS: [&str; 3] = [
     "docker-registry",
     "registry",
@@ -18,7 +18,6 @@ const PROGRAMS: [&str; 3] = [
 pub struct LocalRegistry {
     process: Child,
     folder: TempDir,
-    /// `127.0.0.1:PORT`
     pub host: String,
     http: reqwest::Client,
     base: String,
@@ -85,7 +84,7 @@ impl LocalRegistry {
             Some(digits.collect::<String>())
         });
         let host = format!("127.0.0.1:{}", port.expect("the registry says where it listens"));
-        // It must not wait for somebody to read what it writes.
+        // Drain its output so that it never blocks.
         std::thread::spawn(move || lines.for_each(drop));
         let http = client.no_proxy().build().unwrap();
         Self { process, folder, base: format!("{scheme}://{host}"), host, http, password }
@@ -115,7 +114,7 @@ impl LocalRegistry {
         assert!(status.is_success(), "{status}: {}", answer.text().await.unwrap());
     }
 
-    /// Gives the name under which the image is there.
+    /// Pushes an image and returns its name.
     pub async fn push(&self, repository: &str, tag: &str, image: &TestImage) -> String {
         for blob in &image.blobs {
             self.push_blob(repository, blob).await;
@@ -129,7 +128,7 @@ impl LocalRegistry {
         format!("{}/{repository}:{tag}", self.host)
     }
 
-    /// The file that holds a blob or a manifest.
+    /// The file of a blob or a manifest.
     pub fn file_of(&self, digest: &str) -> PathBuf {
         let digits = digest.trim_start_matches("sha256:");
         let place = format!("registry/docker/registry/v2/blobs/sha256/{}/{digits}/data", &digits[..2]);

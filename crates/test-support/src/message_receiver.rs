@@ -1,4 +1,4 @@
-//! A receiver of notifications on loopback: it answers the first with 503, and keeps what came.
+//! A receiver of notifications on loopback: answers the first request with 503, and records all.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
-/// What came: headers in lower case, and the body.
+/// A received request: headers in lower case, and the body.
 #[derive(Debug, Clone)]
 pub struct ReceivedMessage {
     head: String,
@@ -28,7 +28,7 @@ pub struct MessageReceiver {
 }
 
 impl MessageReceiver {
-    /// Listens from now on.
+    /// Starts listening.
     pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/hooks/s3cret-of-the-address", listener.local_addr().unwrap());
@@ -45,12 +45,12 @@ impl MessageReceiver {
         Self { url, came }
     }
 
-    /// What came so far.
+    /// The messages so far.
     pub fn came(&self) -> Vec<ReceivedMessage> {
         self.came.lock().unwrap().clone()
     }
 
-    /// What came, once it is so much.
+    /// Waits for this many messages.
     pub async fn until(&self, count: usize) -> Vec<ReceivedMessage> {
         for _ in 0..1_500 {
             let came = self.came();

@@ -1,4 +1,4 @@
-//! Small root folders made of this machine's own programs, for what is run in a root of its own.
+//! Small root folders from this machine's own programs, for commands that run in their own root.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,14 +6,14 @@ use std::process::Command;
 
 use crate::repository;
 
-/// Packages that `make fetch` unpacks, below `.cache`.
+/// Packages that `make fetch` unpacks under `.cache`.
 const UNPACKED: [&str; 2] = ["redis", "postgres"];
 
-/// Copies programs of this machine into a folder that is to be somebody's `/`, each where its name in a shell leads to,
-/// with the libraries that they need.
+/// Finds programs of this machine as a shell does, and copies them into `bin` of a folder that will be a `/`, with
+/// their libraries.
 ///
 /// # Panics
-/// When one is not there.
+/// If a program is missing.
 pub fn copy_programs(root: &Path, programs: &[&str]) {
     for folder in ["bin", "usr/bin", "etc"] {
         fs::create_dir_all(root.join(folder)).unwrap();
@@ -26,13 +26,13 @@ pub fn copy_programs(root: &Path, programs: &[&str]) {
     }
 }
 
-/// The same for one, under a name.
+/// Copies one program under this name.
 pub fn copy_program(root: &Path, program: &Path, name: &str) {
     copy(program, &root.join("bin").join(name));
     copy_libraries(root, program);
 }
 
-/// Copies what the linker says that a program needs, where it says so.
+/// Copies the libraries that the linker lists for a program, if any.
 pub fn copy_libraries(root: &Path, program: &Path) {
     let cache = repository().join(".cache");
     let mut command = Command::new("ldd");
@@ -57,12 +57,12 @@ pub fn as_installed(path: &Path) -> PathBuf {
     below.map_or_else(|| path.to_owned(), |below| Path::new("/").join(below))
 }
 
-/// Copies a file to where it would be installed in a root.
+/// Copies a file to its installed path in a root.
 pub fn copy_file(root: &Path, file: &Path) {
     copy(file, &root.join(as_installed(file).strip_prefix("/").unwrap()));
 }
 
-/// The same for all of a folder.
+/// Copies a whole folder to its installed path in a root.
 pub fn copy_folder(root: &Path, folder: &Path) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

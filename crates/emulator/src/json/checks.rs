@@ -1,4 +1,4 @@
-//! Check runs, suites, jobs and statuses as GitHub writes them, and the events about them.
+//! Check runs, suites, jobs and statuses in GitHub's JSON, and the events about them.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ impl EmulatorState {
         }
     }
 
-    /// The open pull requests whose head a commit is, in short.
+    /// Short forms of the open pull requests with this head commit.
     fn pulls_at(&self, repository: &EmulatedRepository, sha: &str) -> Vec<Value> {
         let open = repository.threads.values().filter(|thread| thread.state == EmulatedIssueState::Open);
         open.filter_map(|thread| thread.pull.as_ref().map(|pull| (thread, pull)))
@@ -43,7 +43,7 @@ impl EmulatorState {
         })
     }
 
-    /// A job of Actions has a page of its own; any other check run is shown on the pull request's.
+    /// A job of Actions has its own page; other check runs are shown on the pull request's page.
     fn job_page(&self, repository: &EmulatedRepository, run: &EmulatedCheckRun) -> String {
         let page = format!("{}/{}", self.origin, repository.full_name);
         match repository.checks.suite(run.suite).filter(|_| !run.by_app) {
@@ -71,7 +71,7 @@ impl EmulatorState {
         })
     }
 
-    /// The events about checks go to Apps that were granted to read them.
+    /// Events about checks only reach Apps with the permission to read them.
     fn receives_event(&self, permission: &str) -> bool {
         self.app.permissions.get(permission).is_some_and(|level| *level >= PermissionLevel::Read)
     }
@@ -122,7 +122,7 @@ impl EmulatorState {
 
 fn branch_at(repository: &EmulatedRepository, sha: &str) -> Option<String> {
     let heads = repos::heads(&repository.git);
-    // A branch of somebody's work rather than the default one, when both are there.
+    // Prefers a work branch over the default branch if both are there.
     let here = |name: &&String| heads.get(*name).is_some_and(|head| head == sha);
     let mut names: Vec<&String> = heads.keys().filter(here).collect();
     names.sort_by_key(|name| **name == repository.default_branch);

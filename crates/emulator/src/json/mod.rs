@@ -1,4 +1,4 @@
-//! The world's things as GitHub writes them, with the fields that somebody reads.
+//! The emulator's objects in GitHub's JSON, reduced to the fields that clients read.
 
 mod checks;
 
@@ -12,7 +12,7 @@ use crate::state::{
 };
 use crate::{WebPages, repos};
 
-/// What the App's webhook gets.
+/// Events that the App's webhook receives.
 const EVENTS: [&str; 10] = [
     "check_run",
     "check_suite",
@@ -30,7 +30,7 @@ pub(crate) fn time(at: DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
-/// Joins the fields of two objects; the second wins.
+/// Merges the fields of two objects; the second wins.
 pub(crate) fn with(base: Value, more: Value) -> Value {
     let mut fields = match base {
         Value::Object(fields) => fields,
@@ -43,7 +43,7 @@ pub(crate) fn with(base: Value, more: Value) -> Value {
 }
 
 impl EmulatorState {
-    /// The API's address, in the style of GitHub Enterprise Server.
+    /// The API's address in the style of GitHub Enterprise Server.
     pub(crate) fn api(&self) -> String {
         format!("{}/api/v3", self.origin)
     }
@@ -74,7 +74,7 @@ impl EmulatorState {
         thread.labels.iter().filter_map(named).map(label_json).collect()
     }
 
-    /// Its page; without pages, what is no address of the web, so that nobody is sent there.
+    /// The thread's page. Without pages, an address that no browser follows.
     pub(crate) fn thread_page(&self, repository: &EmulatedRepository, thread: &EmulatedIssue) -> String {
         let kind = if thread.pull.is_some() { "pull" } else { "issues" };
         let root = match self.pages {
@@ -84,7 +84,7 @@ impl EmulatorState {
         format!("{root}/{}/{kind}/{}", repository.full_name, thread.number)
     }
 
-    /// The thread as an issue; a pull request is one too, and says so.
+    /// The thread as an issue; for a pull request with its `pull_request` field.
     pub(crate) fn issue_json(&self, repository: &EmulatedRepository, thread: &EmulatedIssue) -> Value {
         let mut issue = json!({
             "id": thread.id, "number": thread.number, "html_url": self.thread_page(repository, thread),
@@ -170,7 +170,7 @@ impl EmulatorState {
         })
     }
 
-    /// The pull request as lists and reviews have it: without what only a look at the one tells.
+    /// The short form of a pull request in lists and reviews.
     pub(crate) fn pull_in_short_json(
         &self,
         repository: &EmulatedRepository,
@@ -186,7 +186,7 @@ impl EmulatorState {
         value
     }
 
-    /// `mergeable` and `mergeable_state`: unknown as long as nobody asked since the last push.
+    /// `mergeable` and `mergeable_state`: unknown until someone asks after a push.
     pub(crate) fn mergeable(
         &self,
         repository: &EmulatedRepository,
@@ -220,7 +220,7 @@ impl EmulatorState {
         })
     }
 
-    /// The review as the API has it: it shouts where the webhook speaks softly, and has text where that has none.
+    /// The review as the API returns it: state in upper case, and an empty body as text instead of null.
     pub(crate) fn review_of_api(&self, review: &EmulatedReview) -> Value {
         let mut value = self.review_json(review);
         value["state"] = json!(value["state"].as_str().map(str::to_ascii_uppercase));
@@ -240,7 +240,7 @@ pub(crate) fn label_json(label: &EmulatedLabel) -> Value {
     json!({"id": label.id, "name": label.name, "color": label.color})
 }
 
-/// A delivery as the API lists it; with `detail` also what was sent.
+/// A delivery as the API lists it; `detail` adds what was sent.
 pub(crate) fn delivery_json(delivery: &DeliveryAttempt, detail: bool) -> Value {
     let code = match &delivery.outcome {
         DeliveryResult::Queued | DeliveryResult::NoAddress => 0,

@@ -1,4 +1,4 @@
-//! What happens to check runs and commit statuses: made, changed, run again.
+//! Creates, changes and reruns check runs and commit statuses.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -7,14 +7,14 @@ use crate::reply::{ActResult, EmulatedApiError};
 use crate::state::EmulatorState;
 use crate::state::checks::{EmulatedAnnotation, EmulatedCheckRun, EmulatedCheckSuite, EmulatedCommitStatus};
 
-/// Annotations of one request.
+/// The most annotations in one request.
 const MOST_ANNOTATIONS: usize = 50;
 
 fn invalid(what: impl std::fmt::Display) -> EmulatedApiError {
     EmulatedApiError::new(422, format!("Invalid request.\n\n{what}"))
 }
 
-/// What a request says; what it does not say is left as it is.
+/// Sets a field if the request contains it.
 fn put<T: DeserializeOwned>(place: &mut T, said: &Value) -> ActResult<()> {
     if let Some(new) = serde_json::from_value(said.clone()).map_err(invalid)? {
         *place = new;
@@ -23,7 +23,7 @@ fn put<T: DeserializeOwned>(place: &mut T, said: &Value) -> ActResult<()> {
 }
 
 impl EmulatedCheckRun {
-    /// What a request says of it. Annotations are added to those that are there; all else takes the place of what was there.
+    /// Applies a request. Annotations are appended; everything else is replaced.
     pub(crate) fn say(&mut self, body: &Value) -> ActResult<()> {
         let output = &body["output"];
         let mut more: Vec<EmulatedAnnotation> = Vec::new();
@@ -50,7 +50,7 @@ impl EmulatedCheckRun {
 }
 
 impl EmulatorState {
-    /// The suite of a maker on a commit, made when there is none, and its attempt.
+    /// The suite of this kind of App on a commit, created if missing, with its attempt.
     fn ensure_suite(&mut self, repository: &str, by_app: bool, sha: &str) -> ActResult<(u64, u64)> {
         let found = self.require_repository(repository)?;
         let known = found.checks.suites.iter().find(|suite| suite.by_app == by_app && suite.head_sha == sha);
@@ -63,7 +63,7 @@ impl EmulatorState {
         Ok((id, 1))
     }
 
-    /// Keeps a check run as it is now; its id, which a new one gets here.
+    /// Stores a check run and returns its id; a new one gets its id here.
     pub(crate) fn put_check(&mut self, repository: &str, mut run: EmulatedCheckRun) -> ActResult<u64> {
         let is_new = run.id == 0;
         if is_new {
@@ -88,7 +88,7 @@ impl EmulatorState {
         Ok(id)
     }
 
-    /// A check run has ended; when it was the last of its suite, so has the suite, and the workflow run behind it.
+    /// A check run has completed; the last of its suite also completes the suite and its workflow run.
     fn completed(&mut self, repository: &str, id: u64) {
         self.emit_check_run(repository, id, "completed");
         let Some(found) = self.repository(repository) else { return };
@@ -99,7 +99,7 @@ impl EmulatorState {
         }
     }
 
-    /// A CI system says how a commit stands with it.
+    /// Sets a CI system's commit status.
     pub(crate) fn set_status(&mut self, repository: &str, status: EmulatedCommitStatus) -> ActResult<()> {
         let id = status.id;
         self.require_repository_mut(repository)?.checks.statuses.push(status);
@@ -107,7 +107,7 @@ impl EmulatorState {
         Ok(())
     }
 
-    /// Begins a job once more: a new check run of the same name, in the next attempt of its workflow run.
+    /// Reruns a job: a new check run of the same name in the workflow run's next attempt.
     pub(crate) fn rerun_job(&mut self, repository: &str, job: u64) -> ActResult<()> {
         let found = self.require_repository(repository)?;
         let run = found.checks.run(job).filter(|run| !run.by_app);
@@ -116,7 +116,7 @@ impl EmulatorState {
         self.next_attempt(repository, suite, &[name])
     }
 
-    /// Begins all failed jobs of a workflow run once more.
+    /// Reruns all failed jobs of a workflow run.
     pub(crate) fn rerun_failed(&mut self, repository: &str, run: u64) -> ActResult<()> {
         let checks = &self.require_repository(repository)?.checks;
         let suite = checks.suites.iter().find(|suite| !suite.by_app && suite.run == run);

@@ -1,5 +1,5 @@
-//! What can be done to issues, and to pull requests as issues, by people and by the App alike: each act changes
-//! the world and queues its events.
+//! What people and the App can do to issues, and to pull requests as issues. Each act changes the state and queues its
+//! events.
 
 pub(crate) mod checks;
 pub(crate) mod pulls;
@@ -16,10 +16,10 @@ use crate::state::{
     EmulatorState, REACTIONS,
 };
 
-/// The longest text that an issue, a pull request or a comment can have, in characters.
+/// The longest text of an issue, a pull request or a comment, in characters.
 const LONGEST_BODY: usize = 65_536;
 
-/// What is changed of an issue or a pull request; none: left as it is.
+/// Changes to an issue or pull request; `None` keeps a field as it is.
 pub(crate) struct IssueEdit {
     pub title: Option<String>,
     pub body: Option<String>,
@@ -35,7 +35,7 @@ fn check_body(resource: &str, body: &str) -> ActResult<()> {
     Ok(())
 }
 
-/// A comment has to say something.
+/// A comment must not be empty.
 fn check_words(resource: &str, body: &str) -> ActResult<()> {
     if body.trim().is_empty() {
         return Err(EmulatedApiError::invalid(resource, "body", "missing_field"));
@@ -44,12 +44,12 @@ fn check_words(resource: &str, body: &str) -> ActResult<()> {
 }
 
 impl EmulatedIssue {
-    /// Nobody does two things to an issue within a second, and GitHub's times have no smaller part. Stories are quicker.
+    /// GitHub's times are in whole seconds. Tests act faster, so each change advances the time by at least one.
     fn changed(&mut self) {
         self.updated_at = clock::now().max(self.updated_at + TimeDelta::seconds(1));
     }
 
-    /// Somebody said something at that time.
+    /// Applies the time of a comment.
     fn remarked(&mut self, at: DateTime<Utc>) {
         self.updated_at = self.updated_at.max(at);
     }
@@ -119,7 +119,7 @@ impl EmulatorState {
         Ok(number)
     }
 
-    /// Puts labels on; those that the repository does not have yet are made, as GitHub does.
+    /// Adds labels. As on GitHub, the repository gets those that are missing.
     pub(crate) fn add_labels(
         &mut self,
         repository: &str,
@@ -217,7 +217,7 @@ impl EmulatorState {
         }
     }
 
-    /// Reacts to a comment, wherever it is; the second of a kind is the first again. Whether it is new.
+    /// Reacts to a comment of either kind, once per person and reaction. Returns whether it is new.
     pub(crate) fn react(
         &mut self,
         repository: &str,
@@ -241,7 +241,7 @@ impl EmulatorState {
         Ok(is_new)
     }
 
-    /// The number of the thread that a comment belongs to.
+    /// The number of a comment's thread.
     pub(crate) fn thread_of_comment(&self, repository: &str, comment: u64) -> ActResult<u64> {
         let has = |thread: &&EmulatedIssue| thread.comments.iter().any(|one| one.id == comment);
         self.require_repository(repository)?

@@ -1,4 +1,4 @@
-//! What can be done to pull requests beyond what can be done to any issue.
+//! What only pull requests allow, beyond what any issue does.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::reply::{ActResult, EmulatedApiError};
 use crate::repos;
 use crate::state::{EmulatedIssueState, EmulatedPull, EmulatorState, MergeRecord};
 
-/// What a pull request is opened with.
+/// The parameters of a new pull request.
 pub(crate) struct NewPull {
     pub title: String,
     pub body: String,
@@ -70,7 +70,7 @@ impl EmulatorState {
         Ok(number)
     }
 
-    /// Makes a draft ready; again is harmless.
+    /// Marks a draft as ready; repeating it is harmless.
     pub(crate) fn mark_ready(&mut self, repository: &str, number: u64, by: u64) -> ActResult<()> {
         let pull = self.pull_mut(repository, number)?;
         if pull.draft {
@@ -80,8 +80,7 @@ impl EmulatorState {
         Ok(())
     }
 
-    /// Whether it merges, as far as it is known: GitHub finds that out when it is asked for the first time after a
-    /// push, and has the answer the next time.
+    /// Computes mergeability at the first request after a push. As on GitHub, the next request gets the answer.
     pub(crate) fn weigh(&mut self, repository: &str, number: u64) {
         let Ok(found) = self.require_repository(repository) else { return };
         let Some(pull) = found.threads.get(&number).and_then(|thread| thread.pull.as_ref()) else { return };
@@ -91,7 +90,7 @@ impl EmulatorState {
         }
     }
 
-    /// Merges with a merge commit, and closes the issues that the pull request's text says it closes.
+    /// Merges with a merge commit, and closes the issues that the pull request's text names.
     pub(crate) fn merge(&mut self, repository: &str, number: u64, by: u64) -> ActResult<String> {
         let login = self.login(by).to_owned();
         let found = self.require_repository(repository)?;
@@ -118,13 +117,13 @@ impl EmulatorState {
             RefUpdate { reference: format!("refs/heads/{}", pull.base), before, after: commit.clone() };
         self.emit_push(repository, &moved, by);
         for issue in closes.into_iter().filter(|_| pull.base == default_branch) {
-            // A number that is no issue here is no reason to fail the merge.
+            // A number that is no issue here must not fail the merge.
             let _ = self.set_state(repository, issue, EmulatedIssueState::Closed, by);
         }
         Ok(commit)
     }
 
-    /// What follows when references moved: the `push` event, and pull requests that get a new head.
+    /// The consequences of moved references: the `push` event, and new heads of pull requests.
     pub(crate) fn pushed(&mut self, repository: &str, moved: &[RefUpdate], by: u64) {
         for one in moved {
             self.emit_push(repository, one, by);
@@ -140,7 +139,7 @@ impl EmulatorState {
                     orphaned.push(thread.number);
                 } else {
                     pull.head_sha.clone_from(&one.after);
-                    // What is compared with is where the base branch is by now.
+                    // The comparison uses the current head of the base branch.
                     if let Some(base) = repos::head(&git, &pull.base) {
                         pull.base_sha = base;
                     }
@@ -153,14 +152,14 @@ impl EmulatorState {
                 self.emit_thread(repository, number, "synchronize", by, more);
             }
             for number in orphaned {
-                // GitHub closes the pull request of a branch that is deleted.
+                // GitHub closes a pull request when its branch is deleted.
                 let _ = self.set_state(repository, number, EmulatedIssueState::Closed, by);
             }
         }
     }
 }
 
-/// The issues of this repository that a text closes when it is merged.
+/// The issues of this repository that merging this text closes.
 pub(crate) fn closing_references(body: &str) -> Vec<u64> {
     let words: Vec<&str> = body.split_whitespace().collect();
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! What can be done in reviews: said of lines, answered, settled, asked for.
+//! What people can do in reviews: comment on lines, reply, resolve, request.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::lines;
 use crate::reply::{ActResult, EmulatedApiError};
 use crate::state::{EmulatedReview, EmulatedReviewThread, EmulatorState, RepositoryRole, ReviewState};
 
-/// What is said of a line of the branch.
+/// A comment on a line of the branch.
 #[derive(Debug, Clone)]
 pub(crate) struct NewReviewComment {
     pub path: String,
@@ -26,7 +26,7 @@ pub(crate) struct NewReview {
 const COMMENT: &str = "PullRequestReviewComment";
 
 impl EmulatorState {
-    /// Submits a review; its id. All of it or nothing.
+    /// Submits a review, all or nothing, and returns its id.
     pub(crate) fn review(
         &mut self,
         repository: &str,
@@ -78,13 +78,13 @@ impl EmulatorState {
         let pull = self.pull_mut(repository, number)?;
         let commit = pull.head_sha.clone();
         pull.reviews.push(EmulatedReview { id, author, state, body: body.to_owned(), commit, at: now });
-        // A review that was asked for is given.
+        // The author's review is no longer pending.
         pull.requested.retain(|asked| *asked != author);
         self.thread_mut(repository, number)?.remarked(now);
         Ok(id)
     }
 
-    /// A thread that nobody has said anything in yet. Its lines have to be in the diff.
+    /// Creates an empty thread. Its line must be in the diff.
     fn begin_thread(
         &self,
         repository: &str,
@@ -110,7 +110,7 @@ impl EmulatorState {
         })
     }
 
-    /// Says one thing about a line, in a review of its own; the comment's id.
+    /// Comments once on a line, as a review of its own; returns the comment's id.
     pub(crate) fn comment_on_line(
         &mut self,
         repository: &str,
@@ -126,7 +126,7 @@ impl EmulatorState {
         first.map(|one| one.id).ok_or_else(EmulatedApiError::not_found)
     }
 
-    /// Answers in a thread, in a review of its own; the comment's id. `to` has to be the thread's first comment.
+    /// Replies in a thread, as a review of its own; returns the comment's id. `to` must be the thread's first comment.
     pub(crate) fn reply(
         &mut self,
         repository: &str,
@@ -157,7 +157,7 @@ impl EmulatorState {
         Ok(id)
     }
 
-    /// Settles a thread, or opens it again.
+    /// Resolves a thread or reopens it.
     pub(crate) fn resolve(
         &mut self,
         repository: &str,
@@ -169,8 +169,8 @@ impl EmulatorState {
         Ok(())
     }
 
-    /// Asks people for a review. All of them or none: the author cannot be asked, nor somebody who has nothing to
-    /// do with the repository.
+    /// Requests reviews from people, all or none. The author is rejected, and so is anyone who is neither a
+    /// collaborator nor a reviewer.
     pub(crate) fn request_review(
         &mut self,
         repository: &str,

@@ -1,4 +1,4 @@
-//! What can be done on the pages, by whomever the visitor chose to act as, within that person's role.
+//! The pages' forms, submitted as the person the visitor chose, within that person's role.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub(crate) fn routes(config: &mut web::ServiceConfig) {
         .route("/{owner}/{name}/{kind:issues|pull}/{number}/{act}", web::post().to(act));
 }
 
-/// A form counts only when it was sent from one of our own pages.
+/// Rejects forms that were not sent from our own pages.
 pub(crate) fn foreign(request: &HttpRequest) -> bool {
     let site = header(request.headers(), "sec-fetch-site");
     let origin = header(request.headers(), "origin");
@@ -170,7 +170,7 @@ fn carry_out(
     }
 }
 
-/// The review that a form holds: its text, and what it says of one line where it names one.
+/// The review in a form: its text, and a line comment if it names a line.
 fn new_review(state: ReviewState, text: impl Fn(&str) -> String) -> ActResult<NewReview> {
     let note = text("note");
     let comments = if note.trim().is_empty() {

@@ -1,9 +1,9 @@
-//! Markdown as a page shows it: close to GitHub's, and harmless whatever it says. Raw HTML is escaped but for a
-//! few tags without attributes; comments vanish; images become links; links lead to the web or stay here.
+//! Renders Markdown close to GitHub, but always safe. Raw HTML is escaped except a few tags without attributes.
+//! Comments are removed, images become links, and links stay here or lead to the web.
 
 use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, TagEnd, html};
 
-/// Raw HTML that is passed on, written exactly so.
+/// Raw HTML tags that are allowed in exactly this form.
 const TAGS: [&str; 19] = [
     "<details>",
     "<details open>",
@@ -26,14 +26,14 @@ const TAGS: [&str; 19] = [
     "<hr>",
 ];
 
-/// HTML for a text; `repository` is where `#7` leads.
+/// Renders a text to HTML; `repository` is the target of `#7`.
 pub(crate) fn render(text: &str, repository: &str) -> String {
     let options = Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS | Options::ENABLE_STRIKETHROUGH;
     let mut in_code = 0_usize;
     let mut in_link = 0_usize;
     let mut events = Vec::new();
     for event in Parser::new_ext(text, options) {
-        // What is not named here is harmless; the parser may learn more kinds of it.
+        // Other events are harmless, and the parser may gain new ones.
         #[allow(clippy::wildcard_enum_match_arm)]
         match event {
             Event::Html(raw) | Event::InlineHtml(raw) => events.push(Event::Html(allowed(&raw).into())),
@@ -45,7 +45,7 @@ pub(crate) fn render(text: &str, repository: &str) -> String {
                 in_link = in_link.saturating_sub(1);
                 events.push(Event::End(TagEnd::Link));
             }
-            // Nothing is loaded from elsewhere by looking at a page.
+            // Viewing a page must not load anything from elsewhere.
             Event::Start(Tag::Image { dest_url, title, id, .. }) => {
                 in_link += 1;
                 let dest_url = address(dest_url);
@@ -75,14 +75,14 @@ pub(crate) fn render(text: &str, repository: &str) -> String {
     out
 }
 
-/// Only addresses that a browser fetches openly; everything else leads nowhere.
+/// Allows web, mail and local addresses; any other becomes `#`.
 fn address(url: CowStr<'_>) -> CowStr<'_> {
     let lower = url.trim_start().to_ascii_lowercase();
     let open = ["http://", "https://", "mailto:", "/", "#"].iter().any(|start| lower.starts_with(start));
     if open && !url.chars().any(char::is_control) { url } else { "#".into() }
 }
 
-/// Text with `#7` made into a link.
+/// Text with `#7` as a link.
 fn references<'a>(text: &str, repository: &str, events: &mut Vec<Event<'a>>) {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('#') {
@@ -102,7 +102,7 @@ fn references<'a>(text: &str, repository: &str, events: &mut Vec<Event<'a>>) {
     events.push(Event::Text(rest.to_owned().into()));
 }
 
-/// Raw HTML with everything escaped but the tags that are passed on, and without its comments.
+/// Escapes raw HTML except allowed tags, and removes its comments.
 fn allowed(raw: &str) -> String {
     let mut out = String::new();
     let mut rest = raw;

@@ -1,4 +1,4 @@
-//! Pages to look at: repositories, issues, pull requests. What can be done on them is in `forms`.
+//! Pages for repositories, issues and pull requests. Their forms are in `forms`.
 
 pub(crate) mod forms;
 mod markdown;
@@ -20,7 +20,7 @@ use crate::state::{
 };
 use crate::{diffs, repos};
 
-/// The cookie that says as whom one acts; the emulator asks nobody for a password.
+/// The cookie that names the acting person; there are no passwords.
 pub(crate) const ACTING: &str = "acting";
 
 struct PageFrame {
@@ -34,7 +34,7 @@ struct PageFrame {
 struct LabelChip {
     name: String,
     color: String,
-    /// Black or white, whichever can be read on the colour.
+    /// Black or white, whichever is readable on the colour.
     ink: &'static str,
 }
 
@@ -94,13 +94,13 @@ struct PullPart {
     commits: Vec<CommitLine>,
     files: Vec<FileDiff>,
     checks: Vec<CheckPart>,
-    /// Who was asked for a review.
+    /// People with a pending review request.
     requested: Vec<String>,
     /// Whether git cannot merge it.
     conflicts: bool,
 }
 
-/// A check run, or a commit status, on the head.
+/// A check run or a commit status on the head.
 struct CheckPart {
     by_app: bool,
     name: String,
@@ -139,7 +139,7 @@ pub(crate) fn routes(config: &mut web::ServiceConfig) {
         .route("/{owner}/{name}/{kind:issues|pull}/{number}", web::get().to(thread));
 }
 
-/// As whom a visitor acts: as the cookie says, otherwise as the owner of the first repository.
+/// The acting person: from the cookie, otherwise the owner of the first repository.
 pub(crate) fn acting(world: &EmulatorState, request: &HttpRequest) -> u64 {
     let named = request.cookie(ACTING).and_then(|cookie| world.account_by_login(cookie.value()).cloned());
     match named {
@@ -171,7 +171,7 @@ fn show(page: &impl Template) -> HttpResponse {
     )
 }
 
-/// With another policy of what it may lead to.
+/// Shows a page with another content security policy.
 pub(crate) fn show_with(page: &impl Template, policy: &str) -> HttpResponse {
     match page.render() {
         Ok(html) => HttpResponse::Ok()
@@ -182,14 +182,14 @@ pub(crate) fn show_with(page: &impl Template, policy: &str) -> HttpResponse {
     }
 }
 
-/// A short page in plain text about what went wrong.
+/// A short plain-text page about an error.
 pub(crate) fn problem(code: u16, message: &str) -> HttpResponse {
     HttpResponse::build(status(code))
         .insert_header(("Content-Type", "text/plain; charset=utf-8"))
         .body(format!("{code}: {message}\n"))
 }
 
-/// The repository, when the visitor may see it.
+/// The repository, if the visitor may see it.
 pub(crate) fn visible<'a>(
     world: &'a EmulatorState,
     request: &HttpRequest,

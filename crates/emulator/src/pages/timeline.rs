@@ -1,4 +1,4 @@
-//! What was said on an issue or a pull request, in the order in which it was said, for its page.
+//! The conversation on an issue or a pull request in chronological order, for its page.
 
 use chrono::{DateTime, Utc};
 
@@ -9,38 +9,38 @@ use crate::state::{
     EmulatedReviewThread, EmulatorState, REACTIONS, ReviewState,
 };
 
-/// Lines of a diff that are shown above what was said of them.
+/// Lines of a diff to show above a comment.
 const MOST_LINES: usize = 6;
 
-/// Something that somebody did or said.
+/// One act or comment.
 pub(crate) struct TimelineEntry {
-    /// Where links lead to.
+    /// The target of links.
     pub anchor: String,
     pub verb: &'static str,
     pub class: &'static str,
     pub words: TimelineComment,
-    /// Of a review: what it says of lines.
+    /// A review's comments on lines.
     pub threads: Vec<TimelineThread>,
 }
 
-/// Somebody's words.
+/// A person's text.
 pub(crate) struct TimelineComment {
     pub author: String,
     pub bot: bool,
     pub at: DateTime<Utc>,
     pub edited: bool,
     pub html: String,
-    /// Signs and how many gave each.
+    /// Reactions, each with its count.
     pub reactions: Vec<(&'static str, usize)>,
 }
 
 /// A thread of a review.
 pub(crate) struct TimelineThread {
     pub id: u64,
-    /// The comment that is answered.
+    /// The comment that replies refer to.
     pub first: u64,
     pub path: String,
-    /// Where in the file.
+    /// The place in the file.
     pub place: String,
     pub outdated: bool,
     pub resolved_by: Option<String>,
@@ -98,7 +98,7 @@ impl TimelineRenderer<'_> {
         }
     }
 
-    /// A review with the threads that it began; none when there is nothing of it to see, as of an answer in a thread.
+    /// A review with the threads it started; `None` if there is nothing to show, as for a reply.
     fn review(&self, pull: &EmulatedPull, review: &EmulatedReview) -> Option<TimelineEntry> {
         let (verb, class) = match review.state {
             ReviewState::Approved => ("approved these changes", "approved"),
@@ -128,7 +128,6 @@ fn counted(given: &[EmulatedReaction]) -> Vec<(&'static str, usize)> {
     REACTIONS.into_iter().map(count).filter(|(_, count)| *count > 0).collect()
 }
 
-/// The timeline of a page.
 pub(crate) fn entries(
     world: &EmulatorState,
     repository: &EmulatedRepository,

@@ -18,7 +18,7 @@ pub(crate) fn serve(world: &mut EmulatorState, request: &EmulatedApiRequest, seg
             return Err(EmulatedApiError::new(401, "A JSON web token could not be decoded"));
         }
     }
-    // None where nobody has a repository yet.
+    // Empty if nobody has a repository yet.
     let is_installed = world.app.stage == AppStage::Installed;
     let owners = world.owners(world.repositories.values().filter(|_| is_installed));
     let owner_of = |installation: &str| {

@@ -1,4 +1,4 @@
-//! The way from a request's path to what it is about, and what opens it.
+//! Resolves a request's path to its object, and checks the permissions for it.
 
 mod app;
 mod read;
@@ -17,7 +17,7 @@ use crate::{graphql, manifest, sign_in};
 pub(crate) fn route(world: &mut EmulatorState, request: &EmulatedApiRequest) -> ActResult {
     let full_name;
     let mut segments: Vec<&str> = request.segments.iter().map(String::as_str).collect();
-    // By its id a repository is found under every name.
+    // A repository's id works whatever its current name.
     if let ["repositories", id, rest @ ..] = segments.as_slice() {
         let found = world.repositories.values().find(|one| one.id.to_string() == **id);
         full_name = found.ok_or_else(EmulatedApiError::not_found)?.full_name.clone();
@@ -42,7 +42,7 @@ pub(crate) fn route(world: &mut EmulatorState, request: &EmulatedApiRequest) -> 
     }
 }
 
-/// A number in a path; what is none leads nowhere.
+/// A number in a path; 404 for anything else.
 fn parse_number(text: &str) -> ActResult<u64> {
     text.parse().map_err(|_| EmulatedApiError::not_found())
 }
@@ -73,7 +73,7 @@ fn of_repository(
     Ok(reply)
 }
 
-/// The permissions of which any one opens a route.
+/// The permissions of a route, any one of which is enough.
 fn permissions(found: &EmulatedRepository, rest: &[&str]) -> &'static [&'static str] {
     const OF_THREADS: &[&str] = &["issues", "pull_requests"];
     let is_issue = |is_it: &dyn Fn(&EmulatedIssue) -> bool| {
@@ -87,7 +87,7 @@ fn permissions(found: &EmulatedRepository, rest: &[&str]) -> &'static [&'static 
         ["pulls", ..] => &["pull_requests"],
         ["issues"] => &["issues"],
         ["labels", ..] | ["issues", _, "events"] => OF_THREADS,
-        // What stands on a pull request goes by either.
+        // Comments on a pull request need either permission.
         ["issues", "comments", id, ..]
             if is_issue(&|of| of.comments.iter().any(|one| one.id.to_string() == **id)) =>
         {
@@ -99,7 +99,7 @@ fn permissions(found: &EmulatedRepository, rest: &[&str]) -> &'static [&'static 
     }
 }
 
-/// The commit that a SHA or a branch names.
+/// Resolves a SHA or a branch to a commit.
 fn commit(repository: &EmulatedRepository, reference: &str) -> ActResult<String> {
     let named = reference.strip_prefix("heads/").unwrap_or(reference);
     repos::resolve(&repository.git, named)

@@ -1,4 +1,4 @@
-//! What is told of a repository: its facts, people, branches and files; its issues, pull requests and checks.
+//! Reads a repository: its facts, people, branches and files; its issues, pull requests and checks.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -134,7 +134,7 @@ fn since(request: &EmulatedApiRequest) -> DateTime<Utc> {
     request.query("since").and_then(|at| at.parse().ok()).unwrap_or_default()
 }
 
-/// Issues and pull requests by their last change; of pull requests only whoever may read them is told.
+/// Issues and pull requests by last change; pull requests only for callers who may read them.
 fn threads(
     world: &EmulatorState,
     request: &EmulatedApiRequest,
@@ -156,7 +156,7 @@ fn threads(
     Ok(threads.into_iter().map(|thread| world.issue_json(found, thread)).collect())
 }
 
-/// All comments on issues and pull requests by their last change.
+/// All comments on issues and pull requests by last change.
 fn comments(world: &EmulatorState, request: &EmulatedApiRequest, found: &EmulatedRepository) -> Vec<Value> {
     let since = since(request);
     let all = found.threads.values().flat_map(|thread| thread.comments.iter().map(move |one| (thread, one)));
@@ -165,7 +165,7 @@ fn comments(world: &EmulatorState, request: &EmulatedApiRequest, found: &Emulate
     all.into_iter().map(|(thread, comment)| world.comment_json(found, thread, comment)).collect()
 }
 
-/// Those that are open, newest first; `head` counts only with its owner, as with GitHub.
+/// Open pull requests, newest first. As on GitHub, `head` needs its owner to take effect.
 fn pulls(world: &EmulatorState, request: &EmulatedApiRequest, found: &EmulatedRepository) -> Vec<Value> {
     let owner = world.login(found.owner);
     let head = request.query("head").and_then(|head| head.split_once(':'));
@@ -178,7 +178,7 @@ fn pulls(world: &EmulatorState, request: &EmulatedApiRequest, found: &EmulatedRe
         .collect()
 }
 
-/// The check runs on a commit, the newest first; `filter` is `latest` unless asked.
+/// The check runs on a commit, newest first; `filter` defaults to `latest`.
 fn runs(
     world: &EmulatorState,
     request: &EmulatedApiRequest,

@@ -1,4 +1,4 @@
-//! What changes a repository: what is said, asked for and settled in it. What was written is answered as it is read.
+//! Changes a repository. Answers have the same form as reads.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use crate::request::EmulatedApiRequest;
 use crate::state::checks::EmulatedCheckRun;
 use crate::state::{EmulatorState, SignedContent};
 
-/// For how long the address of a log can be used, in seconds; as with GitHub.
+/// Lifetime of a log's address in seconds, as on GitHub.
 const SIGNED_FOR: i64 = 60;
 
 pub(super) fn serve(
@@ -32,7 +32,7 @@ pub(super) fn serve(
         Ok(EmulatedApiReply { status, ..reply })
     };
     match (request.method.as_str(), rest) {
-        // Two that are only looked at, and leave something behind.
+        // Two reads with a side effect.
         ("GET", ["pulls", number]) => {
             let answer = shown(world, 200, rest);
             world.weigh(repository, parse_number(number)?);
@@ -133,7 +133,7 @@ pub(super) fn serve(
     }
 }
 
-/// 302 to an address that anybody can read from for a minute, and nobody who brings credentials.
+/// 302 to an address that is readable for a minute, without credentials only.
 fn sign_log(world: &mut EmulatorState, repository: &str, id: &str) -> ActResult {
     let log = job(world.require_repository(repository)?, id)?.log.clone();
     let log = log.ok_or_else(EmulatedApiError::not_found)?;

@@ -1,4 +1,4 @@
-//! What goes wrong on purpose, and the record of every call.
+//! Injected faults, and the record of every call.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,74 +7,71 @@ use chrono::{DateTime, Utc};
 
 use super::SharedEmulatorState;
 
-/// A fault for calls that are still to come.
+/// A fault for future calls.
 #[derive(Debug, Clone)]
 pub struct Fault {
-    /// `GET`, `POST` …; none: any method.
+    /// `GET`, `POST` …; `None` matches any method.
     pub method: Option<String>,
-    /// A part of the path with its query, such as `/pulls` or `git-receive-pack`; of a call of GraphQL also of its
-    /// document, such as `resolveReviewThread`. Empty: any call.
+    /// Part of the path with its query, such as `/pulls` or `git-receive-pack`. For GraphQL also part of the document,
+    /// such as `resolveReviewThread`. Empty matches any call.
     pub path_contains: String,
-    /// How many calls it strikes; the fault is gone afterwards.
+    /// How many calls it affects; then the fault is removed.
     pub times: u32,
-    /// What happens to them.
     pub kind: FaultKind,
 }
 
-/// What happens to a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FaultKind {
-    /// Answered with this and not carried out.
+    /// Answered with this status and not carried out.
     Status {
         code: u16,
         /// Headers, such as `Retry-After`.
         headers: Vec<(String, String)>,
-        /// The body as it is.
+        /// The raw body.
         body: String,
     },
-    /// Carried out after this time.
+    /// Carried out after this delay.
     Delay(Duration),
     /// Not carried out; the connection is cut without an answer.
     Lost,
-    /// Carried out; then the connection is cut without an answer.
+    /// Carried out, then the connection is cut without an answer.
     AppliedThenLost,
-    /// Carried out; then answered with this status and GitHub's error page.
+    /// Carried out, then answered with this status and GitHub's error page.
     AppliedThen(u16),
 }
 
-/// Who made a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Caller {
-    /// Nobody that was recognised.
+    /// An unknown caller.
     Nobody,
     /// The App, by its signed token.
     App,
     /// The installation, by an installation token.
     Installation,
-    /// A person, by a token of their own.
+    /// A person, by their own token.
     Person(String),
 }
 
-/// One call of the API or of git over HTTP. Credentials are not in it.
+/// One call of the API or of git over HTTP, without credentials.
 #[derive(Debug, Clone)]
 pub struct ApiCall {
     pub at: DateTime<Utc>,
     pub method: String,
-    /// Path and query, as they were sent.
+    /// Path and query as sent.
     pub path: String,
     pub caller: Caller,
-    /// The `User-Agent`; empty when there was none.
+    /// The `User-Agent`; empty if missing.
     pub user_agent: String,
-    /// The other headers, by name in lower case and as they were sent; of `authorization` its scheme only.
+    /// The other headers, by name in lower case; of `authorization` only the scheme.
     pub headers: BTreeMap<String, String>,
-    /// The request's body; empty for git, whose objects lie in the repository.
+    /// The request's body; empty for git, whose objects are in the repository.
     pub body: String,
-    /// What was answered; none when the connection was cut.
+    /// The status of the answer; `None` if the connection was cut.
     pub status: Option<u16>,
 }
 
 impl SharedEmulatorState {
-    /// The fault that strikes this call, if any; it is used up by one.
+    /// Takes the next fault for this call, and counts it.
     pub(crate) fn take_fault(&self, method: &str, path: &str, body: &str) -> Option<FaultKind> {
         let mut world = self.lock();
         let document = if path.ends_with("/graphql") { body } else { "" };

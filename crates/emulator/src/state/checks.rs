@@ -1,15 +1,14 @@
-//! Check runs, the suites they come in, and commit statuses: what is kept of them.
+//! Stored check runs, their suites, and commit statuses.
 
 use serde::{Deserialize, Serialize};
 
-/// The App of GitHub Actions, as GitHub itself numbers it.
+/// GitHub's own id for the App of GitHub Actions.
 pub(crate) const ACTIONS_APP: u64 = 15_368;
 
-/// What a check run came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckConclusion {
-    /// A person has to do something.
+    /// A person must act.
     ActionRequired,
     /// Stopped before its end.
     Cancelled,
@@ -17,9 +16,8 @@ pub enum CheckConclusion {
     /// Neither good nor bad.
     Neutral,
     Success,
-    /// It was not wanted.
+    /// Not wanted.
     Skipped,
-    /// Its time was up.
     TimedOut,
 }
 
@@ -29,7 +27,7 @@ impl CheckConclusion {
     }
 }
 
-/// What a check run says of lines.
+/// A check run's remark on lines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EmulatedAnnotation {
     pub path: String,
@@ -55,18 +53,18 @@ impl EmulatedAnnotation {
 /// A button on a check run.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct CheckRunAction {
-    /// What stands on it.
+    /// Its text.
     pub label: String,
-    /// What it does, in words.
+    /// A description of what it does.
     pub description: String,
-    /// What the webhook names it.
+    /// Its name in the webhook.
     pub identifier: String,
 }
 
-/// A check run, as people see it and as it is kept.
+/// A check run, as shown to people and as stored.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EmulatedCheckRun {
-    /// Its id; for a job of Actions the job's. 0 until it is kept.
+    /// Its id, for a job of Actions also the job's id; 0 until it is stored.
     pub id: u64,
     pub(crate) suite: u64,
     /// Whether the App made it, rather than Actions.
@@ -75,31 +73,31 @@ pub struct EmulatedCheckRun {
     pub(crate) head_sha: String,
     /// `queued`, `in_progress` or `completed`.
     pub status: String,
-    /// What it came to, once it is completed.
+    /// The result, once it is completed.
     pub conclusion: Option<CheckConclusion>,
-    /// What its maker knows it by.
+    /// The id that its App gave it.
     pub external_id: String,
-    /// The page that it leads to.
+    /// The page it links to.
     pub details_url: Option<String>,
     pub title: String,
     pub summary: String,
-    /// What it says of lines.
+    /// Remarks on lines.
     pub annotations: Vec<EmulatedAnnotation>,
     pub actions: Vec<CheckRunAction>,
-    /// What a job printed; none for a check run that is no job.
+    /// A job's output; `None` if the check run is no job.
     pub(crate) log: Option<String>,
-    /// Which attempt of its workflow run it belongs to, from 1.
+    /// Its workflow run's attempt, from 1.
     pub(crate) attempt: u64,
 }
 
 impl EmulatedCheckRun {
-    /// One that has not begun.
+    /// A check run that has not started.
     pub(crate) fn queued(by_app: bool, name: &str, head_sha: String) -> Self {
         Self { by_app, name: name.to_owned(), head_sha, status: "queued".to_owned(), ..Self::default() }
     }
 }
 
-/// All check runs of one maker on one commit.
+/// All check runs of Actions, or of the App, on one commit.
 #[derive(Debug, Clone)]
 pub(crate) struct EmulatedCheckSuite {
     pub id: u64,
@@ -138,7 +136,7 @@ impl EmulatedChecks {
         self.suites.iter().find(|suite| suite.id == id)
     }
 
-    /// The newest of each name, as `filter=latest` has them.
+    /// The newest run of each name, as for `filter=latest`.
     pub(crate) fn latest<'a>(
         &'a self,
         suite: &'a EmulatedCheckSuite,
@@ -147,7 +145,7 @@ impl EmulatedChecks {
         of_suite().filter(move |run| !of_suite().any(|other| other.name == run.name && other.id > run.id))
     }
 
-    /// The status of a suite and what it came to: as its runs do.
+    /// A suite's status and conclusion, derived from its runs.
     pub(crate) fn progress(&self, suite: &EmulatedCheckSuite) -> (&'static str, Option<CheckConclusion>) {
         let mut worst: Option<CheckConclusion> = None;
         for run in self.latest(suite) {
@@ -159,7 +157,7 @@ impl EmulatedChecks {
         (if worst.is_some() { "completed" } else { "queued" }, worst)
     }
 
-    /// The newest status of each context on a commit, the newest first.
+    /// The newest status of each context on a commit, newest first.
     pub(crate) fn statuses_of(&self, sha: &str) -> Vec<&EmulatedCommitStatus> {
         let mut latest: Vec<&EmulatedCommitStatus> = Vec::new();
         for status in self.statuses.iter().rev().filter(|status| status.sha == sha) {

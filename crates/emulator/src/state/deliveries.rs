@@ -1,33 +1,32 @@
-//! What was to be delivered, and what became of it.
+//! Deliveries and their results.
 
 use chrono::{DateTime, Utc};
 
 /// One attempt to deliver an event. A redelivery is another attempt with the same GUID.
 #[derive(Debug, Clone)]
 pub struct DeliveryAttempt {
-    /// The attempt's number, the `id` of the API.
+    /// The attempt's number, the API's `id`.
     pub id: u64,
     /// `X-GitHub-Delivery`; the same for every attempt.
     pub guid: String,
     /// `X-GitHub-Event`.
     pub event: String,
-    /// The payload's `action`, where the event has one.
+    /// The payload's `action`, if the event has one.
     pub action: Option<String>,
-    /// The body, byte for byte as it is signed and sent.
+    /// The body, byte for byte as signed and sent.
     pub payload: String,
-    /// When the event happened, or the redelivery was asked for.
+    /// When the event happened or the redelivery was requested.
     pub at: DateTime<Utc>,
-    /// Whether somebody asked for this attempt.
+    /// Whether someone requested this attempt.
     pub redelivery: bool,
-    /// What became of it.
     pub outcome: DeliveryResult,
 }
 
-/// What became of an attempt.
+/// The result of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeliveryResult {
     Queued,
-    /// No webhook address was set when its turn came.
+    /// No webhook address was set when it was due.
     NoAddress,
     /// The receiver answered with this status.
     Answered(u16),

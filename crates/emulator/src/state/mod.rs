@@ -1,4 +1,4 @@
-//! Everything that the emulated GitHub remembers, and the one lock around it.
+//! The state of the emulated GitHub, and the one lock around it.
 
 pub(crate) mod calls;
 pub(crate) mod checks;
@@ -21,22 +21,22 @@ use self::deliveries::DeliveryAttempt;
 use self::rules::RepositoryRules;
 use crate::{WebPages, lines};
 
-/// What a person may do in a repository; GitHub's five roles, and none.
+/// A person's role in a repository: GitHub's five roles, or none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RepositoryRole {
     None,
     Read,
-    /// Also set labels and close.
+    /// May also set labels and close.
     Triage,
-    /// Also push and merge.
+    /// May also push and merge.
     Write,
-    /// Also change some settings.
+    /// May also change some settings.
     Maintain,
     Admin,
 }
 
 impl RepositoryRole {
-    /// The older `permission` of the API, which knows four words only: maintain is `write`, triage is `read`.
+    /// The API's older `permission`, which has only four values: maintain is `write`, triage is `read`.
     pub fn permission(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -47,16 +47,15 @@ impl RepositoryRole {
     }
 }
 
-/// Open or closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EmulatedIssueState {
     Open,
-    /// Closed; for a pull request also when merged.
+    /// Closed; a merged pull request too.
     Closed,
 }
 
-/// What a review says of a pull request.
+/// The verdict of a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReviewState {
@@ -85,14 +84,14 @@ pub(crate) struct EmulatedLabel {
     pub color: String,
 }
 
-/// A reaction that somebody gave to a comment: each once by everybody.
+/// A reaction to a comment; everyone can give each kind once.
 #[derive(Debug, Clone)]
 pub(crate) struct EmulatedReaction {
     pub by: u64,
     pub content: &'static str,
 }
 
-/// All reactions that there are, with the sign that a page shows.
+/// All reactions, with their emoji.
 pub(crate) const REACTIONS: [(&str, &str); 8] = [
     ("+1", "👍"),
     ("-1", "👎"),
@@ -108,7 +107,7 @@ pub(crate) const REACTIONS: [(&str, &str); 8] = [
 #[derive(Debug, Clone)]
 pub(crate) struct EmulatedComment {
     pub id: u64,
-    /// The review that it came with; none where it is on no line.
+    /// The review it belongs to; `None` for a comment that is on no line.
     pub review: Option<u64>,
     pub author: u64,
     pub body: String,
@@ -117,23 +116,23 @@ pub(crate) struct EmulatedComment {
     pub reactions: Vec<EmulatedReaction>,
 }
 
-/// A thread of a review, on a line of a file as the branch has it.
+/// A review thread on a line of a file on the branch.
 #[derive(Debug, Clone)]
 pub(crate) struct EmulatedReviewThread {
     pub id: u64,
     pub path: String,
-    /// The line that it was begun on.
+    /// The line it was started on.
     pub line: u64,
-    /// The head of the branch when it was begun.
+    /// The branch's head when it was started.
     pub commit: String,
-    /// The piece of the diff that it was begun on, down to its line.
+    /// The diff hunk it was started on, down to its line.
     pub hunk: String,
     pub resolved_by: Option<u64>,
     pub comments: Vec<EmulatedComment>,
 }
 
 impl EmulatedReviewThread {
-    /// Its line now: one that no later commit touched is followed, as long as the diff still has it. None: it is outdated.
+    /// Its current line, if no later commit changed it and the diff still contains it; `None` if outdated.
     pub(crate) fn current_line(&self, repository: &EmulatedRepository, pull: &EmulatedPull) -> Option<u64> {
         let line = lines::follow(&repository.git, &self.commit, &pull.head_sha, &self.path, self.line)?;
         let diff = (pull.base_sha.as_str(), pull.head_sha.as_str());
@@ -169,14 +168,13 @@ pub(crate) struct EmulatedPull {
     pub merged: Option<MergeRecord>,
     pub reviews: Vec<EmulatedReview>,
     pub review_threads: Vec<EmulatedReviewThread>,
-    /// Who was asked for a review and has not given it yet.
+    /// People with a pending review request.
     pub requested: Vec<u64>,
-    /// The heads of base and branch for which somebody asked whether they merge: the answer is there from the next
-    /// time on.
+    /// Heads of base and branch whose mergeability was requested. The next request gets the answer.
     pub weighed: Option<(String, String)>,
 }
 
-/// One thing that somebody did to an issue or a pull request, of a kind that GitHub remembers.
+/// An act on an issue or a pull request of a kind that GitHub records.
 #[derive(Debug, Clone)]
 pub(crate) struct EmulatedIssueEvent {
     pub id: u64,
@@ -209,7 +207,7 @@ pub(crate) struct EmulatedRepository {
     pub owner: u64,
     pub name: String,
     pub full_name: String,
-    /// Hidden from whoever was not given a role.
+    /// Visible only to accounts with a role.
     pub is_private: bool,
     pub default_branch: String,
     pub git: PathBuf,
@@ -218,11 +216,11 @@ pub(crate) struct EmulatedRepository {
     pub roles: BTreeMap<u64, RepositoryRole>,
     pub checks: EmulatedChecks,
     pub rules: RepositoryRules,
-    /// One push at a time, so that what a push changed can be told from before and after.
+    /// Serializes pushes, so that comparing before and after shows what each one changed.
     pub receiving: Arc<tokio::sync::Mutex<()>>,
 }
 
-/// The level of a permission of an App.
+/// The level of an App's permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum PermissionLevel {
@@ -234,7 +232,7 @@ pub(crate) type AppPermissions = BTreeMap<String, PermissionLevel>;
 
 #[derive(Debug, Clone)]
 pub(crate) enum TokenHolder {
-    /// An installation's token: these repositories (none named: all) with these permissions.
+    /// An installation's token: these permissions on these repositories; `None` for all of them.
     Installation { id: u64, repositories: Option<BTreeSet<u64>>, permissions: AppPermissions },
     /// A person's own token, for git.
     Person(u64),
@@ -246,15 +244,15 @@ pub(crate) struct EmulatedToken {
     pub expires_at: DateTime<Utc>,
 }
 
-/// A manifest that somebody has sent. GitHub keeps it for an hour, until its code is converted.
+/// A submitted manifest. GitHub keeps it for an hour or until its code is converted.
 #[derive(Debug, Clone)]
 pub(crate) struct PendingManifest {
     pub manifest: serde_json::Value,
-    /// As whoever made it called it: the page lets people choose.
+    /// The suggested name; the page lets people choose another.
     pub name: String,
 }
 
-/// Somebody who has said that they sign in, until the App shows their code.
+/// A confirmed sign-in, until the App presents its code.
 #[derive(Debug, Clone)]
 pub(crate) struct PendingSignIn {
     pub account: u64,
@@ -264,31 +262,31 @@ pub(crate) struct PendingSignIn {
     pub until: DateTime<Utc>,
 }
 
-/// What an address opens that needs no credentials.
+/// What a signed address opens without credentials.
 #[derive(Debug, Clone)]
 pub(crate) enum SignedContent {
     Bytes(Vec<u8>),
-    /// As GitHub never does: another host.
+    /// A redirect to another host, which GitHub never does.
     Elsewhere(String),
 }
 
-/// A file that was uploaded.
+/// An uploaded file.
 #[derive(Debug, Clone)]
 pub(crate) struct EmulatedAttachment {
     pub id: u64,
     pub repository: String,
-    /// The path of the link that stands in texts.
+    /// The path of the link in texts.
     pub path: String,
     pub uuid: String,
     pub content: SignedContent,
 }
 
-/// How far an App has come.
+/// How far the App's setup has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AppStage {
-    /// Nobody has made one.
+    /// There is no App.
     None,
-    /// It is made, and installed nowhere.
+    /// It exists, but is not installed.
     Made,
     Installed,
 }
@@ -299,42 +297,41 @@ pub(crate) struct EmulatedApp {
     pub slug: String,
     pub bot: u64,
     pub installation: u64,
-    /// Owners that have an installation of their own, and not the one that all others share.
+    /// Owners with an installation of their own instead of the shared one.
     pub apart: BTreeMap<u64, u64>,
-    /// Whether it is suspended: then nothing is done or heard in its name.
+    /// Whether it is suspended: then it can do nothing and gets no events.
     pub suspended: bool,
     pub hook: u64,
     pub permissions: AppPermissions,
     pub key: DecodingKey,
     pub webhook_secret: SecretString,
     pub client_secret: SecretString,
-    /// Where people may be sent back to who sign in.
+    /// Redirect addresses allowed for sign-in.
     pub callbacks: Vec<String>,
 }
 
 pub(crate) struct EmulatorState {
-    /// `http://127.0.0.1:PORT`.
     pub origin: String,
     pub pages: WebPages,
     pub app: EmulatedApp,
     pub accounts: BTreeMap<u64, EmulatedAccount>,
-    /// By full name in lower case: GitHub's names do not mind the case.
+    /// By full name in lower case: GitHub's names ignore case.
     pub repositories: BTreeMap<String, EmulatedRepository>,
-    /// Names that repositories had before, in lower case, with their ids.
+    /// Former names of repositories in lower case, with the repositories' ids.
     pub moved: BTreeMap<String, u64>,
-    /// By the codes that they are converted with.
+    /// By conversion code.
     pub manifests: BTreeMap<String, PendingManifest>,
-    /// By their codes.
+    /// By code.
     pub sign_ins: BTreeMap<String, PendingSignIn>,
     pub attachments: Vec<EmulatedAttachment>,
-    /// Contents that can be read without credentials, and until when, by what opens them.
+    /// Contents that can be read without credentials, with expiry, by token.
     pub signed: HashMap<String, (SignedContent, DateTime<Utc>)>,
     pub tokens: HashMap<String, EmulatedToken>,
     pub deliveries: Vec<DeliveryAttempt>,
     pub calls: Vec<ApiCall>,
     pub faults: Vec<Fault>,
     pub webhook_url: Option<String>,
-    /// Whether `performed_via_github_app` is told.
+    /// Whether answers contain `performed_via_github_app`.
     pub names_apps: bool,
     pub last_id: u64,
 }
@@ -353,12 +350,12 @@ impl EmulatorState {
         self.repositories.get_mut(&full_name.to_ascii_lowercase())
     }
 
-    /// The installation that includes what this account owns.
+    /// The installation for this account's repositories.
     pub(crate) fn installation_of(&self, owner: u64) -> u64 {
         self.app.apart.get(&owner).copied().unwrap_or(self.app.installation)
     }
 
-    /// One owner of these repositories for each installation.
+    /// One owner of these repositories per installation.
     pub(crate) fn owners<'a>(&self, of: impl Iterator<Item = &'a EmulatedRepository>) -> Vec<u64> {
         let mut owners: Vec<u64> = Vec::new();
         for one in of {
@@ -374,7 +371,7 @@ impl EmulatorState {
         self.accounts.values().find(|account| account.login.eq_ignore_ascii_case(login))
     }
 
-    /// The account, made when there is none by this login.
+    /// The account with this login, created if missing.
     pub(crate) fn ensure_account(&mut self, login: &str) -> u64 {
         if let Some(account) = self.account_by_login(login) {
             return account.id;
@@ -391,7 +388,7 @@ impl EmulatorState {
 }
 
 impl EmulatedRepository {
-    /// The role of an account; whoever was given none may read what is public.
+    /// An account's role; without one, it may read what is public.
     pub(crate) fn role(&self, account: u64) -> RepositoryRole {
         match self.roles.get(&account) {
             Some(role) => *role,
@@ -401,7 +398,7 @@ impl EmulatedRepository {
         }
     }
 
-    /// The pull request and the thread that have this comment.
+    /// The pull request and thread of this comment.
     pub(crate) fn review_comment(
         &self,
         id: u64,
@@ -414,7 +411,7 @@ impl EmulatedRepository {
         })
     }
 
-    /// The pull request and its thread of this id.
+    /// The pull request and thread with this id.
     pub(crate) fn review_thread(&self, id: u64) -> Option<(&EmulatedIssue, &EmulatedReviewThread)> {
         self.threads.values().find_map(|thread| {
             let found = thread.review_threads().find(|one| one.id == id)?;
@@ -433,11 +430,11 @@ impl EmulatedIssue {
     }
 }
 
-/// The world behind its lock, and the news that it changed.
+/// The state behind its lock, with notification of changes.
 pub(crate) struct SharedEmulatorState {
     state: Mutex<EmulatorState>,
     changed: watch::Sender<u64>,
-    /// Holds the repositories and git's settings; removed at the end.
+    /// Contains the repositories and git's settings; deleted on drop.
     pub directory: tempfile::TempDir,
 }
 
@@ -450,7 +447,7 @@ impl SharedEmulatorState {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the world and tells whoever waits for that.
+    /// Changes the state and wakes everyone who waits for changes.
     pub(crate) fn change<T>(&self, act: impl FnOnce(&mut EmulatorState) -> T) -> T {
         let done = act(&mut self.lock());
         self.changed.send_modify(|version| *version += 1);

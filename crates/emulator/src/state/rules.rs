@@ -1,31 +1,29 @@
-//! What a repository allows on its branches: rulesets, and being archived.
+//! What a repository allows on its branches: rulesets and archiving.
 
 use regex::Regex;
 use serde_json::Value;
 
 use super::EmulatedRepository;
 
-/// One rule of a ruleset.
 #[derive(Debug, Clone)]
 pub(crate) struct RulesetRule {
     pub ruleset: u64,
-    /// Which branches, as in rulesets: `*` stops at a slash, `**` does not.
+    /// Branch pattern in rulesets' syntax: `*` stops at a slash, `**` does not.
     pub pattern: String,
     /// `creation`, `update`, `required_signatures` …
     pub kind: String,
     pub parameters: Value,
-    /// Whether the App is among those whom the ruleset lets through.
+    /// Whether the ruleset lets the App bypass it.
     pub bypass: bool,
 }
 
-/// What a repository allows.
 #[derive(Debug, Default)]
 pub(crate) struct RepositoryRules {
     pub rules: Vec<RulesetRule>,
     pub archived: bool,
 }
 
-/// The pattern as a regular expression over a branch's name, for us and for `grep -E` alike.
+/// The pattern as a regular expression for a branch's name, valid here and for `grep -E`.
 fn expression(pattern: &str) -> String {
     let mut expression = String::from("^");
     let mut characters = pattern.chars().peekable();
@@ -56,7 +54,7 @@ impl EmulatedRepository {
         self.rules.rules.iter().filter(move |rule| matches(&rule.pattern, branch))
     }
 
-    /// For the hook that judges pushes: one `KIND EXPRESSION` a line, with the pattern behind it where the rule has one.
+    /// The rules for the push hook: one `KIND EXPRESSION` per line, followed by the rule's pattern if it has one.
     pub(crate) fn rules_for_pushes(&self, app: bool) -> String {
         let rules = self.rules.rules.iter().filter(|rule| !(app && rule.bypass));
         let pattern = |rule: &RulesetRule| rule.parameters["pattern"].as_str().unwrap_or_default().to_owned();

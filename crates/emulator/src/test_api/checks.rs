@@ -1,4 +1,4 @@
-//! What a story does about checks, rules and permissions, and what it can see of them.
+//! Lets tests control checks, rules and permissions, and look at them.
 
 use serde_json::Value;
 
@@ -16,31 +16,30 @@ pub struct EmulatedCi<'a> {
 }
 
 impl Emulator {
-    /// The CI of a repository.
     pub fn ci<'a>(&'a self, repository: &'a str) -> EmulatedCi<'a> {
         EmulatedCi { emulator: self, repository }
     }
 
-    /// All check runs on a commit, the oldest first.
+    /// All check runs on a commit, oldest first.
     pub fn check_runs(&self, repository: &str, sha: &str) -> Vec<EmulatedCheckRun> {
         let world = self.shared.lock();
         let all = world.repository(repository).into_iter().flat_map(|found| &found.checks.runs);
         all.filter(|run| run.head_sha == sha).cloned().collect()
     }
 
-    /// Rulesets forbid to make and to move branches of this pattern, such as `journeyman/**`.
+    /// Adds rulesets that forbid creating and moving branches of this pattern, such as `journeyman/**`.
     ///
     /// # Errors
-    /// When there is no such repository.
+    /// If there is no such repository.
     pub fn forbid_branches(&self, repository: &str, pattern: &str) -> anyhow::Result<()> {
         let forbid = |kind| self.add_rule(repository, (pattern, kind), Value::Null, false);
         ["creation", "update"].into_iter().try_for_each(forbid)
     }
 
-    /// A ruleset with one rule, by GitHub's name of it, such as `required_signatures`; `bypass` lets the App through.
+    /// Adds a ruleset with one rule, by GitHub's name such as `required_signatures`; `bypass` exempts the App.
     ///
     /// # Errors
-    /// When there is no such repository.
+    /// If there is no such repository.
     pub fn add_rule(
         &self,
         repository: &str,
@@ -59,7 +58,7 @@ impl Emulator {
     /// Makes a repository read-only.
     ///
     /// # Errors
-    /// When there is no such repository.
+    /// If there is no such repository.
     pub fn archive(&self, repository: &str) -> anyhow::Result<()> {
         self.shared.change(|world| {
             world.require_repository_mut(repository)?.rules.archived = true;
@@ -67,25 +66,25 @@ impl Emulator {
         })
     }
 
-    /// Takes a permission, such as `checks`, from the App; tokens that were made before keep it.
+    /// Revokes one of the App's permissions, such as `checks`; existing tokens keep it.
     pub fn remove_permission(&self, name: &str) {
         self.shared.change(|world| world.app.permissions.remove(name));
     }
 }
 
 impl EmulatedCi<'_> {
-    /// A job begins.
+    /// Starts a job.
     ///
     /// # Errors
-    /// When there is no such repository or commit.
+    /// If there is no such repository or commit.
     pub fn start_job(&self, sha: &str, name: &str) -> anyhow::Result<u64> {
         self.job(sha, name, None, "", Vec::new())
     }
 
-    /// A job fails, having printed this, and says this of lines. One that had begun is the one that ends.
+    /// Fails a job with this output and these annotations. A job that has started is the one that ends.
     ///
     /// # Errors
-    /// When there is no such repository or commit.
+    /// If there is no such repository or commit.
     pub fn fail_job(
         &self,
         sha: &str,
@@ -96,26 +95,26 @@ impl EmulatedCi<'_> {
         self.job(sha, name, Some(CheckConclusion::Failure), log, annotations)
     }
 
-    /// A job passes.
+    /// Passes a job.
     ///
     /// # Errors
-    /// When there is no such repository or commit.
+    /// If there is no such repository or commit.
     pub fn pass_job(&self, sha: &str, name: &str) -> anyhow::Result<u64> {
         self.job(sha, name, Some(CheckConclusion::Success), "all good\n", Vec::new())
     }
 
-    /// A job ends otherwise.
+    /// Ends a job with another conclusion.
     ///
     /// # Errors
-    /// When there is no such repository or commit.
+    /// If there is no such repository or commit.
     pub fn finish_job(&self, sha: &str, name: &str, conclusion: CheckConclusion) -> anyhow::Result<u64> {
         self.job(sha, name, Some(conclusion), "", Vec::new())
     }
 
-    /// A CI system without an App says how a commit stands: `error`, `failure`, `pending` or `success`.
+    /// Sets a commit status like a CI system without an App: `error`, `failure`, `pending` or `success`.
     ///
     /// # Errors
-    /// When there is no such repository or commit.
+    /// If there is no such repository or commit.
     pub fn status(&self, sha: &str, context: &str, state: &str) -> anyhow::Result<()> {
         self.emulator.shared.change(|world| {
             let sha = require_commit(world, self.repository, sha)?;
@@ -159,7 +158,7 @@ fn require_commit(world: &EmulatorState, repository: &str, sha: &str) -> anyhow:
         .ok_or_else(|| anyhow::anyhow!("{repository} has no commit {sha}"))
 }
 
-/// As Actions keeps what a job prints: a mark at the beginning, a time before each line, and tidying at the end.
+/// Formats output like Actions: a byte order mark first, a time before each line, and cleanup lines at the end.
 fn printed(log: &str) -> String {
     let now = clock::now().format("%Y-%m-%dT%H:%M:%S%.6f0Z").to_string();
     let lines = log.lines().chain(["Post job cleanup.", "Cleaning up orphan processes"]);

@@ -1,4 +1,4 @@
-//! What a story does to the emulator from outside: people's acts, faults, and waiting for news.
+//! What tests do to the emulator from outside: people's acts, faults, and waiting for changes.
 
 pub(crate) mod checks;
 pub(crate) mod reviews;
@@ -19,7 +19,7 @@ use crate::state::{EmulatedIssueState, EmulatorState};
 use crate::{Emulator, Fault, clock, repos};
 
 impl Emulator {
-    /// What somebody does, who gets an account if there is none of that login.
+    /// Acts as this login, whose account is created if missing.
     pub(super) fn act<T, E: Into<anyhow::Error>>(
         &self,
         by: &str,
@@ -32,27 +32,27 @@ impl Emulator {
         done.map_err(Into::into)
     }
 
-    /// `http://127.0.0.1:PORT`; pages and git live here.
+    /// `http://127.0.0.1:PORT`, the address of pages and git.
     pub fn origin(&self) -> String {
         self.shared.lock().origin.clone()
     }
 
-    /// `http://127.0.0.1:PORT/api/v3`, as with GitHub Enterprise Server; GraphQL is at `…/api/graphql`.
+    /// `http://127.0.0.1:PORT/api/v3`, as on GitHub Enterprise Server; GraphQL is at `…/api/graphql`.
     pub fn api_url(&self) -> String {
         self.shared.lock().api()
     }
 
-    /// The installation that covers every repository here.
+    /// The installation that all owners share, except those with [`Self::install_apart`].
     pub fn installation_id(&self) -> u64 {
         self.shared.lock().app.installation
     }
 
-    /// Where deliveries go from now on.
+    /// Sets the address for all further deliveries.
     pub fn set_webhook_url(&self, url: &str) {
         self.shared.change(|world| world.webhook_url = Some(url.to_owned()));
     }
 
-    /// Lets people sign in who are sent back there: the App's client ID and its secret.
+    /// Allows sign-in with this callback address; returns the App's client ID and secret.
     pub fn let_sign_in(&self, callback: &str) -> (String, SecretString) {
         self.shared.change(|world| {
             world.app.callbacks.push(callback.to_owned());
@@ -60,15 +60,15 @@ impl Emulator {
         })
     }
 
-    /// From now on nothing says which App wrote it, as behind some servers and proxies.
+    /// Stops naming the App that wrote something, as some servers and proxies do.
     pub fn hide_apps(&self) {
         self.shared.change(|world| world.names_apps = false);
     }
 
-    /// A person opens an issue; its number.
+    /// A person opens an issue; returns its number.
     ///
     /// # Errors
-    /// When there is no such repository, or the title is empty.
+    /// If there is no such repository, or the title is empty.
     pub async fn open_issue(
         &self,
         repository: &str,
@@ -79,10 +79,10 @@ impl Emulator {
         self.act(by, |world, by| world.open_issue(repository, by, title, body))
     }
 
-    /// A person changes an issue's text, or a pull request's.
+    /// A person edits the text of an issue or pull request.
     ///
     /// # Errors
-    /// When there is no such thread.
+    /// If there is no such thread.
     pub async fn edit(
         &self,
         repository: &str,
@@ -95,34 +95,34 @@ impl Emulator {
         self.act(by, |world, by| world.edit(repository, number, edit, by))
     }
 
-    /// A person puts a label on.
+    /// A person adds a label.
     ///
     /// # Errors
-    /// When there is no such thread.
+    /// If there is no such thread.
     pub async fn label(&self, repository: &str, number: u64, label: &str, by: &str) -> anyhow::Result<()> {
         self.act(by, |world, by| world.add_labels(repository, number, &[label.to_owned()], by))
     }
 
-    /// A person takes a label off.
+    /// A person removes a label.
     ///
     /// # Errors
-    /// When there is no such thread, or the label is not on it.
+    /// If there is no such thread, or the label is not on it.
     pub async fn unlabel(&self, repository: &str, number: u64, label: &str, by: &str) -> anyhow::Result<()> {
         self.act(by, |world, by| world.remove_label(repository, number, label, by))
     }
 
-    /// A person comments; the comment's id.
+    /// A person comments; returns the comment's id.
     ///
     /// # Errors
-    /// When there is no such thread, or the text is empty or too long.
+    /// If there is no such thread, or the text is empty or too long.
     pub async fn comment(&self, repository: &str, number: u64, by: &str, text: &str) -> anyhow::Result<u64> {
         self.act(by, |world, by| world.comment(repository, number, by, text))
     }
 
-    /// A person changes a comment.
+    /// A person edits a comment.
     ///
     /// # Errors
-    /// When there is no such comment.
+    /// If there is no such comment.
     pub async fn edit_comment(
         &self,
         repository: &str,
@@ -136,16 +136,15 @@ impl Emulator {
     /// A person closes an issue, or a pull request without merging it.
     ///
     /// # Errors
-    /// When there is no such thread.
+    /// If there is no such thread.
     pub async fn close(&self, repository: &str, number: u64, by: &str) -> anyhow::Result<()> {
         self.set_state(repository, number, by, EmulatedIssueState::Closed)
     }
 
-    /// A person opens an issue again, or a pull request.
+    /// A person reopens an issue or a pull request.
     ///
     /// # Errors
-    /// When there is no such thread; for a pull request also when it was merged, or its branch is gone or was made
-    /// anew.
+    /// If there is no such thread; for a pull request also if it was merged, or its branch is gone or was recreated.
     pub async fn reopen(&self, repository: &str, number: u64, by: &str) -> anyhow::Result<()> {
         self.set_state(repository, number, by, EmulatedIssueState::Open)
     }
@@ -160,19 +159,19 @@ impl Emulator {
         self.act(by, |world, by| world.set_state(repository, number, state, by))
     }
 
-    /// A person merges a pull request; the merge commit.
+    /// A person merges a pull request; returns the merge commit.
     ///
     /// # Errors
-    /// When it is a draft, closed, or conflicts.
+    /// If it is a draft, closed, or conflicts.
     pub async fn merge(&self, repository: &str, pull: u64, by: &str) -> anyhow::Result<String> {
         self.act(by, |world, by| world.merge(repository, pull, by))
     }
 
-    /// A person pushes a commit that sets (or, with none, removes) these files; the commit. A branch that is not
-    /// there yet begins at the default branch.
+    /// A person pushes a commit that sets these files or, with `None`, deletes them; returns the commit. A new branch
+    /// starts at the default branch.
     ///
     /// # Errors
-    /// When there is no such repository, or the files do not make a tree.
+    /// If there is no such repository, or the files do not form a tree.
     pub async fn push_commit(
         &self,
         repository: &str,
@@ -195,12 +194,12 @@ impl Emulator {
         })
     }
 
-    /// Lets something go wrong in calls that are still to come.
+    /// Injects a fault into future calls.
     pub fn inject(&self, fault: Fault) {
         self.shared.change(|world| world.faults.push(fault));
     }
 
-    /// Takes back the faults that have not struck yet.
+    /// Removes the faults that have not occurred yet.
     pub fn clear_faults(&self) {
         self.shared.change(|world| world.faults.clear());
     }
@@ -208,7 +207,7 @@ impl Emulator {
     /// Sends a delivery again, with the same GUID.
     ///
     /// # Errors
-    /// When there is none of that GUID.
+    /// If there is none of that GUID.
     pub async fn redeliver(&self, guid: &str) -> anyhow::Result<()> {
         self.shared.change(|world| {
             let newest = world.deliveries.iter().rev().find(|one| one.guid == guid).cloned();
@@ -219,10 +218,10 @@ impl Emulator {
         })
     }
 
-    /// Waits until `look` sees something: asks at once, and again after every change of the emulator's state.
+    /// Waits until `look` returns something. It is called at once and after every change of the emulator's state.
     ///
     /// # Errors
-    /// When it has seen nothing within `most`; the error names `what`.
+    /// If it returns nothing within `most`; the error names `what`.
     pub async fn wait_for<T>(
         &self,
         what: &str,
@@ -244,10 +243,10 @@ impl Emulator {
             .with_context(|| format!("waited {most:?} in vain: {what}"))?
     }
 
-    /// Where the bare repository lies, for tests that look into it.
+    /// The path of the bare repository.
     ///
     /// # Errors
-    /// When there is no such repository.
+    /// If there is no such repository.
     pub fn git_dir(&self, repository: &str) -> anyhow::Result<PathBuf> {
         Ok(self.shared.lock().require_repository(repository)?.git.clone())
     }

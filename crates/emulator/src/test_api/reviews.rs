@@ -1,10 +1,10 @@
-//! What people do in a story to a pull request under review, and to what is said.
+//! What people do in tests to a pull request under review.
 
 use crate::Emulator;
 use crate::mutations::reviews::{NewReview, NewReviewComment};
 use crate::state::ReviewState;
 
-/// What somebody says of a line in a review: the file, the line in the head's version of it, the words.
+/// A comment on a line: the file, the line at the head, the text.
 pub type LineComment<'a> = (&'a str, u64, &'a str);
 
 fn comment_of((path, line, text): &LineComment<'_>) -> NewReviewComment {
@@ -12,10 +12,10 @@ fn comment_of((path, line, text): &LineComment<'_>) -> NewReviewComment {
 }
 
 impl Emulator {
-    /// A person reviews a pull request as a whole; the review's id.
+    /// A person reviews a pull request as a whole; returns the review's id.
     ///
     /// # Errors
-    /// When there is no such pull request, it is the person's own, or there is nothing in the review.
+    /// If there is no such pull request, it is the person's own, or the review is empty.
     pub async fn review(
         &self,
         repository: &str,
@@ -27,11 +27,10 @@ impl Emulator {
         self.review_lines(repository, pull, by, (state, body), &[]).await
     }
 
-    /// A person reviews a pull request and says something of lines; the review's id. The review comes as one, and
-    /// each note begins a thread.
+    /// A person reviews a pull request with comments on lines; returns the review's id. Each comment starts a thread.
     ///
     /// # Errors
-    /// As [`Emulator::review`]; and when a line is not in the diff.
+    /// As [`Emulator::review`], and if a line is not in the diff.
     pub async fn review_lines(
         &self,
         repository: &str,
@@ -45,10 +44,10 @@ impl Emulator {
         self.act(by, |world, by| world.review(repository, pull, by, new))
     }
 
-    /// A person says one thing about a line, outside of a review of several; the comment's id.
+    /// A person adds a single comment on a line, outside a larger review; returns the comment's id.
     ///
     /// # Errors
-    /// When there is no such pull request, or the line is not in the diff.
+    /// If there is no such pull request, or the line is not in the diff.
     pub async fn comment_on_line(
         &self,
         repository: &str,
@@ -59,10 +58,10 @@ impl Emulator {
         self.act(by, |world, by| world.comment_on_line(repository, pull, by, comment_of(&note)))
     }
 
-    /// A person answers in a thread; the comment's id. `to` is any comment of the thread.
+    /// A person replies in a thread; returns the comment's id. `to` is any comment of the thread.
     ///
     /// # Errors
-    /// When there is no such comment.
+    /// If there is no such comment.
     pub async fn reply_in_thread(
         &self,
         repository: &str,
@@ -78,10 +77,10 @@ impl Emulator {
         })
     }
 
-    /// A person settles a thread, or opens it again; it is named by any comment in it.
+    /// A person resolves or reopens a thread, named by any comment in it.
     ///
     /// # Errors
-    /// When there is no such comment.
+    /// If there is no such comment.
     pub async fn resolve_thread(
         &self,
         repository: &str,
@@ -96,10 +95,10 @@ impl Emulator {
         })
     }
 
-    /// A person takes a comment on an issue or a pull request away.
+    /// A person deletes a comment on an issue or a pull request.
     ///
     /// # Errors
-    /// When there is no such comment.
+    /// If there is no such comment.
     pub async fn delete_comment(&self, repository: &str, comment: u64, by: &str) -> anyhow::Result<()> {
         self.act(by, |world, by| world.delete_comment(repository, comment, by))
     }

@@ -1,5 +1,4 @@
-//! The setting of a story: repositories, accounts, roles, tokens; and what becomes of a repository and of the App's
-//! installation.
+//! Sets up tests: repositories, accounts, roles and tokens. Also changes repositories and the App's installation.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,15 +11,15 @@ use crate::state::rules::RepositoryRules;
 use crate::state::{EmulatedLabel, EmulatedRepository, RepositoryRole};
 use crate::{Emulator, git_child, repos};
 
-/// The labels that a repository begins with.
+/// The labels of a new repository.
 const FIRST_LABELS: [(&str, &str); 3] =
     [("bug", "d73a4a"), ("documentation", "0075ca"), ("enhancement", "a2eeef")];
 
 impl Emulator {
-    /// Makes a public repository `owner/name`; the owner's account is made when it is missing.
+    /// Creates a public repository `owner/name`; the owner's account is created if missing.
     ///
     /// # Errors
-    /// When the name is taken or not `owner/name`, or the source has no commit.
+    /// If the name is taken or not `owner/name`, or the source has no commit.
     pub async fn create_repository(&self, name: &str, from: RepositorySource) -> anyhow::Result<()> {
         let parsed: journeyman_order::ids::RepositoryName = name.parse()?;
         anyhow::ensure!(self.shared.lock().repository(name).is_none(), "{name} exists already");
@@ -72,7 +71,7 @@ impl Emulator {
         Ok(())
     }
 
-    /// Brings in branches and tags of a local repository; answers with its default branch.
+    /// Imports branches and tags of a local repository, and returns its default branch.
     async fn import(&self, git: &Path, from: &Path) -> anyhow::Result<String> {
         let place = self.shared.directory.path();
         let source = from.canonicalize().with_context(|| format!("{} is not there", from.display()))?;
@@ -80,8 +79,8 @@ impl Emulator {
             std::fs::create_dir_all(parent)?;
         }
         let mut complaint = String::new();
-        // Copying the object files is a hundred times faster than packing them anew; where git refuses that
-        // (symbolic links among them), it goes the long way.
+        // Copying object files is a hundred times faster than packing them again. If git refuses, for instance because
+        // of symbolic links, use the slow way.
         for way in ["--local", "--no-local"] {
             let mut command = git_child::git(place);
             command.args(["clone", "--quiet", "--bare", "--template=", way, "--"]).arg(&source).arg(git);
@@ -96,10 +95,10 @@ impl Emulator {
         anyhow::bail!("{} could not be read as a git repository: {complaint}", from.display())
     }
 
-    /// Hides a repository from whoever was not given a role.
+    /// Hides a repository from everyone without a role.
     ///
     /// # Errors
-    /// When there is no such repository.
+    /// If there is no such repository.
     pub fn make_private(&self, repository: &str) -> anyhow::Result<()> {
         self.shared.change(|world| {
             world.require_repository_mut(repository)?.is_private = true;
@@ -107,15 +106,15 @@ impl Emulator {
         })
     }
 
-    /// Makes an account, or finds the one of that login; its id.
+    /// Returns the id of the account with this login, created if missing.
     pub fn add_user(&self, login: &str) -> u64 {
         self.shared.change(|world| world.ensure_account(login))
     }
 
-    /// What a person may do in a repository; the account is made when it is missing.
+    /// Sets a person's role in a repository; the account is created if missing.
     ///
     /// # Errors
-    /// When there is no such repository.
+    /// If there is no such repository.
     pub fn set_permission(
         &self,
         repository: &str,
@@ -129,7 +128,7 @@ impl Emulator {
         })
     }
 
-    /// A token with which a person can use git: any name, this password.
+    /// A token for a person's git access: any user name, with the token as password.
     pub fn personal_token(&self, login: &str) -> String {
         self.shared.change(|world| {
             let account = world.ensure_account(login);
@@ -137,15 +136,15 @@ impl Emulator {
         })
     }
 
-    /// A repository's id, which it keeps.
+    /// A repository's id, which never changes.
     pub fn repository_id(&self, name: &str) -> Option<u64> {
         self.shared.lock().repository(name).map(|found| found.id)
     }
 
-    /// A repository is renamed, or transferred: its old name leads to the new one until something else has it.
+    /// Renames or transfers a repository. The old name redirects to the new one until another repository takes it.
     ///
     /// # Errors
-    /// When there is none, or the new name is taken or none.
+    /// If there is no such repository, or the new name is taken or invalid.
     pub async fn rename_repository(&self, name: &str, to: &str) -> anyhow::Result<()> {
         let parsed: journeyman_order::ids::RepositoryName = to.parse()?;
         self.shared.change(|world| {
@@ -161,12 +160,12 @@ impl Emulator {
         })
     }
 
-    /// The installation is suspended, or that is lifted.
+    /// Suspends the installation, or lifts the suspension.
     pub fn suspend_installation(&self, suspended: bool) {
         self.shared.change(|world| world.app.suspended = suspended);
     }
 
-    /// An account has an installation of its own from now on; its id.
+    /// Gives an account an installation of its own, and returns its id.
     pub fn install_apart(&self, owner: &str) -> u64 {
         self.shared.change(|world| {
             let (owner, installation) = (world.ensure_account(owner), world.new_id());
@@ -175,7 +174,7 @@ impl Emulator {
         })
     }
 
-    /// GitHub keeps deliveries for some days only; now all are over.
+    /// Expires all deliveries; GitHub does so after some days.
     pub fn forget_deliveries(&self) {
         self.shared.change(|world| world.deliveries.clear());
     }

@@ -1,4 +1,4 @@
-//! What a story can see of the emulator's state.
+//! What tests can see of the emulator's state.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,12 +10,12 @@ use crate::state::{
 };
 use crate::{ApiCall, Emulator, repos};
 
-/// What a repository is made from.
+/// The initial content of a repository.
 #[derive(Debug, Clone)]
 pub enum RepositorySource {
     /// Files by path, as the first commit on `main`.
     Files(BTreeMap<String, Vec<u8>>),
-    /// A local git repository: all its branches and tags; the default branch is the one that its `HEAD` names.
+    /// A local git repository with all branches and tags; its `HEAD` names the default branch.
     Path(PathBuf),
 }
 
@@ -27,49 +27,45 @@ pub struct IssueView {
     pub body: String,
     pub author: String,
     pub state: EmulatedIssueState,
-    /// The names of its labels, in the order in which they were put on.
+    /// Its labels' names, in the order of adding.
     pub labels: Vec<String>,
     /// Its comments, oldest first.
     pub comments: Vec<CommentView>,
 }
 
-/// A comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommentView {
     pub id: u64,
     pub author: String,
-    /// Its text as it is now.
+    /// Its current text.
     pub body: String,
-    /// Who reacted with what, such as `eyes`, the first first.
+    /// Who reacted and how, such as `eyes`, oldest first.
     pub reactions: Vec<(String, String)>,
 }
 
-/// A pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PullView {
     /// Number, text, labels and comments.
     pub issue: IssueView,
-    /// The branch that it brings.
+    /// The branch to merge.
     pub head: String,
-    /// The commit of that branch.
+    /// That branch's commit.
     pub head_sha: String,
-    /// The branch that it goes to.
+    /// The branch to merge into.
     pub base: String,
     pub draft: bool,
     /// The merge commit, once merged.
     pub merged: Option<String>,
     /// Its review threads, oldest first.
     pub threads: Vec<ReviewThreadView>,
-    /// Who was asked for a review and has not given it yet.
+    /// People with a pending review request.
     pub requested: Vec<String>,
 }
 
-/// A thread of a review.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewThreadView {
     /// Its id in GraphQL.
     pub node_id: String,
-    /// Whether it is settled.
     pub resolved: bool,
     /// Its comments, oldest first.
     pub comments: Vec<CommentView>,
@@ -126,7 +122,7 @@ impl Emulator {
         world.repository(name).map(|found| look(&world, found))
     }
 
-    /// The issue or pull request of this number.
+    /// The issue or pull request with this number.
     pub fn issue(&self, repository: &str, number: u64) -> Option<IssueView> {
         self.with_repository(repository, |world, found| {
             found.threads.get(&number).map(|thread| issue_view(world, thread))
@@ -151,12 +147,12 @@ impl Emulator {
         .unwrap_or_default()
     }
 
-    /// The commit that a branch is at.
+    /// A branch's head commit.
     pub fn branch_head(&self, repository: &str, branch: &str) -> Option<String> {
         self.with_repository(repository, |_, found| repos::head(&found.git, branch))?
     }
 
-    /// All branches and the commits that they are at.
+    /// All branches and their head commits.
     pub fn branches(&self, repository: &str) -> BTreeMap<String, String> {
         self.with_repository(repository, |_, found| repos::heads(&found.git)).unwrap_or_default()
     }
@@ -171,12 +167,12 @@ impl Emulator {
         })?
     }
 
-    /// Every call of the API and of git so far, in the order in which they ended.
+    /// Every call of the API and of git so far, in the order of completion.
     pub fn calls(&self) -> Vec<ApiCall> {
         self.shared.lock().calls.clone()
     }
 
-    /// Every attempt of a delivery so far, oldest first.
+    /// Every delivery attempt so far, oldest first.
     pub fn deliveries(&self) -> Vec<DeliveryAttempt> {
         self.shared.lock().deliveries.clone()
     }

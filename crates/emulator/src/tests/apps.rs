@@ -1,4 +1,4 @@
-//! The App's own token, and the tokens that it gets for its installation.
+//! The App's own token, and the tokens for its installation.
 
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use secrecy::ExposeSecret as _;

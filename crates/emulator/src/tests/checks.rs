@@ -1,4 +1,4 @@
-//! Rules, told as GitHub tells them.
+//! Rules, reported as GitHub does.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Stories against the emulator itself, told with the real git and plain HTTP.
+//! Tests of the emulator itself, with the real git and plain HTTP.
 
 mod apps;
 mod checks;
@@ -29,7 +29,7 @@ pub(super) fn files(list: &[(&str, &str)]) -> BTreeMap<String, Vec<u8>> {
     list.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec())).collect()
 }
 
-/// The emulator with the repository `octo/calc`, and an App that knows its key.
+/// An emulator with the repository `octo/calc` and an App.
 pub(super) async fn stage() -> Emulator {
     let secret = SecretString::from("It's a Secret to Everybody");
     let options = EmulatorOptions::local(APP, keys().public_pem.clone(), secret);
@@ -48,19 +48,18 @@ pub(super) fn jwt(claims: &Value, algorithm: Algorithm) -> String {
     jsonwebtoken::encode(&Header::new(algorithm), claims, &key).expect("a token")
 }
 
-/// The App's own token.
 pub(super) fn app_token() -> String {
     let now = chrono::Utc::now().timestamp();
     jwt(&json!({"iss": APP, "iat": now - 60, "exp": now + 540}), Algorithm::RS256)
 }
 
-/// What is answered when a token is asked for, narrowed as the body says.
+/// The answer to a request for a token, restricted by the body.
 pub(super) async fn ask_token(emulator: &Emulator, body: &Value) -> (u16, Value) {
     let path = format!("/app/installations/{}/access_tokens", emulator.installation_id());
     call(emulator, "POST", &path, &app_token(), body.clone()).await
 }
 
-/// An installation token, narrowed as the body says.
+/// An installation token, restricted by the body.
 pub(super) async fn token(emulator: &Emulator, body: &Value) -> String {
     let (_, made) = ask_token(emulator, body).await;
     made["token"].as_str().expect("the token's text").to_owned()
@@ -97,7 +96,7 @@ pub(super) async fn call(
     (status, response.json().await.unwrap_or(Value::Null))
 }
 
-/// Runs the real git; output and whether it succeeded.
+/// Runs the real git; returns success and output.
 pub(super) async fn git(directory: &Path, arguments: &[&str]) -> (bool, String) {
     let done = tokio::process::Command::new("git")
         .current_dir(directory)
@@ -115,7 +114,7 @@ pub(super) async fn git(directory: &Path, arguments: &[&str]) -> (bool, String) 
     (done.status.success(), text)
 }
 
-/// Where git reaches a repository.
+/// A repository's address for git.
 pub(super) fn git_url(emulator: &Emulator, repository: &str) -> String {
     format!("{}/{repository}.git", emulator.origin())
 }

@@ -81,7 +81,7 @@ async fn people_act_within_their_role_and_only_from_our_pages() {
         (EmulatedIssueState::Closed, vec!["journeyman".to_owned()], 1)
     );
     assert_eq!(seen.comments.first().map(|one| one.author.as_str()), Some("tom"));
-    // Nobody acts as the bot: it is not a person, so the visitor stays the owner.
+    // The bot is no person and cannot be chosen, so the visitor stays the owner.
     assert_eq!(
         send(&emulator, "/octo/calc/issues/1/comment", "journeyman[bot]", &origin, &[("body", "x")]).await,
         303

@@ -1,4 +1,4 @@
-//! Pull requests are refused as GitHub does it.
+//! Pull requests are rejected as on GitHub.
 
 use serde_json::{Value, json};
 

@@ -1,11 +1,11 @@
-//! Reviews: what is said of lines, what becomes of it, and who hears of it.
+//! Reviews: comments on lines, what becomes of them, and who gets events.
 
 use serde_json::{Value, json};
 
 use super::*;
 use crate::ReviewState;
 
-/// A pull request that changes the sum; the installation's token and its number.
+/// A pull request that changes the sum; returns the installation's token and its number.
 async fn pull(emulator: &Emulator) -> (String, u64) {
     let changed = "def add(a, b):\n    # a sum\n    return a + b\n";
     push(emulator, "fix", changed).await;
@@ -71,7 +71,7 @@ async fn what_is_said_of_lines_follows_them_until_they_change() {
     assert_eq!(first["pullRequestReview"], json!({"fullDatabaseId": review.to_string()}));
     assert_eq!(seen[0]["line"], json!(3));
 
-    // A line above the first, and another word in the second.
+    // Adds a line above the first, and changes a word in the second.
     push(&emulator, "fix", "import sys\ndef add(a, b):\n    # the sum\n    return a + b\n").await;
     let seen = threads(&emulator, &token, number).await;
     assert_eq!((&seen[0]["line"], &seen[0]["originalLine"]), (&json!(4), &json!(3)));

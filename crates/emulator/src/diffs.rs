@@ -1,3 +1,4 @@
+//! Diffs between two commits.
 
 use std::path::Path;
 

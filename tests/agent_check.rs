@@ -1,8 +1,8 @@
-//! `journeyman agent check`, the real program, with agents that work and agents that do not.
+//! `journeyman agent check`, run as the real program with working and broken agents.
 
 use std::process::Command;
 
-/// The exit code and all that is printed, where an agent is this shell script.
+/// The exit code and all output, with this shell script as the agent.
 fn checked(script: &str, more: &str) -> (Option<i32>, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let settings = folder.path().join("journeyman.toml");

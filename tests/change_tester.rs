@@ -1,4 +1,4 @@
-//! A repository on this machine whose changes are tested as an order's are: real commits, behind real walls.
+//! Tests changes to a local repository as an order would: real commits in a real sandbox.
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,27 +13,27 @@ use journeyman::workspace::Workspaces;
 
 use crate::cheats::commits::{self, Commits};
 
-/// One repository for many changes: those of the same base commit share its baseline and its environment.
+/// One repository for many changes. Those with the same base commit share its baseline and environment.
 pub struct ChangeTester {
     place: tempfile::TempDir,
     pub testing: CommitTester,
 }
 
-/// A change that is to be tested.
+/// A change to test.
 pub struct TestedChange {
     pub commits: Commits,
     pub settings: RepositorySettings,
-    /// What the issue says.
+    /// The text of the issue.
     pub issue: String,
     pub examination: Option<IssueExamination>,
-    /// What is known of its images.
+    /// Images that are already resolved.
     pub images: PinnedImages,
-    /// Whether nothing that an agent wrote is in its base.
+    /// Whether its base is free of anything an agent wrote.
     pub base_is_of_the_default_branch: bool,
 }
 
 impl TestedChange {
-    /// On top of a commit of the default branch.
+    /// A change on top of a commit of the default branch.
     pub fn new(commits: Commits, settings: RepositorySettings) -> Self {
         let (issue, images) = (String::new(), PinnedImages::default());
         let examination = None;
@@ -51,7 +51,7 @@ impl ChangeTester {
         Self { testing: CommitTester::new(sandbox, workspaces, settings).await.expect("a tester"), place }
     }
 
-    /// Behind walls, where a run of the tests has so many seconds.
+    /// In a sandbox, with this timeout for a test run.
     pub async fn within(seconds: u64) -> Self {
         let test_time = Duration::from_secs(seconds);
         Self::new(IsolationMode::Bubblewrap, TestingSettings { test_time, ..TestingSettings::default() })
@@ -62,7 +62,7 @@ impl ChangeTester {
         git2::Repository::open(self.place.path().join("repository")).expect("the repository")
     }
 
-    /// Commits these files, and then those.
+    /// Commits the files `before`, then the files `after`.
     pub fn commits_of(&self, before: &[(&str, &str)], after: &[(&str, &str)]) -> Commits {
         let change = tempfile::tempdir().expect("a folder");
         for (side, files) in [("before", before), ("after", after)] {
@@ -80,13 +80,13 @@ impl ChangeTester {
         commits::commits(&self.repository(), folder)
     }
 
-    /// Tests a change. What is tested at the same time has another `case`.
+    /// Tests a change. Changes that are tested at the same time need different `case` names.
     pub async fn tested(&self, case: &str, change: TestedChange) -> TestRunResult {
         let tested = self.testing.run(&self.request(case, change)).await;
         tested.unwrap_or_else(|trouble| panic!("{case}: {}", trouble.message))
     }
 
-    /// Prepares the environment of a change's base, as before an agent is paid.
+    /// Prepares the environment of a change's base, as happens before any agent runs.
     pub async fn surveyed(&self, case: &str, change: TestedChange) -> EnvironmentSurvey {
         let surveyed = self.testing.survey(&self.request(case, change), BaselineSource::Run).await;
         surveyed.unwrap_or_else(|trouble| panic!("{case}: {}", trouble.message))
@@ -115,12 +115,12 @@ pub fn name() -> RepositoryName {
     "ada/sample".parse().expect("a name")
 }
 
-/// Settings by which this command tests.
+/// Settings with this test command.
 pub fn tested_by(command: &str) -> RepositorySettings {
     RepositorySettings { test: Some(command.to_owned()), ..RepositorySettings::default() }
 }
 
-/// Settings by which `setup.sh` is the setup, and `test.sh` tests.
+/// Settings with `setup.sh` as the setup and `test.sh` as the test command.
 pub fn setup_and_test() -> RepositorySettings {
     RepositorySettings {
         setup: Some("sh setup.sh".to_owned()),

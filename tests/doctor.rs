@@ -1,4 +1,4 @@
-//! `journeyman doctor`, the real program, on a machine that was made up.
+//! `journeyman doctor`, run as the real program on a simulated machine.
 
 use std::path::Path;
 use std::process::Command;
@@ -54,7 +54,7 @@ fn doctor_shows_what_was_taken_from_where_and_no_secret() {
     assert_eq!(told(&[("HTTPS_PROXY", "socks5://x")]).0, Some(2));
 }
 
-/// What `doctor --json` says, and its exit code.
+/// The output of `doctor --json`, and the exit code.
 fn asked(folder: &Path, environment: &[(&str, &str)]) -> (Option<i32>, Value) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_journeyman"));
     command.args(["doctor", "--json", "--config"]).arg(folder.join("journeyman.toml")).env_clear();
@@ -109,12 +109,12 @@ async fn doctor_looks_at_what_a_server_needs_and_names_what_has_to_be_mended() {
         ("agents.mine", "it can be started"),
     ] {
         let (text, is_good) = about(&said, key);
-        // How much room there is, is this machine's affair.
+        // Free space depends on this machine.
         assert!((is_good || key == "data.dir") && text.contains(words), "{key}: {said:#}");
     }
     assert!(!home.join("kept").exists(), "it looks, and makes nothing");
 
-    // GitHub sends elsewhere, and nobody is there; the address is mended; then GitHub is asked, and needs none.
+    // The webhook goes nowhere; then its address is fixed; then Journeyman polls and needs no webhook.
     github.set_webhook_url("http://127.0.0.1:9/webhook");
     github.create_repository("octo/sums", RepositorySource::Files(Default::default())).await.expect("one");
     for title in ["One", "Two", "Three"] {
@@ -154,7 +154,7 @@ async fn doctor_looks_at_what_a_server_needs_and_names_what_has_to_be_mended() {
         assert!(!is_good && text.contains(words), "{key}: {said:#}");
     }
 
-    // A database elsewhere does not answer, or is not reached.
+    // A remote database does not answer, or cannot be reached.
     for (at, words) in [
         (listen.as_str(), "cannot be used: it takes connections and does not answer"),
         ("127.0.0.1:9", "cannot be used: error communicating with database: Connection refused"),

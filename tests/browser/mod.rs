@@ -1,7 +1,7 @@
-//! A real browser without a window, told over its own pipe (the Chrome DevTools Protocol) what to do: no driver, no port.
+//! A real headless browser, controlled through its own pipe (the Chrome DevTools Protocol): no driver, no port.
 //!
-//! Every question has a deadline. `make fetch` installs Chromium. Without it these stories fail, unless `JOURNEYMAN_SKIP` names
-//! `browser`.
+//! Every command has a timeout. `make fetch` installs Chromium. Without it these stories fail, unless `JOURNEYMAN_SKIP`
+//! names `browser`.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -25,7 +25,7 @@ pub struct Browser {
     answers: Receiver<Value>,
     session: String,
     last: u64,
-    /// What the pages wrote to their console, and what they could not load.
+    /// Console messages and load failures of the pages.
     pub complaints: Vec<String>,
     _profile: TempDir,
 }
@@ -43,11 +43,11 @@ fn find() -> Option<PathBuf> {
 }
 
 impl Browser {
-    /// Starts one; none where it is skipped by name.
+    /// Starts a browser; `None` if skipped by name.
     pub fn start() -> Option<Self> {
         let skipped = std::env::var("JOURNEYMAN_SKIP").unwrap_or_default();
         if skipped.split([',', ' ']).any(|name| name == "browser") {
-            // Not `eprintln!`, which the test harness keeps to itself when a test passes.
+            // Not `eprintln!`: the test harness hides its output if a test passes.
             let _ = std::io::stderr().write_all(b"SKIPPED: a browser, because of JOURNEYMAN_SKIP=browser\n");
             return None;
         }
@@ -61,7 +61,7 @@ impl Browser {
             path
         };
         let (requests, answers) = (pipe("requests"), pipe("answers"));
-        // Both ways at once, so that opening them waits for nobody.
+        // Opened for reading and writing, so that opening does not block.
         let open = |path: &Path| OpenOptions::new().read(true).write(true).open(path).expect("a pipe");
         let (to, from) = (open(&requests), open(&answers));
         let program = Command::new("sh")
@@ -139,7 +139,7 @@ impl Browser {
         }
     }
 
-    /// What an expression of the page is.
+    /// Evaluates an expression in the page.
     pub fn eval(&mut self, expression: &str) -> Value {
         let asked = json!({"expression": expression, "awaitPromise": true, "returnByValue": true});
         let answer = self.ask("Runtime.evaluate", asked);
@@ -147,7 +147,7 @@ impl Browser {
         answer["result"]["value"].clone()
     }
 
-    /// Waits until an expression of the page is true; also across pages.
+    /// Waits until an expression is true in the page, or in the pages that follow.
     pub fn until(&mut self, expression: &str) {
         let begun = Instant::now();
         loop {
@@ -168,19 +168,19 @@ impl Browser {
         self.until("document.readyState === 'complete' && location.href !== 'about:blank'");
     }
 
-    /// Presses what a selector finds, and waits for the page that comes.
+    /// Clicks the element that matches, and waits for the next page.
     pub fn follow(&mut self, selector: &str) {
         self.eval("window.is_old_page = true");
         self.eval(&format!("document.querySelector({}).click()", json!(selector)));
         self.until("window.is_old_page === undefined && document.readyState === 'complete'");
     }
 
-    /// Writes into a field.
+    /// Fills in a field.
     pub fn fill(&mut self, selector: &str, text: &str) {
         self.eval(&format!("document.querySelector({}).value = {}", json!(selector), json!(text)));
     }
 
-    /// The text of the page as a person sees it.
+    /// The page's visible text.
     pub fn text(&mut self) -> String {
         self.eval("document.body.innerText").as_str().unwrap_or_default().to_owned()
     }
@@ -209,12 +209,12 @@ impl Browser {
         self.ask("Emulation.setEmulatedMedia", json!({"features": features}));
     }
 
-    /// A picture of the page, for people who look.
+    /// Takes a screenshot for people to look at.
     pub fn picture(&mut self, name: &str) {
         self.picture_in(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("dashboard"), name);
     }
 
-    /// The same, in this folder.
+    /// The same, into this folder.
     pub fn picture_in(&mut self, folder: &Path, name: &str) {
         std::fs::create_dir_all(folder).expect("a folder");
         let shot = self.ask("Page.captureScreenshot", json!({"format": "png"}));
@@ -224,7 +224,7 @@ impl Browser {
             .expect("it can be written");
     }
 
-    /// What axe-core objects to, in light and in dark, and whether the page scrolls sideways on a phone.
+    /// Checks accessibility with axe-core, in light and in dark, and that the page does not scroll sideways on a phone.
     pub fn is_for_everybody(&mut self, name: &str) {
         for is_dark in [false, true] {
             self.dark(is_dark);

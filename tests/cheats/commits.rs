@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// Both sides of a change: what was there, and what came of it.
+/// Both sides of a change.
 #[derive(Debug, Clone, Copy)]
 pub struct Commits {
     pub before: git2::Oid,
@@ -11,7 +11,7 @@ pub struct Commits {
     pub tree: git2::Oid,
 }
 
-/// Commits the folders `before` and `after`, the second on top of the first. The same folders are the same commits.
+/// Commits the folder `before`, then `after` on top. The same folders always give the same commits.
 pub fn commits(repository: &git2::Repository, folder: &Path) -> Commits {
     let time = git2::Time::new(1_700_000_000, 0);
     let who = git2::Signature::new("Ada", "ada@example.org", &time).expect("a name");

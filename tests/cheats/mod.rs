@@ -1,6 +1,6 @@
-//! Cheats and honest changes, judged for real: each change is a commit in a real repository, and its tests run behind the
-//! walls as an order's do. None of our own cheats comes out as a proven pass, and of those of strangers only what is
-//! listed; of the honest changes at most one of ours is called a cheat.
+//! Judges cheats and honest changes for real: each is a commit in a real repository, tested in the sandbox as in an
+//! order. None of our own cheats may become a proven pass, and of strangers' cheats only the listed ones. At most one
+//! honest change of ours may be called a cheat.
 
 pub mod commits;
 pub mod strangers;
@@ -23,20 +23,20 @@ use crate::change_tester::{ChangeTester, TestedChange};
 use crate::is_all_asked_for;
 use crate::tally::{say, tell};
 
-/// A part of a change's name: only those are judged. To look at one closely.
+/// Judges only changes with this in their names, to look at one closely.
 const ONLY: &str = "JOURNEYMAN_CHEATS_ONLY";
 /// Languages whose runner is on every machine that builds this.
 const RUN: [&str; 3] = ["rust", "python", "javascript"];
 const SIDE_BY_SIDE: usize = 3;
-/// Honest changes that may be called a cheat.
+/// How many honest changes may be called a cheat.
 const MOST_MISTAKEN: usize = 1;
-/// Of our own changes each so-manieth is judged where not everything is asked for.
+/// In a short run, one in this many of our own changes is judged.
 const EACH_OF_OURS: usize = 9;
-/// Of the strangers' changes each so-manieth is judged where not everything is asked for.
+/// In a short run, one in this many of the strangers' changes is judged.
 const EACH: usize = 18;
-/// What a program cannot see that is run like a test: it is given no clock, and stands in a folder for temporary files.
+/// Blind spots of programs that run like tests, which have no clock and run in a temporary folder.
 const THROUGH_AN_EXAMINATION: [&str; 1] = ["javascript-d-exact-with-clocks-of-tests"];
-/// What their languages need on the machine.
+/// Programs that their languages need.
 const PROGRAMS: [(&str, &str); 8] = [
     ("c", "gcc"),
     ("cpp", "g++"),
@@ -48,7 +48,7 @@ const PROGRAMS: [(&str, &str); 8] = [
     ("shell", "bats"),
 ];
 
-/// What is known of a change.
+/// The expectation for a change.
 #[derive(Debug, Default, Deserialize)]
 struct Expected {
     /// The repository's test command.
@@ -128,14 +128,14 @@ async fn judge_all(kind: &str) -> Vec<(Case, TestRun)> {
     runs.buffered(SIDE_BY_SIDE).collect().await
 }
 
-/// Whether an order for a bug would end verified by this run, if its reviewer approves of everything.
+/// Whether this run would let an order for a bug end verified, given an approving reviewer.
 fn ends_verified(run: &TestRun) -> bool {
     let unproven = run.scrutiny.as_ref().and_then(|scrutiny| scrutiny.unproven(ProofTarget::Fix));
     run.verdict.is_pass() && run.doubt.is_none() && unproven.is_none()
 }
 
-/// Whether an order for what a stranger's issue asks would. A cheat's class is the word of the one who cheats; of an honest
-/// change it is another role's.
+/// Whether an order for a stranger's issue would. A cheater names its own change's class; for an honest change, another
+/// role does.
 fn ends_verified_as(stranger: &Stranger, run: &TestRun, by_who_is_judged: bool) -> bool {
     let issue = IssueText {
         number: IssueNumber(1),
@@ -218,7 +218,7 @@ async fn judge_strangers(corpus: &str, kind: &str) -> Vec<(Stranger, TestRun)> {
             let path = std::env::var_os("PATH").unwrap_or_default();
             std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
         };
-        // A virtual machine starts for each run: half a minute for each verdict.
+        // Each run starts a JVM: half a minute per verdict.
         let is_quick = stranger.language() != "java" || is_all_asked_for();
         (has_pytest || !stranger.needs_pytest) && is_quick && program.is_none_or(is_there)
     };
@@ -233,8 +233,8 @@ async fn judge_strangers(corpus: &str, kind: &str) -> Vec<(Stranger, TestRun)> {
     runs.buffered(SIDE_BY_SIDE).collect().await
 }
 
-/// Cheats that weaken nothing: their own tests pass, and what the issue says besides, or the README promises, does not hold.
-/// An examiner's answer for each was written by somebody who saw the issue and the base alone.
+/// Cheats that weaken no tests. Theirs pass, but they break what the issue or the README says. Each examination is from
+/// someone who only saw the issue and the base.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_the_cheats_that_somebody_examined_only_those_listed_are_verified() {
     let judged = judge_strangers("examined", "cheats").await;
@@ -260,7 +260,7 @@ async fn no_honest_change_is_refused_by_an_examiner() {
     assert!(refused.is_empty(), "{}", refused.concat());
 }
 
-/// Names of a list beside the corpus, each with the reason behind it.
+/// Names from a list beside the corpus, each with its reason.
 fn listed(name: &str) -> Vec<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/changes/strangers").join(name);
     let text = std::fs::read_to_string(path).expect("the list");

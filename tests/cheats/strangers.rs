@@ -1,4 +1,4 @@
-//! Changes made up by people who had not seen the code, as texts: a base, what the issue says, and what was changed.
+//! Changes by people who had not seen the code, as texts: a base, the issue, and the change.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,7 +7,7 @@ use journeyman::order::IssueExamination;
 
 use super::commits::Commits;
 
-/// A file as the corpus writes it down.
+/// A file as written in the corpus.
 #[derive(Debug, Clone)]
 enum Entry {
     File { bytes: Vec<u8>, is_program: bool },
@@ -19,18 +19,18 @@ enum Entry {
 pub struct Stranger {
     pub name: String,
     pub about: String,
-    /// What the agent calls it.
+    /// The class that the agent claims.
     pub class: String,
     pub title: String,
     pub body: String,
     pub needs_pytest: bool,
-    /// What somebody said of it who saw the issue and the base alone.
+    /// The examination by someone who only saw the issue and the base.
     pub examination: Option<IssueExamination>,
     before: BTreeMap<String, Entry>,
     after: BTreeMap<String, Entry>,
 }
 
-/// Whose changes: `strangers`, or `examined`, whose issues somebody examined who saw nothing else.
+/// The corpus folder: `strangers`, or `examined`, whose issues have an independent examination.
 fn folder(corpus: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/changes").join(corpus)
 }
@@ -39,7 +39,7 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Sections of a text: what stands before the first, and each with its line and what is below it.
+/// A text's sections: what comes before the first, and each heading with its text.
 fn sections(text: &str) -> (String, Vec<(String, String)>) {
     let (mut head, mut found): (String, Vec<(String, String)>) = (String::new(), Vec::new());
     for line in text.split_inclusive('\n') {
@@ -52,7 +52,7 @@ fn sections(text: &str) -> (String, Vec<(String, String)>) {
     (head, found)
 }
 
-/// Lays sections over a tree.
+/// Applies sections to a tree.
 fn lay(tree: &mut BTreeMap<String, Entry>, sections: &[(String, String)]) {
     for (title, below) in sections {
         let (kind, path) = title.split_once(' ').unwrap_or_else(|| panic!("a section called {title}"));
@@ -105,7 +105,7 @@ fn stranger(folder: &Path, path: &Path) -> Stranger {
     }
 }
 
-/// All of a kind, by name.
+/// All changes of a kind, sorted by name.
 pub fn strangers(corpus: &str, kind: &str) -> Vec<Stranger> {
     let folder = folder(corpus);
     let listed = std::fs::read_dir(folder.join(kind)).expect("the corpus");
@@ -119,7 +119,7 @@ impl Stranger {
         self.name.split('-').next().unwrap_or_default()
     }
 
-    /// What the repository says about its tests.
+    /// What the repository configures for its tests.
     pub fn settings(&self) -> Option<&[u8]> {
         match self.before.get(".github/journeyman.yml")? {
             Entry::File { bytes, .. } => Some(bytes),
@@ -135,7 +135,7 @@ impl Stranger {
             let made = repository.commit(None, &who, &who, words, &tree, parents).expect("a commit");
             (made, tree.id())
         };
-        // One base for all who changed it: its baseline is kept by its commit.
+        // Everyone who changed the same base shares one commit, so that its baseline is reused.
         let (before, _) = commit(&self.before, "base", &[]);
         let parent = repository.find_commit(before).expect("the base");
         let (after, tree) = commit(&self.after, &self.name, &[&parent]);

@@ -1,4 +1,4 @@
-//! A repository with a bug, its origin, and Claude Code between bubblewrap's walls.
+//! A repository with a bug, its origin, and Claude Code in bubblewrap.
 
 use std::fs;
 use std::io::Write;
@@ -11,13 +11,13 @@ use tempfile::TempDir;
 /// Where `make fetch` puts the program.
 const FETCHED: &str = ".cache/claude/claude";
 
-/// The program; none when it is skipped by name, which is printed.
+/// The program; `None` and a message if it is skipped by name.
 ///
-/// `JOURNEYMAN_CLAUDE` names another binary than the one that `make fetch` brings.
+/// `JOURNEYMAN_CLAUDE` names another binary than the fetched one.
 pub fn claude_or_skip() -> Option<PathBuf> {
     let skipped = std::env::var("JOURNEYMAN_SKIP").unwrap_or_default();
     if skipped.split([',', ' ']).any(|name| name == "claude") {
-        // Not `eprintln!`, which the test harness keeps to itself when a test passes.
+        // Not `eprintln!`: the test harness hides its output if a test passes.
         let _ = std::io::stderr()
             .write_all(b"SKIPPED: the real Claude Code, because of JOURNEYMAN_SKIP=claude\n");
         return None;
@@ -32,14 +32,13 @@ pub fn claude_or_skip() -> Option<PathBuf> {
     Some(program)
 }
 
-/// How a run ended.
 #[derive(Debug)]
 pub struct Run {
-    /// None when a signal ended it.
+    /// `None` if a signal ended it.
     pub exit_code: Option<i32>,
     /// The records of its stream.
     pub records: Vec<Value>,
-    /// What it said besides; kept for failing assertions.
+    /// Its other output, for failing assertions.
     #[expect(dead_code, reason = "read through Debug when an assertion fails")]
     pub stderr: String,
 }
@@ -52,7 +51,7 @@ impl Run {
     }
 }
 
-/// The workbench: `/work/repo` with its `/work/origin.git`, and a home of its own.
+/// The workbench: `/work/repo` with its `/work/origin.git`, and its own home.
 pub struct Bench {
     root: TempDir,
     claude: PathBuf,
@@ -74,34 +73,34 @@ impl Bench {
         bench
     }
 
-    /// Writes a file of the work tree.
+    /// Writes a file in the work tree.
     pub fn write(&self, file: &str, content: &str) {
         let path = self.path("work/repo").join(file);
         fs::create_dir_all(path.parent().expect("a file has a folder")).expect("its folder");
         fs::write(path, content).expect("the file");
     }
 
-    /// A file of the work tree.
+    /// Reads a file in the work tree.
     pub fn reads(&self, file: &str) -> String {
         fs::read_to_string(self.path("work/repo").join(file)).expect("the file")
     }
 
-    /// Whether something is there beside the repository.
+    /// Whether a file exists beside the repository.
     pub fn exists(&self, name: &str) -> bool {
         self.path("work").join(name).exists()
     }
 
-    /// A file as the origin has it.
+    /// A file in the origin.
     pub fn origin_file(&self, branch: &str, file: &str) -> String {
         self.shell(&format!("git -C origin.git show {branch}:{file}"))
     }
 
-    /// The commit that the origin's branch is at.
+    /// The head commit of a branch in the origin.
     pub fn origin_head(&self, branch: &str) -> String {
         self.shell(&format!("git -C origin.git rev-parse {branch}")).trim().to_owned()
     }
 
-    /// Subjects of the origin's commits, the newest first.
+    /// Subjects of the origin's commits, newest first.
     pub fn origin_subjects(&self, branch: &str) -> Vec<String> {
         self.shell(&format!("git -C origin.git log --format=%s {branch}"))
             .lines()
@@ -109,7 +108,7 @@ impl Bench {
             .collect()
     }
 
-    /// Runs Claude Code on a prompt, in a new session or one to go on with.
+    /// Runs Claude Code on a prompt, in a new or a resumed session.
     pub fn run(&self, prompt: &str, session: Option<&str>) -> Run {
         self.run_with(prompt, session, &[])
     }
@@ -152,8 +151,8 @@ impl Bench {
         String::from_utf8(output.stdout).expect("git answers in UTF-8")
     }
 
-    /// As a user, since Claude Code refuses `--dangerously-skip-permissions` to root; with the host's network,
-    /// since the model is on loopback; killed after two minutes with all its children.
+    /// As a normal user, since Claude Code refuses `--dangerously-skip-permissions` to root. With the host's network
+    /// for the model on loopback. Killed with all its children after two minutes.
     fn walled_in(&self) -> Command {
         let mut command = Command::new("timeout");
         command.args(["--signal=KILL", "120", "bwrap", "--unshare-all", "--share-net", "--die-with-parent"]);

@@ -1,7 +1,7 @@
-//! The real Claude Code, walled in by bubblewrap, against the model server on loopback: what Journeyman relies on
-//! is true of the program itself, not of what we believe about it.
+//! The real Claude Code in bubblewrap, against the model server on loopback. Checks what Journeyman relies on with the
+//! program itself instead of our assumptions.
 //!
-//! `make fetch` brings the program. Without it these tests fail, unless `JOURNEYMAN_SKIP` names `claude`.
+//! `make fetch` fetches the program. Without it these tests fail, unless `JOURNEYMAN_SKIP` names `claude`.
 
 mod bench;
 
@@ -11,7 +11,7 @@ pub use bench::claude_or_skip;
 
 const BUGGY: &str = "def total(numbers):\n    return sum(numbers[1:])\n";
 
-/// Fixes the sum wrongly when first asked, rightly when told that tests fail.
+/// Fixes the sum wrongly at first, and correctly when told that tests fail.
 fn script(request: &Request) -> Reply {
     let is_rework = request.prompt().contains("tests fail");
     let (old, new, message) = if is_rework {
@@ -97,7 +97,7 @@ fn the_real_claude_code_says_success_when_the_api_is_overloaded_and_only_is_erro
     assert_eq!(run.result()["is_error"], true, "{run:#?}");
 }
 
-/// The options with which a role of `tools: [read]` is started.
+/// The options for a role with `tools: [read]`.
 const READ_ONLY: [&str; 6] = [
     "--tools",
     "Read,Glob,Grep",
@@ -126,7 +126,7 @@ fn the_real_claude_code_in_a_role_that_only_reads_cannot_change_or_run_anything(
     let first = requests.first().expect("the model was asked");
     let tools = first.tools();
     assert!(["Glob", "Grep", "Read"].iter().all(|tool| tools.contains(tool)), "{tools:?}");
-    // Besides them there is at most a placeholder that does nothing.
+    // Apart from them, at most a placeholder without effect may be offered.
     let others = ["Bash", "Edit", "Write", "NotebookEdit", "Task", "WebFetch", "Skill", "ToolSearch"];
     assert!(!others.iter().any(|tool| tools.contains(tool)), "{tools:?}");
     assert!(

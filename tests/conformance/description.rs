@@ -1,5 +1,5 @@
-//! GitHub's OpenAPI document. It is megabytes, so that it is only divided once, into operations and components, and
-//! each of them is read when it is asked for.
+//! GitHub's OpenAPI document. It has megabytes, so it is split once into operations and components, which are parsed on
+//! demand.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,21 +10,21 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 type Parts<'a> = BTreeMap<String, &'a RawValue>;
-/// The least is the path with the most words; among equals, words come before names.
+/// The smallest rank is the path with the most literal segments; among equals, literals before names.
 type Rank = (Reverse<usize>, Vec<bool>);
 
-/// The document, divided.
+/// The document, split.
 #[derive(Deserialize)]
 pub(super) struct Description<'a> {
-    /// By path, by method in lower case.
+    /// By path, then by method in lower case.
     #[serde(borrow)]
     paths: BTreeMap<String, Parts<'a>>,
-    /// By kind, by name.
+    /// By kind, then by name.
     #[serde(borrow)]
     components: BTreeMap<String, Parts<'a>>,
 }
 
-/// Where a request goes: an operation and what stands in its path.
+/// The operation of a request, and the values in its path.
 #[derive(Debug)]
 pub(super) struct Found {
     /// The path with names in braces.
@@ -33,7 +33,6 @@ pub(super) struct Found {
     pub(super) in_path: BTreeMap<String, String>,
 }
 
-/// GitHub's.
 pub(super) fn description() -> &'static Description<'static> {
     static DESCRIPTION: OnceLock<Description<'static>> = OnceLock::new();
     DESCRIPTION.get_or_init(|| {
@@ -43,16 +42,16 @@ pub(super) fn description() -> &'static Description<'static> {
 }
 
 impl Description<'static> {
-    /// The operation for a request, or what is wrong with its path or method.
+    /// The operation for a request.
     ///
     /// # Errors
-    /// The complaint.
+    /// If the path or method is wrong, the complaint.
     pub(super) fn find(&'static self, method: &str, segments: &[String]) -> Result<Found, String> {
         let single = |_: &RawValue, _: &str| false;
         let several = |operation: &RawValue, name: &str| self.takes_several(operation, name);
         let mut others: BTreeSet<&str> = BTreeSet::new();
         for takes_several in [&single as &dyn Fn(&RawValue, &str) -> bool, &several] {
-            // Of paths that fit, GitHub means the one with the words: `/issues/comments/{id}`, not `/issues/{n}/{x}`.
+            // If several paths match, GitHub prefers literals: `/issues/comments/{id}`, not `/issues/{n}/{x}`.
             let mut best: Option<(Rank, Found)> = None;
             for (template, methods) in &self.paths {
                 let Some(any) = methods.values().next() else { continue };
@@ -79,7 +78,7 @@ impl Description<'static> {
         })
     }
 
-    /// Whether a name in a path stands for several segments, as a file's path does.
+    /// Whether a name in a path stands for several segments, such as a file's path.
     fn takes_several(&self, operation: &RawValue, name: &str) -> bool {
         #[derive(Deserialize)]
         struct Wire {
@@ -91,7 +90,7 @@ impl Description<'static> {
         parameters.any(|one| one["in"] == "path" && one["name"] == name && one["x-multi-segment"] == true)
     }
 
-    /// What a value refers to, or the value.
+    /// Resolves a reference, or returns the value itself.
     pub(super) fn resolved(&self, value: Value) -> Value {
         match value.get("$ref").and_then(Value::as_str) {
             Some(reference) => self.component(reference),
@@ -99,7 +98,7 @@ impl Description<'static> {
         }
     }
 
-    /// What `#/components/KIND/NAME` is.
+    /// The component `#/components/KIND/NAME`.
     pub(super) fn component(&self, reference: &str) -> Value {
         let found = reference.strip_prefix("#/components/").and_then(|place| {
             let (kind, name) = place.split_once('/')?;
@@ -116,7 +115,7 @@ fn rank(template: &str) -> Rank {
     (Reverse(names.iter().filter(|is_name| !**is_name).count()), names)
 }
 
-/// What stands in a path for the names of a template, if the path is of its form. None: nothing is left of either.
+/// The values for a template's names if the path matches. `None` marks the end of either.
 fn fit(
     template: Option<&str>,
     segments: &[String],
@@ -134,7 +133,7 @@ fn fit(
     };
     (0..=rest.len()).find_map(|more| {
         let mut found = fit(later, &rest[more..], takes_several)?;
-        // Asked last: the answer costs more than the rest.
+        // Checked last, because it is the most expensive.
         if more > 0 && !takes_several(name) {
             return None;
         }

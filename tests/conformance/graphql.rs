@@ -1,4 +1,4 @@
-//! A request of the GraphQL API: its document and its variables, held against GitHub's public schema.
+//! Checks a request of the GraphQL API, document and variables, against GitHub's public schema.
 
 use std::sync::OnceLock;
 
@@ -20,13 +20,12 @@ struct Request {
     operation_name: Option<String>,
 }
 
-/// GitHub's.
 fn schema() -> &'static Valid<Schema> {
     static SCHEMA: OnceLock<Valid<Schema>> = OnceLock::new();
     SCHEMA.get_or_init(|| {
         let text = super::fetched("schema.graphql");
         Schema::parse_and_validate(text, "schema.graphql").unwrap_or_else(|wrong| {
-            // As it is published, some fields stand in it twice, each time the same.
+            // The published schema defines some fields twice, identically.
             let is_known = |error: &str| error.contains("duplicate definitions");
             let worse = wrong.errors.iter().map(|one| one.error.to_string()).find(|error| !is_known(error));
             assert_eq!(worse, None, "GitHub's GraphQL schema is none");
@@ -35,7 +34,7 @@ fn schema() -> &'static Valid<Schema> {
     })
 }
 
-/// What is wrong with a request, but for its headers.
+/// What is wrong with a request, headers aside.
 pub(super) fn complaints(call: &ApiCall) -> Vec<String> {
     if call.method != "POST" {
         return vec!["GraphQL is asked with POST".to_owned()];
@@ -61,8 +60,8 @@ pub(super) fn complaints(call: &ApiCall) -> Vec<String> {
     wrong
 }
 
-/// Variables within the objects that arguments are: whether one that may be null stands where null may not be. Of
-/// arguments themselves the validation knows.
+/// Checks variables inside argument objects: a nullable one must not be where null is not allowed. The validation
+/// covers the arguments themselves.
 fn of_usage(
     document: &ExecutableDocument,
     operation: &Operation,

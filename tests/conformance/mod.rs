@@ -1,9 +1,8 @@
-//! Every request that Journeyman sends to GitHub, held against GitHub's own descriptions: the OpenAPI document of the
-//! REST API and the public GraphQL schema, which `make fetch` brings. Nothing here knows a route: whatever a story
-//! makes Journeyman send is looked up there, so that a new request is held without a line more.
+//! Checks every request of Journeyman's against GitHub's own descriptions: the OpenAPI document and the public GraphQL
+//! schema from `make fetch`. Nothing here is specific to a route, so new requests are covered automatically.
 //!
-//! The descriptions say what GitHub takes; fields that they do not name count as wrong, as GitHub ignores them
-//! without a word. What GitHub answers, and which rights a request needs, is not looked at here.
+//! The descriptions say what GitHub accepts. Fields that they do not name count as errors, because GitHub silently
+//! ignores them. Responses and required permissions are not checked here.
 
 mod description;
 mod graphql;
@@ -17,11 +16,11 @@ use std::path::{Path, PathBuf};
 
 use journeyman::emulator::{ApiCall, Caller, Emulator};
 
-/// The version of the REST API that the description is of. Another one would need another description.
+/// The REST API version of the description. Another version needs another description.
 const API_VERSION: &str = "2022-11-28";
 
-/// What GitHub takes although its description does not say so: a part of the path, a part of the complaint, and how it
-/// is known.
+/// What GitHub accepts although its description does not say so: part of the path, part of the complaint, and the
+/// evidence.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
     (
         "/replies",
@@ -36,13 +35,12 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// What is wrong with the requests that an emulator got from Journeyman, each with those of which it is true; empty
-/// when nothing is.
+/// What is wrong with Journeyman's requests to an emulator, each problem with its requests.
 pub fn breaches(github: &Emulator) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let mut breaches: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for call in github.calls() {
-        // The same request again and again, as in every wait for something, is looked at once.
+        // Identical requests, as in polling, are checked once.
         if is_ours(&call) && seen.insert((call.method.clone(), call.path.clone(), call.body.clone())) {
             for complaint in complaints(&call) {
                 breaches.entry(complaint).or_default().push(format!("{} {}", call.method, call.path));
@@ -57,20 +55,19 @@ pub fn breaches(github: &Emulator) -> Vec<String> {
     told.collect()
 }
 
-/// Fails when Journeyman has sent anything to this GitHub that GitHub's descriptions do not know.
+/// Fails if Journeyman sent anything that GitHub's descriptions do not allow.
 pub fn assert_conforming(github: &Emulator) {
     let breaches = breaches(github);
     assert!(breaches.is_empty(), "GitHub does not describe what was sent to it:\n{}", breaches.join("\n"));
 }
 
-/// Requests of the API in the App's name, or in nobody's. People's are the stories' own, but for those that are made for
-/// somebody who has signed in.
+/// Requests of the App and anonymous ones. People's requests come from the stories, except those made for a signed-in
+/// person.
 fn is_ours(call: &ApiCall) -> bool {
     let is_person = matches!(call.caller, Caller::Person(_));
     call.path.starts_with("/api/") && (!is_person || call.user_agent == "journeyman")
 }
 
-/// What is wrong with one request.
 fn complaints(call: &ApiCall) -> Vec<String> {
     let found = match call.path.strip_prefix("/api/graphql") {
         Some("") => graphql::complaints(call),
@@ -83,7 +80,7 @@ fn complaints(call: &ApiCall) -> Vec<String> {
     found
 }
 
-/// What every request has to say of itself.
+/// Checks the headers that every request must have.
 fn of_headers(call: &ApiCall) -> Vec<String> {
     let header = |name: &str| call.headers.get(name).map_or("", String::as_str);
     let mut wrong = Vec::new();

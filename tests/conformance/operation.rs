@@ -1,4 +1,4 @@
-//! One operation of the REST API: what its path, its query and its body may be.
+//! One operation of the REST API: what its path, query and body may contain.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -25,12 +25,12 @@ struct Wire {
 
 #[derive(Deserialize)]
 struct Extension {
-    /// Whether an installation's token opens it.
+    /// Whether an installation's token can use it.
     #[serde(rename = "enabledForGitHubApps")]
     for_installations: Option<bool>,
 }
 
-/// An operation, ready to be held against.
+/// An operation, prepared for checking.
 struct Operation {
     in_path: BTreeMap<String, Parameter>,
     in_query: BTreeMap<String, Parameter>,
@@ -47,11 +47,11 @@ struct Parameter {
 
 struct Body {
     is_required: bool,
-    /// Of JSON; none when it takes something else.
+    /// Validates JSON; `None` if the operation accepts none.
     validator: Option<Validator>,
 }
 
-/// What is wrong with a request of the REST API, but for its headers.
+/// What is wrong with a REST request, headers aside.
 pub(super) fn complaints(call: &ApiCall) -> Vec<String> {
     let (path, query) = call.path.split_once('?').unwrap_or((&call.path, ""));
     let Some(path) = path.strip_prefix("/api/v3/") else {
@@ -76,7 +76,7 @@ pub(super) fn complaints(call: &ApiCall) -> Vec<String> {
     wrong
 }
 
-/// Read once in a process.
+/// Parsed once per process.
 fn operation(method: &str, found: &Found) -> Arc<Operation> {
     type Known = Mutex<HashMap<(String, &'static str), Arc<Operation>>>;
     static KNOWN: OnceLock<Known> = OnceLock::new();
@@ -152,7 +152,7 @@ impl Operation {
 }
 
 impl Parameter {
-    /// A text from an address, as the type that it stands for.
+    /// Checks a text from a URL as the type that it represents.
     fn complaints(&self, name: &str, text: &str) -> Vec<String> {
         let read = || serde_json::from_str::<Value>(text).ok();
         let value = match self.schema["type"].as_str() {
@@ -169,15 +169,15 @@ fn validator(schema: &Value) -> Validator {
     made.unwrap_or_else(|error| panic!("a schema of GitHub's is none: {error}: {schema}"))
 }
 
-/// What does not hold of a value.
+/// The violations in a value.
 fn told(validator: &Validator, value: &Value, what: &str) -> Vec<String> {
     let errors = validator.iter_errors(value);
     errors.map(|error| format!("{what}{}: {error}", error.instance_path())).collect()
 }
 
-/// A segment of a path as it is meant.
+/// A decoded path segment.
 fn decoded(segment: &str) -> String {
-    // A plus is a plus in a path.
+    // In a path, a plus is a plus.
     let pair = format!("x={}", segment.replace('+', "%2B"));
     url::form_urlencoded::parse(pair.as_bytes()).map(|(_, value)| value.into_owned()).collect()
 }

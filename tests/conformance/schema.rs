@@ -1,24 +1,24 @@
-//! A schema of OpenAPI 3.0 as a JSON Schema, closed: a field that it does not name is wrong.
+//! Converts an OpenAPI 3.0 schema to a closed JSON Schema: unnamed fields are errors.
 
 use serde_json::{Map, Value, json};
 
 use super::description::Description;
 
-/// Whether a schema is all that is said of a value, or a part of a schema that names the value's fields.
+/// Whether a schema is a value's whole schema, or only part of one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Whole,
     Part,
 }
 
-/// The JSON Schema. What it refers to stands in it.
+/// The JSON Schema with references inlined.
 pub(super) fn closed(description: &Description<'static>, schema: &Value) -> Value {
     Conversion { description, within: Vec::new() }.convert(schema, Place::Whole)
 }
 
 struct Conversion<'a> {
     description: &'a Description<'static>,
-    /// The references that are being followed.
+    /// References currently being resolved.
     within: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ impl Conversion<'_> {
                         properties.map(|(name, one)| (name.clone(), self.convert(one, Place::Whole)));
                     made.insert(key.clone(), Value::Object(properties.collect()));
                 }
-                // GitHub means one of these forms, and does not mind a value that is of two.
+                // GitHub means one of these forms, but accepts a value that matches two.
                 "oneOf" | "anyOf" => all.push(json!({"anyOf": self.each(value, within)})),
                 "allOf" => all.extend(self.each(value, within)),
                 "items" | "not" => {
@@ -50,7 +50,7 @@ impl Conversion<'_> {
                 "additionalProperties" if value.is_object() => {
                     made.insert(key.clone(), self.convert(value, Place::Whole));
                 }
-                // In a part it lets the fields pass that the whole names.
+                // In a part, it allows the fields that the whole names.
                 "additionalProperties" if place == Place::Part && *value == json!(true) => {}
                 "type"
                 | "enum"
@@ -69,7 +69,7 @@ impl Conversion<'_> {
                 | "maxProperties" => {
                     made.insert(key.clone(), value.clone());
                 }
-                // What is for readers.
+                // Only for human readers.
                 _ => {}
             }
         }
@@ -87,7 +87,7 @@ impl Conversion<'_> {
         schemas.as_array().into_iter().flatten().map(|schema| self.convert(schema, place)).collect()
     }
 
-    /// A schema within itself is not followed again: no request is that deep.
+    /// Recursive schemas are not followed: no request is that deep.
     fn follow(&mut self, reference: &str, place: Place) -> Value {
         if self.within.iter().any(|one| one == reference) {
             return json!(true);
@@ -99,7 +99,7 @@ impl Conversion<'_> {
     }
 }
 
-/// The same or null.
+/// The same, or null.
 fn nullable(mut made: Map<String, Value>) -> Value {
     if let Some(Value::Array(words)) = made.get_mut("enum") {
         words.push(Value::Null);

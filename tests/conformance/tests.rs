@@ -1,4 +1,4 @@
-//! What is wrong is found, and what is right is not.
+//! Checks that violations are found, and that valid requests pass.
 
 use chrono::Utc;
 use journeyman::emulator::{ApiCall, Caller, Emulator, EmulatorOptions, keys};
@@ -27,7 +27,7 @@ fn call(method: &str, path: &str, body: Option<Value>) -> ApiCall {
     }
 }
 
-/// A request and, if it is wrong, a part of what is said of it.
+/// A request and, if it is invalid, part of the expected complaint.
 fn hold(method: &str, path: &str, body: Option<Value>, wrong: Option<&str>) {
     let told = complaints(&call(method, path, body.clone()));
     let holds = match wrong {
@@ -47,9 +47,9 @@ fn requests_as_github_documents_them_are_right() {
         ("PATCH", "/issues/comments/7", Some(json!({"body": "Done."}))),
         ("POST", "/issues/7/labels", Some(json!({"labels": ["bug"]}))),
         ("DELETE", "/issues/7/labels/in%20work", None),
-        // A title may be null, and a field with a list of types is one of them.
+        // A title may be null; a field with several types needs one of them.
         ("PATCH", "/issues/7", Some(json!({"title": 7, "milestone": null, "state": "closed"}))),
-        // A path of several segments, escaped or not.
+        // A path with several segments, escaped or not.
         ("GET", "/contents/.github/journeyman.yml?ref=main", None),
         ("GET", "/contents/.github%2Fjourneyman.yml", None),
         ("GET", "/commits/feature/answer/check-runs?filter=latest", None),
@@ -89,7 +89,7 @@ fn what_the_rest_api_does_not_describe_is_found() {
         ("POST", "/issues/7/comments", Some(json!({"body": 7})), "the body/body: 7 is not of type"),
         ("POST", "/issues/7/comments", Some(json!({"body": "x", "text": "x"})), "'text' was unexpected"),
         ("POST", "/issues/7/reactions", Some(json!({"content": "applause"})), "\"applause\" is not one of"),
-        // Within: in an object, in a list's item, beside the parts of a composed schema.
+        // Nested: in an object, in a list's item, and beside the parts of a composed schema.
         (
             "POST",
             "/check-runs",
@@ -164,7 +164,7 @@ async fn what_reached_an_emulator_is_looked_at_once_and_told_together() {
     assert_eq!(breaches(&github), [told], "issue 5 is one that GitHub would look for");
 }
 
-/// Whatever may be sent one day is understood, too, and closed.
+/// Future requests must be covered too, so every operation is tried.
 #[test]
 fn a_field_that_nobody_knows_is_found_in_every_operation() {
     let all: Value = serde_json::from_str(&super::fetched("openapi.json")).expect("JSON");
@@ -173,7 +173,7 @@ fn a_field_that_nobody_knows_is_found_in_every_operation() {
         for method in methods.as_object().expect("methods").keys() {
             let body = Some(json!({"unheard": 1}));
             let told = complaints(&call(&method.to_uppercase(), &format!("/v3{path}"), body));
-            // Two take no JSON.
+            // Two operations accept no JSON.
             let finds = ["unheard", "it takes no body", "its body is not JSON"];
             let found = told.iter().any(|what| finds.iter().any(|find| what.contains(find)));
             assert!(found, "{method} {path}: {told:?}");

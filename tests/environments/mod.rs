@@ -1,5 +1,5 @@
-//! What a repository's setup makes is there for all who work on the same, made once; and no change can put anything there
-//! for others.
+//! What a setup creates is available to all runs in the same repository and created once. No change can put anything
+//! there for others.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use journeyman::sandbox::IsolationMode;
 
 use crate::change_tester::{ChangeTester, TestedChange, name, setup_and_test};
 
-/// Shows what is in its caches, and downloads what is missing. What it installs lies in the checkout.
+/// Prints its caches, and downloads what is missing. It installs into the checkout.
 const SETUP: &str = "echo 'the setup ran'
 cat $HOME/.cache/pip/* $HOME/.local/bin/* 2>&1
 mkdir -p $HOME/.cache/pip $HOME/.local/bin .venv/bin
@@ -20,15 +20,15 @@ echo 'echo the tool' > .venv/bin/tool; chmod +x .venv/bin/tool
 echo changed by the setup >> tracked
 ";
 
-/// Uses what is installed, and spoils it for whoever comes after.
+/// Uses what is installed, and damages it for later runs.
 const TEST: &str = "sh .venv/bin/tool; cat tracked; cat $HOME/.cache/pip/* code; git log --oneline | wc -l; git status --short
 echo 'echo poison' > .venv/bin/tool; echo poison > $HOME/.cache/pip/wheel; rm -r .venv/bin
 echo 1..1; echo ok 1 - adds";
 
-/// A repository with a setup, and one change after the other of the same base commit.
+/// A repository with a setup, for several changes of the same base commit.
 struct Sample(ChangeTester);
 
-/// The files of a commit that differ from the others': those of the setup, and of the code.
+/// The files that differ between commits: those of the setup, and the code.
 struct Files<'a> {
     setup: &'a str,
     code: &'a str,
@@ -81,7 +81,7 @@ impl Sample {
         self.0.tested("one", change).await
     }
 
-    /// What is kept for all orders, by what comes after the environment's name.
+    /// Paths kept for all orders, relative to the environment's name.
     fn kept(&self, part: &str) -> Vec<String> {
         let shelf = self.0.testing.workspaces.environments(&name());
         let environments = std::fs::read_dir(shelf).into_iter().flatten().flatten();
@@ -94,7 +94,7 @@ impl Sample {
                 })
             })
             .collect();
-        // What package managers are told of the way to registries is none of the setup's.
+        // The registry configuration of package managers is not the setup's.
         kept.retain(|path| !path.starts_with(".m2/") && !path.starts_with(".gradle/"));
         kept.sort();
         kept
@@ -106,7 +106,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     entries
         .filter(|entry| entry.file_name() != ".git")
         .flat_map(|entry| if entry.path().is_dir() { files(&entry.path()) } else { vec![entry.path()] })
-        // What hides something below it is no file.
+        // An overlay's whiteout is not a file.
         .filter(|path| path.is_file())
         .collect()
 }
@@ -134,7 +134,7 @@ async fn the_same_environment_is_made_once_and_what_its_tests_write_there_nobody
         assert_eq!(said(&first, "tests").trim(), what("two"), "{mode}");
         assert_eq!(said(&first, "tests-base").trim(), what("one"), "{mode}");
 
-        // Another order: another change of another base, with the same to install.
+        // Another order: another change on another base, with the same dependencies.
         let second = sample.tested(plain("three\n"), plain("four\n")).await;
         assert_eq!(second.run.verdict, TestVerdict::Passed, "{mode}: {second:#?}");
         assert_eq!(said(&second, "tests").trim(), what("four"), "{mode}");
@@ -168,7 +168,7 @@ async fn what_a_change_installs_lies_on_what_the_base_downloaded_and_is_its_own(
     let setup = said(&second, "setup");
     assert!(setup.contains("downloaded: wheel") && !setup.contains("poison"), "{setup}");
 
-    // The base moves: what was downloaded lies below what is downloaded now.
+    // The base moves: the earlier downloads are the layer below the new ones.
     let moved = format!("{SETUP}echo 'downloaded: more' > $HOME/.cache/pip/more\n");
     let moved = || Files { setup: &moved, code: "one\n" };
     let third = sample.tested(moved(), Files { code: "two\n", ..moved() }).await;
@@ -208,7 +208,7 @@ async fn what_nobody_used_for_long_is_taken_away_once_there_is_too_much() {
     let other = |code: &'static str| Files { setup: other, code };
     let tested = sample.tested(other("one\n"), other("two\n")).await;
     assert_eq!(tested.run.verdict, TestVerdict::Passed, "{tested:#?}");
-    // The one that was used last stands on what was downloaded before.
+    // The one used last is based on the earlier downloads.
     assert_eq!(
         sample.kept("home"),
         [".cache/pip/wheel: downloaded: wheel", ".local/bin/tool: installed: tool", ".other: other"]
@@ -229,7 +229,7 @@ async fn a_change_of_what_is_installed_has_no_network_for_its_setup_unless_that_
     for words in ["setup.sh", "sandbox.setup_network_for_changes = true", "journeyman.toml"] {
         assert!(setup.contains(words), "{setup}");
     }
-    // Its code is tested all the same, and nobody says that what it installs was.
+    // Its code is tested anyway, but its installed files do not count as tested.
     assert_eq!(kept_out.run.verdict, TestVerdict::Passed, "{kept_out:#?}");
     insta::assert_snapshot!(kept_out.run.doubt.as_deref().unwrap_or_default(), @"the change edits setup.sh, and its own setup failed without a network, so that its tests ran with what the setup of the base installs; sandbox.setup_network_for_changes = true in journeyman.toml gives it one");
     sample.0.testing.settings.setup_network_for_changes = true;
@@ -246,7 +246,7 @@ async fn a_change_of_what_is_installed_has_no_network_for_its_setup_unless_that_
 
 /// Tests with a tool that the setup installs.
 const TESTED_BY_TOOL: &str = "sh .venv/bin/tool\n";
-/// Installs a tool that looks at the code.
+/// Installs a tool that checks the code.
 const HONEST_TOOL: &str = "mkdir -p .venv/bin; cat > .venv/bin/tool <<'END'
 echo 1..1; if grep -q mended code; then echo ok 1 - adds; else echo not ok 1 - adds; exit 1; fi
 END

@@ -1,5 +1,4 @@
-//! `install.sh` puts a program in its place only if it is the one that was published and came by HTTPS, from a server on
-//! loopback.
+//! `install.sh` installs a program only if it is the published one and came by HTTPS; here from a server on loopback.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +13,7 @@ use rcgen::{CertifiedKey, generate_simple_self_signed};
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-/// Whom `curl` trusts here, and the server that shows it.
+/// The authority that `curl` trusts here, and the server's TLS configuration.
 static HTTPS: LazyLock<(String, Arc<ServerConfig>)> = LazyLock::new(|| {
     let CertifiedKey { cert, signing_key } =
         generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).expect("a certificate");
@@ -24,7 +23,7 @@ static HTTPS: LazyLock<(String, Arc<ServerConfig>)> = LazyLock::new(|| {
     (cert.pem(), Arc::new(config))
 });
 
-/// A server of files by their paths, by HTTPS; anything else is not there.
+/// An HTTPS server of files by path; 404 for anything else.
 fn serve(files: BTreeMap<String, Vec<u8>>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("its address");
@@ -56,7 +55,7 @@ fn answer(files: &BTreeMap<String, Vec<u8>>, stream: impl Read + Write) {
     let _ = sent.and_then(|()| stream.flush());
 }
 
-/// An archive as a release has it, with a program that says this version.
+/// A release archive with a program that reports this version.
 fn archive(version: &str) -> Vec<u8> {
     let program = format!("#!/bin/sh\necho journeyman {version}\n");
     let mut archive =
@@ -77,7 +76,7 @@ fn name() -> String {
     format!("journeyman-{}-linux.tar.gz", std::env::consts::ARCH)
 }
 
-/// Whether it installed, and what it said. `gh` is what stands in for GitHub's program: it is not there, or ends so.
+/// Whether it installed, and its output. `gh` is the exit code of a fake GitHub CLI, or `None` if there is none.
 fn install(releases: &str, bin: &Path, version: Option<&str>, gh: Option<u8>) -> (bool, String) {
     let tools = tempfile::tempdir().expect("a folder");
     let path = std::env::var("PATH").unwrap_or_default();

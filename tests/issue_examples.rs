@@ -1,5 +1,5 @@
-//! An issue shows what is wrong, and the tests of its fix pass: its own example is run on both codes, outside of the tests. Where
-//! it has none, its plan may hold a test.
+//! The tests of a fix pass, but the issue's own example decides: it runs on both codes, outside the tests.
+//! If there is no example, the issue's plan may contain a test.
 
 use journeyman::order::examination::{ExaminerStatement, StatementKind, StatementProgram};
 use journeyman::order::scrutiny::{ExampleVerdict, ProofTarget};
@@ -10,15 +10,15 @@ use crate::change_tester::{ChangeTester, TestedChange, tested_by};
 const ISSUE: &str = "# Negative amounts are read wrongly\n\n`cents(\"-3.50\")` is `-250`. It should be `-350`: the sign belongs to \
     the whole amount.\n";
 
-/// A sample in one language: its other files, the file of its code, and the code with a place for what is done to the sign.
+/// A sample in one language: its other files, and the code with a placeholder for the sign's expression.
 struct Sample {
     others: &'static [(&'static str, &'static str)],
     path: &'static str,
     code: &'static str,
     test: &'static str,
-    /// How the sign is found: on the base, honestly, and only where something asks for it that nobody sets.
+    /// The sign's expression: on the base, correct, and correct only in an environment that nobody sets.
     signs: [&'static str; 3],
-    /// A test of the issue, as its examiner may write it.
+    /// A test of the issue, as an examiner may write it.
     test_file: (&'static str, &'static str),
 }
 
@@ -110,7 +110,7 @@ fn files<'a>(sample: &Sample, code: &'a str) -> Vec<(&'a str, &'a str)> {
     [sample.others, &[(sample.path, code)]].concat()
 }
 
-/// An examination by a test file alone.
+/// An examination that consists of a test file.
 fn examined_by((path, text): (&str, &str)) -> IssueExamination {
     let program = StatementProgram {
         file: path.to_owned(),
@@ -138,7 +138,7 @@ fn with_sign(sample: &Sample, which: usize) -> String {
     sample.code.replace("SIGN", sample.signs[which])
 }
 
-/// What is said of the example.
+/// The verdict on the example.
 fn said(run: &TestRun) -> String {
     let examples = &run.scrutiny.as_ref().expect("a scrutiny").examples;
     examples
@@ -195,7 +195,7 @@ async fn an_example_that_was_right_before_or_cannot_be_run_stands_against_nothin
 const PROSE: &str = "# Negative amounts are read wrongly\n\nThe sign belongs to the whole amount, and not only to what stands before \
     the point.\n";
 
-/// What a test file of the examiner's says of the fix, and of a change that mends nothing.
+/// The verdicts of the examiner's test file on the fix, and on a change that fixes nothing.
 async fn examined_both(sample: &Sample) -> [String; 2] {
     let test_file = Some(sample.test_file);
     let mended = tested_with(sample, PROSE, &with_sign(sample, 1), test_file, &[]).await;
@@ -204,7 +204,7 @@ async fn examined_both(sample: &Sample) -> [String; 2] {
     assert_eq!((mended.verdict, other.verdict), (TestVerdict::Passed, TestVerdict::Passed));
     let lacks =
         |run: &TestRun| run.scrutiny.as_ref().and_then(|scrutiny| scrutiny.unproven(ProofTarget::Fix));
-    // Nothing else proves a change without a test of its own, and a runner that names no test says nothing of the file's.
+    // Without tests of its own, nothing else proves a change. If the runner does not name tests, neither does the file.
     let names_tests = !sample.path.ends_with(".c");
     assert_eq!(lacks(&mended).is_none(), names_tests, "{:?}", lacks(&mended));
     assert!(lacks(&other).is_some());
@@ -249,7 +249,7 @@ async fn a_test_file_that_is_green_or_does_not_load_before_the_change_says_nothi
     let run =
         tested_with(&JAVASCRIPT, PROSE, &with_sign(&JAVASCRIPT, 1), Some((there, &unloaded)), &[]).await;
     said.push(examined(run));
-    // What is mended only where a machine tests is not.
+    // A fix that only works where a machine tests is no fix.
     let only_there = tested_with(&PYTHON, PROSE, &with_sign(&PYTHON, 2), Some((path, text)), &[]).await;
     said.push(examined(only_there));
     insta::assert_debug_snapshot!(said, @r###"
@@ -278,7 +278,7 @@ async fn a_test_that_a_wrong_answer_passes_as_well_proves_nothing_and_compiled_c
         (&with_sign(&PYTHON, 1), "abs(cents('-3.50')) <= 350 and cents('-3.50') < -300"),
         (&with_sign(&PYTHON, 1), "cents('-3.50') == -350"),
     ] {
-        // `12` is right whatever is done to the sign.
+        // `12` is right whatever the sign's expression.
         let code = code.replace("7 + sign *", "(7 if sign < 0 else 0) + sign *");
         let run = tested_with(&PYTHON, PROSE, &code, None, &[("test_b.py", weak(claim))]).await;
         assert_eq!(run.verdict, TestVerdict::Passed, "{}", run.tail);

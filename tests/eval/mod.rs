@@ -1,7 +1,7 @@
-//! `journeyman eval` as people start it: suites through the real engine, and what the reports say of them.
+//! `journeyman eval` as people start it: suites through the real engine, and their reports.
 //!
-//! May know: the command line, suites' folders, the reports' documented form.
-//! Must never know: how cases are run and figures made.
+//! May know: the command line, suites' folders, the reports' documented form. Must never know: how cases run and how
+//! figures are computed.
 
 mod simulated;
 mod small;
@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use crate::reality::program::{Ended, Running, journeyman};
 
-/// A folder to run in, and what is written there.
+/// The working folder, and the reports in it.
 struct Bench {
     folder: TempDir,
 }
@@ -61,7 +61,7 @@ fn ours(name: &str) -> String {
     format!("{}/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// A page that needs nothing but itself.
+/// Checks that a page needs no external resources.
 fn assert_stands_alone(page: &str) {
     for word in ["<script", "http://", "https://", "url(", "@import", "<link", "<img", " onload"] {
         assert!(!page.contains(word), "{word:?} is in the page");

@@ -1,11 +1,11 @@
-//! Simulated suites: small ones, of which every case has to come out as its seed says.
+//! Small simulated suites, in which every case must end as its seed determines.
 
 use serde_json::Value;
 
 use super::{Bench, assert_stands_alone, ours};
 use crate::is_all_asked_for;
 
-/// How each case went, without what depends on the machine.
+/// How each case went, without machine-dependent values.
 fn deeds(report: &Value) -> Vec<String> {
     let cases = report["cases"].as_array().expect("cases");
     let deed = |case: &Value| {
@@ -40,7 +40,7 @@ async fn the_same_seed_gives_the_same_suite_and_it_is_said_to_be_simulated() {
     );
     assert_eq!(report["verified"], report["hidden"], "the hidden tests say the same");
     assert_eq!(report["troubles"], Value::Array(vec![]));
-    // Three standard deviations of so many cases; with this seed it holds or the loop counts wrongly.
+    // Within three standard deviations: with this seed, a failure means that the loop counts wrongly.
     assert_eq!(report["expectation"]["within"], true, "{}", ended.printed);
     let text = ended.printed.lines().next().expect("a line");
     let page = bench.read("r.html");
@@ -51,7 +51,7 @@ async fn the_same_seed_gives_the_same_suite_and_it_is_said_to_be_simulated() {
     assert!(page.find("SIMULATED") < page.find("<svg"), "before any figure");
 }
 
-/// What the nightly workflow runs, with a program and so many cases.
+/// Runs the nightly workflow's command with this program and number of cases.
 fn nightly(bench: &Bench, program: &str, cases: &str) -> (Option<i32>, String) {
     let mut script = std::process::Command::new(ours("scripts/simulated.py"));
     script.args([program, cases, "simulated"]).current_dir(bench.folder()).env("NO_COLOR", "1");
@@ -70,7 +70,7 @@ fn the_nightly_suite_runs_with_the_published_rates_and_its_report_is_held_to_the
     let workflow = bench.read(&ours(".github/workflows/nightly.yml"));
     assert!(workflow.contains("scripts/simulated.py target/release/journeyman 1000 "), "{workflow}");
 
-    // A program whose report says that the loop went wrong.
+    // A program whose report shows a faulty loop.
     let wrong = r#"{"troubles": ["no sandbox"], "cases": [], "setting": {"cases": 4}, "false_green": {"count": 2},
         "expectation": {"within": false, "rate": 0.9}, "verified": {"rate": 0.5}}"#;
     bench.write("wrong.json", wrong);

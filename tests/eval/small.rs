@@ -1,10 +1,10 @@
-//! The suite that ships, with a scripted developer in the place of a real agent.
+//! The suite that ships, with a scripted developer instead of a real agent.
 
 use serde_json::Value;
 
 use super::{Bench, assert_stands_alone, ours};
 
-/// One line a case: what Journeyman said, what the hidden tests said, how many attempts.
+/// One line per case: Journeyman's verdict, the hidden tests' verdict, the number of attempts.
 fn told(report: &Value) -> Vec<String> {
     let cases = report["cases"].as_array().expect("cases");
     let word = |value: &Value| value.as_str().unwrap_or("?").to_owned();
@@ -26,7 +26,7 @@ async fn what_is_said_and_what_the_hidden_tests_say_stand_side_by_side() {
              program = [{program:?}, \"scripted-agent\", \"--script\", {script:?}]\nread = [{program:?}, {script:?}]\n"
         ),
     );
-    // Whoever asks for no proof learns what the tests alone are worth.
+    // Without required proof, the report shows what the tests alone are worth.
     let copied = std::process::Command::new("cp")
         .arg("-r")
         .args([ours("evals/small").into(), bench.path("small")])

@@ -1,4 +1,4 @@
-//! What is asked for wrongly is said before anything runs.
+//! Wrong usage is reported before anything runs.
 
 use super::Bench;
 

@@ -1,5 +1,5 @@
-//! Takes what is kept, changes it, and hands it to a target: by flipped bits, cut and doubled pieces, pieces of other
-//! entries, and words that parsers look for. What fails is made as small as it gets and kept.
+//! Mutates corpus entries and feeds them to a target: flipped bits, cut and repeated pieces, pieces of other entries,
+//! and words that parsers look for. Failing inputs are minimized and stored.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,28 +12,28 @@ use proptest::sample::Index;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngSeed, TestRunner};
 
-/// Of one entry, in bytes; a longer one is not begun with.
+/// Longest entry to start with, in bytes.
 const LONGEST: usize = 64 << 10;
-/// However hostile an input is, it is done with within. Much more than any takes, since machines are busy.
+/// The deadline of an input, far above the usual time, because machines are busy.
 const SLOWEST: Duration = Duration::from_secs(20);
-/// Steps to make a failing input smaller.
+/// The most steps to minimize a failing input.
 const MOST_STEPS: usize = 3_000;
 
-/// What is tried, and with what.
+/// A parser to fuzz, with its inputs.
 pub struct Target {
-    /// The folder of `tests/fixtures/fuzz` that keeps its corpus.
+    /// The folder of its corpus in `tests/fixtures/fuzz`.
     pub name: &'static str,
-    /// Other folders below the repository's root whose files are seeds too.
+    /// More folders under the repository's root whose files serve as seeds.
     pub seeds: &'static [&'static str],
     /// Words that its parser looks for.
     pub words: &'static [&'static str],
-    /// How many changed inputs are tried by default: about a second of work.
+    /// Mutated inputs to try by default: about a second of work.
     pub cases: u64,
-    /// The parser, and what must hold whatever it is given. Panics when it does not.
+    /// Runs the parser, and panics if its guarantees do not hold.
     pub run: fn(&[u8]),
 }
 
-/// One change of an input.
+/// One mutation of an input.
 #[derive(Debug, Clone)]
 enum Edit {
     FlipBit(Index, u8),
@@ -48,7 +48,7 @@ enum Edit {
     Swap(Index, Index),
 }
 
-/// Where numbers end, or parsers' idea of them.
+/// Numbers at the limits of types, or of what parsers accept.
 const NUMBERS: &[&str] = &[
     "0",
     "-1",
@@ -76,7 +76,7 @@ const NUMBERS: &[&str] = &[
     "00",
 ];
 
-/// Words that any parser may stumble over.
+/// Words that may trip any parser.
 const WORDS: &[&str] = &[
     "\0",
     "\n",
@@ -166,7 +166,7 @@ fn edit() -> impl Strategy<Value = Edit> {
     ]
 }
 
-/// What a target begins with: entry for entry, whether kept here or recorded elsewhere.
+/// A target's initial entries, stored here or recorded elsewhere.
 struct Corpus {
     entries: Vec<Vec<u8>>,
     words: Vec<&'static str>,
@@ -200,7 +200,7 @@ impl Corpus {
 
     fn apply(&self, edit: &Edit, bytes: &mut Vec<u8>) {
         let length = bytes.len();
-        // Of a piece that begins there, an end near by more often than far away.
+        // Favours short pieces over long ones.
         let end = |from: usize, index: &Index| {
             let rest = length - from;
             let most = if index.index(4) == 0 { rest } else { rest.min(40) };
@@ -265,14 +265,14 @@ fn gather(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// How long to go on.
+/// When to stop.
 enum Until {
     Cases(u64),
     Time(Instant),
 }
 
 impl Until {
-    /// `JOURNEYMAN_FUZZ_SECONDS` and `JOURNEYMAN_FUZZ_CASES`, both for each target; the first goes first.
+    /// `JOURNEYMAN_FUZZ_SECONDS` or `JOURNEYMAN_FUZZ_CASES`, each per target; the first takes precedence.
     fn asked_for(target: &Target) -> Self {
         let number = |name: &str| {
             let value = std::env::var(name).ok()?;
@@ -292,7 +292,7 @@ impl Until {
     }
 }
 
-/// Runs a target over all that is kept as it is, and then over changes of it.
+/// Runs a target on its stored entries, then on mutations of them.
 pub fn fuzz(target: &Target) {
     let corpus = Corpus::of(target);
     let mut slowest = Duration::ZERO;
@@ -301,7 +301,7 @@ pub fn fuzz(target: &Target) {
             panic!("{}: {why}: {}", target.name, entry.escape_ascii());
         }
     }
-    // Another path every time. One that failed is kept as what it led to, so the seed need not be known.
+    // A random seed each time. It need not be known, because failing inputs are stored.
     let config = Config { failure_persistence: None, rng_seed: RngSeed::Random, ..Config::default() };
     let mut runner = TestRunner::new(config);
     let inputs = (any::<Index>(), vec(edit(), 1..8));
@@ -325,7 +325,7 @@ pub fn fuzz(target: &Target) {
     );
 }
 
-/// Runs one input. It lies in a file meanwhile: what overflows the stack or never ends leaves nothing else behind.
+/// Runs one input, which is in a file meanwhile: a stack overflow or an endless loop leaves no other trace.
 fn attempt(target: &Target, bytes: &[u8], slowest: &mut Duration) -> Result<(), String> {
     let running = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("fuzz-{}", target.name));
     fs::write(&running, bytes).unwrap();
@@ -344,7 +344,7 @@ fn attempt(target: &Target, bytes: &[u8], slowest: &mut Duration) -> Result<(), 
     }
 }
 
-/// The smallest input that still fails, first by fewer changes, then by leaving out bytes.
+/// Minimizes a failing input, first by fewer mutations, then by removing bytes.
 fn smallest(
     target: &Target,
     corpus: &Corpus,

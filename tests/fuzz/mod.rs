@@ -1,8 +1,8 @@
-//! What comes from outside is changed in every way that an engine thinks of and read by the real parsers, through the
-//! same doors as in production. It must not panic, must end in time, and what is let through must be harmless.
+//! Mutates input from outside and passes it to the real parsers through production's entry points. They must not panic,
+//! must end in time, and must only let harmless input through.
 //!
-//! `make test` tries what is kept under `tests/fixtures/fuzz`, and for some seconds changes of it; `make fuzz` goes on
-//! for minutes. An input that fails is made small and kept there, so that it is tried ever after.
+//! `make test` runs the corpus in `tests/fixtures/fuzz`, and mutations of it for a few seconds; `make fuzz` runs for
+//! minutes. Failing inputs are minimized and stored there, so they are always tried again.
 
 mod engine;
 mod targets;

@@ -1,5 +1,5 @@
-//! The pages of `docs/` are a book: each stands in its summary, and what they link to is there, on GitHub and in the book.
-//! The README stays short enough to be read.
+//! The pages of `docs/` are a book: each is in the summary, and their links work on GitHub and in the book. The README
+//! must stay short.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -18,7 +18,7 @@ fn file(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// What a page links to and shows, and the anchors of its headings.
+/// A page's links and images, and its headings' anchors.
 #[derive(Debug, PartialEq)]
 struct BookPage {
     links: Vec<String>,
@@ -47,7 +47,7 @@ impl BookPage {
     }
 }
 
-/// As GitHub and mdBook make it of a heading.
+/// The anchor that GitHub and mdBook generate for a heading.
 fn anchor(heading: &str) -> String {
     let kept = heading.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
     kept.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
@@ -60,7 +60,7 @@ fn pages() -> BTreeMap<String, BookPage> {
     names.map(|name| (name.clone(), BookPage::of(&file(&format!("docs/{name}"))))).collect()
 }
 
-/// Links that lead nowhere: to no page of these, to no heading there, to no picture.
+/// Broken links: to a missing page, heading or picture.
 fn dead(pages: &BTreeMap<String, BookPage>, is_there: impl Fn(&str) -> bool) -> Vec<String> {
     let mut dead = Vec::new();
     for (name, page) in pages {
@@ -97,7 +97,6 @@ fn no_page_of_the_book_links_to_what_is_not_there() {
     assert!(dead.is_empty(), "{how}\n{}\n", dead.join("\n"));
 }
 
-/// The rule sees what it is for.
 #[test]
 fn a_dead_link_is_a_page_a_heading_or_a_picture_that_is_not_there() {
     let a = "# One, `two`: three?\n[b](B.md) [gone](C.md) [up](../README.md) [web](https://example.org) ![p](p.png)\n\n    [x](code)\n";
@@ -118,7 +117,7 @@ fn the_readme_is_short_and_names_how_all_of_it_is_tested() {
     assert!(readme.contains("`make test`"));
 }
 
-/// Whoever publishes a copy changes one name everywhere: where they forget one, people would install another program.
+/// Publishing a fork means changing one name everywhere. A forgotten one would make people install another program.
 #[test]
 fn all_pages_and_scripts_name_the_repository_that_cargo_names() {
     let manifest: toml::Table = file("Cargo.toml").parse().expect("it is TOML");

@@ -1,5 +1,5 @@
-//! Which modules of a crate use one another in a circle: by the text of their imports and of the paths in their code,
-//! between modules that stand beside one another. A module and what it is made of may know each other.
+//! Finds circular use among sibling modules of a crate, from their imports and the paths in their code. A module and
+//! its submodules may use each other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,6 @@ fn modules_of_a_crate_do_not_use_one_another_in_a_circle() {
     assert_eq!(found, Vec::<String>::new(), "move what both need to a module of its own, or below both");
 }
 
-/// The rule sees what it is for.
 #[test]
 fn a_circle_is_seen_through_folders_grouped_imports_and_paths_in_code() {
     let source = |path: &str, text: &str| Source { path: path.to_owned(), text: text.to_owned() };
@@ -40,7 +39,7 @@ fn a_circle_is_seen_through_folders_grouped_imports_and_paths_in_code() {
     assert_eq!(circles(&uses("", &files)), [["a", "b"].map(module), ["c::d", "c::e"].map(module)]);
 }
 
-/// What uses what, each lifted to the folder where the two stand beside one another.
+/// Which module uses which, each lifted to the level where the two are siblings.
 fn uses(root: &str, files: &[Source]) -> Uses {
     let module = |path: &str| -> Module {
         let path = path.trim_start_matches(root).trim_end_matches(".rs");
@@ -68,7 +67,7 @@ fn uses(root: &str, files: &[Source]) -> Uses {
     uses
 }
 
-/// The paths that a file imports or writes out outside of its tests, one a name.
+/// The paths that a file imports or uses in code outside its tests, one per name.
 fn imports(text: &str) -> Vec<String> {
     let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let code: String = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
@@ -84,7 +83,7 @@ fn imports(text: &str) -> Vec<String> {
     imported.chain(written_out).collect()
 }
 
-/// `a::{b, c::{self, D}}` taken apart.
+/// Expands `a::{b, c::{self, D}}`.
 fn paths(before: &str, tree: &str) -> Vec<String> {
     let Some((start, group)) = tree.split_once('{') else { return vec![format!("{before}{}", tree.trim())] };
     let before = format!("{before}{}", start.trim());
@@ -97,7 +96,7 @@ fn paths(before: &str, tree: &str) -> Vec<String> {
     parts.filter(|part| !part.trim().is_empty()).flat_map(|part| paths(&before, part)).collect()
 }
 
-/// The file that a path leads into.
+/// The module that a path leads to.
 fn resolve(from: &[String], path: &str, all: &BTreeSet<Module>) -> Module {
     let mut place: Module = from.to_vec();
     let mut known = false;
@@ -119,7 +118,7 @@ fn resolve(from: &[String], path: &str, all: &BTreeSet<Module>) -> Module {
     if known { place } else { from.to_vec() }
 }
 
-/// Modules each of which is reached from each other.
+/// Groups of modules that all reach each other.
 fn circles(uses: &Uses) -> Vec<Vec<Module>> {
     let reached = |from: &Module| {
         let mut seen: BTreeSet<&Module> = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! The house holds its own rules: which crate may know which, what a module begins with, how long a file gets.
+//! Checks the code's own rules: which crate may depend on which, how a module starts, how long a file may be.
 //!
 //! The map is in `docs/ARCHITECTURE.md`. To change an arrow, change [`ARROWS`] and the map together.
 
@@ -13,7 +13,7 @@ use std::path::Path;
 
 use source::{FOLDERS, Source, sources};
 
-/// What each crate of ours may depend on; the compiler sees to the rest. Adapters do not know one another.
+/// The crates of ours that each crate may depend on; the compiler enforces the rest. Adapters do not know one another.
 const ARROWS: &[(&str, &[&str])] = &[
     ("metrics", &[]),
     ("order", &[]),
@@ -63,7 +63,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 
 const LONGEST_FILE: usize = 600;
 
-/// The crates of ours that a manifest names for more than tests.
+/// Our crates in a manifest's dependencies, dev-dependencies excluded.
 fn dependencies(manifest: &str) -> BTreeSet<String> {
     let manifest: toml::Table = manifest.parse().expect("a manifest is TOML");
     let of = |table: &str| manifest.get(table).and_then(toml::Value::as_table).cloned().unwrap_or_default();
@@ -138,7 +138,7 @@ fn no_file_has_grown_too_long_to_be_read() {
     assert!(long.is_empty(), "\n{}\n", long.join("\n"));
 }
 
-/// The names of the public types that a text declares, whoever may see them.
+/// The names of a text's public types, whatever their visibility.
 fn public_types(text: &str) -> Vec<&str> {
     let declared = |line: &'_ str| -> Option<usize> {
         let line = line.trim_start();
@@ -155,7 +155,7 @@ fn public_types(text: &str) -> Vec<&str> {
 
 #[test]
 fn a_public_types_name_is_unique() {
-    // Tests hold programs as texts.
+    // Tests contain programs as texts.
     let is_test = |source: &Source| source.path.contains("/tests/");
     let sources: Vec<Source> =
         ["crates", "src"].into_iter().flat_map(sources).filter(|source| !is_test(source)).collect();
@@ -188,7 +188,6 @@ fn no_file_is_forgotten_by_its_parent_module() {
     assert!(forgotten.is_empty(), "\n{}\n", forgotten.join("\n"));
 }
 
-/// The rule sees what it is for.
 #[test]
 fn a_file_is_forgotten_unless_its_own_parent_declares_it() {
     let source = |path: &str, text: &str| Source { path: path.to_owned(), text: text.to_owned() };

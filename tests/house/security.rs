@@ -1,4 +1,4 @@
-//! `docs/SECURITY.md` names tests and mutants that are there, and every mutant has its place in the code.
+//! The tests and mutants that `docs/SECURITY.md` names exist, and every mutant applies to the code.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,19 +14,19 @@ fn file(path: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// One promise of the page.
+/// One promise on the page.
 struct Promise {
     line: usize,
     tests: Vec<String>,
     mutants: Vec<String>,
 }
 
-/// What stands in backticks.
+/// The texts in backticks.
 fn quoted(cell: &str) -> Vec<String> {
     cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
-/// The rows of all tables, but for their heads.
+/// The rows of all tables, without headers.
 fn promises(page: &str) -> Vec<Promise> {
     let rows = page.lines().enumerate().filter(|(_, line)| line.starts_with("| "));
     rows.filter_map(|(number, line)| {
@@ -65,14 +65,14 @@ fn mutants() -> Vec<Mutant> {
         .collect()
 }
 
-/// Where a file's tests are called from: `crates/store/src/rows.rs` is `store::rows`.
+/// The module of a file's tests: `crates/store/src/rows.rs` is `store::rows`.
 fn module(path: &str) -> String {
     let path = path.trim_start_matches("crates/").trim_start_matches("src/").trim_start_matches("tests/");
     let path = path.trim_end_matches(".rs").trim_end_matches("/mod").trim_end_matches("/lib");
     path.replacen("/src", "", 1).replace('/', "::")
 }
 
-/// The tests of a file, by their names alone.
+/// The names of a file's tests.
 fn tests_in(text: &str) -> BTreeSet<&str> {
     let mut tests = BTreeSet::new();
     let mut is_marked = false;
@@ -92,7 +92,7 @@ fn tests_in(text: &str) -> BTreeSet<&str> {
     tests
 }
 
-/// All tests, by the names that cargo calls them by. A module `tests` in the file itself may stand in between.
+/// All tests by cargo's names. An inline module `tests` may be part of the path.
 struct Tests(BTreeMap<String, BTreeSet<String>>);
 
 impl Tests {
@@ -156,7 +156,6 @@ fn every_mutant_finds_what_it_takes_away_and_the_tests_that_hold_it() {
     assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
 }
 
-/// The check sees what it is for.
 #[test]
 fn a_test_is_known_by_its_mark_and_its_module() {
     let text = "#[tokio::test(start_paused = true)]\nasync fn one() {}\nfn helper() {}\n#[test]\n#[cfg(unix)]\nfn two() {}";

@@ -1,4 +1,4 @@
-//! The files of the house: where each stands, and which of them no other declares.
+//! The source files: where each is, and which no other file declares.
 
 use std::fs;
 use std::path::Path;
@@ -10,10 +10,10 @@ pub struct Source {
     pub text: String,
 }
 
-/// Folders that hold our Rust.
+/// Folders with our Rust code.
 pub const FOLDERS: [&str; 3] = ["crates", "src", "tests"];
 
-/// Every `.rs` file under a folder of the repository, fixtures excepted.
+/// Every `.rs` file under a folder of the repository, without fixtures.
 pub fn sources(folder: &str) -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = Vec::new();
@@ -43,7 +43,7 @@ impl Source {
         self.path.ends_with("/mod.rs") || self.path.ends_with("/lib.rs")
     }
 
-    /// Whether one of these files declares it. Roots are named in a manifest, or known to cargo.
+    /// Whether one of these files declares it. Roots are declared in a manifest, or known to cargo.
     pub fn is_declared_in(&self, sources: &[Self]) -> bool {
         let is_program = self.path.contains("/bin/");
         if self.path.ends_with("/lib.rs") || self.path.ends_with("/main.rs") || is_program {
@@ -60,7 +60,7 @@ impl Source {
             format!("{folder}/main.rs"),
         ];
         sources.iter().any(|parent| {
-            // A file may declare one that stands beside it under another name.
+            // With `#[path]`, a file may declare a sibling under another name.
             let is_parent = parents.contains(&parent.path)
                 || parent.path.rsplit_once('/').is_some_and(|(beside, _)| {
                     beside == folder && parent.text.contains(&format!("#[path = \"{file}\"]"))

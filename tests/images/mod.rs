@@ -1,4 +1,4 @@
-//! Repositories that name an image: setup and tests run in it, and what it was is written down by its digest.
+//! Repositories that name an image: setup and tests run in it, and its digest is recorded.
 
 mod services;
 
@@ -13,16 +13,16 @@ use journeyman_test_support::root::copy_programs;
 
 use crate::change_tester::{ChangeTester, TestedChange, setup_and_test};
 
-/// Programs of the images here.
+/// Programs in these images.
 const PROGRAMS: [&str; 11] =
     ["sh", "cat", "ls", "mkdir", "rm", "id", "env", "chmod", "sleep", "touch", "grep"];
 
-/// An image of a few programs, and of what tells it apart.
+/// An image with a few programs and a word that identifies it.
 fn image(word: &str) -> TestImage {
     image_with(word, |_| ())
 }
 
-/// The same with what is put into its root.
+/// The same, with additions to its root.
 pub fn image_with(word: &str, put: impl FnOnce(&Path)) -> TestImage {
     let root = tempfile::tempdir().expect("a folder");
     copy_programs(root.path(), &PROGRAMS);
@@ -85,7 +85,7 @@ async fn setup_and_tests_run_in_the_image_and_its_digest_is_written_down() {
     ok 1 - adds
     ");
 
-    // The tag means another image now. An order that has looked it up does not see that.
+    // The tag now points to another image. An order that has resolved it is not affected.
     let second = image("second");
     registry.push("team/python", "3", &second).await;
     let mut known = PinnedImages::default();

@@ -1,4 +1,4 @@
-//! Services beside the tests: a real PostgreSQL and a real Redis, each in its image, reached by name, ended with the run.
+//! Services for tests: a real PostgreSQL and a real Redis, each in its image, reachable by name, stopped with the run.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -14,14 +14,14 @@ use journeyman_test_support::root::{
 use super::{PROGRAMS, tester};
 use crate::change_tester::TestedChange;
 
-/// As the images of databases do it: the first start makes the files.
+/// As in database images, the first start creates the files.
 const START: &str = "#!/bin/sh
 set -e
 [ -d /var/lib/db/base ] || initdb -D /var/lib/db -U postgres --auth=trust --no-sync --locale=C --encoding=UTF8 >/dev/null
 exec postgres -D /var/lib/db -c listen_addresses='*' -c unix_socket_directories=/tmp -c fsync=off -c jit=off
 ";
 
-/// Uses both by their names, and leaves something there.
+/// Uses both by their names, and leaves data behind.
 const TEST: &str = "psql -h db -U postgres -Atqc 'create table seen (word text)' || exit
 psql -h db -U postgres -Atqc \"insert into seen values ('$(cat answer)')\"
 test \"$(redis-cli -h cache get word)\" = '' || exit
@@ -36,7 +36,7 @@ fn first(folders: impl IntoIterator<Item = PathBuf>, what: &str) -> PathBuf {
     found.unwrap_or_else(|| panic!("{what} is missing: run `make fetch`"))
 }
 
-/// The newest PostgreSQL here: its folder of programs.
+/// The folder of the newest local PostgreSQL's programs.
 fn postgres() -> PathBuf {
     let roots = [PathBuf::from("/"), repository().join(".cache/postgres")];
     let versions =
@@ -47,14 +47,14 @@ fn postgres() -> PathBuf {
 }
 
 fn redis() -> PathBuf {
-    // It is one program, which goes by its name.
+    // Redis is one program that behaves by its name.
     first(
         ["/usr/bin/redis-server".into(), repository().join(".cache/redis/usr/bin/redis-check-rdb")],
         "Redis",
     )
 }
 
-/// An image with clients and servers, as the image of the tests and of the database.
+/// An image with clients and servers, for tests and database alike.
 fn database() -> TestImage {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
@@ -88,7 +88,7 @@ fn cache() -> TestImage {
     of_plain_folder(root.path(), config)
 }
 
-/// Not compressed: that would take longer than all the rest.
+/// Uncompressed, because compressing would take longer than everything else.
 fn of_plain_folder(root: &Path, config: &str) -> TestImage {
     let layer = TestLayer::of(TestArchive::of_folder(root).bytes(), <[u8]>::to_vec);
     TestImage::with_config(vec![layer], config)
@@ -117,7 +117,7 @@ async fn tests_use_a_database_and_a_cache_and_every_run_has_its_own() {
     let files = |answer: &'static str| [("test.sh", TEST), ("answer", answer)];
     let change = TestedChange::new(tester.commits_of(&files("41\n"), &files("42\n")), settings);
     let tested = tester.tested("one", change).await;
-    // Red on the base and green with the change, each with an empty table: that is what the script wants.
+    // Red on the base, green with the change. The script needs an empty table in both runs.
     assert_eq!(tested.run.verdict, TestVerdict::Passed, "{}", tested.run.tail);
     assert_eq!(tested.run.doubt, None, "{tested:#?}");
     tokio::time::sleep(std::time::Duration::from_secs(1)).await;

@@ -1,4 +1,4 @@
-//! A server whose disk is lost goes on from a backup that was made while it ran.
+//! A server that lost its disk resumes from a backup that was made while it ran.
 
 use std::fs;
 use std::process::{Output, Stdio};
@@ -22,7 +22,7 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// The folder of the server: its database and all that lies beside it.
+/// Deletes the server's folder: its database and everything beside it.
 fn lose_everything(world: &World) {
     fs::remove_dir_all(world.path("data")).expect("it is there");
     for name in ["journeyman.db", "journeyman.db-wal", "journeyman.db-shm", "journeyman.db.lock"] {
@@ -32,7 +32,7 @@ fn lose_everything(world: &World) {
     assert!(!world.path("journeyman.db").exists());
 }
 
-/// By its journal: what GitHub shows may be from before the restore.
+/// Waits by the journal: what GitHub shows may date from before the restore.
 async fn until_it_ends(world: &World) {
     let begun = Instant::now();
     let is_over =
@@ -43,8 +43,8 @@ async fn until_it_ends(world: &World) {
     }
 }
 
-/// Stops the server where none of its branches waits for its pull request: by that alone the restored order knows that a
-/// branch is its own. One of which nobody knows stays, as docs/OPERATIONS.md says.
+/// Pauses the server when no branch is waiting for its pull request. Only the pull request tells the restored order
+/// that a branch is its own. An unknown branch stays, as docs/OPERATIONS.md says.
 async fn pause_beside_a_push(world: &World, serving: &Serving) {
     let begun = Instant::now();
     loop {
@@ -77,7 +77,7 @@ async fn an_order_goes_on_from_a_backup_that_was_made_in_the_middle_of_it() {
     assert!(made.status.success(), "{}", said(&made));
     assert!(said(&made).contains("the key of receipts"), "{}", said(&made));
 
-    // A running server keeps what it has.
+    // Restoring is refused while a server runs.
     let refused = journeyman(&world, &["restore", "--force"]).await;
     assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
     let holder = format!("process {}", first.id());
@@ -99,7 +99,7 @@ async fn an_order_goes_on_from_a_backup_that_was_made_in_the_middle_of_it() {
     second.terminate().await;
     result(&world).await.unwrap_or_else(|wrong| panic!("{wrong}\n{}", world.said()));
 
-    // What is there is put aside, and only if that is wanted.
+    // Existing state is moved aside, but only with `--force`.
     let refused = journeyman(&world, &["restore"]).await;
     assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
     assert!(said(&refused).contains("`--force` puts it aside"), "{}", said(&refused));

@@ -1,4 +1,4 @@
-//! Journeyman as a process of its own, which kills itself when its moment has come.
+//! Journeyman as a separate process that kills itself at a given moment.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -16,16 +16,16 @@ use serde::{Deserialize, Serialize};
 use super::moment::{Counted, Moment, Point, name};
 use super::world::REPOSITORY;
 
-/// The variable that says what to do; without it there is nothing to do.
+/// The variable with the task; without it there is nothing to do.
 pub const TASK: &str = "JOURNEYMAN_KILL_TASK";
-/// What comes before the address in the line that says that it listens.
+/// The text before the address that it listens on.
 pub const LISTENS: &str = "child-listens-on ";
 
-/// What the child is told.
+/// The child's task.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Task {
     pub config: PathBuf,
-    /// When to die; none: when the order has settled it ends like any program.
+    /// When to die; `None` ends like any program once the order has settled.
     pub kill: Option<Moment>,
 }
 
@@ -50,7 +50,7 @@ async fn run(task: Task) {
     application.run().await.expect("it runs until it is stopped");
 }
 
-/// Settled orders whose status is shown have to stay as they are for a moment: what is done then would be too much.
+/// A settled order with a shown status must stay unchanged for a moment: any further effect would be one too many.
 async fn stop_when_settled(handle: ApplicationHandle) {
     let repository = REPOSITORY.parse().expect("a name");
     let mut settled_at = None;
@@ -71,7 +71,7 @@ async fn stop_when_settled(handle: ApplicationHandle) {
     }
 }
 
-/// The real store, until the moment has come.
+/// The real store, which kills the process at its moment.
 struct Killer {
     store: Store,
     kill: Option<Moment>,
@@ -133,7 +133,7 @@ impl JournalStore for Killer {
     async fn entries_after(&self, order: OrderId, seq: u64) -> Result<Vec<JournalEntry>, StoreError> {
         let entries = self.store.entries_after(order, seq).await?;
         let journal = self.store.journal(order).await?;
-        // The opening and signals do not go through `append`: they are written together with their deliveries.
+        // The opening and signals bypass `append`: they are written together with their deliveries.
         if journal.last_seq() == 1 {
             self.die_at(&[Moment::Opened]).await;
         }

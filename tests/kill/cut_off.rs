@@ -1,5 +1,5 @@
-//! Killed while an agent is at work: what it has said is on disk. Its last word is not paid for twice, and without one
-//! its session goes on.
+//! Killed while an agent is working: its output so far is on disk. A final result is not paid for twice; without one
+//! its session is resumed.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use super::every_moment::undisturbed;
 use super::hold::result;
 use super::world::{Agent, Ended, PATIENCE, World};
 
-/// Does its work and says its last word, and then lives on, as programs with children in the background do.
+/// Works, prints its result, and keeps running, like programs with background children.
 const LIVES_ON: &str = r#"run="$JOURNEYMAN_STAGE/$JOURNEYMAN_ROUND"
 case "$JOURNEYMAN_ROLE" in code_reviewer | tech_lead) run="$run/$JOURNEYMAN_ROLE" ;; esac
 echo "begun $run" >> "$HOME/diary"
@@ -19,7 +19,7 @@ echo "ended $run" >> "$HOME/diary"
 if [ "$run" = implement/1 ]; then sleep 600; fi
 "#;
 
-/// Says which session it is in and thinks for ever; the second time it does its work.
+/// Prints its session and thinks forever; the second time it works.
 const THINKS_FOR_EVER: &str = r#"run="$JOURNEYMAN_STAGE/$JOURNEYMAN_ROUND"
 case "$JOURNEYMAN_ROLE" in code_reviewer | tech_lead) run="$run/$JOURNEYMAN_ROLE" ;; esac
 echo "begun $run" >> "$HOME/diary"
@@ -39,7 +39,7 @@ fi
 echo "ended $run" >> "$HOME/diary"
 "#;
 
-/// Waits until the order's folder holds this.
+/// Waits until the order's folder contains this.
 async fn until(world: &World, what: &str, is_there: impl Fn(&std::path::Path) -> bool) {
     let begun = Instant::now();
     while !world.orders().iter().any(|order| is_there(order)) {
@@ -48,7 +48,7 @@ async fn until(world: &World, what: &str, is_there: impl Fn(&std::path::Path) ->
     }
 }
 
-/// What was observed of the developer's first round.
+/// The observed result of the developer's first round.
 fn first_fix(journal: &Journal) -> AgentRun {
     let mut runs = journal.entries().iter().filter_map(|entry| match &entry.event {
         JournalEvent::Observed { key, outcome } if key.0 == "implement/1/agent" => match &**outcome {

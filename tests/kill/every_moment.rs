@@ -1,4 +1,4 @@
-//! Moments that a journal names.
+//! Kills at moments that a journal names.
 
 use std::time::{Duration, Instant};
 
@@ -9,15 +9,15 @@ use super::moment::{Moment, representatives};
 use super::world::{Agent, Ended, World};
 use crate::is_all_asked_for;
 
-/// Orders that are told at the same time.
+/// Orders that run at the same time.
 const SIDE_BY_SIDE: usize = 3;
-/// How often a moment is waited for that does not come in every order.
+/// How often to wait for a moment that not every order has.
 const TRIES: usize = 4;
 
-/// A part of a moment's name: only moments with it are met. To look at one closely.
+/// Only moments whose names contain this are tried, to look at one closely.
 const ONLY: &str = "JOURNEYMAN_KILL_ONLY";
 
-/// An order that nobody disturbs.
+/// An order without interference.
 pub async fn undisturbed() -> (World, hold::Result) {
     let world = World::new(Agent::Quick).await;
     let mut running = world.start(None).await;
@@ -32,10 +32,10 @@ pub async fn undisturbed() -> (World, hold::Result) {
     (world, result)
 }
 
-/// How a moment was met.
+/// What happened at a moment.
 enum Met {
     Died,
-    /// The order went another way this time and the moment did not come; how it went.
+    /// This order took another course without that moment; its course.
     Passed(String),
 }
 
@@ -69,7 +69,7 @@ async fn die_at(moment: &Moment, expected: &hold::Result) -> Result<Met, String>
     }
     paid_once(&[death], &Death::of(&world)).map_err(told)?;
     let runs = world.runs();
-    // Beside a status an agent may be at work. At every other moment no run is under way that could be cut off.
+    // An agent may be working while the status is updated. At other moments no run can be cut off.
     if !moment.is_beside_the_work() && runs.begun.values().any(|times| *times > 1) {
         return Err(told(format!("paid twice: {runs:?}")));
     }
@@ -89,7 +89,7 @@ async fn meet(moment: Moment, expected: &hold::Result) -> Result<Met, String> {
     Ok(Met::Passed(how))
 }
 
-/// Meets every moment; answers with how many there were.
+/// Tries every moment, and returns how many there were.
 async fn meet_all(mut moments: Vec<Moment>, expected: &hold::Result) -> usize {
     if let Ok(only) = std::env::var(ONLY) {
         moments.retain(|moment| format!("{moment:?}").contains(&only));

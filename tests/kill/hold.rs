@@ -1,4 +1,4 @@
-//! What has to hold of an order, however often Journeyman died on the way.
+//! What must hold of an order, however often Journeyman crashed.
 
 use std::collections::BTreeSet;
 
@@ -8,21 +8,21 @@ use super::moment::name;
 use super::world::{REPOSITORY, Runs, World};
 use crate::conformance;
 
-/// What every order of this story has to come to, crash or no crash.
+/// The expected result of every order in this test, with or without crashes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Result {
-    /// The receipt without what differs from order to order: names, commits, times.
+    /// The receipt without what differs between orders: names, commits, times.
     pub receipt: String,
-    /// The effects that were observed, in order, without what is said beside the work.
+    /// The observed effects in order, without status updates and check runs.
     pub effects: Vec<String>,
     /// What was paid for, run by run.
     pub paid: Vec<(String, String)>,
 }
 
-/// What was done before a process died.
+/// The state when a process died.
 #[derive(Debug)]
 pub struct Death {
-    /// What the agent had written in its diary.
+    /// The agent's diary.
     pub runs: Runs,
     /// Runs whose result was on disk.
     pub remembered: std::collections::BTreeSet<String>,
@@ -34,7 +34,7 @@ impl Death {
     }
 }
 
-/// Looks at a settled order from every side.
+/// Checks a settled order from all sides.
 ///
 /// # Errors
 /// Everything that does not hold.
@@ -78,7 +78,7 @@ pub async fn result(world: &World) -> std::result::Result<Result, String> {
     let labels: Vec<&str> =
         issue.labels.iter().map(String::as_str).filter(|label| label.starts_with("journeyman:")).collect();
     check(labels == ["journeyman:done"], format!("labels: {labels:?}"));
-    // Seen or not: something that was made twice and tidied up would not stand there any more.
+    // Counts calls too: a duplicate that was deleted again would otherwise go unnoticed.
     let calls = emulator.calls();
     for (made, path, wanted) in [
         ("comment", format!("/issues/{}/comments", world.issue), 1),
@@ -107,7 +107,7 @@ pub async fn result(world: &World) -> std::result::Result<Result, String> {
         if let EffectOutcome::Trouble(trouble) = &**outcome {
             return Err(format!("trouble with {key}: {}", trouble.message));
         }
-        // What is said beside the work comes whenever there is time for it.
+        // Status updates and check runs have no fixed order.
         if name(key) != "status" && !key.0.starts_with("check/") {
             effects.push(name(key));
         }
@@ -116,7 +116,7 @@ pub async fn result(world: &World) -> std::result::Result<Result, String> {
     let rounds: Vec<_> = receipt
         .rounds
         .iter()
-        // One that only warns is shown for its warning: that a run's last word was read after a server's end.
+        // Rounds that only warn, about a result read after a restart, are left out.
         .filter(|round| !round.passed || round.commit.is_some() || round.counts.is_some())
         .map(|round| (&round.stage, round.round, round.counts, round.passed, round.because.as_ref()))
         .collect();
@@ -127,7 +127,7 @@ pub async fn result(world: &World) -> std::result::Result<Result, String> {
     Ok(Result { receipt, effects, paid })
 }
 
-/// How many rounds of review were to be shown on the pull request.
+/// How many review rounds were to be shown on the pull request.
 fn reviews(journal: &Journal) -> usize {
     let shown = journal.entries().iter().filter_map(|entry| match &entry.event {
         JournalEvent::Intended { key, r#move } => matches!(**r#move, Move::ShowReview(_)).then_some(key),
@@ -140,11 +140,11 @@ fn said(run: &AgentRun) -> String {
     format!("{:?} {:?} {:?}", run.result, run.usage, run.failure)
 }
 
-/// Whether anything was paid for twice: what was finished and on disk before a death does not begin again, and what
-/// begins again had been cut off by the death.
+/// Whether anything was paid for twice. A finished run that was on disk before a crash must not start again. Only runs
+/// that a crash cut off may.
 ///
 /// # Errors
-/// Each run that was.
+/// Each run that was paid for twice.
 pub fn paid_once(deaths: &[Death], end: &Death) -> std::result::Result<(), String> {
     let mut wrong = Vec::new();
     for death in deaths {
@@ -158,7 +158,7 @@ pub fn paid_once(deaths: &[Death], end: &Death) -> std::result::Result<(), Strin
         }
     }
     for (run, begun) in &end.runs.begun {
-        // Once, and once more for each death that cut it off.
+        // Once, and once more for each crash that cut it off.
         let cut_off = deaths.iter().filter(|death| death.runs.begun.contains_key(run)).count();
         if *begun as usize > 1 + cut_off {
             wrong.push(format!("{run} began {begun} times, and was cut off {cut_off} times"));
@@ -167,25 +167,25 @@ pub fn paid_once(deaths: &[Death], end: &Death) -> std::result::Result<(), Strin
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("; ")) }
 }
 
-/// The end of the name of the folder in which a run's result is kept.
+/// The end of the name of the folder with a run's result.
 fn kept_as(run: &str) -> String {
     let parts: Vec<&str> = run.split('/').collect();
     match parts[..] {
         [stage @ "tech_lead", round, "tech_lead"] | [stage, round, "code_reviewer"] => {
             format!("{stage}-{round}-verify-1.1")
         }
-        // Asked about a stage, it counts its questions.
+        // If asked about a stage, the tech lead counts its questions.
         [_, question, "tech_lead"] => format!("-diagnosis-{question}.1"),
         _ => format!("{}-agent.1", parts.join("-")),
     }
 }
 
-/// The text of the pull request is a run within the stage `publish`, named after its commit.
+/// The pull request's text is a run within the stage `publish`, named after its commit.
 fn is_text(kept: &str, run: &str) -> bool {
     run.split('/').next() == Some("publish") && kept.starts_with("publish-") && kept.contains("-text-")
 }
 
-/// Every failure in a line, then the first two with what their processes logged.
+/// One line per failure, then the first two with their processes' logs.
 pub fn report(wrong: &[String]) -> String {
     let line = |wrong: &String| wrong.lines().next().unwrap_or_default().chars().take(400).collect();
     let mut lines: Vec<String> = wrong.iter().map(line).collect();

@@ -1,4 +1,4 @@
-//! Killed, and the files of what was taken in are gone by the next start.
+//! Killed, and imported files are gone by the next start.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use journeyman::order::{JournalEntry, JournalEvent};
 use super::moment::{Moment, Point};
 use super::world::{Agent, Ended, World};
 
-/// Takes away the contents of all files in what we keep of the agent's work. Its folders and commits are still there.
+/// Deletes the contents of all files in the kept agent work, but not its folders and commits.
 fn without_files(data: &Path) {
     let repository = git2::Repository::open(data.join("commits/octo/median.git")).expect("our commits");
     let objects = repository.path().join("objects");
@@ -28,7 +28,7 @@ fn without_files(data: &Path) {
     assert!(gone > 0, "nothing was there");
 }
 
-/// Killed before this effect, it loses those files and starts again: how many runs of the developer's first stage there were.
+/// Killed before this effect, it loses those files and restarts. Returns the developer's runs of the first stage.
 async fn without_files_before(effect: &str) -> usize {
     let world = World::new(Agent::Quick).await;
     let moment = Moment::Around { point: Point::Intended, effect: effect.to_owned(), nth: 1 };

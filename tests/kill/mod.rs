@@ -1,10 +1,9 @@
-//! Journeyman is killed with SIGKILL and started again: at four moments, or with `JOURNEYMAN_TEST_ALL=1` at every one
-//! that its journal names. Whatever the moment: one branch, one pull request, one status comment, nothing paid twice.
+//! Kills Journeyman with SIGKILL and restarts it at four moments, or with `JOURNEYMAN_TEST_ALL=1` at every one its
+//! journal names. There must always be one branch, one pull request and one status comment, and nothing paid twice.
 //!
-//! GitHub's emulator runs in the test's process. Journeyman runs in a child: this very binary again, with [`child`]
-//! as its only test, so that it can be killed like any program. Its journal is watched by a decorator around the
-//! real store, which kills its own process when the moment has come: after an entry is durable, or when an effect
-//! is made and its observation is not written yet.
+//! The GitHub emulator runs in the test's process. Journeyman runs in a child, this same binary with [`child`] as its
+//! only test, so that it can be killed like any program. A decorator around the real store kills its own process at the
+//! given moment: after an entry is durable, or when an effect is made but its observation is not yet written.
 
 mod backup;
 mod child;

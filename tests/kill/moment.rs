@@ -1,4 +1,4 @@
-//! Moments to be killed at, enumerated from a journal.
+//! Moments for a crash, enumerated from a journal.
 
 use std::collections::BTreeMap;
 
@@ -8,29 +8,29 @@ use serde::{Deserialize, Serialize};
 /// When a process kills itself.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Moment {
-    /// The order's first entry is written, and nothing was done.
+    /// The order's first entry is written, and nothing else has happened.
     Opened,
-    /// So many signals are written, and nothing came of the last.
+    /// This many signals are written, and the last was not yet handled.
     Signaled {
         /// How many, from 1.
         nth: u32,
     },
-    /// Around an entry, known by the name of its effect.
+    /// Around an entry, named by its effect.
     Around {
         /// Which side of which entry.
         point: Point,
-        /// The effect, as [`name`] has it.
+        /// The effect, in the form of [`name`].
         effect: String,
-        /// Effects of the same name are counted, from 1.
+        /// Which of the effects with that name, from 1.
         nth: u32,
     },
     /// Around the nth entry that this process writes, from 1.
     Nth {
         nth: u32,
-        /// Before it is written, rather than after.
+        /// Before it is written, instead of after.
         before: bool,
     },
-    /// Whenever this effect of this issue's order was made: it kills whoever makes it.
+    /// Every time this effect of this issue's order is made.
     Poisoned { issue: u64, effect: String },
 }
 
@@ -39,14 +39,13 @@ pub enum Moment {
 pub enum Point {
     /// The intent is durable; the effect is not made.
     Intended,
-    /// The effect is made; that it was is not written.
+    /// The effect is made; its observation is not written.
     Unobserved,
     /// The observation is durable.
     Observed,
 }
 
-/// The name of an effect without what differs from order to order: commits, and how many times there was news when
-/// the status was shown.
+/// The name of an effect without what differs between orders: commits, and the number of status updates.
 pub fn name(key: &MoveKey) -> String {
     let is_commit = |word: &str| word.len() >= 7 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
     let without = |part: &str| {
@@ -72,7 +71,7 @@ impl Moment {
                     moments.push(counted.around(Point::Unobserved, key));
                     moments.push(counted.around(Point::Observed, key));
                 }
-                // GitHub tells of our own labels too.
+                // GitHub reports our own labels too.
                 JournalEvent::Signaled { .. } => {
                     signals += 1;
                     moments.push(Self::Signaled { nth: signals });
@@ -82,8 +81,8 @@ impl Moment {
         moments
     }
 
-    /// How often the status and the check run are shown, and when GitHub tells of it, differs with speed, and agents work
-    /// meanwhile; every other effect has its fixed place in an order.
+    /// Whether the moment has no fixed place in an order: status updates, check runs and signals depend on speed, and
+    /// agents work meanwhile.
     pub fn is_beside_the_work(&self) -> bool {
         match self {
             Self::Opened => false,
@@ -93,7 +92,7 @@ impl Moment {
     }
 }
 
-/// Before an intent, after one, during an agent's run and during a run of the tests.
+/// Before an intent, after one, during an agent's run, and during a test run.
 pub fn representatives(mut moments: Vec<Moment>) -> Vec<Moment> {
     let chosen = [
         (Point::Observed, "implement/1/commit"),

@@ -1,4 +1,4 @@
-//! An effect that kills the server each time: it ends its own order with a message, and the other orders go on.
+//! An effect that always kills the server ends its own order with a message; other orders continue.
 
 use journeyman::order::{EffectOutcome, JournalEvent};
 
@@ -56,7 +56,7 @@ async fn an_effect_that_kills_the_server_three_times_ends_its_order_and_the_othe
         "{comments:#?}"
     );
 
-    // It kills no more.
+    // The effect no longer kills.
     let _server = serve::start(&world).await;
     world.emulator.comment(REPOSITORY, guilty, PERSON, "/retry").await.expect("it is said");
     serve::run_to_the_end(&world).await;

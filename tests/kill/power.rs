@@ -1,8 +1,8 @@
-//! Power is cut: of each file there is what was last synced of it, and nothing of one that never was.
+//! Power failure: a file keeps what was last synced of it, and one that was never synced is empty.
 //!
-//! The model is that of ext4 and XFS, at its worst: names are on the disk as they are at that moment, bytes only as they
-//! were at the file's last sync. A library that is loaded before Journeyman, and before each git that it runs, keeps a copy
-//! at each sync. What agents and tests write in their sandboxes is never synced.
+//! A worst-case model of ext4 and XFS: names on disk are current, bytes are from the file's last sync. A library
+//! preloaded into Journeyman and each git that it runs copies files at each sync. Agents and tests in sandboxes never
+//! sync.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -23,15 +23,15 @@ use super::world::{Agent, Ended, World};
 use crate::is_all_asked_for;
 
 const SIDE_BY_SIDE: usize = 3;
-/// A part of a moment's name: only moments with it are met. To look at one closely.
+/// Only moments whose names contain this are tried, to look at one closely.
 const ONLY: &str = "JOURNEYMAN_KILL_ONLY";
 const LIBRARY: &str = include_str!("../fixtures/kill/synced.c");
 
-/// What is synced of the files of a world.
+/// The synced content of a world's files.
 pub struct Disk {
     library: PathBuf,
     synced: PathBuf,
-    /// With a `git` in it that loads the library, too: Journeyman gives git no other variable than this.
+    /// Contains a `git` that loads the library: Journeyman passes no other variable to git.
     path: String,
 }
 
@@ -65,7 +65,7 @@ impl Disk {
             .env("PATH", &self.path);
     }
 
-    /// Takes from a file, or from each in a folder, what was not synced of it.
+    /// Discards what was not synced, of a file or of each file in a folder.
     fn cut_power(&self, at: &Path, loss: &mut Loss) {
         let kind = fs::symlink_metadata(at).expect("it is there").file_type();
         if kind.is_dir() {
@@ -84,7 +84,7 @@ impl Disk {
     }
 }
 
-/// As the library has it.
+/// The library's name for the file.
 fn name(file: &Path) -> String {
     let known = fs::metadata(file).expect("it is there");
     let born =
@@ -93,7 +93,7 @@ fn name(file: &Path) -> String {
     format!("{inode}.{}.{}", born.as_secs(), born.subsec_nanos())
 }
 
-/// It stays the file that it is, with its names and its mode.
+/// Keeps the file's inode, names and mode.
 fn write_over(file: &Path, bytes: &[u8]) {
     let known = fs::metadata(file).expect("it is there").permissions();
     fs::set_permissions(file, fs::Permissions::from_mode(0o600)).expect("its mode");
@@ -101,16 +101,15 @@ fn write_over(file: &Path, bytes: &[u8]) {
     fs::set_permissions(file, known).expect("its mode");
 }
 
-/// What was lost.
 #[derive(Debug, Default)]
 struct Loss {
-    /// Files that have less than they had, or something older.
+    /// Files that lost content or got an older one.
     files: Vec<PathBuf>,
-    /// Files that have what they had.
+    /// Files that kept their content.
     whole: usize,
 }
 
-/// The database as it lies there, read without a change to it.
+/// Reads a copy of the database, to leave the original unchanged.
 async fn looked_at(world: &World) -> Result<(BTreeSet<String>, Vec<Moment>), String> {
     let aside = tempfile::tempdir().expect("a folder");
     for file in ["journeyman.db", "journeyman.db-wal"] {
@@ -130,7 +129,7 @@ async fn looked_at(world: &World) -> Result<(BTreeSet<String>, Vec<Moment>), Str
     Ok((lost.iter().map(ToString::to_string).collect(), moments))
 }
 
-/// Power is cut at a moment, the machine starts again, and so does Journeyman. None where the moment did not come.
+/// Cuts power at a moment, then restarts the machine and Journeyman. `None` if the moment did not come.
 async fn cut_at(moment: &Moment) -> Result<Option<Loss>, String> {
     let world = World::new(Agent::Quick).await.on_a_disk();
     let told = |what: String| format!("{moment:?}: {what}\n{}\n", world.said());
@@ -149,14 +148,14 @@ async fn cut_at(moment: &Moment) -> Result<Option<Loss>, String> {
     let disk = world.disk.as_ref().expect("it is on a disk");
     let mut loss = Loss::default();
     for entry in fs::read_dir(world.path("")).expect("its folder").flatten() {
-        // Settings and whatever belongs to the story have been there for long.
+        // Settings and the test's own files were synced long ago.
         let name = entry.file_name().to_string_lossy().into_owned();
         if name == "data" || name.starts_with("journeyman.db") {
             disk.cut_power(&entry.path(), &mut loss);
         }
     }
 
-    // It starts again. As long as it ran, this file was there, and no other says so.
+    // This file tells Journeyman that the machine was restarted.
     fs::write(world.path("data/boot"), "another one\n").map_err(|error| told(error.to_string()))?;
     let (lost, kept) = looked_at(&world).await.map_err(told)?;
     if !lost.is_empty() {
@@ -178,7 +177,7 @@ async fn cut_at(moment: &Moment) -> Result<Option<Loss>, String> {
     if ended != Ended::Code(0) {
         return Err(told(format!("started again: {ended:?}")));
     }
-    // Verified, and nothing on GitHub was made twice. A round whose work was in the lost work tree only was made again.
+    // Verified, and no duplicates on GitHub. Only a round whose work was in the lost work tree may run again.
     let paid = result(&world).await.map_err(told)?.paid;
     let twice = paid.iter().filter(|(run, _)| paid.iter().filter(|(other, _)| other == run).count() > 1);
     if let Some((run, _)) = twice.into_iter().next() {
@@ -202,7 +201,7 @@ async fn power_is_cut_and_what_was_acknowledged_and_what_the_journal_names_is_th
         moments.retain(|moment| format!("{moment:?}").contains(&only));
     }
     if !is_all_asked_for() {
-        // Half of the kinds: killed at all of them are others.
+        // Half of the kinds; the kill tests cover others.
         moments = representatives(moments).into_iter().step_by(2).collect();
     }
     let count = moments.len();

@@ -1,4 +1,4 @@
-//! The program itself, `journeyman serve`: asked to end, killed, started twice, started wrongly.
+//! The program itself, `journeyman serve`: asked to stop, killed, started twice, started wrongly.
 
 use std::net::SocketAddr;
 use std::process::{Output, Stdio};
@@ -68,7 +68,7 @@ impl Serving {
         kill_process(id.expect("it runs"), signal).expect("it hears signals");
     }
 
-    /// It stops where it is, and does not know it.
+    /// Stops the process with a signal that it cannot notice.
     pub(super) fn pause(&self) {
         self.signal(Signal::STOP);
     }
@@ -77,7 +77,7 @@ impl Serving {
         self.signal(Signal::CONT);
     }
 
-    /// Asks it to end; how long that took, and the exit code.
+    /// Asks it to stop; returns the time it took and the exit code.
     pub(super) async fn terminate(&mut self) -> (Duration, Option<i32>) {
         let begun = Instant::now();
         self.signal(Signal::TERM);
@@ -99,7 +99,7 @@ pub(super) async fn run_to_the_end(world: &World) {
     done.await.unwrap_or_else(|error| panic!("{error:#}\n{}", world.said()));
 }
 
-/// Waits until the agent is at work inside its sandbox.
+/// Waits until the agent is working in its sandbox.
 pub(super) async fn agent_at_work(world: &World) {
     let begun = Instant::now();
     while !world.sandboxed().iter().any(|process| process.contains("scripted-agent")) {

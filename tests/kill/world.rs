@@ -24,17 +24,17 @@ use crate::world::setting::keys;
 
 pub const REPOSITORY: &str = "octo/median";
 pub const PERSON: &str = "mona";
-/// What GitHub signs with.
+/// The secret that signs deliveries.
 pub const SECRET: &str = "a secret of the stories";
-/// An order takes seconds, one that compiles half a minute; this is for a machine that crawls.
+/// An order takes seconds, one that compiles half a minute. Slow machines need more.
 pub const PATIENCE: Duration = Duration::from_secs(240);
 
-/// The median of a list's numbers, wrong for lists of even length, and tests that speak TAP.
+/// The median of a list of numbers, wrong for even lengths, with tests that print TAP.
 const MEDIAN: &str = include_str!("../fixtures/kill/median.sh");
 const TESTS: &str = include_str!("../fixtures/kill/test.sh");
 const SCRIPT: &str = include_str!("../fixtures/kill/script.yaml");
 
-/// The agent keeps a diary of its runs in its home; a run that is cut off begins there and does not end.
+/// The agent keeps a diary of its runs in its home; a run that is cut off has a start but no end there.
 const AGENT: &str = r#"run="$JOURNEYMAN_STAGE/$JOURNEYMAN_ROUND"
 case "$JOURNEYMAN_ROLE" in code_reviewer | tech_lead) run="$run/$JOURNEYMAN_ROLE" ;; esac
 echo "begun $run" >> "$HOME/diary"
@@ -47,9 +47,9 @@ exit $code
 /// How fast the agent is.
 #[derive(Debug, Clone, Copy)]
 pub enum Agent {
-    /// It answers at once.
+    /// Answers at once.
     Quick,
-    /// It thinks for so many milliseconds before it fixes anything for the first time.
+    /// Thinks this many milliseconds before its first fix.
     SlowAtItsFirstFix(u64),
 }
 
@@ -64,11 +64,11 @@ impl Agent {
     }
 }
 
-/// A GitHub of its own with one issue, and a folder of its own for Journeyman.
+/// A GitHub with one issue, and a folder for Journeyman.
 pub struct World {
     pub emulator: Emulator,
     pub issue: u64,
-    /// Where what is synced is kept apart; none where power is not cut.
+    /// Tracks synced content; `None` without power cuts.
     pub disk: Option<Disk>,
     place: TempDir,
 }
@@ -79,7 +79,7 @@ pub struct Running {
 }
 
 impl World {
-    /// A repository that is tested in no time; the order is the demo's in all but speed.
+    /// A repository with very fast tests; otherwise the order is the demo's.
     pub async fn new(agent: Agent) -> Self {
         let files = [
             ("median.sh", MEDIAN),
@@ -107,7 +107,7 @@ impl World {
         world
     }
 
-    /// The same, and what Journeyman syncs is kept apart.
+    /// The same, with syncs tracked.
     pub fn on_a_disk(self) -> Self {
         Self { disk: Some(Disk::new(self.place.path())), ..self }
     }
@@ -143,7 +143,7 @@ impl World {
         self.path("journeyman.toml")
     }
 
-    /// Starts Journeyman, tells GitHub where it is, and has it die at this moment.
+    /// Starts Journeyman, registers it with GitHub, and makes it die at this moment.
     pub async fn start(&self, kill: Option<Moment>) -> Running {
         let task = Task { config: self.config(), kill };
         let mut command = Command::new(std::env::current_exe().expect("this program"));
@@ -164,13 +164,13 @@ impl World {
             panic!("Journeyman does not start: {}", self.said());
         });
         let address = address.await.expect("it starts in time");
-        // The rest of what it prints has to be read, or it would wait for a reader.
+        // Drain its output so that it never blocks.
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
         self.emulator.set_webhook_url(&format!("http://{address}/webhook"));
         Running { child }
     }
 
-    /// Where every process of this world logs to.
+    /// The log of all processes in this world.
     pub fn log(&self) -> fs::File {
         let log = fs::OpenOptions::new().create(true).append(true).open(self.path("log"));
         log.expect("a log")
@@ -193,7 +193,7 @@ impl World {
         Store::open(&url).await.expect("the database opens")
     }
 
-    /// The journals of every order, read from the database while nobody writes.
+    /// The journals of all orders, read while nothing writes to the database.
     pub async fn journals(&self) -> Vec<(Journal, OrderProjection)> {
         let store = self.store().await;
         let journals = Self::journals_of(&store).await;
@@ -211,7 +211,7 @@ impl World {
         journals
     }
 
-    /// Artifacts that the journal names and the store has not.
+    /// Artifacts that the journal names but the store lacks.
     #[expect(clippy::wildcard_enum_match_arm, reason = "no other outcome has artifacts")]
     pub async fn missing_artifacts(&self, journal: &Journal) -> Vec<String> {
         let store = self.store().await;
@@ -230,10 +230,10 @@ impl World {
         named.filter(|name| there.iter().all(|one| one.name != *name)).collect()
     }
 
-    /// How often each run of the agent began and how often it came to its end, as the agent itself wrote it down.
+    /// How often each run started and ended, from the agent's own diary.
     pub fn runs(&self) -> Runs {
         let mut runs = Runs::default();
-        // Who only looks has a review with a home of its own.
+        // Reviewers have a home of their own.
         let reviews = self.orders().into_iter().flat_map(|order| folders(&order.join("seats")));
         for place in self.orders().into_iter().chain(reviews) {
             let diary = fs::read_to_string(place.join("home.upper/diary")).unwrap_or_default();
@@ -246,7 +246,7 @@ impl World {
         runs
     }
 
-    /// Waits until a run of the agent has begun.
+    /// Waits until a run of the agent has started.
     pub async fn until_begun(&self, run: &str) {
         let begun = Instant::now();
         while !self.runs().begun.contains_key(run) {
@@ -255,7 +255,7 @@ impl World {
         }
     }
 
-    /// Effects whose result is on disk, so that it is paid for and must not be paid for again.
+    /// Effects whose result is on disk: they are paid for and must not be paid for again.
     pub fn remembered(&self) -> BTreeSet<String> {
         let folders = self.orders().into_iter().flat_map(|order| folders(&order.join("runs")));
         let remembered = folders.filter(|folder| folder.join("outcome.json").exists());
@@ -267,12 +267,12 @@ impl World {
         folders(&self.path("data/orders"))
     }
 
-    /// Processes that have something of this world mounted: what is left in a sandbox.
+    /// Processes that have something of this world mounted, so that are left in a sandbox.
     pub fn sandboxed(&self) -> Vec<String> {
         self.processes("mountinfo").iter().map(|process| command_line(process)).collect()
     }
 
-    /// Processes with this world's place in one of their files under `/proc`.
+    /// Processes that have this world's path in one of their files under `/proc`.
     fn processes(&self, file: &str) -> Vec<PathBuf> {
         let place = self.place.path().to_string_lossy().into_owned();
         let mut processes = folders(Path::new("/proc"));
@@ -282,10 +282,10 @@ impl World {
         processes
     }
 
-    /// Waits until no process is left in a sandbox, nor on the way into one; those that are inside after the time.
+    /// Waits until no process is in a sandbox or about to enter one; returns those left after the timeout.
     ///
-    /// Killed in the very milliseconds in which bubblewrap prepares, it can leave a process that waits for ever to be
-    /// let in. It has nothing of the sandbox's and will never run anything, so it is told and cleared away here.
+    /// A kill while bubblewrap is setting up can leave a process that waits forever to be let in. It has nothing from
+    /// the sandbox and never runs anything, so it is reported and killed here.
     pub async fn sandboxes_end(&self, most: Duration) -> Vec<String> {
         let begun = Instant::now();
         loop {
@@ -309,7 +309,7 @@ fn command_line(process: &Path) -> String {
     format!("{}: {}", process.display(), String::from_utf8_lossy(&line).replace('\0', " "))
 }
 
-/// The agent's own record of its runs, by stage and round, and by role where that is not the worker.
+/// The agent's own record of its runs, by stage and round, and by role for others than the worker.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Runs {
     pub begun: BTreeMap<String, u32>,
@@ -327,7 +327,7 @@ impl Running {
         self.child.kill().await.expect("it can be killed");
     }
 
-    /// Waits until it is dead or has ended; the signal or the exit code.
+    /// Waits until it has died or ended; returns the signal or exit code.
     pub async fn ended(&mut self) -> Ended {
         use std::os::unix::process::ExitStatusExt;
         let Ok(status) = tokio::time::timeout(PATIENCE, self.child.wait()).await else {
@@ -342,7 +342,6 @@ impl Running {
     }
 }
 
-/// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     Code(i32),

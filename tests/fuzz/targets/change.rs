@@ -1,4 +1,4 @@
-//! A change to a repository, read for what it does to the tests. Each part is a file on one side: its first line is
+//! A change to a repository, examined for its effects on tests. Each part is a file on one side: its first line is
 //! `before PATH`, `after PATH` or `both PATH`, the rest its content.
 
 use std::collections::BTreeMap;
@@ -61,10 +61,9 @@ pub const WORDS: &[&str] = &[
     "\\\n",
 ];
 
-/// Files on one side, by path.
 type Side<'a> = BTreeMap<&'a str, &'a [u8]>;
 
-/// Reads it once as it is, and once as a change that changes nothing.
+/// Reads the input as a change, and once more as a change without differences.
 pub fn changes(bytes: &[u8]) {
     let (mut before, mut after) = (Side::new(), Side::new());
     for part in parts(bytes).into_iter().take(12) {

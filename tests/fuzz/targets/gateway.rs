@@ -1,5 +1,5 @@
-//! What a sandbox says to its only door: bytes on a connection, taken for a request or not. The door leads nowhere but
-//! to a model's service, which is ours here and repeats what it hears.
+//! What a sandbox sends to its gateway: bytes on a connection, accepted as a request or not. The gateway only reaches a
+//! model's service, here our own, which echoes what it receives.
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -51,10 +51,10 @@ pub const WORDS: &[&str] = &[
 ];
 
 const KEY: &str = "sk-real-0123456789abcdef";
-/// Half a connection is closed at once, so nothing here waits for more.
+/// Incomplete connections are closed at once, so nothing here waits longer.
 const LONG: Duration = Duration::from_secs(15);
 
-/// What the service was asked: the request's line, and its headers.
+/// Requests that the service received: the request line and the headers.
 type Heard = Arc<Mutex<Vec<(String, http::HeaderMap)>>>;
 
 struct Service {
@@ -63,7 +63,7 @@ struct Service {
     heard: Heard,
 }
 
-/// Ends with the process.
+/// Runs until the process ends.
 static SERVICE: LazyLock<Service> = LazyLock::new(|| {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
@@ -81,7 +81,7 @@ static SERVICE: LazyLock<Service> = LazyLock::new(|| {
                     let told = format!("{:?} {}", parts.headers.get("x-api-key"), body.escape_ascii());
                     let line = format!("{} {}", parts.method, parts.uri);
                     log.lock().unwrap_or_else(PoisonError::into_inner).push((line, parts.headers));
-                    // A service that repeats the key it was given.
+                    // Simulates a service that echoes the key it was given.
                     let answer = format!("{KEY} {told}");
                     Ok::<_, std::convert::Infallible>(Response::new(Full::new(Bytes::from(answer))))
                 }
@@ -94,7 +94,7 @@ static SERVICE: LazyLock<Service> = LazyLock::new(|| {
     Service { runtime, address, heard }
 });
 
-/// Says it, closes its half, and hears all that is answered.
+/// Sends the bytes, closes the sending half, and reads the whole answer.
 pub fn requests(bytes: &[u8]) {
     let Service { runtime, address, heard } = &*SERVICE;
     let model = ModelUpstream::new(

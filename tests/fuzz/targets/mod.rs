@@ -1,4 +1,4 @@
-//! One file a parser: what is done with an input, and what must hold whatever it is.
+//! One file per parser: how it runs an input, and what must hold for any input.
 
 pub mod change;
 pub mod gateway;
@@ -11,7 +11,7 @@ pub mod transcript;
 pub mod tree;
 pub mod webhook;
 
-/// The parts of an input that has several, each after a line of `%%`.
+/// The parts of an input, each separated by a line of `%%`.
 pub fn parts(bytes: &[u8]) -> Vec<&[u8]> {
     let (mut parts, mut rest) = (Vec::new(), bytes);
     while let Some(at) = rest.windows(4).position(|window| window == b"\n%%\n") {
@@ -22,7 +22,7 @@ pub fn parts(bytes: &[u8]) -> Vec<&[u8]> {
     parts
 }
 
-/// As text, the way that everything from outside becomes text here.
+/// Converts to text like production does with everything from outside.
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

@@ -1,4 +1,4 @@
-//! YAML of a repository: pipelines, roles, settings.
+//! A repository's YAML: pipelines, roles, settings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
@@ -83,7 +83,7 @@ pub fn pipelines(bytes: &[u8]) {
     }
 }
 
-/// What is wrong is said to people, on an issue.
+/// The message is for people, on an issue.
 fn is_told(problem: &str) {
     assert!(!problem.is_empty() && problem.chars().count() <= 1_500, "{problem}");
 }
@@ -105,7 +105,7 @@ fn pipeline_is_sound(pipeline: &Pipeline) {
         assert!(stage.budget.is_none_or(|usd| usd > 0.0 && usd <= 10_000.0), "{:?}", stage.budget);
         assert!(before.insert(stage.name.as_str()), "{} is there twice", stage.name);
     }
-    // It goes into the journal, and has to come out of it as it was.
+    // The journal stores it and must return it unchanged.
     let written = serde_json::to_string(pipeline).unwrap();
     assert_eq!(serde_json::from_str::<Pipeline>(&written).unwrap(), *pipeline);
 }

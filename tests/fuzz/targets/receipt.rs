@@ -1,4 +1,4 @@
-//! A signed receipt, as anybody may hand it over.
+//! A signed receipt from an untrusted source.
 
 use std::sync::LazyLock;
 
@@ -30,10 +30,10 @@ pub const WORDS: &[&str] = &[
     "\"verified\":true",
 ];
 
-/// Whose private half nobody has.
+/// The private half is thrown away.
 static KEYS: LazyLock<Vec<PublicKey>> = LazyLock::new(|| vec![*SigningKey::generate().unwrap().public()]);
 
-/// Reads it as an envelope, as what is in one, and as keys.
+/// Reads it as an envelope, as an envelope's content, and as keys.
 pub fn receipts(bytes: &[u8]) {
     envelope(bytes);
     let payload = STANDARD.encode(bytes);
@@ -51,7 +51,7 @@ pub fn receipts(bytes: &[u8]) {
 fn envelope(bytes: &[u8]) {
     match Envelope::parse(bytes) {
         Ok(envelope) => {
-            // Written and read again it is the same: there is one way to read it.
+            // Writing and reading it again must not change it.
             let json = envelope.to_json();
             let again = Envelope::parse(json.as_bytes()).expect("what we write is read");
             assert_eq!(again.to_json(), json);
@@ -68,7 +68,7 @@ fn envelope(bytes: &[u8]) {
     }
 }
 
-/// People read it in a terminal, which obeys what cannot be seen.
+/// People read it in a terminal, which interprets invisible characters.
 fn is_told(why: &str) {
     assert!(why.chars().count() <= 600 && !why.chars().any(is_hidden), "{why:?}");
 }

@@ -1,4 +1,4 @@
-//! Text of agents and people, in every place where it is said on GitHub.
+//! Text of agents and people, everywhere it is shown on GitHub.
 
 use std::sync::LazyLock;
 
@@ -70,10 +70,10 @@ pub const WORDS: &[&str] = &[
 
 const URL: &str = "https://github.com/o/r/issues/7";
 const DASHBOARD: &str = "https://bot.example.org/";
-/// Where its order is.
+/// The path of its order.
 const ORDER_PAGE: &str = "orders/00000000-0000-0000-0000-000000000001";
 
-/// Says it everywhere.
+/// Renders the text everywhere.
 pub fn bodies(bytes: &[u8]) {
     let text = text(bytes);
     for body in [markdown(&text, 60_000), code_block(&text), plain(&text), code_span(&text)] {
@@ -107,7 +107,7 @@ const OURS: [&str; 7] =
 
 #[derive(Debug, Default)]
 struct Shown {
-    /// Runs of text that GitHub would search for mentions and references; what is code, or a link, is left out.
+    /// Text that GitHub would scan for mentions and references, without code and links.
     runs: Vec<String>,
     html: Vec<String>,
     links: Vec<String>,
@@ -129,7 +129,7 @@ fn rendered(body: &str) -> Shown {
             Event::End(TagEnd::Link) => in_link = false,
             Event::Start(Tag::Image { dest_url, .. }) => panic!("an image of {dest_url} in {body:?}"),
             Event::Html(html) | Event::InlineHtml(html) => {
-                // A line of ours around foreign text: the tags are taken one by one.
+                // HTML may span a line of ours around foreign text, so take the tags one by one.
                 shown.html.extend(TAGS.find_iter(&html).map(|tag| tag.as_str().to_owned()));
                 shown.runs.push(TAGS.replace_all(&html, " ").into_owned());
                 shown.runs.push(String::new());
@@ -157,10 +157,10 @@ static CLOSES: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)\b(close[sd]?|fix(e[sd])?|resolve[sd]?):?\s+([\w./-]*#\d|gh-\d|https?://\w)").unwrap()
 });
 
-/// Nobody is called, nothing is closed, nothing is hidden. `with_ours`: what we say ourselves stands in it too.
+/// Checks that it mentions no one, closes nothing and hides nothing. `with_ours` allows our own words.
 fn is_harmless(body: &str, shown: &Shown, with_ours: bool) {
     for run in &shown.runs {
-        // Our own words begin a run.
+        // Our own words are at the start of a run.
         let ours = ["Closes #7", "Pull request #12 was ", "Pull request #12 is open "]
             .iter()
             .find_map(|ours| run.strip_prefix(ours));
@@ -169,7 +169,7 @@ fn is_harmless(body: &str, shown: &Shown, with_ours: bool) {
     }
     assert!(!body.contains("<!--"), "{body:?}");
     assert!(!CLOSES.is_match(body), "{body:?}");
-    // Our warning sign has a selector that makes it a picture.
+    // Our warning sign includes an emoji variation selector.
     let body = if with_ours { body.replace("⚠\u{fe0f}", "") } else { body.to_owned() };
     assert!(!body.chars().any(|c| c != '\n' && is_hidden(c)), "{body:?}");
 }
@@ -210,7 +210,7 @@ fn note(text: &str, round: u32) -> ReviewNote {
 const PIPELINE: &str =
     "name: x\nversion: 1\nstages:\n  - {name: implement, agent: developer, command: implement}\n";
 
-/// An order that everybody says this in.
+/// A journal of an order in which everyone writes this text.
 fn journal(text: &str) -> Journal {
     let foreign = || text.to_owned();
     let by = Requester::Person(Person { login: foreign(), id: UserId(7) });

@@ -1,4 +1,4 @@
-//! What a test run printed, and its report: both written by the code under test.
+//! A test run's output and report, both written by the code under test.
 
 use journeyman::order::comparison::TestRunnerName;
 use journeyman::order::{Exit, TestReport, TestVerdict};
@@ -59,12 +59,12 @@ fn is_sound(reading: &TestReport) {
         assert!(names.len() <= 100);
         assert!(names.iter().all(|name| (1..=300).contains(&name.chars().count())));
     }
-    // What was printed takes away and never gives.
+    // The output can only make the reading worse, never better.
     let counts = reading.counts.as_ref();
     for exit in [Exit::Code(1), Exit::Code(101), Exit::Signal(9), Exit::TimedOut] {
         assert_eq!(verdict(&exit, counts), TestVerdict::Failed);
     }
-    // Node's reporter prints suites like tests, and may be taken to name one more.
+    // Node's reporter prints suites like tests, so it may name one more.
     if let (Some(cases), Some(counts)) = (&reading.cases, counts)
         && cases.named_by != TestRunnerName::Node
     {

@@ -1,4 +1,4 @@
-//! A template, and what is filled into it: arguments, and inputs in frames.
+//! A template and its values: arguments, and inputs in frames.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
@@ -41,7 +41,7 @@ pub const WORDS: &[&str] = &[
 static OPENS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?i)<\s*untrusted").unwrap());
 static CLOSES: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?i)<\s*/\s*untrusted").unwrap());
 
-/// The first part is the template, the others are what is filled in.
+/// The first part is the template, the others are its values.
 pub fn templates(bytes: &[u8]) {
     let mut parts = parts(bytes).into_iter().map(text);
     let template = parts.next().unwrap_or_default();
@@ -59,7 +59,7 @@ pub fn templates(bytes: &[u8]) {
     }
 }
 
-/// What an argument holds is never read again: filling in marks and putting the arguments in their place is the same.
+/// Values are never expanded again: inserting markers and then replacing them by the values gives the same result.
 fn fills_once(template: &str, arguments: &[String]) {
     let filled = expand(template, arguments);
     assert!(filled.warnings.iter().all(|warning| warning.len() <= 200), "{:?}", filled.warnings);
@@ -75,7 +75,7 @@ fn fills_once(template: &str, arguments: &[String]) {
     assert_eq!(filled.text, text);
 }
 
-/// What others wrote stands in frames that nothing in it can close, nor open another.
+/// Foreign text is in frames that it cannot close, and it cannot open others.
 fn frames_hold(template: &str, arguments: &[String]) {
     let inputs = |texts: Vec<String>| -> BTreeMap<String, String> {
         texts.into_iter().enumerate().map(|(at, text)| (format!("input_{at}"), text)).collect()
@@ -90,11 +90,11 @@ fn frames_hold(template: &str, arguments: &[String]) {
         let visible: String = text.chars().filter(|c| matches!(*c, '\n' | '\t') || !is_hidden(*c)).collect();
         (OPENS.find_iter(&visible).count(), CLOSES.find_iter(&visible).count())
     };
-    // What is blank gets no frame.
+    // Blank values get no frame.
     let is_blank = |argument: &String| argument.trim().is_empty();
     let plain: Vec<String> =
         arguments.iter().map(|one| if is_blank(one) { one.clone() } else { "x".to_owned() }).collect();
-    // A template of a person's own may stand in any relation to what is filled in: ours do not end in a `<`.
+    // A person's own template may do anything with values. Ours do not end in `<`.
     let template = template.replace('<', "(");
     let hostile = prompt(&task(arguments.to_vec(), arguments.to_vec()), &template, "");
     let harmless = prompt(&task(plain.clone(), plain), &template, "");

@@ -1,4 +1,4 @@
-//! What an agent printed, in pieces: the runtime with a protocol of its own, and the one for any program.
+//! An agent's output in pieces, for the runtime with its own protocol and the one for any program.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -30,10 +30,10 @@ pub const WORDS: &[&str] = &[
     "\\u0000",
 ];
 
-/// In how many bytes a message is told at most.
+/// The longest message, in bytes.
 const LONGEST_MESSAGE: usize = 64 << 10;
 
-/// Reads it whole and in pieces, as it would be read from a program that ended well, badly, or not at all.
+/// Reads it whole and in pieces, as from a program that ended well, badly, or not at all.
 pub fn transcripts(bytes: &[u8]) {
     let exits = [Exit::Code(0), Exit::Code(1), Exit::Signal(9), Exit::TimedOut];
     let exit = &exits[bytes.len() % exits.len()];
@@ -88,14 +88,14 @@ fn is_sound(run: &AgentRun, exit: Exit) {
             failure.message.len()
         );
     }
-    // An agent that was ended by a signal has not said that all is well.
+    // An agent that a signal ended has not reported success.
     if matches!(exit, Exit::Signal(_)) && run.result.is_none() {
         assert!(run.failure.is_some());
     }
     assert!(run.result.is_some() || run.failure.is_some(), "it neither said something nor failed");
 }
 
-/// The session that a stream names is an argument of the next run: nothing but an identifier may get there.
+/// A session's name becomes an argument of the next run, so only an identifier may get there.
 fn resumes_nothing_else(program: &AgentProgram, run: &AgentRun) {
     let Some(session) = &run.session_id else { return };
     let task = AgentTask { session: Some(session.clone()), stage: "s".to_owned(), ..AgentTask::default() };

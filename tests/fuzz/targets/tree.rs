@@ -1,9 +1,9 @@
-//! What an agent pushes: a commit and trees made byte by byte, as no git would make them, on their way through the
-//! airlock. What comes out at the other end is read again by other code than ours.
+//! What an agent pushes: a commit and trees made byte by byte, unlike any git's, on their way through the airlock.
+//! Independent code then reads the result.
 //!
-//! An input of one part is an export as it is. Of two parts, the first is the commit's message and the second a tree,
-//! a line an entry: `MODE NAME<tab>CONTENT`; `(NAME` begins a folder that `)` ends; a folder whose content is `=` is
-//! the last one again. A control-A stands for a line's end; a first line `unsorted` leaves order and repetitions as written.
+//! An input of one part is a raw export. Of two parts, the first is the commit's message and the second a tree, one
+//! entry per line: `MODE NAME<tab>CONTENT`. `(NAME` opens a folder and `)` closes it; content `=` repeats the last
+//! folder. Control-A stands for a newline; a first line `unsorted` keeps order and duplicates.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -68,16 +68,16 @@ pub const WORDS: &[&str] = &[
     "\u{7f}ELF",
 ];
 
-/// A secret of ours that no agent should have, and has.
+/// A secret of ours that the agent has but should not.
 const CANARY: &str = "ghs_q7Zx2Lm9Rt4Vb8Nc1Kd6Wf3Hj5Pg0Ys2Ta";
-/// Cases after which the folders are made anew: what was taken in stays there.
+/// Recreate the folders after this many cases, because imported objects accumulate.
 const MOST_CASES: u32 = 4_000;
 
 thread_local! {
     static HOUSE: RefCell<Option<(House, u32)>> = const { RefCell::new(None) };
 }
 
-/// Pushes it, and reads what was taken in.
+/// Pushes it and reads what was imported.
 pub fn trees(bytes: &[u8]) {
     HOUSE.with_borrow_mut(|kept| {
         if kept.as_ref().is_none_or(|(_, cases)| *cases >= MOST_CASES) {
@@ -105,7 +105,7 @@ impl House {
         let workspaces = Workspaces::new(data.path()).unwrap();
         let repository: RepositoryName = "octo/sums".parse().unwrap();
         let mirror = data.path().join("mirrors/octo/sums.git");
-        // Asking for what is not there makes the mirror.
+        // Requesting a missing commit creates the mirror.
         let nothing = "0".repeat(40).parse().unwrap();
         assert!(workspaces.create_origin(order(), &repository, &nothing, "main", None).is_err());
         let mirror = Repository::open_bare(mirror).unwrap();
@@ -129,7 +129,7 @@ impl House {
             secrets: &self.known,
             allowed_secrets: &[],
         };
-        // Whatever an agent can do is an outcome and no error.
+        // Whatever an agent does is an outcome, never an error.
         let outcome = self.workspaces.import(order(), &self.repository, &self.base, &export, rules).unwrap();
         match outcome {
             ImportOutcome::Imported { tree, message, changed, warnings, .. } => {
@@ -158,7 +158,7 @@ fn order() -> OrderId {
     "019a0000-0000-7000-8000-000000000001".parse().unwrap()
 }
 
-/// What the work begins with: a file, a folder, a link.
+/// The initial work: a file, a folder, a link.
 fn base(mirror: &Repository) -> Oid {
     let odb = mirror.odb().unwrap();
     let blob = |bytes: &[u8]| odb.write(ObjectType::Blob, bytes).unwrap();
@@ -184,7 +184,7 @@ fn entry(tree: &mut Vec<u8>, mode: &[u8], name: &[u8], id: Oid) {
 
 type Entries = Vec<(Vec<u8>, Vec<u8>, Oid)>;
 
-/// The export of a commit, whose tree is as described.
+/// The export of a commit with this tree.
 fn exported(message: &[u8], description: &[u8], base: &CommitSha) -> Vec<u8> {
     let mut objects = Vec::new();
     let mut add = |kind: ObjectType, bytes: &[u8]| {
@@ -215,7 +215,7 @@ fn exported(message: &[u8], description: &[u8], base: &CommitSha) -> Vec<u8> {
                 let (head, content) = (halves.next().unwrap_or_default(), halves.next().unwrap_or_default());
                 let mut words = head.splitn(2, |byte| *byte == b' ');
                 let (mode, name) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-                // Nonsense is a file: a tree that nobody could read is soon told.
+                // Treat nonsense as a file: unreadable trees are rejected early.
                 let is_mode = !name.is_empty() && mode.iter().all(|byte| (b'0'..b'8').contains(byte));
                 let (mode, name) = if is_mode { (mode, name) } else { (b"100644".as_slice(), head) };
                 let id = if content == b"=" { last } else { add(ObjectType::Blob, &raw(content)) };
@@ -225,7 +225,7 @@ fn exported(message: &[u8], description: &[u8], base: &CommitSha) -> Vec<u8> {
             }
         }
     }
-    // What was left open is closed.
+    // Close what was left open.
     while let Some((name, entries)) = folders.pop() {
         last = add(ObjectType::Tree, &tree(entries, is_sorted));
         if let Some((_, outer)) = folders.last_mut() {
@@ -257,7 +257,7 @@ fn tree(mut entries: Entries, is_sorted: bool) -> Vec<u8> {
     bytes
 }
 
-/// A tree that was taken in: every file with what is in it, every link with where it leads.
+/// An imported tree: every file with its content, every link with its target.
 #[derive(Default)]
 struct Paths {
     files: BTreeMap<String, Vec<u8>>,
@@ -301,7 +301,7 @@ impl Paths {
         }
     }
 
-    /// Follows a link as an operating system would.
+    /// Resolves a link like an operating system.
     fn leads_inside(&self, link: &str) {
         let mut here: Vec<String> = link.split('/').map(str::to_owned).collect();
         here.pop();
@@ -326,7 +326,7 @@ impl Paths {
     }
 }
 
-/// One component on every machine, and the same one.
+/// Checks for a single path component that is the same on every machine.
 fn is_plain(name: &str) {
     let seen: String = name.chars().filter(|c| !journeyman::order::commit_message::is_hidden(*c)).collect();
     assert_eq!(seen, name, "it has what cannot be seen");
@@ -345,7 +345,7 @@ fn is_plain(name: &str) {
     );
 }
 
-/// Nothing that steers machines, agents or git.
+/// Checks that a path controls neither the machine, agents nor git.
 fn is_free(path: &str) {
     let lower = path.to_lowercase();
     let last = Path::new(&lower).file_name().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A delivery's body, as if its signature were right. Read as every event that we answer.
+//! A delivery's body with a valid signature, read as every event that we handle.
 
 use journeyman::order::{Requester, SignalKind};
 use journeyman::webhook::{
@@ -47,7 +47,7 @@ pub const WORDS: &[&str] = &[
     "payload=",
 ];
 
-/// Reads it as each event, and as one that nobody sends.
+/// Reads it as each event, and as an unknown one.
 pub fn deliveries(bytes: &[u8]) {
     for event in events() {
         let understood = understand(event, bytes);
@@ -71,7 +71,7 @@ pub fn deliveries(bytes: &[u8]) {
     }
     let secret = SecretString::from("it's a secret".to_owned());
     assert!(verify(&[secret], Some(&head), bytes).is_err(), "nobody knows the secret");
-    // An App's name has nothing of Markdown in it: where it is called, it stands somewhere.
+    // An App's name contains no Markdown, so a comment that mentions it contains it literally.
     let comment = text(bytes);
     assert!(!names(&comment, "journeyman") || comment.to_ascii_lowercase().contains("journeyman"));
 }
@@ -99,7 +99,7 @@ fn is_sound(incoming: &RoutedSignal) {
     if let SignalCondition::Named(names) = provided {
         assert!(!names.is_empty() && names.iter().all(|name| is_login(name)));
     }
-    // A bot that could begin or steer work would talk to other bots for ever.
+    // If a bot could open or control orders, bots could talk to each other forever.
     if let Requester::Person(person) = &signal.by
         && person.login.ends_with("[bot]")
     {

@@ -1,9 +1,9 @@
-//! Mistakes of whoever starts the program: what it says of each, and what to do.
+//! Mistakes in starting the program: what it says about each, and how to fix it.
 
 use std::path::Path;
 use std::process::Command;
 
-/// The program in a folder, where nobody has settings: its exit code and what it says.
+/// Runs the program in a folder, for a user without settings; returns the exit code and the output.
 fn told(within: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_journeyman"));
     command.args(arguments).current_dir(within).env_clear().env("HOME", within);
@@ -80,7 +80,7 @@ fn without_git_nothing_but_that_is_said() {
     );
     let tree = repository.find_tree(tree).expect("it is there");
     repository.commit(Some("HEAD"), &who, &who, "Begin", &tree, &[]).expect("a commit");
-    // Every program of this machine but git.
+    // Every program of this machine except git.
     let programs = place.path().join("programs");
     std::fs::create_dir(&programs).expect("a folder");
     for folder in std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()) {

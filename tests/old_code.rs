@@ -1,4 +1,4 @@
-//! Tests of a change that do more than fail on the code before it: they kill their process, or never end.
+//! Tests of a change that do more than fail on the old code: they kill their process, or never end.
 
 use journeyman::order::scrutiny::Scrutiny;
 use journeyman::order::{Exit, Proof, ProofGrade, TestVerdict};
@@ -15,7 +15,7 @@ fn code(negative: &str) -> String {
     )
 }
 
-/// What is found out about a change that reads negative amounts.
+/// The scrutiny of a change that reads negative amounts.
 async fn scrutinized(name: &str, negative: &str, (before, after): (&str, &str)) -> Scrutiny {
     let tester = ChangeTester::within(8).await;
     let commits = tester.commits_of(

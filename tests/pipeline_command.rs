@@ -1,4 +1,4 @@
-//! `journeyman pipeline`, as people type it.
+//! `journeyman pipeline` as people type it.
 
 use std::path::Path;
 use std::process::{Command, Output};

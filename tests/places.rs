@@ -1,4 +1,4 @@
-//! Where a server's state lies, and that no command looks for it somewhere else.
+//! Where a server's state is, and that every command looks for it there.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,10 +11,10 @@ use secrecy::ExposeSecret as _;
 
 use crate::reality::write_private;
 
-/// A name in which a URL would see something else.
+/// A name that a URL would misinterpret.
 const ODD: &str = "a #1 50% b?";
 
-/// Writes the settings of a server that name neither a database nor a data folder.
+/// Writes a server's settings that name neither a database nor a data folder.
 fn settle(folder: &Path) {
     std::fs::create_dir_all(folder).expect("a folder");
     let keys = keys::generate().expect("keys");
@@ -25,7 +25,7 @@ fn settle(folder: &Path) {
     write_private(&folder.join("journeyman.toml"), settings);
 }
 
-/// The program in a folder, with settings: its exit code and all that it says.
+/// Runs the program in a folder with settings; returns the exit code and all output.
 fn told(within: &Path, arguments: &[&str], settings: &Path) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_journeyman"));
     command.args(arguments).arg("--config").arg(settings.join("journeyman.toml")).current_dir(within);
@@ -61,7 +61,7 @@ async fn the_defaults_begin_at_the_settings_wherever_a_command_is_started() {
         "nothing but the backup is made there"
     );
 
-    // Without the key, whoever keeps backups has to know.
+    // A missing key is reported, because it is missing in the backup too.
     let key = settings.join("data").join(KEY_FILE);
     std::fs::remove_file(&key).expect("it is there");
     let (code, said) = told(&elsewhere, &["backup", "keyless.tar.gz"], &settings);

@@ -1,4 +1,4 @@
-//! A repository of more than one project: what a change edits in one of them is verified by the tests of that one alone.
+//! A repository with several projects: only a project's own tests verify what a change edits in it.
 
 use journeyman::order::{RepositorySettings, TestRun, TestVerdict};
 

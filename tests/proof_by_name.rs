@@ -1,4 +1,4 @@
-//! Proofs that hold for their own tests alone: by where they run, or at times.
+//! Proofs that only hold for their own tests, depending on where or when they run.
 
 use journeyman::order::{Proof, TestRun, TestVerdict};
 
@@ -8,7 +8,7 @@ const TESTS: &str = "import os\nimport unittest\nfrom amounts import cents\n\n\n
     def test_whole(self):\n        self.assertEqual(cents('12'), 1200)\n";
 const NEW: &str = "\n    def test_negative(self):\n        self.assertEqual(cents('-3.50'), -350)\n";
 
-/// The code, where the sign is found by this condition.
+/// The code, with this condition for the sign.
 fn code(sign: &str) -> String {
     format!(
         "import os\nimport random\n\n\ndef cents(text):\n    sign = -1 if {sign} else 1\n    \
@@ -17,7 +17,7 @@ fn code(sign: &str) -> String {
     )
 }
 
-/// The verdict on a change from reading no sign to reading it like this, with a test for it; the issue is in prose.
+/// The verdict on a change that adds sign handling by this condition, with a test; the issue is in prose.
 async fn tested(sign: &str) -> TestRun {
     let tester = ChangeTester::within(60).await;
     let before = code("False");
@@ -47,7 +47,7 @@ async fn a_fix_that_holds_only_where_the_tests_run_is_not_proven() {
     );
 }
 
-/// A test of the base passes now and then with the change: on the base it always passed, or always failed.
+/// With the change, a test of the base passes only sometimes. On the base it always passes, or always fails.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_test_is_not_flaky_where_the_change_alone_makes_it_so() {
     let tester = ChangeTester::within(60).await;

@@ -1,4 +1,4 @@
-//! Tests that fail before any change: nothing is verified beside them, unless the repository accepts that no other fails.
+//! If tests already fail on the base, nothing is verified, unless the repository accepts changes without new failures.
 
 use journeyman::engine::testing::TestRunResult;
 use journeyman::order::settings::AcceptedRun;
@@ -10,7 +10,7 @@ const BROKEN: &str = "def total(numbers):\n    return sum(numbers[1:])\n";
 const MENDED: &str = "def total(numbers):\n    return sum(numbers)\n";
 const WRONG: &str = "def total(numbers):\n    return 0\n";
 
-/// One test that fails on every code, one that passes on every code, and those that are named.
+/// One test that always fails, one that always passes, and the given ones.
 fn tests(more: &str) -> String {
     format!(
         "import unittest\nfrom total import total\n\n\nclass Total(unittest.TestCase):\n    \
@@ -57,7 +57,7 @@ async fn what_mends_nothing_is_not_accepted_beside_a_red_test() {
     assert!(weak.doubt.is_some() || weak.verdict != TestVerdict::Passed, "{weak:#?}");
 }
 
-/// A script whose linter is not installed any more, and tests beside it.
+/// A script whose linter is not installed, and tests beside it.
 const PACKAGE: &str = r#"{
   "name": "total", "version": "1.0.0",
   "scripts": { "test": "node --test", "posttest": "npm run lint", "lint": "eslint ." }
@@ -96,7 +96,7 @@ async fn where_only_a_linter_fails_on_the_base_a_change_is_judged_by_the_tests()
     let wrong = tested_in_javascript(RepositorySettings::default(), "[]").await.run;
     assert_eq!(wrong.verdict, TestVerdict::Failed, "{wrong:#?}");
 
-    // Who names the whole command has it.
+    // An explicit command is used unchanged.
     let named = |accept| RepositorySettings { accept, ..tested_by("npm test") };
     let refused = tested_in_javascript(named(AcceptedRun::AllPass), "numbers").await.run;
     assert_eq!(refused.verdict, TestVerdict::Failed);
@@ -107,7 +107,7 @@ async fn where_only_a_linter_fails_on_the_base_a_change_is_judged_by_the_tests()
     assert_eq!(wrong.verdict, TestVerdict::Failed);
 }
 
-/// A crate whose sum is wrong, with more at its beginning and in its manifest.
+/// A crate whose sum is wrong, with additions to its source and manifest.
 fn in_rust(manifest: &str, first: &str, sum: &str) -> [(&'static str, String); 2] {
     let manifest =
         format!("[package]\nname = \"total\"\nversion = \"1.0.0\"\nedition = \"2021\"\n{manifest}");
@@ -118,7 +118,7 @@ fn in_rust(manifest: &str, first: &str, sum: &str) -> [(&'static str, String); 2
     [("Cargo.toml", manifest), ("src/lib.rs", code)]
 }
 
-/// Tests on the base fail too: the one that the issue is about.
+/// On the base, the test that the issue is about fails too.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_does_not_compile_beside_red_tests_is_left_out_and_that_is_said() {
     for (manifest, first, command, note) in [

@@ -1,4 +1,4 @@
-//! The files around the code say what is so.
+//! Files around the code must match it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -80,7 +80,7 @@ fn scripts_are_sound_and_executable() {
     }
 }
 
-/// People copy them as they are.
+/// People copy them unchanged.
 #[test]
 fn the_examples_of_environments_are_settings() {
     let page = file("docs/ENVIRONMENTS.md");
@@ -111,7 +111,7 @@ fn the_chart_is_of_the_version_that_cargo_names() {
     assert_eq!((&chart["version"], &chart["appVersion"]), (&version.clone().into(), &version.into()));
 }
 
-/// Kubernetes knows no conditions on capabilities in such a profile, and would take each rule as unconditional.
+/// Kubernetes supports no conditions on capabilities in such a profile, and would treat each rule as unconditional.
 #[test]
 fn the_filter_of_the_container_names_what_it_allows_and_nothing_by_condition() {
     let filter: serde_json::Value = serde_json::from_str(&file("deploy/seccomp.json")).expect("it is JSON");

@@ -1,5 +1,5 @@
-//! docs/schemas/ and docs/openapi.json say what the program takes and answers. With `JOURNEYMAN_UPDATE_DOCS=1` in the
-//! environment the schemas are written anew.
+//! docs/schemas/ and docs/openapi.json must match the program's input and output. With `JOURNEYMAN_UPDATE_DOCS=1` set,
+//! the schemas are regenerated.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -22,7 +22,7 @@ fn schema(name: &str) -> Value {
     all.into_iter().find(|(known, _)| *known == name).unwrap_or_else(|| panic!("{name}")).1
 }
 
-/// What stands against it.
+/// The violations of a schema.
 fn faults(schema: &Value, it: &Value) -> Vec<String> {
     let validator = jsonschema::validator_for(schema).expect("a schema");
     validator.iter_errors(it).map(|error| format!("{}: {error}", error.instance_path())).collect()
@@ -103,14 +103,14 @@ fn what_repositories_say_is_valid() {
     }
 }
 
-/// The document, with the schema of a receipt where it refers to that.
+/// The document, with any object accepted as a receipt.
 fn document() -> Value {
     let mut document: Value = serde_json::from_str(&file("docs/openapi.json")).expect("JSON");
     document["components"]["schemas"]["Receipt"] = json!({ "type": "object" });
     document
 }
 
-/// What stands against an answer, by the operation's description.
+/// How an answer violates the operation's description.
 fn against(document: &Value, (method, route): (&str, &str), status: u16, answer: &Value) -> Vec<String> {
     let operation = &document["paths"][route][method];
     let response = &operation["responses"][status.to_string()];

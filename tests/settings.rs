@@ -1,5 +1,5 @@
-//! What docs/SETTINGS.md and `journeyman.example.toml` say about settings is what the program knows of them. With
-//! `JOURNEYMAN_UPDATE_DOCS=1` in the environment both are written anew.
+//! docs/SETTINGS.md and `journeyman.example.toml` must list exactly the settings that the program knows. With
+//! `JOURNEYMAN_UPDATE_DOCS=1` set, both are regenerated.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -12,10 +12,10 @@ use journeyman::order::WriteLimits;
 
 const PAGE: &str = "docs/SETTINGS.md";
 
-/// A table of the example: of which section, what is said above it, its header, and which settings it shows.
+/// A table of the example: its section, the text above, its header, and which settings it shows.
 type ExampleTable = (&'static str, &'static str, &'static str, fn(&KnownSetting) -> bool);
 
-/// What only the example says. Any other section has a table of its name.
+/// Tables that only the example has. Any other section has a table of its name.
 const TABLES: [ExampleTable; 7] = [
     (
         "defaults",
@@ -103,7 +103,7 @@ fn comment(text: &str) -> String {
     lines.join("\n")
 }
 
-/// A setting as the example shows it.
+/// A setting in the example's form.
 fn entry(known: &KnownSetting) -> String {
     let mut about = known.about.to_owned();
     if about.as_bytes()[0].is_ascii_lowercase() {
@@ -152,7 +152,7 @@ fn example() -> String {
     all.join("\n\n") + "\n"
 }
 
-/// The page with the table of now.
+/// The page with the current table.
 fn page() -> String {
     let before = file(PAGE);
     let is_of_table = |line: &&str| line.starts_with('|');
@@ -179,7 +179,7 @@ fn the_page_and_the_example_say_what_the_program_knows() {
     }
 }
 
-/// What is set in the example, and what it shows commented out: `# key = value` and `# [table]`.
+/// What the example sets, and what it shows commented out: `# key = value` and `# [table]`.
 fn with_defaults(example: &str) -> String {
     let is_setting = |line: &str| {
         let key = line.split(" = ").next().unwrap_or_default();
@@ -200,7 +200,7 @@ fn the_example_settings_are_taken_as_they_are_and_with_every_key_uncommented() {
     let all: toml::Table = toml::from_str(&everything).expect("uncommented it is TOML as well");
     assert!(all["limits"].as_table().is_some_and(|limits| limits.len() == 7), "comments were not read");
     let folder = tempfile::tempdir().expect("a temporary folder");
-    // Files and variables that it names have to be there, and a credential is in one place only.
+    // The files and variables it names must exist, and a credential is set in one place only.
     let authority = folder.path().join("ca.pem");
     fs::write(&authority, "-----BEGIN CERTIFICATE-----\n").expect("a file");
     let variables = folder.path().join("journeyman.env");
@@ -212,7 +212,7 @@ fn the_example_settings_are_taken_as_they_are_and_with_every_key_uncommented() {
     for text in [&example, &everything] {
         let path = folder.path().join("journeyman.toml");
         fs::write(&path, text).expect("a file");
-        // `[github]` names a key file that only GitHub can give; its keys are known all the same.
+        // `[github]` names a key file that only GitHub provides, so check its keys without loading it.
         let github = GithubSettings {
             api_url: "https://api.github.com".parse().expect("a URL"),
             app_id: 1,

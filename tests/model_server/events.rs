@@ -1,4 +1,4 @@
-//! An answer on the wire: whole, or as the API streams it.
+//! An answer as sent: complete, or streamed like the API.
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,19 +10,19 @@ use serde_json::{Value, json};
 use super::reply::Say;
 use super::request::Request;
 
-/// Ids have to be new for every block: the client matches tools' answers by them.
+/// Ids must be unique for every block: the client matches tools' results by them.
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
 fn new_id(prefix: &str) -> String {
     format!("{prefix}_loopback{:016}", NEXT_ID.fetch_add(1, Ordering::Relaxed))
 }
 
-/// About as many tokens as a text of this length has.
+/// Roughly the number of tokens in a text of this length.
 pub fn tokens(text: &str) -> usize {
     text.len() / 4 + 1
 }
 
-/// The answer whole, as the API gives it without streaming.
+/// The complete answer, as the API sends it without streaming.
 pub fn message(request: &Request, blocks: &[Say]) -> Value {
     let content: Vec<Value> = blocks
         .iter()
@@ -52,13 +52,13 @@ pub fn message(request: &Request, blocks: &[Say]) -> Value {
     })
 }
 
-/// The same answer as server-sent events, a piece of HTTP each.
+/// The same answer as server-sent events, one HTTP chunk each.
 pub fn stream(message: &Value) -> impl Stream<Item = Result<Bytes, Infallible>> + use<> {
     let wire = |(name, data): (&str, Value)| Ok(Bytes::from(format!("event: {name}\ndata: {data}\n\n")));
     stream::iter(events(message).into_iter().map(wire).collect::<Vec<_>>())
 }
 
-/// A text in OpenAI's dialect, as server-sent events.
+/// A text in OpenAI's format, as server-sent events.
 pub fn openai_stream(request: &Request, text: &str) -> impl Stream<Item = Result<Bytes, Infallible>> + use<> {
     let id = new_id("chatcmpl");
     let chunk = |delta: Value, reason: Value| {
@@ -112,7 +112,7 @@ fn events(message: &Value) -> Vec<(&'static str, Value)> {
     events
 }
 
-/// Small pieces, so that a client that takes the first for the whole is found out.
+/// Small pieces, to catch a client that takes the first one for the whole text.
 fn pieces(text: &str) -> Vec<String> {
     let characters: Vec<char> = text.chars().collect();
     characters.chunks(40).map(|piece| piece.iter().collect()).collect()

@@ -1,11 +1,11 @@
-//! A model on loopback: speaks Anthropic's Messages API well enough that the real Claude Code works against it, and
-//! OpenAI's chat completions, streamed and without a key, as a server of one's own does.
-//! What it says is decided by a script, a function from the request to the reply.
+//! A model on loopback. It implements enough of Anthropic's Messages API for the real Claude Code, and OpenAI's chat
+//! completions, streamed and without a key, like a self-hosted server. A script, which is a function from the request
+//! to the reply, decides what it says.
 //!
-//! May know: the wire format of the API. Must never know: anything of Journeyman's.
+//! May know: the wire format of the API. Must never know: anything about Journeyman.
 //!
-//! A script sees the conversation only. What Claude Code asks besides (a title for the session, a probe of the
-//! connection) carries no tools; the server answers it by itself, and keeps it in [`ModelServer::requests`].
+//! A script only sees the conversation. Claude Code's other requests (a title for the session, a connection probe)
+//! carry no tools. The server answers them itself, and records them in [`ModelServer::requests`].
 
 mod events;
 mod reply;
@@ -24,7 +24,7 @@ pub use request::{OPENAI_PATH, Request};
 
 type Script = dyn Fn(&Request) -> Reply + Send + Sync;
 
-/// The server. It ends when this is dropped.
+/// The server; it stops on drop.
 pub struct ModelServer {
     url: String,
     requests: Arc<Mutex<Vec<Request>>>,
@@ -38,14 +38,14 @@ struct Shared {
 }
 
 impl ModelServer {
-    /// Listens on a free port of loopback. The script runs on a thread of its own for each request, so it may block.
+    /// Listens on a free port of loopback. Each call of the script has its own thread, so it may block.
     pub fn start(script: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port on loopback");
         let url = format!("http://{}", listener.local_addr().expect("a bound port has an address"));
         let requests = Arc::new(Mutex::new(Vec::new()));
         let shared = web::Data::new(Shared { script: Box::new(script), requests: Arc::clone(&requests) });
         let (tell, told) = mpsc::channel();
-        // A thread with a system of its own: callers need no particular async runtime.
+        // A thread with its own actix system: callers need no particular async runtime.
         let thread = std::thread::spawn(move || {
             actix_web::rt::System::new().block_on(async move {
                 let server = HttpServer::new(move || {
@@ -71,17 +71,17 @@ impl ModelServer {
         Self { url, requests, handle, thread: Some(thread) }
     }
 
-    /// What `ANTHROPIC_BASE_URL` has to be: no path, no slash at the end.
+    /// The value for `ANTHROPIC_BASE_URL`: no path, no trailing slash.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Every request so far, the oldest first, background requests included.
+    /// Every request so far, oldest first, background requests included.
     pub fn requests(&self) -> Vec<Request> {
         self.requests.lock().expect("no holder panics").clone()
     }
 
-    /// The requests of conversations: those that the script answered.
+    /// The requests of conversations, which the script answered.
     pub fn conversation(&self) -> Vec<Request> {
         self.requests().into_iter().filter(Request::is_conversation).collect()
     }
@@ -89,7 +89,7 @@ impl ModelServer {
 
 impl Drop for ModelServer {
     fn drop(&mut self) {
-        // The command is sent when `stop` is called; its future only waits for the end, which the join does.
+        // Calling `stop` already sends the command. Its future only waits for the end, and so does the join.
         drop(self.handle.stop(false));
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -189,7 +189,7 @@ fn wait(seconds: u64) -> HttpResponse {
     refusal
 }
 
-/// A title where one is asked for as JSON, one word otherwise.
+/// A title if one is requested as JSON, otherwise one word.
 fn background_reply(request: &Request) -> Reply {
     let wants_json =
         request.body.pointer("/output_config/format").is_some() || request.system().contains("JSON");
@@ -201,7 +201,7 @@ async fn count_tokens(shared: web::Data<Shared>, http: HttpRequest, body: web::B
     HttpResponse::Ok().json(json!({ "input_tokens": events::tokens(&request.body.to_string()) }))
 }
 
-/// Claude Code opens with `HEAD /`; everything else here is a call that this server does not know.
+/// Claude Code starts with `HEAD /`; any other request here is unknown to this server.
 async fn anything_else(shared: web::Data<Shared>, http: HttpRequest, body: web::Bytes) -> HttpResponse {
     let request = note(&shared, &http, &body);
     if request.method == "HEAD" {

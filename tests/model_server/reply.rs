@@ -1,52 +1,49 @@
-//! What a script answers.
+//! A script's answer.
 
 use serde_json::{Value, json};
 
-/// An answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
-    /// The model speaks: texts and tool calls, in this order. With a tool call in it the client goes on.
+    /// The model speaks: texts and tool calls, in this order. After a tool call the client continues.
     Say(Vec<Say>),
-    /// The API has no room, 429, and says when to come back.
+    /// The API is overloaded, 429, and says when to retry.
     Wait { seconds: u64 },
-    /// The API refuses, such as 529 `overloaded_error`.
+    /// The API fails, for instance with 529 `overloaded_error`.
     Refuse {
         status: u16,
-        /// The API's name for it.
+        /// The API's name for the error.
         kind: &'static str,
         message: String,
     },
 }
 
-/// One block of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Say {
     Text(String),
-    /// A tool is to be used.
+    /// A tool call.
     Use {
-        /// Its name, as the client offers it.
+        /// The tool's name, as the client offers it.
         tool: String,
         input: Value,
     },
 }
 
 impl Reply {
-    /// A text, and the turn is over.
+    /// A text that ends the turn.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Say(vec![Say::Text(text.into())])
     }
 
-    /// One tool call.
     pub fn tool(tool: &str, input: Value) -> Self {
         Self::Say(vec![Say::Use { tool: tool.to_owned(), input }])
     }
 
-    /// A shell command.
+    /// Runs a shell command.
     pub fn bash(command: &str) -> Self {
         Self::tool("Bash", json!({ "command": command, "description": "Run a command" }))
     }
 
-    /// Reads a file; Claude Code refuses to edit what was not read in the session.
+    /// Reads a file. Claude Code refuses to edit a file that the session has not read.
     pub fn read(path: &str) -> Self {
         Self::tool("Read", json!({ "file_path": path }))
     }

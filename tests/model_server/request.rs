@@ -1,25 +1,24 @@
-//! What the client asked.
+//! A client's request.
 
 use serde_json::Value;
 
-/// Where OpenAI's dialect is spoken.
+/// The path for OpenAI's format.
 pub const OPENAI_PATH: &str = "/v1/chat/completions";
 
-/// One request, as it came.
 #[derive(Debug, Clone)]
 pub struct Request {
     pub method: String,
     /// Its path, without the query.
     pub path: String,
-    /// Which program asks, as it calls itself.
+    /// The program's `User-Agent`.
     pub agent: String,
-    /// Whether it carried a key; the key itself is not kept.
+    /// Whether it had a key; the key itself is not stored.
     pub has_key: bool,
-    /// Its JSON; null when it was none.
+    /// Its JSON body; null if it had none.
     pub body: Value,
 }
 
-/// What a tool answered.
+/// A tool's result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolResult {
     pub text: String,
@@ -28,7 +27,7 @@ pub struct ToolResult {
 }
 
 impl Request {
-    /// A turn of a conversation rather than a side question: it offers tools, or is Journeyman's own.
+    /// Whether it is a turn of a conversation rather than a side request: it offers tools, or is Journeyman's own.
     pub fn is_conversation(&self) -> bool {
         let has_tools = self.body["tools"].as_array().is_some_and(|tools| !tools.is_empty());
         match self.path.as_str() {
@@ -37,12 +36,12 @@ impl Request {
         }
     }
 
-    /// The answer is wanted as server-sent events.
+    /// Whether the client wants server-sent events.
     pub fn is_streaming(&self) -> bool {
         self.body["stream"] == true
     }
 
-    /// The model that is asked for.
+    /// The requested model.
     pub fn model(&self) -> &str {
         self.body["model"].as_str().unwrap_or_default()
     }
@@ -52,29 +51,28 @@ impl Request {
         text_of(&self.body["system"])
     }
 
-    /// Names of the tools on offer.
+    /// Names of the offered tools.
     pub fn tools(&self) -> Vec<&str> {
         let tools = self.body["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
         tools.iter().filter_map(|tool| tool["name"].as_str()).collect()
     }
 
-    /// What the person (or Journeyman) last said: the newest user message that is no tool's answer, without the
-    /// reminders that the client weaves in.
+    /// The last prompt: the newest user message that is no tool result, without the client's own reminders.
     pub fn prompt(&self) -> String {
         self.prompts().pop().unwrap_or_default()
     }
 
-    /// Everything the person said in this conversation, the oldest first.
+    /// All prompts in this conversation, oldest first.
     pub fn prompts(&self) -> Vec<String> {
         self.messages().iter().filter(|message| is_prompt(message)).map(prompt_text).collect()
     }
 
-    /// How many answers the model has given since the last prompt: 0 when the prompt is new.
+    /// How many answers the model has given since the last prompt; 0 for a new prompt.
     pub fn step(&self) -> usize {
         self.since_prompt().iter().filter(|message| message["role"] == "assistant").count()
     }
 
-    /// What the tools answered since the last prompt, the oldest first.
+    /// The tools' results since the last prompt, oldest first.
     pub fn tool_results(&self) -> Vec<ToolResult> {
         self.since_prompt()
             .iter()
@@ -85,7 +83,7 @@ impl Request {
             .collect()
     }
 
-    /// Whether this stands anywhere in the messages: prompts, answers, tools' input and output.
+    /// Whether this text occurs anywhere in the messages: prompts, answers, tools' input and output.
     pub fn remembers(&self, text: &str) -> bool {
         fn find(value: &Value, text: &str) -> bool {
             match value {

@@ -1,4 +1,4 @@
-//! What stands between a company's server and the world: TLS with a certificate of its own authority, and a proxy.
+//! What is between a company's server and the internet: TLS from a private authority, and a proxy.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,7 +13,7 @@ use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 
 const PASSWORD: &str = "proxy-hunter2-secret";
 
-/// Every name below `corp.example` is reached through the proxy only, and there leads to one server.
+/// All names below `corp.example` are only reachable through the proxy, and lead to one server.
 pub struct CorporateNetwork {
     pub proxy_port: u16,
     asked: Arc<Mutex<Vec<String>>>,
@@ -21,7 +21,7 @@ pub struct CorporateNetwork {
 }
 
 impl CorporateNetwork {
-    /// In front of what listens in the clear at this port of the loopback.
+    /// Puts the network in front of a plain-HTTP port on loopback.
     pub async fn in_front_of(server: u16) -> Self {
         let issuer = authority();
         let ca = tempfile::NamedTempFile::new().expect("a file");
@@ -31,12 +31,12 @@ impl CorporateNetwork {
         Self { proxy_port, asked, ca }
     }
 
-    /// What the proxy was asked for, with the password and without.
+    /// The targets that the proxy was asked for, whether or not with the password.
     pub fn asked(&self) -> Vec<String> {
         self.asked.lock().expect("no panic").clone()
     }
 
-    /// How a server reaches it that was told of both.
+    /// The settings of a server that knows both the authority and the proxy.
     pub fn outgoing(&self) -> OutgoingNetwork {
         OutgoingNetwork { trusted: self.trusted(), proxy: self.proxy(PASSWORD) }
     }
@@ -71,7 +71,7 @@ fn authority() -> CertifiedIssuer<'static, KeyPair> {
     CertifiedIssuer::self_signed(params, KeyPair::generate().expect("a key")).expect("a certificate")
 }
 
-/// Takes TLS off, and passes on what is in it.
+/// Terminates TLS and forwards the content.
 async fn tls(issuer: &CertifiedIssuer<'static, KeyPair>, server: u16) -> u16 {
     let key = KeyPair::generate().expect("a key");
     let params = CertificateParams::new(vec!["*.corp.example".to_owned()]).expect("a name");
@@ -97,7 +97,7 @@ async fn tls(issuer: &CertifiedIssuer<'static, KeyPair>, server: u16) -> u16 {
     port
 }
 
-/// A proxy that takes CONNECT from whoever knows the password, and leads every name to one port.
+/// A proxy that accepts CONNECT with the password, and leads every name to one port.
 async fn proxy(front: u16) -> (u16, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let port = listener.local_addr().expect("an address").port();
@@ -117,7 +117,7 @@ async fn proxy(front: u16) -> (u16, Arc<Mutex<Vec<String>>>) {
 async fn proxied(stream: TcpStream, front: u16, log: &Mutex<Vec<String>>) -> std::io::Result<()> {
     let login = base64::engine::general_purpose::STANDARD.encode(format!("ada:{PASSWORD}"));
     let mut stream = BufReader::new(stream);
-    // Some ask without the password first, and on the same connection with it.
+    // Some clients first ask without the password, then again with it on the same connection.
     loop {
         let (mut first, mut is_known) = (String::new(), false);
         if stream.read_line(&mut first).await? == 0 {

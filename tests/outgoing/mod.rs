@@ -1,5 +1,5 @@
-//! A server in a company's network: everything outside has a certificate of the company's own authority, and is reached
-//! through the company's proxy.
+//! A server in a company's network: everything outside has a certificate from the company's own authority, and is only
+//! reachable through the company's proxy.
 
 mod front;
 
@@ -21,7 +21,7 @@ use crate::registries;
 use crate::workspace::server::{READER, Server};
 use front::CorporateNetwork;
 
-/// What the proxy was asked for, once each.
+/// The targets that the proxy was asked for, without duplicates.
 fn targets(network: &CorporateNetwork) -> Vec<String> {
     let mut asked: Vec<String> =
         network.asked().into_iter().filter(|asked| !asked.ends_with("without a password")).collect();
@@ -29,7 +29,7 @@ fn targets(network: &CorporateNetwork) -> Vec<String> {
     asked
 }
 
-/// Answers every request with this.
+/// Answers every request with this JSON.
 fn says(json: &'static str) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
@@ -66,14 +66,14 @@ async fn git_goes_through_the_proxy_and_trusts_the_companys_authority() {
         workspaces.fetch(&remote, "main")
     };
     tokio::task::block_in_place(|| {
-        // It would not be, did git not know the authority. Not tried: libgit2 1.9 waits for ever on a closed connection where
-        // it meets an unknown one behind a proxy. The API of GitHub is asked first, and says so.
+        // An unknown authority would fail here. Not tested: behind a proxy, libgit2 1.9 then waits forever on a closed
+        // connection. In production, the API of GitHub fails first, with a message.
         let fetched = ask(network.outgoing()).expect("it is reached");
         assert_eq!(fetched.as_str(), head.to_string());
         let error = ask(network.with_wrong_password()).expect_err("the proxy does not know us");
         assert!(!error.to_string().contains("wrong"), "{error}");
     });
-    // libgit2 looks where the branch is, and git itself brings it.
+    // libgit2 finds the branch, and git itself fetches it.
     for asked in ["/sample.git/info/refs", "/sample.git/git-upload-pack"] {
         assert!(server.requests().iter().any(|request| request.contains(asked)), "{asked}");
     }
@@ -131,7 +131,7 @@ async fn a_models_service_is_reached_through_the_proxy_with_the_companys_authori
     assert_eq!(targets(&network), ["models.corp.example:443"]);
 }
 
-/// Keeps nothing of a call.
+/// Discards all records.
 struct Silence;
 
 impl journeyman::agent::CallRecorder for Silence {
@@ -148,7 +148,7 @@ async fn setups_reach_registries_and_hosts_through_the_proxy() {
         url: "https://pypi.corp.example/api/pypi/all/simple".parse().expect("an address"),
         ..registries::registry(&server, RegistryKind::Pip, "/")
     };
-    // The page has the links of the server's own address, which is not the one that people reach it by.
+    // The page links to the server's own address, which is not the one that people use.
     let page = String::from_utf8(server.served("/api/pypi/all/simple/widget/")).expect("text");
     let page = page.replace(&server.url(""), "https://pypi.corp.example");
     server.serve("/api/pypi/all/simple/widget/", "text/html", page);
@@ -173,7 +173,7 @@ async fn setups_reach_registries_and_hosts_through_the_proxy() {
         "{printed}\n{:?}",
         network.asked()
     );
-    // The tunnel has no password of the registry's.
+    // The registry's password is not passed to the tunnel.
     assert!(printed.contains("tunnel: 401") && printed.contains("kept out"), "{printed}");
     assert!(!printed.contains("FOUND") && !printed.contains("hunter2"), "{printed}");
     let mut asked = targets(&network);

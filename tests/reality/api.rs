@@ -1,4 +1,4 @@
-//! A model's API with a key: what becomes of the key.
+//! A model's API with a key, and where the key goes.
 
 use super::model::{FILES, ISSUE, Task, reply, task};
 use super::server::{REPOSITORY, World};

@@ -1,4 +1,4 @@
-//! What `serve` finds out about the GitHub App at its start, and says where people look.
+//! What `serve` finds out about the GitHub App at its start, and reports where people look.
 
 use super::server::World;
 

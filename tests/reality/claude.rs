@@ -32,7 +32,7 @@ async fn the_real_claude_code_goes_from_label_to_pull_request_by_a_wrong_fix_and
     world.label().await;
     let pull = world.ready_pull().await;
 
-    // What is published is what was tested, and it is the right fix.
+    // The published commit is the tested one, and the right fix.
     assert_eq!(world.github.branch_head(REPOSITORY, &pull.head).as_ref(), Some(&pull.head_sha));
     assert!(pull.issue.body.contains(&format!("- Commit: `{}`", pull.head_sha)), "{}", pull.issue.body);
     assert!(pull.issue.body.contains("2 passed"), "{}", pull.issue.body);
@@ -42,13 +42,13 @@ async fn the_real_claude_code_goes_from_label_to_pull_request_by_a_wrong_fix_and
     assert_eq!(pull.issue.title, "Sum all numbers in total");
     assert!(world.github.file(REPOSITORY, &pull.head, ".journeyman/plans/issue-1-total.md").is_none());
 
-    // The examiner saw the issue and the base, and its programs hold.
+    // The examiner only saw the issue and the base, and its programs pass.
     let examined = of(&model, Task::Examine);
     assert!(examined.iter().all(|request| !request.prompt().contains("# Plan")), "{examined:#?}");
     let said = "1 of 1 statements of the issue hold, 1 of 1 promises are kept";
     assert!(pull.issue.body.contains(said), "{}", pull.issue.body);
 
-    // The wrong fix was found out by the tests, whatever was said of it, and the same session went on.
+    // The tests rejected the wrong fix despite the agent's claim, and the same session continued.
     let asked = of(&model, Task::Implement);
     let prompt = asked.first().expect("a first round").prompt();
     assert!(prompt.contains("Sums are never rounded here."), "it is told what CLAUDE.md imports: {prompt}");
@@ -66,7 +66,7 @@ async fn the_real_claude_code_goes_from_label_to_pull_request_by_a_wrong_fix_and
     assert_eq!(runs.len(), 2, "{steps:#?}");
     assert_eq!(runs[0]["session_id"], runs[1]["session_id"]);
 
-    // What it cost stands on the receipt: more than nothing, and no more than the parts together.
+    // The cost on the receipt is positive, and no more than the sum of the steps.
     let parts: f64 = steps.iter().filter_map(|step| step["usage"]["usd"].as_f64()).sum();
     assert!(parts > 0.0, "{steps:#?}");
     assert!(pull.issue.body.contains(&format!("\\${parts:.2}")), "{parts} is not in {}", pull.issue.body);

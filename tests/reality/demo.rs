@@ -1,4 +1,4 @@
-//! `journeyman demo`: as a person sees it, in the terminal and on the emulator's pages.
+//! `journeyman demo` as a person sees it, in the terminal and on the emulator's pages.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use super::local::{Desk, RIGHT, Tests};
 use super::program::{Running, journeyman};
 
-/// Pushes nothing until somebody says how; then the right change to the sample.
+/// Pushes nothing until it is told how, then makes the right change to the sample.
 const WAITS_FOR_ADVICE: &str = r"
 - stage: implement
   say: Everything is fixed.
@@ -37,7 +37,7 @@ fn value(said: &str, name: &str) -> Option<String> {
     line.split_whitespace().next().map(str::to_owned)
 }
 
-/// A form of the emulator's pages, sent as a browser sends it.
+/// Submits a form of the emulator's pages like a browser.
 async fn comment(pages: &str, text: &str) {
     let body: String =
         url::form_urlencoded::Serializer::new(String::new()).append_pair("body", text).finish();
@@ -71,7 +71,7 @@ async fn once_ends_with_a_pull_request_whose_head_is_the_tested_commit() {
     }
 }
 
-/// The program on this machine without its Pythons.
+/// The program on this machine, with all Pythons hidden.
 fn without_python(folder: &Path, arguments: &[&str]) -> Command {
     let command = journeyman(folder, arguments);
     let mut masked = Command::new("bwrap");
@@ -123,7 +123,7 @@ async fn without_once_it_stays_and_hears_a_retry_that_is_written_on_the_page() {
     assert_eq!(ended.code, Some(0), "{}", ended.said);
 }
 
-/// Settings of somebody whose server is another one.
+/// Settings for another, real server.
 const OF_A_SERVER: &str = "[server]\napi_token = \"the-token-of-their-own-server\"\n[defaults]\nlabel = \"bot\"\n\
     [notifications]\nurl = \"http://127.0.0.1:9/theirs\"\n";
 
@@ -131,7 +131,7 @@ const OF_A_SERVER: &str = "[server]\napi_token = \"the-token-of-their-own-server
 async fn the_demo_has_a_token_of_its_own_and_not_that_of_the_user_s_server() {
     let desk = Desk::new(NEVER_ENDS, Tests::None);
     let settings = std::fs::read_to_string(desk.path("config/journeyman/journeyman.toml")).expect("settings");
-    // The agent is named on the command line.
+    // The agent is given on the command line instead.
     let settings = settings.replacen("[defaults]\nagent = \"worker\"\n", OF_A_SERVER, 1);
     desk.write("config/journeyman/journeyman.toml", &settings);
     let mut demo = Running::start(journeyman(desk.folder(), &["demo", "--agent", "worker"]));

@@ -1,4 +1,4 @@
-//! `journeyman environment` on local repositories: what it prints, what it writes, and with which code it ends.
+//! `journeyman environment` on local repositories: its output, the files it writes, and its exit code.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use super::program::{Ended, Running, journeyman};
 
-/// A setup that leaves what the tests need, and says how often it ran.
+/// A setup that creates what the tests need and prints a line each time it runs.
 const SETTINGS: &str = "setup: echo installing; echo 42 > expected\ntest: sh test.sh\n";
 const TEST: &str = "echo 1..2; echo ok 1 - begins\n\
     if [ \"$(cat answer)\" = \"$(cat expected)\" ]; then echo ok 2 - adds; else echo not ok 2 - adds; exit 1; fi\n";
@@ -59,7 +59,7 @@ impl Repository {
         Running::start(command).end().await
     }
 
-    /// What was printed, without what differs from run to run.
+    /// The output, without what differs between runs.
     fn told(&self, ended: &Ended) -> String {
         let folder = self.folder.path().canonicalize().expect("the folder");
         let text = ended.printed.replace(&folder.display().to_string(), "…");

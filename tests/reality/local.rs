@@ -1,4 +1,4 @@
-//! A local git repository with a bug, an issue in a file, and an agent that follows a script: what `run` is given.
+//! The input for `run`: a local git repository with a bug, an issue in a file, and a scripted agent.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use super::program::{Ended, Running, journeyman};
 
-/// Says what every stage but the implementation needs.
+/// The script for all stages except the implementation.
 pub const AROUND: &str = "
 - stage: classify
   say: /feature
@@ -32,14 +32,14 @@ pub const RIGHT: &str = "
   say: Done.
 ";
 
-/// A change in every round, and never the right one.
+/// A change in every round, but never the right one.
 pub const NEVER_RIGHT: &str = "
 - stage: implement
   run: echo \"echo $JOURNEYMAN_ROUND\" > sum.sh && git commit -qam 'Try' && git push -q origin HEAD
   say: All tests pass.
 ";
 
-/// Words only.
+/// Only text, no commit.
 pub const NOTHING_PUSHED: &str = "
 - stage: implement
   say: I fixed it, and all 24 tests pass.
@@ -95,14 +95,14 @@ impl Desk {
         fs::write(path, text).expect("the file");
     }
 
-    /// Writes a file of the repository and commits it.
+    /// Writes a file in the repository and commits it.
     pub fn commit(&self, name: &str, text: &str) {
         self.write(name, text);
         self.git("add -A");
         self.git("commit -q -m Files");
     }
 
-    /// What git says of the repository; words are separated by spaces.
+    /// Git's output for the repository; arguments are separated by spaces.
     pub fn git(&self, words: &str) -> String {
         let mut git = Command::new("git");
         git.arg("-C")
@@ -117,12 +117,12 @@ impl Desk {
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
-    /// All that must not change in a repository where somebody is at work.
+    /// Everything that must not change in a repository where someone is working.
     pub fn place_of_work(&self) -> [String; 4] {
         ["symbolic-ref HEAD", "rev-parse trunk", "status --porcelain", "diff"].map(|words| self.git(words))
     }
 
-    /// Branches besides the one that was there.
+    /// Branches other than the initial one.
     pub fn new_branches(&self) -> Vec<String> {
         let all = self.git("for-each-ref --format=%(refname:short)");
         all.lines().filter(|name| *name != "trunk").map(str::to_owned).collect()
@@ -134,7 +134,7 @@ impl Desk {
         self.journeyman(&arguments).await
     }
 
-    /// `journeyman`, from the folder with all of this.
+    /// Runs `journeyman` in the folder with all of this.
     pub async fn journeyman(&self, arguments: &[&str]) -> Ended {
         Running::start(journeyman(self.folder(), arguments)).end().await
     }

@@ -1,7 +1,7 @@
 //! The real programs: `journeyman` as people start it, the real Claude Code, real git, real sandboxes.
 //!
-//! May know: the command line, the settings, the REST API, and what is seen on GitHub (emulated).
-//! Must never know: how the work is done inside.
+//! May know: the command line, the settings, the REST API, and what (emulated) GitHub shows. Must never know: how the
+//! work is done inside.
 
 mod api;
 mod app;

@@ -1,5 +1,5 @@
-//! What the scripted model does with Journeyman's prompts on a small Python repository: it reads them as a model
-//! would and works with Claude Code's own tools.
+//! How the scripted model answers Journeyman's prompts on a small Python repository: it reads them like a model and
+//! works with Claude Code's own tools.
 
 use crate::model_server::{Reply, Request};
 
@@ -19,7 +19,7 @@ pub const FILES: &[(&str, &str)] = &[
 
 pub const ISSUE: (&str, &str) = ("total() forgets a number", "`total([1, 2, 3])` is 5. It should be 6.");
 
-/// Said of the issue by whoever sees nothing else.
+/// The examination by a role that only sees the issue.
 const EXAMINATION: &str = r#"{"statements": [
     {"kind": "changes", "quote": "It should be 6.", "source": "issue", "programs": [{"file": "sums.py",
       "source": "from total import total\nprint(total([1, 2, 3]))\nprint(total([7]))\n",
@@ -29,10 +29,10 @@ const EXAMINATION: &str = r#"{"statements": [
       "answers": [{"input": "total([])", "expected": "0"}, {"input": "total([0, 0.125])", "expected": "0.125"}]}]}
 ]}"#;
 
-/// Boasted after the wrong fix; the tests decide.
+/// The claim after the wrong fix; only the tests decide.
 pub const BOAST: &str = "I fixed the issue and all tests pass.";
 
-/// What is asked for.
+/// The task of a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Task {
     Classify,
@@ -46,7 +46,7 @@ pub enum Task {
     Review,
 }
 
-/// By the newest prompt. A prompt that none of this fits is a story's failure, seen in what the order comes to.
+/// Finds the task from the newest prompt. If none matches, the order's outcome shows the failure.
 pub fn task(request: &Request) -> Option<Task> {
     let prompt = request.prompt();
     [
@@ -64,7 +64,7 @@ pub fn task(request: &Request) -> Option<Task> {
     .find_map(|(words, task)| prompt.contains(words).then_some(task))
 }
 
-/// The wrong fix first, the right one when sent back.
+/// The wrong fix first, and the right one after feedback.
 pub fn reply(request: &Request) -> Reply {
     let Some(task) = task(request) else { return Reply::text("I do not know what is wanted.") };
     let file = |name: &str| format!("{}/{name}", folder(request));
@@ -96,7 +96,7 @@ pub fn reply(request: &Request) -> Reply {
     }
 }
 
-/// The folder that Claude Code says it works in: its file tools want absolute paths.
+/// The folder that Claude Code reports as its own; its file tools need absolute paths.
 fn folder(request: &Request) -> String {
     let body = request.body.to_string();
     let path = body.split_once("orking directory: ").map(|(_, rest)| rest);

@@ -1,4 +1,4 @@
-//! `journeyman` as a process of its own, in a folder and with an environment of its own.
+//! `journeyman` as a separate process, in its own folder and environment.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Nothing here should take longer; a story that does has failed.
+/// Anything that takes longer has failed.
 pub const PATIENCE: Duration = Duration::from_secs(300);
 
-/// What it started must not hold its output open for longer than this.
+/// Child processes must not hold its output open for longer than this.
 const HELD: Duration = Duration::from_secs(30);
 
-/// Processes that hold a pipe that this one reads.
+/// Processes that hold a pipe that this process reads.
 fn holders() -> String {
     let pipes = |process: &Path| -> Vec<std::path::PathBuf> {
         let open = std::fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
@@ -30,8 +30,8 @@ fn holders() -> String {
     named.collect()
 }
 
-/// A command of the program, to be run in a folder. It inherits what toolchains are found by and nothing
-/// else; the user's settings are below `config`.
+/// A command of the program, to be run in a folder. It inherits only the variables for finding toolchains; the user's
+/// settings are below `config`.
 pub fn journeyman(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_journeyman"));
     command.args(arguments).current_dir(folder).env_clear();
@@ -43,7 +43,7 @@ pub fn journeyman(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// A running program and what it has said so far. It is killed when this is dropped.
+/// A running program and its output so far. Killed on drop.
 pub struct Running {
     child: Child,
     said: Arc<Mutex<String>>,
@@ -54,9 +54,9 @@ pub struct Running {
 /// How a program ended.
 #[derive(Debug)]
 pub struct Ended {
-    /// None when a signal ended it.
+    /// `None` if a signal ended it.
     pub code: Option<i32>,
-    /// Both outputs, as they came.
+    /// Both outputs, in the order of arrival.
     pub said: String,
     pub printed: String,
 }
@@ -71,12 +71,12 @@ impl Running {
         Self { child: Child(child), said, printed, told }
     }
 
-    /// What it has said so far.
+    /// The output so far.
     pub fn said(&self) -> String {
         self.said.lock().expect("no holder panics").clone()
     }
 
-    /// Waits until it has said something of which `find` makes a value.
+    /// Waits until `find` returns a value for the output.
     pub async fn hears<T>(&mut self, what: &str, find: impl Fn(&str) -> Option<T>) -> T {
         let begun = Instant::now();
         loop {
@@ -90,7 +90,7 @@ impl Running {
         }
     }
 
-    /// Asks it to end, as a service manager or Ctrl-C does.
+    /// Asks it to stop, like a service manager or Ctrl-C.
     pub fn interrupt(&self, signal: rustix::process::Signal) {
         let id = rustix::process::Pid::from_child(&self.child.0);
         rustix::process::kill_process(id, signal).expect("it is alive");

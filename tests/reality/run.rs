@@ -1,4 +1,4 @@
-//! `journeyman run` on local repositories: what is left in them, what is printed, and with which code it ends.
+//! `journeyman run` on local repositories: what it leaves there, what it prints, and its exit code.
 
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ async fn verified_work_becomes_a_branch_and_nothing_else_changes() {
         "sum.sh",
         "the plan is not in the commit"
     );
-    // Standard output is the pull request's text alone.
+    // Standard output contains only the pull request's text.
     assert!(ended.printed.starts_with("# Add both numbers in sum.sh\n\n"), "{}", ended.printed);
     for words in ["It subtracted the second one.", "Verified", "2 passed", &head] {
         assert!(ended.printed.contains(words), "{words:?} is not in {}", ended.printed);
@@ -133,7 +133,7 @@ async fn nothing_of_a_clone_decides_what_runs_outside_of_the_sandbox() {
     assert!(!mark.exists(), "the clone's program ran");
 }
 
-/// The work tree is a repository's, and its file of that name would have the agent's credentials.
+/// The work tree belongs to a repository, whose file of that name would get the agent's credentials.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_that_lies_beside_the_settings_is_never_the_repositorys_file_of_that_name() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -202,11 +202,11 @@ async fn a_folder_of_a_repository_stands_for_it_and_a_clone_without_its_history_
         assert_eq!(ended.code, Some(2), "{}", ended.said);
         assert!(ended.said.contains(says), "{says:?} is not in {}", ended.said);
     }
-    // A work tree beside the first one has its history from there.
+    // An additional work tree shares the first one's history.
     desk.git("-C ../shallow worktree add -q ../beside -b beside");
     let beside = desk.journeyman(&["run", "--repo", "beside", "--issue", "issue.md"]).await;
     assert!(beside.code == Some(2) && beside.said.contains("the clone is shallow"), "{}", beside.said);
-    // Whoever only looks at one commit needs its files and no history.
+    // Checking one commit needs its files but no history.
     for clone in ["shallow", "partial"] {
         let ended = desk.journeyman(&["environment", "--repo", clone]).await;
         assert!(ended.said.contains("The environment works."), "{}", ended.said);

@@ -1,4 +1,4 @@
-//! `journeyman serve` beside an emulated GitHub with one repository, one person and one issue.
+//! `journeyman serve` with an emulated GitHub: one repository, one person and one issue.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ pub struct World {
 }
 
 impl World {
-    /// Everything runs; the issue has no label yet. `environment` is what the server is started with besides.
+    /// Starts everything; the issue has no label yet. `environment` holds additional variables for the server.
     pub async fn start(
         agents: &str,
         environment: &[(&str, &str)],
@@ -41,7 +41,7 @@ impl World {
         Self::start_by(serve, agents, files, issue).await
     }
 
-    /// The same with another command, which is made in the server's folder. `FOLDER` in `agents` is that folder.
+    /// The same with another command, created in the server's folder. `FOLDER` in `agents` is that folder.
     pub async fn start_by(
         serve: impl FnOnce(&Path) -> Command,
         agents: &str,
@@ -80,7 +80,7 @@ impl World {
         Self { github, issue, program, address, folder }
     }
 
-    /// The label goes on, by a person with write access.
+    /// A person with write access adds the label.
     pub async fn label(&self) {
         self.github.label(REPOSITORY, self.issue, "journeyman", PERSON).await.expect("the label goes on");
     }
@@ -104,7 +104,7 @@ impl World {
         .await
     }
 
-    /// Waits for the status comment to say this; the whole comment.
+    /// Waits until the status comment contains this, and returns all of it.
     pub async fn status_that_says(&self, words: &str) -> String {
         let issue = self.issue;
         self.sees(words, |github| {
@@ -118,24 +118,24 @@ impl World {
         &self.address
     }
 
-    /// Waits until the server has said this.
+    /// Waits until the server has printed this.
     pub async fn hears(&mut self, words: &str) {
         self.program.hears(words, |said| said.contains(words).then_some(())).await;
     }
 
-    /// What the server has said so far.
+    /// The server's output so far.
     pub fn said(&self) -> String {
         self.program.said()
     }
 
-    /// Asks the REST API.
+    /// Gets a path of the REST API.
     pub async fn ask(&self, path: &str) -> Value {
         let request = reqwest::Client::new().get(format!("{}{path}", self.address)).bearer_auth(TOKEN);
         let answer = request.send().await.expect("an answer").error_for_status().expect("a good one");
         answer.json().await.expect("JSON")
     }
 
-    /// The steps of the one order.
+    /// The steps of the only order.
     pub async fn steps(&self) -> Vec<Value> {
         let orders = self.ask("/api/v1/work-orders").await;
         let id = orders["work_orders"][0]["id"].as_str().unwrap_or_else(|| panic!("{orders:#}")).to_owned();
@@ -143,7 +143,7 @@ impl World {
         steps["steps"].as_array().unwrap_or_else(|| panic!("{steps:#}")).clone()
     }
 
-    /// Files of the server's folder, its database and data among them, in which this text stands.
+    /// Files in the server's folder, database and data included, that contain this text.
     pub fn files_that_hold(&self, text: &str) -> Vec<PathBuf> {
         let mut folders = vec![self.folder.path().to_owned()];
         let mut found = Vec::new();
@@ -164,7 +164,7 @@ impl World {
         found
     }
 
-    /// SIGTERM, as a service manager sends it. What was sent to GitHub until then has to be what GitHub takes.
+    /// Sends SIGTERM like a service manager, and checks that all requests conformed to GitHub's descriptions.
     pub async fn stop(self) -> Ended {
         conformance::assert_conforming(&self.github);
         self.program.interrupt(rustix::process::Signal::TERM);

@@ -1,4 +1,4 @@
-//! `journeyman serve` under the restrictions of deploy/journeyman.service, made by hand.
+//! `journeyman serve` under the restrictions of deploy/journeyman.service, set up by hand.
 
 use std::path::Path;
 use std::process::Command;
@@ -22,7 +22,7 @@ const FILES: &[(&str, &str)] = &[
     ),
 ];
 
-/// Settings of a scripted agent, whose script lies beside them.
+/// Settings of a scripted agent, with the script beside them.
 fn agents(before: &str) -> String {
     format!(
         "{before}[defaults]\nagent = \"worker\"\n[agents.worker]\nruntime = \"command\"\n\
@@ -31,7 +31,7 @@ fn agents(before: &str) -> String {
     )
 }
 
-/// Where a server keeps what it has, beside its settings.
+/// Puts the server's data beside its settings.
 const KEPT: &str = "[store]\nurl = \"sqlite://kept/journeyman.db\"\n[data]\ndir = \"kept/data\"\n";
 
 /// A command as systemd would start it from this unit.
@@ -97,7 +97,7 @@ async fn the_unit_that_setup_writes_is_one_and_lets_the_server_verify_a_change()
         assert!(text.contains(&format!("ReadWritePaths={}/kept\n", folder.display())), "{text}");
         assert!(!text.contains("JOURNEYMAN_"), "the settings name both folders: {text}");
         if rustix::process::geteuid().is_root() {
-            // The unit's user is another one: it has to reach the program, and to own the folders.
+            // The unit has another user, who must reach the program and own the folders.
             let starts_copy = text.contains("ExecStart=/usr/local/bin/journeyman serve");
             let copies = plan.commands.iter().any(|line| line.ends_with(" /usr/local/bin/journeyman"));
             assert_eq!(starts_copy, copies, "{text}{:#?}", plan.commands);
@@ -119,7 +119,7 @@ async fn the_unit_that_setup_writes_is_one_and_lets_the_server_verify_a_change()
     assert_eq!(world.stop().await.code, Some(0));
 }
 
-/// It installs a service of the user who runs the tests, so it is for machines that are thrown away.
+/// Installs a service for the user who runs the tests, so it is only for disposable machines.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_users_own_systemd_runs_the_unit_that_setup_installs() {
     if std::env::var_os("CI").is_none() || !has_user_manager() {

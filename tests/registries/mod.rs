@@ -1,4 +1,4 @@
-//! Real package managers install from a registry that wants a password, in a sandbox in which that password is nowhere.
+//! Real package managers install from a registry with a password, in a sandbox that never contains the password.
 
 pub mod packages;
 pub mod server;
@@ -14,7 +14,7 @@ use journeyman::sandbox::IsolationMode;
 use crate::change_tester::{ChangeTester, TestedChange, setup_and_test};
 use server::{BASIC, PASSWORD, RegistryServer, USER};
 
-/// Looks for the password, and for what it is in a header, in all that a job can see. The patterns do not match
+/// Searches everything that a job can see for the password, plain and as in a header. The patterns do not match
 /// themselves.
 const SEARCH: &str = r#"
 { env; cat /proc/*/environ /proc/*/cmdline; } 2>/dev/null | tr '\0' '\n' | grep -a -E 'hunter2[-]corp|[Y]WRhOmh1' && echo FOUND in an environment
@@ -34,12 +34,12 @@ pub fn registry(server: &RegistryServer, kind: RegistryKind, path: &str) -> Pack
     }
 }
 
-/// What comes of a repository with these files, of which `setup.sh` is the setup and `test.sh` tests.
+/// Tests a repository with these files: `setup.sh` is the setup, and `test.sh` tests.
 async fn tested(registries: Vec<PackageRegistry>, files: &[(&str, &str)]) -> TestRunResult {
     tested_with(files, |settings| settings.registries = registries).await
 }
 
-/// The same, with other settings.
+/// The same, with changed settings.
 pub async fn tested_with(files: &[(&str, &str)], change: impl FnOnce(&mut TestingSettings)) -> TestRunResult {
     let mut settings = TestingSettings {
         setup_time: Duration::from_secs(120),
@@ -58,7 +58,7 @@ pub async fn tested_with(files: &[(&str, &str)], change: impl FnOnce(&mut Testin
     tester.tested("one", change).await
 }
 
-/// It was installed, from the registry, and nothing that was printed has the password or says that it was found.
+/// Checks that the package came from the registry, and that no output contains the password or reports it found.
 fn installed(tested: &TestRunResult, server: &RegistryServer) {
     let printed: String = tested.outputs.iter().map(|output| output.text.as_str()).collect();
     let asked = server.requests();
@@ -87,7 +87,7 @@ async fn the_search_finds_a_password_that_is_there() {
     assert!(printed.contains("FOUND in an environment") && printed.contains("FOUND in a file"), "{printed}");
 }
 
-/// A test that passes.
+/// A passing test.
 pub const PASSES: &str = "echo 1..1; echo ok 1 - says 42\n";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -124,7 +124,7 @@ async fn npm_installs_by_scope_by_name_and_by_lock_file() {
     ];
     installed(&tested(vec![registry.clone()], &files).await, &server);
 
-    // A lock file has the addresses of whoever made it.
+    // A lock file contains the addresses its author used.
     let at = |path: &str| server.url(&format!("/api/npm/all/{path}"));
     let lock = serde_json::json!({
         "name": "sample", "version": "1.0.0", "lockfileVersion": 3, "requires": true,
@@ -156,7 +156,7 @@ async fn cargo_builds_with_a_crate_of_a_registry_and_with_a_lock_file_that_names
     let test = format!("set -e\ncargo run --offline -q\n{PASSES}");
     let package = "[package]\nname = \"sample\"\nversion = \"1.0.0\"\nedition = \"2021\"\n[dependencies]\n";
 
-    // In place of crates.io.
+    // As a replacement for crates.io.
     let manifest = format!("{package}widget = \"1.0.0\"\n");
     let setup = "set -e\ncargo fetch\nSEARCH";
     let files = [
@@ -168,7 +168,7 @@ async fn cargo_builds_with_a_crate_of_a_registry_and_with_a_lock_file_that_names
     ];
     installed(&tested(vec![crates(true)], &files).await, &server);
 
-    // Beside it, by the name and the address that people have it by.
+    // In addition to crates.io, by its usual name and address.
     let manifest = format!("{package}widget = {{ version = \"1.0.0\", registry = \"corp\" }}\n");
     let checksum = hex::encode(<sha2::Sha256 as sha2::Digest>::digest(
         server.served("/files/crates/widget/1.0.0/download"),

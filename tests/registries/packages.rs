@@ -1,4 +1,4 @@
-//! One package of each kind, as its registry serves it: `widget` 1.0.0, which says 42.
+//! One package of each kind as its registry serves it: `widget` 1.0.0, which prints 42.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::server::RegistryServer;
 
-/// Runs a program that packs, in a folder with these files; what it wrote to `out`.
+/// Runs a packing program in a folder with these files, and returns the file `out`.
 fn packed(files: &[(&str, &str)], program: &[&str]) -> Vec<u8> {
     let place = tempfile::tempdir().expect("a folder");
     for (path, text) in files {
@@ -24,7 +24,7 @@ fn zip(files: &[(&str, &str)], folder: &str) -> Vec<u8> {
     packed(files, &["python3", "-m", "zipfile", "-c", "out", folder])
 }
 
-/// A simple index with a wheel that lies beside it; one link is whole, as many registries write it.
+/// A simple index with a wheel beside it. One link is absolute, as in many registries.
 pub fn pip(server: &RegistryServer) {
     let (module, info) = ("widget.py", "widget-1.0.0.dist-info");
     let wheel = packed(
@@ -47,7 +47,7 @@ pub fn pip(server: &RegistryServer) {
     server.serve(&format!("/api/pypi/all/packages/{file}"), "application/zip", wheel);
 }
 
-/// The packages `@corp/widget` and `left`, with whole links.
+/// The packages `@corp/widget` and `left`, with absolute links.
 pub fn npm(server: &RegistryServer) {
     for name in ["@corp/widget", "left"] {
         let manifest = serde_json::json!({ "name": name, "version": "1.0.0", "main": "index.js" });
@@ -68,7 +68,7 @@ pub fn npm(server: &RegistryServer) {
     }
 }
 
-/// A sparse index that wants a token, with downloads at another path of its host.
+/// A sparse index that requires a token, with downloads at another path of its host.
 pub fn cargo(server: &RegistryServer) {
     let manifest = "[package]\nname = \"widget\"\nversion = \"1.0.0\"\nedition = \"2021\"\n";
     let source = "pub fn answer() -> u32 { 42 }\n";
@@ -84,13 +84,12 @@ pub fn cargo(server: &RegistryServer) {
     server.serve("/files/crates/widget/1.0.0/download", "application/gzip", archive);
 }
 
-/// A module proxy.
 pub fn go(server: &RegistryServer) {
     let module = "module corp.example/widget\n\ngo 1.19\n";
     let folder = "corp.example/widget@v1.0.0";
     let (mod_file, source) = (format!("{folder}/go.mod"), format!("{folder}/widget.go"));
     let files = [(mod_file.as_str(), module), (source.as_str(), "package widget\n\nconst Answer = 42\n")];
-    // Go takes no folders among the files.
+    // Go rejects folder entries in the archive.
     let script = "import sys, zipfile\nwith zipfile.ZipFile('out', 'w') as out:\n  for f in sys.argv[1:]: out.write(f)";
     let archive = packed(&files, &["python3", "-c", script, &mod_file, &source]);
     let at = "/go/corp.example/widget/@v";
@@ -101,7 +100,7 @@ pub fn go(server: &RegistryServer) {
     server.serve(&format!("{at}/v1.0.0.zip"), "application/zip", archive);
 }
 
-/// A parent and an extension of the build: what Maven needs before it needs any plugin.
+/// A parent and a build extension, which Maven needs before any plugin.
 pub fn maven(server: &RegistryServer) {
     let pom = |artifact: &str, packaging: &str| {
         format!(
@@ -116,12 +115,12 @@ pub fn maven(server: &RegistryServer) {
         server.serve(&format!("{at}.pom"), "text/xml", pom(artifact, packaging));
     }
     server.serve(&format!("{base}/widget/1.0.0/widget-1.0.0.jar"), "application/java-archive", jar.clone());
-    // Maven gives it to every extension.
+    // Maven adds it to every extension.
     let utils = "/maven/all/org/codehaus/plexus/plexus-utils/1.1/plexus-utils-1.1.jar";
     server.serve(utils, "application/java-archive", jar);
 }
 
-/// Whether a program is on this machine.
+/// Whether this machine has a program.
 pub fn is_there(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| Path::new(&folder).join(program).is_file())

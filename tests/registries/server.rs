@@ -1,11 +1,11 @@
-//! A registry on loopback: files by path, for whoever knows the password.
+//! A registry on loopback: files by path, protected by a password.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-/// Looked for in everything that a job sees.
+/// Nothing a job sees may contain it.
 pub const PASSWORD: &str = "hunter2-corp-secret";
 pub const USER: &str = "ada";
 /// `ada:hunter2-corp-secret`.
@@ -47,7 +47,7 @@ impl RegistryServer {
         self.files.lock().expect("no panic")[path].1.clone()
     }
 
-    /// Each request so far: its status and its path.
+    /// Each request so far: its status and path.
     pub fn requests(&self) -> Vec<String> {
         self.requests.lock().expect("no panic").clone()
     }

@@ -1,5 +1,5 @@
-//! What becomes of a pull request after it was verified and merged: reverted, or red on the default branch. The figures tell
-//! it, and the order's page; the receipt stands as it was.
+//! A pull request that was verified and merged is reverted, or turns the default branch red. The statistics and the
+//! order's page show it; the receipt stays unchanged.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::world::{API_TOKEN, Ended, MAINTAINER, OUTSIDER, REPOSITORY, Story, WELL, World};
 
-/// Somebody who has signed in with the token.
+/// A person signed in with the token.
 struct Reader {
     client: reqwest::Client,
     cookie: String,
@@ -32,7 +32,7 @@ impl Reader {
         answer.text().await.expect("a body")
     }
 
-    /// The figure of the latest week.
+    /// The latest week's figure.
     async fn false_greens(&self, world: &World) -> String {
         let page = self.page(world, "/statistics").await;
         let cell = page.split("data-name=\"False greens\">").nth(1).and_then(|rest| rest.split('<').next());
@@ -62,7 +62,7 @@ async fn what_was_verified_and_merged_and_then_reverted_is_a_false_green_once_an
     let order = format!("/orders/{}", ended.order);
     let receipt = format!("/api/v1/work-orders/{}/receipt", ended.order);
 
-    // Whoever may comment claims it, and so does a commit on a branch that is not the default one.
+    // Anyone who may comment can claim it, and so can a commit on another branch than the default one.
     let claim = format!("This reverts commit {merge}.\nReverts {REPOSITORY}#{pull}");
     world.github.comment(REPOSITORY, world.issue, OUTSIDER, &claim).await.expect("it is said");
     world
@@ -76,7 +76,7 @@ async fn what_was_verified_and_merged_and_then_reverted_is_a_false_green_once_an
     let before = world.api("GET", &receipt, None).await;
     assert_eq!(before.0, 200);
 
-    // git writes it like this, and may write the beginning of a SHA alone.
+    // This is git's wording; it may use an abbreviated SHA.
     let message = format!("Revert \"Give the right answer\"\n\nThis reverts commit {}.", &merge[..9]);
     let by = world
         .github
@@ -90,7 +90,7 @@ async fn what_was_verified_and_merged_and_then_reverted_is_a_false_green_once_an
     let deliveries = reader.page(&world, "/deliveries").await;
     assert!(deliveries.contains("noted of an order whose pull request is merged"), "{deliveries}");
 
-    // The same delivery again, and what it says in another one.
+    // The same delivery again, and its content in another one.
     let pushed = world.github.deliveries().into_iter().rev().find(|one| one.event == "push");
     let pushed = pushed.expect("it was delivered");
     world.github.redeliver(&pushed.guid).await.expect("it is there");

@@ -1,8 +1,8 @@
-//! An issue is labelled again after its order has ended: what becomes of the pull request that there was.
+//! An issue is labeled again after its order has ended: what happens to the existing pull request.
 
 use crate::world::{MAINTAINER, REPOSITORY, Story, WELL, World};
 
-/// Gives the same wrong answer until it is told to try again.
+/// Gives the same wrong answer until a person says to try again.
 const WRONG_AT_FIRST: &str = "
 - stage: implement
   round: 3
@@ -15,7 +15,7 @@ const WRONG_AT_FIRST: &str = "
     git commit -q -a -m 'Give an answer' && git push -q origin HEAD
 ";
 
-/// The label is taken off and put on again by somebody.
+/// Someone removes the label and adds it again.
 async fn label_again(world: &World, by: &str) {
     world.github.unlabel(REPOSITORY, world.issue, "journeyman", by).await.expect("it is on");
     world.label_by(by).await;

@@ -1,8 +1,8 @@
-//! Agents are programs: they break off.
+//! Agents are programs and can crash.
 
 use crate::world::Story;
 
-/// Does its work, and crashes.
+/// Works, then crashes.
 const CRASHES: &str = "
 - stage: implement
   raw: true

@@ -1,4 +1,4 @@
-//! What a person asks of one order in a comment: by a mention of the App, or with `/journeyman`.
+//! Requests for a single order in a comment: by mentioning the App, or with `/journeyman`.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::world::{Ended, MAINTAINER, OUTSIDER, REPOSITORY, STUBBORN, Story, TRIAGER, World};
 
-/// Says what it was told, and does it.
+/// Prints its prompt and follows it.
 const LISTENING: &str = "
 - stage: implement
   usd: 0.05
@@ -56,7 +56,7 @@ async fn a_mention_by_somebody_without_write_access_does_nothing_and_keeps_no_wo
     world.end().await;
 }
 
-/// Only the agent's own stage: nothing is classified or planned.
+/// Only the agent's own stage, without classification and plan.
 const SHORT: &str = "
 name: short
 version: 1
@@ -135,7 +135,7 @@ async fn what_a_chosen_branch_says_of_how_work_is_done_and_judged_counts_for_not
     world.end().await;
 }
 
-/// The pull request of an order that was to start from the release.
+/// Checks the pull request of an order based on the release.
 fn goes_to_the_release(world: &World, ended: &Ended) {
     assert_eq!(ended.word(), "verified", "{}", ended.because());
     let pull = world.pull();

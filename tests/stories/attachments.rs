@@ -1,10 +1,10 @@
-//! Pictures and texts that people attached to the issue: they reach the agents, and nothing else does.
+//! Pictures and texts attached to the issue reach the agents, and nothing else does.
 
 use journeyman::order::AttachmentContent;
 
 use crate::world::{MAINTAINER, OUTSIDER, REPOSITORY, Story, World};
 
-/// Every agent says what it was told, and what lies beside its repository.
+/// Every agent prints its prompt and the files beside its repository.
 const LOOKS: &str = r#"
 - stage: classify
   run: cat > /dev/null
@@ -20,7 +20,7 @@ const LOOKS: &str = r#"
     git add -A && git commit -q -m 'Give the right answer' && git push -q origin HEAD
 "#;
 
-/// A reviewer that has to find the picture and the log.
+/// A reviewer that needs the picture and the log.
 const REVIEWS: &str = r#"
 - stage: review
   role: code_reviewer
@@ -30,10 +30,10 @@ const REVIEWS: &str = r#"
   say: '{"passed": true, "score": 1, "summary": "Right, and tested.", "issues": []}'
 "#;
 
-/// The beginning of a picture is enough to be one.
+/// The start of a file is enough to identify a picture.
 const PICTURE: &[u8] = b"\x89PNG\r\n\x1a\nnot much of a picture\0\xff";
 
-/// What an agent was told of attachments, and what it found.
+/// What the prompt says about attachments, and what the agent found.
 fn told(said: &str, origin: &str) -> String {
     let framed = said.split_once("<untrusted what=\"attachments\">\n").map_or("", |(_, rest)| rest);
     let framed = framed.split_once("\n</untrusted>").map_or("", |(framed, _)| framed);
@@ -46,7 +46,7 @@ fn sha256(bytes: &[u8]) -> String {
     hex::encode(Sha256::digest(bytes))
 }
 
-/// What was asked of the hosts of attachments: paths, without what is another at each run.
+/// Requests to the hosts of attachments: paths, without what differs between runs.
 fn asked(world: &World) -> Vec<String> {
     let calls = world.github.calls().into_iter();
     let calls = calls.filter(|call| call.path.contains("attachments") || call.path.starts_with("/_private"));
@@ -85,11 +85,11 @@ async fn a_picture_and_a_log_reach_the_agent_byte_for_byte_and_are_in_no_commit(
     ");
     assert!(told.contains(&sha256(PICTURE)), "{told}");
     assert!(told.contains(&sha256(b"It says 41.\nkey: [redacted]\n")), "{told}");
-    // What others attached is not part of the task, and what is sits in no commit.
+    // Other people's attachments are not part of the task, and no attachment is in a commit.
     assert_eq!(asked(&world).iter().filter(|path| path.contains("others.txt")).count(), 0);
     let branch = world.pull().head;
     assert_eq!(world.git(&["diff", "--name-only", "main", &branch]).trim(), "answer");
-    // The journal has digests, and no bytes.
+    // The journal has digests, and no content.
     let kept = ended.journal.task().attachments;
     assert!(
         matches!(&kept[0].content, AttachmentContent::Kept { sha256: digest, .. } if *digest == sha256(PICTURE))

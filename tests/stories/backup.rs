@@ -1,4 +1,4 @@
-//! A backup is whole, or it is refused before anything is changed.
+//! A damaged backup is refused before anything changes.
 
 use std::fs;
 use std::io::Read as _;
@@ -16,7 +16,7 @@ use crate::world::{Story, WELL, World};
 
 const DATABASE: &str = "journeyman.db";
 
-/// Something in an archive.
+/// An entry of an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Member {
     name: String,
@@ -40,7 +40,7 @@ fn members(backup: &[u8]) -> Vec<Member> {
     entries.collect()
 }
 
-/// As anybody can write it: names are what they are.
+/// Writes an archive with any names, as anyone can.
 fn archive(members: &[Member]) -> Vec<u8> {
     let mut tar = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
     for Member { name, kind, bytes } in members {
@@ -66,7 +66,7 @@ fn with(mut members: Vec<Member>, more: Member) -> Vec<u8> {
     archive(&members)
 }
 
-/// The database of an archive, changed.
+/// Changes the database in an archive.
 fn with_database(mut members: Vec<Member>, change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     change(&mut members.iter_mut().find(|member| member.name == DATABASE).expect("a database").bytes);
     archive(&members)
@@ -83,7 +83,7 @@ async fn changed_by_sql(members: Vec<Member>, statement: &'static str) -> Vec<u8
     with_database(members, |bytes| *bytes = fs::read(&path).expect("read"))
 }
 
-/// An order that has ended, with two large artifacts, and the backup of it.
+/// An order that has ended, with two large artifacts, and its backup.
 async fn saved() -> (World, PathBuf) {
     let mut world = Story::of(WELL).labeled().await;
     let ended = world.settled_as("verified").await;
@@ -107,7 +107,7 @@ fn elsewhere(world: &World, folder: &Path) -> Settings {
     settings
 }
 
-/// All files there, but for locks.
+/// All files except locks.
 fn listed(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten() {
@@ -135,7 +135,7 @@ async fn a_backup_that_is_not_whole_is_refused_and_changes_nothing() {
         bytes
     };
     let length = whole.len();
-    // Not every bit says something: a run of zeros is the same from wherever it is copied.
+    // Not every bit matters: a run of zeros is the same wherever it is copied from.
     let says_something = |at: &usize| GzDecoder::new(&flipped(*at)[..]).read_to_end(&mut Vec::new()).is_err();
     let near = |at: usize| (at..length).find(says_something).expect("a bit that the sum is of");
     let newer = "INSERT INTO _sqlx_migrations SELECT 99, 'later', installed_on, success, checksum, execution_time \

@@ -1,10 +1,10 @@
-//! What a day may cost: the limit of a repository is reached in the middle of an order.
+//! Daily limits: a repository's limit is reached in the middle of an order.
 
 use journeyman::order::BudgetLimits;
 
 use crate::world::{MAINTAINER, Story, World};
 
-/// Wrong at first, and right when it is sent back. With classify, branch and plan the first round comes to $0.09.
+/// Wrong at first, right after feedback. With classify, branch and plan the first round costs $0.09.
 const SECOND_TIME: &str = "
 - stage: implement
   round: 1
@@ -50,7 +50,7 @@ async fn a_repositorys_limit_of_the_day_keeps_the_work_until_there_is_more() {
     waits_for_more(&world).await;
     let number = world.pull().issue.number;
 
-    // As long as the day has no more, `/retry` changes nothing.
+    // `/retry` changes nothing until the next day.
     world.comment(MAINTAINER, "/retry").await;
     waits_for_more(&world).await;
 

@@ -1,11 +1,11 @@
-//! Once the pull request is open: people review, push, command and merge; their checks fail; the base moves.
+//! After the pull request is open: people review, push, command and merge; checks fail; the base moves.
 
 use journeyman::emulator::{CheckConclusion, ReviewState};
 use journeyman::order::{JournalEvent, Move};
 
 use crate::world::{Ended, MAINTAINER, OUTSIDER, REPOSITORY, Story, WELL, World};
 
-/// Who answers, and who looks at the answer.
+/// One agent answers, another reviews the answer.
 pub const ANSWERS: &str = r#"
 - stage: answer
   role: code_reviewer
@@ -76,7 +76,7 @@ async fn a_person_asks_for_changes_and_every_thread_is_answered() {
     assert_eq!((ours[0].name.as_str(), ours[0].conclusion), ("journeyman", Some(CheckConclusion::Success)));
     assert_eq!(runs(&ended), 1);
 
-    // Nothing is said twice: nothing happens until somebody says something.
+    // Nothing is said twice: without new input nothing happens.
     let calls = world.github.calls().len();
     world.quiet().await;
     assert_eq!(world.github.calls().len(), calls);
@@ -141,7 +141,7 @@ async fn a_base_that_contradicts_is_merged_in() {
     world.end().await;
 }
 
-/// Plans, and asks what it is not told; with an answer it plans without a question.
+/// Plans, and asks about what is missing; with an answer it plans without a question.
 const ASKING: &str = r#"
 - stage: plan
   round: 1
@@ -201,7 +201,7 @@ async fn what_the_plan_cannot_do_without_is_asked_before_code_is_written() {
     world
         .until("the label", |_, _| world.labels().contains(&"journeyman:needs-info".to_owned()).then_some(()))
         .await;
-    // Whoever has nothing to say here changes nothing.
+    // People without permission change nothing.
     world.comment(OUTSIDER, "In words!").await;
     world.comment(MAINTAINER, "In digits, please.").await;
     let ended = world.settled_as("verified").await;

@@ -1,4 +1,4 @@
-//! A disk loses or changes what was written to it: the copies of repositories are made again, and orders go on.
+//! A disk loses or changes what was written: the copies of repositories are made again, and orders continue.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -12,7 +12,7 @@ fn below(folder: &Path) -> Vec<PathBuf> {
     paths.flat_map(|path| if path.is_dir() { below(&path) } else { vec![path] }).collect()
 }
 
-/// Files of the copies of the story's repository.
+/// Files in the copies of the story's repository.
 fn files(world: &World, kind: &str, within: &str) -> Vec<PathBuf> {
     let repository = world.data().join(kind).join("acme/answers.git");
     let found = below(&repository.join(within));
@@ -20,7 +20,7 @@ fn files(world: &World, kind: &str, within: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The same file with other bytes in its middle, as a disk leaves it that lost a sector.
+/// Overwrites bytes in the middle of a file, like a lost disk sector.
 fn lose_a_sector(file: &Path) {
     let mut bytes = fs::read(file).expect("it can be read");
     let middle = bytes.len() / 2;

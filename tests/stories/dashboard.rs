@@ -1,4 +1,4 @@
-//! The dashboard in a real browser, while real orders are at work.
+//! The dashboard in a real browser, while real orders are running.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::browser::Browser;
 use crate::world::{API_TOKEN, Story};
 
-/// It says for a while what it does, and does it when it is advised.
+/// Reports its work for a while, and does it once a person gives advice.
 const SLOW: &str = r#"
 - stage: implement
   raw: true
@@ -30,7 +30,7 @@ const SLOW: &str = r#"
     sleep 60
 "#;
 
-/// What the agent says at work.
+/// What the agent says while working.
 const SAID: &str = "document.querySelector('#run-implement-1-agent .said')";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -41,7 +41,7 @@ async fn a_person_follows_an_order_cancels_it_and_has_it_done_with_advice() {
     let path = format!("/orders/{order}");
     tokio::task::block_in_place(|| {
         browser.size(1200, 900);
-        // Nobody sees anything without the token, or with another.
+        // Without the right token nothing is visible.
         browser.open(&format!("{}{path}", world.address()));
         let shown = browser.text();
         assert!(shown.contains("Sign in") && !shown.contains("wrong"), "{shown}");
@@ -49,15 +49,15 @@ async fn a_person_follows_an_order_cancels_it_and_has_it_done_with_advice() {
         browser.fill("[name=token]", "not the token");
         browser.follow("main form button");
         assert!(browser.text().contains("That is not the token"), "{}", browser.text());
-        // A browser notes that it was turned away.
+        // Browsers log the rejected request.
         browser.complaints.clear();
         browser.fill("[name=token]", API_TOKEN);
         browser.follow("main form button");
-        // Whoever was on the way to an order is there.
+        // Signing in leads to the order that was requested.
         browser.until("document.querySelector('#head h1')");
         assert!(browser.text().contains("The answer is <wrong>"), "{}", browser.text());
 
-        // What the agent says comes without a reload, and is text.
+        // The agent's messages appear without a reload, and as text.
         browser.eval("window.is_same_page = true");
         browser.eval(
             "window.lags = []; new MutationObserver((all) => all.forEach((one) => one.addedNodes.forEach((node) => { \
@@ -73,12 +73,12 @@ async fn a_person_follows_an_order_cancels_it_and_has_it_done_with_advice() {
         assert_eq!(browser.eval("window.is_same_page"), true);
         browser.is_for_everybody("order-live");
 
-        // The list has it at work.
+        // The list shows it as working.
         browser.open(&format!("{}/?state=working&text=WRONG", world.address()));
         assert!(browser.text().contains("at implement/1/agent"), "{}", browser.text());
         browser.is_for_everybody("orders");
 
-        // Cancelled with the keyboard alone, after a question.
+        // Cancel with the keyboard only, through a confirmation.
         browser.open(&format!("{}{path}", world.address()));
         browser.eval("document.querySelector('a.danger').focus()");
         browser.eval("window.is_old_page = true");
@@ -101,7 +101,7 @@ async fn a_person_follows_an_order_cancels_it_and_has_it_done_with_advice() {
         assert!(said.contains("The sum is 42. <script>alert(1)</script>"), "{said}");
         browser.eval("document.querySelectorAll('#steps details').forEach((one) => { one.open = true; })");
         browser.is_for_everybody("order-verified");
-        // A transcript can be read when the run is over.
+        // Transcripts can be read after the run.
         browser.follow("#steps li:has(.diff) a[href*='/runs/implement']");
         browser.is_for_everybody("transcript");
         for (path, shown) in [
@@ -133,7 +133,7 @@ async fn whoever_is_empty_handed_or_comes_from_elsewhere_changes_nothing() {
         .build()
         .expect("a client");
     let at = |path: &str| format!("{}{path}", world.address());
-    // Without a session there is nothing to see, whatever is asked for.
+    // Without a session every page redirects to sign-in.
     for path in ["/", &format!("/orders/{order}"), &format!("/orders/{order}/cancel"), "/orders/x"] {
         let answer = client.get(at(path)).send().await.expect("an answer");
         assert_eq!(answer.status(), 303, "{path}");
@@ -141,7 +141,7 @@ async fn whoever_is_empty_handed_or_comes_from_elsewhere_changes_nothing() {
     }
     let events = client.get(at(&format!("/orders/{order}/events"))).send().await.expect("an answer");
     assert_eq!(events.status(), 401);
-    // A session alone does not press a button: another site's form has no word of it.
+    // A session alone cannot submit a form: another site's form lacks the session's word.
     let signed =
         client.post(at("/sign-in")).form(&json!({"token": API_TOKEN})).send().await.expect("an answer");
     assert_eq!(signed.status(), 303);

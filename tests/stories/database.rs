@@ -1,4 +1,4 @@
-//! Journeyman on PostgreSQL, which is killed and started again in the middle.
+//! Journeyman on PostgreSQL, which is killed and restarted in the middle.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,7 +17,7 @@ async fn labeled_on(database: &LocalPostgres) -> World {
     Story::of(&slowly(2_000)).settings(|settings| settings.store.url = url).labeled().await
 }
 
-/// Runs of agents that were begun more than once.
+/// Runs of agents that started more than once.
 fn begun_again(journal: &Journal) -> Vec<&MoveKey> {
     let mut begun: BTreeMap<&MoveKey, u32> = BTreeMap::new();
     for entry in journal.entries() {
@@ -37,7 +37,7 @@ async fn postgresql_is_killed_while_an_agent_works_and_the_agent_works_on() {
     world.until_begun("implement/1/agent").await;
     tokio::time::sleep(Duration::from_millis(500)).await;
     database.kill();
-    // The agent comes to its end meanwhile, and what it did cannot be written down.
+    // Meanwhile the agent ends, and its result cannot be written.
     tokio::time::sleep(AWAY).await;
     database.start_again();
 

@@ -1,4 +1,4 @@
-//! Deliveries of every kind: kept, answered, and never a reason to fall over.
+//! Deliveries of every kind: stored, answered, and never a reason to crash.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ async fn what_happened_on_github_while_nobody_was_there_is_heard_at_the_next_sta
     let mut world = begin().await;
     world.stop_bot().await;
     world.label().await;
-    // What the first look found may be there still to be taken in, and nobody is there to do that.
+    // Deliveries found at the first start may still be queued, but no server is running to handle them.
     world.delivered().await;
     assert!(world.orders().await.is_empty(), "nobody heard of the label");
 
@@ -52,15 +52,15 @@ async fn without_a_public_address_everything_is_asked_for() {
     world.end().await;
 }
 
-/// Another order than this one comes to its end, and the story with it.
+/// Another order ends verified, and so does the story.
 async fn the_next_is_verified(world: World, before: OrderId) {
     let next = world.settled().await;
     assert_eq!((next.word(), next.order == before), ("verified", false), "{}", next.because());
     world.end().await;
 }
 
-/// The label that was taken off, and the issue that was closed, both before the label that the second order is of: told once
-/// more and late, as another hook of the same events would tell it.
+/// Removing the label and closing the issue both happened before the second order's label. They are delivered again and
+/// late, as by another hook for the same events.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_end_from_before_the_label_does_not_end_its_order() {
     let world = Story::of(&slowly(3_000)).labeled().await;
@@ -96,7 +96,7 @@ async fn a_person_who_calls_us_on_a_pull_request_of_their_own_is_told_once_what_
         world.quiet().await;
         let last = world.github.deliveries().into_iter().rfind(|one| one.event == "issue_comment");
         let mut body: Value = serde_json::from_str(&last.expect("a comment").payload).expect("a payload");
-        // An issue and a pull request differ by this alone.
+        // Only this distinguishes an issue from a pull request.
         body["issue"]["pull_request"] = serde_json::json!({});
         body["comment"]["body"] = text.into();
         number += 1;

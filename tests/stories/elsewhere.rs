@@ -17,7 +17,7 @@ async fn a_repository_that_is_renamed_or_transferred_keeps_its_orders() {
         assert_eq!(issue.labels, ["journeyman", "journeyman:done"]);
         assert_eq!(issue.comments.len(), 1, "one status comment: {:#?}", issue.comments);
 
-        // What people say there belongs to the same order.
+        // Comments there belong to the same order.
         world.github.merge(now, pulls[0].issue.number, MAINTAINER).await.expect("it is ready");
         world.quiet().await;
         assert_eq!(world.settled().await.word(), "merged");

@@ -1,5 +1,5 @@
-//! Those who work on a repository find its environment: the agent and the reviewer run the tests where they work, and what
-//! they spoil there is theirs alone.
+//! Everyone who works on a repository gets its environment: the agent and the reviewer can run the tests, and what they
+//! damage there stays in their own layer.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::world::{Story, WELL};
 
 const SETTINGS: &str = ".github/journeyman.yml";
 
-/// A package that the tests need, installed as pip would, without asking a registry.
+/// A package that the tests need, installed as pip would, without a registry.
 const PYTHON: &str = r#"
 setup: |
   python3 -m venv --without-pip .venv
@@ -26,7 +26,7 @@ class TestAnswer(unittest.TestCase):
         self.assertEqual(int(open('answer').read()), oracle.ANSWER)
 ";
 
-/// Runs the tests, mends, runs them again, and spoils what is installed once all is pushed.
+/// Runs the tests, fixes, runs them again, and damages the installed package after pushing.
 const WORK: &str = r#"
 - stage: implement
   run: |
@@ -60,7 +60,7 @@ async fn an_agent_and_a_reviewer_run_the_tests_of_python_where_they_work() {
     world.end().await;
 }
 
-/// An image in which agents of these stories can be started, and hand over their work.
+/// An image in which these stories' agents can start and export their work.
 fn image_for_agents(word: &str) -> TestImage {
     image_with(word, |root| {
         copy_programs(root, &["git", "git-receive-pack", "git-upload-pack", "find"]);
@@ -108,7 +108,7 @@ not ok 1 - answer'; exit 1";
     world.end().await;
 }
 
-/// Its answer is nowhere but in the image, and what its setup adds to it.
+/// The answer is only in the image and in what its setup adds.
 const IN_IMAGE: &str = "
 setup: echo $TOOL 42 >/opt/answer
 test: sh test.sh
@@ -156,7 +156,7 @@ async fn an_agent_that_its_image_cannot_start_works_on_the_host_and_says_so() {
     world.end().await;
 }
 
-/// Asks of whom the repository is, as tools of changelogs and releases do.
+/// Asks git for the repository's origin, like changelog and release tools.
 const ASKS_ORIGIN: &str = r#"
 setup: mkdir -p build && echo 42 > build/oracle
 test: git remote get-url origin | grep -q '^http' && cmp -s answer build/oracle && printf '1..1\nok 1 - answer\n'

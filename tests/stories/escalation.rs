@@ -1,8 +1,8 @@
-//! When the attempts run out the tech lead is asked: it guides, or it calls a person.
+//! When the attempts run out, the tech lead guides or calls a person.
 
 use crate::world::Story;
 
-/// A wrong answer, in words, so that each fails in its own way.
+/// A wrong answer with a word, so that each failure is different.
 fn wrong(round: u32, word: &str) -> String {
     format!(
         "
@@ -22,7 +22,7 @@ fn three_wrong() -> String {
     wrong(1, "many") + &wrong(2, "lots") + &wrong(3, "plenty")
 }
 
-/// Does it right in any round that has no scene of its own, and shows what it was told.
+/// Right in any round without a scene of its own, and prints its prompt.
 const AT_LAST: &str = "
 - stage: implement
   role: developer
@@ -35,7 +35,7 @@ const AT_LAST: &str = "
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_tech_lead_guides_and_the_developer_succeeds() {
-    // It guides only when it is shown what there is to see.
+    // Guides only if its prompt contains the evidence.
     let lead = r#"
 - stage: implement
   role: tech_lead

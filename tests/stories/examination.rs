@@ -1,10 +1,10 @@
-//! Somebody who never sees the change says beforehand what it has to do, and every change is held against that.
+//! An examiner who never sees the change says beforehand what it must do, and every change is checked against that.
 
 use crate::world::Story;
 
 const SETTINGS: &str = "test: sh test.sh\nexamine: changes\n";
 
-/// No test of it says what the answer is.
+/// None of its tests contains the answer.
 const TEST: &str = r#"echo 1..2
 failed=0
 check() { # number, name, expected, found
@@ -33,7 +33,7 @@ const EXAMINER: &str = r#"
     ANSWER
 "#;
 
-/// Mends something else.
+/// Fixes something else.
 const OTHER: &str = r#"
 - stage: implement
   role: developer

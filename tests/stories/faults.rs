@@ -1,6 +1,6 @@
-//! GitHub fails in every way it has, once for every write of the conversation; the end is the same as without.
+//! GitHub fails in every way it can, once for every write of the conversation; the result is the same.
 //!
-//! The writes are not chosen: they are what an undisturbed order was seen to do.
+//! The writes are those that an undisturbed order makes.
 
 use std::collections::BTreeSet;
 
@@ -12,12 +12,12 @@ use journeyman::order::{EffectOutcome, JournalEntry, JournalEvent};
 use crate::is_all_asked_for;
 use crate::world::{Story, WELL, World};
 
-/// Worlds that go on side by side.
+/// Worlds that run at the same time.
 const AT_ONCE: usize = 6;
-/// Where not everything is asked for, each write fails in every so-manieth way, and the next write in the others.
+/// In a short run, each write gets one in this many faults, and the next write gets others.
 const EACH: usize = 12;
 
-/// What people can see in the end, without what differs from one order to the next.
+/// What people see in the end, without what differs between orders.
 #[derive(Debug, PartialEq, Eq)]
 struct Seen {
     word: &'static str,
@@ -29,12 +29,12 @@ struct Seen {
 
 fn without_figures(text: &str) -> String {
     let lines = text.lines().filter(|line| !line.starts_with("<!--") && !line.contains("updated"));
-    // How long a stage took stands at its line's end.
+    // A stage's duration is at its line's end.
     let timed =
         |word: &str| word.ends_with(['s', 'm', 'h']) && word.starts_with(|c: char| c.is_ascii_digit());
     let lines = lines.map(|line| line.split(' ').filter(|word| !timed(word)).collect::<Vec<_>>().join(" "));
     let plain = lines.collect::<Vec<_>>().join("\n");
-    // Addresses hold the emulator's port.
+    // Addresses contain the emulator's port.
     plain
         .split("http://127.0.0.1:")
         .map(|part| part.trim_start_matches(|c: char| c.is_ascii_digit()))
@@ -63,7 +63,7 @@ async fn seen(world: &World) -> Seen {
     }
 }
 
-/// A write as a fault can be aimed at it: the method, and the path without ids.
+/// A write as the target of a fault: the method, and the path without ids.
 fn writes(calls: &[ApiCall]) -> BTreeSet<(String, String)> {
     let own = |call: &&ApiCall| matches!(call.caller, Caller::App | Caller::Installation);
     let is_write = |call: &&ApiCall| call.method != "GET" || call.path.contains("git-receive-pack");
@@ -88,7 +88,7 @@ fn status(code: u16, headers: &[(&str, &str)], message: &str) -> FaultKind {
     }
 }
 
-/// Every way in which a write can go wrong and pass.
+/// Every way in which a write can fail temporarily.
 fn kinds() -> Vec<(&'static str, FaultKind)> {
     vec![
         ("502 instead", status(502, &[], "Server Error")),
@@ -103,7 +103,7 @@ fn kinds() -> Vec<(&'static str, FaultKind)> {
     ]
 }
 
-/// What the journal says of what could not be done.
+/// The failures in the journal.
 async fn troubles(world: &World) -> String {
     let ended = world.settled().await;
     let trouble = |entry: &JournalEntry| match &entry.event {
@@ -155,7 +155,7 @@ async fn whatever_write_fails_once_in_whatever_way_the_end_is_the_same() {
         }
         Some(format!("{method} {path}, {name}: {found:#?}\n{}", troubles(&world).await))
     });
-    // They spend most of their time waiting for a second attempt.
+    // They spend most of their time waiting for a retry.
     let wrong: Vec<String> =
         stream::iter(cases).buffer_unordered(AT_ONCE).filter_map(future::ready).collect().await;
     assert!(wrong.is_empty(), "expected {expected:#?}\n{}", wrong.join("\n"));

@@ -4,7 +4,7 @@ use super::review::MENDS;
 use crate::world::judges::finds;
 use crate::world::{Ended, MAINTAINER, Story, World};
 
-/// Does it right at once, and mends in the review whatever is asked for.
+/// Right at once, and fixes whatever the review asks for.
 const WORK: &str = "
 - stage: develop
   usd: 0.05
@@ -32,7 +32,7 @@ async fn told(scenes: &str) -> (World, Ended) {
     (world, ended)
 }
 
-/// Whether an effect of a stage was begun.
+/// Whether an effect of a stage was started.
 fn reached(ended: &Ended, stage: &str) -> bool {
     ended.moves().iter().any(|name| name.split('/').next() == Some(stage))
 }

@@ -1,4 +1,4 @@
-//! Text of strangers, and of agents that were talked into something.
+//! Text of strangers, and of agents that were manipulated.
 
 use crate::world::{OUTSIDER, Story, WELL};
 

@@ -1,4 +1,4 @@
-//! The main road: a label becomes a verified pull request.
+//! The normal case: a label becomes a verified pull request.
 
 use crate::world::{MAINTAINER, REPOSITORY, Story, WELL};
 use journeyman::order::Receipt;

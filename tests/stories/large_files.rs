@@ -1,4 +1,4 @@
-//! Files of Git LFS: whoever works on a repository has their content, tests above all, and what is published has the pointers.
+//! Git LFS: everyone who works on a repository, tests above all, has the content; published commits have pointers.
 
 use sha2::{Digest as _, Sha256};
 
@@ -6,7 +6,7 @@ use crate::world::{REPOSITORY, Story};
 
 const ATTRIBUTES: &str = "*.bin filter=lfs diff=lfs merge=lfs -text\n";
 
-/// What the answer is held against, with bytes that are no text.
+/// The expected answer, with bytes that are not text.
 fn key() -> Vec<u8> {
     let mut key = b"42\n".to_vec();
     key.extend((0..200_000_u32).map(|at| (at % 251) as u8));

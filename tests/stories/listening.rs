@@ -1,4 +1,4 @@
-//! What Journeyman hears and what it lets pass: from the delivery to the journals of whom it concerns.
+//! Which deliveries Journeyman uses and which it ignores, up to the journals of the affected orders.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 
 use crate::world::{MAINTAINER, OUTSIDER, REPOSITORY, Story, WELL, World};
 
-/// The App of GitHub's own Actions.
+/// GitHub's own App for Actions.
 const ACTIONS: u64 = 15_368;
-/// Ours, in the stories.
+/// Our App in the stories.
 const OURS: u64 = 77;
 
-/// What an order was told, in order.
+/// The signals in an order's journal.
 async fn heard(world: &World, order: OrderId) -> Vec<Signal> {
     let (journal, _) = world.look(order).await;
     let signals = journal.entries().iter().filter_map(|entry| match &entry.event {
@@ -23,7 +23,7 @@ async fn heard(world: &World, order: OrderId) -> Vec<Signal> {
     signals.collect()
 }
 
-/// A delivery by hand: with the repository, the sender and the installation of one that GitHub sent.
+/// Handmade deliveries, with the repository, sender and installation of a real one.
 struct ByHand {
     world: World,
     first: Value,
@@ -31,7 +31,7 @@ struct ByHand {
 }
 
 impl ByHand {
-    /// After a person put the label on.
+    /// Starts once a person has added the label.
     fn new(world: World) -> Self {
         let deliveries = world.github.deliveries().into_iter();
         let labeled =
@@ -41,7 +41,7 @@ impl ByHand {
         Self { world, first, sent: 0 }
     }
 
-    /// Sends it, and waits for what becomes of it.
+    /// Sends it, and waits for its result.
     async fn deliver(
         &mut self,
         event: &str,
@@ -154,7 +154,7 @@ async fn checks_of_others_are_heard_by_their_branch_and_our_own_are_not_told_bac
 
     let told = DeliveryConclusion::Signaled { orders: vec![order] };
     let of_actions = check(ACTIONS, ours);
-    // GitHub tells in the name of whoever pushed, which is us.
+    // GitHub names the pusher as the sender, which is us.
     for (event, action, by) in [
         ("check_suite", "completed", Some(bot)),
         ("check_run", "completed", None),

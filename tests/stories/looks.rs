@@ -1,5 +1,5 @@
-//! Where the look at what no delivery told of is hindered, or finds much at once: nothing is given up for that, and what is
-//! found counts in the order in which it happened.
+//! The search for missed events fails or finds many at once. It never gives up, and what it finds counts in the order
+//! in which it happened.
 
 use journeyman::emulator::{Fault, FaultKind};
 use journeyman::order::next::OrderProjection;
@@ -9,7 +9,7 @@ use super::missed::{begin, start_without_deliveries};
 use crate::world::look;
 use crate::world::{MAINTAINER, REPOSITORY, Story, World, slowly};
 
-/// Everything was looked at until twenty minutes later than it was.
+/// Moves the time up to which everything was searched twenty minutes ahead.
 async fn twenty_minutes_pass(world: &World) {
     world.sql("UPDATE server SET looked_until = looked_until + 1200000000").await;
 }
@@ -19,7 +19,7 @@ fn always(path: &str, code: u16) -> Fault {
     Fault { method: None, path_contains: path.to_owned(), times: 1_000, kind }
 }
 
-/// What an order was told, each in a word.
+/// The signals in an order's journal, in one word each.
 async fn told(world: &World, order: OrderId) -> Vec<&'static str> {
     let (journal, _) = world.look(order).await;
     let signals = journal.entries().iter().filter_map(|entry| match &entry.event {
@@ -37,7 +37,7 @@ async fn told(world: &World, order: OrderId) -> Vec<&'static str> {
     words.collect()
 }
 
-/// Another order than this one has an agent at work on its change.
+/// Waits until the next order has an agent working on its change.
 pub(super) async fn until_the_next_is_at_work(world: &World, before: OrderId) {
     let next = |journal: &Journal, _: &OrderProjection| {
         (journal.opened().order != before && look::begun(journal, "implement/1/agent")).then_some(())
@@ -45,7 +45,7 @@ pub(super) async fn until_the_next_is_at_work(world: &World, before: OrderId) {
     world.until("the next order's work", next).await;
 }
 
-/// The issues that have orders, and what was asked for with each.
+/// The issues that have orders, and what was requested with each.
 async fn begun(world: &World) -> Vec<(u64, String)> {
     let mut begun = Vec::new();
     for order in world.orders().await {

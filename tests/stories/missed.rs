@@ -1,4 +1,4 @@
-//! What people do while Journeyman is down, and no delivery is left to tell of it: it is found by looking, once.
+//! What people do while Journeyman is down, without any deliveries left, is found by searching, and only once.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use journeyman::order::{JournalEvent, Settlement, SignalKind};
 use crate::world::look::BOT;
 use crate::world::{MAINTAINER, OUTSIDER, REPOSITORY, Story, WELL, World};
 
-/// Has begun, with its first start behind it.
+/// A world whose first search is done.
 pub(super) async fn begin() -> World {
     let world = Story::of(WELL).begin().await;
     let begun = std::time::Instant::now();
@@ -18,7 +18,7 @@ pub(super) async fn begin() -> World {
     world
 }
 
-/// Whatever GitHub would have delivered is over when Journeyman is up again. Until what its first look found is done.
+/// Restarts after all deliveries have expired, and waits until what the first search found is done.
 pub(super) async fn start_without_deliveries(world: &mut World) {
     world.delivered().await;
     world.github.forget_deliveries();
@@ -35,7 +35,7 @@ pub(super) async fn start_without_deliveries(world: &mut World) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_label_that_no_delivery_tells_of_gets_its_order_and_never_a_second_one() {
     let mut world = begin().await;
-    // Its label is taken off again before anybody looks; and one that nobody put a label on.
+    // Two issues for no order: one loses its label before the search, the other never had it.
     for title in ["Not this one", "Nor this one"] {
         world.github.open_issue(REPOSITORY, MAINTAINER, title, "").await.expect("an issue");
     }
@@ -51,7 +51,7 @@ async fn a_label_that_no_delivery_tells_of_gets_its_order_and_never_a_second_one
     assert_eq!(world.orders().await.len(), 1);
     let entries = ended.journal.entries().len();
 
-    // Each start looks again, at what happened in the last minutes before as well.
+    // Each start searches again, including the last minutes before.
     world.stop_bot().await;
     start_without_deliveries(&mut world).await;
     world.github.close(REPOSITORY, world.pull().issue.number, MAINTAINER).await.expect("it is open");

@@ -1,4 +1,4 @@
-//! Stories: what people did on GitHub, what Journeyman did, what the world looks like after.
+//! Stories: what people did on GitHub, what Journeyman did, and the result.
 
 mod after_merge;
 mod again;

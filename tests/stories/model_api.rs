@@ -1,4 +1,4 @@
-//! Agents on a model's HTTP API: no program, no sandbox, and the same journal, cost and artifacts.
+//! Agents on a model's HTTP API: no program, no sandbox, but the same journal, cost and artifacts.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -9,7 +9,7 @@ use journeyman::order::agent_run::AgentFailureKind;
 use crate::model_server::{ModelServer, Reply, Request};
 use crate::world::Story;
 
-/// A model without tools: it can classify and name, and no words of it are a plan in a file.
+/// A model without tools. It can classify and name things, but cannot write a plan into a file.
 fn answers(request: &Request) -> Reply {
     let prompt = request.prompt();
     if prompt.contains("Classify issue #") {
@@ -21,7 +21,7 @@ fn answers(request: &Request) -> Reply {
     }
 }
 
-/// All agents' work is for this service; a million tokens cost $1000 to read and $2000 to write.
+/// All agents use this service; a million tokens cost $1000 to read and $2000 to write.
 fn on(address: &str) -> impl FnOnce(&mut Settings) + Send + use<> {
     let price = Price { input: 1000.0, output: 2000.0, cache_read: 0.0, cache_write: 0.0 };
     let prices = BTreeMap::from([("loopback".to_owned(), price)]);
@@ -73,7 +73,7 @@ async fn a_model_answers_waits_are_kept_and_tokens_are_counted() {
     let usd = (usage.input_tokens * 1000 + usage.output_tokens * 2000) as f64 / 1e6;
     assert!((usage.usd - usd).abs() < 1e-9 && runs[1].1.warnings.is_empty(), "{:?}", runs[1].1);
 
-    // What was asked and what came back is there for whoever looks into it.
+    // Request and response are stored for inspection.
     assert_eq!(runs[1].1.artifacts, ["classify-1-agent.jsonl", "classify-1-agent.request.json"]);
     let route = |name: &str| format!("/api/v1/work-orders/{}/artifacts/{name}", ended.order);
     let (status, request) = world.api("GET", &route("classify-1-agent.request.json"), None).await;

@@ -1,4 +1,4 @@
-//! A message to whoever the settings name, once for each time that an order comes to need a person, or is done.
+//! A message to the configured receiver, once each time an order needs a person or is done.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use journeyman::order::{NotificationFormat, NotificationSettings};
@@ -13,7 +13,7 @@ fn json(message: &ReceivedMessage) -> serde_json::Value {
     serde_json::from_slice(&message.body).expect("JSON")
 }
 
-/// There are no tests, so that a person has to look.
+/// Without tests, a person has to check.
 async fn unverified(url: &str) -> World {
     let told = NotificationSettings {
         url: url.into(),

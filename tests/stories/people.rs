@@ -14,7 +14,7 @@ const SLOW: &str = "
   say: Nothing to do.
 ";
 
-/// How many signals there were, but for comments that are no commands.
+/// The number of signals, without comments that are no commands.
 fn signals(ended: &Ended) -> usize {
     let is_one = |event: &JournalEvent| match event {
         JournalEvent::Signaled { signal, .. } => !matches!(signal.kind, SignalKind::IssueCommented { .. }),

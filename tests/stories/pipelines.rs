@@ -1,4 +1,4 @@
-//! Pipelines and roles of a repository's own, and of a server's own.
+//! Pipelines and roles of a repository, and of a server.
 
 use crate::world::{MAINTAINER, REPOSITORY, Story, WELL};
 
@@ -6,7 +6,7 @@ const SETTINGS: &str = ".github/journeyman.yml";
 const OWN: &str = ".github/journeyman/pipelines/short.yaml";
 const POET: &str = ".github/journeyman/agents/poet.yaml";
 
-/// No classes and no plan: a branch, the work, the pull request.
+/// No classification and no plan: a branch, the work, the pull request.
 const SHORT: &str = "\
 name: short
 version: 1
@@ -45,7 +45,7 @@ async fn a_bad_pipeline_is_answered_on_the_issue_with_file_line_and_reason() {
     }
     assert_eq!(ended.moves().iter().filter(|name| name.ends_with("/agent")).count(), 0, "nothing was paid");
 
-    // Mended, and told so.
+    // Fix it, and retry.
     let mended = [(OWN.to_owned(), Some(SHORT.as_bytes().to_vec()))].into();
     world.github.push_commit(REPOSITORY, "main", MAINTAINER, "Mend it", mended).await.expect("a push");
     world.comment(MAINTAINER, "/retry").await;
@@ -58,7 +58,7 @@ async fn a_bad_pipeline_is_answered_on_the_issue_with_file_line_and_reason() {
     world.end().await;
 }
 
-/// As such pipelines stand in other projects: a version in words, names with underscores, a template with more than nine
+/// A pipeline as in other projects: a version as text, names with underscores, a template with more than nine
 /// arguments.
 const PUBLISHED: &str = "\
 name: coding_harness
@@ -122,7 +122,7 @@ async fn a_pipeline_that_was_published_elsewhere_runs_as_it_is() {
         assert!(prompt.contains(said), "{said}: {prompt}");
     }
 
-    // What was odd about the step stands on the step, in the receipt and in the API.
+    // The step's warning is on the step, in the receipt and in the API.
     let warning = "the template asks for ${13}, but 12 arguments were given";
     let order = ended.journal.opened().order;
     let (_, steps) = world.api("GET", &format!("/api/v1/work-orders/{order}/steps"), None).await;

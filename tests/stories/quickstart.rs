@@ -1,5 +1,5 @@
-//! From the program to a verified pull request with a browser and nothing else, in the steps of docs/QUICKSTART.md, whose
-//! pictures are made here.
+//! From the program to a verified pull request with only a browser, in the steps of docs/QUICKSTART.md. Also takes its
+//! screenshots.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,12 +11,12 @@ use crate::world::{MAINTAINER, REPOSITORY};
 
 const DEADLINE: Duration = Duration::from_secs(120);
 
-/// What a person does, one after the other.
+/// The steps that a person takes.
 struct Steps {
     browser: Browser,
     pictures: PathBuf,
     taken: Vec<&'static str>,
-    /// Buttons that were pressed.
+    /// Buttons pressed so far.
     presses: usize,
     shown: Vec<String>,
 }
@@ -26,7 +26,7 @@ impl Steps {
         self.taken.push(what);
     }
 
-    /// The page as it is when the person has to do something.
+    /// Takes a screenshot of the page when the person has to act.
     fn show(&mut self, name: &str) {
         self.browser.size(1280, 800);
         self.browser.dark(false);
@@ -45,7 +45,7 @@ fn docs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("docs")
 }
 
-/// Whether the pictures of the docs are made anew.
+/// The folder for screenshots; the docs' own if they are to be updated.
 fn pictures() -> PathBuf {
     match std::env::var_os("JOURNEYMAN_UPDATE_DOCS") {
         Some(_) => docs().join("images"),
@@ -58,13 +58,13 @@ async fn six_steps_lead_from_the_program_to_a_verified_pull_request() {
     let Some(browser) = tokio::task::block_in_place(Browser::start) else { return };
     let github = github().await;
     let place = tempfile::Builder::new().prefix("journeyman-story-").tempdir().unwrap();
-    // A person with Claude Code has no such file: it names the agent that has a script here.
+    // A person with Claude Code needs no such file: it names the scripted agent.
     let file = settings(place.path(), "home/.config/journeyman");
     let home = place.path().join("home");
     let mut steps = Steps { browser, pictures: pictures(), taken: Vec::new(), presses: 0, shown: Vec::new() };
     let log = place.path().join("setup.log");
     let (setup, dashboard, token) = tokio::task::block_in_place(|| {
-        // The program is there: `make build` or install.sh has put it there.
+        // `make build` or install.sh has already installed the program.
         steps.step("Get the program");
         steps.step("Run `journeyman setup`, and name the App");
         let mut command = Command::new(env!("CARGO_BIN_EXE_journeyman"));
@@ -135,7 +135,7 @@ async fn six_steps_lead_from_the_program_to_a_verified_pull_request() {
     };
     let pull = loop {
         match github.pulls(REPOSITORY).into_iter().find(|pull| !pull.draft && is_done()) {
-            // The check run is what is written last.
+            // The check run is written last.
             Some(pull) if is_complete(&pull.head_sha) => break pull,
             Some(_) | None => {
                 assert!(begun.elapsed() < DEADLINE, "{}", std::fs::read_to_string(&log).unwrap())
@@ -153,7 +153,7 @@ async fn six_steps_lead_from_the_program_to_a_verified_pull_request() {
         steps.press("main form button");
         steps.browser.eval("document.querySelector('a[href^=\"/orders/\"]').click()");
         steps.browser.until("document.querySelector('.steps')");
-        // The last writes to GitHub are still on their way.
+        // The last writes to GitHub are still in progress.
         steps.browser.until("!document.body.innerText.includes('Waits for')");
         steps.show("dashboard");
     });

@@ -1,4 +1,4 @@
-//! Signed receipts, as a merge gate meets them: true ones, changed ones, and lies that somebody signed.
+//! Signed receipts as a merge gate sees them: true ones, changed ones, and signed lies.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -12,7 +12,7 @@ use tokio::process::Command;
 
 use crate::world::{Ended, REPOSITORY, Story, WELL, World};
 
-/// A desk where receipts are looked at: files, and the program.
+/// Checks receipts: files, and the program.
 struct Gate {
     place: TempDir,
     repository: PathBuf,
@@ -47,16 +47,16 @@ impl Gate {
     }
 }
 
-/// What is said in place of the truth.
+/// Falsifies a receipt.
 type Lie = Box<dyn FnOnce(&mut Receipt)>;
 
-/// Statements that do not hold.
+/// Statements that differ.
 fn differing(said: &Value) -> Vec<&str> {
     let rows = said["statements"].as_array().expect("statements").iter();
     rows.filter(|row| row["found"] == "differs").filter_map(|row| row["statement"].as_str()).collect()
 }
 
-/// What somebody with a key could sign in place of what happened.
+/// A falsified receipt, signed by someone with a key.
 fn signed(ended: &Ended, key: &SigningKey, lie: impl FnOnce(&mut Receipt)) -> String {
     let mut receipt = Receipt::of(&ended.journal, &ended.projection);
     lie(&mut receipt);
@@ -86,7 +86,7 @@ async fn a_gate_demands_the_signed_receipt_and_tries_it_again() {
 
     let gate = Gate::of(&world);
     let (file, key) = (gate.put("receipt.json", &envelope.to_string()), gate.put("key.pem", key));
-    // The change under test is in the current folder, and takes the walls down.
+    // The current folder has the change under test, which tries to disable the sandbox.
     gate.put("journeyman.toml", "[sandbox]\nmode = \"none\"\n");
     let demanded = ["--key", &key, "--commit", &head, "--passed"];
     let (code, said, errors) = gate.verify(&file, &demanded).await;
@@ -143,7 +143,7 @@ async fn a_receipt_that_lies_is_found_out_and_what_it_says_is_never_run() {
         assert!(!errors.contains("running the tests"), "nothing is run for it: {errors}");
     }
 
-    // Now whoever holds the key lies.
+    // Now the holder of the key lies.
     let canary = gate.place.path().join("canary");
     let command = format!("touch {}; true", canary.display());
     let lies: [(&str, Lie, &[&str]); 4] = [
@@ -193,13 +193,13 @@ async fn a_receipt_that_lies_is_found_out_and_what_it_says_is_never_run() {
     world.end().await;
 }
 
-/// The code of a repository in which negative amounts are read wrongly, and a test of it.
+/// The code of a repository that reads negative amounts wrongly, and a test of it.
 const PARSE: &str = "def cents(text):\n    sign = SIGN\n    text = text.lstrip('-') if sign < 0 else text\n    whole, _, part = \
                      text.partition('.')\n    return sign * (int(whole) * 100 + int((part + '00')[:2]))\n";
 const HOW_IT_IS_READ: &str = "import unittest\nfrom amounts import cents\n\n\nclass Whole(unittest.TestCase):\n    def test_whole(self):\n        \
                               self.assertEqual(cents('12'), 1200)\n";
 
-/// Plans a test of the issue, mends it, and brings a test.
+/// Plans a test of the issue, fixes it, and adds a test.
 const MENDS_A_BUG: &str = r#"
 - stage: classify
   say: /bug
@@ -261,7 +261,7 @@ async fn a_true_receipt_of_a_bug_is_the_same_here_but_for_what_nobody_can_repeat
     let (_, words, _) = gate.receipt(&["verify", &file, "--repo", repository, "--key", &pem]).await;
     assert!(words.contains("cannot be repeated here: the programs come from the examiner"), "{words}");
 
-    // What is not repeated carries nothing that is not so.
+    // Fields that are not repeated must not hide anything false.
     let forged = gate.put(
         "forged.json",
         &signed(&ended, &key, |receipt| {

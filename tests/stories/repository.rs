@@ -1,4 +1,4 @@
-//! What a repository says about itself in `.github/journeyman.yml`.
+//! A repository's own settings in `.github/journeyman.yml`.
 
 use crate::world::{MAINTAINER, REPOSITORY, Story, WELL};
 
@@ -128,7 +128,7 @@ async fn a_budget_ends_the_rounds_and_the_best_attempt_is_kept() {
     world.end().await;
 }
 
-/// The same scenes, where the developer says what it was asked.
+/// The same scenes, with a developer that prints its prompt.
 fn repeating(scenes: &str) -> String {
     scenes.replace("run: |", "run: |\n    cat").replace("  say: The answer is right now.\n", "")
 }

@@ -1,9 +1,9 @@
-//! Journeyman is stopped in the middle and started again on the same data.
+//! Journeyman is stopped in the middle and restarted on the same data.
 
 use crate::all_or_first;
 use crate::world::{MAINTAINER, Story, World};
 
-/// Slow enough to be met in the middle.
+/// Slow enough to be stopped in the middle.
 const SLOWLY: &str = "
 - stage: classify
   think: 300

@@ -1,4 +1,4 @@
-//! What is old is taken away while Journeyman runs: orders go on, and what was promised of old ones holds.
+//! Old data is deleted while Journeyman runs: orders continue, and promises about old ones hold.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use journeyman::order::OrderId;
 use super::conversation::ANSWERS;
 use crate::world::{MAINTAINER, REPOSITORY, Story, WELL, World};
 
-/// Whatever is at rest is old.
+/// Everything that is finished counts as old.
 const AT_ONCE: RetentionSettings = RetentionSettings {
     deliveries: Duration::ZERO,
     artifacts: Some(Duration::ZERO),
@@ -22,7 +22,7 @@ fn folder(world: &World, order: OrderId) -> PathBuf {
     world.data().join("orders").join(order.to_string())
 }
 
-/// Starts Journeyman again with these settings, and waits for it to take away the order's folder and artifacts.
+/// Restarts Journeyman with these settings, and waits until it has deleted the order's folder and artifacts.
 async fn age(world: &mut World, order: OrderId) {
     world.stop_bot().await;
     world.change_settings(|settings| settings.retention = AT_ONCE);
@@ -60,7 +60,7 @@ async fn an_old_order_keeps_its_receipt_and_its_pull_request_and_a_review_of_it_
     world.end().await;
 }
 
-/// Its pull request was merged long ago; the label on the same issue is a new order, on another branch.
+/// Its pull request was merged long ago. The label on the same issue is a new order, on another branch.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_known_of_an_order_that_ended_long_ago_and_the_label_begins_another() {
     let mut world = Story::of(WELL).labeled().await;

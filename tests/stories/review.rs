@@ -1,8 +1,8 @@
-//! A second agent looks at what passed the tests, and the developer answers it, in the open.
+//! A second agent reviews what passed the tests, and the developer answers publicly.
 
 use crate::world::{Story, WELL};
 
-/// Adds a line to the question in each round, and shows what it was told.
+/// Adds a line to the question in each round, and prints its prompt.
 pub(super) const MENDS: &str = "
 - stage: review
   role: developer
@@ -15,7 +15,7 @@ pub(super) const MENDS: &str = "
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_reviewer_is_shown_the_change_and_its_own_words_and_what_it_writes_changes_nothing() {
-    // What it writes is in a layer of its own.
+    // The reviewer writes into a layer of its own.
     let judge = r#"
 - stage: review
   role: code_reviewer

@@ -1,4 +1,4 @@
-//! What fails goes back to the agent with what failed; what keeps failing goes to a person.
+//! A failure goes back to the agent with its details; repeated failure goes to a person.
 
 use std::time::Duration;
 

@@ -1,10 +1,9 @@
-//! An agent's session and the plan belong to its order: they are there on another machine, and after the order's
-//! folders were tidied away.
+//! An agent's session and the plan belong to the order: they survive a move to another machine, and the cleanup of the
+//! order's folders.
 
 use crate::world::{Story, World};
 
-/// Remembers what it did in a session as Codex does. Its first answer is wrong; what it says of the second round is what
-/// it finds in its home.
+/// Keeps a session as Codex does. Its first answer is wrong; in the second round it prints what it finds in its home.
 const REMEMBERS: &str = r#"
 - stage: implement
   round: 1
@@ -31,7 +30,7 @@ const REMEMBERS: &str = r#"
     say "$JOURNEYMAN_SESSION, told $told: $found"
 "#;
 
-/// The next starts are on a machine with this database, and nothing else.
+/// The next starts are on a machine that has only this database.
 fn move_to_another_machine(world: &mut World) {
     world.change_settings(|settings| settings.data.dir = settings.data.dir.with_file_name("another-machine"));
 }

@@ -1,4 +1,4 @@
-//! From nothing to a server that is ready, in a browser: `journeyman setup` beside a GitHub that has no App yet.
+//! From nothing to a ready server in a browser: `journeyman setup` with a GitHub that has no App yet.
 
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
@@ -13,7 +13,7 @@ use crate::browser::Browser;
 use crate::world::setting::{Story, keys, write_script};
 use crate::world::{MAINTAINER, REPOSITORY, WELL};
 
-/// A GitHub with a repository, on which nobody has made an App.
+/// A GitHub with a repository and without an App.
 pub(super) async fn github() -> Emulator {
     let secret = SecretString::from("nobody knows it");
     let options = EmulatorOptions::local(1, keys().public_pem.clone(), secret);
@@ -24,7 +24,7 @@ pub(super) async fn github() -> Emulator {
     github
 }
 
-/// Settings as a person has them before: what is theirs, and nothing of an App.
+/// A person's initial settings, without an App.
 pub(super) fn settings(place: &Path, folder: &str) -> std::path::PathBuf {
     write_script(place, WELL);
     let (program, script) = (env!("CARGO_BIN_EXE_journeyman"), place.join("script.yaml"));
@@ -42,7 +42,7 @@ pub(super) fn settings(place: &Path, folder: &str) -> std::path::PathBuf {
     file
 }
 
-/// `journeyman setup`, and what it prints.
+/// A running `journeyman setup` and its output.
 pub(super) struct Setup {
     program: Child,
     _lines: BufReader<std::process::ChildStdout>,
@@ -56,7 +56,7 @@ impl Setup {
         Self::run(command, &file.with_extension("log"))
     }
 
-    /// This command, with its log there.
+    /// Runs this command with this log.
     pub(super) fn run(mut command: Command, log: &Path) -> Self {
         command.env_remove("ANTHROPIC_API_KEY").env("RUST_LOG", "info");
         let log = std::fs::File::create(log).unwrap();
@@ -93,11 +93,11 @@ async fn a_person_with_a_browser_comes_from_nothing_to_a_server_that_is_ready() 
         browser.size(1100, 900);
         browser.open(&setup.page);
         browser.is_for_everybody("setup-app");
-        // Something that cannot be is said, and what was written stays.
+        // Invalid input is reported, and the fields keep their values.
         browser.fill("[name=github]", "ftp://nowhere");
         browser.follow("main form button");
         assert!(browser.text().contains("GitHub: https://github.com, or the address"), "{}", browser.text());
-        // 1: where GitHub is. 2: what the App may do. 3: GitHub asks.
+        // 1: the address of GitHub. 2: the App's permissions. 3: GitHub asks to confirm.
         browser.fill("[name=github]", &github.origin());
         browser.fill("[name=name]", "Journeyman of Octo");
         browser.follow("main form button");
@@ -105,7 +105,7 @@ async fn a_person_with_a_browser_comes_from_nothing_to_a_server_that_is_ready() 
         browser.follow("main form button");
         assert!(browser.text().contains("Create GitHub App"), "{}", browser.text());
         browser.follow("form button");
-        // 4: where it is installed. The person is back, and the page waits.
+        // 4: installation. The person returns, and the page waits.
         let text = browser.text();
         assert!(text.contains("Install journeyman-of-octo on repositories"), "{text}");
         browser.is_for_everybody("setup-install");
@@ -122,7 +122,7 @@ async fn a_person_with_a_browser_comes_from_nothing_to_a_server_that_is_ready() 
         browser.is_for_everybody("setup-check");
         let text = browser.text();
         assert!(text.contains("Nothing has to be fixed"), "{text}");
-        // Whoever wants a service gets its unit, and what installs it.
+        // For a service, the page shows the unit and the commands to install it.
         browser.follow("form[action=service] button[value=system]");
         let text = browser.text();
         let unit = file.with_file_name("journeyman.service");
@@ -131,7 +131,7 @@ async fn a_person_with_a_browser_comes_from_nothing_to_a_server_that_is_ready() 
         assert!(std::fs::read_to_string(&unit).unwrap().contains(" serve --config "), "{text}");
         assert!(text.contains("Waiting for the server") && !text.contains("is ready"), "{text}");
         browser.is_for_everybody("setup-service");
-        // A server that cannot start is not called ready: something else has the address.
+        // A server that cannot start is not shown as ready: here another program holds the address.
         browser.open(&setup.page);
         let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let written = std::fs::read_to_string(&file).unwrap();
@@ -141,7 +141,7 @@ async fn a_person_with_a_browser_comes_from_nothing_to_a_server_that_is_ready() 
         browser.until("document.querySelector('.problem')");
         assert!(browser.text().contains("The server did not start: cannot listen on"), "{}", browser.text());
         std::fs::write(&file, written).unwrap();
-        // 6: it starts, and the page leads to it.
+        // 6: the server starts, and the page links to it.
         browser.follow("form[action=serve] button");
         browser.until("document.querySelector('main pre')");
         let text = browser.text();
@@ -198,7 +198,7 @@ async fn without_a_page_it_says_what_is_missing() {
     assert!(!file.exists());
 }
 
-/// What the program says in a folder with somebody's `journeyman.toml`, to a user with this home.
+/// The program's output in a folder with someone's `journeyman.toml`, for a user with this home.
 fn at_home(home: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     std::fs::write(home.join("journeyman.toml"), "[limits]\norder_usd = 1.0\n").unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_journeyman"));
@@ -229,7 +229,7 @@ fn settings_are_made_where_every_other_command_reads_them() {
     assert!(said.contains(&format!("ok    settings: {}, and over it", file.display())), "{said}");
     let (_, said) = at_home(&home, &["setup", "--non-interactive"]);
     assert!(said.contains(&format!("there is no App in {}: ", file.display())), "{said}");
-    // A server that is started in somebody's work tree reads the user's own settings, too.
+    // A server started in someone's work tree reads the user's own settings, too.
     std::fs::create_dir(home.join(".git")).unwrap();
     let (code, said) = at_home(&home, &["serve"]);
     assert_eq!(code, Some(2), "{said}");
@@ -266,7 +266,7 @@ async fn nobody_reaches_the_pages_by_another_name_or_without_their_whole_address
     for path in ["/", "/0123456789abcdef0123456789abcdef/", "/made?code=a&state=b"] {
         assert_eq!(ask(format!("{other}{path}"), None).await.unwrap().status(), 404, "{path}");
     }
-    // A code that nobody asked for makes nothing.
+    // An unrequested code creates nothing.
     let made = ask(format!("{page}made?code=abc&state=x"), None).await.unwrap();
     assert!(made.text().await.unwrap().contains("GitHub&#39;s answer is of another attempt"));
     assert!(!place.path().join("journeyman.toml").exists());

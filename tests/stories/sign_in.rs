@@ -1,4 +1,4 @@
-//! People who sign in to the dashboard as on GitHub: what they see and do there is what they may read and write here.
+//! People sign in to the dashboard with GitHub: they see and do there what they may read and write on GitHub.
 
 use std::net::TcpListener;
 use std::time::Duration;
@@ -12,11 +12,11 @@ use url::Url;
 use crate::browser::Browser;
 use crate::world::{MAINTAINER, REPOSITORY, Story, TRIAGER, World};
 
-/// Has an account, and was given nothing.
+/// Has an account but no rights.
 const STRANGER: &str = "stella";
 const BUSY: &str = "- stage: implement\n  think: 120000\n  say: Nothing to do.\n";
 
-/// An order at work, on a server that people reach by another name than GitHub's, so that each is another site.
+/// A running order, on a server whose address differs from GitHub's, so that each is another site.
 async fn busy() -> (World, String, OrderId) {
     let mut world = Story::of(BUSY).begin().await;
     let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port();
@@ -37,11 +37,11 @@ async fn busy() -> (World, String, OrderId) {
     (world, origin, order)
 }
 
-/// A browser without pages: it follows nothing by itself.
+/// An HTTP client that follows no redirects.
 struct Visitor {
     client: reqwest::Client,
     origin: String,
-    /// As the last answers set them.
+    /// As set by the last answers.
     cookies: Vec<String>,
 }
 
@@ -81,7 +81,7 @@ impl Visitor {
         self.send(self.client.post(format!("{}{path}", self.origin)).form(form)).await
     }
 
-    /// Goes to GitHub, and says there who it is: the path that leads back.
+    /// Confirms the sign-in on GitHub as this person; returns the path back.
     async fn on_github(&mut self, login: &str) -> String {
         let left = self.get("/sign-in/github").await;
         assert_eq!(left.status, 303, "{}", left.text);
@@ -101,7 +101,7 @@ impl Visitor {
         assert_eq!(inside.status, 200, "{}", inside.text);
     }
 
-    /// The word that forms of its session carry.
+    /// The word that its session's forms contain.
     async fn word(&mut self) -> String {
         let page = self.get("/statistics").await.text;
         let word = page.split("name=\"word\" value=\"").nth(1).and_then(|rest| rest.split('"').next());
@@ -109,7 +109,7 @@ impl Visitor {
     }
 }
 
-/// Ends the story of an order that is at work.
+/// Ends the story of a running order.
 async fn cancel(world: World, order: OrderId) {
     assert_eq!(world.api("POST", &format!("/api/v1/work-orders/{order}/cancel"), None).await.0, 202);
     assert_eq!(world.settled().await.word(), "cancelled");
@@ -131,28 +131,28 @@ async fn a_sign_in_holds_once_and_for_the_browser_that_began_it() {
     let (mut ours, mut other) = (Visitor::new(&origin), Visitor::new(&origin));
     let path = format!("/orders/{order}");
 
-    // Another state than the one that was sent along.
+    // A state other than the one that was sent.
     let back = ours.on_github(MAINTAINER).await;
     let (code, _) = back.split_once("&state=").expect("a state");
     for wrong in [format!("{code}&state=0"), format!("{code}&state="), "/sign-in/github/back".to_owned()] {
         assert_eq!(ours.get(&wrong).await.status, 403, "{wrong}");
     }
-    // The right one in another browser.
+    // The right state, in another browser.
     other.on_github(TRIAGER).await;
     assert_eq!(other.get(&back).await.status, 403);
-    // The code of another sign-in, which was not made for ours.
+    // The code of another sign-in.
     let theirs = other.on_github(TRIAGER).await;
     let ours_back = ours.on_github(MAINTAINER).await;
     let code_of_theirs = theirs.split_once("&state=").expect("a state").0;
     let state_of_ours = ours_back.split_once("&state=").expect("a state").1;
     let mixed = ours.get(&format!("{code_of_theirs}&state={state_of_ours}")).await;
     assert!(mixed.status == 403 && mixed.text.contains("does not confirm"), "{}", mixed.text);
-    // Whoever does not want to is not let in, and is told so.
+    // A person who declines is not signed in, and is told so.
     let back = ours.on_github("").await;
     assert!(back.contains("error=access_denied"), "{back}");
     let refused = ours.get(&back).await;
     assert!(refused.status == 403 && refused.text.contains("do not want to sign in"), "{}", refused.text);
-    // After all of that nobody is inside.
+    // After all of that, neither is signed in.
     for visitor in [&mut ours, &mut other] {
         assert_eq!(visitor.get(&path).await.status, 303);
     }
@@ -162,10 +162,10 @@ async fn a_sign_in_holds_once_and_for_the_browser_that_began_it() {
     assert_eq!(ours.get(&back).await.status, 200);
     let page = ours.get(&path).await;
     assert!(page.status == 200 && page.text.contains(MAINTAINER) && !page.text.contains("ghu_"));
-    // A second time it leads nowhere, and the session goes on.
+    // A second use fails, and the session continues.
     assert_eq!(ours.get(&back).await.status, 403);
     assert_eq!(ours.get(&path).await.status, 200);
-    // Once they have signed out, the cookie that was theirs is nobody's.
+    // After signing out, the old cookie is invalid.
     let kept = ours.cookies.clone();
     let word = ours.word().await;
     assert_eq!(ours.post("/sign-out", &json!({"word": word})).await.status, 303);
@@ -206,13 +206,13 @@ async fn people_see_what_they_may_read_and_lose_it_with_their_right() {
     let word = reader.word().await;
     let forged = reader.post(&format!("{path}/cancel"), &json!({"word": word})).await;
     assert!(forged.status == 403 && forged.text.contains("not write to it"), "{}", forged.text);
-    // What is of no one repository is for whoever runs the server.
+    // Pages that concern no single repository are only for the server's operator.
     for hidden in ["/deliveries", "/settings"] {
         assert_eq!(reader.get(hidden).await.status, 404, "{hidden}");
     }
     assert_eq!(is_said(&world, order).await, Vec::new(), "nobody has said anything");
 
-    // The page that they have open ends with their right.
+    // Open pages end when the person loses access.
     let request =
         reader.client.get(format!("{origin}{path}/events")).header("cookie", reader.cookies.join("; "));
     let open = request.send().await.expect("an answer");
@@ -238,7 +238,7 @@ async fn somebody_who_may_write_signs_in_and_cancels_and_the_journal_names_them(
         browser.open(&path);
         browser.is_for_everybody("sign-in-github");
         sign_in(&mut browser, TRIAGER);
-        // Whoever was on the way to an order is there.
+        // Signing in leads to the order that was requested.
         browser.until("document.querySelector('#head h1') && document.querySelector('.login')");
         assert!(browser.text().contains(TRIAGER), "{}", browser.text());
         assert_eq!(browser.eval("document.querySelectorAll('#head .actions a').length"), 0);

@@ -1,4 +1,4 @@
-//! Commits are signed: what is tested, reviewed, pushed and merged in carries a signature that git verifies.
+//! Commits are signed: what is tested, reviewed, pushed and merged has a signature that git verifies.
 
 use journeyman::emulator::{CheckConclusion, ReviewState};
 use journeyman::order::{EffectOutcome, JournalEvent};
@@ -8,7 +8,7 @@ use super::conversation::ANSWERS;
 use crate::workspace::signing::Keyring;
 use crate::world::{MAINTAINER, REPOSITORY, Story, WELL, World};
 
-/// Every branch of the repository takes signed commits only.
+/// A repository that requires signed commits on every branch.
 async fn where_signatures_are_required(keys: &Keyring) -> World {
     let signing = keys.signing();
     let story = Story::of(&(WELL.to_owned() + ANSWERS));
@@ -29,7 +29,7 @@ async fn a_repository_that_requires_signatures_gets_them_on_every_commit() {
     let ended = world.settled_as("verified").await;
     let first = world.pull();
     keys.assert_good(&repository(&world), &first.head_sha);
-    // Tests ran on the signed commit, and the same was pushed.
+    // Tests ran on the signed commit, and the same commit was pushed.
     let tested: Vec<String> = ended
         .journal
         .entries()
@@ -49,7 +49,7 @@ async fn a_repository_that_requires_signatures_gets_them_on_every_commit() {
         "{runs:#?}"
     );
 
-    // A review is answered, after a restart.
+    // A review is answered after a restart.
     world.stop_bot().await;
     world.start_bot().await;
     let notes = [("answer", 1, "say it to the end, please")];

@@ -1,10 +1,10 @@
-//! The task as a person reads it: the issue, what was said on it, and what of that changed since.
+//! The task as a person reads it: the issue, its comments, and what changed since.
 
 use journeyman::emulator::RepositoryRole;
 
 use crate::world::{Ended, MAINTAINER, OUTSIDER, REPOSITORY, Story, TRIAGER, WELL, World};
 
-/// Every agent says what it was told.
+/// Every agent prints its prompt.
 const TELLS: &str = r#"
 - stage: classify
   run: cat > /dev/null
@@ -17,15 +17,15 @@ const TELLS: &str = r#"
     git commit -q -a -m 'Give the right answer' && git push -q origin HEAD
 "#;
 
-/// Who opens the issue, in stories where that is nobody with rights.
+/// Opens the issue in stories where that is a person without rights.
 const AUTHOR: &str = "ada";
 
-/// The frames of comments in what an agent was told: each head with its text.
+/// The framed comments in a prompt: each header with its text.
 fn comments_in(told: &str) -> String {
     let frames = told.split("<untrusted what=\"comment by ").skip(1);
     let told = frames.filter_map(|frame| {
         let (head, rest) = frame.split_once("\">\n")?;
-        // The time is another at each run.
+        // The time differs in each run.
         let head = head.rsplit_once(", 20").map_or(head, |(head, _)| head);
         Some(format!("{head}: {}", rest.split_once("\n</untrusted>")?.0))
     });
@@ -81,7 +81,7 @@ async fn everybodys_comments_belong_to_it_where_the_repository_says_so() {
     mona, who has write access: Thanks.
     ");
 
-    // A second order sees what Journeyman said of the first, and is not told it.
+    // A second order leaves Journeyman's comments on the first out of its prompt.
     world.unlabel().await;
     let pull = world.pull().issue.number;
     world.github.close(REPOSITORY, pull, MAINTAINER).await.expect("the pull request is there");
@@ -114,7 +114,7 @@ async fn who_may_write_is_asked_of_github_when_the_order_begins_and_a_restart_se
     world.end().await;
 }
 
-/// A plan that is the prompt it was asked for with; it takes a second.
+/// Writes its own prompt as the plan, which takes a second.
 const PLANS: &str = r#"
 - stage: plan
   think: 1000
@@ -132,7 +132,7 @@ async fn edit(world: &World) {
         .expect("the issue is there");
 }
 
-/// Develops once `round` was thought about; what it was told is what it says.
+/// Develops in these rounds (round, delay, answer), and prints its prompt.
 fn develops(rounds: &[(u32, u32, u32)]) -> String {
     let scene = |(round, think, answer): &(u32, u32, u32)| {
         format!(
@@ -183,7 +183,7 @@ async fn once_there_is_code_the_order_goes_on_with_the_text_as_it_was_and_says_s
     assert_eq!((ended.runs_of("plan"), ended.runs_of("implement")), (1, 1));
     let told = ended.said("implement/1/agent");
     assert!(!told.contains("in digits") && !told.contains("quickly"), "{told}");
-    // They are said side by side.
+    // Their order is not fixed.
     let mut said = world.notices();
     said.sort_unstable();
     insta::assert_snapshot!(said.join("\n"), @"
@@ -203,13 +203,13 @@ async fn once_there_is_code_the_order_goes_on_with_the_text_as_it_was_and_says_s
 const TEMPLATE: &str =
     "<!-- Thanks! -->\n## What\n\n<!-- In one sentence. -->\n\n## Checklist\n\n- [ ] I have run it\n";
 
-/// The pull request's text down to Journeyman's own part.
+/// The pull request's text above Journeyman's own part.
 fn words_of(body: &str) -> String {
     let lines = body.lines().take_while(|line| !line.starts_with("### \u{2705}"));
     lines.collect::<Vec<_>>().join("\n").trim_end().to_owned()
 }
 
-/// Writes this as the pull request's text, if it was given the template.
+/// Writes this as the pull request's text, if its prompt contains the template.
 fn writes(text: &str) -> String {
     let text: String = text.lines().map(|line| format!("    {line}\n")).collect();
     format!(

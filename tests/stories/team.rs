@@ -1,5 +1,5 @@
-//! The pipeline `software-team`: analysis, test cases and specification, then whole files from an engineer, and a
-//! tech lead.
+//! The pipeline `software-team`: analysis, test cases and specification, then whole files by an engineer, and a tech
+//! lead.
 
 use crate::world::Story;
 use crate::world::team::{TESTS, analysts, artifact, engineer};

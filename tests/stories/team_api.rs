@@ -1,4 +1,4 @@
-//! `software-team` on a model's HTTP API: nobody has tools, and the engineer sees its last artifact again.
+//! `software-team` on a model's HTTP API: no tools, and the engineer sees its last artifact again.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -11,7 +11,7 @@ use crate::world::team::{TESTS, artifact, specification, stories, test_cases};
 
 const ENGINEER: &str = "Build what the specification says";
 
-/// The first leaves a story out, the second prints something else, the third is right.
+/// The first omits a story, the second prints something else, the third is right.
 fn artifacts() -> [Value; 3] {
     [
         artifact("echo 42 # the answer", &[]),
@@ -26,7 +26,7 @@ fn answer(request: &Request, built: &AtomicUsize) -> Reply {
     if says(ENGINEER) {
         let artifacts = artifacts();
         let round = built.fetch_add(1, Ordering::SeqCst).min(artifacts.len() - 1);
-        // A model wraps what it says; and what it says of its own tests is not believed.
+        // Models wrap their answers in text, and their claims about tests are not believed.
         let mut artifact = artifacts[round].clone();
         artifact["test_result"] = "all passed".into();
         Reply::text(format!("Here it is:\n```json\n{artifact}\n```\n"))
@@ -81,7 +81,7 @@ async fn an_engineer_without_memory_is_given_its_last_artifact_and_the_end_of_th
     assert!(second.contains("attempt 2 of 3") && second.contains("no file covers US-002"), "{second}");
     assert!(second.contains(&artifacts()[0]["files"][0]["content"].to_string()), "{second}");
 
-    // The artifact before, whole, and the last 3,000 characters of what the tests printed.
+    // The previous artifact in full, and the last 3,000 characters of the tests' output.
     for file in artifacts()[1]["files"].as_array().expect("files") {
         assert!(third.contains(&file.to_string()), "{file} is not in {third}");
     }

@@ -1,4 +1,4 @@
-//! What operators see of orders: traces at an OpenTelemetry collector, and counters that alerts can rely on.
+//! What operators see of orders: traces at an OpenTelemetry collector, and counters for alerts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,11 +14,11 @@ use crate::world::{Story, WELL, World};
 
 const TOKEN: &str = "Bearer s3cret-of-the-collector";
 
-/// Where spans go, by their ids: whatever came twice has to be the same.
+/// The received spans by id. None may arrive twice.
 async fn received(receiver: &MessageReceiver, until: impl Fn(&BTreeMap<Vec<u8>, Span>) -> bool) -> Vec<Span> {
     for _ in 0..1_500 {
         let mut spans: BTreeMap<Vec<u8>, Span> = BTreeMap::new();
-        // The receiver answers the first with 503: what was in it comes again.
+        // The receiver rejects the first message with 503, so its spans are sent again.
         for message in receiver.came().iter().skip(1) {
             assert_eq!(message.header("content-type"), Some("application/x-protobuf"));
             assert_eq!(message.header("authorization"), Some(TOKEN));
@@ -68,7 +68,7 @@ async fn an_order_is_one_trace_of_stages_rounds_and_moves_and_comes_once_through
     let receiver = MessageReceiver::start().await;
     let mut world = traced(&receiver.url).await;
     let ended = world.settled_as("verified").await;
-    // A server that ends sends what it still has; the next one sends nothing of it again.
+    // A stopping server sends the spans it still has, and the next one does not repeat them.
     world.stop_bot().await;
     world.start_bot().await;
     let is_root = |span: &Span| span.parent_span_id.is_empty();
@@ -89,7 +89,7 @@ async fn an_order_is_one_trace_of_stages_rounds_and_moves_and_comes_once_through
     let named = |name: &str| spans.iter().filter(|span| span.name == name).collect::<Vec<_>>();
     let parent = |span: &Span| spans.iter().find(|other| other.span_id == span.parent_span_id);
 
-    // The agent's run, in its round, in its stage, in the order; each within the time of the one around it.
+    // The agent's run, in its round, its stage and its order, each within its parent's time.
     let is_work =
         |span: &&Span| attributes(span).get("journeyman.move").is_some_and(|key| key == "implement/1/agent");
     let run = spans.iter().find(is_work).expect("the developer's run");
@@ -114,7 +114,7 @@ async fn an_order_is_one_trace_of_stages_rounds_and_moves_and_comes_once_through
     assert_eq!(parent(tests[0]).map(|span| &span.span_id), Some(&round.span_id));
     assert_eq!((named("push").len(), named("open_pull").len()), (1, 1));
 
-    // Names and numbers, and nobody's words.
+    // Only names and numbers, no text of people or agents.
     let all = format!("{spans:?}");
     for words in
         ["The answer is wrong", "it should say 42", "The answer is right now", "right-answer", "s3cret"]

@@ -1,4 +1,4 @@
-//! A running server, asked and told from a terminal.
+//! Queries and commands for a running server from a terminal.
 
 use std::process::Output;
 use std::time::Duration;
@@ -7,14 +7,14 @@ use serde_json::json;
 
 use crate::world::{API_TOKEN, MAINTAINER, REPOSITORY, STUBBORN, Story, WELL, World, slowly};
 
-/// `journeyman` with these arguments, told where the server is.
+/// `journeyman` with these arguments and the server's address.
 fn journeyman(world: &World, arguments: &[&str]) -> Output {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_journeyman"));
     command.args(arguments).env("JOURNEYMAN_URL", world.address()).env("JOURNEYMAN_API_TOKEN", API_TOKEN);
     command.env_remove("RUST_LOG").output().expect("it runs")
 }
 
-/// What it prints, where all is well.
+/// The output of a successful command.
 fn printed(world: &World, arguments: &[&str]) -> String {
     let Output { status, stdout, stderr } = tokio::task::block_in_place(|| journeyman(world, arguments));
     assert!(status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&stderr));

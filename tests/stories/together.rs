@@ -14,7 +14,7 @@ async fn three_issues(world: &World) {
     world.quiet().await;
 }
 
-/// The most agents that were at work at the same moment, by the journals.
+/// The highest number of agents running at the same time, according to the journals.
 async fn most_agents_at_once(world: &World) -> usize {
     let mut moments = Vec::new();
     for order in world.orders().await {
@@ -89,7 +89,7 @@ async fn a_persons_commit_on_the_branch_is_never_overwritten() {
     let ended = world.settled().await;
     assert_eq!(ended.word(), "unverified", "no reviewer has seen theirs: {}", ended.because());
     world.comment(MAINTAINER, "/retry").await;
-    // Theirs waits for a reviewer, so that it can be tried again; whatever comes of that stands on theirs.
+    // Their commit waits for a reviewer, so it can be retried. The result belongs to their commit.
     world.settled_as("escalated").await;
 
     assert_eq!(world.github.branch_head(REPOSITORY, &branch), Some(theirs));

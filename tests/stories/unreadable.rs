@@ -1,4 +1,4 @@
-//! A journal that this version cannot read: what becomes of its order, of its issue, and of the others.
+//! A journal that this version cannot read: the effect on its order, its issue, and other orders.
 
 use chrono::Utc;
 use journeyman::order::OrderId;
@@ -14,7 +14,7 @@ const SLOWLY: &str = "
     git commit -q -a -m 'Give the right answer' && git push -q origin HEAD || true
 ";
 
-/// What is done to the journal of an order while no server runs, and what the issue then says.
+/// Damages to an order's journal while no server runs, and the resulting message on the issue.
 const DAMAGES: [(&str, &str, &str); 3] = [
     (
         "an entry is half there",
@@ -38,7 +38,7 @@ async fn state(world: &World, order: OrderId) -> (String, bool) {
     (row.state, row.active)
 }
 
-/// The comments of ours on an issue, without their markers.
+/// Our comments on an issue, without their markers.
 fn said(world: &World, issue: u64) -> Vec<String> {
     let issue = world.github.issue(REPOSITORY, issue).expect("the issue is there");
     let own = issue.comments.into_iter().filter(|comment| comment.author == crate::world::look::BOT);

@@ -1,11 +1,11 @@
-//! One verdict: what is said of a commit is the same on every surface, and nothing is called verified that is not.
+//! One verdict: every surface says the same about a commit, and nothing unverified is called verified.
 
 use crate::world::{MAINTAINER, REPOSITORY, Story};
 
 const SETTINGS: &str = ".github/journeyman.yml";
 const OWN: &str = ".github/journeyman/pipelines/own.yaml";
 
-/// Two stages that commit, and one that is not judged by anybody but the tests.
+/// Two stages that commit, with no reviewer.
 const TWO: &str = "\
 name: own
 version: 1
@@ -32,7 +32,7 @@ stages:
   - { name: ready, uses: ready, depends_on: [publish] }
 ";
 
-/// The first stage never gets it right; the second does.
+/// The first stage is never right; the second is.
 const WORK: &str = "
 - stage: implement
   run: echo 4$JOURNEYMAN_ROUND > answer && git commit -q -a -m 'Try an answer' && git push -q -f origin HEAD
@@ -57,7 +57,7 @@ async fn work_that_rests_on_what_a_person_accepted_is_never_verified() {
     assert!(!body.contains("✅"), "{body}");
     assert_eq!(ended.word(), "approved", "{}", ended.because());
 
-    // Another App's check changes nothing about that.
+    // Another App's check does not change that.
     let head = world.pull().head_sha;
     world.github.ci(REPOSITORY).pass_job(&head, "elsewhere").expect("a check");
     let ended = world.settled().await;

@@ -116,7 +116,7 @@ async fn the_agents_repositories_lead_to_none_of_ours() {
             assert!(!text.contains("mirrors") && !text.contains("commits/octo"), "{file:?}");
         }
     }
-    // What was fetched are files of ours: they can be read, and nothing can be done to them.
+    // Fetched files belong to us: they can be read, but not changed.
     let kept = || -> Vec<_> {
         let mirror = files(&house.data.path().join("mirrors"));
         mirror

@@ -1,4 +1,4 @@
-//! What the history says of how people write here.
+//! What the history tells about how people write here.
 
 use super::{House, git};
 

@@ -1,4 +1,4 @@
-//! What an agent that was turned against us does.
+//! What a malicious agent does.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use journeyman::workspace::ImportOutcome;
 
 use super::{House, files, git, git_with};
 
-/// Pushes a tree that no `git add` would make, as one more entry beside the base's.
+/// Pushes a tree that no `git add` would make: the base's entries and one more.
 async fn push_tree(house: &House, make: &str) {
     let script = format!(
         "git reset -q --hard origin/main
@@ -77,7 +77,7 @@ async fn no_entry_that_is_not_what_it_seems_gets_in() {
         assert!(!feedback.summary.contains(['\u{1b}', '\u{202e}']), "{what}: {feedback:?}");
         assert_eq!(house.objects_of_ours(), before, "{what}");
     }
-    // The tools of this test do push: the same way, something harmless comes through.
+    // The push itself works: the same way, something harmless is imported.
     push_tree(&house, &entry("120000", "src/sum.py", "link")).await;
     assert!(matches!(house.import().await, ImportOutcome::Imported { .. }));
 }
@@ -85,7 +85,7 @@ async fn no_entry_that_is_not_what_it_seems_gets_in() {
 #[tokio::test]
 async fn the_host_runs_nothing_that_lies_in_the_agents_repositories() {
     let house = House::new().await;
-    // Outside of every mount: a file that code in the sandbox cannot make, and code on the host can.
+    // Outside every mount: only code on the host can create this file, code in the sandbox cannot.
     let trip = house.data.path().join("tripped");
     let places = house.places();
     let trap = places.work.join("trap.sh");
@@ -117,7 +117,7 @@ async fn the_host_runs_nothing_that_lies_in_the_agents_repositories() {
     assert_eq!(house.workspaces.fetch(&house.remote(), "main").unwrap(), house.base);
     house.workspaces.checkout(&house.repository, &house.base, &places.tests.join("x")).unwrap();
     assert!(!trip.exists());
-    // The trap is a real one: git on the host steps into it.
+    // The trap works: git on the host triggers it.
     git(&places.origin, &["update-ref", "refs/heads/x", house.base.as_str()]);
     assert!(trip.exists());
     house.workspaces.remove(house.order).unwrap();
@@ -126,7 +126,7 @@ async fn the_host_runs_nothing_that_lies_in_the_agents_repositories() {
 #[tokio::test]
 async fn what_is_not_in_the_sandbox_cannot_be_pulled_out_of_it() {
     let house = House::new().await;
-    // Another order's secret, in a repository of the host; the agent points its origin there.
+    // Another order's secret in a repository on the host. The agent points its origin there.
     let other = house.data.path().join("other");
     fs::create_dir(&other).unwrap();
     git(&other, &["init", "-q", "."]);
@@ -155,7 +155,7 @@ async fn what_is_not_in_the_sandbox_cannot_be_pulled_out_of_it() {
 async fn an_export_that_was_made_up_proves_nothing() {
     use std::fmt::Write;
     let house = House::new().await;
-    // The agent replaced git, or wrote the bytes itself: objects under names that are not theirs.
+    // The agent replaced git, or wrote the bytes itself: objects under wrong names.
     let base = house.base.as_str();
     let tree = git(&house.server.path("octo/sums"), &["rev-parse", "main^{tree}"]);
     let mut forged = String::new();
@@ -163,7 +163,7 @@ async fn an_export_that_was_made_up_proves_nothing() {
     write!(forged, "{}\n{} commit {}\n{commit}\n", "2".repeat(40), "2".repeat(40), commit.len()).unwrap();
     assert!(matches!(house.import_bytes(forged.as_bytes()), ImportOutcome::NothingPushed { .. }));
 
-    // A commit that is what it says, of a tree that is nowhere.
+    // A valid commit of a missing tree.
     let commit = commit.replace(&tree, &"3".repeat(40));
     let sha = git_with(
         house.server.root.path(),
@@ -191,7 +191,7 @@ async fn an_export_that_was_made_up_proves_nothing() {
         "{feedback:?}"
     );
 
-    // One that claims the base, a blob, or nothing at all.
+    // Exports that name the base, a blob, or nothing at all.
     for text in [format!("{base}\n"), format!("{base}\n{base} blob 1\nx\n"), String::new(), "none: ".into()] {
         let outcome = house.import_bytes(text.as_bytes());
         assert!(matches!(outcome, ImportOutcome::NothingPushed { .. }), "{text}: {outcome:?}");

@@ -1,4 +1,4 @@
-//! Repositories of ours stay quick, and nothing that somebody works with is lost on the way.
+//! Our repositories stay fast, and nothing in use is lost.
 
 use std::fs;
 
@@ -13,7 +13,7 @@ fn packs(house: &House) -> usize {
     files.filter(|file| file.extension().is_some_and(|ending| ending == "pack")).count()
 }
 
-/// So many commits on the base branch, each fetched by itself.
+/// Makes this many commits on the base branch, and fetches each one separately.
 fn fetch_each(house: &House, commits: usize) -> CommitSha {
     let bare = house.server.path("octo/sums");
     let remote: Remote<'_> = house.remote();
@@ -32,7 +32,7 @@ fn fetch_each(house: &House, commits: usize) -> CommitSha {
 async fn a_mirror_of_many_packs_becomes_one_of_few_and_keeps_what_no_branch_has_any_more() {
     let house = House::new().await;
     let newest = fetch_each(&house, 60);
-    // The base branch goes back: nothing on the server has it any more, and an order is based on it.
+    // The base branch moves back: the server no longer has the commit, but an order is based on it.
     let bare = house.server.path("octo/sums");
     git(&bare, &["update-ref", "refs/heads/main", house.base.as_str()]);
     house.workspaces.fetch(&house.remote(), "main").unwrap();
@@ -45,7 +45,7 @@ async fn a_mirror_of_many_packs_becomes_one_of_few_and_keeps_what_no_branch_has_
     assert_eq!(file.as_deref(), Some(b"59".as_slice()));
     house.agent("git log --oneline && echo more >> README.md && git commit -qam More && git push -q").await;
     house.commit("implement-1").await;
-    // With few packs nothing is done.
+    // With few packs, nothing is done.
     let before = packs(&house);
     house.workspaces.maintain().unwrap();
     assert_eq!(packs(&house), before);
@@ -60,7 +60,7 @@ async fn an_order_that_is_forgotten_has_no_folder_and_no_commits_and_another_kee
     let other = OrderId(uuid::Uuid::now_v7());
     let keeps = format!("refs/journeyman/{other}/implement-1.{commit}");
     git(&repository, &["update-ref", &keeps, commit.as_str()]);
-    // As a server leaves it that is killed in the middle.
+    // As left by a server that was killed in the middle.
     fs::create_dir(house.workspaces.orders().join("gone-before")).unwrap();
 
     assert_eq!(house.workspaces.orders_with_folders().unwrap(), [house.order]);
@@ -69,7 +69,7 @@ async fn an_order_that_is_forgotten_has_no_folder_and_no_commits_and_another_kee
     assert!(house.workspaces.orders_with_folders().unwrap().is_empty());
     assert_eq!(fs::read_dir(house.workspaces.orders()).unwrap().count(), 0, "nothing is left");
     assert_eq!(named(), keeps);
-    // It comes back from what was pushed.
+    // It is restored from what was pushed.
     let remote = house.remote();
     let known = JournaledCommits { made: vec![commit.clone()], ..JournaledCommits::default() };
     house.workspaces.fetch_behind(house.order, &remote, &house.branch, &known).unwrap();

@@ -1,4 +1,4 @@
-//! The base branch brought into ours: cleanly, with conflicts, and what is made of those.
+//! Merging the base branch into ours: cleanly, or with conflicts and their resolution.
 
 use journeyman::order::conversation::BranchUpdateMethod;
 use journeyman::order::{Category, CommitSha};
@@ -69,7 +69,7 @@ async fn what_goes_together_is_merged_and_is_the_same_commit_again() {
     let house = House::with_lines("").await;
     let head = house.published("sed -i 's/line 2$/ours 2/' lines.txt; echo a > ours.txt").await;
     assert_eq!(house.update(&head, BranchUpdateMethod::Merge).unwrap(), BranchUpdateOutcome::UpToDate);
-    // Edited here, renamed there; and lines further down.
+    // Edited here, renamed there; and other lines further down.
     let theirs =
         house.person("main", "git mv lines.txt moved.txt; sed -i 's/line 11/base 11/' moved.txt; echo b > b");
     let (base, commit, changed, patch) = house.clean(&head, BranchUpdateMethod::Merge);
@@ -106,7 +106,7 @@ async fn a_rebase_is_one_commit_of_ours_and_only_over_ours() {
     let shown = git(&bare, &["log", "-1", "--format=%an|%P|%s", commit.as_str()]);
     assert_eq!(shown, format!("journeyman[bot]|{theirs}|The change"));
     assert_eq!(changed, ["lines.txt"]);
-    // A person's commit lies below: it is not dropped, whatever was asked for.
+    // A person's commit is below, so it is kept whatever the method.
     let person = house.person(house.branch.as_str(), "echo x > x");
     house.workspaces.fetch_human(house.order, &house.remote(), &house.branch, "main", &house.base).unwrap();
     let newer = house.person("main", "sed -i 's/line 7/base 7/' lines.txt");
@@ -117,7 +117,7 @@ async fn a_rebase_is_one_commit_of_ours_and_only_over_ours() {
 
 #[tokio::test]
 async fn a_conflict_is_settled_by_an_agent_and_published_as_a_merge() {
-    // What the repository says of merging is obeyed by nobody here.
+    // The repository's own merge settings are ignored.
     let house = House::with_lines("echo '*.txt merge=union' > .gitattributes").await;
     let head =
         house.published("sed -i 's/line 2$/ours 2/;s/line 6/ours 6/' lines.txt; echo ours > ours.txt").await;
@@ -141,7 +141,7 @@ async fn a_conflict_is_settled_by_an_agent_and_published_as_a_merge() {
         ImportOutcome::Refused(feedback) => feedback,
         other @ (ImportOutcome::Imported { .. } | ImportOutcome::NothingPushed { .. }) => panic!("{other:?}"),
     };
-    // Something else was done; then half of it; then moved out of sight.
+    // The agent did something else, only half of it, or moved the file away.
     for script in
         ["echo more > more.txt", "sed -i '/^<<<<<<< /d;/^=======/d' lines.txt", "git mv lines.txt other.txt"]
     {
@@ -208,7 +208,7 @@ async fn whatever_contradicts_itself_is_named_and_what_is_text_is_marked() {
     );
     let (_, marked, paths) = house.conflicts(&head);
     let file = |path: &str| house.file(&marked, path).unwrap_or_else(|| "none".to_owned());
-    // They are listed by whatever name they have anywhere.
+    // They are listed under every name that they have on either side.
     for path in [
         "both-base.txt",
         "both-ours.txt",

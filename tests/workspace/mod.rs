@@ -32,7 +32,7 @@ use tempfile::TempDir;
 
 use server::{Server, TOKEN};
 
-/// Runs git in a folder as a plain user would, deaf to this machine's settings.
+/// Runs git in a folder as a normal user, ignoring this machine's settings.
 fn git(folder: &Path, arguments: &[&str]) -> String {
     git_with(folder, arguments, b"")
 }
@@ -113,7 +113,7 @@ impl House {
         remote(&self.server, &self.repository)
     }
 
-    /// Runs a command where the agent is: in its sandbox, with its work tree and its origin.
+    /// Runs a command as the agent would: in its sandbox, with its work tree and its origin.
     async fn run(&self, program: Vec<std::ffi::OsString>, may_write: bool) -> (JobResult, Vec<u8>, String) {
         let places = self.places();
         let access = if may_write { MountAccess::ReadWrite } else { MountAccess::ReadOnly };
@@ -143,19 +143,19 @@ impl House {
         (ended, said.stdout, String::from_utf8_lossy(&said.stderr).into_owned())
     }
 
-    /// What an agent does, in its work tree; it has to succeed.
+    /// Runs the agent's script in its work tree; it must succeed.
     async fn agent(&self, script: &str) -> String {
         let (ended, out, err) = self.run(["bash", "-euc", script].map(Into::into).to_vec(), true).await;
         assert_eq!(ended.exit, journeyman::order::Exit::Code(0), "{script}: {err}");
         String::from_utf8_lossy(&out).trim().to_owned()
     }
 
-    /// Takes out through the airlock what was pushed.
+    /// Imports what was pushed through the airlock.
     async fn import(&self) -> ImportOutcome {
         self.import_from(&self.base).await
     }
 
-    /// The same, of work that began with another commit than the base.
+    /// The same for work that started from another commit than the base.
     async fn import_from(&self, start: &CommitSha) -> ImportOutcome {
         let (_, out, _) =
             self.run(Workspaces::export_command(&self.places(), &self.branch, start), false).await;
@@ -180,7 +180,7 @@ impl House {
         self.workspaces.import(self.order, &self.repository, start, &file, rules).unwrap()
     }
 
-    /// What a person does: in a clone of the repository on the server, on this branch, which is pushed.
+    /// A person's work: in a clone of the server's repository, pushed to this branch.
     fn person(&self, branch: &str, script: &str) -> CommitSha {
         let clone = tempfile::tempdir().unwrap();
         let bare = self.server.path("octo/sums");
@@ -194,7 +194,7 @@ impl House {
         git(clone.path(), &["rev-parse", "HEAD"]).parse().unwrap()
     }
 
-    /// What the agent does, taken out, made a commit of ours and pushed to the order's branch on the server.
+    /// The agent's work, imported, made into our commit, and pushed to the order's branch on the server.
     async fn published(&self, script: &str) -> CommitSha {
         self.agent(&format!("{script}\ngit add -A; git commit -qm 'The change'; git push -q")).await;
         let commit = self.commit("implement-1").await;
@@ -203,7 +203,7 @@ impl House {
         commit
     }
 
-    /// Has the work tree begin with this, and readies it as the engine does.
+    /// Starts the work tree from this commit, and prepares it like the engine.
     async fn begin(&self, start: Option<&CommitSha>) {
         let start = start.map(|commit| journeyman::workspace::StartPoint { commit, branch: &self.branch });
         self.workspaces.create_origin(self.order, &self.repository, &self.base, "main", start).unwrap();
@@ -219,7 +219,7 @@ impl House {
         file.map(|bytes| String::from_utf8(bytes).unwrap())
     }
 
-    /// How many objects our own repository has, for looking whether something got in.
+    /// The number of objects in our own repository, to detect additions.
     fn objects_of_ours(&self) -> usize {
         let objects = files(&self.data.path().join("commits/octo/sums.git/objects"));
         objects.iter().filter(|file| !file.ends_with("info/alternates")).count()

@@ -1,4 +1,4 @@
-//! The change as text: whole where it is small, and never more than was said.
+//! The change as text: complete if it is small, and never more than the limit.
 
 use journeyman::order::CommitSha;
 use journeyman::workspace::{ImportOutcome, NewCommit};
@@ -6,7 +6,7 @@ use journeyman::workspace::{ImportOutcome, NewCommit};
 use super::House;
 
 impl House {
-    /// What the agent pushed, as a commit of ours.
+    /// Makes our commit of what the agent pushed.
     pub(super) async fn commit(&self, name: &str) -> CommitSha {
         let ImportOutcome::Imported { tree, .. } = self.import().await else { panic!("not imported") };
         let new = NewCommit {

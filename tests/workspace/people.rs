@@ -1,4 +1,4 @@
-//! People's commits on our branch, and work trees that begin with them.
+//! People's commits on our branch, and work trees that start from them.
 
 use journeyman::workspace::{GitErrorKind, ImportOutcome};
 
@@ -10,7 +10,7 @@ async fn what_a_person_pushed_is_taken_in_and_stays_apart() {
     house.published("echo ours > ours.txt").await;
     let branch = house.branch.as_str();
     let theirs = house.person(branch, "echo 'on: never' > .github/workflows/ci.yml; echo more >> ours.txt");
-    // They brought the base branch in as well: what that has is no change of theirs.
+    // They merged the base branch too; its content is no change of theirs.
     let base = house.person("main", "echo base > base.txt");
     let merged = house.person(
         branch,
@@ -46,7 +46,7 @@ async fn what_nobody_can_check_out_safely_is_said_to_be_so() {
     let head = house.published("echo ours > ours.txt").await;
     let remote = house.remote();
     let take = || house.workspaces.fetch_human(house.order, &remote, &house.branch, "main", &house.base);
-    // A submodule is an empty folder to us.
+    // We treat a submodule as an empty folder.
     house.person(
         house.branch.as_str(),
         &format!("git update-index --add --cacheinfo 160000,{head},sub; mkdir sub"),
@@ -90,12 +90,12 @@ async fn work_begins_with_a_persons_commit_at_the_same_paths() {
     assert!(
         matches!(house.import_from(&theirs).await, ImportOutcome::NothingPushed { because } if because.contains("where it started"))
     );
-    // The same start again leaves what the agent did since.
+    // Starting from the same commit again keeps the agent's work since.
     house.agent("echo next > next; git add -A; git commit -qm 'Do the next'; git push -q").await;
     house.begin(Some(&theirs)).await;
     let ImportOutcome::Imported { changed, .. } = house.import_from(&theirs).await else { panic!() };
     assert_eq!(changed, ["next"], "against where it began");
-    // A commit of ours is a start like any other; and the base is.
+    // Our own commit is a valid start, and so is the base.
     house.begin(Some(&ours)).await;
     assert_eq!(
         house.agent("git rev-parse HEAD; ls").await,
@@ -107,6 +107,6 @@ async fn work_begins_with_a_persons_commit_at_the_same_paths() {
         format!("{}\nREADME.md\nsrc\nme", house.base)
     );
     house.agent("git fsck --strict 2>&1; git -C \"$(git remote get-url origin)\" fsck --strict 2>&1").await;
-    // Nothing of what was there before can be had any more.
+    // Nothing from before is accessible any more.
     house.agent(&format!("! git cat-file -e {theirs} && ! git cat-file -e {ours}")).await;
 }

@@ -1,4 +1,4 @@
-//! Fetching, pushing, and asking the remote.
+//! Fetching, pushing, and querying the remote.
 
 use std::process::Command;
 
@@ -10,7 +10,7 @@ use secrecy::SecretString;
 use super::server::{READER, TOKEN};
 use super::{House, git, git_with};
 
-/// A commit of ours with the base's tree.
+/// Our commit with the base's tree.
 fn made(house: &House, message: &str) -> CommitSha {
     let bare = house.server.path("octo/sums");
     let tree: TreeSha = git(&bare, &["rev-parse", "main^{tree}"]).parse().unwrap();
@@ -141,7 +141,7 @@ async fn objects_that_the_server_never_takes_are_refused_with_its_reason_and_are
     let house = House::new().await;
     let bare = house.server.path("octo/sums");
     git(&bare, &["config", "receive.fsckObjects", "true"]);
-    // A name of a submodule that leads elsewhere. No examination of ours lets it through; this server's git does not either.
+    // A submodule's name that leads elsewhere. Our own examination rejects it, and so does this server's git.
     let commits = house.data.path().join("commits/octo/sums.git");
     made(&house, "a b");
     let modules = b"[submodule \"../x\"]\n\tpath = x\n\turl = ../x\n";
@@ -262,13 +262,13 @@ async fn a_fetch_that_nobody_waits_for_is_ended_and_leaves_the_mirror_sound() {
         drop(guard);
         assert_eq!(fetch.join().unwrap().unwrap_err().kind, GitErrorKind::Unavailable);
     });
-    // git's own children are gone too.
+    // git's own child processes are gone too.
     wait("hung up", 1);
     house.server.hold_packs(false);
     assert_eq!(ours.fetch(&house.remote(), "main").unwrap(), house.base);
 }
 
-/// A commit that somebody pushed to the order's branch, on top of what is there.
+/// A commit that a person pushed to the order's branch, on top of it.
 fn pushed_by_a_person(house: &House, on: &CommitSha) -> CommitSha {
     let bare = house.server.path("octo/sums");
     let theirs = git(&bare, &["commit-tree", "main^{tree}", "-p", on.as_str(), "-m", "by a person"]);

@@ -1,4 +1,4 @@
-//! git over smart HTTP on loopback: real `git http-backend` behind a few lines of HTTP, with tokens and faults.
+//! git over smart HTTP on loopback: the real `git http-backend` behind a little HTTP, with tokens and faults.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -63,33 +63,33 @@ impl Server {
         self.root.path().join(format!("{repository}.git"))
     }
 
-    /// Answers everything with this status from now on.
+    /// From now on, answers everything with this status.
     pub fn answer_with(&self, status: Option<u16>) {
         self.faults.lock().unwrap().status = status;
     }
 
-    /// Sends whoever asks below this address from now on, unless it is there already.
+    /// From now on, redirects requests to below this address, unless they are already there.
     pub fn lead_to(&self, elsewhere: Option<Url>) {
         self.faults.lock().unwrap().elsewhere = elsewhere;
     }
 
-    /// Gives half of them from now on to whoever asks for objects, and then nothing until they hang up. That is told among
+    /// From now on, sends half of the requested objects, then nothing until the client hangs up. That is recorded among
     /// the requests.
     pub fn hold_packs(&self, holds: bool) {
         self.faults.lock().unwrap().holds_packs = holds;
     }
 
-    /// Does this after the branch was looked at and before the next push is taken.
+    /// Runs this before the next push, after the client has read the branch.
     pub fn before_push(&self, act: impl FnMut() + Send + 'static) {
         self.faults.lock().unwrap().before_push = Some(Box::new(act));
     }
 
-    /// Every request so far: method and target; for a list of branches LIST in place of the method.
+    /// Every request so far: method and target, with LIST as the method for a list of branches.
     pub fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()
     }
 
-    /// Every name and password that was shown.
+    /// All credentials used so far.
     pub fn logins(&self) -> Vec<String> {
         self.logins.lock().unwrap().clone()
     }
@@ -116,7 +116,7 @@ fn answer(
     let body = read_body(&mut reader, &headers);
     let mut words = first.split_whitespace();
     let (method, target) = (words.next().unwrap(), words.next().unwrap());
-    // In the newer protocol it is asked for the names of branches in the same way as for objects.
+    // In the newer protocol, requests for branch names look like those for objects.
     let lists = body.windows(15).any(|words| words == b"command=ls-refs");
     log.lock().unwrap().push(format!("{} {target}", if lists { "LIST" } else { method }));
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
@@ -159,7 +159,7 @@ fn answer(
         .env("GIT_PROJECT_ROOT", root)
         .env("GIT_HTTP_EXPORT_ALL", "1")
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        // As GitHub's, it gives every commit by its name.
+        // Like GitHub, serves every commit by its SHA.
         .envs([("GIT_CONFIG_COUNT", "1"), ("GIT_CONFIG_KEY_0", "uploadpack.allowAnySHA1InWant")])
         .env("GIT_CONFIG_VALUE_0", "true")
         .env("PATH_INFO", path)
@@ -169,7 +169,7 @@ fn answer(
         .env("CONTENT_TYPE", headers.get("content-type").cloned().unwrap_or_default())
         .env("HTTP_CONTENT_ENCODING", headers.get("content-encoding").cloned().unwrap_or_default())
         .env("CONTENT_LENGTH", body.len().to_string())
-        // As GitHub's, it speaks the newer protocol to whoever asks for it.
+        // Like GitHub, speaks the newer protocol on request.
         .env("GIT_PROTOCOL", headers.get("git-protocol").cloned().unwrap_or_default())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

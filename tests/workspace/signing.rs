@@ -1,4 +1,4 @@
-//! Commits that are signed: git itself verifies them, and the same again is the same commit.
+//! Signed commits: git itself verifies them, and repeating gives the same commit.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -16,7 +16,7 @@ use super::{House, git};
 
 pub const COMMITTER: &str = "Sums <sums@example.org>";
 
-/// A key of a person, and what those need who verify its signatures.
+/// A person's key, and what is needed to verify its signatures.
 pub struct Keyring {
     folder: TempDir,
     format: SignatureFormat,
@@ -61,7 +61,7 @@ impl Keyring {
         CommitSigner::new(self.signing()).unwrap()
     }
 
-    /// What git says of a commit's signature; it ends well only if the signature is good.
+    /// Git's output about a commit's signature; successful only if the signature is good.
     pub fn verify(&self, repository: &Path, commit: &str) -> Output {
         let allowed = format!("gpg.ssh.allowedSignersFile={}", self.folder.path().join("allowed").display());
         let mut command = Command::new("git");
@@ -122,11 +122,11 @@ async fn git_verifies_a_commit_of_every_kind_of_key_and_the_same_again_is_the_sa
         let header = git(&house.ours(), &["cat-file", "commit", commit.as_str()]);
         assert_eq!(header.matches("\ngpgsig ").count(), 1, "{header}");
 
-        // The server died before it had recorded the commit. ECDSA and OpenPGP never sign twice in the same way.
+        // The server died before it recorded the commit. ECDSA and OpenPGP signatures differ each time.
         let again = Workspaces::new(house.data.path()).unwrap().signed_by(Some(keys.signer()));
         assert_eq!(house.make(&again, "Fix it"), commit);
         assert_ne!(house.make(&again, "Fix it well"), commit);
-        // A commit of the key before is not taken for one of the key after.
+        // A commit with the previous key is not reused for the new key.
         let other = Keyring::ssh("ed25519", "");
         let after = Workspaces::new(house.data.path()).unwrap().signed_by(Some(other.signer()));
         other.assert_good(&house.ours(), house.make(&after, "Fix it").as_str());
@@ -145,7 +145,7 @@ async fn a_merge_of_the_base_and_a_rebase_are_signed_too() {
         keys.assert_good(&house.ours(), commit.as_str());
         assert_eq!(house.clean(&head, how).1, commit, "again");
     }
-    // What stands on GitHub is what was signed.
+    // GitHub has the signed commit.
     keys.assert_good(&house.server.path("octo/sums"), head.as_str());
     let shown = house.server.path("octo/sums");
     let allowed = format!("gpg.ssh.allowedSignersFile={}", keys.folder.path().join("allowed").display());
@@ -180,7 +180,7 @@ fn a_key_that_cannot_sign_is_refused_and_nothing_of_it_is_told() {
     assert!(debugged.starts_with("CommitSigner(ssh SHA256:") && !debugged.contains("PRIVATE"), "{debugged}");
 }
 
-/// Programs in front of the real ones, which note what everybody on the machine can see of them.
+/// Wrappers around the real programs record what any user of the machine can see.
 #[test]
 fn the_key_is_in_no_argument_and_no_variable_and_leaves_no_file() {
     let place = tempfile::tempdir().unwrap();
@@ -195,7 +195,7 @@ fn the_key_is_in_no_argument_and_no_variable_and_leaves_no_file() {
         assert!(Command::new("chmod").arg("+x").arg(place.path().join(program)).status().unwrap().success());
     }
     let all = [Keyring::ssh("ed25519", ""), Keyring::gpg("")];
-    // Each test is a process of its own; still, the path is given to a child rather than set here.
+    // Each test has its own process, but the path is still passed to a child instead of set here.
     for keys in &all {
         let settings = place.path().join("journeyman.toml");
         let word = keys.signing().format.word();

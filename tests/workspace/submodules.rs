@@ -1,4 +1,4 @@
-//! Submodules: those of the same server are fetched, at the commits that are recorded; nobody else is asked for anything.
+//! Submodules on the same server are fetched at the recorded commits; no other server is contacted.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use super::{House, git, remote};
 use journeyman::order::{CommitSha, Exit, OrderId, RepositoryName};
 use journeyman::workspace::{ImportOutcome, Workspaces};
 
-/// A repository on the server with these files, and submodules: path, address as it stands in `.gitmodules`, commit.
+/// Creates a repository on the server with these files and submodules: path, address in `.gitmodules`, commit.
 fn put(server: &Server, name: &str, files: &[(&str, &str)], submodules: &[(&str, &str, &str)]) -> String {
     let (bare, seed) = (server.path(name), tempfile::tempdir().unwrap());
     if !bare.exists() {
@@ -65,7 +65,7 @@ fn submodules_of_the_same_server_are_checked_out_at_the_commits_that_are_recorde
     let server = Server::start();
     let inner = put(&server, "octo/inner", &[("inner.txt", "deep")], &[]);
     let before = put(&server, "octo/lib", &[("lib.py", "old")], &[("vendor/inner", "../inner", &inner)]);
-    // What the library has by now is another commit.
+    // The library has moved on to another commit.
     put(&server, "octo/lib", &[("lib.py", "new")], &[]);
     git(&server.path("octo/lib"), &["branch", "kept", &before]);
     let absolute = server.url("octo/inner").to_string();
@@ -96,12 +96,12 @@ fn submodules_of_the_same_server_are_checked_out_at_the_commits_that_are_recorde
     let source = workspaces.source_tree(&repository, &commit).unwrap();
     assert_eq!(source.read("third/lib/lib.py").unwrap(), b"old");
     assert_eq!(source.missing_submodules(), Vec::<String>::new());
-    // The second time, nothing of them is asked for.
+    // The second time, none of them is requested.
     let asked = || server.requests().iter().filter(|request| !request.contains("octo/sums")).count();
     let before = asked();
     workspaces.fetch(&remote(&server, &repository), "main").unwrap();
     assert_eq!(asked(), before);
-    // A repository that names no submodule sees nothing of them.
+    // A repository without submodules has none of their files.
     put(&server, "octo/plain", &[("a", "a")], &[]);
     let plain: RepositoryName = "octo/plain".parse().unwrap();
     let commit = workspaces.fetch(&remote(&server, &plain), "main").unwrap();
@@ -238,7 +238,7 @@ async fn an_agent_has_the_files_of_submodules_and_publishes_nothing_of_what_it_d
     assert_eq!(seen, format!("lib\n{address}\nMend it"));
     let ImportOutcome::Imported { changed, .. } = house.import().await else { panic!("not imported") };
     assert_eq!(changed, ["sum.py"]);
-    // What it held would be in no test, and nobody would be told.
+    // Otherwise its content would be missing in every test, without any notice.
     for instead in ["", "mkdir -p third/lib; echo own > third/lib/lib.py;", "echo own > third/lib;"] {
         house
             .agent(&format!(

@@ -1,4 +1,4 @@
-//! The end of a story: what nobody asked for must not be there.
+//! The end of a story: nothing unexpected may be left.
 
 use std::time::{Duration, Instant};
 
@@ -9,13 +9,12 @@ use super::look::BOT;
 use super::{GLANCE, REPOSITORY, WEBHOOK_SECRET, World};
 use crate::conformance;
 
-/// Names a folder for the journals of the stories that are told.
+/// The folder for the journals of the stories that run.
 const KEEP_JOURNALS: &str = "JOURNEYMAN_KEEP_JOURNALS";
 
 impl World {
-    /// Waits until all is quiet and looks at what is left: one status comment an order, nothing pushed beside the
-    /// branches of pull requests, no process, no secret in anything that can be read, no request that GitHub would
-    /// not know.
+    /// Waits until all is quiet and checks what is left: one status comment per order, no pushes except to the branches
+    /// of pull requests, no process, no readable secret, no request that GitHub would not accept.
     pub async fn end(mut self) {
         self.quiet().await;
         self.keep_journals().await;
@@ -29,7 +28,7 @@ impl World {
         self.store.close().await;
     }
 
-    /// For `make journals`: what the orders of this story wrote, a file each.
+    /// For `make journals`: writes the journals of this story's orders, one file each.
     async fn keep_journals(&self) {
         let Some(folder) = std::env::var_os(KEEP_JOURNALS) else { return };
         let story = std::thread::current().name().unwrap_or_default().to_owned();
@@ -43,7 +42,7 @@ impl World {
         }
     }
 
-    /// All orders but those that ended because their journals cannot be read.
+    /// All orders except those that ended because their journals cannot be read.
     async fn readable_orders(&self) -> Vec<OrderId> {
         let filter = OrderFilter { limit: 1_000, ..OrderFilter::default() };
         let rows = self.store.orders(&filter).await.expect("the store can be read").into_iter();
@@ -85,7 +84,7 @@ impl World {
         }
     }
 
-    /// Nothing that Journeyman started outlives what it was for; the dead are given a moment to be gone.
+    /// Processes that Journeyman started must not outlive their purpose; dead ones get a moment to disappear.
     pub async fn assert_no_process_is_left(&self) {
         let begun = Instant::now();
         while !self.processes().is_empty() {
@@ -94,7 +93,7 @@ impl World {
         }
     }
 
-    /// Command lines of processes that belong to this story: its folder is named in them, or they work in it.
+    /// Command lines of this story's processes: they mention its folder, or work in it.
     pub fn processes(&self) -> Vec<String> {
         let place = self.place.path().to_str().expect("a path in UTF-8").to_owned();
         let own = std::process::id();

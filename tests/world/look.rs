@@ -1,4 +1,4 @@
-//! What people see on GitHub, and what the journal says.
+//! What people see on GitHub, and what the journal contains.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use journeyman::order::{AgentRun, EffectOutcome, Journal, JournalEvent, Move, Mo
 
 use super::{Ended, MAINTAINER, REPOSITORY, World};
 
-/// The login of Journeyman on GitHub.
+/// Journeyman's login on GitHub.
 pub const BOT: &str = "journeyman[bot]";
 
-/// Whether the intent of an effect of this name was written.
+/// Whether the journal has the intent of this effect.
 pub fn begun(journal: &Journal, name: &str) -> bool {
     journal.entries().iter().any(|entry| match &entry.event {
         JournalEvent::Intended { key, .. } => key.0 == name,
@@ -22,29 +22,29 @@ pub fn begun(journal: &Journal, name: &str) -> bool {
 }
 
 impl World {
-    /// A maintainer puts the label on.
+    /// A maintainer adds the label.
     pub async fn label(&self) {
         self.label_by(MAINTAINER).await;
     }
 
-    /// A maintainer takes the label off.
+    /// A maintainer removes the label.
     pub async fn unlabel(&self) {
         self.github.unlabel(REPOSITORY, self.issue, "journeyman", MAINTAINER).await.expect("it is on");
     }
 
-    /// A maintainer opens another issue, which the story is about from now on, and puts the label on.
+    /// A maintainer opens and labels another issue, which becomes the story's issue.
     pub async fn label_another_issue(&mut self, title: &str, body: &str) {
         let opened = self.github.open_issue(REPOSITORY, MAINTAINER, title, body).await;
         self.issue = opened.expect("the repository is there");
         self.label().await;
     }
 
-    /// Somebody puts the label on.
+    /// This person adds the label.
     pub async fn label_by(&self, login: &str) {
         self.github.label(REPOSITORY, self.issue, "journeyman", login).await.expect("the issue is there");
     }
 
-    /// Somebody comments on the issue.
+    /// This person comments on the issue.
     pub async fn comment(&self, login: &str, text: &str) {
         self.github.comment(REPOSITORY, self.issue, login, text).await.expect("the issue is there");
     }
@@ -54,34 +54,32 @@ impl World {
         self.github.issue(REPOSITORY, self.issue).expect("the issue is there")
     }
 
-    /// The issue's labels.
     pub fn labels(&self) -> Vec<String> {
         self.thread().labels
     }
 
-    /// All pull requests.
     pub fn pulls(&self) -> Vec<PullView> {
         self.github.pulls(REPOSITORY)
     }
 
-    /// The one pull request.
+    /// The only pull request.
     pub fn pull(&self) -> PullView {
         let mut pulls = self.pulls();
         assert_eq!(pulls.len(), 1, "one pull request: {pulls:#?}");
         pulls.remove(0)
     }
 
-    /// Branches besides `main`.
+    /// Branches other than `main`.
     pub fn branches(&self) -> Vec<String> {
         self.github.branches(REPOSITORY).into_keys().filter(|name| name != "main").collect()
     }
 
-    /// Comments of ours on the issue.
+    /// Our comments on the issue.
     pub fn own_comments(&self) -> Vec<CommentView> {
         self.thread().comments.into_iter().filter(|comment| comment.author == BOT).collect()
     }
 
-    /// What we said on the issue beside the status of orders, without markers.
+    /// Our comments on the issue other than the status, without markers.
     pub fn notices(&self) -> Vec<String> {
         let own = self.own_comments().into_iter().map(|comment| comment.body);
         let others = own.filter(|body| !body.starts_with("<!-- journeyman:status:"));
@@ -90,20 +88,20 @@ impl World {
             .collect()
     }
 
-    /// The text of the one status comment.
+    /// The text of the only status comment.
     pub fn status_comment(&self) -> String {
         let mut comments = self.own_comments();
         assert_eq!(comments.len(), 1, "one status comment: {comments:#?}");
         comments.remove(0).body
     }
 
-    /// Calls of the API and of git whose method and path are like this.
+    /// Calls of the API and of git with this method and path.
     pub fn calls(&self, method: &str, path: &str) -> Vec<ApiCall> {
         let calls = self.github.calls().into_iter();
         calls.filter(|call| call.method == method && call.path.contains(path)).collect()
     }
 
-    /// Git's own account of a commit.
+    /// Runs git in the emulator's repository.
     pub fn git(&self, arguments: &[&str]) -> String {
         let folder = self.github.git_dir(REPOSITORY).expect("the repository is there");
         let output = std::process::Command::new("git")
@@ -118,7 +116,7 @@ impl World {
 }
 
 impl Ended {
-    /// Names of the effects whose intents were written, in order, without doubles.
+    /// Names of the effects with an intent, in order, without duplicates.
     pub fn moves(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for entry in self.journal.entries() {
@@ -131,7 +129,7 @@ impl Ended {
         names
     }
 
-    /// Every run of an agent that was observed: its effect's name, its stage or operation, what it came to.
+    /// Every observed run of an agent: its effect's name, its stage or operation, its result.
     fn runs(&self) -> Vec<(&str, &str, &AgentRun)> {
         let mut stages: BTreeMap<&MoveKey, &str> = BTreeMap::new();
         let mut runs = Vec::new();
@@ -153,17 +151,17 @@ impl Ended {
         runs
     }
 
-    /// How many runs of a stage's or operation's worker were observed.
+    /// The number of observed worker runs of a stage or operation.
     pub fn runs_of(&self, stage: &str) -> usize {
         self.runs().iter().filter(|(key, of, _)| *of == stage && key.ends_with("/agent")).count()
     }
 
-    /// How many runs were observed of those who judge a stage, or are asked when it is stuck.
+    /// The number of observed runs that judge a stage, or diagnose it when it is stuck.
     pub fn judged_of(&self, stage: &str) -> usize {
         self.runs().iter().filter(|(key, of, _)| *of == stage && !key.ends_with("/agent")).count()
     }
 
-    /// Where an effect was first intended and first observed.
+    /// The first intent and the first observation of an effect.
     pub fn span(&self, name: &str) -> (u64, u64) {
         let (mut intended, mut observed) = (None, None);
         for entry in self.journal.entries() {
@@ -180,7 +178,7 @@ impl Ended {
         intended.zip(observed).unwrap_or_else(|| panic!("{name} was not done"))
     }
 
-    /// What was observed of an agent's run, try after try, and when.
+    /// The observations of an agent's run, attempt by attempt, with their times.
     pub fn observed(&self, name: &str) -> Vec<(DateTime<Utc>, &AgentRun)> {
         let observed = self.journal.entries().iter().filter_map(|entry| match &entry.event {
             JournalEvent::Observed { key, outcome } if key.0 == name => match &**outcome {
@@ -209,7 +207,7 @@ pub struct OnGitHub {
 }
 
 impl OnGitHub {
-    /// What says that the order is verified.
+    /// The places that call the order verified.
     pub fn says_verified(&self) -> Vec<&str> {
         let said = [&self.status, &self.check, &self.pull].into_iter().flatten().map(String::as_str);
         let signs = ["Verified", "✅", "(Some(Success))"];
@@ -242,7 +240,7 @@ impl World {
         }
     }
 
-    /// All that is shown of an order that has ended, side by side.
+    /// Everything that is shown of an ended order, side by side.
     pub async fn surfaces(&self) -> String {
         let ended = self.settled().await;
         let OnGitHub { labels, status, check, pull } = self.on_github(&ended.order, &ended.projection);
@@ -272,7 +270,7 @@ impl World {
         )
     }
 
-    /// All that is shown says of two tests that they verify the order.
+    /// Checks that every place shows the order as verified by two tests.
     pub async fn assert_shown_as_verified(&self) {
         let shown = self.surfaces().await;
         insta::allow_duplicates! {
@@ -290,7 +288,7 @@ impl World {
     }
 }
 
-/// What the pull request says of itself, below what it closes and what the agent says.
+/// The pull request's own verdict, below its closing reference and the agent's text.
 fn heading_of_verdict(body: &str) -> String {
     let is_verdict =
         |line: &&str| ["### ✅", "### ⏳", "### ⚠️", "### ❌"].iter().any(|sign| line.starts_with(sign));

@@ -1,9 +1,9 @@
-//! The world of a story: GitHub's emulator, the whole application in this process, a repository with a test that
-//! fails, an issue, people, and an agent that follows the story's script. Everything is real but the agent's
-//! judgement: git over HTTP, SQLite, processes, the sandbox's walls.
+//! The world of a story: the GitHub emulator, the whole application in this process, a repository with a failing test,
+//! an issue, people, and an agent that follows the story's script. Only the agent's judgement is fake: git over HTTP,
+//! SQLite, processes and the sandbox are real.
 //!
-//! A story begins with [`Story`], acts through [`World::github`], waits with [`World::settled`] or
-//! [`World::until`], and ends with [`World::end`], which looks whether anything is left that should not be.
+//! A story starts with [`Story`], acts through [`World::github`], waits with [`World::settled`] or [`World::until`],
+//! and ends with [`World::end`], which checks that nothing unexpected is left.
 
 mod ends;
 pub mod judges;
@@ -27,30 +27,30 @@ use sqlx::{AssertSqlSafe, Connection as _};
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 
-/// Where the stories happen.
+/// The stories' repository.
 pub const REPOSITORY: &str = "acme/answers";
 /// Opens the issue; may write.
 pub const MAINTAINER: &str = "mona";
-/// May set labels, and not write.
+/// May set labels, but not write.
 pub const TRIAGER: &str = "tria";
-/// May look and comment, as everybody.
+/// May read and comment, like everyone.
 pub const OUTSIDER: &str = "oscar";
-/// Opens the API.
+/// The API's token.
 pub const API_TOKEN: &str = "a-token-for-the-stories-only";
-/// What deliveries are signed with.
+/// The secret that signs deliveries.
 pub const WEBHOOK_SECRET: &str = "a-webhook-secret-for-the-stories";
 
-/// A story that takes longer has gone wrong.
+/// The timeout of a story.
 const PATIENCE: Duration = Duration::from_secs(90);
 const GLANCE: Duration = Duration::from_millis(15);
 
-/// The world. Dropped without [`World::end`], it only cleans up: the story has failed before.
+/// The world. Dropping it without [`World::end`] only cleans up, because the story has already failed.
 pub struct World {
-    /// GitHub: what people do there, and what they see.
+    /// GitHub: what people do and see there.
     pub github: Emulator,
-    /// The issue that the story is about.
+    /// The story's issue.
     pub issue: u64,
-    /// A second door to Journeyman's database.
+    /// A second connection to Journeyman's database.
     pub store: Store,
     settings: Settings,
     place: TempDir,
@@ -74,7 +74,7 @@ impl Bot {
 }
 
 impl World {
-    /// Stops Journeyman as SIGTERM does; its data stay. Deliveries fail until [`World::start_bot`].
+    /// Stops Journeyman like SIGTERM and keeps its data. Deliveries fail until [`World::start_bot`].
     pub async fn stop_bot(&mut self) {
         let bot = self.bot.take().expect("Journeyman runs");
         let asked = Instant::now();
@@ -85,18 +85,16 @@ impl World {
         self.assert_no_process_is_left().await;
     }
 
-    /// Starts Journeyman on the data of before.
+    /// Restarts Journeyman on its existing data.
     pub async fn start_bot(&mut self) {
         assert!(self.bot.is_none(), "one Journeyman at a time");
         self.bot = Some(Bot::start(self.settings.clone(), &self.github).await);
     }
 
-    /// Journeyman's data folder.
     pub fn data(&self) -> &std::path::Path {
         &self.settings.data.dir
     }
 
-    /// Journeyman's settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -110,32 +108,32 @@ impl World {
         database.close().await.expect("it closes");
     }
 
-    /// Where Journeyman listens.
+    /// The address that Journeyman listens on.
     pub fn address(&self) -> &str {
         &self.bot.as_ref().expect("Journeyman runs").address
     }
 
-    /// The order of the story's issue that was opened last.
+    /// The newest order of the story's issue.
     pub async fn latest_order(&self) -> Option<OrderId> {
         let filter = OrderFilter { limit: 1, ..OrderFilter::default() };
         self.store.orders(&filter).await.expect("the store can be read").first().map(|row| row.id)
     }
 
-    /// Every order there is, the latest first.
+    /// All orders, newest first.
     pub async fn orders(&self) -> Vec<OrderId> {
         let filter = OrderFilter { limit: 1_000, ..OrderFilter::default() };
         let rows = self.store.orders(&filter).await.expect("the store can be read");
         rows.iter().map(|row| row.id).collect()
     }
 
-    /// The journal of an order and what it tells now.
+    /// An order's journal and its current projection.
     pub async fn look(&self, order: OrderId) -> (Journal, OrderProjection) {
         let journal = self.store.journal(order).await.expect("the journal can be read");
         let projection = replay(&journal);
         (journal, projection)
     }
 
-    /// Waits until everything that was delivered is taken in and no order has anything left to do.
+    /// Waits until all deliveries are handled and no order has anything left to do.
     pub async fn quiet(&self) {
         let begun = Instant::now();
         while !self.is_quiet().await {
@@ -146,8 +144,8 @@ impl World {
         }
     }
 
-    /// In the order in which work comes in, so that none slips through between two looks. While an order is at work
-    /// nothing else has to be looked at.
+    /// Checks in the direction in which work arrives, so that none slips through. If an order is working, the rest
+    /// needs no check.
     async fn is_quiet(&self) -> bool {
         if !self.store.waking_orders().await.expect("the store can be read").is_empty() {
             return false;
@@ -161,7 +159,7 @@ impl World {
         self.github.deliveries().iter().any(|one| one.outcome == DeliveryResult::Queued)
     }
 
-    /// Waits until GitHub has delivered all that happened, or failed to.
+    /// Waits until GitHub has delivered everything, or failed to.
     pub async fn delivered(&self) {
         let begun = Instant::now();
         while self.is_delivering() {
@@ -170,7 +168,7 @@ impl World {
         }
     }
 
-    /// Waits until all is quiet, and tells how the latest order ended.
+    /// Waits until all is quiet, and returns how the latest order ended.
     pub async fn settled(&self) -> Ended {
         self.quiet().await;
         let order = self.latest_order().await.expect("there is an order");
@@ -188,14 +186,14 @@ impl World {
         Ended { order, projection, journal }
     }
 
-    /// The same, of an order that ended like this.
+    /// The same, and checks how the order ended.
     pub async fn settled_as(&self, word: &str) -> Ended {
         let ended = self.settled().await;
         assert_eq!(ended.word(), word, "{}", ended.because());
         ended
     }
 
-    /// Waits until the latest order's journal shows something.
+    /// Waits until `look` returns something for the latest order's journal.
     pub async fn until<T>(
         &self,
         what: &str,
@@ -206,7 +204,7 @@ impl World {
         loop {
             if let Some(order) = self.latest_order().await {
                 known = match known.take().filter(|(journal, ..)| journal.opened().order == order) {
-                    // A journal that has not grown is replayed only now and then: what is waited for may be due.
+                    // Replays an unchanged journal only now and then, because a due time may have passed.
                     Some((mut journal, projection, replayed)) => {
                         let before = journal.last_seq();
                         self.store.catch_up(&mut journal).await.expect("the journal can be read");
@@ -232,12 +230,12 @@ impl World {
         }
     }
 
-    /// Waits until an effect's name was written as begun.
+    /// Waits until the journal has the intent of this effect.
     pub async fn until_begun(&self, key: &str) {
         self.until(key, |journal, _| look::begun(journal, key).then_some(())).await;
     }
 
-    /// Changes Journeyman's settings; they hold from the next [`World::start_bot`].
+    /// Changes Journeyman's settings from the next [`World::start_bot`] on.
     pub fn change_settings(&mut self, change: impl FnOnce(&mut Settings)) {
         change(&mut self.settings);
     }
@@ -247,7 +245,7 @@ impl World {
         setting::write_script(self.place.path(), scenes);
     }
 
-    /// Opens the API as the holder of its token does.
+    /// Calls the API with its token.
     pub async fn api(
         &self,
         method: &str,
@@ -284,18 +282,18 @@ impl World {
 #[derive(Debug)]
 pub struct Ended {
     pub order: OrderId,
-    /// What its journal tells.
+    /// Its journal's projection.
     pub projection: OrderProjection,
     pub journal: Journal,
 }
 
 impl Ended {
-    /// In a word.
+    /// Its outcome in one word.
     pub fn word(&self) -> &'static str {
         self.projection.surfaces().outcome
     }
 
-    /// Why, or nothing.
+    /// The reason, or an empty text.
     pub fn because(&self) -> String {
         self.projection.surfaces().because.unwrap_or_default()
     }
@@ -314,7 +312,7 @@ fn replay(journal: &Journal) -> OrderProjection {
     journeyman::order::projection(journal.pipeline(), journal, chrono::Utc::now())
 }
 
-/// The database's address, for a second look.
+/// The database's address, for a second connection.
 fn store_url(settings: &Settings) -> &str {
     settings.store.url.expose_secret()
 }

@@ -1,4 +1,4 @@
-//! How a story begins: a repository, an issue, an agent's script, settings.
+//! How a story starts: a repository, an issue, an agent's script, settings.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -20,10 +20,10 @@ use super::{API_TOKEN, Bot, MAINTAINER, OUTSIDER, REPOSITORY, TRIAGER, WEBHOOK_S
 const APP_ID: u64 = 77;
 const AGENT: &str = "scripted";
 
-/// What the repository says about itself.
+/// The repository's own settings.
 pub const SETTINGS: &str = "test: sh test.sh\n";
 
-/// Two tests in TAP: the first passes as it is, the second when `answer` is 42.
+/// Two TAP tests: the first always passes, the second if `answer` is 42.
 const TEST: &str = r#"echo 1..2
 failed=0
 check() { # number, name, expected, found
@@ -36,7 +36,7 @@ check 2 "the answer is right" 42 "$(cat answer)"
 exit $failed
 "#;
 
-/// The stages around the work, as a capable agent does them. A story's own scenes come before these.
+/// The stages around the work, as a capable agent does them. A story's own scenes take precedence.
 pub const PLAN: &str = r#"
 - stage: classify
   say: /feature
@@ -64,7 +64,7 @@ pub const PLAN: &str = r#"
   say: '{"decision": "flag", "diagnosis": "A person has to look at it.", "guidance": ""}'
 "#;
 
-/// Does it right the first time.
+/// Right the first time.
 pub const WELL: &str = r#"
 - stage: implement
   usd: 0.05
@@ -74,7 +74,7 @@ pub const WELL: &str = r#"
   say: The answer is right now.
 "#;
 
-/// Does it right after so many milliseconds, so that it can be met in the middle.
+/// Right after this many milliseconds, so that the story can interfere.
 pub fn slowly(think: u32) -> String {
     format!(
         "
@@ -88,7 +88,7 @@ pub fn slowly(think: u32) -> String {
     )
 }
 
-/// Pushes nothing until it is told how, then does it.
+/// Pushes nothing until a person says how, then does it.
 pub const STUBBORN: &str = "
 - stage: implement
   round: 3
@@ -110,7 +110,7 @@ pub fn write_script(place: &Path, scenes: &str) {
         .expect("the script can be written");
 }
 
-/// A story that has not begun.
+/// A story that has not started.
 pub struct Story {
     scenes: String,
     files: BTreeMap<String, Vec<u8>>,
@@ -120,7 +120,7 @@ pub struct Story {
 }
 
 impl Story {
-    /// With an agent that does this; [`PLAN`] follows it.
+    /// With an agent that follows these scenes, then [`PLAN`].
     pub fn of(scenes: &str) -> Self {
         let files = files(&[
             ("question", "How many roads must a man walk down?\n"),
@@ -137,38 +137,38 @@ impl Story {
         }
     }
 
-    /// What is in the repository.
+    /// The repository's files.
     pub fn files(self) -> BTreeMap<String, Vec<u8>> {
         self.files
     }
 
-    /// With this file in the repository, too.
+    /// Adds a file to the repository.
     pub fn file(mut self, name: &str, text: &str) -> Self {
         self.files.insert(name.to_owned(), text.as_bytes().to_vec());
         self
     }
 
-    /// Without this file.
+    /// Removes a file.
     pub fn without(mut self, name: &str) -> Self {
         self.files.remove(name).expect("only what is there can be left out");
         self
     }
 
-    /// With this issue.
+    /// Sets the issue.
     pub fn issue(mut self, title: &str, body: &str) -> Self {
         (self.title, self.body) = (title.to_owned(), body.to_owned());
         self
     }
 
-    /// With other settings of the server.
+    /// Changes the server's settings.
     pub fn settings(mut self, change: impl FnOnce(&mut Settings) + Send + 'static) -> Self {
         self.change = Box::new(change);
         self
     }
 
-    /// Everything stands: nobody has done anything yet.
+    /// Sets everything up; no person has acted yet.
     pub async fn begin(mut self) -> World {
-        // Nobody examines its issues but in stories about that.
+        // The examiner is off, except in stories about it.
         let own = self.files.entry(".github/journeyman.yml".to_owned()).or_default();
         if !String::from_utf8_lossy(own).contains("examine:") {
             own.extend_from_slice(b"\nexamine: never\n");
@@ -199,7 +199,7 @@ impl Story {
         World { github, issue, store, settings, place, bot: Some(bot) }
     }
 
-    /// A maintainer puts the label on at once.
+    /// The same, and a maintainer adds the label at once.
     pub async fn labeled(self) -> World {
         let world = self.begin().await;
         world.label().await;
@@ -207,7 +207,7 @@ impl Story {
     }
 }
 
-/// The App's keys, made once for all tests: each is a process of its own, and a pair takes a tenth of a second.
+/// The App's keys, created once for all tests: each is its own process, and a pair takes a tenth of a second.
 pub fn keys() -> &'static keys::AppKeys {
     static KEYS: OnceLock<keys::AppKeys> = OnceLock::new();
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("app-keys.pem");
@@ -220,7 +220,7 @@ fn kept_keys(file: &Path) -> Option<keys::AppKeys> {
     Some(keys::AppKeys { private_pem: SecretString::from(private), public_pem: public.to_owned() })
 }
 
-/// In one file that appears as a whole: of two tests that begin at once, neither reads one key of each.
+/// Writes one file atomically, so that tests that start at the same time never read a mix of two keys.
 fn keep_keys(file: &Path) -> keys::AppKeys {
     let keys = keys::generate().expect("a key pair");
     let folder = file.parent().expect("a folder");
@@ -279,7 +279,7 @@ fn settings(place: &Path, github: &Emulator, secret: SecretString) -> Settings {
         testing: TestingSettings {
             test_time: Duration::from_secs(60),
             setup_time: Duration::from_secs(60),
-            // Stories are about what is done; those about mutants ask for them.
+            // Mutants are off, except in stories about them.
             mutant_time: Duration::ZERO,
             setup_network: vec!["*".to_owned()],
             ..TestingSettings::default()

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::judges::says;
 
-/// What the repository's test runs: it is right when `sh answer.sh` prints 42.
+/// The repository's test: it passes if `sh answer.sh` prints 42.
 pub const TESTS: &str = "\
 echo 1..1
 found=$(sh answer.sh)
@@ -14,7 +14,6 @@ echo \"not ok 1 - the answer is right\"; echo \"# expected 42, found $found\"
 exit 1
 ";
 
-/// Two stories.
 pub fn stories() -> Value {
     let story = |id: &str, what: &str| {
         json!({"id": id, "title": what, "as_a": "reader", "i_want": what, "so_that": "I know it",
@@ -24,14 +23,13 @@ pub fn stories() -> Value {
         "stories": [story("US-001", "The right answer"), story("US-002", "A word about it")]})
 }
 
-/// One test case.
 pub fn test_cases() -> Value {
     json!({"test_cases": [{"test_id": "TC-001", "story_ids": ["US-001"], "title": "The answer",
         "test_type": "happy_path", "given": ["a checkout"], "when": ["answer.sh runs"], "then": ["it prints 42"],
         "priority": "high"}]})
 }
 
-/// How it is to be built.
+/// The technical specification.
 pub fn specification() -> Value {
     json!({"project_name": "answers", "specification": "answer.sh prints 42. NOTES.md says why.",
         "tech_stack": ["sh"], "data_models": [], "api_contracts": [], "decisions": [],
@@ -48,7 +46,7 @@ pub fn artifact(body: &str, covered: &[&str]) -> Value {
             "description": "a word about it", "story_ids": covered}]})
 }
 
-/// Everybody but the engineer, as scenes. The two in the middle take their time, the architect most.
+/// Scenes for everyone but the engineer. The two in the middle take longer, the architect longest.
 pub fn analysts() -> String {
     let slowly = |time: u32, scene: String| scene.replace("  usd:", &format!("  think: {time}\n  usd:"));
     says("business_analyst", "business_analyst", None, &stories())
@@ -56,7 +54,7 @@ pub fn analysts() -> String {
         + &slowly(900, says("technical_architect", "technical_architect", None, &specification()))
 }
 
-/// What the engineer answers, round by round; the last in all further rounds, too.
+/// The engineer's answers, round by round; the last one repeats in all further rounds.
 pub fn engineer(answers: &[Value]) -> String {
     let scene = |(round, answer): (u32, &Value)| {
         let round = (round as usize != answers.len()).then_some(round);

@@ -1,16 +1,16 @@
-//! Deliveries by hand, signed as GitHub signs them: for what GitHub's queue would not do.
+//! Handmade deliveries with GitHub's signature, for cases that GitHub's queue would not produce.
 
 use journeyman::emulator::{DeliveryAttempt, DeliveryResult, signature};
 
 use super::{PATIENCE, WEBHOOK_SECRET, World};
 
 impl World {
-    /// Sends a delivery; the status of the answer.
+    /// Sends a delivery; returns the status of the answer.
     pub async fn deliver(&self, guid: &str, event: &str, body: &[u8]) -> u16 {
         self.deliver_signed(guid, event, body, &signature(WEBHOOK_SECRET.as_bytes(), body)).await
     }
 
-    /// Sends a delivery with this signature; the status of the answer.
+    /// Sends a delivery with this signature; returns the status of the answer.
     pub async fn deliver_signed(&self, guid: &str, event: &str, body: &[u8], sign: &str) -> u16 {
         let client = reqwest::Client::builder().no_proxy().build().expect("a client");
         let sent = client
@@ -25,7 +25,7 @@ impl World {
         sent.expect("Journeyman answers").status().as_u16()
     }
 
-    /// What GitHub sent, or tried in vain to send, when the label was put on last.
+    /// The last label's delivery, whether or not it arrived.
     pub async fn labeled_body(&self) -> Vec<u8> {
         let labeled =
             |one: &DeliveryAttempt| one.event == "issues" && one.action.as_deref() == Some("labeled");

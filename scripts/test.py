@@ -43,7 +43,7 @@ def main():
     if os.path.exists(report):
         os.remove(report)
     # Stories wait about as much as they compute.
-    threads = str(2 * (os.cpu_count() or 1))
+    threads = str(3 * (os.cpu_count() or 1))
     tests = ["cargo", "nextest", "run", "--locked", "--workspace", "--lib", "--bins", "--tests"]
     tests += ["--profile", profile, "--test-threads", threads]
     # Put this program's own python3 first: a version manager's wrapper starts a dozen shells each time.

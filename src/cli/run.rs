@@ -18,8 +18,7 @@ use crate::order::{BranchName, OrderId, Receipt, Surfaces};
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit codes: 0 verified, 1 failed, 2 wrong usage, 3 a person is needed, 4 finished but \
-                        not verified (no tests, not
-                        proven, or approved by a person).\n\n\
+                        not verified (no tests, not proven, or approved by a person).\n\n\
                         The result is a branch journeyman/issue-N-… in the repository, and what was done and verified on \
                         standard output.\nYour work tree is not touched. Progress is printed on standard error. What the \
                         tests need is installed once and kept in your cache folder (XDG_CACHE_HOME).\n\n\

@@ -6,9 +6,9 @@
 //!
 //! Every client is hostile. There are four kinds of requests:
 //! - `CONNECT name:443`: an allowed name, looked up here, to a checked address, TLS to that same name. Its content is
-//! not inspected.
+//!   not inspected.
 //! - `POST /v1/messages` and similar: the model's endpoint, if the job has one. The gateway replaces the job's
-//! credential with ours and counts tokens and dollars.
+//!   credential with ours and counts tokens and dollars.
 //! - `GET /registries/NAME/…`: a package registry, if the job has one. The gateway adds its credential.
 //! - Everything else: 403 and a line in the record.
 

@@ -14,7 +14,7 @@ const fn price(input: f64, output: f64, cache_read: f64, cache_write: f64) -> Pr
 ///
 /// - `claude-…`: platform.claude.com/docs/en/about-claude/pricing. Cache writes are for five minutes.
 /// - `gpt-…`, `o…`: developers.openai.com/api/docs/pricing, standard tier. Without a published price for cache writes,
-/// the input's price applies.
+///   the input's price applies.
 ///
 /// Not included: the surcharge for long prompts, from 100,000 tokens (`claude-haiku-5-5`) or 272,000 (`gpt-6…`).
 const KNOWN: &[(&str, Price)] = &[

@@ -292,6 +292,7 @@ async fn the_help_names_every_command_and_the_exit_codes() {
         (&["--help"][..], &["serve", "run", "demo", "Start here"][..]),
         (&["run", "--help"], &["--repo", "--issue", "--agent", "--pipeline", "--json", "2 wrong usage"]),
         (&["demo", "--help"], &["--once", "--agent", "Ctrl-C"]),
+        (&["environment", "--help"], &["0 the tests pass", "or there are none"]),
         (&["serve", "--help"], &["--config", "JOURNEYMAN_SECTION__KEY", "SIGTERM"]),
     ] {
         let help = desk.journeyman(arguments).await;

@@ -12,8 +12,9 @@ use crate::config::{Settings, effective_settings};
 #[derive(Debug, Args)]
 #[command(
     after_help = "Every key of the settings is also read from the environment, as JOURNEYMAN_SECTION__KEY.\n\
-                        On SIGTERM it begins nothing new, lets agents and tests go on for server.drain_seconds, and ends within \
-                        fifteen seconds then; a second SIGTERM ends it at once. Orders go on at the next start."
+                        On SIGTERM or Ctrl-C it begins nothing new and lets agents and tests go on for server.drain_seconds; a \
+                        second one stops them at once. It ends within fifteen seconds after that. Orders go on at the next \
+                        start."
 )]
 pub(super) struct ServeArguments {
     /// The settings; when absent journeyman.toml in the current folder, if that is in no git work tree, or else

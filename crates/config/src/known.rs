@@ -189,7 +189,8 @@ known! {
     CONCURRENT_ORDERS: "limits.concurrent_orders", Integer(1, 256), Is("4"),
         "orders that run at the same time";
     ORDER_MINUTES: "limits.order_minutes", Integer(1, 10_080), Is("60"),
-        "minutes for one order, from its start or its last `/retry`, without time spent waiting for people";
+        "minutes for one order, from its first agent run or the first after its last `/retry`, without time spent \
+         waiting for people or GitHub";
     ORDER_USD: "limits.order_usd", Amount(10_000.0), Is("5.0"),
         "dollars for one order";
     ORDER_RUNS: "limits.order_runs", Integer(1, 10_000), Is("60"),

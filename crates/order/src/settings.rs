@@ -212,7 +212,7 @@ impl Default for CiSettings {
 #[serde(default, deny_unknown_fields)]
 pub struct BudgetLimits {
     pub usd: Option<f64>,
-    /// Minutes from an order's start, waiting for people not counted; for a day, minutes of agents at work.
+    /// Minutes from an order's first agent run, without waits for people or GitHub; for a day, agents' working minutes.
     pub minutes: Option<u64>,
     pub runs: Option<u32>,
 }

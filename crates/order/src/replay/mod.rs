@@ -4,7 +4,8 @@
 //! - `worker` is who runs, and what stages pass on; `output`, `work` and `review` are the checks.
 //! - `best` and `fingerprint` compare rounds.
 //! - `escalation` handles a check that ran out; `publish` brings the work, or the best round, to GitHub.
-//! - `signal_log` and `signal_reader` hold what people said; `budget` limits the cost.
+//! - `signal_log` and `signal_reader` hold what people said, `sender_permission` whether they may.
+//! - `budget` limits the cost.
 //!
 //! May know: the vocabulary beside it. Must never know: how a move is executed, or the time unless it is passed in.
 
@@ -17,11 +18,11 @@ mod fingerprint;
 mod graph;
 mod judge;
 mod output;
-mod permissions;
 mod plan;
 mod publish;
 mod review;
 pub(crate) mod rounds;
+mod sender_permission;
 pub(crate) mod signal_log;
 mod signal_reader;
 mod stages;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Utc};
 
 use super::Replay;
-use super::permissions::SenderPermission;
+use super::sender_permission::SenderPermission;
 use super::signal_log::{
     AnsweredSignal, AppliedCommand, PlanDecision, PullClosure, PullClosureKind, PullEvent, PullEventKind,
     ResumeCommand, SignalAnswer, SignalLog, TextNews, has_code,

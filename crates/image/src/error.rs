@@ -35,6 +35,9 @@ const MISSING: &str = "manifest unknown:|name unknown:|StatusCode: 404|404 (Not 
 const DENIED: &str = "unauthorized:|denied:|invalid username/password|StatusCode: 403|401 (Unauthorized)|403 (Forbidden)|\
                       reading JSON file";
 const WRONG: &str = "did not match|does not match";
+/// What skopeo says of the registry itself, before its reason. A layer or a token may be on another host.
+const FIRST_CONTACT: &str = "pinging container registry ";
+const UNREACHED: &str = "dial tcp|i/o timeout|handshake timeout|Client.Timeout exceeded";
 
 impl ImageError {
     #[must_use]
@@ -76,6 +79,40 @@ impl ImageError {
         } else {
             (ImageFault::Temporary, "It is tried again later".to_owned())
         };
-        Self::new(fault, format!("{image}: {said}. {advice}"))
+        let is_unreached = fault == ImageFault::Temporary && said.contains(FIRST_CONTACT) && has(UNREACHED);
+        let unreached = match is_unreached {
+            true => format!("the registry {} cannot be reached: ", image.registry()),
+            false => String::new(),
+        };
+        Self::new(fault, format!("{image}: {unreached}{said}. {advice}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_registry_that_cannot_be_reached_is_named_before_the_programs_words() {
+        let image: ImageReference = "ghcr.io/acme/app:1".parse().unwrap();
+        let ping = r#"pinging container registry ghcr.io: Get "https://ghcr.io/v2/": "#;
+        for reason in
+            ["dial tcp: lookup ghcr.io: no such host", "proxyconnect tcp: dial tcp 10.0.0.1:1: i/o timeout"]
+        {
+            let error = ImageError::said(&image, &format!("{ping}{reason}"));
+            assert_eq!(error.fault(), ImageFault::Temporary);
+            let text = format!(
+                "ghcr.io/acme/app:1: the registry ghcr.io cannot be reached: {ping}{reason}. It is tried again later"
+            );
+            assert_eq!(error.to_string(), text);
+        }
+        for other in [
+            "pinging container registry ghcr.io: received unexpected HTTP status: 503 Service Unavailable",
+            r#"reading blob: Get "https://cdn.example/b": dial tcp 10.0.0.1:443: i/o timeout"#,
+            r#"pinging container registry ghcr.io: Get "https://ghcr.io/v2/": x509: certificate signed by unknown authority"#,
+        ] {
+            let said = ImageError::said(&image, other).to_string();
+            assert!(said.starts_with(&format!("ghcr.io/acme/app:1: {other}. ")), "{said}");
+        }
     }
 }

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::feedback::{Category, Feedback};
 use super::network::NetworkRecord;
 
 /// One agent run, from its stream and exit status. Nothing here is evidence that work was done.
@@ -37,6 +38,18 @@ impl AgentRun {
         match self.failure {
             None => self.result.as_deref().unwrap_or_default(),
             Some(_) => "",
+        }
+    }
+
+    /// The fault of an unusable answer. Where a failed run left none to read, it is the failure: "the answer is empty"
+    /// would hide it.
+    pub(crate) fn fault_of(&self, answer: &str, fault: Feedback) -> Feedback {
+        match &self.failure {
+            Some(failure) if answer.trim().is_empty() => Feedback::failed(
+                Category::InvalidOutput,
+                format!("the agent gave no answer: {}", failure.message),
+            ),
+            Some(_) | None => fault,
         }
     }
 

@@ -142,9 +142,10 @@ impl Replay<'_> {
             let key = asked.key(round, &format!("{what}-{question}"));
             let task = AgentTask { round: question, rework: sent_back(fault.take()), ..asked.task.clone() };
             let (run, _) = self.run_agent(&key, task, asked)?;
-            match read(run.complete_answer()) {
+            let answer = run.complete_answer();
+            match read(answer) {
                 Ok(said) => return Ok(Ok(said)),
-                Err(feedback) => fault = Some(feedback),
+                Err(feedback) => fault = Some(run.fault_of(answer, feedback)),
             }
         }
         Ok(Err(fault.map_or_else(String::new, |feedback| feedback.summary)))

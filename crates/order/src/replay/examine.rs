@@ -58,7 +58,12 @@ impl Replay<'_> {
         worker.escalation = Escalation::None;
         let begun = self.position;
         let rounds = self.rounds(&worker, |replay, round, run| {
-            match IssueExamination::parse(run.map(AgentRun::complete_answer).unwrap_or_default()) {
+            let answer = run.map(AgentRun::complete_answer).unwrap_or_default();
+            let examined = IssueExamination::parse(answer).map_err(|fault| match run {
+                Some(run) => run.fault_of(answer, fault),
+                None => fault,
+            });
+            match examined {
                 Ok(examination) => replay.ask_about_contradictions(&worker, round, examination),
                 Err(feedback) if round < MOST_QUESTIONS => Err(RoundEnd::invalid_output(feedback)),
                 Err(feedback) => Ok(Err(feedback.summary)),

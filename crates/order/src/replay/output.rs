@@ -26,6 +26,7 @@ impl Replay<'_> {
         let required = stage.agent.as_deref().and_then(|role| self.journal.role(role));
         let required = required.map(|role| role.required_fields.clone()).unwrap_or_default();
         let output = self.output(stage);
+        let invalid = |fault| RoundEnd::invalid_output(run.fault_of(result, fault));
         // A stage's answer goes into the prompts of all later stages.
         if result.len() > LARGEST_SOURCE && output != StageOutput::CodeArtifact {
             let said = format!("the answer has {} bytes, at most {LARGEST_SOURCE} are read", result.len());
@@ -61,11 +62,11 @@ impl Replay<'_> {
             }
             StageOutput::File(glob) => self.judge_file(glob, worker, round),
             StageOutput::JsonSchema(schema) => {
-                let value = answer::fitting(result, schema, &required).map_err(RoundEnd::invalid_output)?;
+                let value = answer::fitting(result, schema, &required).map_err(invalid)?;
                 Ok(json_fields(&value))
             }
             StageOutput::CodeArtifact => {
-                let artifact = CodeArtifact::parse(result).map_err(RoundEnd::invalid_output)?;
+                let artifact = CodeArtifact::parse(result).map_err(invalid)?;
                 match self.artifact_rules(worker, round).fault(&artifact) {
                     None => Ok(artifact_fields(&artifact)),
                     Some(feedback) => Err(RoundEnd::invalid_output(feedback)),

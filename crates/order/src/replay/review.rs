@@ -148,10 +148,12 @@ impl Replay<'_> {
                 let Move::RunAgent(task) = intended else { return None };
                 task.schema.as_ref()
             });
-            match judge_answer::feedback(run.complete_answer(), &judge_answer::asked_in(forms.next_back())) {
+            let answer = run.complete_answer();
+            match judge_answer::feedback(answer, &judge_answer::asked_in(forms.next_back())) {
                 Ok(feedback) => return Ok(Ok(feedback)),
                 Err(feedback) => {
                     in_vain += 1;
+                    let feedback = run.fault_of(answer, feedback);
                     let said = feedback.summary.clone();
                     fault = Some(feedback);
                     // A `/retry` here is for the judge, because the work has done nothing wrong.

@@ -288,6 +288,20 @@ fn each_retry_policy_does_as_it_says() {
 }
 
 #[test]
+fn an_agent_that_failed_without_the_json_that_was_asked_for_is_told_why_it_failed() {
+    let mut world = SimulatedOrder::with(&pipeline(
+        "  - { name: a, agent: developer, retry_policy: infrastructure_only, output: { json_schema: { type: object } } }\n",
+    ))
+    .when("a/1/agent", vec![failed(AgentFailureKind::Ended)])
+    .when("a/2/agent", vec![said("")])
+    .when("a/3/agent", vec![said("{}")]);
+    world.settle();
+    let told = |key: &str| world.task(key).unwrap().rework.unwrap().feedback[0].summary.clone();
+    assert_eq!(told("a/2/agent"), "the agent gave no answer: Ended");
+    assert_eq!(told("a/3/agent"), "the answer is empty");
+}
+
+#[test]
 fn a_retry_of_a_stage_leaves_those_beside_it_alone() {
     let trouble = EffectOutcome::Trouble(EffectError { message: "full".to_owned(), retry: Retry::Never });
     let mut world = SimulatedOrder::with(&pipeline(

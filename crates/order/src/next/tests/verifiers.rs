@@ -2,7 +2,7 @@
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at one kind")]
 
 use super::world::{OrderEnding, SimulatedOrder, approves, failed, objects, said};
-use crate::agent_run::AgentFailureKind;
+use crate::agent_run::{AgentFailure, AgentFailureKind, AgentRun};
 use crate::feedback::Severity;
 use crate::ids::PullNumber;
 use crate::inconclusive::Inconclusive;
@@ -109,6 +109,23 @@ fn one_that_answers_nonsense_is_asked_again_and_the_others_are_not() {
     assert_eq!(world.settle(), VERIFIED);
     assert_eq!(world.made(&key("security_reviewer", 1, 3)), 1);
     assert_eq!(world.made("/verify-"), 5, "those who have answered are not paid again");
+}
+
+#[test]
+fn one_whose_program_fails_is_told_by_its_failure_and_not_as_an_empty_answer() {
+    let broken = || {
+        let failure = AgentFailure::new(AgentFailureKind::Ended, "it failed (exit code 1): no such model");
+        let result = Some("LGTM".to_owned());
+        EffectOutcome::AgentRan(Box::new(AgentRun { result, failure: Some(failure), ..AgentRun::default() }))
+    };
+    let mut world = reviewed_by(ALL)
+        .when(key("security_reviewer", 1, 1), vec![broken()])
+        .when(key("security_reviewer", 1, 2), vec![broken()]);
+    let OrderEnding::Escalated { because, .. } = world.settle() else { panic!("that is no pass") };
+    assert!(because.contains("it failed (exit code 1): no such model"), "{because}");
+    let told = world.task(&key("security_reviewer", 1, 2)).unwrap().rework.unwrap();
+    let expected = "the agent gave no answer: it failed (exit code 1): no such model";
+    assert_eq!(told.feedback[0].summary, expected);
 }
 
 #[test]

@@ -402,7 +402,8 @@ fn prompt_text(points: &[FeedbackPoint], is_wanted: impl Fn(&PointSource) -> boo
 
 /// Parses the worker's answers. Every point must have exactly one.
 fn answers(run: &AgentRun, points: &[FeedbackPoint]) -> Result<Vec<PointAnswer>, Feedback> {
-    let value = answer::fitting(run.result.as_deref().unwrap_or_default(), &schema(), &[])?;
+    let said = run.result.as_deref().unwrap_or_default();
+    let value = answer::fitting(said, &schema(), &[]).map_err(|fault| run.fault_of(said, fault))?;
     let PointAnswers { answers } = answer::read(value)?;
     let invalid = |what: String| Err(Feedback::failed(Category::InvalidOutput, what));
     let mut seen = BTreeSet::new();

@@ -13,7 +13,7 @@ use crate::text::{json, toml_table};
 use registered::{BuildFile, registers_more, with_old_registrations};
 
 /// Files that configure a whole test run, in any folder. Lower case.
-const WHOLE: [&str; 52] = [
+const WHOLE: [&str; 54] = [
     "conftest.py",
     "pytest.ini",
     ".pytest.ini",
@@ -48,6 +48,8 @@ const WHOLE: [&str; 52] = [
     ".proverc",
     ".rspec",
     "phpunit.xml",
+    "phpunit.xml.dist",
+    "phpunit.dist.xml",
     ".nvmrc",
     ".node-version",
     ".swcrc",

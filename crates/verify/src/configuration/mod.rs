@@ -13,7 +13,7 @@ use crate::text::{json, toml_table};
 use registered::{BuildFile, registers_more, with_old_registrations};
 
 /// Files that configure a whole test run, in any folder. Lower case.
-const WHOLE: [&str; 54] = [
+const WHOLE: [&str; 57] = [
     "conftest.py",
     "pytest.ini",
     ".pytest.ini",
@@ -47,6 +47,9 @@ const WHOLE: [&str; 54] = [
     ".npmrc",
     ".proverc",
     ".rspec",
+    ".rspec-local",
+    "rakefile",
+    "rakefile.rb",
     "phpunit.xml",
     "phpunit.xml.dist",
     "phpunit.dist.xml",
@@ -259,6 +262,8 @@ fn kind(path: &str, started: &StartedPrograms) -> Option<ConfigurationKind> {
             || ["node_modules/.bin", ".venv/bin", "venv/bin", "vendor/bin"].into_iter().any(is_in)
             || is_in(".mvn")
             || is_in("gradle/wrapper")
+            // Rake loads these by itself. Elsewhere, such as in lib/tasks, a task is the program's own code.
+            || is_in("rakelib") && name.ends_with(".rake")
             || name.ends_with(".mk")
             || name.ends_with(".pth")
             || WHOLE.contains(&name)

@@ -48,6 +48,11 @@ fn files_that_configure_tests_are_known_wherever_they_lie() {
         "ava.config.js",
         "go.work",
         "pom.xml",
+        "Rakefile",
+        "gems/a/rakefile.rb",
+        "rakelib/test.rake",
+        ".rspec",
+        ".rspec-local",
         "phpunit.xml",
         "phpunit.xml.dist",
         "api/phpunit.dist.xml",
@@ -80,6 +85,8 @@ fn files_that_configure_tests_are_known_wherever_they_lie() {
         "src/a/unittest.py",
         "config.toml",
         "src/environment.py",
+        "lib/tasks/import.rake",
+        "lib/rakelib.rb",
         "Cargo.lock",
     ] {
         assert_eq!(old("make test", &[(path, "old")], &[(path, "new")]), [], "{path}");

@@ -13,13 +13,15 @@ use crate::text::{json, toml_table};
 use registered::{BuildFile, registers_more, with_old_registrations};
 
 /// Files that configure a whole test run, in any folder. Lower case.
-const WHOLE: [&str; 57] = [
+const WHOLE: [&str; 62] = [
     "conftest.py",
     "pytest.ini",
     ".pytest.ini",
     "pytest.toml",
     ".pytest.toml",
     "tox.ini",
+    "tox.toml",
+    ".noserc",
     "noxfile.py",
     "sitecustomize.py",
     "usercustomize.py",
@@ -63,6 +65,9 @@ const WHOLE: [&str; 57] = [
     ".jestrc",
     "jest.setup.js",
     "jest.setup.ts",
+    "jest.setup.mjs",
+    "jest.setup.cjs",
+    "jest.setup.tsx",
     "vitest.setup.js",
     "vitest.setup.ts",
     "setuptests.js",
@@ -73,8 +78,9 @@ const WHOLE: [&str; 57] = [
     "deno.jsonc",
 ];
 /// Files whose name begins with one of these do too.
-const BEGINNINGS: [&str; 20] = [
+const BEGINNINGS: [&str; 21] = [
     "jest.config.",
+    "jest.preset.",
     "vitest.config.",
     "vitest.workspace.",
     "vite.config.",
@@ -126,6 +132,9 @@ const PYPROJECT: [&[&str]; 9] = [
     &["tool", "pdm", "scripts"],
     &["tool", "rye", "scripts"],
 ];
+const HATCH: [&[&str]; 1] = [&["envs"]];
+/// Tables of bunfig.toml that decide how `bun test` and scripts run. `install` is not among them.
+const BUN: [&[&str]; 5] = [&["test"], &["preload"], &["define"], &["loader"], &["run"]];
 const CARGO: [&[&str]; 15] = [
     &["lib", "test"],
     &["lib", "doctest"],
@@ -244,6 +253,8 @@ fn kind(path: &str, started: &StartedPrograms) -> Option<ConfigurationKind> {
     Some(match name {
         "package.json" => ConfigurationKind::Package,
         "pyproject.toml" => ConfigurationKind::Toml(&PYPROJECT),
+        "hatch.toml" => ConfigurationKind::Toml(&HATCH),
+        "bunfig.toml" => ConfigurationKind::Toml(&BUN),
         "cargo.toml" => ConfigurationKind::Toml(&CARGO),
         "setup.cfg" => ConfigurationKind::Setup,
         "go.mod" => ConfigurationKind::GoMod,

@@ -28,6 +28,8 @@ fn files_that_configure_tests_are_known_wherever_they_lie() {
         "tests/unit/conftest.py",
         "pytest.ini",
         "tox.ini",
+        "tox.toml",
+        ".noserc",
         "noxfile.py",
         "sitecustomize.py",
         "src/evil.pth",
@@ -40,6 +42,10 @@ fn files_that_configure_tests_are_known_wherever_they_lie() {
         "rust-toolchain",
         ".config/nextest.toml",
         "jest.config.ts",
+        "jest.preset.js",
+        "web/jest.setup.mjs",
+        "jest.setup.cjs",
+        "jest.setup.tsx",
         "vitest.config.mjs",
         "babel.config.js",
         ".mocharc.yml",
@@ -86,6 +92,9 @@ fn files_that_configure_tests_are_known_wherever_they_lie() {
         "config.toml",
         "src/environment.py",
         "lib/tasks/import.rake",
+        // What these build is part of what the tests test.
+        "gulpfile.js",
+        "Gruntfile.js",
         "lib/rakelib.rb",
         "Cargo.lock",
     ] {
@@ -174,6 +183,20 @@ fn a_dependency_more_is_no_configuration_and_stays() {
         ["ruff"]
     );
     assert_eq!(old("pytest", &[], &[("pyproject.toml", &without)]), []);
+
+    for (path, base, bent) in [
+        (
+            "hatch.toml",
+            "[envs.test]\nargs = 'tests'\n[build]\n",
+            "[envs.test]\nargs = '--co'\n[build]\na = 1\n",
+        ),
+        ("bunfig.toml", "[test]\nroot = 'tests'\n", "[test]\nroot = 'none'\n[install]\na = 1\n"),
+    ] {
+        let restored: toml::Table = text(&old("make", &[(path, base)], &[(path, bent)])[0]).parse().unwrap();
+        let honest = bent.replace("--co", "tests").replace("none", "tests");
+        assert_eq!(restored, honest.parse::<toml::Table>().unwrap(), "{path}");
+        assert_eq!(old("make", &[(path, base)], &[(path, &honest)]), [], "{path}");
+    }
 
     let base = "[metadata]\nname = a\n[tool:pytest]\naddopts = -ra\n";
     let bent = "[metadata]\nname = b\n[tool:pytest]\naddopts = --co\n[flake8]\nx = 1\n";

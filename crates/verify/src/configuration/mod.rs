@@ -152,6 +152,9 @@ const CARGO: [&[&str]; 15] = [
     &["workspace", "default-members"],
     &["workspace", "metadata", "nextest"],
 ];
+/// Lists of targets in Cargo.toml, and what decides whether the tests in such a target run. Another target may be new.
+const TARGETS: [&str; 2] = ["bin", "example"];
+const OF_A_TARGET: [&str; 2] = ["test", "harness"];
 /// Sections of setup.cfg, by their first words.
 const SETUP: [&str; 5] = ["tool:pytest", "coverage", "aliases", "tox", "test"];
 
@@ -377,9 +380,40 @@ fn old_toml(
             set(&mut now, key, old.cloned());
         }
     }
+    for list in TARGETS {
+        is_touched |= set_old_targets(list, &before, &mut now);
+    }
     is_touched.then(|| {
         toml::to_string(&now).map_or_else(|_| whole(), |text| OverlayAction::Write(text.into_bytes()))
     })
+}
+
+/// Restores how the tests in Cargo's targets run. Returns whether anything differed.
+///
+/// Cargo finds the programs in `src` by itself, so a target there may have been one of the base without an entry. A new
+/// target elsewhere is left as it is: it may be a fuzzer, which cannot be built as a test.
+fn set_old_targets(list: &str, before: &toml::Table, now: &mut toml::Table) -> bool {
+    let known = before.get(list).and_then(toml::Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let mut is_touched = false;
+    for target in now.get_mut(list).and_then(toml::Value::as_array_mut).into_iter().flatten() {
+        let Some(target) = target.as_table_mut() else { continue };
+        let old = known.iter().find(|known| known.get("name") == target.get("name"));
+        let is_found = list == "bin"
+            && target
+                .get("path")
+                .is_none_or(|path| path.as_str().is_some_and(|path| path.starts_with("src/")));
+        if old.is_none() && !is_found {
+            continue;
+        }
+        for key in OF_A_TARGET {
+            let value = old.and_then(|old| old.get(key)).cloned();
+            if value.as_ref() != target.get(key) {
+                is_touched = true;
+                set(target, &[key], value);
+            }
+        }
+    }
+    is_touched
 }
 
 fn at<'a>(table: &'a toml::Table, key: &[&str]) -> Option<&'a toml::Value> {

@@ -211,6 +211,28 @@ fn a_dependency_more_is_no_configuration_and_stays() {
 }
 
 #[test]
+fn the_tests_of_a_cargo_target_run_as_they_did_and_a_new_target_stays() {
+    let package = "[package]\nname = 'a'\n";
+    let old_of = |base: &str, after: &str| {
+        let (base, after) = (format!("{package}{base}"), format!("{package}{after}"));
+        let overlays = old("cargo test", &[("Cargo.toml", &base)], &[("Cargo.toml", &after)]);
+        overlays.first().map(|overlay| text(overlay).parse::<toml::Table>().unwrap())
+    };
+    let is = |text: &str| Some(format!("{package}{text}").parse::<toml::Table>().unwrap());
+    let tool = "[[bin]]\nname = 'tool'\npath = 'tool/main.rs'\n";
+    let shown = "[[example]]\nname = 'shown'\ntest = true\n";
+    let own = "[[bin]]\nname = 'a'\npath = 'src/main.rs'\n";
+    let fuzzer = "[[bin]]\nname = 'fuzz'\npath = 'fuzz/parse.rs'\ntest = false\n";
+    assert_eq!(old_of(tool, &format!("{tool}test = false\n")), is(tool));
+    assert_eq!(old_of(tool, &format!("{tool}harness = false\n")), is(tool));
+    assert_eq!(old_of(shown, &shown.replace("true", "false")), is(shown));
+    assert_eq!(old_of("", &format!("{own}test = false\n")), is(own), "Cargo found it by itself");
+    for honest in [tool.to_owned(), format!("{tool}{fuzzer}"), format!("{tool}{own}"), String::new()] {
+        assert_eq!(old_of(tool, &honest), None, "{honest}");
+    }
+}
+
+#[test]
 fn a_script_that_the_command_runs_is_configuration_and_a_test_that_it_names_is_not() {
     let touched = |command: &str, path: &str, base: FileTable<'_>| {
         let read = reader(base);
@@ -251,7 +273,7 @@ proptest! {
         path in prop::sample::select(vec!["package.json", "Cargo.toml", "pyproject.toml", "setup.cfg", "go.mod", "conftest.py"]),
         pieces in proptest::collection::vec((any::<bool>(), prop::sample::select(vec![
             "{\"scripts\": {\"test\": \"x\"}}", "{\"jest\": 1}", "{}", "[", "[lib]\n", "test = false\n", "[tool.pytest]\n",
-            "a = 1\n", "[tool:pytest]\n", "replace a => b\n", "replace (\n", "\ta => b\n)\n", "require a v1\n", "\n", "é",
+            "[[bin]]\n", "name = 'a'\n", "a = 1\n", "[tool:pytest]\n", "replace a => b\n", "replace (\n", "\ta => b\n)\n", "require a v1\n", "\n", "é",
             "[profile]\n", "[tool]\npytest = 1\n", "lib = 1\n",
         ])), 0..8),
     ) {

@@ -3,7 +3,7 @@
 use super::doc_examples::with_examples_of;
 use super::language::Language;
 use super::read::is_within;
-use super::read::rust::{attributes, is_for_tests};
+use super::read::rust::{attributes, is_item_for_tests};
 use super::syntax::{NodeId, Syntax, SyntaxTooLarge};
 
 /// The code of one version of a file with the tests and documentation examples of another. `None` if they are equal, or
@@ -122,7 +122,7 @@ fn items(syntax: &Syntax<'_>) -> Vec<NodeId> {
     syntax
         .children(Syntax::ROOT)
         .filter(|node| !kinds.contains(&syntax.kind(*node)))
-        .filter(|node| attributes(syntax, *node).iter().any(|attribute| is_for_tests(syntax, *attribute)))
+        .filter(|node| is_item_for_tests(syntax, *node))
         .collect()
 }
 

@@ -6,12 +6,9 @@ use crate::tamper::syntax::{NodeId, Syntax};
 
 /// The places of test functions and test-only modules, in order and without those nested in others.
 pub(super) fn places(syntax: &Syntax<'_>) -> Vec<Range<usize>> {
-    let has = |item: NodeId, is_one: fn(&Syntax<'_>, NodeId) -> bool| {
-        attributes(syntax, item).into_iter().any(|attribute| is_one(syntax, attribute))
-    };
     let is_place = |node: &NodeId| match syntax.kind(*node) {
-        "function_item" => has(*node, is_test),
-        "mod_item" => syntax.field(*node, "body").is_some() && has(*node, is_for_tests),
+        "function_item" => attributes(syntax, *node).into_iter().any(|attribute| is_test(syntax, attribute)),
+        "mod_item" => syntax.field(*node, "body").is_some() && is_item_for_tests(syntax, *node),
         _ => false,
     };
     let mut places: Vec<Range<usize>> = Vec::new();
@@ -37,8 +34,32 @@ pub(in crate::tamper) fn attributes(syntax: &Syntax<'_>, item: NodeId) -> Vec<No
     above
 }
 
+/// Whether an item compiles only for tests. So does a private module `tests` that a feature enables too:
+/// `#[cfg(any(test, feature = "slow"))] mod tests`. Other items under such a condition may be the program's own code.
+pub(in crate::tamper) fn is_item_for_tests(syntax: &Syntax<'_>, item: NodeId) -> bool {
+    let above = attributes(syntax, item);
+    let has = |is_one: fn(&Syntax<'_>, NodeId) -> bool| above.iter().any(|at| is_one(syntax, *at));
+    has(is_for_tests) || (is_private_and_named_tests(syntax, item) && has(is_for_tests_or_a_feature))
+}
+
+fn is_private_and_named_tests(syntax: &Syntax<'_>, item: NodeId) -> bool {
+    if syntax.kind(item) != "mod_item" {
+        return false;
+    }
+    let name = syntax.field_text(item, "name");
+    (["test", "tests"].contains(&name) || name.ends_with("_test") || name.ends_with("_tests"))
+        && !syntax.children(item).any(|part| syntax.kind(part) == "visibility_modifier")
+}
+
+fn is_for_tests_or_a_feature(syntax: &Syntax<'_>, attribute: NodeId) -> bool {
+    let flat = flat(syntax, attribute);
+    flat.starts_with("#[cfg(any(")
+        && !flat.contains("not(")
+        && flat.split(['(', ',', ')']).any(|word| word == "test")
+}
+
 /// Whether an attribute marks an item for tests: `#[cfg(test)]`, `#[test]` and the like.
-pub(in crate::tamper) fn is_for_tests(syntax: &Syntax<'_>, attribute: NodeId) -> bool {
+fn is_for_tests(syntax: &Syntax<'_>, attribute: NodeId) -> bool {
     let flat = flat(syntax, attribute);
     flat.starts_with("#[cfg(test)]") || flat.starts_with("#[cfg(all(test") || is_test(syntax, attribute)
 }

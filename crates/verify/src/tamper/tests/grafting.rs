@@ -20,6 +20,24 @@ fn the_old_code_gets_the_new_tests() {
 }
 
 #[test]
+fn a_private_module_of_tests_that_a_feature_enables_too_is_tests_and_other_code_there_is_code() {
+    let as_module = |text: &str, module: &str| text.replace("#[cfg(test)]\nmod tests", module);
+    let slow = "#[cfg(any(test, feature = \"slow\"))]\nmod tests";
+    for slow in [slow, "#[cfg(any(feature = \"slow\", test))]\nmod tests"] {
+        let both = grafted(&as_module(OLD, slow), &as_module(NEW, slow)).unwrap();
+        assert!(both.contains("fn f() -> i32 { 1 }") && both.contains("assert_eq!(f(), 2)"), "{both}");
+        assert!(!both.contains("super::f()"), "{both}");
+    }
+    // A fix of such code must stay when the base's tests run on it.
+    for module in ["mod io", "pub mod tests", "pub(crate) mod test"] {
+        let own = slow.replace("mod tests", module);
+        assert_eq!(grafted(&as_module(OLD, &own), &as_module(NEW, &own)), None, "{own}");
+    }
+    let item = |value: u8| format!("#[cfg(any(test, feature = \"std\"))]\nfn tests() -> u8 {{ {value} }}\n");
+    assert_eq!(grafted(&item(1), &item(2)), None);
+}
+
+#[test]
 fn code_without_tests_gets_its_first() {
     let both = grafted("\n\nfn f() -> i32 { 1 }", NEW).unwrap();
     assert!(both.starts_with("\n\nfn f() -> i32 { 1 }\n") && both.contains("assert_eq!(f(), 2)"), "{both}");

@@ -268,7 +268,17 @@ impl<'c, 'f> Command<'c, 'f> {
 
     /// Whether pytest searches a folder. It searches all folders unless paths are configured.
     fn pytest(&self, below: &str) -> bool {
-        let told = ["pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini"].iter().find_map(|name| {
+        // In the order in which pytest looks for its settings.
+        const SETTINGS: [&str; 7] = [
+            "pytest.toml",
+            ".pytest.toml",
+            "pytest.ini",
+            ".pytest.ini",
+            "pyproject.toml",
+            "tox.ini",
+            "setup.cfg",
+        ];
+        let told = SETTINGS.iter().find_map(|name| {
             let text = self.file(name)?;
             let (_, told) = text.split_once("testpaths")?;
             Some(

@@ -46,6 +46,10 @@ fn a_changed_file_is_of_a_project_whose_tests_a_command_runs_or_does_not() {
         ("pyproject.toml", "[project]\nname='a'\n[tool.pytest.ini_options]\ntestpaths = [\"tests\"]"),
         ("api/setup.py", ""),
     ];
+    let own_toml = [("pytest.toml", "[pytest]\ntestpaths = [\"tests\"]\n"), ("api/setup.py", "")];
+    let hidden_toml = [(".pytest.toml", own_toml[0].1), own_toml[1]];
+    let hidden = [(".pytest.ini", "[pytest]\ntestpaths = tests\n"), own_toml[1]];
+    let hidden_both = [(".pytest.ini", "[pytest]\ntestpaths = tests api\n"), own_toml[1]];
     let npm = [
         ("package.json", r#"{"scripts":{"test":"mocha"}}"#),
         ("web/package.json", r#"{"name":"@a/web","scripts":{"test":"jest"}}"#),
@@ -82,6 +86,11 @@ fn a_changed_file_is_of_a_project_whose_tests_a_command_runs_or_does_not() {
         (&extension, "python3 -m pytest", "rust/src/lib.rs", Some(("rust", Unknown))),
         (&pytest, "python3 -m pytest", "api/a.py", Some(("api", NotAsked))),
         (&pytest[1..], "python3 -m pytest", "api/a.py", None),
+        (&own_toml, "python3 -m pytest", "api/a.py", Some(("api", NotAsked))),
+        (&hidden_toml, "python3 -m pytest", "api/a.py", Some(("api", NotAsked))),
+        (&hidden, "python3 -m pytest", "api/a.py", Some(("api", NotAsked))),
+        (&hidden, "python3 -m pytest tests api", "api/a.py", None),
+        (&hidden_both, "python3 -m pytest", "api/a.py", None),
         (&npm, "npm test", "web/a.js", Some(("web", NotAsked))),
         (&npm, "npx jest", "web/a.js", None),
         (&npm, "npm test --workspaces", "web/a.js", None),

@@ -114,7 +114,7 @@ const KNOWN: [Ecosystem; 13] = [
 ];
 
 /// Files that decide what is installed or run during installation, besides the signs above.
-const DECIDES: [&str; 50] = [
+const DECIDES: [&str; 52] = [
     "*.lock",
     "*.lockb",
     "*.lockfile",
@@ -165,6 +165,8 @@ const DECIDES: [&str; 50] = [
     ".mise.toml",
     "global.json",
     ".ruby-version",
+    ".java-version",
+    ".php-version",
 ];
 
 pub(crate) struct NamedFiles<'c> {
@@ -350,6 +352,9 @@ mod tests {
             ("lib/a.gemspec", "bundle"),
             (".github/workflows/copilot-setup-steps.yaml", "make"),
             (".devcontainer/devcontainer.json", "make"),
+            (".ruby-version", "bundle"),
+            (".java-version", "mvn -B verify"),
+            ("api/.php-version", "composer install"),
         ] {
             let made = network(&[path, "src/main.py"], command, false);
             assert_eq!(made, SetupNetwork::Edited(list(&[path])), "{command}");

@@ -1,7 +1,8 @@
 //! What an agent has to reach on a network, and which key stays outside the sandbox.
 //!
 //! If the program's model can have another address, its key is taken out of the environment: the gateway at that
-//! address adds the key. Keys that remain inside are listed.
+//! address adds the key. Only one service's key is taken out, Anthropic's before OpenAI's. A subscription's token stays
+//! inside and is listed.
 
 use std::collections::BTreeMap;
 

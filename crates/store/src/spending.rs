@@ -276,7 +276,7 @@ async fn spent(
 }
 
 /// Whether the rest of a limit is enough for a run. A guess shrinks to the rest, so that a small limit is usable at
-/// all; the limit still applies during the run.
+/// all; a run can exceed the rest.
 fn hold(
     budget: &BudgetLimits,
     spent: &DailySpending,

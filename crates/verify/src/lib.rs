@@ -64,7 +64,7 @@ const NEXTEST_NO_TESTS: i32 = 4;
 
 /// The verdict of a test run.
 ///
-/// The exit decides. Counts can only revoke a pass, if they show that no test ran. A run without known counts keeps the
+/// The exit decides. Counts can only revoke a pass, if they show a failure or that no test ran. A run without known counts keeps the
 /// verdict of its exit. Some runners have a special exit code for finding no test. It counts as such only if the output
 /// agrees, otherwise as a failure.
 pub fn verdict(exit: &Exit, counts: Option<&TestCounts>) -> TestVerdict {

@@ -1,5 +1,5 @@
 //! How strong the proof is: mutants of the changed lines, each run against the tests that a pass rests on, all in one
-//! checkout. If no mutant is caught, the change is not proven.
+//! checkout. If three or more were tried and none was caught, the change is not proven.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

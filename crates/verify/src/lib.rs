@@ -6,15 +6,10 @@
 //! Nothing here starts a process. The exit code of our own process decides. The code under test wrote the output, which
 //! can only revoke a pass: it names failing tests, or shows that no test ran.
 
-/// A regular expression, compiled once. Tests catch an invalid one.
-macro_rules! pattern {
-    ($text:literal $(,)?) => {{
-        static PATTERN: std::sync::LazyLock<regex::Regex> = std::sync::LazyLock::new(|| {
-            regex::Regex::new($text).unwrap_or_else(|error| unreachable!("a pattern of ours: {error}"))
-        });
-        &*PATTERN
-    }};
-}
+#[macro_use]
+extern crate journeyman_languages;
+
+use journeyman_languages::text;
 
 mod compare;
 mod configuration;
@@ -31,7 +26,6 @@ mod overlay;
 mod reporting;
 mod runs;
 pub mod tamper;
-mod text;
 
 use journeyman_order::{Exit, TestCounts, TestVerdict};
 
@@ -45,7 +39,7 @@ pub use missing::{
 };
 pub use mutants::{Mutant, changed_lines, mutants};
 pub use overlay::{Overlay, OverlayAction};
-pub use text::{TAIL_CHARACTERS, tail};
+pub use journeyman_languages::text::{TAIL_CHARACTERS, tail};
 
 /// A changed file with its bytes on both sides, as far as they were read.
 #[derive(Debug, Clone, Copy)]

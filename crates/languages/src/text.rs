@@ -17,7 +17,7 @@ pub fn tail(output: &str) -> String {
 
 /// The text as a terminal shows it, without colours. Escape sequences and control characters except newlines and tabs
 /// are removed. If carriage returns overwrite a line, its last version remains.
-pub(super) fn plain(text: &str) -> String {
+pub fn plain(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut line_start = 0;
     let mut characters = text.chars().peekable();
@@ -52,14 +52,14 @@ pub(super) fn plain(text: &str) -> String {
 }
 
 /// Untrusted JSON. `None` if it is invalid, or would become too large.
-pub(super) fn json(bytes: &[u8]) -> Option<serde_json::Value> {
+pub fn json(bytes: &[u8]) -> Option<serde_json::Value> {
     let bytes = byte_order_mark::strip_bytes(bytes);
     let objects = bytes.iter().filter(|byte| **byte == b'{').count();
     (objects <= MOST_PARTS).then(|| serde_json::from_slice(bytes).ok())?
 }
 
 /// Untrusted TOML. `None` if it is invalid, or would become too large.
-pub(super) fn toml_table(text: &str) -> Option<toml::Table> {
+pub fn toml_table(text: &str) -> Option<toml::Table> {
     let text = byte_order_mark::strip(text);
     journeyman_order::toml_text::is_modest_toml(text).then(|| toml::from_str(text).ok())?
 }

@@ -1,0 +1,16 @@
+//! What is known of languages and their test runners: how to find, set up, run, select, read and edit tests.
+//!
+//! May know: manifests, lockfiles, runners, reports, grammars. Must never know: how a process is started, what a verdict is.
+
+/// A regular expression, compiled once. Tests catch an invalid one.
+#[macro_export]
+macro_rules! pattern {
+    ($text:literal $(,)?) => {{
+        static PATTERN: std::sync::LazyLock<regex::Regex> = std::sync::LazyLock::new(|| {
+            regex::Regex::new($text).unwrap_or_else(|error| unreachable!("a pattern of ours: {error}"))
+        });
+        &*PATTERN
+    }};
+}
+
+pub mod text;

@@ -5,9 +5,9 @@
 use std::collections::{BTreeSet, HashSet};
 
 use crate::environment_plan::{EnvironmentSource, is_in};
-use crate::files::RepositoryFiles;
 use crate::statement::{script_texts, words};
 use crate::{EnvironmentPlan, network};
+use journeyman_languages::files::RepositoryFiles;
 
 /// Limit of listed paths; those nearest to the root come first.
 const MOST: usize = 5_000;

@@ -5,9 +5,9 @@
 use jsonc_parser::{ParseOptions, parse_to_serde_value};
 use serde_json::{Map, Value};
 
-use crate::files::{RepositoryFiles, quote};
 use crate::statement::SourceStatement;
 use crate::{EnvironmentSource, ProgramFolder, SetupCommand};
+use journeyman_languages::files::{RepositoryFiles, quote};
 use journeyman_order::names::can_be_set;
 use journeyman_order::settings::plain_folder;
 

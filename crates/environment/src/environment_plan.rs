@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::required_tool::RequiredTool;
+use journeyman_languages::planned::{PlannedTest, ProgramFolder, SetupCommand};
+use journeyman_languages::required_tool::RequiredTool;
 
 /// The environment of a repository's work, and its test command. Shell commands run in the repository's root.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -142,37 +143,6 @@ impl fmt::Display for EnvironmentSource {
     }
 }
 
-/// One command of a setup.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SetupCommand {
-    pub command: String,
-    /// The file, or the place in it, that this command comes from.
-    pub because: String,
-}
-
-/// The test command.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlannedTest {
-    pub command: String,
-    /// The file, or the place in it, that this command comes from.
-    pub because: String,
-    /// The tests without additional steps such as a linter. Used if the base fails the whole command but passes this
-    /// one.
-    pub tests_alone: Option<String>,
-}
-
-impl PlannedTest {
-    pub fn new(command: impl Into<String>, because: impl Into<String>) -> Self {
-        Self { command: command.into(), because: because.into(), tests_alone: None }
-    }
-
-    /// The same test with `tests_alone` as its command.
-    pub fn alone(&self) -> Option<Self> {
-        let command = self.tests_alone.clone()?;
-        Some(Self { command, because: self.because.clone(), tests_alone: None })
-    }
-}
-
 /// A folder with its own tests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedFolder {
@@ -215,15 +185,6 @@ pub struct PlannedService {
     pub env: BTreeMap<String, String>,
     /// A shell command that succeeds once the service is ready.
     pub ready: Option<String>,
-}
-
-/// A folder of programs that a setup creates.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ProgramFolder {
-    /// Relative to the repository's root.
-    Tree(String),
-    /// Relative to the job's home.
-    Home(String),
 }
 
 /// Folders of a checkout that hold installed dependencies rather than source.

@@ -8,14 +8,13 @@ use std::path::PathBuf;
 use journeyman_order::settings::plain_folder;
 use journeyman_order::{RepositorySettings, TestedFolder};
 
-use crate::environment_plan::{
-    EnvironmentPlan, EnvironmentSource, PlannedFolder, PlannedTest, ProgramFolder, ProjectBelow, SetupCommand,
-};
-use crate::files::RepositoryFiles;
+use crate::environment_plan::{EnvironmentPlan, EnvironmentSource, PlannedFolder, ProjectBelow};
 use crate::planning::plan_one;
 use crate::projects;
 use crate::reach::joined;
-use crate::required_tool::HostTools;
+use journeyman_languages::files::RepositoryFiles;
+use journeyman_languages::planned::{PlannedTest, ProgramFolder, SetupCommand};
+use journeyman_languages::required_tool::HostTools;
 
 /// Common wrong names for the settings file.
 const MISNAMED: [&str; 5] =

@@ -7,44 +7,30 @@
 //! nixpacks, railpack and the buildpacks are programs that build images. They know how a project is *deployed* rather
 //! than tested, and use only their own images, not the host's tools.
 
-mod cargo;
 mod decisive;
 mod devcontainer;
-mod dotnet;
 mod environment_plan;
-mod files;
 mod folders;
-mod found;
-mod go;
 mod judge;
-mod jvm;
-mod native;
 mod network;
-mod node;
-mod php;
 mod planning;
-mod project;
 mod project_folders;
 mod projects;
-mod python;
 mod reach;
-mod required_tool;
-mod ruby;
 mod setup_steps;
 mod statement;
-mod version;
 
 pub use environment_plan::{
-    DependencyFolders, EnvironmentPlan, EnvironmentSource, PlannedFolder, PlannedService, PlannedTest,
-    ProgramFolder, ProjectBelow, SetupCommand,
+    DependencyFolders, EnvironmentPlan, EnvironmentSource, PlannedFolder, PlannedService, ProjectBelow,
 };
-pub use files::RepositoryFiles;
 pub use folders::plan;
+pub use journeyman_languages::files::RepositoryFiles;
+pub use journeyman_languages::planned::{PlannedTest, ProgramFolder, SetupCommand};
+pub use journeyman_languages::required_tool::{HostTools, RequiredTool, ToolFit, version_arguments};
 pub use judge::{edited_setup, judge_by, without_own_tests};
 pub use network::{REGISTRIES, SetupNetwork, decides, setup_network};
 pub use planning::MOST_COMMANDS;
 pub use projects::unrun_projects;
-pub use required_tool::{HostTools, RequiredTool, ToolFit, version_arguments};
 
 #[cfg(test)]
 mod tests;

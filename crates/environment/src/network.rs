@@ -4,6 +4,7 @@
 
 use std::collections::HashSet;
 
+use journeyman_languages::files::fits;
 use journeyman_order::length::some_of;
 
 /// Settings entry for the registries of the package managers that a repository has files for.
@@ -284,17 +285,6 @@ pub fn decides(path: &str, command: &str) -> bool {
 /// The words of a shell command, approximately.
 fn words(command: &str) -> impl Iterator<Item = &str> {
     command.split(|c: char| c.is_whitespace() || ";&|()<>=\"'`$".contains(c)).filter(|word| !word.is_empty())
-}
-
-/// One star matches anything.
-pub(crate) fn fits(sign: &str, name: &str) -> bool {
-    match sign.split_once('*') {
-        None => sign.eq_ignore_ascii_case(name),
-        Some((start, end)) => {
-            let (name, start, end) = (name.to_lowercase(), start.to_lowercase(), end.to_lowercase());
-            name.len() >= start.len() + end.len() && name.starts_with(&start) && name.ends_with(&end)
-        }
-    }
 }
 
 #[cfg(test)]

@@ -7,15 +7,13 @@ use std::collections::BTreeMap;
 use journeyman_order::RepositorySettings;
 use journeyman_order::names::can_be_set;
 
-use crate::environment_plan::{
-    DependencyFolders, EnvironmentPlan, EnvironmentSource, PlannedService, PlannedTest, ProgramFolder,
-    SetupCommand,
-};
-use crate::files::RepositoryFiles;
-use crate::found::{self, Discovery};
-use crate::required_tool::{HostTools, INSTALLABLE, LOCAL_PROGRAMS, ToolFit};
+use crate::environment_plan::{DependencyFolders, EnvironmentPlan, EnvironmentSource, PlannedService};
 use crate::statement::{self, SourceStatement};
 use crate::{decisive, devcontainer, setup_steps};
+use journeyman_languages::files::RepositoryFiles;
+use journeyman_languages::found::{self, Discovery};
+use journeyman_languages::planned::{PlannedTest, ProgramFolder, SetupCommand};
+use journeyman_languages::required_tool::{HostTools, INSTALLABLE, LOCAL_PROGRAMS, ToolFit};
 
 /// Limit of commands in one setup, so that each gets some time to run.
 pub const MOST_COMMANDS: usize = 100;

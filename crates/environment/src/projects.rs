@@ -9,12 +9,13 @@ use journeyman_order::settings::plain_folder;
 use journeyman_order::{RepositorySettings, UnrunProject, UnrunReason};
 
 use crate::environment_plan::{EnvironmentPlan, ProjectBelow};
-use crate::files::RepositoryFiles;
-use crate::found;
 use crate::planning::plan_one;
-use crate::project_folders::{Project, Projects, contains, is_beside};
+use crate::project_folders::{Project, Projects, contains};
 use crate::reach::{Reach, joined, reach};
-use crate::required_tool::HostTools;
+use journeyman_languages::files::RepositoryFiles;
+use journeyman_languages::found;
+use journeyman_languages::project_signs::is_beside;
+use journeyman_languages::required_tool::HostTools;
 
 /// Limit of projects that are planned; the first ones are taken.
 const MOST_PLANNED: usize = 20;

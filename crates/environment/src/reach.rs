@@ -3,9 +3,10 @@
 //! May know: package managers, runners, make. Must never know: what a change edits.
 
 use crate::environment_plan::EnvironmentPlan;
-use crate::files::RepositoryFiles;
-use crate::project_folders::{Project, ProjectLanguage, is_program_of_any};
+use crate::project_folders::Project;
 use crate::statement::words;
+use journeyman_languages::files::RepositoryFiles;
+use journeyman_languages::project_signs::{ProjectLanguage, is_program_of_any};
 use journeyman_order::bounds::{LARGEST_SOURCE, MOST_HOPS};
 
 /// Programs that run what other files define, in formats that are not parsed here.
@@ -195,7 +196,7 @@ impl<'c, 'f> Command<'c, 'f> {
 
     /// Whether cargo runs the tests of a package.
     fn cargo(&self, below: &str, manifest: &str) -> bool {
-        let own = crate::files::toml_table(manifest).unwrap_or_default();
+        let own = journeyman_languages::files::toml_table(manifest).unwrap_or_default();
         let name = own.get("package").and_then(|package| package.get("name")?.as_str()).unwrap_or_default();
         let all: Vec<&str> = words(&self.text).collect();
         let said = |options: &[&str]| -> Vec<&str> {

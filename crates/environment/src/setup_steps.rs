@@ -4,9 +4,9 @@
 
 use serde_json::Value;
 
-use crate::files::{RepositoryFiles, quote};
 use crate::statement::SourceStatement;
 use crate::{EnvironmentSource, SetupCommand};
+use journeyman_languages::files::{RepositoryFiles, quote};
 use journeyman_order::bounds::LARGEST_DOCUMENT;
 use journeyman_order::names::can_be_set;
 

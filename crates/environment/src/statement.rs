@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::files::RepositoryFiles;
 use crate::{EnvironmentSource, ProgramFolder, SetupCommand};
+use journeyman_languages::files::RepositoryFiles;
 
 /// What a source declares about image and setup.
 #[derive(Debug, Default)]

@@ -13,4 +13,21 @@ macro_rules! pattern {
     }};
 }
 
+pub mod files;
+pub mod found;
+pub mod planned;
+pub mod project;
+pub mod project_signs;
+pub mod required_tool;
 pub mod text;
+
+mod c;
+mod dotnet;
+mod go;
+mod java;
+mod javascript;
+mod php;
+mod python;
+mod ruby;
+mod rust;
+mod version;

@@ -4,9 +4,9 @@
 
 use crate::files::RepositoryFiles;
 use crate::project::{Detection, FoundProject};
-use crate::project_folders::ProjectLanguage;
+use crate::project_signs::ProjectLanguage;
 use crate::required_tool::{HostTools, ToolCollector};
-use crate::{cargo, dotnet, go, jvm, native, node, php, python, ruby};
+use crate::{c, dotnet, go, java, javascript, php, python, ruby, rust};
 
 type Finder = fn(&mut Detection<'_, '_>) -> Option<FoundProject>;
 
@@ -14,27 +14,27 @@ type Finder = fn(&mut Detection<'_, '_>) -> Option<FoundProject>;
 /// package.json and Makefile often serve another ecosystem's project.
 const FINDERS: [Finder; 12] = [
     python::find_with_native_code,
-    cargo::find,
+    rust::find,
     go::find,
-    jvm::find,
+    java::find,
     dotnet::find,
     python::find_package,
     ruby::find,
     php::find,
-    node::find,
-    native::find,
+    javascript::find,
+    c::find,
     python::find,
-    native::find_make,
+    c::find_make,
 ];
 
 /// A detected project, and what it needs.
-pub(crate) struct Discovery<'a> {
-    pub(crate) project: FoundProject,
-    pub(crate) tools: ToolCollector<'a>,
+pub struct Discovery<'a> {
+    pub project: FoundProject,
+    pub tools: ToolCollector<'a>,
 }
 
 /// The first project with tests, otherwise the first that can be set up.
-pub(crate) fn find<'a>(files: &'a RepositoryFiles<'a>, tools: &'a HostTools<'a>) -> Option<Discovery<'a>> {
+pub fn find<'a>(files: &'a RepositoryFiles<'a>, tools: &'a HostTools<'a>) -> Option<Discovery<'a>> {
     let discover = |finder: Finder| {
         let mut collector = ToolCollector::new(files, tools);
         let project = finder(&mut Detection { files, tools: &mut collector })?;
@@ -61,13 +61,13 @@ pub(crate) fn find<'a>(files: &'a RepositoryFiles<'a>, tools: &'a HostTools<'a>)
 }
 
 /// Whether tests of a language are found, even if its tools are missing here.
-pub(crate) fn has_tests(language: ProjectLanguage, files: &RepositoryFiles<'_>) -> bool {
+pub fn has_tests(language: ProjectLanguage, files: &RepositoryFiles<'_>) -> bool {
     let finder: Finder = match language {
-        ProjectLanguage::Rust => cargo::find,
+        ProjectLanguage::Rust => rust::find,
         ProjectLanguage::Go => go::find,
-        ProjectLanguage::JavaScript => node::find,
+        ProjectLanguage::JavaScript => javascript::find,
         ProjectLanguage::Python => python::find,
-        ProjectLanguage::Jvm => jvm::find,
+        ProjectLanguage::Jvm => java::find,
         ProjectLanguage::DotNet => dotnet::find,
         ProjectLanguage::Ruby => ruby::find,
         ProjectLanguage::Php => php::find,

@@ -7,9 +7,9 @@ use std::cell::Cell;
 use serde_json::Value;
 
 use crate::files::{MOST_READ, RepositoryFiles};
+use crate::planned::{PlannedTest, ProgramFolder};
 use crate::project::{Detection, FoundProject};
 use crate::required_tool::wanted;
-use crate::{PlannedTest, ProgramFolder};
 use journeyman_order::bounds::MOST_LOOKED_AT;
 
 /// Scripts that run tests, in order of preference.

@@ -21,9 +21,9 @@ pub struct RepositoryFiles<'a> {
     /// Whether all files of the commit are listed, rather than only the names in its root.
     is_whole: bool,
     /// Submodules that are not checked out, each with the reason.
-    pub(crate) missing_submodules: Vec<String>,
+    pub missing_submodules: Vec<String>,
     /// Git LFS files that are still pointers, each with the reason.
-    pub(crate) missing_large_files: Vec<String>,
+    pub missing_large_files: Vec<String>,
     read: &'a dyn Fn(&str) -> Option<Vec<u8>>,
 }
 
@@ -43,11 +43,7 @@ impl<'a> RepositoryFiles<'a> {
     }
 
     /// The files below a folder, as if it were the root. `read` takes paths relative to the folder.
-    pub(crate) fn within<'n>(
-        &self,
-        folder: &str,
-        read: &'n dyn Fn(&str) -> Option<Vec<u8>>,
-    ) -> RepositoryFiles<'n>
+    pub fn within<'n>(&self, folder: &str, read: &'n dyn Fn(&str) -> Option<Vec<u8>>) -> RepositoryFiles<'n>
     where
         'a: 'n,
     {
@@ -80,7 +76,7 @@ impl<'a> RepositoryFiles<'a> {
     }
 
     /// Whether a file or folder exists. If only the root is listed, this reads a deeper path.
-    pub(crate) fn has(&self, path: &str) -> bool {
+    pub fn has(&self, path: &str) -> bool {
         if !path.contains('/') {
             return self.root.contains(path);
         }
@@ -91,7 +87,7 @@ impl<'a> RepositoryFiles<'a> {
     }
 
     /// The files below a folder. Empty if only the root is listed.
-    pub(crate) fn below(&self, folder: &str) -> impl Iterator<Item = &'a str> {
+    pub fn below(&self, folder: &str) -> impl Iterator<Item = &'a str> {
         let start = format!("{folder}/");
         let from = (Bound::Included(start.as_str()), Bound::Unbounded);
         let all = self.names.range::<str, _>(from).copied().take_while(|path| path.starts_with(&start));
@@ -99,7 +95,7 @@ impl<'a> RepositoryFiles<'a> {
     }
 
     /// Every known path.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &'a str> + '_ {
+    pub fn all(&self) -> impl Iterator<Item = &'a str> + '_ {
         self.names.iter().copied()
     }
 
@@ -118,14 +114,14 @@ impl<'a> RepositoryFiles<'a> {
     }
 
     /// Whether the list of paths allows that a file exists.
-    pub(crate) fn may_have(&self, path: &str) -> bool {
+    pub fn may_have(&self, path: &str) -> bool {
         match path.split_once('/') {
             None => self.root.contains(path),
             Some((first, _)) => self.root.contains(first) && (!self.is_whole || self.names.contains(path)),
         }
     }
 
-    pub(crate) fn text(&self, path: &str) -> Option<String> {
+    pub fn text(&self, path: &str) -> Option<String> {
         // Reading may be slow.
         if !self.may_have(path) {
             return None;
@@ -135,11 +131,11 @@ impl<'a> RepositoryFiles<'a> {
         Some(byte_order_mark::strip(&text).to_owned())
     }
 
-    pub(crate) fn json(&self, path: &str) -> Option<Value> {
+    pub fn json(&self, path: &str) -> Option<Value> {
         serde_json::from_str(&self.text(path)?).ok()
     }
 
-    pub(crate) fn toml(&self, path: &str) -> Option<toml::Table> {
+    pub fn toml(&self, path: &str) -> Option<toml::Table> {
         toml_table(&self.text(path)?)
     }
 
@@ -149,7 +145,7 @@ impl<'a> RepositoryFiles<'a> {
 }
 
 /// A parsed TOML file. `None` if it is invalid, or would become too large.
-pub(crate) fn toml_table(text: &str) -> Option<toml::Table> {
+pub fn toml_table(text: &str) -> Option<toml::Table> {
     is_modest_toml(text).then(|| text.parse().ok())?
 }
 
@@ -212,8 +208,19 @@ impl IniFile {
 }
 
 /// A word of a shell command, quoted if necessary.
-pub(crate) fn quote(word: &str) -> String {
+pub fn quote(word: &str) -> String {
     shell_words::quote(word).into_owned()
+}
+
+/// One star matches anything.
+pub fn fits(sign: &str, name: &str) -> bool {
+    match sign.split_once('*') {
+        None => sign.eq_ignore_ascii_case(name),
+        Some((start, end)) => {
+            let (name, start, end) = (name.to_lowercase(), start.to_lowercase(), end.to_lowercase());
+            name.len() >= start.len() + end.len() && name.starts_with(&start) && name.ends_with(&end)
+        }
+    }
 }
 
 #[cfg(test)]

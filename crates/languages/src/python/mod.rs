@@ -11,7 +11,7 @@ mod project;
 mod runner;
 mod tox;
 
-use crate::ProgramFolder;
+use crate::planned::ProgramFolder;
 use crate::project::{Detection, FoundProject};
 use project::PythonProject;
 

@@ -9,7 +9,7 @@ pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     let mut found = FoundProject {
         what: "PHP with Composer",
         because: "composer.json".into(),
-        search_path: vec![crate::ProgramFolder::Tree("vendor/bin".into())],
+        search_path: vec![crate::planned::ProgramFolder::Tree("vendor/bin".into())],
         variables: vec![("COMPOSER_HOME", "{home}/.config/composer"), ("COMPOSER_ALLOW_SUPERUSER", "1")],
         ..FoundProject::default()
     };

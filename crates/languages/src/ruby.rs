@@ -4,8 +4,8 @@
 
 use regex::Regex;
 
+use crate::planned::{PlannedTest, SetupCommand};
 use crate::project::{Detection, FoundProject};
-use crate::{PlannedTest, SetupCommand};
 
 pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     ask.files.text("Gemfile")?;

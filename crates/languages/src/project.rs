@@ -3,22 +3,22 @@
 //! May know: commands, folders of programs. Must never know: which ecosystems there are.
 
 use crate::files::RepositoryFiles;
+use crate::planned::{PlannedTest, ProgramFolder, SetupCommand};
 use crate::required_tool::ToolCollector;
-use crate::{PlannedTest, ProgramFolder, SetupCommand};
 
 /// A project of one ecosystem.
 #[derive(Debug, Default)]
-pub(crate) struct FoundProject {
+pub struct FoundProject {
     /// Such as `Python with uv`.
-    pub(crate) what: &'static str,
+    pub what: &'static str,
     /// The file that indicates the project.
-    pub(crate) because: String,
-    pub(crate) setup: Vec<SetupCommand>,
-    pub(crate) test: Option<PlannedTest>,
-    pub(crate) search_path: Vec<ProgramFolder>,
-    pub(crate) variables: Vec<(&'static str, &'static str)>,
-    pub(crate) version_from_git: bool,
-    pub(crate) notes: Vec<String>,
+    pub because: String,
+    pub setup: Vec<SetupCommand>,
+    pub test: Option<PlannedTest>,
+    pub search_path: Vec<ProgramFolder>,
+    pub variables: Vec<(&'static str, &'static str)>,
+    pub version_from_git: bool,
+    pub notes: Vec<String>,
 }
 
 impl FoundProject {

@@ -3,8 +3,8 @@
 //! May know: names of programs and packages, and their version arguments. Must never know: how to start one.
 
 use crate::files::{RepositoryFiles, quote};
+use crate::planned::{ProgramFolder, SetupCommand};
 use crate::version::{VersionNumber, fits};
-use crate::{ProgramFolder, SetupCommand};
 
 /// The tools that exist where the jobs run: on the host, or in the image.
 pub struct HostTools<'a> {
@@ -162,21 +162,21 @@ fn program_of(tool: &'static str) -> &'static str {
 }
 
 /// Collects the tools that an environment needs, and the commands that install them where possible.
-pub(crate) struct ToolCollector<'a> {
+pub struct ToolCollector<'a> {
     files: &'a RepositoryFiles<'a>,
     pub(crate) tools: &'a HostTools<'a>,
-    pub(crate) required: Vec<RequiredTool>,
+    pub required: Vec<RequiredTool>,
     /// The tool, and the command that installs it.
-    pub(crate) installs: Vec<(&'static str, SetupCommand)>,
-    pub(crate) search_path: Vec<ProgramFolder>,
+    pub installs: Vec<(&'static str, SetupCommand)>,
+    pub search_path: Vec<ProgramFolder>,
 }
 
 /// Where links to installed programs are created, relative to the home.
-pub(crate) const LOCAL_PROGRAMS: &str = ".local/bin";
+pub const LOCAL_PROGRAMS: &str = ".local/bin";
 const INSTALLED_TOOLS: &str = "~/.local/share/journeyman-tools";
 
 /// Tools that a setup can install, by their command names.
-pub(crate) const INSTALLABLE: [&str; 13] = [
+pub const INSTALLABLE: [&str; 13] = [
     "uv", "poetry", "pdm", "pipenv", "hatch", "tox", "nox", "meson", "ninja", "cmake", "pnpm", "yarn", "bun",
 ];
 
@@ -192,7 +192,7 @@ impl<'a> ToolCollector<'a> {
     }
 
     /// Records that a tool is needed. `file` needs it.
-    pub(crate) fn need(&mut self, tool: &'static str, file: &str) {
+    pub fn need(&mut self, tool: &'static str, file: &str) {
         if self.required.iter().any(|known| known.tool == tool) {
             return;
         }
@@ -201,7 +201,7 @@ impl<'a> ToolCollector<'a> {
     }
 
     /// Records that a tool is needed in the version that a step or feature requires.
-    pub(crate) fn need_version(&mut self, tool: &'static str, version: String, file: &str) {
+    pub fn need_version(&mut self, tool: &'static str, version: String, file: &str) {
         self.required.retain(|known| known.tool != tool);
         self.require(tool, Some(WantedVersion::of(file, &version)), file);
     }

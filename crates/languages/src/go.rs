@@ -4,7 +4,7 @@
 
 use crate::files::quote;
 use crate::project::{Detection, FoundProject};
-use crate::project_folders::is_beside;
+use crate::project_signs::is_beside;
 use journeyman_order::bounds::MOST_NAMED;
 
 pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {

@@ -31,3 +31,8 @@ mod python;
 mod ruby;
 mod rust;
 mod version;
+pub mod asking;
+pub mod counts;
+pub mod names;
+pub mod runs;
+pub mod select;

@@ -5,12 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::counts;
-use crate::experiment::select;
 use crate::folders::{FolderCommand, commands_in_folders};
-use crate::reporting::{ReportingCommand, reporting_command};
-use crate::runs::runs_of;
 use crate::text::plain;
+use journeyman_languages::asking::{ReportingCommand, reporting_command};
+use journeyman_languages::counts;
+use journeyman_languages::runs::runs_of;
+use journeyman_languages::select::select;
 use journeyman_order::comparison::TestRunnerName;
 use journeyman_order::{TestCaseStatus, TestCases, TestCounts, TestReport};
 

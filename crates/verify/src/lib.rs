@@ -13,7 +13,6 @@ use journeyman_languages::text;
 
 mod compare;
 mod configuration;
-mod counts;
 mod dependencies;
 pub mod examination;
 pub mod examples;
@@ -23,23 +22,21 @@ mod invocation;
 mod missing;
 mod mutants;
 mod overlay;
-mod reporting;
-mod runs;
 pub mod tamper;
 
 use journeyman_order::{Exit, TestCounts, TestVerdict};
 
 pub use compare::may_be_flaky;
-pub use counts::{read, read_end, reports_as_one};
 pub use dependencies::{new_dependencies, unread_dependencies};
 pub use invocation::{TestInvocation, reports_together};
+pub use journeyman_languages::counts::{read, read_end, reports_as_one};
+pub use journeyman_languages::text::{TAIL_CHARACTERS, tail};
 pub use missing::{
     missing_for_tests, missing_program, not_loaded, points_elsewhere, ran_any, telling_line, unset_variable,
     untrusted_certificate, wants_credentials,
 };
 pub use mutants::{Mutant, changed_lines, mutants};
 pub use overlay::{Overlay, OverlayAction};
-pub use journeyman_languages::text::{TAIL_CHARACTERS, tail};
 
 /// A changed file with its bytes on both sides, as far as they were read.
 #[derive(Debug, Clone, Copy)]

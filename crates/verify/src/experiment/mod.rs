@@ -14,13 +14,13 @@ mod family;
 mod judge;
 mod lie;
 mod lies;
-mod names;
 mod printed;
 mod scan;
-mod select;
 mod sides;
 mod text;
 mod titles;
+
+use journeyman_languages::names;
 
 pub use cell::{ExperimentCell, not_loaded};
 pub use died::died;
@@ -33,5 +33,4 @@ pub use lie::{Lie, lies_in};
 pub use lies::TestTexts;
 pub(crate) use names::has_word;
 pub use names::is_of;
-pub(crate) use select::select;
 pub use sides::{ChangeSplit, is_of_tests, is_source, may_hold_tests, split_change};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 /// A test command that reports names. If that is impossible, it is the unchanged command, and runs are compared by
 /// counts or exit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ReportingCommand {
+pub struct ReportingCommand {
     /// The shell command. Both of its streams must share one pipe, so that lines keep their order.
     pub command: String,
     pub environment: BTreeMap<String, String>,
@@ -22,7 +22,7 @@ pub(crate) struct ReportingCommand {
 /// that decides what runs. `report` is an absolute path outside the checkout where the run may write. Pytest and Go
 /// accept a variable, which also works through `make` and scripts. The others need an option on a plain command, or on
 /// a package.json test script that ends in one.
-pub(crate) fn reporting_command(
+pub fn reporting_command(
     command: &str,
     own_report: Option<&str>,
     read: &dyn Fn(&str) -> Option<Vec<u8>>,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::reporting::ReportingCommand;
+use crate::asking::ReportingCommand;
 use journeyman_order::bounds::{LONGEST_ARGUMENT, MOST_NAMED};
 use journeyman_order::comparison::TestRunnerName;
 
@@ -12,7 +12,7 @@ use super::names::{is_of, without_parameters};
 ///
 /// Some runners match parts of names and run additional tests, which is harmless. `files` are the checkout's test
 /// files: a runner that loads all files before it selects is told which to skip.
-pub(crate) fn select(
+pub fn select(
     asked: &ReportingCommand,
     named_by: Option<TestRunnerName>,
     names: &[String],

@@ -18,7 +18,7 @@ mod unloaded;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(crate) use cases::counted_together;
+pub use cases::counted_together;
 pub use junit::reports_as_one;
 
 use super::text::plain;
@@ -86,7 +86,7 @@ pub fn read(output: &str, junit: Option<&[u8]>) -> TestReport {
 }
 
 /// The same for a command known to run these, one after the other. Runs of one runner are combined.
-pub(crate) fn read_runs(output: &str, junit: Option<&[u8]>, runs: &[TestRunnerName]) -> TestReport {
+pub fn read_runs(output: &str, junit: Option<&[u8]>, runs: &[TestRunnerName]) -> TestReport {
     read_part(output, junit, false, runs)
 }
 

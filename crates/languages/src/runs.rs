@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use super::reporting::{is_python, plain_words, program_at};
+use super::asking::{is_python, plain_words, program_at};
 use journeyman_order::bounds::{MOST_HOPS, MOST_LOOKED_AT};
 use journeyman_order::comparison::TestRunnerName;
 use serde_json::Value;
@@ -15,7 +15,7 @@ struct ScriptReader<'a> {
 
 /// The runs of a command in order. Empty if they are unknown. `read` reads a file of the commit, for the scripts of
 /// package.json.
-pub(crate) fn runs_of(command: &str, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Vec<TestRunnerName> {
+pub fn runs_of(command: &str, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Vec<TestRunnerName> {
     let manifest: OnceCell<Option<Value>> = OnceCell::new();
     let parsed = || super::text::json(&read("package.json")?);
     let manifest = || manifest.get_or_init(parsed).as_ref();

@@ -24,7 +24,7 @@ pub fn is_of(name: &str, path: &str) -> Option<bool> {
 }
 
 /// Whether a text contains a word that is not part of a longer name.
-pub(crate) fn has_word(text: &str, word: &str) -> bool {
+pub fn has_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| {
         let is_name = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
         !is_name(text.get(..at).and_then(|before| before.chars().next_back()))
@@ -33,18 +33,18 @@ pub(crate) fn has_word(text: &str, word: &str) -> bool {
 }
 
 /// The words of a text: exactly those for which [`has_word`] is true.
-pub(super) fn words_of(text: &str) -> impl Iterator<Item = &str> {
+pub fn words_of(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
 }
 
 /// A test's own title, without file, group and parameters. Different tests may share it.
-pub(super) fn title_of(name: &str) -> &str {
+pub fn title_of(name: &str) -> &str {
     let own = without_parameters(name);
     own.rsplit(['.', ':', '>', '/']).next().unwrap_or(own).trim()
 }
 
 /// A test's name without its parameters.
-pub(super) fn without_parameters(name: &str) -> &str {
+pub fn without_parameters(name: &str) -> &str {
     name.split_once('[').map_or(name, |(own, _)| own)
 }
 

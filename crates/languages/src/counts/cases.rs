@@ -18,7 +18,7 @@ pub(super) fn count(counts: &mut TestCounts, status: TestCaseStatus) {
 }
 
 /// The sum of the tests of two runs.
-pub(crate) fn counted_together(one: TestCounts, other: TestCounts) -> TestCounts {
+pub fn counted_together(one: TestCounts, other: TestCounts) -> TestCounts {
     TestCounts {
         passed: one.passed.saturating_add(other.passed),
         failed: one.failed.saturating_add(other.failed),

@@ -13,12 +13,19 @@ macro_rules! pattern {
     }};
 }
 
+pub mod asking;
+pub mod configuration;
+pub mod counts;
+pub mod dependencies;
 pub mod files;
 pub mod found;
+pub mod names;
 pub mod planned;
 pub mod project;
 pub mod project_signs;
 pub mod required_tool;
+pub mod runs;
+pub mod select;
 pub mod text;
 
 mod c;
@@ -31,8 +38,3 @@ mod python;
 mod ruby;
 mod rust;
 mod version;
-pub mod asking;
-pub mod counts;
-pub mod names;
-pub mod runs;
-pub mod select;

@@ -1,17 +1,16 @@
 //! Third-party content that a change brings: packages, programs, and manifest entries. Tests do not show what is in
 //! them, so they are listed for the person who decides.
 //!
-//! May know: the names, folders and lockfiles of packages in each ecosystem.
+//! May know: the names and folders of packages in each ecosystem.
 //! Must never know: files on a disk, a registry, what happens to a dependency.
 //!
 //! Bytes in, sentences out. An agent wrote the input: nothing recurses on it, everything is bounded, and an unreadable
 //! file is reported as such.
 
-mod manifests;
-
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::ChangedPath;
+use journeyman_languages::dependencies::{is_lockfile, reader};
 use journeyman_order::bounds::{LONGEST_NAME, MOST_NAMED};
 use journeyman_order::byte_order_mark;
 
@@ -22,21 +21,6 @@ const PROGRAMS: [&str; 37] = [
     ".dll", ".exe", ".a", ".lib", ".o", ".obj", ".class", ".pyc", ".pyo", ".pyd", ".wasm", ".node", ".rlib",
     ".bin",
 ];
-/// Lockfiles list what is installed, not what is requested.
-const LOCKFILES: [&str; 9] = [
-    "package-lock.json",
-    "npm-shrinkwrap.json",
-    "yarn.lock",
-    "pnpm-lock.yaml",
-    "Cargo.lock",
-    "poetry.lock",
-    "uv.lock",
-    "pdm.lock",
-    "go.sum",
-];
-
-/// The versions under each name in a manifest, each with its origin if the manifest gives one.
-type DependencyVersions = BTreeMap<String, BTreeMap<String, String>>;
 
 /// What a change brings, each in a short sentence: a limited number, and then how many more. It quotes names from the
 /// change, which may be hostile.
@@ -69,10 +53,6 @@ pub fn unread_dependencies(path: &str) -> Option<String> {
     let names_some = (reader(path).is_some() || is_lockfile(path)) && vendored(path).is_none();
     names_some
         .then(|| format!("{} changed, and is too large to be read: what it brings is not known", shown(path)))
-}
-
-fn is_lockfile(path: &str) -> bool {
-    LOCKFILES.contains(&path.rsplit('/').next().unwrap_or(path))
 }
 
 fn is_program(path: &str, bytes: &[u8]) -> bool {
@@ -127,27 +107,6 @@ fn compare(path: &str, before: Option<&[u8]>, after: &[u8], found: &mut Vec<Stri
             found.push(format!("{one} {said}"));
         }
     }
-}
-
-fn reader(path: &str) -> Option<fn(&str) -> Option<DependencyVersions>> {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let folder = path.strip_suffix(name).unwrap_or_default();
-    Some(match name {
-        "package.json" => manifests::package_json,
-        "Cargo.toml" => manifests::cargo_toml,
-        "pyproject.toml" => manifests::pyproject_toml,
-        "go.mod" => manifests::go_mod,
-        "pom.xml" => manifests::pom_xml,
-        _ if is_requirements(folder, name) => manifests::requirements,
-        _ => return None,
-    })
-}
-
-fn is_requirements(folder: &str, name: &str) -> bool {
-    let stem = name.strip_suffix(".txt").or_else(|| name.strip_suffix(".in"));
-    stem.is_some_and(|stem| {
-        stem.contains("requirements") || stem.contains("constraints") || folder.ends_with("requirements/")
-    })
 }
 
 /// A name or a command for a sentence.

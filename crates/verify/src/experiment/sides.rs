@@ -3,9 +3,10 @@
 
 use super::family::LanguageFamily;
 use crate::ChangedPath;
-use crate::configuration::{old_configuration, registers_new_tests};
+use crate::configuration::old_configuration;
 use crate::overlay::{Overlay, OverlayAction};
 use crate::tamper::graft;
+use journeyman_languages::configuration::registers_new_tests;
 
 pub use journeyman_order::test_path::is_of_tests;
 

@@ -9,7 +9,7 @@ const SOURCES: [&str; 3] = ["src", "lib", "python"];
 
 /// Whether a path is new and shadows a standard library module: `argparse.py`, or any file in a new package
 /// `argparse/`. `starts` are the folders where commands start. Inside a package of the project, names do not clash.
-pub(super) fn shadows(path: &str, starts: &[String], read_base: Reader<'_>, read_after: Reader<'_>) -> bool {
+pub fn shadows(path: &str, starts: &[String], read_base: Reader<'_>, read_after: Reader<'_>) -> bool {
     let is_there = |path: &str| read_base(path).is_some() || read_after(path).is_some();
     // Symmetric, since what is restored on one side is added on the other. The changed path itself counts as different
     // if neither side is readable.

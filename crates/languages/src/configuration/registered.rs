@@ -9,7 +9,7 @@ use std::ops::Range;
 use journeyman_order::bounds::LARGEST_FILE;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum BuildFile {
+pub enum BuildFile {
     Cmake,
     Meson,
 }

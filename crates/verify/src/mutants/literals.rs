@@ -2,24 +2,24 @@
 
 use super::operators::is_comparison;
 use super::{MutantCollector, MutantRank, places};
-use crate::tamper::language::Language;
-use crate::tamper::syntax::{NodeId, Syntax, is_loop, is_number, is_string};
+use crate::tamper::language::GrammarKind;
+use crate::tamper::syntax::{NodeId, SyntaxTree, is_loop, is_number, is_string};
 
 /// Replaces an empty text.
 const SOME_TEXT: &str = "x";
 
 pub(super) fn look(found: &mut MutantCollector<'_, '_>, node: NodeId) {
-    let syntax = found.syntax;
-    let text = syntax.text(node);
-    let changed = match syntax.kind(node) {
+    let tree = found.tree;
+    let text = tree.text(node);
+    let changed = match tree.kind(node) {
         "char_literal" | "character_literal" | "rune_literal" => another_character(text),
-        "true" | "false" | "boolean_literal" => another_truth(syntax, node, text),
+        "true" | "false" | "boolean_literal" => another_truth(tree, node, text),
         kind if is_number(kind) => another_number(text),
-        kind if is_string(kind) => another_text(syntax.language, text),
+        kind if is_string(kind) => another_text(tree.grammar, text),
         _ => return,
     };
     if let Some(changed) = changed
-        && !is_fixed(syntax, node)
+        && !is_fixed(tree, node)
     {
         found.becomes(node, MutantRank::Second, changed);
     }
@@ -54,20 +54,20 @@ fn another_number(text: &str) -> Option<String> {
 }
 
 /// Empties a text, or fills an empty one.
-fn another_text(language: Language, text: &str) -> Option<String> {
+fn another_text(grammar: GrammarKind, text: &str) -> Option<String> {
     let open = text.find(['"', '\'', '`'])?;
     let quote = text.get(open..)?.chars().next()?;
     let triple: String = std::iter::repeat_n(quote, 3).collect();
     let is_triple = text.get(open..)?.starts_with(&triple) && text.len() >= open + 6;
     let prefix = text.get(..open)?;
-    if language == Language::Java && is_triple {
+    if grammar == GrammarKind::Java && is_triple {
         return Some("\"\"".to_owned());
     }
     // The type of Rust byte strings includes their length.
-    if language == Language::Rust && prefix.contains(['b', 'c']) {
+    if grammar == GrammarKind::Rust && prefix.contains(['b', 'c']) {
         return None;
     }
-    let width = if language == Language::Python && is_triple { 3 } else { 1 };
+    let width = if grammar == GrammarKind::Python && is_triple { 3 } else { 1 };
     let close = text.rfind(quote)?.checked_sub(width - 1)?;
     let inner = text.get(open + width..close)?;
     let (head, tail) = (text.get(..open + width)?, text.get(close..)?);
@@ -79,11 +79,11 @@ fn another_character(text: &str) -> Option<String> {
     Some(format!("{prefix}'{}'", if rest == "a'" { 'b' } else { 'a' }))
 }
 
-fn another_truth(syntax: &Syntax<'_>, node: NodeId, text: &str) -> Option<String> {
+fn another_truth(tree: &SyntaxTree<'_>, node: NodeId, text: &str) -> Option<String> {
     // Skips a token nested in the same literal, and the condition of a loop that exits from inside.
-    let is_inner = syntax.parent(node).is_some_and(|parent| syntax.kind(parent) == "boolean_literal");
-    let up = syntax.ancestors(node).find(|up| syntax.kind(*up) != "parenthesized_expression");
-    if is_inner || up.is_some_and(|up| is_loop(syntax.kind(up))) {
+    let is_inner = tree.parent(node).is_some_and(|parent| tree.kind(parent) == "boolean_literal");
+    let up = tree.ancestors(node).find(|up| tree.kind(*up) != "parenthesized_expression");
+    if is_inner || up.is_some_and(|up| is_loop(tree.kind(up))) {
         return None;
     }
     let other = match text {
@@ -97,25 +97,25 @@ fn another_truth(syntax: &Syntax<'_>, node: NodeId, text: &str) -> Option<String
 }
 
 /// Whether a literal is part of a type, must be distinct, or is text for people.
-fn is_fixed(syntax: &Syntax<'_>, node: NodeId) -> bool {
-    let Some(parent) = syntax.parent(node) else { return true };
-    let field = syntax.field_of(node);
-    match syntax.kind(parent) {
+fn is_fixed(tree: &SyntaxTree<'_>, node: NodeId) -> bool {
+    let Some(parent) = tree.parent(node) else { return true };
+    let field = tree.field_of(node);
+    match tree.kind(parent) {
         // Tuple indices and array lengths.
         "field_expression" | "concatenated_string" | "import_spec" | "enum_assignment" => true,
         "array_expression" => field == Some("length"),
-        "keyed_element" => syntax.part(parent, 0) == Some(node),
-        "literal_element" => syntax.parent(parent).is_some_and(|keyed| {
-            syntax.kind(keyed) == "keyed_element" && syntax.part(keyed, 0) == Some(parent)
-        }),
+        "keyed_element" => tree.part(parent, 0) == Some(node),
+        "literal_element" => tree
+            .parent(parent)
+            .is_some_and(|keyed| tree.kind(keyed) == "keyed_element" && tree.part(keyed, 0) == Some(parent)),
         // Cases of a switch must differ.
         "expression_list" => {
-            syntax.parent(parent).is_some_and(|up| match syntax.kind(up) {
+            tree.parent(parent).is_some_and(|up| match tree.kind(up) {
                 "expression_case" => true,
                 // No one reads what is returned beside an error.
                 "return_statement" => {
-                    let last = syntax.parts(parent).last();
-                    last.is_some_and(|last| last != node && syntax.text(last) != "nil")
+                    let last = tree.parts(parent).last();
+                    last.is_some_and(|last| last != node && tree.text(last) != "nil")
                 }
                 _ => false,
             })
@@ -123,43 +123,43 @@ fn is_fixed(syntax: &Syntax<'_>, node: NodeId) -> bool {
         "expression_case" => true,
         // `"%s" % name`, and compared type names: TypeScript checks which names are possible.
         "binary_operator" => {
-            field == Some("left") && syntax.field_text(parent, "operator") == "%" && !is_numeric(syntax, node)
+            field == Some("left") && tree.field_text(parent, "operator") == "%" && !is_numeric(tree, node)
         }
         "binary_expression" => {
-            let is_typed = matches!(syntax.language, Language::TypeScript | Language::Tsx);
-            is_typed && !is_numeric(syntax, node) && is_comparison(syntax, parent)
+            let is_typed = matches!(tree.grammar, GrammarKind::TypeScript | GrammarKind::Tsx);
+            is_typed && !is_numeric(tree, node) && is_comparison(tree, parent)
                 || ["left", "right"].iter().any(|side| {
-                    syntax.field(parent, side).is_some_and(|side| {
-                        syntax.kind(side) == "unary_expression" && syntax.text(side).starts_with("typeof")
+                    tree.field(parent, side).is_some_and(|side| {
+                        tree.kind(side) == "unary_expression" && tree.text(side).starts_with("typeof")
                     })
                 })
         }
-        "attribute" => syntax.field_text(parent, "attribute") == "format",
-        "arguments" | "argument_list" if !is_numeric(syntax, node) => {
-            syntax.parent(parent).is_some_and(|call| is_message(syntax, call))
+        "attribute" => tree.field_text(parent, "attribute") == "format",
+        "arguments" | "argument_list" if !is_numeric(tree, node) => {
+            tree.parent(parent).is_some_and(|call| is_message(tree, call))
         }
         _ => false,
     }
 }
 
-fn is_numeric(syntax: &Syntax<'_>, node: NodeId) -> bool {
-    syntax.text(node).starts_with(|c: char| c.is_ascii_digit())
+fn is_numeric(tree: &SyntaxTree<'_>, node: NodeId) -> bool {
+    tree.text(node).starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// Whether a call's arguments are text for people, or a format.
-fn is_message(syntax: &Syntax<'_>, call: NodeId) -> bool {
-    let names = places::called(syntax, call);
+fn is_message(tree: &SyntaxTree<'_>, call: NodeId) -> bool {
+    let names = places::called(tree, call);
     let last = names.last().copied().unwrap_or_default();
-    let is_error = syntax.kind(call) == "new_expression"
+    let is_error = tree.kind(call) == "new_expression"
         || names.ends_with(&["errors", "New"])
-        || syntax.kind(call) == "object_creation_expression";
+        || tree.kind(call) == "object_creation_expression";
     let is_thrown = is_error
         && (last == "New"
             || ["constructor", "type"].iter().any(|field| {
-                let name = syntax.field_text(call, field);
+                let name = tree.field_text(call, field);
                 name.ends_with("Error") || name.ends_with("Exception")
             }));
     is_thrown
-        || syntax.language == Language::Python && (last.ends_with("Error") || last.ends_with("Exception"))
+        || tree.grammar == GrammarKind::Python && (last.ends_with("Error") || last.ends_with("Exception"))
         || matches!(last, "format" | "Sprintf" | "printf" | "sprintf" | "expect" | "expect_err" | "context")
 }

@@ -19,8 +19,8 @@ mod statements;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Range, RangeInclusive};
 
-use super::tamper::language::{Language, file_name};
-use super::tamper::syntax::{NodeId, Syntax};
+use super::tamper::language::{GrammarKind, file_name};
+use super::tamper::syntax::{NodeId, SyntaxTree};
 use journeyman_order::bounds::LONGEST_TEXT;
 
 pub use lines::changed_lines;
@@ -70,7 +70,7 @@ enum MutantRank {
 
 struct MutantCollector<'f, 'a> {
     path: &'f str,
-    syntax: &'f Syntax<'a>,
+    tree: &'f SyntaxTree<'a>,
     names: names::NameTable<'f>,
     /// Sorted and disjoint.
     lines: &'f [RangeInclusive<u32>],
@@ -112,7 +112,7 @@ impl MutantCollector<'_, '_> {
     fn becomes(&mut self, node: NodeId, rank: MutantRank, text: impl Into<String>) {
         let text = text.into();
         let what = |old: &str, new: &str| format!("{old} became {new}");
-        self.add(node, self.syntax.bytes(node), rank, text, what);
+        self.add(node, self.tree.bytes(node), rank, text, what);
     }
 
     /// Keeps a mutant that starts at a node, if its line changed.
@@ -124,8 +124,8 @@ impl MutantCollector<'_, '_> {
         text: String,
         what: impl FnOnce(&str, &str) -> String,
     ) {
-        let line = self.syntax.line(node);
-        let old = self.syntax.source().get(at.clone()).and_then(|old| std::str::from_utf8(old).ok());
+        let line = self.tree.line(node);
+        let old = self.tree.source().get(at.clone()).and_then(|old| std::str::from_utf8(old).ok());
         let Some(old) = old.filter(|old| !old.is_empty() && **old != text) else { return };
         if self.has(line) && text.len() <= LONGEST_TEXT {
             let [first, others] = &mut self.candidates;
@@ -172,21 +172,21 @@ pub fn mutants(path: &str, after: &[u8], lines: &[RangeInclusive<u32>], most: us
     let name = file_name(path);
     // Type declaration files contain no code that runs.
     let declares = name.ends_with(".pyi") || name.contains(".d.") && name.ends_with("ts");
-    let Some(language) = Language::of(path).filter(|_| !declares && most > 0 && !lines.is_empty()) else {
+    let Some(grammar) = GrammarKind::of(path).filter(|_| !declares && most > 0 && !lines.is_empty()) else {
         return Some(Vec::new());
     };
-    let syntax = Syntax::read(language, after).ok()?;
+    let tree = SyntaxTree::read(grammar, after).ok()?;
     let mut found = MutantCollector {
         path,
-        syntax: &syntax,
-        names: names::NameTable::of(&syntax),
+        tree: &tree,
+        names: names::NameTable::of(&tree),
         lines,
         candidates: [CandidateList::NONE; 2],
     };
-    let mut at = Syntax::ROOT;
-    let end = syntax.everything().end;
+    let mut at = SyntaxTree::ROOT;
+    let end = tree.everything().end;
     while at < end {
-        if let Some(past) = places::passed_over(&syntax, at) {
+        if let Some(past) = places::passed_over(&tree, at) {
             at = past.max(at + 1);
             continue;
         }
@@ -196,7 +196,7 @@ pub fn mutants(path: &str, after: &[u8], lines: &[RangeInclusive<u32>], most: us
         statements::look(&mut found, at);
         at += 1;
     }
-    if syntax.is_exhausted() {
+    if tree.is_exhausted() {
         return None;
     }
     Some(spread(found.candidates.into_iter().flat_map(|list| list.kept).collect(), most))

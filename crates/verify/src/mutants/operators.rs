@@ -1,12 +1,12 @@
 //! Mutants of operators: a boundary off by one, the opposite, the other connective, a missing sign or `not`.
 
 use super::{MOST_CLIMB, MutantCollector, MutantRank};
-use crate::tamper::language::Language;
-use crate::tamper::syntax::{NodeId, Syntax, is_function, is_loop, is_string};
+use crate::tamper::language::GrammarKind;
+use crate::tamper::syntax::{NodeId, SyntaxTree, is_function, is_loop, is_string};
 
 pub(super) fn look(found: &mut MutantCollector<'_, '_>, node: NodeId) {
-    let syntax = found.syntax;
-    match syntax.kind(node) {
+    let tree = found.tree;
+    match tree.kind(node) {
         "binary_expression" | "comparison_operator" | "boolean_operator" | "binary_operator" => {
             binary(found, node);
         }
@@ -57,64 +57,63 @@ fn calculated(operator: &str) -> Option<&'static str> {
     })
 }
 
-pub(super) fn is_comparison(syntax: &Syntax<'_>, node: NodeId) -> bool {
-    matches!(syntax.kind(node), "binary_expression" | "comparison_operator")
-        && operators(syntax, node).next().is_some_and(|token| !compared(&spelt(syntax, token)).is_empty())
+pub(super) fn is_comparison(tree: &SyntaxTree<'_>, node: NodeId) -> bool {
+    matches!(tree.kind(node), "binary_expression" | "comparison_operator")
+        && operators(tree, node).next().is_some_and(|token| !compared(&spelt(tree, token)).is_empty())
 }
 
-pub(super) fn is_connective(syntax: &Syntax<'_>, node: NodeId) -> bool {
-    matches!(syntax.kind(node), "binary_expression" | "boolean_operator")
-        && operators(syntax, node).any(|token| matches!(syntax.text(token), "&&" | "||" | "and" | "or"))
+pub(super) fn is_connective(tree: &SyntaxTree<'_>, node: NodeId) -> bool {
+    matches!(tree.kind(node), "binary_expression" | "boolean_operator")
+        && operators(tree, node).any(|token| matches!(tree.text(token), "&&" | "||" | "and" | "or"))
 }
 
-pub(super) fn is_negation(syntax: &Syntax<'_>, node: NodeId) -> bool {
-    syntax.kind(node) == "not_operator"
-        || syntax.kind(node) == "unary_expression"
-            && syntax.children(node).next().is_some_and(|token| syntax.text(token) == "!")
+pub(super) fn is_negation(tree: &SyntaxTree<'_>, node: NodeId) -> bool {
+    tree.kind(node) == "not_operator"
+        || tree.kind(node) == "unary_expression"
+            && tree.children(node).next().is_some_and(|token| tree.text(token) == "!")
 }
 
 /// The tokens between the operands; Python chains comparisons.
-fn operators(syntax: &Syntax<'_>, node: NodeId) -> impl Iterator<Item = NodeId> {
-    syntax
-        .children(node)
-        .filter(|child| matches!(syntax.field_of(*child), Some("operator" | "operators")))
+fn operators(tree: &SyntaxTree<'_>, node: NodeId) -> impl Iterator<Item = NodeId> {
+    tree.children(node)
+        .filter(|child| matches!(tree.field_of(*child), Some("operator" | "operators")))
         .take(MOST_CLIMB)
 }
 
 /// An operator with normalized spaces.
-fn spelt(syntax: &Syntax<'_>, token: NodeId) -> String {
-    syntax.text(token).split_whitespace().collect::<Vec<_>>().join(" ")
+fn spelt(tree: &SyntaxTree<'_>, token: NodeId) -> String {
+    tree.text(token).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn binary(found: &mut MutantCollector<'_, '_>, node: NodeId) {
-    let syntax = found.syntax;
-    let tokens: Vec<NodeId> = operators(syntax, node).collect();
+    let tree = found.tree;
+    let tokens: Vec<NodeId> = operators(tree, node).collect();
     for token in tokens {
-        let operator = spelt(syntax, token);
+        let operator = spelt(tree, token);
         for other in compared(&operator) {
             // `x as usize < y` would start a type.
-            let is_type = syntax.language == Language::Rust
+            let is_type = tree.grammar == GrammarKind::Rust
                 && other.starts_with('<')
-                && syntax.field(node, "left").is_some_and(|left| ends_in_type(syntax, left));
+                && tree.field(node, "left").is_some_and(|left| ends_in_type(tree, left));
             if !is_type {
-                let rank = if is_in_while(syntax, node, true) { MutantRank::Last } else { MutantRank::First };
+                let rank = if is_in_while(tree, node, true) { MutantRank::Last } else { MutantRank::First };
                 found.becomes(token, rank, *other);
             }
         }
         match operator.as_str() {
-            "&&" | "||" if makes_names(syntax, node) => {}
+            "&&" | "||" if makes_names(tree, node) => {}
             "&&" => found.becomes(token, MutantRank::First, "||"),
             "||" => found.becomes(token, MutantRank::First, "&&"),
             "and" => found.becomes(token, MutantRank::First, "or"),
             "or" => found.becomes(token, MutantRank::First, "and"),
             // Beside the others it needs parentheses, and would not compile.
-            "??" if !is_beside_others(syntax, node) => found.becomes(token, MutantRank::First, "&&"),
+            "??" if !is_beside_others(tree, node) => found.becomes(token, MutantRank::First, "&&"),
             other => {
                 if let Some(swapped) = calculated(other)
                     && !is_of_text(found, node)
                     && !(swapped == "<<"
-                        && syntax.language == Language::Rust
-                        && syntax.field(node, "left").is_some_and(|left| ends_in_type(syntax, left)))
+                        && tree.grammar == GrammarKind::Rust
+                        && tree.field(node, "left").is_some_and(|left| ends_in_type(tree, left)))
                 {
                     found.becomes(token, MutantRank::First, swapped);
                 }
@@ -123,32 +122,32 @@ fn binary(found: &mut MutantCollector<'_, '_>, node: NodeId) {
     }
 }
 
-fn ends_in_type(syntax: &Syntax<'_>, node: NodeId) -> bool {
+fn ends_in_type(tree: &SyntaxTree<'_>, node: NodeId) -> bool {
     let mut at = Some(node);
     for _ in 0..MOST_CLIMB {
-        match at.map(|node| syntax.kind(node)) {
+        match at.map(|node| tree.kind(node)) {
             Some("type_cast_expression") => return true,
-            Some("binary_expression") => at = at.and_then(|node| syntax.field(node, "right")),
+            Some("binary_expression") => at = at.and_then(|node| tree.field(node, "right")),
             Some(_) | None => return false,
         }
     }
     true
 }
 
-fn is_beside_others(syntax: &Syntax<'_>, node: NodeId) -> bool {
-    let is_binary = |node: NodeId| syntax.kind(node) == "binary_expression";
-    syntax.parent(node).is_some_and(is_binary) || syntax.parts(node).any(is_binary)
+fn is_beside_others(tree: &SyntaxTree<'_>, node: NodeId) -> bool {
+    let is_binary = |node: NodeId| tree.kind(node) == "binary_expression";
+    tree.parent(node).is_some_and(is_binary) || tree.parts(node).any(is_binary)
 }
 
 /// Whether an apparent calculation concatenates text or lists, as far as visible.
 fn is_of_text(found: &MutantCollector<'_, '_>, node: NodeId) -> bool {
-    let syntax = found.syntax;
+    let tree = found.tree;
     let mut operands = vec![];
     let mut at = node;
     for _ in 0..MOST_CLIMB {
-        operands.extend(syntax.field(at, "right"));
-        let Some(left) = syntax.field(at, "left") else { break };
-        if !matches!(syntax.kind(left), "binary_expression" | "binary_operator") {
+        operands.extend(tree.field(at, "right"));
+        let Some(left) = tree.field(at, "left") else { break };
+        if !matches!(tree.kind(left), "binary_expression" | "binary_operator") {
             operands.push(left);
             break;
         }
@@ -157,25 +156,25 @@ fn is_of_text(found: &MutantCollector<'_, '_>, node: NodeId) -> bool {
     // Up to the whole sum: a later text operand makes the result text too.
     let mut top = node;
     for _ in 0..MOST_CLIMB {
-        let Some(up) = syntax.parent(top) else { break };
-        match syntax.kind(up) {
-            "binary_expression" | "binary_operator" => operands.extend(syntax.field(up, "right")),
+        let Some(up) = tree.parent(top) else { break };
+        match tree.kind(up) {
+            "binary_expression" | "binary_operator" => operands.extend(tree.field(up, "right")),
             "parenthesized_expression" => {}
             _ => break,
         }
         top = up;
     }
-    operands.iter().any(|operand| is_text(found, *operand)) || found.names.wants_text(syntax, top)
+    operands.iter().any(|operand| is_text(found, *operand)) || found.names.wants_text(tree, top)
 }
 
 fn is_text(found: &MutantCollector<'_, '_>, node: NodeId) -> bool {
-    let syntax = found.syntax;
-    match syntax.kind(node) {
+    let tree = found.tree;
+    match tree.kind(node) {
         "list" | "tuple" | "list_comprehension" | "concatenated_string" | "reference_expression" => true,
         "macro_invocation" | "array" => true,
-        "identifier" => found.names.is_text(syntax.text(node)),
+        "identifier" => found.names.is_text(tree.text(node)),
         "call" | "call_expression" | "method_invocation" => {
-            let called = super::places::called(syntax, node);
+            let called = super::places::called(tree, node);
             matches!(
                 called.last().copied().unwrap_or_default(),
                 "toString"
@@ -212,13 +211,12 @@ fn is_text(found: &MutantCollector<'_, '_>, node: NodeId) -> bool {
 }
 
 fn assignment(found: &mut MutantCollector<'_, '_>, node: NodeId) {
-    let syntax = found.syntax;
-    let mut tokens = syntax.children(node).filter(|child| syntax.parts(*child).next().is_none());
-    let token = tokens.find(|child| {
-        syntax.field_of(*child) == Some("operator") || matches!(syntax.kind(*child), "++" | "--")
-    });
+    let tree = found.tree;
+    let mut tokens = tree.children(node).filter(|child| tree.parts(*child).next().is_none());
+    let token = tokens
+        .find(|child| tree.field_of(*child) == Some("operator") || matches!(tree.kind(*child), "++" | "--"));
     let Some(token) = token else { return };
-    let swapped = match syntax.text(token) {
+    let swapped = match tree.text(token) {
         "++" => "--".to_owned(),
         "--" => "++".to_owned(),
         operator => {
@@ -227,27 +225,27 @@ fn assignment(found: &mut MutantCollector<'_, '_>, node: NodeId) {
             format!("{swapped}=")
         }
     };
-    let operands = [syntax.field(node, "left"), syntax.field(node, "right")];
+    let operands = [tree.field(node, "left"), tree.field(node, "right")];
     let is_of_text = operands.into_iter().flatten().any(|operand| {
-        let inner = if syntax.kind(operand) == "expression_list" { syntax.part(operand, 0) } else { None };
+        let inner = if tree.kind(operand) == "expression_list" { tree.part(operand, 0) } else { None };
         let operand = inner.unwrap_or(operand);
         is_text(found, operand)
-            || matches!(syntax.kind(operand), "binary_expression" | "binary_operator")
+            || matches!(tree.kind(operand), "binary_expression" | "binary_operator")
                 && is_of_text(found, operand)
     });
     if !is_of_text {
-        let rank = if is_in_while(syntax, node, false) { MutantRank::Last } else { MutantRank::First };
+        let rank = if is_in_while(tree, node, false) { MutantRank::Last } else { MutantRank::First };
         found.becomes(token, rank, swapped);
     }
 }
 
 /// Whether a loop may wait for this: it is the condition, or a step towards it.
-fn is_in_while(syntax: &Syntax<'_>, node: NodeId, in_condition: bool) -> bool {
+fn is_in_while(tree: &SyntaxTree<'_>, node: NodeId, in_condition: bool) -> bool {
     let mut below = node;
-    for up in syntax.ancestors(node).take(MOST_CLIMB) {
-        let kind = syntax.kind(up);
+    for up in tree.ancestors(node).take(MOST_CLIMB) {
+        let kind = tree.kind(up);
         if matches!(kind, "while_statement" | "while_expression" | "do_statement" | "loop_expression") {
-            return !in_condition || syntax.field_of(below) == Some("condition");
+            return !in_condition || tree.field_of(below) == Some("condition");
         }
         if is_loop(kind) || is_function(kind) {
             return false;
@@ -258,21 +256,21 @@ fn is_in_while(syntax: &Syntax<'_>, node: NodeId, in_condition: bool) -> bool {
 }
 
 /// Whether a Java `instanceof` or a Rust `let` chain binds a name here. The name exists only if the condition is true.
-fn makes_names(syntax: &Syntax<'_>, node: NodeId) -> bool {
-    syntax.all(node).take(MOST_CLIMB).any(|node| syntax.kind(node) == "instanceof_expression")
-        || syntax.parent(node).is_some_and(|up| syntax.kind(up) == "let_chain")
+fn makes_names(tree: &SyntaxTree<'_>, node: NodeId) -> bool {
+    tree.all(node).take(MOST_CLIMB).any(|node| tree.kind(node) == "instanceof_expression")
+        || tree.parent(node).is_some_and(|up| tree.kind(up) == "let_chain")
 }
 
 /// Removes a sign or a `not`.
 fn unary(found: &mut MutantCollector<'_, '_>, node: NodeId) {
-    let syntax = found.syntax;
-    let (Some(token), Some(operand)) = (syntax.children(node).next(), syntax.part(node, 0)) else { return };
-    let operator = syntax.text(token);
-    if !matches!(operator, "!" | "-" | "not") || token == operand || makes_names(syntax, operand) {
+    let tree = found.tree;
+    let (Some(token), Some(operand)) = (tree.children(node).next(), tree.part(node, 0)) else { return };
+    let operator = tree.text(token);
+    if !matches!(operator, "!" | "-" | "not") || token == operand || makes_names(tree, operand) {
         return;
     }
-    let at = syntax.bytes(token).start..syntax.bytes(operand).start;
-    let source = syntax.source();
+    let at = tree.bytes(token).start..tree.bytes(operand).start;
+    let source = tree.source();
     let is_word = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
     let before = at.start.checked_sub(1).and_then(|before| source.get(before));
     let glued = is_word(before) && is_word(source.get(at.end));

@@ -1,7 +1,7 @@
 //! Where no mutant is made: tests, types, imports, attributes, messages for people, and places without code.
 
-use crate::tamper::language::Language;
-use crate::tamper::syntax::{NodeId, Syntax, is_comment, is_string};
+use crate::tamper::language::GrammarKind;
+use crate::tamper::syntax::{NodeId, SyntaxTree, is_comment, is_string};
 
 /// Kinds of nodes that are skipped with all their content.
 const PASSED_OVER: &[&str] = &[
@@ -65,28 +65,28 @@ const PRINTS: &[&str] = &[
 ];
 
 /// If nothing within a node is mutated: where the walk continues.
-pub(super) fn passed_over(syntax: &Syntax<'_>, node: NodeId) -> Option<NodeId> {
-    let kind = syntax.kind(node);
-    let past = syntax.all(node).end;
+pub(super) fn passed_over(tree: &SyntaxTree<'_>, node: NodeId) -> Option<NodeId> {
+    let kind = tree.kind(node);
+    let past = tree.all(node).end;
     if kind == "attribute_item" {
-        return Some(if is_for_tests(syntax, node) { past_item(syntax, node) } else { past });
+        return Some(if is_for_tests(tree, node) { past_item(tree, node) } else { past });
     }
-    if kind == "inner_attribute_item" && is_for_tests(syntax, node) {
-        return syntax.parent(node).map(|parent| syntax.all(parent).end);
+    if kind == "inner_attribute_item" && is_for_tests(tree, node) {
+        return tree.parent(node).map(|parent| tree.all(parent).end);
     }
     let is_over = PASSED_OVER.contains(&kind)
         || is_comment(kind)
-        || is_type_or_pattern(syntax, node)
-        || is_in_header(syntax, node)
+        || is_type_or_pattern(tree, node)
+        || is_in_header(tree, node)
         || match kind {
-            "expression_statement" => syntax.part(node, 0).is_some_and(|part| is_string(syntax.kind(part))),
-            "string" | "template_string" => is_filled_in(syntax, node),
-            "if_statement" => syntax.language == Language::Python && is_program(syntax, node),
-            "macro_invocation" => syntax.field_text(node, "macro") != "vec",
-            "function_item" => is_unsafe(syntax, node),
-            "call" | "call_expression" | "method_invocation" => is_said(&called(syntax, node)),
+            "expression_statement" => tree.part(node, 0).is_some_and(|part| is_string(tree.kind(part))),
+            "string" | "template_string" => is_filled_in(tree, node),
+            "if_statement" => tree.grammar == GrammarKind::Python && is_program(tree, node),
+            "macro_invocation" => tree.field_text(node, "macro") != "vec",
+            "function_item" => is_unsafe(tree, node),
+            "call" | "call_expression" | "method_invocation" => is_said(&called(tree, node)),
             "assignment" => {
-                let name = syntax.field_text(node, "left");
+                let name = tree.field_text(node, "left");
                 name.starts_with("__") && name.ends_with("__")
             }
             _ => false,
@@ -95,8 +95,8 @@ pub(super) fn passed_over(syntax: &Syntax<'_>, node: NodeId) -> Option<NodeId> {
 }
 
 /// Whether this is `#[cfg(test)]`, `#[test]`, `#[tokio::test]` or the like.
-fn is_for_tests(syntax: &Syntax<'_>, attribute: NodeId) -> bool {
-    let flat: String = syntax.text(attribute).chars().filter(|c| !c.is_whitespace()).take(200).collect();
+fn is_for_tests(tree: &SyntaxTree<'_>, attribute: NodeId) -> bool {
+    let flat: String = tree.text(attribute).chars().filter(|c| !c.is_whitespace()).take(200).collect();
     let inner = flat.trim_start_matches("#![").trim_start_matches("#[");
     if let Some(condition) = inner.strip_prefix("cfg(") {
         let word = condition.trim_start_matches("all(").trim_start_matches("any(");
@@ -108,12 +108,12 @@ fn is_for_tests(syntax: &Syntax<'_>, attribute: NodeId) -> bool {
 }
 
 /// The end of the item that an attribute belongs to.
-fn past_item(syntax: &Syntax<'_>, attribute: NodeId) -> NodeId {
-    let end = syntax.parent(attribute).map_or(attribute, |parent| syntax.all(parent).end);
-    let mut at = syntax.all(attribute).end;
+fn past_item(tree: &SyntaxTree<'_>, attribute: NodeId) -> NodeId {
+    let end = tree.parent(attribute).map_or(attribute, |parent| tree.all(parent).end);
+    let mut at = tree.all(attribute).end;
     while at < end {
-        let kind = syntax.kind(at);
-        at = syntax.all(at).end;
+        let kind = tree.kind(at);
+        at = tree.all(at).end;
         if kind != "attribute_item" && !is_comment(kind) {
             break;
         }
@@ -121,22 +121,22 @@ fn past_item(syntax: &Syntax<'_>, attribute: NodeId) -> NodeId {
     at
 }
 
-fn is_type_or_pattern(syntax: &Syntax<'_>, node: NodeId) -> bool {
-    let Some(field) = syntax.field_of(node) else {
+fn is_type_or_pattern(tree: &SyntaxTree<'_>, node: NodeId) -> bool {
+    let Some(field) = tree.field_of(node) else {
         // The pattern of a match arm; its guard is a named field.
-        return syntax.parent(node).is_some_and(|parent| syntax.kind(parent) == "match_pattern");
+        return tree.parent(node).is_some_and(|parent| tree.kind(parent) == "match_pattern");
     };
     match field {
         "type" | "return_type" | "result" => true,
-        "pattern" => syntax.kind(node) != "match_pattern",
+        "pattern" => tree.kind(node) != "match_pattern",
         _ => false,
     }
 }
 
 /// A loop's step, which may decide whether it ends, and module names in exports.
-fn is_in_header(syntax: &Syntax<'_>, node: NodeId) -> bool {
-    let of = |kinds: &[&str]| syntax.parent(node).is_some_and(|parent| kinds.contains(&syntax.kind(parent)));
-    match syntax.field_of(node) {
+fn is_in_header(tree: &SyntaxTree<'_>, node: NodeId) -> bool {
+    let of = |kinds: &[&str]| tree.parent(node).is_some_and(|parent| kinds.contains(&tree.kind(parent)));
+    match tree.field_of(node) {
         Some("increment" | "update") => of(&["for_statement", "for_clause"]),
         Some("source") => of(&["export_statement"]),
         Some(_) | None => false,
@@ -144,34 +144,34 @@ fn is_in_header(syntax: &Syntax<'_>, node: NodeId) -> bool {
 }
 
 /// Code that runs only as the main program, or only for type checkers: no test covers it.
-fn is_program(syntax: &Syntax<'_>, node: NodeId) -> bool {
-    let condition = syntax.field_text(node, "condition");
+fn is_program(tree: &SyntaxTree<'_>, node: NodeId) -> bool {
+    let condition = tree.field_text(node, "condition");
     condition.starts_with("__name__") || condition.ends_with("TYPE_CHECKING")
 }
 
-fn is_filled_in(syntax: &Syntax<'_>, string: NodeId) -> bool {
-    let is_tagged = syntax.field_of(string) == Some("arguments");
+fn is_filled_in(tree: &SyntaxTree<'_>, string: NodeId) -> bool {
+    let is_tagged = tree.field_of(string) == Some("arguments");
     is_tagged
-        || syntax
+        || tree
             .children(string)
-            .any(|child| matches!(syntax.kind(child), "interpolation" | "template_substitution"))
+            .any(|child| matches!(tree.kind(child), "interpolation" | "template_substitution"))
 }
 
-fn is_unsafe(syntax: &Syntax<'_>, function: NodeId) -> bool {
-    syntax.children(function).any(|child| {
-        syntax.kind(child) == "function_modifiers"
-            && syntax.text(child).split_whitespace().any(|word| word == "unsafe")
+fn is_unsafe(tree: &SyntaxTree<'_>, function: NodeId) -> bool {
+    tree.children(function).any(|child| {
+        tree.kind(child) == "function_modifiers"
+            && tree.text(child).split_whitespace().any(|word| word == "unsafe")
     })
 }
 
 /// The names of a call from left to right, as written. Limited in number.
-pub(super) fn called<'s>(syntax: &'s Syntax<'_>, call: NodeId) -> Vec<&'s str> {
+pub(super) fn called<'s>(tree: &'s SyntaxTree<'_>, call: NodeId) -> Vec<&'s str> {
     let mut names: Vec<&str> = Vec::new();
-    let of = if syntax.kind(call) == "method_invocation" {
-        names.push(syntax.field_text(call, "name"));
-        syntax.field_text(call, "object")
+    let of = if tree.kind(call) == "method_invocation" {
+        names.push(tree.field_text(call, "name"));
+        tree.field_text(call, "object")
     } else {
-        syntax.field_text(call, "function")
+        tree.field_text(call, "function")
     };
     names.splice(0..0, of.split(['.', ':', '?']).take(20).map(str::trim).filter(|name| !name.is_empty()));
     names

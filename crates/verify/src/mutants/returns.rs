@@ -2,17 +2,17 @@
 
 use super::operators::{is_comparison, is_negation};
 use super::{MOST_CLIMB, MutantCollector, MutantRank};
-use crate::tamper::language::Language;
-use crate::tamper::syntax::{NodeId, Syntax, is_function};
+use crate::tamper::language::GrammarKind;
+use crate::tamper::syntax::{NodeId, SyntaxTree, is_function};
 
 pub(super) fn look(found: &mut MutantCollector<'_, '_>, node: NodeId) {
-    let syntax = found.syntax;
-    let body = || syntax.field(node, "body");
-    let (value, function) = match syntax.kind(node) {
-        "return_statement" | "return_expression" => (syntax.part(node, 0), function_around(syntax, node)),
-        "function_item" => (body().and_then(|body| tail(syntax, body)), Some(node)),
+    let tree = found.tree;
+    let body = || tree.field(node, "body");
+    let (value, function) = match tree.kind(node) {
+        "return_statement" | "return_expression" => (tree.part(node, 0), function_around(tree, node)),
+        "function_item" => (body().and_then(|body| tail(tree, body)), Some(node)),
         "arrow_function" | "lambda" => {
-            (body().filter(|body| syntax.kind(*body) != "statement_block"), Some(node))
+            (body().filter(|body| tree.kind(*body) != "statement_block"), Some(node))
         }
         _ => return,
     };
@@ -21,16 +21,16 @@ pub(super) fn look(found: &mut MutantCollector<'_, '_>, node: NodeId) {
     }
 }
 
-fn function_around(syntax: &Syntax<'_>, node: NodeId) -> Option<NodeId> {
-    syntax.ancestors(node).take(MOST_CLIMB).find(|up| is_function(syntax.kind(*up)))
+fn function_around(tree: &SyntaxTree<'_>, node: NodeId) -> Option<NodeId> {
+    tree.ancestors(node).take(MOST_CLIMB).find(|up| is_function(tree.kind(*up)))
 }
 
 /// The last expression of a Rust block, if it is the block's value.
-fn tail(syntax: &Syntax<'_>, body: NodeId) -> Option<NodeId> {
-    let last = syntax.parts(body).last()?;
-    match syntax.kind(last) {
-        "expression_statement" if syntax.text(last).ends_with(';') => None,
-        "expression_statement" => syntax.part(last, 0),
+fn tail(tree: &SyntaxTree<'_>, body: NodeId) -> Option<NodeId> {
+    let last = tree.parts(body).last()?;
+    match tree.kind(last) {
+        "expression_statement" if tree.text(last).ends_with(';') => None,
+        "expression_statement" => tree.part(last, 0),
         "let_declaration" | "empty_statement" | "return_expression" => None,
         kind if kind.ends_with("_item") || kind.ends_with("_declaration") => None,
         _ => Some(last),
@@ -38,10 +38,10 @@ fn tail(syntax: &Syntax<'_>, body: NodeId) -> Option<NodeId> {
 }
 
 fn returned(found: &mut MutantCollector<'_, '_>, value: NodeId, function: NodeId) {
-    let syntax = found.syntax;
-    let declared = declared(syntax, function);
-    if syntax.kind(value) == "expression_list" && syntax.language == Language::Go {
-        let values: Vec<NodeId> = syntax.parts(value).take(MOST_CLIMB).collect();
+    let tree = found.tree;
+    let declared = declared(tree, function);
+    if tree.kind(value) == "expression_list" && tree.grammar == GrammarKind::Go {
+        let values: Vec<NodeId> = tree.parts(value).take(MOST_CLIMB).collect();
         let kinds = results(&declared);
         if kinds.len() == values.len() {
             for (value, kind) in values.into_iter().zip(kinds) {
@@ -50,26 +50,26 @@ fn returned(found: &mut MutantCollector<'_, '_>, value: NodeId, function: NodeId
         }
         return;
     }
-    let is_truth = is_comparison(syntax, value) || is_negation(syntax, value);
-    let others = match syntax.language {
-        Language::Rust if syntax.kind(function) == "function_item" => of_rust(&declared),
-        Language::Java if syntax.kind(function) == "method_declaration" => of_java(&declared),
-        Language::Python => of_python(&declared, is_truth),
-        Language::JavaScript => of_javascript(is_truth),
-        Language::TypeScript | Language::Tsx => of_typescript(&declared, is_truth),
-        Language::Rust | Language::Java | Language::Go => &[],
+    let is_truth = is_comparison(tree, value) || is_negation(tree, value);
+    let others = match tree.grammar {
+        GrammarKind::Rust if tree.kind(function) == "function_item" => of_rust(&declared),
+        GrammarKind::Java if tree.kind(function) == "method_declaration" => of_java(&declared),
+        GrammarKind::Python => of_python(&declared, is_truth),
+        GrammarKind::JavaScript => of_javascript(is_truth),
+        GrammarKind::TypeScript | GrammarKind::Tsx => of_typescript(&declared, is_truth),
+        GrammarKind::Rust | GrammarKind::Java | GrammarKind::Go => &[],
     };
     replace(found, value, others);
 }
 
 fn replace(found: &mut MutantCollector<'_, '_>, value: NodeId, others: &[&str]) {
-    let syntax = found.syntax;
+    let tree = found.tree;
     // Literals have their own mutants.
-    if syntax.is_literal(value) || !found.names.are_used_without(syntax, value) {
+    if tree.is_literal(value) || !found.names.are_used_without(tree, value) {
         return;
     }
     for other in others {
-        let at = syntax.bytes(value);
+        let at = tree.bytes(value);
         found.add(value, at, MutantRank::Second, (*other).to_owned(), |old, new| {
             format!("the returned {old} became {new}")
         });
@@ -77,15 +77,17 @@ fn replace(found: &mut MutantCollector<'_, '_>, value: NodeId, others: &[&str]) 
 }
 
 /// A function's declared return type, without whitespace. Empty if none is declared.
-pub(super) fn declared(syntax: &Syntax<'_>, function: NodeId) -> String {
-    let field = match syntax.language {
-        Language::Rust | Language::Python | Language::JavaScript | Language::TypeScript | Language::Tsx => {
-            "return_type"
-        }
-        Language::Go => "result",
-        Language::Java => "type",
+pub(super) fn declared(tree: &SyntaxTree<'_>, function: NodeId) -> String {
+    let field = match tree.grammar {
+        GrammarKind::Rust
+        | GrammarKind::Python
+        | GrammarKind::JavaScript
+        | GrammarKind::TypeScript
+        | GrammarKind::Tsx => "return_type",
+        GrammarKind::Go => "result",
+        GrammarKind::Java => "type",
     };
-    let text = syntax.field_text(function, field).trim_start_matches(':');
+    let text = tree.field_text(function, field).trim_start_matches(':');
     text.chars().filter(|c| !c.is_whitespace()).take(300).collect()
 }
 

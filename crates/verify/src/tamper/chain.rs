@@ -1,6 +1,6 @@
 //! Calls as people read them: `expect(x).not.toBe(y)` is a chain of names, some with arguments.
 
-use super::syntax::{NodeId, Syntax};
+use super::syntax::{NodeId, SyntaxTree};
 use journeyman_order::bounds::DEEPEST;
 
 #[derive(Debug, Clone)]
@@ -27,7 +27,7 @@ fn is_member(kind: &str) -> bool {
 }
 
 /// The links of a call or a member, in the order of the text. Empty for other nodes.
-pub(super) fn chain<'s>(syntax: &'s Syntax<'_>, node: NodeId) -> Vec<ChainLink<'s>> {
+pub(super) fn chain<'s>(tree: &'s SyntaxTree<'_>, node: NodeId) -> Vec<ChainLink<'s>> {
     let mut links = Vec::new();
     let mut at = Some(node);
     let mut pending = None;
@@ -35,33 +35,33 @@ pub(super) fn chain<'s>(syntax: &'s Syntax<'_>, node: NodeId) -> Vec<ChainLink<'
         if links.len() >= DEEPEST {
             break;
         }
-        let kind = syntax.kind(node);
+        let kind = tree.kind(node);
         at = if kind == "method_invocation" {
             links.push(ChainLink {
-                name: syntax.field_text(node, "name"),
-                arguments: syntax.field(node, "arguments"),
+                name: tree.field_text(node, "name"),
+                arguments: tree.field(node, "arguments"),
             });
-            syntax.field(node, "object")
+            tree.field(node, "object")
         } else if is_call(kind) {
             if let Some(arguments) = pending.take() {
                 links.push(ChainLink { name: "", arguments: Some(arguments) });
             }
-            pending = syntax.field(node, "arguments");
-            syntax.field(node, "function")
+            pending = tree.field(node, "arguments");
+            tree.field(node, "function")
         } else if is_member(kind) {
             let name = ["attribute", "property", "field", "name"]
                 .into_iter()
-                .find_map(|field| syntax.field(node, field))
-                .map_or("", |name| syntax.text(name));
+                .find_map(|field| tree.field(node, field))
+                .map_or("", |name| tree.text(name));
             links.push(ChainLink { name, arguments: pending.take() });
-            ["object", "value", "operand", "path"].into_iter().find_map(|field| syntax.field(node, field))
+            ["object", "value", "operand", "path"].into_iter().find_map(|field| tree.field(node, field))
         } else if matches!(
             kind,
             "parenthesized_expression" | "await_expression" | "await" | "generic_function"
         ) {
-            syntax.part(node, 0)
+            tree.part(node, 0)
         } else {
-            links.push(ChainLink { name: syntax.text(node), arguments: pending.take() });
+            links.push(ChainLink { name: tree.text(node), arguments: pending.take() });
             None
         };
     }
@@ -70,26 +70,26 @@ pub(super) fn chain<'s>(syntax: &'s Syntax<'_>, node: NodeId) -> Vec<ChainLink<'
 }
 
 /// A function's name: its own, or that of the variable it is assigned to.
-pub(super) fn function_name<'s>(syntax: &'s Syntax<'_>, function: NodeId) -> Option<&'s str> {
-    if let Some(name) = syntax.field(function, "name") {
-        return Some(syntax.text(name));
+pub(super) fn function_name<'s>(tree: &'s SyntaxTree<'_>, function: NodeId) -> Option<&'s str> {
+    if let Some(name) = tree.field(function, "name") {
+        return Some(tree.text(name));
     }
-    let parent = syntax.parent(function)?;
-    let name = match syntax.kind(parent) {
-        "variable_declarator" => syntax.field(parent, "name"),
-        "let_declaration" => syntax.field(parent, "pattern"),
-        "assignment" | "assignment_expression" => syntax.field(parent, "left"),
-        "pair" => syntax.field(parent, "key"),
+    let parent = tree.parent(function)?;
+    let name = match tree.kind(parent) {
+        "variable_declarator" => tree.field(parent, "name"),
+        "let_declaration" => tree.field(parent, "pattern"),
+        "assignment" | "assignment_expression" => tree.field(parent, "left"),
+        "pair" => tree.field(parent, "key"),
         _ => None,
     }?;
-    Some(syntax.text(name))
+    Some(tree.text(name))
 }
 
-pub(super) fn parameters(syntax: &Syntax<'_>, function: NodeId) -> usize {
-    match syntax.field(function, "parameters") {
+pub(super) fn parameters(tree: &SyntaxTree<'_>, function: NodeId) -> usize {
+    match tree.field(function, "parameters") {
         Some(list) => {
-            syntax.parts(list).filter(|part| !matches!(syntax.text(*part), "self" | "cls" | "&self")).count()
+            tree.parts(list).filter(|part| !matches!(tree.text(*part), "self" | "cls" | "&self")).count()
         }
-        None => usize::from(syntax.field(function, "parameter").is_some()),
+        None => usize::from(tree.field(function, "parameter").is_some()),
     }
 }

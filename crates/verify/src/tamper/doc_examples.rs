@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::language::Language;
-use super::syntax::{NodeId, Syntax};
+use super::language::GrammarKind;
+use super::syntax::{NodeId, SyntaxTree};
 
 struct DocumentedItem {
     doc: Option<Range<usize>>,
@@ -15,10 +15,10 @@ struct DocumentedItem {
 }
 
 /// The code of one version with the examples of another, if either has any. `None` if nothing differs.
-pub(super) fn with_examples_of(code: &Syntax<'_>, tests: &Syntax<'_>) -> Option<Vec<u8>> {
+pub(super) fn with_examples_of(code: &SyntaxTree<'_>, tests: &SyntaxTree<'_>) -> Option<Vec<u8>> {
     let (own, others) = (items(code), items(tests));
-    let text = |syntax: &Syntax<'_>, doc: &Range<usize>| -> String {
-        String::from_utf8_lossy(syntax.source().get(doc.clone()).unwrap_or_default()).into_owned()
+    let text = |tree: &SyntaxTree<'_>, doc: &Range<usize>| -> String {
+        String::from_utf8_lossy(tree.source().get(doc.clone()).unwrap_or_default()).into_owned()
     };
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();
     for (name, item) in &own {
@@ -49,59 +49,58 @@ pub(super) fn with_examples_of(code: &Syntax<'_>, tests: &Syntax<'_>) -> Option<
 }
 
 /// Otherwise it is Rust; no other language has such examples.
-fn is_python(syntax: &Syntax<'_>) -> bool {
-    syntax.language == Language::Python
+fn is_python(tree: &SyntaxTree<'_>) -> bool {
+    tree.grammar == GrammarKind::Python
 }
 
 /// Items that can have documentation, by their full path. Of equal paths, the first.
-fn items(syntax: &Syntax<'_>) -> BTreeMap<String, DocumentedItem> {
+fn items(tree: &SyntaxTree<'_>) -> BTreeMap<String, DocumentedItem> {
     let mut items = BTreeMap::new();
-    for node in syntax.everything() {
-        let item = if is_python(syntax) { python_item(syntax, node) } else { rust_item(syntax, node) };
+    for node in tree.everything() {
+        let item = if is_python(tree) { python_item(tree, node) } else { rust_item(tree, node) };
         if let Some(item) = item {
-            items.entry(path_of(syntax, node)).or_insert(item);
+            items.entry(path_of(tree, node)).or_insert(item);
         }
     }
     items
 }
 
-fn path_of(syntax: &Syntax<'_>, node: NodeId) -> String {
+fn path_of(tree: &SyntaxTree<'_>, node: NodeId) -> String {
     let own = |node: NodeId| {
-        let name = match syntax.field_text(node, "name") {
-            "" => syntax.field_text(node, "type"),
+        let name = match tree.field_text(node, "name") {
+            "" => tree.field_text(node, "type"),
             name => name,
         };
-        (!name.is_empty()).then(|| format!("{} {name}", syntax.kind(node)))
+        (!name.is_empty()).then(|| format!("{} {name}", tree.kind(node)))
     };
-    let mut names: Vec<String> =
-        std::iter::once(node).chain(syntax.ancestors(node)).filter_map(own).collect();
+    let mut names: Vec<String> = std::iter::once(node).chain(tree.ancestors(node)).filter_map(own).collect();
     names.reverse();
     names.join(" > ")
 }
 
-fn column(syntax: &Syntax<'_>, at: usize) -> usize {
-    let before = syntax.source().get(..at).unwrap_or_default();
+fn column(tree: &SyntaxTree<'_>, at: usize) -> usize {
+    let before = tree.source().get(..at).unwrap_or_default();
     before.iter().rev().take_while(|byte| **byte != b'\n').count()
 }
 
 /// A module, class or function with its docstring.
-fn python_item(syntax: &Syntax<'_>, node: NodeId) -> Option<DocumentedItem> {
-    let body = match syntax.kind(node) {
+fn python_item(tree: &SyntaxTree<'_>, node: NodeId) -> Option<DocumentedItem> {
+    let body = match tree.kind(node) {
         "module" => node,
-        "function_definition" | "class_definition" => syntax.field(node, "body")?,
+        "function_definition" | "class_definition" => tree.field(node, "body")?,
         _ => return None,
     };
-    let first = syntax.part(body, 0)?;
-    let is_string = |part: NodeId| syntax.kind(part) == "string";
-    let is_doc = is_string(first)
-        || syntax.kind(first) == "expression_statement" && syntax.parts(first).all(is_string);
-    let place = syntax.bytes(first);
-    let indent = column(syntax, place.start);
+    let first = tree.part(body, 0)?;
+    let is_string = |part: NodeId| tree.kind(part) == "string";
+    let is_doc =
+        is_string(first) || tree.kind(first) == "expression_statement" && tree.parts(first).all(is_string);
+    let place = tree.bytes(first);
+    let indent = column(tree, place.start);
     Some(DocumentedItem { at: place.start, indent, doc: is_doc.then_some(place) })
 }
 
 /// An item with its doc comments.
-fn rust_item(syntax: &Syntax<'_>, node: NodeId) -> Option<DocumentedItem> {
+fn rust_item(tree: &SyntaxTree<'_>, node: NodeId) -> Option<DocumentedItem> {
     const ITEMS: [&str; 9] = [
         "function_item",
         "function_signature_item",
@@ -114,40 +113,40 @@ fn rust_item(syntax: &Syntax<'_>, node: NodeId) -> Option<DocumentedItem> {
         "type_item",
     ];
     let is_doc =
-        |node: NodeId, mark: &str| syntax.kind(node) == "line_comment" && syntax.text(node).starts_with(mark);
-    if node == Syntax::ROOT {
+        |node: NodeId, mark: &str| tree.kind(node) == "line_comment" && tree.text(node).starts_with(mark);
+    if node == SyntaxTree::ROOT {
         let mut doc: Option<Range<usize>> = None;
-        for child in syntax.children(node).take_while(|child| is_doc(*child, "//!")) {
-            let place = syntax.bytes(child);
+        for child in tree.children(node).take_while(|child| is_doc(*child, "//!")) {
+            let place = tree.bytes(child);
             doc = Some(doc.map_or(place.start, |doc| doc.start)..place.end);
         }
         return Some(DocumentedItem { doc, at: 0, indent: 0 });
     }
-    if !ITEMS.contains(&syntax.kind(node)) {
+    if !ITEMS.contains(&tree.kind(node)) {
         return None;
     }
-    let place = syntax.bytes(node);
+    let place = tree.bytes(node);
     let (mut doc, mut at): (Option<Range<usize>>, usize) = (None, place.start);
-    let mut above = syntax.previous(node);
+    let mut above = tree.previous(node);
     while let Some(node) = above {
-        let place = syntax.bytes(node);
+        let place = tree.bytes(node);
         if is_doc(node, "///") {
             doc = Some(place.start..doc.map_or(place.end, |doc| doc.end));
-        } else if syntax.kind(node) != "attribute_item" || doc.is_some() {
+        } else if tree.kind(node) != "attribute_item" || doc.is_some() {
             break;
         }
         at = place.start;
-        above = syntax.previous(node);
+        above = tree.previous(node);
     }
-    Some(DocumentedItem { doc, at, indent: column(syntax, place.start) })
+    Some(DocumentedItem { doc, at, indent: column(tree, place.start) })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn mixed(language: Language, code: &str, tests: &str) -> Option<String> {
-        let read = |text| Syntax::read(language, text).unwrap();
+    fn mixed(grammar: GrammarKind, code: &str, tests: &str) -> Option<String> {
+        let read = |text| SyntaxTree::read(grammar, text).unwrap();
         let mixed = with_examples_of(&read(code.as_bytes()), &read(tests.as_bytes()))?;
         Some(String::from_utf8(mixed).unwrap())
     }
@@ -156,20 +155,24 @@ mod tests {
     fn examples_go_with_the_tests_and_code_stays() {
         let before = "def half(n):\n    \"\"\"Half.\n\n    >>> half(4)\n    2\n    \"\"\"\n    return n // 2\n\n\nclass A:\n    def f(self):\n        return 1\n";
         let after = "def half(n):\n    \"\"\"Half.\n\n    >>> half(5)\n    3\n    \"\"\"\n    return -(-n // 2)\n\n\nclass A:\n    def f(self):\n        '''\n        >>> A().f()\n        2\n        '''\n        return 2\n";
-        let mixed_python = mixed(Language::Python, before, after).unwrap();
+        let mixed_python = mixed(GrammarKind::Python, before, after).unwrap();
         assert_eq!(
             mixed_python,
             after.replace("return -(-n // 2)", "return n // 2").replace("return 2", "return 1")
         );
-        assert_eq!(mixed(Language::Python, before, before), None);
+        assert_eq!(mixed(GrammarKind::Python, before, before), None);
         let prose = before.replace("Half.\n\n    >>> half(4)\n    2\n", "Half.\n");
-        assert_eq!(mixed(Language::Python, &prose, &prose.replace("Half.", "A half.")), None, "no example");
+        assert_eq!(
+            mixed(GrammarKind::Python, &prose, &prose.replace("Half.", "A half.")),
+            None,
+            "no example"
+        );
         let before = "/// Half.\n///\n/// ```\n/// assert_eq!(a::half(4), 2);\n/// ```\npub fn half(n: i32) -> i32 {\n    n / 2\n}\n\nimpl A {\n    #[inline]\n    pub fn f(&self) {}\n}\n";
         let after = before
             .replace("half(4), 2", "half(5), 3")
             .replace("n / 2", "(n + 1) / 2")
             .replace("    #[inline]", "    /// ```\n    /// a::A.f();\n    /// ```\n    #[inline]");
-        assert_eq!(mixed(Language::Rust, before, &after).unwrap(), after.replace("(n + 1) / 2", "n / 2"));
-        assert_eq!(mixed(Language::Rust, &after, before).unwrap().matches("half(4), 2").count(), 1);
+        assert_eq!(mixed(GrammarKind::Rust, before, &after).unwrap(), after.replace("(n + 1) / 2", "n / 2"));
+        assert_eq!(mixed(GrammarKind::Rust, &after, before).unwrap().matches("half(4), 2").count(), 1);
     }
 }

@@ -1,24 +1,24 @@
 //! Separates tests and code of one file and combines them differently, in languages that keep both in one file.
 
 use super::doc_examples::with_examples_of;
-use super::language::Language;
+use super::language::GrammarKind;
 use super::read::is_within;
 use super::read::rust::{attributes, is_item_for_tests};
-use super::syntax::{NodeId, Syntax, SyntaxTooLarge};
+use super::syntax::{NodeId, SyntaxTooLarge, SyntaxTree};
 
 /// The code of one version of a file with the tests and documentation examples of another. `None` if they are equal, or
 /// if the language keeps tests in separate files.
 pub fn graft(path: &str, code: &[u8], tests: &[u8]) -> Result<Option<Vec<u8>>, SyntaxTooLarge> {
-    let is_one = |language: &Language| matches!(language, Language::Rust | Language::Python);
-    let Some(language) = Language::of(path).filter(is_one) else { return Ok(None) };
+    let is_one = |grammar: &GrammarKind| matches!(grammar, GrammarKind::Rust | GrammarKind::Python);
+    let Some(grammar) = GrammarKind::of(path).filter(is_one) else { return Ok(None) };
     let has_examples = |bytes: &[u8]| bytes.windows(4).any(|window| window == b">>> ");
-    if language == Language::Python && !has_examples(code) && !has_examples(tests) {
+    if grammar == GrammarKind::Python && !has_examples(code) && !has_examples(tests) {
         return Ok(None);
     }
-    let of_tests = Syntax::read(language, tests)?;
+    let of_tests = SyntaxTree::read(grammar, tests)?;
     let mut mixed_code: Option<Vec<u8>> = None;
     for mix in [with_tests_of, with_examples_of] {
-        let source = Syntax::read(language, mixed_code.as_deref().unwrap_or(code))?;
+        let source = SyntaxTree::read(grammar, mixed_code.as_deref().unwrap_or(code))?;
         let mixed = mix(&source, &of_tests);
         if source.is_exhausted() || of_tests.is_exhausted() {
             return Err(SyntaxTooLarge);
@@ -28,14 +28,14 @@ pub fn graft(path: &str, code: &[u8], tests: &[u8]) -> Result<Option<Vec<u8>>, S
     Ok(mixed_code)
 }
 
-fn with_tests_of(source: &Syntax<'_>, of_tests: &Syntax<'_>) -> Option<Vec<u8>> {
-    if source.language != Language::Rust {
+fn with_tests_of(source: &SyntaxTree<'_>, of_tests: &SyntaxTree<'_>) -> Option<Vec<u8>> {
+    if source.grammar != GrammarKind::Rust {
         return None;
     }
     let (code, tests) = (source.source(), of_tests.source());
     let (own, others) = (items(source), items(of_tests));
-    let texts = |syntax: &Syntax<'_>, items: &[NodeId]| -> Vec<String> {
-        items.iter().map(|item| syntax.canonical_whole(whole(syntax, *item))).collect()
+    let texts = |tree: &SyntaxTree<'_>, items: &[NodeId]| -> Vec<String> {
+        items.iter().map(|item| tree.canonical_whole(whole(tree, *item))).collect()
     };
     if texts(source, &own) == texts(of_tests, &others) {
         return None;
@@ -55,36 +55,36 @@ fn with_tests_of(source: &Syntax<'_>, of_tests: &Syntax<'_>) -> Option<Vec<u8>> 
 /// The tokens of a file's code, without comments, layout and the tests in it. `None` for unknown languages and
 /// unparsable files.
 pub fn code_tokens(path: &str, bytes: &[u8]) -> Option<Vec<String>> {
-    let language = Language::of(path)?;
-    let syntax = Syntax::read(language, bytes).ok()?;
-    let tests: Vec<_> = match language == Language::Rust {
-        true => items(&syntax).into_iter().map(|item| whole(&syntax, item)).collect(),
+    let grammar = GrammarKind::of(path)?;
+    let tree = SyntaxTree::read(grammar, bytes).ok()?;
+    let tests: Vec<_> = match grammar == GrammarKind::Rust {
+        true => items(&tree).into_iter().map(|item| whole(&tree, item)).collect(),
         false => Vec::new(),
     };
     let mut tokens = Vec::new();
-    let mut past = Syntax::ROOT;
-    for node in syntax.everything() {
+    let mut past = SyntaxTree::ROOT;
+    for node in tree.everything() {
         if node < past {
             continue;
         }
-        let at = syntax.bytes(node);
+        let at = tree.bytes(node);
         // Parts of a string are not separate tokens.
-        let is_text = ["string", "string_literal", "template_string"].contains(&syntax.kind(node));
-        let is_leaf = (is_text || syntax.all(node).len() == 1) && !at.is_empty();
-        let is_comment = super::syntax::is_comment(syntax.kind(node))
-            || syntax
+        let is_text = ["string", "string_literal", "template_string"].contains(&tree.kind(node));
+        let is_leaf = (is_text || tree.all(node).len() == 1) && !at.is_empty();
+        let is_comment = super::syntax::is_comment(tree.kind(node))
+            || tree
                 .ancestors(node)
-                .any(|up| super::syntax::is_comment(syntax.kind(up)) || is_docstring(&syntax, up));
-        if is_leaf && !is_comment && !is_docstring(&syntax, node) && !is_within(&tests, at.start) {
-            if language == Language::Python {
+                .any(|up| super::syntax::is_comment(tree.kind(up)) || is_docstring(&tree, up));
+        if is_leaf && !is_comment && !is_docstring(&tree, node) && !is_within(&tests, at.start) {
+            if grammar == GrammarKind::Python {
                 tokens.extend(indentation(bytes, at.start));
             }
-            tokens.push(syntax.text(node).trim().to_owned());
-            past = syntax.all(node).end;
+            tokens.push(tree.text(node).trim().to_owned());
+            past = tree.all(node).end;
         }
     }
     tokens.retain(|token| !token.is_empty());
-    (!syntax.is_exhausted()).then_some(tokens)
+    (!tree.is_exhausted()).then_some(tokens)
 }
 
 /// The indentation of the line that begins here: in Python it is code.
@@ -97,18 +97,18 @@ fn indentation(bytes: &[u8], at: usize) -> Option<String> {
     is_first.then(|| format!("indented by {indent}"))
 }
 
-fn is_docstring(syntax: &Syntax<'_>, node: NodeId) -> bool {
-    syntax.kind(node) == "expression_statement"
-        && syntax.language == Language::Python
-        && syntax.parts(node).all(|part| syntax.kind(part) == "string")
+fn is_docstring(tree: &SyntaxTree<'_>, node: NodeId) -> bool {
+    tree.kind(node) == "expression_statement"
+        && tree.grammar == GrammarKind::Python
+        && tree.parts(node).all(|part| tree.kind(part) == "string")
 }
 
-fn without(syntax: &Syntax<'_>, bytes: &[u8], items: &[NodeId]) -> Option<String> {
+fn without(tree: &SyntaxTree<'_>, bytes: &[u8], items: &[NodeId]) -> Option<String> {
     let text = std::str::from_utf8(bytes).ok()?;
     let mut kept = String::new();
     let mut at = 0;
     for item in items {
-        let place = whole(syntax, *item);
+        let place = whole(tree, *item);
         kept.push_str(text.get(at..place.start)?);
         at = place.end;
     }
@@ -117,17 +117,16 @@ fn without(syntax: &Syntax<'_>, bytes: &[u8], items: &[NodeId]) -> Option<String
 }
 
 /// Top-level items that compile only for tests. Deeper ones belong to a module of the code.
-fn items(syntax: &Syntax<'_>) -> Vec<NodeId> {
+fn items(tree: &SyntaxTree<'_>) -> Vec<NodeId> {
     let kinds = ["attribute_item", "line_comment", "block_comment", "inner_attribute_item"];
-    syntax
-        .children(Syntax::ROOT)
-        .filter(|node| !kinds.contains(&syntax.kind(*node)))
-        .filter(|node| is_item_for_tests(syntax, *node))
+    tree.children(SyntaxTree::ROOT)
+        .filter(|node| !kinds.contains(&tree.kind(*node)))
+        .filter(|node| is_item_for_tests(tree, *node))
         .collect()
 }
 
-fn whole(syntax: &Syntax<'_>, item: NodeId) -> std::ops::Range<usize> {
-    let own = syntax.bytes(item);
-    let start = attributes(syntax, item).last().map_or(own.start, |first| syntax.bytes(*first).start);
+fn whole(tree: &SyntaxTree<'_>, item: NodeId) -> std::ops::Range<usize> {
+    let own = tree.bytes(item);
+    let start = attributes(tree, item).last().map_or(own.start, |first| tree.bytes(*first).start);
     start..own.end
 }

@@ -1,4 +1,4 @@
-//! A file's language, and what its path indicates: tests, code, or neither.
+//! A file's grammar, and what its path indicates: tests, code, or neither.
 
 use std::sync::LazyLock;
 
@@ -6,9 +6,9 @@ use tree_sitter::Language as Grammar;
 
 pub use journeyman_order::test_path::is_test_path;
 
-/// The languages whose tests are parsed.
+/// The grammars by which files are parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Language {
+pub(crate) enum GrammarKind {
     Rust,
     Python,
     /// Includes JSX, which the grammar supports.
@@ -19,7 +19,7 @@ pub(crate) enum Language {
     Java,
 }
 
-impl Language {
+impl GrammarKind {
     pub(crate) fn of(path: &str) -> Option<Self> {
         let (_, extension) = file_name(path).rsplit_once('.')?;
         Some(match extension {
@@ -34,7 +34,7 @@ impl Language {
         })
     }
 
-    pub(crate) fn grammar(self) -> &'static Grammar {
+    pub(crate) fn loaded(self) -> &'static Grammar {
         static RUST: LazyLock<Grammar> = LazyLock::new(|| tree_sitter_rust::LANGUAGE.into());
         static PYTHON: LazyLock<Grammar> = LazyLock::new(|| tree_sitter_python::LANGUAGE.into());
         static JAVASCRIPT: LazyLock<Grammar> = LazyLock::new(|| tree_sitter_javascript::LANGUAGE.into());
@@ -73,7 +73,7 @@ pub fn is_compiled_path(path: &str) -> bool {
 
 /// Whether a file is source in a language that is parsed here.
 pub fn is_source_path(path: &str) -> bool {
-    Language::of(path).is_some()
+    GrammarKind::of(path).is_some()
 }
 
 #[cfg(test)]

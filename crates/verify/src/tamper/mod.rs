@@ -85,7 +85,7 @@ fn cheat(kind: WeakeningKind, path: &str, line: u32, what: String) -> Weakening 
 
 fn unread(change: &ParsedChange<'_>, found: &mut Vec<Weakening>) {
     let sides = [&change.before, &change.after];
-    let exhausted = sides.into_iter().flatten().filter(|file| file.syntax.is_exhausted());
+    let exhausted = sides.into_iter().flatten().filter(|file| file.tree.is_exhausted());
     let unread: BTreeSet<&String> = change.unread.iter().chain(exhausted.map(|file| &file.path)).collect();
     for path in unread {
         found.push(Weakening {

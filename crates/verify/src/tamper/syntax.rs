@@ -6,7 +6,7 @@ use std::ops::{ControlFlow, Range};
 
 use tree_sitter::{ParseOptions, ParseState, Parser};
 
-use super::language::Language;
+use super::language::GrammarKind;
 use journeyman_order::bounds::{LARGEST_DOCUMENT, MOST_LOOKED_AT};
 
 /// A file with more nodes is not parsed, because each takes memory.
@@ -38,8 +38,8 @@ struct SyntaxNode {
 
 /// A parsed file. Node 0 is its root.
 #[derive(Debug)]
-pub(crate) struct Syntax<'a> {
-    pub(crate) language: Language,
+pub(crate) struct SyntaxTree<'a> {
+    pub(crate) grammar: GrammarKind,
     source: &'a [u8],
     nodes: Vec<SyntaxNode>,
     left: Cell<usize>,
@@ -49,14 +49,14 @@ pub(crate) struct Syntax<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SyntaxTooLarge;
 
-impl<'a> Syntax<'a> {
+impl<'a> SyntaxTree<'a> {
     /// Parses a file within limits. Syntax errors are not reported here; the parts that parse are used.
-    pub(crate) fn read(language: Language, source: &'a [u8]) -> Result<Self, SyntaxTooLarge> {
+    pub(crate) fn read(grammar: GrammarKind, source: &'a [u8]) -> Result<Self, SyntaxTooLarge> {
         if source.len() > LARGEST_DOCUMENT {
             return Err(SyntaxTooLarge);
         }
         let mut parser = Parser::new();
-        parser.set_language(language.grammar()).map_err(|_| SyntaxTooLarge)?;
+        parser.set_language(grammar.loaded()).map_err(|_| SyntaxTooLarge)?;
         let mut left = ASKED_AT_LEAST + source.len() * ASKED_A_BYTE;
         let mut go_on = |_: &ParseState| {
             left = left.saturating_sub(1);
@@ -66,8 +66,8 @@ impl<'a> Syntax<'a> {
         let tree = parser
             .parse_with_options(&mut |at, _| source.get(at..).unwrap_or_default(), None, Some(options))
             .ok_or(SyntaxTooLarge)?;
-        let nodes = flatten(&tree, language.grammar())?;
-        Ok(Self { language, source, nodes, left: Cell::new(MOST_STEPS) })
+        let nodes = flatten(&tree, grammar.loaded())?;
+        Ok(Self { grammar, source, nodes, left: Cell::new(MOST_STEPS) })
     }
 
     /// Whether queries used up the file's step limit. Answers are then incomplete and unusable, as if the file had not
@@ -94,7 +94,7 @@ impl<'a> Syntax<'a> {
     /// The name of the node's field in its parent.
     pub(crate) fn field_of(&self, node: NodeId) -> Option<&'static str> {
         let field = self.nodes.get(node).and_then(|node| node.field)?;
-        self.language.grammar().field_name_for_id(field.get())
+        self.grammar.loaded().field_name_for_id(field.get())
     }
 
     /// Counted from 1.
@@ -172,7 +172,7 @@ impl<'a> Syntax<'a> {
     }
 
     pub(crate) fn field(&self, node: NodeId, name: &str) -> Option<NodeId> {
-        let wanted = self.language.grammar().field_id_for_name(name)?;
+        let wanted = self.grammar.loaded().field_id_for_name(name)?;
         self.children(node).find(|child| self.nodes.get(*child).and_then(|node| node.field) == Some(wanted))
     }
 

@@ -4,7 +4,7 @@ use crate::tamper::chain::{chain, is_call};
 use crate::tamper::language::{file_name, is_test_path};
 use crate::tamper::read::ParsedFile;
 use crate::tamper::read::rust::attributes;
-use crate::tamper::syntax::{NodeId, Syntax, is_name, is_string};
+use crate::tamper::syntax::{NodeId, SyntaxTree, is_name, is_string};
 
 /// Names that only a test runner sets.
 const OF_RUNNERS: &[&str] = &[
@@ -27,7 +27,7 @@ const OF_RUNNERS: &[&str] = &[
 
 /// What a node checks, if it checks whether the code is being tested.
 pub(super) fn asked(file: &ParsedFile<'_>, reads_environment: bool, node: NodeId) -> Option<String> {
-    let syntax = &file.syntax;
+    let tree = &file.tree;
     let name = file_name(&file.path);
     // Settings of tools have good reasons to check their environment.
     if is_test_path(&file.path)
@@ -37,29 +37,29 @@ pub(super) fn asked(file: &ParsedFile<'_>, reads_environment: bool, node: NodeId
     {
         return None;
     }
-    let kind = syntax.kind(node);
+    let kind = tree.kind(node);
     let is_asked = if is_name(kind) || is_string(kind) {
-        let word = syntax.text(node).trim_matches(['"', '\'', '`']);
+        let word = tree.text(node).trim_matches(['"', '\'', '`']);
         let is_one = reads_environment && OF_RUNNERS.contains(&word)
-            || is_string(kind) && is_runner(word) && asks_modules(syntax, node);
+            || is_string(kind) && is_runner(word) && asks_modules(tree, node);
         is_one.then(|| word.to_owned())
-    } else if kind == "macro_invocation" && syntax.field_text(node, "macro") == "cfg" {
-        syntax.canonical(node).split(' ').any(|word| word == "test").then(|| "cfg!(test)".to_owned())
-    } else if kind == "attribute_item" && syntax.canonical(node).contains("cfg ( not ( test ) )") {
-        let is_main = syntax
+    } else if kind == "macro_invocation" && tree.field_text(node, "macro") == "cfg" {
+        tree.canonical(node).split(' ').any(|word| word == "test").then(|| "cfg!(test)".to_owned())
+    } else if kind == "attribute_item" && tree.canonical(node).contains("cfg ( not ( test ) )") {
+        let is_main = tree
             .parent(node)
             .into_iter()
-            .flat_map(|parent| syntax.children(parent))
-            .find(|item| syntax.kind(*item) != "attribute_item" && attributes(syntax, *item).contains(&node))
-            .is_some_and(|item| syntax.field_text(item, "name") == "main");
+            .flat_map(|parent| tree.children(parent))
+            .find(|item| tree.kind(*item) != "attribute_item" && attributes(tree, *item).contains(&node))
+            .is_some_and(|item| tree.field_text(item, "name") == "main");
         (!is_main).then(|| "#[cfg(not(test))]".to_owned())
-    } else if kind == "unary_expression" && syntax.text(node).starts_with("typeof") {
-        let of = syntax.part(node, 0).map_or("", |part| syntax.text(part));
+    } else if kind == "unary_expression" && tree.text(node).starts_with("typeof") {
+        let of = tree.part(node, 0).map_or("", |part| tree.text(part));
         let of = of.rsplit('.').next().unwrap_or(of);
         matches!(of, "describe" | "it" | "jest" | "vi" | "vitest" | "expect" | "beforeEach")
             .then(|| of.to_owned())
     } else if is_call(kind) {
-        let name = chain(syntax, node).iter().map(|link| link.name).collect::<Vec<_>>().join(".");
+        let name = chain(tree, node).iter().map(|link| link.name).collect::<Vec<_>>().join(".");
         matches!(name.as_str(), "testing.Testing" | "testing.Short" | "testing.Verbose").then_some(name)
     } else {
         None
@@ -87,10 +87,10 @@ fn is_runner(word: &str) -> bool {
 }
 
 /// The statement around a node, within a few levels and without the enclosing block.
-fn around(syntax: &Syntax<'_>, node: NodeId) -> String {
+fn around(tree: &SyntaxTree<'_>, node: NodeId) -> String {
     let mut widest = node;
-    for up in syntax.ancestors(node).take(8) {
-        let kind = syntax.kind(up);
+    for up in tree.ancestors(node).take(8) {
+        let kind = tree.kind(up);
         if kind.ends_with("_statement")
             || kind.ends_with("_declaration")
             || kind.contains("block")
@@ -102,11 +102,11 @@ fn around(syntax: &Syntax<'_>, node: NodeId) -> String {
         }
         widest = up;
     }
-    syntax.canonical(widest)
+    tree.canonical(widest)
 }
 
-fn asks_modules(syntax: &Syntax<'_>, node: NodeId) -> bool {
-    let text = around(syntax, node);
+fn asks_modules(tree: &SyntaxTree<'_>, node: NodeId) -> bool {
+    let text = around(tree, node);
     [
         "sys . modules",
         "sys . argv",
@@ -129,8 +129,8 @@ fn asks_modules(syntax: &Syntax<'_>, node: NodeId) -> bool {
 }
 
 /// Whether a file reads its environment at all. A name alone may be one that it sets for others.
-pub(super) fn reads_environment(syntax: &Syntax<'_>) -> bool {
-    let text = syntax.text(Syntax::ROOT);
+pub(super) fn reads_environment(tree: &SyntaxTree<'_>) -> bool {
+    let text = tree.text(SyntaxTree::ROOT);
     [
         "environ",
         "getenv",

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::tamper::chain::{ChainLink, chain, is_call};
-use crate::tamper::language::Language;
+use crate::tamper::language::GrammarKind;
 use crate::tamper::read::ParsedFile;
-use crate::tamper::syntax::{NodeId, Syntax};
+use crate::tamper::syntax::{NodeId, SyntaxTree};
 use journeyman_order::bounds::MOST_ITEMS;
 
 #[derive(Debug)]
@@ -19,65 +19,65 @@ pub(in crate::tamper) struct ExpectedCall {
 
 /// The expectations in the tests of a file.
 pub(in crate::tamper) fn expectations(file: &ParsedFile<'_>) -> Vec<ExpectedCall> {
-    let syntax = &file.syntax;
+    let tree = &file.tree;
     let mut found = Vec::new();
-    for node in syntax.everything().filter(|node| file.is_in_tests(*node)) {
+    for node in tree.everything().filter(|node| file.is_in_tests(*node)) {
         if found.len() >= MOST_ITEMS {
             break;
         }
-        match syntax.kind(node) {
-            "macro_invocation" => found.extend(in_macro(syntax, node).unwrap_or_default()),
-            _ => found.extend(expectation(syntax, node)),
+        match tree.kind(node) {
+            "macro_invocation" => found.extend(in_macro(tree, node).unwrap_or_default()),
+            _ => found.extend(expectation(tree, node)),
         }
     }
     found
 }
 
 /// The grammar sees only tokens in a Rust macro. Parsed again as arguments of a function, they are expressions.
-fn in_macro(syntax: &Syntax<'_>, node: NodeId) -> Option<Vec<ExpectedCall>> {
-    let name = syntax.field_text(node, "macro");
+fn in_macro(tree: &SyntaxTree<'_>, node: NodeId) -> Option<Vec<ExpectedCall>> {
+    let name = tree.field_text(node, "macro");
     if !name.contains("assert") {
         return None;
     }
-    let tokens = syntax.parts(node).find(|part| syntax.kind(*part) == "token_tree")?;
-    let inner = syntax.text(tokens);
+    let tokens = tree.parts(node).find(|part| tree.kind(*part) == "token_tree")?;
+    let inner = tree.text(tokens);
     let inner = inner.get(1..inner.len().checked_sub(1)?)?;
     let function = if name.ends_with("_eq") { "equal" } else { "holds" };
     let source = format!("fn f() {{ {function}({inner}) }}");
-    let line = Syntax::read(Language::Rust, source.as_bytes()).ok()?;
+    let line = SyntaxTree::read(GrammarKind::Rust, source.as_bytes()).ok()?;
     let found = line.everything().filter_map(|node| expectation(&line, node)).collect();
     Some(found)
 }
 
 /// The expectation in a call or a comparison.
-fn expectation(syntax: &Syntax<'_>, node: NodeId) -> Option<ExpectedCall> {
-    let sides = match syntax.kind(node) {
-        "comparison_operator" | "binary_expression" | "binary_operator" => compared(syntax, node)?,
-        kind if is_call(kind) => asserted(syntax, node)?,
+fn expectation(tree: &SyntaxTree<'_>, node: NodeId) -> Option<ExpectedCall> {
+    let sides = match tree.kind(node) {
+        "comparison_operator" | "binary_expression" | "binary_operator" => compared(tree, node)?,
+        kind if is_call(kind) => asserted(tree, node)?,
         _ => return None,
     };
-    let texts: Vec<String> = sides.iter().map(|side| syntax.canonical(*side)).collect();
+    let texts: Vec<String> = sides.iter().map(|side| tree.canonical(*side)).collect();
     let expected = texts.iter().find_map(|text| literal(text))?;
     sides.into_iter().zip(texts).filter(|(_, text)| literal(text).is_none()).find_map(|(side, subject)| {
-        let inputs: BTreeSet<String> = syntax.literals(side).into_iter().collect();
+        let inputs: BTreeSet<String> = tree.literals(side).into_iter().collect();
         (!inputs.is_empty()).then(|| ExpectedCall { expected: expected.clone(), subject, inputs })
     })
 }
 
 /// The sides of an equality, or of a difference that should be small. Go tests fail on an inequality.
-fn compared(syntax: &Syntax<'_>, node: NodeId) -> Option<Vec<NodeId>> {
-    let is_same = |child: NodeId| match syntax.kind(child) {
+fn compared(tree: &SyntaxTree<'_>, node: NodeId) -> Option<Vec<NodeId>> {
+    let is_same = |child: NodeId| match tree.kind(child) {
         "==" | "===" | "-" => true,
-        "!=" => syntax.language == Language::Go,
+        "!=" => tree.grammar == GrammarKind::Go,
         _ => false,
     };
-    let sides: Vec<NodeId> = syntax.parts(node).take(3).collect();
-    (sides.len() == 2 && syntax.children(node).any(is_same)).then_some(sides)
+    let sides: Vec<NodeId> = tree.parts(node).take(3).collect();
+    (sides.len() == 2 && tree.children(node).any(is_same)).then_some(sides)
 }
 
 /// The sides that a function or matcher declares equal: the subject of a fluent chain, and the arguments.
-fn asserted(syntax: &Syntax<'_>, call: NodeId) -> Option<Vec<NodeId>> {
-    let links = chain(syntax, call);
+fn asserted(tree: &SyntaxTree<'_>, call: NodeId) -> Option<Vec<NodeId>> {
+    let links = chain(tree, call);
     let last = links.last()?;
     let name: String = last.name.chars().filter(|c| *c != '_').flat_map(char::to_lowercase).collect();
     let says_same = pattern!(
@@ -87,9 +87,9 @@ fn asserted(syntax: &Syntax<'_>, call: NodeId) -> Option<Vec<NodeId>> {
         return None;
     }
     let begins = |link: &&ChainLink<'_>| matches!(link.name, "expect" | "assertThat" | "assert_that");
-    let subject = links.iter().find(begins).and_then(|link| syntax.part(link.arguments?, 0));
+    let subject = links.iter().find(begins).and_then(|link| tree.part(link.arguments?, 0));
     // A message or a tolerance may follow the two sides; Go's `t` precedes them.
-    let given = syntax.parts(last.arguments?).filter(|part| syntax.kind(*part) != "keyword_argument");
+    let given = tree.parts(last.arguments?).filter(|part| tree.kind(*part) != "keyword_argument");
     Some(subject.into_iter().chain(given).take(3).collect())
 }
 

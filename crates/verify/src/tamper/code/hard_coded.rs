@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::expectations::{ExpectedCall, expectations, literal};
 use crate::tamper::chain::{function_name, parameters};
 use crate::tamper::read::{ParsedFile, clipped};
-use crate::tamper::syntax::{NodeId, Syntax, is_function};
+use crate::tamper::syntax::{NodeId, SyntaxTree, is_function};
 use crate::tamper::{ParsedChange, cheat};
 use journeyman_order::{Weakening, WeakeningKind};
 
@@ -57,19 +57,19 @@ fn constants(change: &ParsedChange<'_>, asked: &ExpectedAnswers, found: &mut Vec
     for file in change.after.iter().filter(|file| change.is_changed(&file.path)) {
         let Some(before) = change.before.iter().find(|before| before.path == file.path) else { continue };
         let constant = |file: &ParsedFile<'_>, function: NodeId| {
-            file.syntax.field(function, "body").and_then(|body| answer(&file.syntax, body))
+            file.tree.field(function, "body").and_then(|body| answer(&file.tree, body))
         };
         let earlier = functions(before);
         for (name, node) in functions(file) {
             let output = constant(file, node).filter(|output| !is_plain(output));
-            let Some(output) = output.filter(|_| parameters(&file.syntax, node) > 0) else { continue };
+            let Some(output) = output.filter(|_| parameters(&file.tree, node) > 0) else { continue };
             let was = earlier.iter().find(|(other, _)| *other == name);
             let had_work = was.is_some_and(|(_, was)| constant(before, *was).is_none());
             let is_asked = asked.get(&output).is_some_and(|questions| {
                 questions.iter().any(|one| one.subject.split(' ').any(|word| word == name))
             });
             if had_work && is_asked {
-                let line = file.syntax.line(node);
+                let line = file.tree.line(node);
                 let what = format!("`{name}` answers everything with what a test expects: {output}");
                 found.push(cheat(WeakeningKind::ExpectedValueHardCoded, &file.path, line, what));
             }
@@ -79,10 +79,10 @@ fn constants(change: &ParsedChange<'_>, asked: &ExpectedAnswers, found: &mut Vec
 
 /// Named functions, except those in tests.
 fn functions<'f>(file: &'f ParsedFile<'_>) -> Vec<(&'f str, NodeId)> {
-    let syntax = &file.syntax;
-    let is_one = |node: &NodeId| is_function(syntax.kind(*node)) && !file.is_in_tests(*node);
-    let named = |node| Some((function_name(syntax, node)?, node));
-    syntax.everything().filter(is_one).filter_map(named).take(MOST_FUNCTIONS).collect()
+    let tree = &file.tree;
+    let is_one = |node: &NodeId| is_function(tree.kind(*node)) && !file.is_in_tests(*node);
+    let named = |node| Some((function_name(tree, node)?, node));
+    tree.everything().filter(is_one).filter_map(named).take(MOST_FUNCTIONS).collect()
 }
 
 /// Common edge values, which prove nothing.
@@ -109,33 +109,33 @@ struct LiteralBranch {
 }
 
 fn answers(file: &ParsedFile<'_>) -> Vec<LiteralBranch> {
-    let syntax = &file.syntax;
+    let tree = &file.tree;
     let mut all = Vec::new();
-    for node in syntax.everything() {
-        let kind = syntax.kind(node);
+    for node in tree.everything() {
+        let kind = tree.kind(node);
         let pairs = match kind {
             "if_statement"
             | "if_expression"
             | "elif_clause"
             | "conditional_expression"
-            | "ternary_expression" => branch(syntax, node).into_iter().collect(),
+            | "ternary_expression" => branch(tree, node).into_iter().collect(),
             "match_block" | "switch_body" | "expression_switch_statement" | "switch_block" => {
-                syntax.parts(node).flat_map(|arm| arms(syntax, arm)).collect()
+                tree.parts(node).flat_map(|arm| arms(tree, arm)).collect()
             }
-            "match_statement" => syntax
+            "match_statement" => tree
                 .field(node, "body")
                 .into_iter()
-                .flat_map(|body| syntax.parts(body))
-                .flat_map(|arm| arms(syntax, arm))
+                .flat_map(|body| tree.parts(body))
+                .flat_map(|arm| arms(tree, arm))
                 .collect(),
-            "dictionary" | "object" => table(syntax, node),
+            "dictionary" | "object" => table(tree, node),
             _ => continue,
         };
         if !pairs.is_empty() && !file.is_in_tests(node) && all.len() < 500 {
-            let text = syntax.text(node).split_whitespace().collect::<Vec<_>>().join(" ");
+            let text = tree.text(node).split_whitespace().collect::<Vec<_>>().join(" ");
             all.push(LiteralBranch {
-                key: syntax.canonical(node),
-                line: syntax.line(node),
+                key: tree.canonical(node),
+                line: tree.line(node),
                 said: clipped(&text, 90),
                 pairs,
             });
@@ -144,37 +144,37 @@ fn answers(file: &ParsedFile<'_>) -> Vec<LiteralBranch> {
     all
 }
 
-fn branch(syntax: &Syntax<'_>, node: NodeId) -> Option<(BTreeSet<String>, String)> {
+fn branch(tree: &SyntaxTree<'_>, node: NodeId) -> Option<(BTreeSet<String>, String)> {
     // Python writes the answer first.
-    let (condition, consequence) = match syntax.kind(node) {
-        "conditional_expression" => (syntax.part(node, 1)?, syntax.part(node, 0)?),
-        _ => (syntax.field(node, "condition")?, syntax.field(node, "consequence")?),
+    let (condition, consequence) = match tree.kind(node) {
+        "conditional_expression" => (tree.part(node, 1)?, tree.part(node, 0)?),
+        _ => (tree.field(node, "condition")?, tree.field(node, "consequence")?),
     };
-    let text = syntax.canonical(condition);
+    let text = tree.canonical(condition);
     if ![" == ", " === ", " is ", " equals ", "equals (", " in "].iter().any(|word| text.contains(word)) {
         return None;
     }
-    let inputs: BTreeSet<String> = literals(syntax, condition);
-    let output = answer(syntax, consequence)?;
+    let inputs: BTreeSet<String> = literals(tree, condition);
+    let output = answer(tree, consequence)?;
     (!inputs.is_empty()).then_some((inputs, output))
 }
 
-fn literals(syntax: &Syntax<'_>, node: NodeId) -> BTreeSet<String> {
-    syntax.literals(node).into_iter().map(|one| literal(&one).unwrap_or(one)).collect()
+fn literals(tree: &SyntaxTree<'_>, node: NodeId) -> BTreeSet<String> {
+    tree.literals(node).into_iter().map(|one| literal(&one).unwrap_or(one)).collect()
 }
 
 /// The value of a block or an expression, if it is one literal.
-fn answer(syntax: &Syntax<'_>, node: NodeId) -> Option<String> {
+fn answer(tree: &SyntaxTree<'_>, node: NodeId) -> Option<String> {
     let mut at = node;
     for _ in 0..6 {
-        if syntax.is_literal(at) {
-            let text = syntax.canonical(at);
+        if tree.is_literal(at) {
+            let text = tree.canonical(at);
             return literal(&text);
         }
-        let mut parts: Vec<NodeId> = syntax.parts(at).take(4).collect();
-        let kind = syntax.kind(at);
+        let mut parts: Vec<NodeId> = tree.parts(at).take(4).collect();
+        let kind = tree.kind(at);
         // A Python docstring comes first in the block.
-        if kind == "block" && parts.len() == 2 && parts.first().is_some_and(|first| is_said(syntax, *first)) {
+        if kind == "block" && parts.len() == 2 && parts.first().is_some_and(|first| is_said(tree, *first)) {
             parts.remove(0);
         }
         let passes = matches!(
@@ -194,9 +194,9 @@ fn answer(syntax: &Syntax<'_>, node: NodeId) -> Option<String> {
         match parts.as_slice() {
             [function, list]
                 if kind == "call_expression"
-                    && matches!(syntax.text(*function), "Some" | "Ok" | "String::from") =>
+                    && matches!(tree.text(*function), "Some" | "Ok" | "String::from") =>
             {
-                at = syntax.part(*list, 0)?;
+                at = tree.part(*list, 0)?;
             }
             // Such as `"four".to_string()`.
             [first, ..] if matches!(kind, "call_expression" | "field_expression") => at = *first,
@@ -208,38 +208,38 @@ fn answer(syntax: &Syntax<'_>, node: NodeId) -> Option<String> {
 }
 
 /// Whether a statement is only a string.
-fn is_said(syntax: &Syntax<'_>, statement: NodeId) -> bool {
-    syntax.kind(statement) == "expression_statement"
-        && syntax.part(statement, 0).is_some_and(|part| syntax.kind(part) == "string")
+fn is_said(tree: &SyntaxTree<'_>, statement: NodeId) -> bool {
+    tree.kind(statement) == "expression_statement"
+        && tree.part(statement, 0).is_some_and(|part| tree.kind(part) == "string")
 }
 
-fn arms(syntax: &Syntax<'_>, arm: NodeId) -> Option<(BTreeSet<String>, String)> {
-    let parts: Vec<NodeId> = syntax.parts(arm).collect();
+fn arms(tree: &SyntaxTree<'_>, arm: NodeId) -> Option<(BTreeSet<String>, String)> {
+    let parts: Vec<NodeId> = tree.parts(arm).collect();
     let (first, rest) = parts.split_first()?;
-    let inputs = match syntax.kind(arm) {
+    let inputs = match tree.kind(arm) {
         "match_arm"
         | "case_clause"
         | "switch_case"
         | "expression_case"
         | "switch_rule"
-        | "switch_block_statement_group" => literals(syntax, *first),
+        | "switch_block_statement_group" => literals(tree, *first),
         _ => return None,
     };
-    let output = rest.iter().find_map(|part| answer(syntax, *part))?;
+    let output = rest.iter().find_map(|part| answer(tree, *part))?;
     (!inputs.is_empty()).then_some((inputs, output))
 }
 
-fn table(syntax: &Syntax<'_>, node: NodeId) -> Vec<(BTreeSet<String>, String)> {
+fn table(tree: &SyntaxTree<'_>, node: NodeId) -> Vec<(BTreeSet<String>, String)> {
     let mut pairs = Vec::new();
-    for pair in syntax.parts(node).filter(|part| syntax.kind(*part) == "pair") {
-        let (Some(key), Some(value)) = (syntax.field(pair, "key"), syntax.field(pair, "value")) else {
+    for pair in tree.parts(node).filter(|part| tree.kind(*part) == "pair") {
+        let (Some(key), Some(value)) = (tree.field(pair, "key"), tree.field(pair, "value")) else {
             continue;
         };
-        let mut inputs = literals(syntax, key);
-        if inputs.is_empty() && syntax.kind(key) == "property_identifier" {
-            inputs.insert(format!("\"{}\"", syntax.text(key)));
+        let mut inputs = literals(tree, key);
+        if inputs.is_empty() && tree.kind(key) == "property_identifier" {
+            inputs.insert(format!("\"{}\"", tree.text(key)));
         }
-        match answer(syntax, value) {
+        match answer(tree, value) {
             Some(output) if !inputs.is_empty() => pairs.push((inputs, output)),
             // A table with other values too is not a list of answers.
             Some(_) | None => return Vec::new(),

@@ -21,13 +21,13 @@ struct CodeSign {
 }
 
 fn signs(file: &ParsedFile<'_>) -> Vec<CodeSign> {
-    let syntax = &file.syntax;
-    let reads_environment = environment::reads_environment(syntax);
+    let tree = &file.tree;
+    let reads_environment = environment::reads_environment(tree);
     let sign = |node| {
         let what = environment::asked(file, reads_environment, node)?;
-        Some(CodeSign { key: syntax.canonical(node), line: syntax.line(node), what })
+        Some(CodeSign { key: tree.canonical(node), line: tree.line(node), what })
     };
-    syntax.everything().filter_map(sign).take(MOST_LOOKED_AT).collect()
+    tree.everything().filter_map(sign).take(MOST_LOOKED_AT).collect()
 }
 
 pub(super) fn code(change: &ParsedChange<'_>, found: &mut Vec<Weakening>) {

@@ -4,8 +4,8 @@ pub(super) mod rust;
 
 use std::ops::Range;
 
-use super::language::{Language, is_test_path};
-use super::syntax::{NodeId, Syntax, SyntaxTooLarge};
+use super::language::{GrammarKind, is_test_path};
+use super::syntax::{NodeId, SyntaxTooLarge, SyntaxTree};
 
 /// Whether one of these sorted, disjoint places of a file contains a byte.
 pub(super) fn is_within(places: &[Range<usize>], at: usize) -> bool {
@@ -16,31 +16,31 @@ pub(super) fn is_within(places: &[Range<usize>], at: usize) -> bool {
 #[derive(Debug)]
 pub(super) struct ParsedFile<'a> {
     pub(super) path: String,
-    pub(super) syntax: Syntax<'a>,
+    pub(super) tree: SyntaxTree<'a>,
     /// Where tests and their helpers are in the file, sorted and disjoint.
     test_places: Vec<Range<usize>>,
 }
 
 impl<'a> ParsedFile<'a> {
-    /// Parses a file in a known language. `None` for other languages.
+    /// Parses a file with a known grammar. `None` for other files.
     pub(super) fn read(path: &str, bytes: &'a [u8]) -> Option<Result<Self, SyntaxTooLarge>> {
-        let language = Language::of(path)?;
-        Some(Syntax::read(language, bytes).map(|syntax| Self::of(path, syntax)))
+        let grammar = GrammarKind::of(path)?;
+        Some(SyntaxTree::read(grammar, bytes).map(|tree| Self::of(path, tree)))
     }
 
-    fn of(path: &str, syntax: Syntax<'a>) -> Self {
+    fn of(path: &str, tree: SyntaxTree<'a>) -> Self {
         let test_places = if is_test_path(path) {
             std::iter::once(0..usize::MAX).collect()
-        } else if syntax.language == Language::Rust {
-            rust::places(&syntax)
+        } else if tree.grammar == GrammarKind::Rust {
+            rust::places(&tree)
         } else {
             Vec::new()
         };
-        Self { path: path.to_owned(), syntax, test_places }
+        Self { path: path.to_owned(), tree, test_places }
     }
 
     pub(super) fn is_in_tests(&self, node: NodeId) -> bool {
-        is_within(&self.test_places, self.syntax.bytes(node).start)
+        is_within(&self.test_places, self.tree.bytes(node).start)
     }
 }
 

@@ -2,17 +2,17 @@
 
 use std::ops::Range;
 
-use crate::tamper::syntax::{NodeId, Syntax};
+use crate::tamper::syntax::{NodeId, SyntaxTree};
 
 /// The places of test functions and test-only modules, in order and without those nested in others.
-pub(super) fn places(syntax: &Syntax<'_>) -> Vec<Range<usize>> {
-    let is_place = |node: &NodeId| match syntax.kind(*node) {
-        "function_item" => attributes(syntax, *node).into_iter().any(|attribute| is_test(syntax, attribute)),
-        "mod_item" => syntax.field(*node, "body").is_some() && is_item_for_tests(syntax, *node),
+pub(super) fn places(tree: &SyntaxTree<'_>) -> Vec<Range<usize>> {
+    let is_place = |node: &NodeId| match tree.kind(*node) {
+        "function_item" => attributes(tree, *node).into_iter().any(|attribute| is_test(tree, attribute)),
+        "mod_item" => tree.field(*node, "body").is_some() && is_item_for_tests(tree, *node),
         _ => false,
     };
     let mut places: Vec<Range<usize>> = Vec::new();
-    for place in syntax.everything().filter(is_place).map(|node| syntax.bytes(node)) {
+    for place in tree.everything().filter(is_place).map(|node| tree.bytes(node)) {
         if places.last().is_none_or(|last| last.end <= place.start) {
             places.push(place);
         }
@@ -20,11 +20,11 @@ pub(super) fn places(syntax: &Syntax<'_>) -> Vec<Range<usize>> {
     places
 }
 
-pub(in crate::tamper) fn attributes(syntax: &Syntax<'_>, item: NodeId) -> Vec<NodeId> {
+pub(in crate::tamper) fn attributes(tree: &SyntaxTree<'_>, item: NodeId) -> Vec<NodeId> {
     let mut above = Vec::new();
     let mut at = item;
-    while let Some(sibling) = syntax.previous(at) {
-        match syntax.kind(sibling) {
+    while let Some(sibling) = tree.previous(at) {
+        match tree.kind(sibling) {
             "attribute_item" => above.push(sibling),
             "line_comment" | "block_comment" => {}
             _ => break,
@@ -36,40 +36,40 @@ pub(in crate::tamper) fn attributes(syntax: &Syntax<'_>, item: NodeId) -> Vec<No
 
 /// Whether an item compiles only for tests. So does a private module `tests` that a feature enables too:
 /// `#[cfg(any(test, feature = "slow"))] mod tests`. Other items under such a condition may be the program's own code.
-pub(in crate::tamper) fn is_item_for_tests(syntax: &Syntax<'_>, item: NodeId) -> bool {
-    let above = attributes(syntax, item);
-    let has = |is_one: fn(&Syntax<'_>, NodeId) -> bool| above.iter().any(|at| is_one(syntax, *at));
-    has(is_for_tests) || (is_private_and_named_tests(syntax, item) && has(is_for_tests_or_a_feature))
+pub(in crate::tamper) fn is_item_for_tests(tree: &SyntaxTree<'_>, item: NodeId) -> bool {
+    let above = attributes(tree, item);
+    let has = |is_one: fn(&SyntaxTree<'_>, NodeId) -> bool| above.iter().any(|at| is_one(tree, *at));
+    has(is_for_tests) || (is_private_and_named_tests(tree, item) && has(is_for_tests_or_a_feature))
 }
 
-fn is_private_and_named_tests(syntax: &Syntax<'_>, item: NodeId) -> bool {
-    if syntax.kind(item) != "mod_item" {
+fn is_private_and_named_tests(tree: &SyntaxTree<'_>, item: NodeId) -> bool {
+    if tree.kind(item) != "mod_item" {
         return false;
     }
-    let name = syntax.field_text(item, "name");
+    let name = tree.field_text(item, "name");
     (["test", "tests"].contains(&name) || name.ends_with("_test") || name.ends_with("_tests"))
-        && !syntax.children(item).any(|part| syntax.kind(part) == "visibility_modifier")
+        && !tree.children(item).any(|part| tree.kind(part) == "visibility_modifier")
 }
 
-fn is_for_tests_or_a_feature(syntax: &Syntax<'_>, attribute: NodeId) -> bool {
-    let flat = flat(syntax, attribute);
+fn is_for_tests_or_a_feature(tree: &SyntaxTree<'_>, attribute: NodeId) -> bool {
+    let flat = flat(tree, attribute);
     flat.starts_with("#[cfg(any(")
         && !flat.contains("not(")
         && flat.split(['(', ',', ')']).any(|word| word == "test")
 }
 
 /// Whether an attribute marks an item for tests: `#[cfg(test)]`, `#[test]` and the like.
-fn is_for_tests(syntax: &Syntax<'_>, attribute: NodeId) -> bool {
-    let flat = flat(syntax, attribute);
-    flat.starts_with("#[cfg(test)]") || flat.starts_with("#[cfg(all(test") || is_test(syntax, attribute)
+fn is_for_tests(tree: &SyntaxTree<'_>, attribute: NodeId) -> bool {
+    let flat = flat(tree, attribute);
+    flat.starts_with("#[cfg(test)]") || flat.starts_with("#[cfg(all(test") || is_test(tree, attribute)
 }
 
-fn flat(syntax: &Syntax<'_>, node: NodeId) -> String {
-    syntax.text(node).chars().filter(|c| !c.is_whitespace()).collect()
+fn flat(tree: &SyntaxTree<'_>, node: NodeId) -> String {
+    tree.text(node).chars().filter(|c| !c.is_whitespace()).collect()
 }
 
-fn is_test(syntax: &Syntax<'_>, attribute: NodeId) -> bool {
-    let flat = flat(syntax, attribute);
+fn is_test(tree: &SyntaxTree<'_>, attribute: NodeId) -> bool {
+    let flat = flat(tree, attribute);
     let inner = flat.trim_start_matches("#[");
     let path = inner.split(['(', ']', '=']).next().unwrap_or_default();
     let last = path.rsplit("::").next().unwrap_or_default();

@@ -14,18 +14,24 @@ macro_rules! pattern {
 }
 
 pub mod asking;
+pub mod chain;
 pub mod configuration;
 pub mod counts;
 pub mod dependencies;
+pub mod doc_examples;
 pub mod files;
 pub mod found;
+pub mod grammar_kind;
+pub mod mutants;
 pub mod names;
 pub mod planned;
 pub mod project;
 pub mod project_signs;
 pub mod required_tool;
 pub mod runs;
+pub mod rust;
 pub mod select;
+pub mod syntax_tree;
 pub mod text;
 
 mod c;
@@ -36,5 +42,4 @@ mod javascript;
 mod php;
 mod python;
 mod ruby;
-mod rust;
 mod version;

@@ -2,8 +2,8 @@
 
 use super::operators::is_comparison;
 use super::{MutantCollector, MutantRank, places};
-use crate::tamper::language::GrammarKind;
-use crate::tamper::syntax::{NodeId, SyntaxTree, is_loop, is_number, is_string};
+use journeyman_languages::grammar_kind::GrammarKind;
+use journeyman_languages::syntax_tree::{NodeId, SyntaxTree, is_loop, is_number, is_string};
 
 /// Replaces an empty text.
 const SOME_TEXT: &str = "x";

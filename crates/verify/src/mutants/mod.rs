@@ -10,7 +10,6 @@
 
 mod lines;
 mod literals;
-mod names;
 mod operators;
 mod places;
 mod returns;
@@ -19,8 +18,9 @@ mod statements;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Range, RangeInclusive};
 
-use super::tamper::language::{GrammarKind, file_name};
-use super::tamper::syntax::{NodeId, SyntaxTree};
+use journeyman_languages::grammar_kind::{GrammarKind, file_name};
+use journeyman_languages::mutants::names::NameTable;
+use journeyman_languages::syntax_tree::{NodeId, SyntaxTree};
 use journeyman_order::bounds::LONGEST_TEXT;
 
 pub use lines::changed_lines;
@@ -29,8 +29,6 @@ pub use lines::changed_lines;
 const MOST_CANDIDATES: usize = 5_000;
 /// Limit of code quoted in a sentence for people.
 const MOST_WORDS: usize = 40;
-/// How many ancestors of a node are examined.
-const MOST_CLIMB: usize = 300;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mutant {
@@ -71,7 +69,7 @@ enum MutantRank {
 struct MutantCollector<'f, 'a> {
     path: &'f str,
     tree: &'f SyntaxTree<'a>,
-    names: names::NameTable<'f>,
+    names: NameTable<'f>,
     /// Sorted and disjoint.
     lines: &'f [RangeInclusive<u32>],
     /// Mistakes that people make, then all others.
@@ -179,7 +177,7 @@ pub fn mutants(path: &str, after: &[u8], lines: &[RangeInclusive<u32>], most: us
     let mut found = MutantCollector {
         path,
         tree: &tree,
-        names: names::NameTable::of(&tree),
+        names: NameTable::of(&tree),
         lines,
         candidates: [CandidateList::NONE; 2],
     };

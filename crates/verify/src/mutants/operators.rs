@@ -1,8 +1,9 @@
 //! Mutants of operators: a boundary off by one, the opposite, the other connective, a missing sign or `not`.
 
-use super::{MOST_CLIMB, MutantCollector, MutantRank};
-use crate::tamper::language::GrammarKind;
-use crate::tamper::syntax::{NodeId, SyntaxTree, is_function, is_loop, is_string};
+use super::{MutantCollector, MutantRank};
+use journeyman_languages::grammar_kind::GrammarKind;
+use journeyman_languages::mutants::MOST_CLIMB;
+use journeyman_languages::syntax_tree::{NodeId, SyntaxTree, is_function, is_loop, is_string};
 
 pub(super) fn look(found: &mut MutantCollector<'_, '_>, node: NodeId) {
     let tree = found.tree;

@@ -1,7 +1,7 @@
 //! Where no mutant is made: tests, types, imports, attributes, messages for people, and places without code.
 
-use crate::tamper::language::GrammarKind;
-use crate::tamper::syntax::{NodeId, SyntaxTree, is_comment, is_string};
+use journeyman_languages::grammar_kind::GrammarKind;
+use journeyman_languages::syntax_tree::{NodeId, SyntaxTree, is_comment, is_string};
 
 /// Kinds of nodes that are skipped with all their content.
 const PASSED_OVER: &[&str] = &[

@@ -1,9 +1,11 @@
 //! Mutants of return values: a trivial value of the same kind.
 
 use super::operators::{is_comparison, is_negation};
-use super::{MOST_CLIMB, MutantCollector, MutantRank};
-use crate::tamper::language::GrammarKind;
-use crate::tamper::syntax::{NodeId, SyntaxTree, is_function};
+use super::{MutantCollector, MutantRank};
+use journeyman_languages::grammar_kind::GrammarKind;
+use journeyman_languages::mutants::MOST_CLIMB;
+use journeyman_languages::mutants::returns::{declared, of_go, results, tail, trivial_values};
+use journeyman_languages::syntax_tree::{NodeId, SyntaxTree, is_function};
 
 pub(super) fn look(found: &mut MutantCollector<'_, '_>, node: NodeId) {
     let tree = found.tree;
@@ -25,18 +27,6 @@ fn function_around(tree: &SyntaxTree<'_>, node: NodeId) -> Option<NodeId> {
     tree.ancestors(node).take(MOST_CLIMB).find(|up| is_function(tree.kind(*up)))
 }
 
-/// The last expression of a Rust block, if it is the block's value.
-fn tail(tree: &SyntaxTree<'_>, body: NodeId) -> Option<NodeId> {
-    let last = tree.parts(body).last()?;
-    match tree.kind(last) {
-        "expression_statement" if tree.text(last).ends_with(';') => None,
-        "expression_statement" => tree.part(last, 0),
-        "let_declaration" | "empty_statement" | "return_expression" => None,
-        kind if kind.ends_with("_item") || kind.ends_with("_declaration") => None,
-        _ => Some(last),
-    }
-}
-
 fn returned(found: &mut MutantCollector<'_, '_>, value: NodeId, function: NodeId) {
     let tree = found.tree;
     let declared = declared(tree, function);
@@ -51,15 +41,7 @@ fn returned(found: &mut MutantCollector<'_, '_>, value: NodeId, function: NodeId
         return;
     }
     let is_truth = is_comparison(tree, value) || is_negation(tree, value);
-    let others = match tree.grammar {
-        GrammarKind::Rust if tree.kind(function) == "function_item" => of_rust(&declared),
-        GrammarKind::Java if tree.kind(function) == "method_declaration" => of_java(&declared),
-        GrammarKind::Python => of_python(&declared, is_truth),
-        GrammarKind::JavaScript => of_javascript(is_truth),
-        GrammarKind::TypeScript | GrammarKind::Tsx => of_typescript(&declared, is_truth),
-        GrammarKind::Rust | GrammarKind::Java | GrammarKind::Go => &[],
-    };
-    replace(found, value, others);
+    replace(found, value, trivial_values(tree, function, &declared, is_truth));
 }
 
 fn replace(found: &mut MutantCollector<'_, '_>, value: NodeId, others: &[&str]) {
@@ -73,103 +55,5 @@ fn replace(found: &mut MutantCollector<'_, '_>, value: NodeId, others: &[&str]) 
         found.add(value, at, MutantRank::Second, (*other).to_owned(), |old, new| {
             format!("the returned {old} became {new}")
         });
-    }
-}
-
-/// A function's declared return type, without whitespace. Empty if none is declared.
-pub(super) fn declared(tree: &SyntaxTree<'_>, function: NodeId) -> String {
-    let field = match tree.grammar {
-        GrammarKind::Rust
-        | GrammarKind::Python
-        | GrammarKind::JavaScript
-        | GrammarKind::TypeScript
-        | GrammarKind::Tsx => "return_type",
-        GrammarKind::Go => "result",
-        GrammarKind::Java => "type",
-    };
-    let text = tree.field_text(function, field).trim_start_matches(':');
-    text.chars().filter(|c| !c.is_whitespace()).take(300).collect()
-}
-
-const TRUTHS: &[&str] = &["true", "false"];
-
-fn of_rust(declared: &str) -> &'static [&'static str] {
-    let path = declared.split('<').next().unwrap_or_default();
-    let generic = declared.get(path.len()..).unwrap_or_default();
-    match path.rsplit("::").next().unwrap_or_default() {
-        "bool" => TRUTHS,
-        "u8" | "u16" | "u32" | "u64" | "u128" | "usize" | "i8" | "i16" | "i32" | "i64" | "i128" | "isize" => {
-            &["0"]
-        }
-        "f32" | "f64" => &["0.0"],
-        "String" => &["String::new()"],
-        "&str" | "&'staticstr" => &["\"\""],
-        "Option" => &["None"],
-        "Vec" => &["Vec::new()"],
-        "Result" if generic.starts_with("<()") => &["Ok(())"],
-        "Result" if generic.starts_with("<bool") => &["Ok(true)", "Ok(false)"],
-        _ => &[],
-    }
-}
-
-fn of_go(declared: &str) -> &'static [&'static str] {
-    match declared {
-        "bool" => TRUTHS,
-        "int" | "int8" | "int16" | "int32" | "int64" | "uint" | "uint8" | "uint16" | "uint32" | "uint64"
-        | "byte" | "rune" | "float32" | "float64" => &["0"],
-        "string" => &["\"\""],
-        "error" | "any" | "interface{}" => &["nil"],
-        kind if kind.starts_with(['*']) || kind.starts_with("[]") || kind.starts_with("map[") => &["nil"],
-        _ => &[],
-    }
-}
-
-/// The types of several results, without their names.
-fn results(declared: &str) -> Vec<String> {
-    match declared.strip_prefix('(').and_then(|inner| inner.strip_suffix(')')) {
-        Some(inner) => inner.split(',').map(str::to_owned).collect(),
-        None => vec![declared.to_owned()],
-    }
-}
-
-fn of_java(declared: &str) -> &'static [&'static str] {
-    match declared {
-        "boolean" => TRUTHS,
-        "byte" | "short" | "int" | "long" | "char" => &["0"],
-        "float" | "double" => &["0"],
-        "String" => &["\"\""],
-        "" | "void" => &[],
-        _ => &["null"],
-    }
-}
-
-fn of_python(declared: &str, is_truth: bool) -> &'static [&'static str] {
-    match declared.split('[').next().unwrap_or_default() {
-        "bool" => &["True", "False"],
-        "int" => &["0"],
-        "float" => &["0.0"],
-        "str" => &["\"\""],
-        "bytes" => &["b\"\""],
-        "list" | "List" => &["[]"],
-        "dict" | "Dict" => &["{}"],
-        _ if is_truth => &["True", "False"],
-        _ => &["None"],
-    }
-}
-
-fn of_javascript(is_truth: bool) -> &'static [&'static str] {
-    if is_truth { TRUTHS } else { &["undefined"] }
-}
-
-fn of_typescript(declared: &str, is_truth: bool) -> &'static [&'static str] {
-    match declared {
-        "boolean" => TRUTHS,
-        "number" => &["0"],
-        "string" => &["\"\""],
-        kind if kind.ends_with("|null") => &["null"],
-        kind if kind.ends_with("|undefined") => &["undefined"],
-        kind if kind.ends_with("[]") => &["[]"],
-        "" if is_truth => TRUTHS,
-        _ => &[],
     }
 }

@@ -1,9 +1,10 @@
 //! Mutants of statements: another condition, a missing call, a loop exit in the wrong place.
 
 use super::operators::{is_comparison, is_connective, is_negation};
-use super::{MOST_CLIMB, MutantCollector, MutantRank, places};
-use crate::tamper::language::GrammarKind;
-use crate::tamper::syntax::{NodeId, SyntaxTree, is_function, is_loop};
+use super::{MutantCollector, MutantRank, places};
+use journeyman_languages::grammar_kind::GrammarKind;
+use journeyman_languages::mutants::MOST_CLIMB;
+use journeyman_languages::syntax_tree::{NodeId, SyntaxTree, is_function, is_loop};
 
 /// Calls that do not return, and that the compiler may depend on.
 const ENDS: &[&str] =

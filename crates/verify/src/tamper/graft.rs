@@ -1,10 +1,10 @@
 //! Separates tests and code of one file and combines them differently, in languages that keep both in one file.
 
-use super::doc_examples::with_examples_of;
-use super::language::GrammarKind;
 use super::read::is_within;
-use super::read::rust::{attributes, is_item_for_tests};
-use super::syntax::{NodeId, SyntaxTooLarge, SyntaxTree};
+use journeyman_languages::doc_examples::with_examples_of;
+use journeyman_languages::grammar_kind::GrammarKind;
+use journeyman_languages::rust::tests_inside::{attributes, is_item_for_tests};
+use journeyman_languages::syntax_tree::{NodeId, SyntaxTooLarge, SyntaxTree, is_comment};
 
 /// The code of one version of a file with the tests and documentation examples of another. `None` if they are equal, or
 /// if the language keeps tests in separate files.
@@ -71,10 +71,8 @@ pub fn code_tokens(path: &str, bytes: &[u8]) -> Option<Vec<String>> {
         // Parts of a string are not separate tokens.
         let is_text = ["string", "string_literal", "template_string"].contains(&tree.kind(node));
         let is_leaf = (is_text || tree.all(node).len() == 1) && !at.is_empty();
-        let is_comment = super::syntax::is_comment(tree.kind(node))
-            || tree
-                .ancestors(node)
-                .any(|up| super::syntax::is_comment(tree.kind(up)) || is_docstring(&tree, up));
+        let is_comment = is_comment(tree.kind(node))
+            || tree.ancestors(node).any(|up| is_comment(tree.kind(up)) || is_docstring(&tree, up));
         if is_leaf && !is_comment && !is_docstring(&tree, node) && !is_within(&tests, at.start) {
             if grammar == GrammarKind::Python {
                 tokens.extend(indentation(bytes, at.start));

@@ -7,13 +7,9 @@
 //! Bytes in, findings out. An agent wrote the input: nothing recurses on it, everything is bounded, and the same change
 //! always gives the same findings. Tests that the change adds are not restricted.
 
-mod chain;
 mod code;
-mod doc_examples;
 mod graft;
-pub(super) mod language;
 mod read;
-pub(super) mod syntax;
 
 use std::collections::BTreeSet;
 
@@ -22,9 +18,10 @@ use journeyman_order::bounds::MOST_LISTED;
 use journeyman_order::{Weakening, WeakeningKind};
 
 pub use graft::{code_tokens, graft};
-pub use language::{is_compiled_path, is_source_path, is_test_path};
+pub use journeyman_languages::grammar_kind::{is_compiled_path, is_source_path};
+pub use journeyman_languages::syntax_tree::SyntaxTooLarge;
+pub use journeyman_order::test_path::is_test_path;
 use read::ParsedFile;
-pub use syntax::SyntaxTooLarge;
 
 /// Both sides of a change, parsed.
 #[derive(Debug)]

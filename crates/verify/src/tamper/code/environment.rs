@@ -1,10 +1,11 @@
 //! Code that checks whether it is being tested.
 
-use crate::tamper::chain::{chain, is_call};
-use crate::tamper::language::{file_name, is_test_path};
 use crate::tamper::read::ParsedFile;
-use crate::tamper::read::rust::attributes;
-use crate::tamper::syntax::{NodeId, SyntaxTree, is_name, is_string};
+use journeyman_languages::chain::{chain, is_call};
+use journeyman_languages::grammar_kind::file_name;
+use journeyman_languages::rust::tests_inside::attributes;
+use journeyman_languages::syntax_tree::{NodeId, SyntaxTree, is_name, is_string};
+use journeyman_order::test_path::is_test_path;
 
 /// Names that only a test runner sets.
 const OF_RUNNERS: &[&str] = &[

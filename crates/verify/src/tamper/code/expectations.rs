@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::tamper::chain::{ChainLink, chain, is_call};
-use crate::tamper::language::GrammarKind;
 use crate::tamper::read::ParsedFile;
-use crate::tamper::syntax::{NodeId, SyntaxTree};
+use journeyman_languages::chain::{ChainLink, chain, is_call};
+use journeyman_languages::grammar_kind::GrammarKind;
+use journeyman_languages::syntax_tree::{NodeId, SyntaxTree};
 use journeyman_order::bounds::MOST_ITEMS;
 
 #[derive(Debug)]

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::expectations::{ExpectedCall, expectations, literal};
-use crate::tamper::chain::{function_name, parameters};
 use crate::tamper::read::{ParsedFile, clipped};
-use crate::tamper::syntax::{NodeId, SyntaxTree, is_function};
 use crate::tamper::{ParsedChange, cheat};
+use journeyman_languages::chain::{function_name, parameters};
+use journeyman_languages::syntax_tree::{NodeId, SyntaxTree, is_function};
 use journeyman_order::{Weakening, WeakeningKind};
 
 /// Limit of distinct expected answers of tests.

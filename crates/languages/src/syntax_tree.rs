@@ -6,7 +6,7 @@ use std::ops::{ControlFlow, Range};
 
 use tree_sitter::{ParseOptions, ParseState, Parser};
 
-use super::language::GrammarKind;
+use crate::grammar_kind::GrammarKind;
 use journeyman_order::bounds::{LARGEST_DOCUMENT, MOST_LOOKED_AT};
 
 /// A file with more nodes is not parsed, because each takes memory.
@@ -22,7 +22,7 @@ const ASKED_A_BYTE: usize = 2;
 const MOST_STEPS: usize = 100_000_000;
 const TEXT_STEP: usize = 4;
 
-pub(crate) type NodeId = usize;
+pub type NodeId = usize;
 
 #[derive(Debug)]
 struct SyntaxNode {
@@ -38,8 +38,8 @@ struct SyntaxNode {
 
 /// A parsed file. Node 0 is its root.
 #[derive(Debug)]
-pub(crate) struct SyntaxTree<'a> {
-    pub(crate) grammar: GrammarKind,
+pub struct SyntaxTree<'a> {
+    pub grammar: GrammarKind,
     source: &'a [u8],
     nodes: Vec<SyntaxNode>,
     left: Cell<usize>,
@@ -51,7 +51,7 @@ pub struct SyntaxTooLarge;
 
 impl<'a> SyntaxTree<'a> {
     /// Parses a file within limits. Syntax errors are not reported here; the parts that parse are used.
-    pub(crate) fn read(grammar: GrammarKind, source: &'a [u8]) -> Result<Self, SyntaxTooLarge> {
+    pub fn read(grammar: GrammarKind, source: &'a [u8]) -> Result<Self, SyntaxTooLarge> {
         if source.len() > LARGEST_DOCUMENT {
             return Err(SyntaxTooLarge);
         }
@@ -72,7 +72,7 @@ impl<'a> SyntaxTree<'a> {
 
     /// Whether queries used up the file's step limit. Answers are then incomplete and unusable, as if the file had not
     /// been parsed.
-    pub(crate) fn is_exhausted(&self) -> bool {
+    pub fn is_exhausted(&self) -> bool {
         self.left.get() == 0
     }
 
@@ -81,33 +81,33 @@ impl<'a> SyntaxTree<'a> {
         !self.is_exhausted()
     }
 
-    pub(crate) fn source(&self) -> &'a [u8] {
+    pub fn source(&self) -> &'a [u8] {
         self.source
     }
 
-    pub(crate) const ROOT: NodeId = 0;
+    pub const ROOT: NodeId = 0;
 
-    pub(crate) fn kind(&self, node: NodeId) -> &'static str {
+    pub fn kind(&self, node: NodeId) -> &'static str {
         self.nodes.get(node).map_or("", |node| node.kind)
     }
 
     /// The name of the node's field in its parent.
-    pub(crate) fn field_of(&self, node: NodeId) -> Option<&'static str> {
+    pub fn field_of(&self, node: NodeId) -> Option<&'static str> {
         let field = self.nodes.get(node).and_then(|node| node.field)?;
         self.grammar.loaded().field_name_for_id(field.get())
     }
 
     /// Counted from 1.
-    pub(crate) fn line(&self, node: NodeId) -> u32 {
+    pub fn line(&self, node: NodeId) -> u32 {
         self.nodes.get(node).map_or(1, |node| node.line)
     }
 
-    pub(crate) fn bytes(&self, node: NodeId) -> Range<usize> {
+    pub fn bytes(&self, node: NodeId) -> Range<usize> {
         self.nodes.get(node).map_or(0..0, |node| node.bytes.start as usize..node.bytes.end as usize)
     }
 
     /// As written. Empty if it is not UTF-8.
-    pub(crate) fn text(&self, node: NodeId) -> &str {
+    pub fn text(&self, node: NodeId) -> &str {
         let bytes = self.bytes(node);
         if !self.may_go(1 + bytes.len() / TEXT_STEP) {
             return "";
@@ -116,17 +116,17 @@ impl<'a> SyntaxTree<'a> {
     }
 
     /// A range of the text with its whitespace normalized.
-    pub(crate) fn canonical_whole(&self, bytes: Range<usize>) -> String {
+    pub fn canonical_whole(&self, bytes: Range<usize>) -> String {
         let text =
             self.source.get(bytes).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default();
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    pub(crate) fn parent(&self, node: NodeId) -> Option<NodeId> {
+    pub fn parent(&self, node: NodeId) -> Option<NodeId> {
         (node != Self::ROOT).then(|| self.nodes.get(node).map(|node| node.parent as NodeId)).flatten()
     }
 
-    pub(crate) fn ancestors(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
+    pub fn ancestors(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
         std::iter::successors(self.parent(node), |node| self.parent(*node).filter(|_| self.may_go(1)))
     }
 
@@ -135,15 +135,15 @@ impl<'a> SyntaxTree<'a> {
     }
 
     /// The node and all its descendants, in the order of the text.
-    pub(crate) fn all(&self, node: NodeId) -> Range<NodeId> {
+    pub fn all(&self, node: NodeId) -> Range<NodeId> {
         node..self.past(node)
     }
 
-    pub(crate) fn everything(&self) -> Range<NodeId> {
+    pub fn everything(&self) -> Range<NodeId> {
         self.all(Self::ROOT)
     }
 
-    pub(crate) fn children(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
+    pub fn children(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
         let past = self.past(node);
         let first = Some(node + 1).filter(|first| *first < past);
         std::iter::successors(first, move |child| {
@@ -158,7 +158,7 @@ impl<'a> SyntaxTree<'a> {
     }
 
     /// Children other than punctuation and comments.
-    pub(crate) fn parts(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
+    pub fn parts(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
         self.children(node).filter(|child| self.is_part(*child))
     }
 
@@ -167,16 +167,16 @@ impl<'a> SyntaxTree<'a> {
         self.nodes.get(child).is_some_and(|node| node.is_named) && !is_comment(self.kind(child))
     }
 
-    pub(crate) fn part(&self, node: NodeId, at: usize) -> Option<NodeId> {
+    pub fn part(&self, node: NodeId, at: usize) -> Option<NodeId> {
         self.parts(node).nth(at)
     }
 
-    pub(crate) fn field(&self, node: NodeId, name: &str) -> Option<NodeId> {
+    pub fn field(&self, node: NodeId, name: &str) -> Option<NodeId> {
         let wanted = self.grammar.loaded().field_id_for_name(name)?;
         self.children(node).find(|child| self.nodes.get(*child).and_then(|node| node.field) == Some(wanted))
     }
 
-    pub(crate) fn field_text(&self, node: NodeId, name: &str) -> &str {
+    pub fn field_text(&self, node: NodeId, name: &str) -> &str {
         self.field(node, name).map_or("", |child| self.text(child))
     }
 
@@ -213,7 +213,7 @@ impl<'a> SyntaxTree<'a> {
     }
 
     /// The tokens on one line: equal if only the layout differs.
-    pub(crate) fn canonical(&self, node: NodeId) -> String {
+    pub fn canonical(&self, node: NodeId) -> String {
         self.tokens(node).join(" ")
     }
 
@@ -231,7 +231,7 @@ impl<'a> SyntaxTree<'a> {
     }
 
     /// Strings and numbers within a node, as tokens. At most a few hundred.
-    pub(crate) fn literals(&self, node: NodeId) -> Vec<String> {
+    pub fn literals(&self, node: NodeId) -> Vec<String> {
         let mut literals = Vec::new();
         let end = self.past(node);
         let mut at = node;
@@ -257,7 +257,7 @@ impl<'a> SyntaxTree<'a> {
     }
 
     /// Whether a node is one literal, including a sign.
-    pub(crate) fn is_literal(&self, node: NodeId) -> bool {
+    pub fn is_literal(&self, node: NodeId) -> bool {
         let kind = self.kind(node);
         is_string(kind)
             || is_number(kind)
@@ -267,12 +267,12 @@ impl<'a> SyntaxTree<'a> {
     }
 }
 
-pub(crate) fn is_comment(kind: &str) -> bool {
+pub fn is_comment(kind: &str) -> bool {
     matches!(kind, "comment" | "line_comment" | "block_comment")
 }
 
 /// Strings of every language, including characters.
-pub(crate) fn is_string(kind: &str) -> bool {
+pub fn is_string(kind: &str) -> bool {
     matches!(
         kind,
         "string"
@@ -286,7 +286,7 @@ pub(crate) fn is_string(kind: &str) -> bool {
     )
 }
 
-pub(crate) fn is_number(kind: &str) -> bool {
+pub fn is_number(kind: &str) -> bool {
     matches!(
         kind,
         "integer"
@@ -308,7 +308,7 @@ fn is_word_literal(kind: &str) -> bool {
     )
 }
 
-pub(crate) fn is_name(kind: &str) -> bool {
+pub fn is_name(kind: &str) -> bool {
     matches!(
         kind,
         "identifier"
@@ -371,7 +371,7 @@ fn close(nodes: &mut [SyntaxNode], open: &mut Vec<NodeId>, depth: usize) {
 }
 
 /// Whether a node is a function, named or anonymous.
-pub(crate) fn is_function(kind: &str) -> bool {
+pub fn is_function(kind: &str) -> bool {
     matches!(
         kind,
         "function_definition"
@@ -392,7 +392,7 @@ pub(crate) fn is_function(kind: &str) -> bool {
     )
 }
 
-pub(crate) fn is_loop(kind: &str) -> bool {
+pub fn is_loop(kind: &str) -> bool {
     matches!(
         kind,
         "for_statement"

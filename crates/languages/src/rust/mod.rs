@@ -2,6 +2,8 @@
 //!
 //! May know: Cargo.toml. Must never know: other ecosystems.
 
+pub mod tests_inside;
+
 use crate::files::toml_table;
 use crate::project::{Detection, FoundProject};
 

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use crate::tamper::syntax::{NodeId, SyntaxTree};
+use crate::syntax_tree::{NodeId, SyntaxTree};
 
 /// The places of test functions and test-only modules, in order and without those nested in others.
-pub(super) fn places(tree: &SyntaxTree<'_>) -> Vec<Range<usize>> {
+pub fn places(tree: &SyntaxTree<'_>) -> Vec<Range<usize>> {
     let is_place = |node: &NodeId| match tree.kind(*node) {
         "function_item" => attributes(tree, *node).into_iter().any(|attribute| is_test(tree, attribute)),
         "mod_item" => tree.field(*node, "body").is_some() && is_item_for_tests(tree, *node),
@@ -20,7 +20,7 @@ pub(super) fn places(tree: &SyntaxTree<'_>) -> Vec<Range<usize>> {
     places
 }
 
-pub(in crate::tamper) fn attributes(tree: &SyntaxTree<'_>, item: NodeId) -> Vec<NodeId> {
+pub fn attributes(tree: &SyntaxTree<'_>, item: NodeId) -> Vec<NodeId> {
     let mut above = Vec::new();
     let mut at = item;
     while let Some(sibling) = tree.previous(at) {
@@ -36,7 +36,7 @@ pub(in crate::tamper) fn attributes(tree: &SyntaxTree<'_>, item: NodeId) -> Vec<
 
 /// Whether an item compiles only for tests. So does a private module `tests` that a feature enables too:
 /// `#[cfg(any(test, feature = "slow"))] mod tests`. Other items under such a condition may be the program's own code.
-pub(in crate::tamper) fn is_item_for_tests(tree: &SyntaxTree<'_>, item: NodeId) -> bool {
+pub fn is_item_for_tests(tree: &SyntaxTree<'_>, item: NodeId) -> bool {
     let above = attributes(tree, item);
     let has = |is_one: fn(&SyntaxTree<'_>, NodeId) -> bool| above.iter().any(|at| is_one(tree, *at));
     has(is_for_tests) || (is_private_and_named_tests(tree, item) && has(is_for_tests_or_a_feature))

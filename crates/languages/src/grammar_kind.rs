@@ -1,14 +1,12 @@
-//! A file's grammar, and what its path indicates: tests, code, or neither.
+//! A file's grammar, and whether its path indicates code.
 
 use std::sync::LazyLock;
 
 use tree_sitter::Language as Grammar;
 
-pub use journeyman_order::test_path::is_test_path;
-
 /// The grammars by which files are parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum GrammarKind {
+pub enum GrammarKind {
     Rust,
     Python,
     /// Includes JSX, which the grammar supports.
@@ -20,7 +18,7 @@ pub(crate) enum GrammarKind {
 }
 
 impl GrammarKind {
-    pub(crate) fn of(path: &str) -> Option<Self> {
+    pub fn of(path: &str) -> Option<Self> {
         let (_, extension) = file_name(path).rsplit_once('.')?;
         Some(match extension {
             "rs" => Self::Rust,
@@ -34,7 +32,7 @@ impl GrammarKind {
         })
     }
 
-    pub(crate) fn loaded(self) -> &'static Grammar {
+    pub fn loaded(self) -> &'static Grammar {
         static RUST: LazyLock<Grammar> = LazyLock::new(|| tree_sitter_rust::LANGUAGE.into());
         static PYTHON: LazyLock<Grammar> = LazyLock::new(|| tree_sitter_python::LANGUAGE.into());
         static JAVASCRIPT: LazyLock<Grammar> = LazyLock::new(|| tree_sitter_javascript::LANGUAGE.into());
@@ -55,7 +53,7 @@ impl GrammarKind {
     }
 }
 
-pub(crate) fn file_name(path: &str) -> &str {
+pub fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 

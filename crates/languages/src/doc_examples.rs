@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::language::GrammarKind;
-use super::syntax::{NodeId, SyntaxTree};
+use crate::grammar_kind::GrammarKind;
+use crate::syntax_tree::{NodeId, SyntaxTree};
 
 struct DocumentedItem {
     doc: Option<Range<usize>>,
@@ -15,7 +15,7 @@ struct DocumentedItem {
 }
 
 /// The code of one version with the examples of another, if either has any. `None` if nothing differs.
-pub(super) fn with_examples_of(code: &SyntaxTree<'_>, tests: &SyntaxTree<'_>) -> Option<Vec<u8>> {
+pub fn with_examples_of(code: &SyntaxTree<'_>, tests: &SyntaxTree<'_>) -> Option<Vec<u8>> {
     let (own, others) = (items(code), items(tests));
     let text = |tree: &SyntaxTree<'_>, doc: &Range<usize>| -> String {
         String::from_utf8_lossy(tree.source().get(doc.clone()).unwrap_or_default()).into_owned()

@@ -5,11 +5,11 @@ use std::collections::{HashMap, HashSet};
 
 use super::MOST_CLIMB;
 use super::returns::declared;
-use crate::tamper::language::GrammarKind;
-use crate::tamper::syntax::{NodeId, SyntaxTree, is_function, is_string};
+use crate::grammar_kind::GrammarKind;
+use crate::syntax_tree::{NodeId, SyntaxTree, is_function, is_string};
 
 #[derive(Debug, Default)]
-pub(super) struct NameTable<'s> {
+pub struct NameTable<'s> {
     /// Variables that hold text, by their declaration.
     text: HashSet<&'s str>,
     /// Imported packages, by their local name.
@@ -20,7 +20,7 @@ pub(super) struct NameTable<'s> {
 }
 
 impl<'s> NameTable<'s> {
-    pub(super) fn of(tree: &'s SyntaxTree<'_>) -> Self {
+    pub fn of(tree: &'s SyntaxTree<'_>) -> Self {
         let mut names = Self::default();
         for node in tree.everything() {
             match tree.grammar {
@@ -103,12 +103,12 @@ impl<'s> NameTable<'s> {
         }
     }
 
-    pub(super) fn is_text(&self, name: &str) -> bool {
+    pub fn is_text(&self, name: &str) -> bool {
         self.text.contains(name)
     }
 
     /// Whether a sum is in a place that requires text.
-    pub(super) fn wants_text(&self, tree: &SyntaxTree<'_>, sum: NodeId) -> bool {
+    pub fn wants_text(&self, tree: &SyntaxTree<'_>, sum: NodeId) -> bool {
         if !matches!(tree.grammar, GrammarKind::Go | GrammarKind::Java) {
             return false;
         }
@@ -132,7 +132,7 @@ impl<'s> NameTable<'s> {
     }
 
     /// Whether a file still compiles without a node: each name in it is also read elsewhere.
-    pub(super) fn are_used_without(&self, tree: &SyntaxTree<'_>, gone: NodeId) -> bool {
+    pub fn are_used_without(&self, tree: &SyntaxTree<'_>, gone: NodeId) -> bool {
         if tree.grammar != GrammarKind::Go {
             return true;
         }

@@ -1,16 +1,16 @@
 //! Calls as people read them: `expect(x).not.toBe(y)` is a chain of names, some with arguments.
 
-use super::syntax::{NodeId, SyntaxTree};
+use crate::syntax_tree::{NodeId, SyntaxTree};
 use journeyman_order::bounds::DEEPEST;
 
 #[derive(Debug, Clone)]
-pub(super) struct ChainLink<'s> {
-    pub(super) name: &'s str,
+pub struct ChainLink<'s> {
+    pub name: &'s str,
     /// The list of arguments, if it is a call.
-    pub(super) arguments: Option<NodeId>,
+    pub arguments: Option<NodeId>,
 }
 
-pub(super) fn is_call(kind: &str) -> bool {
+pub fn is_call(kind: &str) -> bool {
     matches!(kind, "call" | "call_expression" | "method_invocation")
 }
 
@@ -27,7 +27,7 @@ fn is_member(kind: &str) -> bool {
 }
 
 /// The links of a call or a member, in the order of the text. Empty for other nodes.
-pub(super) fn chain<'s>(tree: &'s SyntaxTree<'_>, node: NodeId) -> Vec<ChainLink<'s>> {
+pub fn chain<'s>(tree: &'s SyntaxTree<'_>, node: NodeId) -> Vec<ChainLink<'s>> {
     let mut links = Vec::new();
     let mut at = Some(node);
     let mut pending = None;
@@ -70,7 +70,7 @@ pub(super) fn chain<'s>(tree: &'s SyntaxTree<'_>, node: NodeId) -> Vec<ChainLink
 }
 
 /// A function's name: its own, or that of the variable it is assigned to.
-pub(super) fn function_name<'s>(tree: &'s SyntaxTree<'_>, function: NodeId) -> Option<&'s str> {
+pub fn function_name<'s>(tree: &'s SyntaxTree<'_>, function: NodeId) -> Option<&'s str> {
     if let Some(name) = tree.field(function, "name") {
         return Some(tree.text(name));
     }
@@ -85,7 +85,7 @@ pub(super) fn function_name<'s>(tree: &'s SyntaxTree<'_>, function: NodeId) -> O
     Some(tree.text(name))
 }
 
-pub(super) fn parameters(tree: &SyntaxTree<'_>, function: NodeId) -> usize {
+pub fn parameters(tree: &SyntaxTree<'_>, function: NodeId) -> usize {
     match tree.field(function, "parameters") {
         Some(list) => {
             tree.parts(list).filter(|part| !matches!(tree.text(*part), "self" | "cls" | "&self")).count()

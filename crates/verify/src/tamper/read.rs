@@ -1,11 +1,11 @@
 //! A parsed source file, and where its tests are.
 
-pub(super) mod rust;
-
 use std::ops::Range;
 
-use super::language::{GrammarKind, is_test_path};
-use super::syntax::{NodeId, SyntaxTooLarge, SyntaxTree};
+use journeyman_languages::grammar_kind::GrammarKind;
+use journeyman_languages::rust::tests_inside;
+use journeyman_languages::syntax_tree::{NodeId, SyntaxTooLarge, SyntaxTree};
+use journeyman_order::test_path::is_test_path;
 
 /// Whether one of these sorted, disjoint places of a file contains a byte.
 pub(super) fn is_within(places: &[Range<usize>], at: usize) -> bool {
@@ -32,7 +32,7 @@ impl<'a> ParsedFile<'a> {
         let test_places = if is_test_path(path) {
             std::iter::once(0..usize::MAX).collect()
         } else if tree.grammar == GrammarKind::Rust {
-            rust::places(&tree)
+            tests_inside::places(&tree)
         } else {
             Vec::new()
         };

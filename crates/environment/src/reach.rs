@@ -196,7 +196,7 @@ impl<'c, 'f> Command<'c, 'f> {
 
     /// Whether cargo runs the tests of a package.
     fn cargo(&self, below: &str, manifest: &str) -> bool {
-        let own = journeyman_languages::files::toml_table(manifest).unwrap_or_default();
+        let own = journeyman_languages::text::toml_table(manifest).unwrap_or_default();
         let name = own.get("package").and_then(|package| package.get("name")?.as_str()).unwrap_or_default();
         let all: Vec<&str> = words(&self.text).collect();
         let said = |options: &[&str]| -> Vec<&str> {

@@ -7,8 +7,9 @@ use std::ops::Bound;
 
 use journeyman_order::bounds::{LARGEST_SOURCE, MOST_LOOKED_AT};
 use journeyman_order::byte_order_mark;
-use journeyman_order::toml_text::is_modest_toml;
 use serde_json::Value;
+
+use crate::text::toml_table;
 
 /// Limit of files of one kind that are read: each read may go over a network.
 pub(crate) const MOST_READ: usize = 60;
@@ -142,11 +143,6 @@ impl<'a> RepositoryFiles<'a> {
     pub(crate) fn ini(&self, path: &str) -> Option<IniFile> {
         self.text(path).map(|text| IniFile::from_text(&text))
     }
-}
-
-/// A parsed TOML file. `None` if it is invalid, or would become too large.
-pub fn toml_table(text: &str) -> Option<toml::Table> {
-    is_modest_toml(text).then(|| text.parse().ok())?
 }
 
 /// An INI file as Python's configparser reads it: indented lines continue a value.

@@ -4,8 +4,8 @@
 
 pub mod tests_inside;
 
-use crate::files::toml_table;
 use crate::project::{Detection, FoundProject};
+use crate::text::toml_table;
 
 pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     let text = ask.files.text("Cargo.toml")?;

@@ -20,6 +20,7 @@ use journeyman_order::test_run::CommandRun;
 use journeyman_order::{EffectError, Exit, TestingSettings, TrustedCertificates};
 use journeyman_sandbox::{ExceededLimit, Job, Mount, ProgramOwner, Sandbox, SandboxNetwork};
 
+#[derive(Clone)]
 pub(crate) struct CommandOptions {
     pub(crate) name: String,
     pub(crate) access: Option<EgressPolicy>,

@@ -5,9 +5,10 @@
 use std::collections::{BTreeSet, HashSet};
 
 use crate::environment_plan::{EnvironmentSource, is_in};
-use crate::statement::{script_texts, words};
+use crate::statement::script_texts;
 use crate::{EnvironmentPlan, network};
 use journeyman_languages::files::RepositoryFiles;
+use journeyman_languages::test_call::words;
 
 /// Limit of listed paths; those nearest to the root come first.
 const MOST: usize = 5_000;

@@ -11,10 +11,10 @@ use journeyman_order::{RepositorySettings, TestedFolder};
 use crate::environment_plan::{EnvironmentPlan, EnvironmentSource, PlannedFolder, ProjectBelow};
 use crate::planning::plan_one;
 use crate::projects;
-use crate::reach::joined;
 use journeyman_languages::files::RepositoryFiles;
 use journeyman_languages::planned::{PlannedTest, ProgramFolder, SetupCommand};
 use journeyman_languages::required_tool::HostTools;
+use journeyman_languages::test_call::joined;
 
 /// Common wrong names for the settings file.
 const MISNAMED: [&str; 5] =

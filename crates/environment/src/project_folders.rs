@@ -35,8 +35,7 @@ fn is_data(folder: &str, language: ProjectLanguage) -> bool {
     let is_one = |part: &&str| data.contains(part) || (part.starts_with('.') && part.len() > 1);
     let of_tests = |part: &&str| matches!(*part, "test" | "tests" | "__tests__" | "spec" | "specs");
     let above = parts.split_last().map_or(&[][..], |(_, above)| above);
-    // Go ignores modules inside another module.
-    parts.iter().any(is_one) || (language != ProjectLanguage::Go && above.iter().any(of_tests))
+    parts.iter().any(is_one) || (!language.has_nested_projects() && above.iter().any(of_tests))
 }
 
 pub(crate) fn contains(folder: &str, path: &str) -> bool {

@@ -11,11 +11,11 @@ use journeyman_order::{RepositorySettings, UnrunProject, UnrunReason};
 use crate::environment_plan::{EnvironmentPlan, ProjectBelow};
 use crate::planning::plan_one;
 use crate::project_folders::{Project, Projects, contains};
-use crate::reach::{Reach, joined, reach};
+use crate::reach::{Reach, reach};
 use journeyman_languages::files::RepositoryFiles;
-use journeyman_languages::found;
 use journeyman_languages::project_signs::is_beside;
 use journeyman_languages::required_tool::HostTools;
+use journeyman_languages::test_call::joined;
 
 /// Limit of projects that are planned; the first ones are taken.
 const MOST_PLANNED: usize = 20;
@@ -78,7 +78,7 @@ pub(crate) fn concerned(all: &[ProjectBelow], changed: &[PathBuf]) -> Vec<String
 fn has_tests(project: &Project<'_>, files: &RepositoryFiles<'_>) -> bool {
     let read = |name: &str| files.text(&joined(project.folder, name)).map(String::into_bytes);
     let own = files.within(project.folder, &read);
-    found::has_tests(project.language, &own)
+    project.language.has_tests(&own)
 }
 
 /// The projects that a change edits and whose tests the plan does not run. `files` includes the change.

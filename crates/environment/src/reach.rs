@@ -4,9 +4,9 @@
 
 use crate::environment_plan::EnvironmentPlan;
 use crate::project_folders::Project;
-use crate::statement::words;
 use journeyman_languages::files::RepositoryFiles;
-use journeyman_languages::project_signs::{ProjectLanguage, is_program_of_any};
+use journeyman_languages::project_signs::is_program_of_any;
+use journeyman_languages::test_call::{TestCall, joined, mentions, segments, words};
 use journeyman_order::bounds::{LARGEST_SOURCE, MOST_HOPS};
 
 /// Programs that run what other files define, in formats that are not parsed here.
@@ -60,11 +60,6 @@ fn below<'p>(folder: &str, path: &'p str) -> Option<&'p str> {
         false if path == folder => Some(""),
         false => path.strip_prefix(folder)?.strip_prefix('/'),
     }
-}
-
-/// A path in a folder, which may be the root.
-pub(crate) fn joined(folder: &str, name: &str) -> String {
-    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }
 
 /// A test command with the scripts that it calls.
@@ -158,12 +153,10 @@ impl<'c, 'f> Command<'c, 'f> {
         let mut parts = words(&self.text).flat_map(|word| word.split('='));
         let is_named = !below.is_empty()
             && (mentions(&self.text, below) || name.is_some_and(|name| parts.any(|part| part == name)));
-        let manifest = || self.files.text(project.manifest).unwrap_or_default();
+        let manifest = self.files.text(project.manifest).unwrap_or_default();
+        let call = TestCall { at: self.at, files: self.files, text: &self.text, below, manifest: &manifest };
         if !words(&self.text).any(|word| project.language.is_program(word)) {
-            // Tests of another language may load a Rust library.
-            let is_loaded = project.language == ProjectLanguage::Rust
-                && (manifest().contains("cdylib")
-                    || self.file("pyproject.toml").is_some_and(|text| text.contains("maturin")));
+            let is_loaded = project.language.is_loaded_by_others(&call);
             let is_of_another = words(&self.text).any(is_program_of_any);
             return match (is_of_another, below.is_empty()) {
                 (false, true) => Reach::Runs,
@@ -174,168 +167,13 @@ impl<'c, 'f> Command<'c, 'f> {
         if is_named {
             return Reach::Runs;
         }
-        let is_run = match project.language {
-            ProjectLanguage::Rust => self.cargo(below, &manifest()),
-            ProjectLanguage::Go => below.is_empty(),
-            ProjectLanguage::JavaScript => below.is_empty() || self.javascript(),
-            ProjectLanguage::Python => below.is_empty() || self.pytest(below),
-            ProjectLanguage::Jvm => below.is_empty() || self.maven(below),
-            ProjectLanguage::DotNet
-            | ProjectLanguage::Ruby
-            | ProjectLanguage::Php
-            | ProjectLanguage::Elixir
-            | ProjectLanguage::Dart
-            | ProjectLanguage::Swift => true,
-        };
+        let is_run = project.language.reaches(&call);
         match is_run {
             true => Reach::Runs,
             false if self.is_closed || self.has_scripts => Reach::CannotTell,
             false => Reach::DoesNot,
         }
     }
-
-    /// Whether cargo runs the tests of a package.
-    fn cargo(&self, below: &str, manifest: &str) -> bool {
-        let own = journeyman_languages::text::toml_table(manifest).unwrap_or_default();
-        let name = own.get("package").and_then(|package| package.get("name")?.as_str()).unwrap_or_default();
-        let all: Vec<&str> = words(&self.text).collect();
-        let said = |options: &[&str]| -> Vec<&str> {
-            let apart = all.windows(2).filter_map(|pair| match pair {
-                [option, value] if options.contains(option) => Some(*value),
-                _ => None,
-            });
-            let joined = all.iter().filter_map(|word| {
-                let (option, value) = word.split_once('=')?;
-                options.contains(&option).then_some(value)
-            });
-            apart.chain(joined).collect()
-        };
-        let chosen = said(&["-p", "--package"]);
-        if !chosen.is_empty() {
-            return chosen.contains(&name);
-        }
-        let root = self.files.toml(&joined(self.at, "Cargo.toml")).unwrap_or_default();
-        let Some(workspace) = root.get("workspace") else { return below.is_empty() };
-        let list = |key: &str| -> Vec<String> {
-            let list = workspace.get(key).and_then(toml::Value::as_array).into_iter().flatten();
-            list.filter_map(toml::Value::as_str).map(str::to_owned).collect()
-        };
-        let is_apart =
-            list("exclude").iter().any(|one| fits_folder(one, below)) || own.contains_key("workspace");
-        if !below.is_empty() && is_apart || said(&["--exclude"]).contains(&name) {
-            return false;
-        }
-        if all.iter().any(|word| matches!(*word, "--workspace" | "--all")) {
-            return true;
-        }
-        match workspace.get("default-members") {
-            Some(_) => list("default-members").iter().any(|one| fits_folder(one, below)),
-            None => below.is_empty() || !root.contains_key("package"),
-        }
-    }
-
-    /// Whether a JavaScript runner searches all folders, or a package manager runs in all packages.
-    fn javascript(&self) -> bool {
-        const OF_MANY: [&str; 11] = [
-            "-r",
-            "--recursive",
-            "--workspaces",
-            "-ws",
-            "workspaces",
-            "foreach",
-            "--filter",
-            "turbo",
-            "nx",
-            "lerna",
-            "wireit",
-        ];
-        segments(&self.text).any(|segment| {
-            let all: Vec<&str> = words(segment).collect();
-            let looks =
-                |word: &&str| matches!(*word, "jest" | "vitest" | "ava" | "--test") || *word == "deno";
-            let Some(at) = all.iter().position(looks) else {
-                return all.iter().any(|word| OF_MANY.contains(word))
-                    && all.iter().any(|word| ProjectLanguage::JavaScript.is_program(word));
-            };
-            // Folders and files after it restrict the search.
-            all.iter().skip(at + 1).all(|word| word.starts_with('-') || !self.is_place(word))
-        })
-    }
-
-    fn is_place(&self, word: &str) -> bool {
-        word.contains('*')
-            || self.files.has(&joined(self.at, word.trim_start_matches("./").trim_end_matches('/')))
-    }
-
-    /// Whether pytest searches a folder. It searches all folders unless paths are configured.
-    fn pytest(&self, below: &str) -> bool {
-        // In the order in which pytest looks for its settings.
-        const SETTINGS: [&str; 7] = [
-            "pytest.toml",
-            ".pytest.toml",
-            "pytest.ini",
-            ".pytest.ini",
-            "pyproject.toml",
-            "tox.ini",
-            "setup.cfg",
-        ];
-        let told = SETTINGS.iter().find_map(|name| {
-            let text = self.file(name)?;
-            let (_, told) = text.split_once("testpaths")?;
-            Some(
-                told.lines()
-                    .take_while(|line| !line.trim().is_empty())
-                    .take(10)
-                    .collect::<Vec<_>>()
-                    .join(" "),
-            )
-        });
-        let is_told_of = |told: &String| {
-            let first = below.split('/').next().unwrap_or(below);
-            mentions(&told.replace(['[', ']', ','], " "), first)
-        };
-        segments(&self.text).any(|segment| {
-            let all: Vec<&str> = words(segment).collect();
-            let Some(at) = all.iter().position(|word| matches!(*word, "pytest" | "py.test")) else {
-                return false;
-            };
-            let has_place = all.iter().skip(at + 1).any(|word| !word.starts_with('-') && self.is_place(word));
-            !has_place && told.as_ref().is_none_or(is_told_of)
-        })
-    }
-
-    /// Whether a Maven build lists a folder as a module. Other build tools configure this in code.
-    fn maven(&self, below: &str) -> bool {
-        let Some(pom) = self.file("pom.xml") else { return true };
-        let mut prefix = String::new();
-        below.split('/').any(|part| {
-            prefix = joined(&prefix, part);
-            pom.contains(&format!("<module>{prefix}</module>"))
-        })
-    }
-}
-
-/// The commands of a text.
-fn segments(text: &str) -> impl Iterator<Item = &str> {
-    text.split(['\n', ';', '|', '&']).filter(|segment| !segment.trim().is_empty())
-}
-
-/// Whether a word of the text is the folder or a path inside it.
-fn mentions(text: &str, folder: &str) -> bool {
-    words(text).flat_map(|word| word.split(['=', ','])).any(|word| {
-        let word = word.trim_start_matches("./");
-        word.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    })
-}
-
-/// Whether a folder matches a workspace's pattern.
-fn fits_folder(pattern: &str, folder: &str) -> bool {
-    let pattern = pattern.trim_start_matches("./").trim_end_matches('/');
-    let (patterns, parts): (Vec<&str>, Vec<&str>) =
-        (pattern.split('/').collect(), folder.split('/').collect());
-    (pattern == "." && folder.is_empty())
-        || patterns.len() == parts.len()
-            && patterns.iter().zip(parts).all(|(pattern, part)| crate::environment_plan::is_in(pattern, part))
 }
 
 /// The recipes of the targets in a make call, and of their prerequisites.

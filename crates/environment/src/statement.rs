@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::{EnvironmentSource, ProgramFolder, SetupCommand};
 use journeyman_languages::files::RepositoryFiles;
+use journeyman_languages::test_call::words;
 
 /// What a source declares about image and setup.
 #[derive(Debug, Default)]
@@ -68,10 +69,6 @@ pub(crate) fn script_texts(setup: &[SetupCommand], files: &RepositoryFiles<'_>) 
         text.push('\n');
     }
     text
-}
-
-pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| c.is_whitespace() || ";&|()'\"".contains(c)).filter(|word| !word.is_empty())
 }
 
 /// Scripts of the repository that commands run.

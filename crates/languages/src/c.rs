@@ -6,10 +6,50 @@
 
 use regex::Regex;
 
+use crate::counts::native;
 use crate::files::{MOST_READ, RepositoryFiles, quote};
+use crate::language::{Facts, Language};
 use crate::project::{Detection, FoundProject};
+use crate::runner::{PrintedResult, SummaryForm, TestRunner};
 
-pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
+pub(crate) struct C;
+
+impl Language for C {
+    fn facts(&self) -> &'static Facts {
+        const { &Facts { name: "C", sources: &[], manifests: &[], programs: &[], runners: RUNNERS, ..Facts::NONE } }
+    }
+
+    fn find(&self, ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
+        find(ask)
+    }
+
+    fn find_last(&self, ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
+        find_make(ask)
+    }
+}
+
+const RUNNERS: &[TestRunner] = &[
+    TestRunner {
+        name: "ctest",
+        runs: |words| words.first() == Some(&"ctest"),
+        printed: Some(PrintedResult { read: native::ctest, form: SummaryForm::OneRun }),
+        ..TestRunner::NONE
+    },
+    TestRunner {
+        name: "meson",
+        runs: |words| words.starts_with(&["meson", "test"]),
+        printed: Some(PrintedResult { read: native::meson, form: SummaryForm::WholeRun }),
+        ..TestRunner::NONE
+    },
+    // Only `make check` runs it.
+    TestRunner {
+        name: "automake",
+        printed: Some(PrintedResult { read: native::automake, form: SummaryForm::Parts }),
+        ..TestRunner::NONE
+    },
+];
+
+fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     cmake(ask).or_else(|| meson(ask)).or_else(|| autotools(ask))
 }
 
@@ -103,7 +143,7 @@ fn autotools(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     Some(found)
 }
 
-pub(crate) fn find_make(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
+fn find_make(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     // In the order in which make looks for them.
     let (name, text) = ["GNUmakefile", "makefile", "Makefile"]
         .into_iter()

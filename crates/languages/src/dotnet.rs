@@ -3,11 +3,32 @@
 //! May know: `*.sln`, `*.csproj`. Must never know: other ecosystems.
 
 use crate::files::MOST_READ;
+use crate::language::{Facts, Language};
 use crate::project::{Detection, FoundProject};
 
 const PROJECTS: [&str; 3] = [".csproj", ".fsproj", ".vbproj"];
 
-pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
+pub(crate) struct DotNet;
+
+impl Language for DotNet {
+    fn facts(&self) -> &'static Facts {
+        const {
+            &Facts {
+                name: ".NET",
+                sources: &["cs", "fs", "vb"],
+                manifests: &["*.csproj", "*.fsproj", "*.vbproj"],
+                programs: &["dotnet"],
+                ..Facts::NONE
+            }
+        }
+    }
+
+    fn find(&self, ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
+        find(ask)
+    }
+}
+
+fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     let is_project = |name: &&str| PROJECTS.iter().any(|end| name.ends_with(end));
     // Visual C++ has solutions too, which dotnet cannot test.
     let is_solution = |name: &&str| {

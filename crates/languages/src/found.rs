@@ -3,29 +3,10 @@
 //! May know: which ecosystems exist, and which of several is the repository's own. Must never know: their files.
 
 use crate::files::RepositoryFiles;
+use crate::language::Language;
 use crate::project::{Detection, FoundProject};
-use crate::project_signs::ProjectLanguage;
 use crate::required_tool::{HostTools, ToolCollector};
-use crate::{c, dotnet, go, java, javascript, php, python, ruby, rust};
-
-type Finder = fn(&mut Detection<'_, '_>) -> Option<FoundProject>;
-
-/// In order of precedence. A compiled language's manifest in the root is rarely there for something else, while
-/// package.json and Makefile often serve another ecosystem's project.
-const FINDERS: [Finder; 12] = [
-    python::find_with_native_code,
-    rust::find,
-    go::find,
-    java::find,
-    dotnet::find,
-    python::find_package,
-    ruby::find,
-    php::find,
-    javascript::find,
-    c::find,
-    python::find,
-    c::find_make,
-];
+use crate::table::LANGUAGES;
 
 /// A detected project, and what it needs.
 pub struct Discovery<'a> {
@@ -35,12 +16,20 @@ pub struct Discovery<'a> {
 
 /// The first project with tests, otherwise the first that can be set up.
 pub fn find<'a>(files: &'a RepositoryFiles<'a>, tools: &'a HostTools<'a>) -> Option<Discovery<'a>> {
-    let discover = |finder: Finder| {
-        let mut collector = ToolCollector::new(files, tools);
-        let project = finder(&mut Detection { files, tools: &mut collector })?;
-        Some(Discovery { project, tools: collector })
+    type Finder = fn(&dyn Language, &mut Detection<'_, '_>) -> Option<FoundProject>;
+    let finders: [Finder; 3] = [
+        |language, ask| language.find_first(ask),
+        |language, ask| language.find(ask),
+        |language, ask| language.find_last(ask),
+    ];
+    let by = |finder: Finder| {
+        LANGUAGES.iter().filter_map(move |language| {
+            let mut collector = ToolCollector::new(files, tools);
+            let project = finder(*language, &mut Detection { files, tools: &mut collector })?;
+            Some(Discovery { project, tools: collector })
+        })
     };
-    let mut all: Vec<Discovery<'a>> = FINDERS.into_iter().filter_map(discover).collect();
+    let mut all: Vec<Discovery<'a>> = finders.into_iter().flat_map(by).collect();
     if all.is_empty() {
         return None;
     }
@@ -58,22 +47,4 @@ pub fn find<'a>(files: &'a RepositoryFiles<'a>, tools: &'a HostTools<'a>) -> Opt
         ));
     }
     Some(found)
-}
-
-/// Whether tests of a language are found, even if its tools are missing here.
-pub fn has_tests(language: ProjectLanguage, files: &RepositoryFiles<'_>) -> bool {
-    let finder: Finder = match language {
-        ProjectLanguage::Rust => rust::find,
-        ProjectLanguage::Go => go::find,
-        ProjectLanguage::JavaScript => javascript::find,
-        ProjectLanguage::Python => python::find,
-        ProjectLanguage::Jvm => java::find,
-        ProjectLanguage::DotNet => dotnet::find,
-        ProjectLanguage::Ruby => ruby::find,
-        ProjectLanguage::Php => php::find,
-        ProjectLanguage::Elixir | ProjectLanguage::Dart | ProjectLanguage::Swift => return false,
-    };
-    let tools = HostTools::new(&|_| true, &|_| None);
-    let mut collector = ToolCollector::new(files, &tools);
-    finder(&mut Detection { files, tools: &mut collector }).is_some_and(|project| project.test.is_some())
 }

@@ -2,12 +2,80 @@
 //!
 //! May know: go.mod, go.work. Must never know: other ecosystems.
 
+use crate::counts::go;
 use crate::files::quote;
+use crate::language::{Facts, Language};
 use crate::project::{Detection, FoundProject};
 use crate::project_signs::is_beside;
+use crate::runner::{
+    Asked, PrintedResult, RunnerCall, SelectedRun, SummaryForm, TestRunner, TestSelection, WordsPlace,
+    identifiers,
+};
+use crate::test_call::TestCall;
 use journeyman_order::bounds::MOST_NAMED;
 
-pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
+pub(crate) struct Go;
+
+impl Language for Go {
+    fn facts(&self) -> &'static Facts {
+        const {
+            &Facts {
+                name: "Go",
+                sources: &["go"],
+                manifests: &["go.mod"],
+                programs: &["go", "gotestsum"],
+                // Go ignores modules inside another module.
+                has_nested_projects: true,
+                runners: RUNNERS,
+            }
+        }
+    }
+
+    fn find(&self, ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
+        find(ask)
+    }
+
+    fn reaches(&self, call: &TestCall<'_, '_>) -> bool {
+        // Other modules are not part of it.
+        call.below.is_empty()
+    }
+}
+
+const RUNNERS: &[TestRunner] = &[TestRunner {
+    name: "go",
+    runs: |words| words.starts_with(&["go", "test"]),
+    ask: verbose,
+    behind: &["go.mod"],
+    select,
+    printed: Some(PrintedResult { read: go::either, form: SummaryForm::Parts }),
+    ..TestRunner::NONE
+}];
+
+fn verbose(call: &RunnerCall<'_>) -> Asked {
+    if (call.read)("go.mod").is_none() {
+        return Asked::default();
+    }
+    // A variable in the command overrides the environment.
+    if call.outer.iter().any(|word| word.starts_with("GOFLAGS=")) {
+        return Asked { words: vec!["-v".to_owned()], place: WordsPlace::After(2), ..Asked::default() };
+    }
+    Asked { variables: vec![("GOFLAGS", "-v".to_owned())], ..Asked::default() }
+}
+
+fn select(selection: &TestSelection<'_>) -> Option<SelectedRun> {
+    let functions = identifiers(selection.names.iter().map(|name| function(name).to_owned()))?;
+    selection.with_variable("GOFLAGS", &format!(" -run=^({})$", functions.join("|")))
+}
+
+/// The function of a test, without its package and its subtests, whose names may contain anything.
+fn function(name: &str) -> &str {
+    let kinds = [".Test", ".Example", ".Fuzz", ".Benchmark"];
+    let begins = kinds.iter().filter_map(|kind| name.find(kind)).min().map_or(0, |dot| dot + 1);
+    let function = name.get(begins..).unwrap_or(name);
+    function.split('/').next().unwrap_or(function)
+}
+
+fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     let files = ask.files;
     let mut found = FoundProject { what: "Go", ..FoundProject::default() };
     if let Some(work) = files.text("go.work") {

@@ -2,9 +2,35 @@
 //!
 //! May know: pom.xml, build.gradle. Must never know: other ecosystems.
 
+use crate::language::{Facts, Language};
 use crate::project::{Detection, FoundProject};
+use crate::test_call::{TestCall, joined};
 
-pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
+pub(crate) struct Java;
+
+impl Language for Java {
+    fn facts(&self) -> &'static Facts {
+        const {
+            &Facts {
+                name: "Java",
+                sources: &["java", "kt", "kts", "scala", "groovy"],
+                manifests: &["pom.xml", "build.gradle", "build.gradle.kts", "build.sbt"],
+                programs: &["mvn", "mvnw", "gradle", "gradlew", "sbt"],
+                ..Facts::NONE
+            }
+        }
+    }
+
+    fn find(&self, ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
+        find(ask)
+    }
+
+    fn reaches(&self, call: &TestCall<'_, '_>) -> bool {
+        call.below.is_empty() || reaches(call)
+    }
+}
+
+fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     maven(ask).or_else(|| gradle(ask))
 }
 
@@ -90,4 +116,14 @@ fn gradle(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     );
     found.test(format!("{program} --no-daemon --console=plain --offline test"), because);
     Some(found)
+}
+
+/// Whether a Maven build lists a folder as a module. Other build tools configure this in code.
+fn reaches(call: &TestCall<'_, '_>) -> bool {
+    let Some(pom) = call.file("pom.xml") else { return true };
+    let mut prefix = String::new();
+    call.below.split('/').any(|part| {
+        prefix = joined(&prefix, part);
+        pom.contains(&format!("<module>{prefix}</module>"))
+    })
 }

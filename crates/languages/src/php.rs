@@ -2,9 +2,30 @@
 //!
 //! May know: composer.json. Must never know: other ecosystems.
 
+use crate::language::{Facts, Language};
 use crate::project::{Detection, FoundProject};
 
-pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
+pub(crate) struct Php;
+
+impl Language for Php {
+    fn facts(&self) -> &'static Facts {
+        const {
+            &Facts {
+                name: "PHP",
+                sources: &["php"],
+                manifests: &["composer.json"],
+                programs: &["php", "phpunit", "pest", "composer", "simple-phpunit"],
+                ..Facts::NONE
+            }
+        }
+    }
+
+    fn find(&self, ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
+        find(ask)
+    }
+}
+
+fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     let manifest = ask.files.json("composer.json")?;
     let mut found = FoundProject {
         what: "PHP with Composer",

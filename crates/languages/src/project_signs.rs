@@ -2,145 +2,102 @@
 //!
 //! May know: names of manifests, sources, programs and folders. Must never know: how anything is tested.
 
-use crate::files::fits;
+use std::cmp::Ordering;
+use std::fmt::{Debug, Formatter, Result as FormatResult};
 
-/// The language of a project, as far as it matters for test commands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ProjectLanguage {
-    Rust,
-    Go,
-    JavaScript,
-    Python,
-    Jvm,
-    DotNet,
-    Ruby,
-    Php,
-    Elixir,
-    Dart,
-    Swift,
-}
+use crate::files::{RepositoryFiles, fits};
+use crate::language::{Facts, Language};
+use crate::project::Detection;
+use crate::required_tool::{HostTools, ToolCollector};
+use crate::table::LANGUAGES;
+use crate::test_call::TestCall;
 
-/// How to recognize a language.
-struct LanguageSigns {
-    language: ProjectLanguage,
-    /// Files that make a folder a project. A leading star matches any prefix.
-    manifests: &'static [&'static str],
-    /// File extensions of its sources.
-    sources: &'static [&'static str],
-    /// Programs that run its tests.
-    programs: &'static [&'static str],
-}
-
-const LANGUAGES: [LanguageSigns; 11] = [
-    LanguageSigns {
-        language: ProjectLanguage::Rust,
-        manifests: &["Cargo.toml"],
-        sources: &["rs"],
-        programs: &["cargo"],
-    },
-    LanguageSigns {
-        language: ProjectLanguage::Go,
-        manifests: &["go.mod"],
-        sources: &["go"],
-        programs: &["go", "gotestsum"],
-    },
-    LanguageSigns {
-        language: ProjectLanguage::JavaScript,
-        manifests: &["package.json", "deno.json", "deno.jsonc"],
-        sources: &["js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts", "vue", "svelte"],
-        programs: &[
-            "npm", "npx", "pnpm", "yarn", "bun", "bunx", "deno", "node", "jest", "vitest", "mocha", "ava",
-            "tap", "karma",
-        ],
-    },
-    LanguageSigns {
-        language: ProjectLanguage::Python,
-        manifests: &["pyproject.toml", "setup.py", "setup.cfg", "Pipfile", "requirements.txt"],
-        sources: &["py", "pyi", "pyx"],
-        programs: &[
-            "python",
-            "python3",
-            "pytest",
-            "py.test",
-            "unittest",
-            "tox",
-            "nox",
-            "uv",
-            "poetry",
-            "pdm",
-            "hatch",
-            "pipenv",
-            "manage.py",
-            "nosetests",
-        ],
-    },
-    LanguageSigns {
-        language: ProjectLanguage::Jvm,
-        manifests: &["pom.xml", "build.gradle", "build.gradle.kts", "build.sbt"],
-        sources: &["java", "kt", "kts", "scala", "groovy"],
-        programs: &["mvn", "mvnw", "gradle", "gradlew", "sbt"],
-    },
-    LanguageSigns {
-        language: ProjectLanguage::DotNet,
-        manifests: &["*.csproj", "*.fsproj", "*.vbproj"],
-        sources: &["cs", "fs", "vb"],
-        programs: &["dotnet"],
-    },
-    LanguageSigns {
-        language: ProjectLanguage::Ruby,
-        manifests: &["Gemfile", "*.gemspec"],
-        sources: &["rb"],
-        programs: &["bundle", "rake", "rspec", "ruby", "rails"],
-    },
-    LanguageSigns {
-        language: ProjectLanguage::Php,
-        manifests: &["composer.json"],
-        sources: &["php"],
-        programs: &["php", "phpunit", "pest", "composer", "simple-phpunit"],
-    },
-    LanguageSigns {
-        language: ProjectLanguage::Elixir,
-        manifests: &["mix.exs"],
-        sources: &["ex", "exs"],
-        programs: &["mix"],
-    },
-    LanguageSigns {
-        language: ProjectLanguage::Dart,
-        manifests: &["pubspec.yaml"],
-        sources: &["dart"],
-        programs: &["dart", "flutter"],
-    },
-    LanguageSigns {
-        language: ProjectLanguage::Swift,
-        manifests: &["Package.swift"],
-        sources: &["swift"],
-        programs: &["swift", "xcodebuild"],
-    },
-];
+/// The language of a project: its name, and whatever the table says of it.
+#[derive(Clone, Copy)]
+pub struct ProjectLanguage(&'static dyn Language);
 
 impl ProjectLanguage {
+    fn all() -> impl Iterator<Item = Self> {
+        LANGUAGES.iter().copied().map(Self)
+    }
+
+    fn facts(self) -> &'static Facts {
+        self.0.facts()
+    }
+
     pub fn of_manifest(name: &str) -> Option<Self> {
-        let is_one = |known: &&LanguageSigns| known.manifests.iter().any(|sign| fits(sign, name));
-        LANGUAGES.iter().find(is_one).map(|known| known.language)
+        Self::all().find(|language| language.facts().manifests.iter().any(|sign| fits(sign, name)))
     }
 
     pub fn of_source(path: &str) -> Option<Self> {
         let name = path.rsplit('/').next().unwrap_or(path);
         let (_, ending) = name.rsplit_once('.')?;
-        LANGUAGES.iter().find(|known| known.sources.contains(&ending)).map(|known| known.language)
+        Self::all().find(|language| language.facts().sources.contains(&ending))
     }
 
     /// Whether a word of a command is a program that runs this language's tests.
     pub fn is_program(self, word: &str) -> bool {
         let name = word.rsplit('/').next().unwrap_or(word);
-        LANGUAGES.iter().any(|known| known.language == self && known.programs.contains(&name))
-            || self == Self::Python && name.starts_with("python3.")
+        self.facts().programs.iter().any(|program| match program.strip_suffix('*') {
+            Some(start) => name.starts_with(start),
+            None => name == *program,
+        })
+    }
+
+    /// Whether a test command runs the tests of its project, as far as the words show.
+    pub fn reaches(self, call: &TestCall<'_, '_>) -> bool {
+        self.0.reaches(call)
+    }
+
+    /// Whether tests of another language may run its code.
+    pub fn is_loaded_by_others(self, call: &TestCall<'_, '_>) -> bool {
+        self.0.is_loaded_by_others(call)
+    }
+
+    /// Whether a project inside a project of the same language, below its tests, is a project of its own.
+    pub fn has_nested_projects(self) -> bool {
+        self.facts().has_nested_projects
+    }
+
+    /// Whether its tests are found in a repository, even if its tools are missing here.
+    pub fn has_tests(self, files: &RepositoryFiles<'_>) -> bool {
+        let tools = HostTools::new(&|_| true, &|_| None);
+        let mut collector = ToolCollector::new(files, &tools);
+        let mut ask = Detection { files, tools: &mut collector };
+        let found = self.0.find(&mut ask).or_else(|| self.0.find_last(&mut ask));
+        found.is_some_and(|project| project.test.is_some())
+    }
+}
+
+impl Debug for ProjectLanguage {
+    fn fmt(&self, f: &mut Formatter<'_>) -> FormatResult {
+        f.write_str(self.facts().name)
+    }
+}
+
+impl PartialEq for ProjectLanguage {
+    fn eq(&self, other: &Self) -> bool {
+        self.facts().name == other.facts().name
+    }
+}
+
+impl Eq for ProjectLanguage {}
+
+impl PartialOrd for ProjectLanguage {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for ProjectLanguage {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.facts().name.cmp(other.facts().name)
     }
 }
 
 /// Whether a word of a command is a program that runs tests of any language.
 pub fn is_program_of_any(word: &str) -> bool {
-    LANGUAGES.iter().any(|known| known.language.is_program(word))
+    ProjectLanguage::all().any(|language| language.is_program(word))
 }
 
 /// Folders that show or serve a project. They need no tests.

@@ -4,10 +4,31 @@
 
 use regex::Regex;
 
+use crate::language::{Facts, Language};
 use crate::planned::{PlannedTest, SetupCommand};
 use crate::project::{Detection, FoundProject};
 
-pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
+pub(crate) struct Ruby;
+
+impl Language for Ruby {
+    fn facts(&self) -> &'static Facts {
+        const {
+            &Facts {
+                name: "Ruby",
+                sources: &["rb"],
+                manifests: &["Gemfile", "*.gemspec"],
+                programs: &["bundle", "rake", "rspec", "ruby", "rails"],
+                ..Facts::NONE
+            }
+        }
+    }
+
+    fn find(&self, ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
+        find(ask)
+    }
+}
+
+fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     ask.files.text("Gemfile")?;
     let lock = ask.files.text("Gemfile.lock");
     let mut found = FoundProject {

@@ -2,10 +2,27 @@
 
 use std::cell::OnceCell;
 
-use super::asking::{is_python, plain_words, program_at};
+use crate::runner::TestRunner;
+use crate::table::{runner_named, runner_of};
+use crate::words::{plain_words, program_at};
 use journeyman_order::bounds::{MOST_HOPS, MOST_LOOKED_AT};
-use journeyman_order::comparison::TestRunnerName;
 use serde_json::Value;
+
+/// The runs of a command, one after the other. Empty if they are unknown.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TestRuns(Vec<&'static TestRunner>);
+
+impl TestRuns {
+    /// The runs of these runners.
+    pub fn named(names: &[&str]) -> Self {
+        Self(names.iter().filter_map(|name| runner_named(name)).collect())
+    }
+
+    /// How often a runner runs.
+    pub(crate) fn count(&self, runner: &TestRunner) -> usize {
+        self.0.iter().filter(|run| **run == runner).count()
+    }
+}
 
 /// The scripts of package.json by name, and how many more commands may be examined.
 struct ScriptReader<'a> {
@@ -13,16 +30,15 @@ struct ScriptReader<'a> {
     left: usize,
 }
 
-/// The runs of a command in order. Empty if they are unknown. `read` reads a file of the commit, for the scripts of
-/// package.json.
-pub fn runs_of(command: &str, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Vec<TestRunnerName> {
+/// The runs of a command in order. `read` reads a file of the commit, for the scripts of package.json.
+pub fn runs_of(command: &str, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> TestRuns {
     let manifest: OnceCell<Option<Value>> = OnceCell::new();
     let parsed = || super::text::json(&read("package.json")?);
     let manifest = || manifest.get_or_init(parsed).as_ref();
     let mut runs = Vec::new();
     match expand(command, &mut ScriptReader { manifest: &manifest, left: MOST_LOOKED_AT }, 0, &mut runs) {
-        Some(()) => runs,
-        None => Vec::new(),
+        Some(()) => TestRuns(runs),
+        None => TestRuns::default(),
     }
 }
 
@@ -30,7 +46,7 @@ fn expand(
     command: &str,
     scripts: &mut ScriptReader<'_>,
     depth: usize,
-    runs: &mut Vec<TestRunnerName>,
+    runs: &mut Vec<&'static TestRunner>,
 ) -> Option<()> {
     // Parallel and conditional commands are not a sequence.
     let parts = command.split("&&").flat_map(|part| part.split([';', '\n'])).map(str::trim);
@@ -52,7 +68,7 @@ fn expand(
             {
                 return None;
             }
-            ["bun", "test", ..] => runs.push(TestRunnerName::Bun),
+            ["bun", "test", ..] => runs.extend(runner_of(rest)),
             ["npm" | "pnpm" | "yarn" | "bun", "run", name, ..] | ["npm" | "pnpm" | "yarn", name, ..] => {
                 let name = if *name == "t" { "test" } else { *name };
                 for name in [format!("pre{name}"), name.to_owned(), format!("post{name}")] {
@@ -70,15 +86,8 @@ fn expand(
             ["run-p" | "npm-run-all" | "concurrently" | "turbo" | "nx" | "lerna" | "wireit", ..] => {
                 return None;
             }
-            ["vitest", ..] => runs.push(TestRunnerName::Vitest),
-            ["jest", ..] | ["react-scripts", "test", ..] => runs.push(TestRunnerName::Jest),
-            ["mocha", ..] => runs.push(TestRunnerName::Mocha),
-            ["node", more @ ..] if more.contains(&"--test") => runs.push(TestRunnerName::Node),
             ["c8" | "nyc", program @ ..] => expand(&program.join(" "), scripts, depth + 1, runs)?,
-            ["pytest" | "py.test", ..] => runs.push(TestRunnerName::Pytest),
-            [python, "-m", "pytest", ..] if is_python(python) => runs.push(TestRunnerName::Pytest),
-            ["ctest", ..] => runs.push(TestRunnerName::Ctest),
-            _ => {}
+            _ => runs.extend(runner_of(rest)),
         }
     }
     Some(())
@@ -91,7 +100,6 @@ const OF_MANY: [&str; 9] =
 #[cfg(test)]
 mod tests {
     use super::*;
-    use TestRunnerName::{Ctest, Jest, Mocha, Node, Pytest, Vitest};
 
     #[test]
     fn scripts_that_call_one_another_many_times_cannot_be_told() {
@@ -99,8 +107,8 @@ mod tests {
         let manifest =
             format!(r#"{{"scripts": {{"a": "{loops}tsc", "b": "{loops}tsc", "test": "vitest run"}}}}"#);
         let read = |path: &str| (path == "package.json").then(|| manifest.clone().into_bytes());
-        assert_eq!(runs_of("npm run a", &read), []);
-        assert_eq!(runs_of("npm test && npm test", &read), [Vitest, Vitest]);
+        assert_eq!(runs_of("npm run a", &read), TestRuns::default());
+        assert_eq!(runs_of("npm test && npm test", &read), TestRuns::named(&["vitest", "vitest"]));
     }
 
     #[test]
@@ -109,16 +117,16 @@ mod tests {
             "e2e": "cross-env A=b vitest run --config 'e2e.config.ts'", "lint": "eslint .", "loop": "npm run loop",
             "both": "run-p unit e2e", "turns": "run-s unit e2e", "pretwo": "jest", "two": "c8 mocha"}}"#;
         let read = |path: &str| (path == "package.json").then(|| manifest.to_vec());
-        let table: &[(&str, &[TestRunnerName])] = &[
-            ("vitest run && vitest run --config b.ts", &[Vitest, Vitest]),
-            ("npm test", &[Vitest, Vitest]),
-            ("npm run turns", &[Vitest, Vitest]),
-            ("npm run two", &[Jest, Mocha]),
-            ("npx jest; npx jest -c b", &[Jest, Jest]),
-            ("npm run build && npm test", &[Vitest, Vitest]),
-            ("python3 -m pytest && .venv/bin/python -m pytest -c b.ini", &[Pytest, Pytest]),
-            ("cmake --build b && ctest --test-dir a && ctest --test-dir b", &[Ctest, Ctest]),
-            ("node --test && node --test more", &[Node, Node]),
+        let table: &[(&str, &[&str])] = &[
+            ("vitest run && vitest run --config b.ts", &["vitest", "vitest"]),
+            ("npm test", &["vitest", "vitest"]),
+            ("npm run turns", &["vitest", "vitest"]),
+            ("npm run two", &["jest", "mocha"]),
+            ("npx jest; npx jest -c b", &["jest", "jest"]),
+            ("npm run build && npm test", &["vitest", "vitest"]),
+            ("python3 -m pytest && .venv/bin/python -m pytest -c b.ini", &["pytest", "pytest"]),
+            ("cmake --build b && ctest --test-dir a && ctest --test-dir b", &["ctest", "ctest"]),
+            ("node --test && node --test more", &["node", "node"]),
             ("npm run both", &[]),
             ("npm run loop", &[]),
             ("npm test --workspaces", &[]),
@@ -127,7 +135,7 @@ mod tests {
             ("$RUNNER && jest", &[]),
         ];
         for (command, runs) in table {
-            assert_eq!(runs_of(command, &read), *runs, "{command}");
+            assert_eq!(runs_of(command, &read), TestRuns::named(runs), "{command}");
         }
     }
 }

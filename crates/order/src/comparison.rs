@@ -3,6 +3,7 @@
 //! All names come from the output of the code under test: they are bounded, and names that do not match the counts are
 //! rejected.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -32,36 +33,26 @@ pub struct TestReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TestCases {
     /// Who named them: names of different runners are not compared.
-    pub named_by: TestRunnerName,
+    pub named_by: RunnerName,
     pub tests: BTreeMap<String, TestCaseStatus>,
 }
 
-/// Whose names they are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum TestRunnerName {
-    /// A JUnit report, of whatever runner.
-    Junit,
-    /// `cargo test`.
-    Libtest,
-    Nextest,
-    Pytest,
-    Unittest,
-    /// `go test`.
-    Go,
-    /// `node --test`, whatever its reporter.
-    Node,
-    Vitest,
-    Jest,
-    Mocha,
-    /// The Test Anything Protocol, of whatever runner.
-    Tap,
-    Ctest,
-    Meson,
-    Bun,
-    Ava,
-    Automake,
-    Uvu,
+/// Whose names they are: a runner such as `pytest`, or `junit` for a report of whatever runner.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct RunnerName(Cow<'static, str>);
+
+impl RunnerName {
+    /// A report whose runner is not known.
+    pub const JUNIT: Self = Self::new("junit");
+
+    pub const fn new(name: &'static str) -> Self {
+        Self(Cow::Borrowed(name))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
 }
 
 /// How one test ended.

@@ -8,10 +8,11 @@ use std::collections::BTreeMap;
 use crate::folders::{FolderCommand, commands_in_folders};
 use crate::text::plain;
 use journeyman_languages::asking::{ReportingCommand, reporting_command};
-use journeyman_languages::counts;
-use journeyman_languages::runs::runs_of;
-use journeyman_languages::select::select;
-use journeyman_order::comparison::TestRunnerName;
+use journeyman_languages::counted_together;
+use journeyman_languages::reading::{read_end, read_runs};
+use journeyman_languages::runner::Helper;
+use journeyman_languages::runs::{TestRuns, runs_of};
+use journeyman_order::comparison::RunnerName;
 use journeyman_order::{TestCaseStatus, TestCases, TestCounts, TestReport};
 
 type Reader<'a> = &'a dyn Fn(&str) -> Option<Vec<u8>>;
@@ -26,8 +27,10 @@ pub struct TestInvocation {
 struct InvocationPart {
     folder: String,
     before: String,
+    /// As the repository has it.
+    command: String,
     asked: ReportingCommand,
-    runs: Vec<TestRunnerName>,
+    runs: TestRuns,
 }
 
 impl TestInvocation {
@@ -39,10 +42,13 @@ impl TestInvocation {
             let read = |name: &str| read(&one.path(name));
             let own_report = own_report.filter(|_| !are_several);
             let report = if are_several { format!("{report}.{nth}") } else { report.to_owned() };
+            // A report of the only command is named as the repository's root sees it.
+            let folder = if are_several { "" } else { one.folder.as_str() };
             InvocationPart {
                 folder: one.folder.clone(),
                 before: one.before.to_owned(),
-                asked: reporting_command(one.command, own_report, &read, &report),
+                command: one.command.to_owned(),
+                asked: reporting_command(one.command, own_report, folder, &read, &report),
                 runs: runs_of(one.command, &read),
             }
         };
@@ -50,20 +56,15 @@ impl TestInvocation {
     }
 
     /// The same run of these tests alone. `None` if the runner cannot select tests, or if there are several folders.
-    pub fn select(
-        &self,
-        named_by: Option<TestRunnerName>,
-        names: &[String],
-        files: &[String],
-    ) -> Option<Self> {
+    pub fn select(&self, named_by: Option<&RunnerName>, names: &[String], files: &[String]) -> Option<Self> {
         let [only] = self.parts.as_slice() else { return None };
         let below = |path: &String| match only.folder.is_empty() {
             true => Some(path.clone()),
             false => Some(path.strip_prefix(&only.folder)?.strip_prefix('/')?.to_owned()),
         };
         let files: Vec<String> = files.iter().filter_map(below).collect();
-        let asked = select(&only.asked, named_by, names, &files)?;
-        Some(Self { parts: vec![InvocationPart { asked, runs: Vec::new(), ..only.clone() }] })
+        let asked = only.asked.select(named_by, names, &files)?;
+        Some(Self { parts: vec![InvocationPart { asked, runs: TestRuns::default(), ..only.clone() }] })
     }
 
     /// The shell command. With several parts, it runs all and prints a line that begins with `mark` before each.
@@ -101,28 +102,44 @@ impl TestInvocation {
         self.parts.len() > 1
     }
 
-    /// Where it writes JUnit reports. `None` for a part without one. No such file may exist before the run.
-    pub fn reports(&self) -> Vec<Option<&str>> {
-        self.parts.iter().map(|part| part.asked.junit.as_deref()).collect()
+    /// Where it writes reports: files, folders or patterns. No such file may exist before the run.
+    pub fn reports(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().flat_map(|part| &part.asked.reports).map(String::as_str)
     }
 
-    /// Parses its output and the reports, which are in the order of [`Self::reports`].
-    pub fn read(&self, output: &str, mark: &str, reports: &[Option<Vec<u8>>], is_cut: bool) -> TestReport {
+    /// Files that have to be there before the run.
+    pub fn helpers(&self) -> impl Iterator<Item = &Helper> {
+        self.parts.iter().flat_map(|part| &part.asked.helpers)
+    }
+
+    /// The command as the repository has it, if a runner refused what it was asked with.
+    pub fn unasked(&self, printed: &str) -> Option<Self> {
+        let [only] = self.parts.as_slice() else { return None };
+        let asked = only.asked.unasked(&only.command, &plain(printed))?;
+        Some(Self { parts: vec![InvocationPart { asked, ..only.clone() }] })
+    }
+
+    /// Parses its output, and the files at each of [`Self::reports`], in their order.
+    pub fn read(&self, output: &str, mark: &str, reports: &[Vec<Vec<u8>>], is_cut: bool) -> TestReport {
+        let mut reports = reports.iter();
+        let mut files = |part: &InvocationPart| -> Vec<Vec<u8>> {
+            reports.by_ref().take(part.asked.reports.len()).flatten().cloned().collect()
+        };
         if let [only] = self.parts.as_slice() {
-            let report = reports.first().and_then(Option::as_deref);
             return match is_cut {
-                true => counts::read_end(output, report),
-                false => counts::read_runs(output, report, &only.runs),
+                true => read_end(output, &files(only)),
+                false => read_runs(output, &files(only), &only.runs),
             };
         }
         let Some(outputs) = apart(&plain(output), mark, self.parts.len()).filter(|_| !is_cut) else {
             return TestReport::default();
         };
-        let read = |((part, output), report): ((&InvocationPart, &String), &Option<Vec<u8>>)| {
-            counts::read_runs(output, report.as_deref(), &part.runs)
-        };
-        let folders = self.parts.iter().map(|part| part.folder.as_str());
-        reports_together(folders.zip(self.parts.iter().zip(&outputs).zip(reports).map(read)))
+        let read = self
+            .parts
+            .iter()
+            .zip(&outputs)
+            .map(|(part, output)| (part.folder.as_str(), read_runs(output, &files(part), &part.runs)));
+        reports_together(read)
     }
 }
 
@@ -164,7 +181,7 @@ pub fn reports_together<'a>(reports: impl IntoIterator<Item = (&'a str, TestRepo
     let (mut names, mut named_by, mut are_named) = (BTreeMap::new(), None, true);
     for (folder, one) in reports {
         let one = named(folder, one);
-        all.counts = all.counts.zip(one.counts).map(|(all, one)| counts::counted_together(all, one));
+        all.counts = all.counts.zip(one.counts).map(|(all, one)| counted_together(all, one));
         all.failing.extend(one.failing);
         all.unloaded.extend(one.unloaded);
         let Some(TestCases { named_by: by, tests }) = one.cases else {
@@ -214,14 +231,14 @@ mod tests {
         let python = "test_a (tests.T.test_a) ... ok\n\n-----\nRan 1 test in 0.001s\n\nOK\n";
         let node = "✔ adds (0.5ms)\nℹ tests 1\nℹ suites 0\nℹ pass 1\nℹ fail 0\nℹ cancelled 0\nℹ skipped 0\nℹ todo 0\nℹ duration_ms 5\n";
         let output = format!("\nm-1 0\n{python}\nm-1 1\n{node}");
-        let reading = asked.read(&output, "m-1", &[None, None], false);
+        let reading = asked.read(&output, "m-1", &[], false);
         assert_eq!(reading.counts, Some(TestCounts { passed: 2, failed: 0, skipped: 0 }));
         let names: Vec<String> = reading.cases.unwrap().tests.into_keys().collect();
         assert_eq!(names, ["backend > tests.T.test_a", "web > adds"]);
         // If a test prints such a line, the whole run is discarded.
         let forged = format!("\nm-1 0\n{python}\nm-1 1\n{node}\nm-1 1\n{node}");
-        assert_eq!(asked.read(&forged, "m-1", &[None, None], false), TestReport::default());
-        assert!(asked.select(Some(TestRunnerName::Node), &["adds".to_owned()], &[]).is_none());
+        assert_eq!(asked.read(&forged, "m-1", &[], false), TestReport::default());
+        assert!(asked.select(Some(&RunnerName::new("node")), &["adds".to_owned()], &[]).is_none());
     }
 
     #[test]
@@ -236,7 +253,8 @@ mod tests {
     fn of_one_folder_single_tests_can_be_asked_for() {
         let asked = TestInvocation::new("cd backend && python3 -m unittest", None, &|_| None, "/r.xml");
         assert_eq!(asked.shell("m"), "cd backend && python3 -m unittest -v");
-        let one = asked.select(Some(TestRunnerName::Unittest), &["tests.T.test_a".to_owned()], &[]).unwrap();
+        let one =
+            asked.select(Some(&RunnerName::new("unittest")), &["tests.T.test_a".to_owned()], &[]).unwrap();
         assert_eq!(one.shell("m"), "cd backend && python3 -m unittest -v -k test_a");
     }
 }

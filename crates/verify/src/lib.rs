@@ -29,7 +29,9 @@ use journeyman_order::{Exit, TestCounts, TestVerdict};
 pub use compare::may_be_flaky;
 pub use dependencies::{new_dependencies, unread_dependencies};
 pub use invocation::{TestInvocation, reports_together};
-pub use journeyman_languages::counts::{read, read_end, reports_as_one};
+pub use journeyman_languages::reading::{read, read_end};
+pub use journeyman_languages::report::files_after;
+pub use journeyman_languages::runner::Helper;
 pub use journeyman_languages::text::{TAIL_CHARACTERS, tail};
 pub use missing::{
     missing_for_tests, missing_program, not_loaded, points_elsewhere, ran_any, telling_line, unset_variable,

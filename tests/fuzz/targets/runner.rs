@@ -1,6 +1,6 @@
 //! A test run's output and report, both written by the code under test.
 
-use journeyman::order::comparison::TestRunnerName;
+use journeyman::order::comparison::RunnerName;
 use journeyman::order::{Exit, TestReport, TestVerdict};
 use journeyman::verify::{TAIL_CHARACTERS, read, read_end, tail, verdict};
 
@@ -45,10 +45,14 @@ pub fn runs(bytes: &[u8]) {
     let mut parts = parts(bytes).into_iter();
     let output = text(parts.next().unwrap_or_default());
     let report = parts.next();
-    for reading in [read(&output, report), read_end(&output, report), read(&output, Some(bytes))] {
+    for reading in [
+        read(&output, report),
+        read_end(&output, &report.map(<[u8]>::to_vec).into_iter().collect::<Vec<_>>()),
+        read(&output, Some(bytes)),
+    ] {
         is_sound(&reading);
     }
-    assert!(read_end(&output, None).cases.is_none(), "the end of an output does not name all tests");
+    assert!(read_end(&output, &[]).cases.is_none(), "the end of an output does not name all tests");
     let tail = tail(&output);
     assert!(tail.chars().count() <= TAIL_CHARACTERS + 100, "{}", tail.chars().count());
     assert!(!tail.contains('\u{1b}'));
@@ -66,7 +70,7 @@ fn is_sound(reading: &TestReport) {
     }
     // Node's reporter prints suites like tests, so it may name one more.
     if let (Some(cases), Some(counts)) = (&reading.cases, counts)
-        && cases.named_by != TestRunnerName::Node
+        && cases.named_by != RunnerName::new("node")
     {
         assert!(
             cases.tests.len() as u64

@@ -19,12 +19,12 @@ use crate::place::EnvironmentPlace;
 use journeyman_environment::{EnvironmentPlan, SetupNetwork};
 use journeyman_gateway::EgressPolicy;
 use journeyman_order::bounds::MOST_ITEMS;
-use journeyman_order::comparison::TestRunnerName;
+use journeyman_order::comparison::RunnerName;
 use journeyman_order::network::NetworkRecord;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{CommitSha, EffectError, Exit, TestReport, TestVerdict, TestingSettings};
 use journeyman_verify::experiment::ExperimentCell;
-use journeyman_verify::{Overlay, OverlayAction, TestInvocation};
+use journeyman_verify::{Overlay, OverlayAction, TestInvocation, ran_any};
 use journeyman_workspace::SourceTree;
 
 /// Where a run writes its report if asked for one. It is in the home, so the checkout stays unchanged.
@@ -40,7 +40,7 @@ pub(super) struct CheckoutRunSpec<'a> {
     pub(super) overlays: Vec<Overlay>,
     pub(super) plan: &'a EnvironmentPlan,
     /// The selected tests and the runner that names them. `None`: all tests.
-    pub(super) only: Option<(&'a [String], Option<TestRunnerName>)>,
+    pub(super) only: Option<(&'a [String], Option<&'a RunnerName>)>,
     pub(super) at: RunPlace,
     /// The tests' timeout. `None`: as in the settings.
     pub(super) time: Option<Duration>,
@@ -91,7 +91,7 @@ impl<'a> CheckoutRunSpec<'a> {
 
 impl CheckoutRun {
     /// Whether the runner can run these tests alone.
-    pub(super) fn can_select(&self, named_by: Option<TestRunnerName>, names: &[String]) -> bool {
+    pub(super) fn can_select(&self, named_by: Option<&RunnerName>, names: &[String]) -> bool {
         self.invocation.as_ref().is_some_and(|asked| asked.select(named_by, names, &[]).is_some())
     }
 
@@ -439,31 +439,63 @@ impl CommitTester {
     pub(super) async fn test(
         &self,
         (ready, plan): (&PreparedCheckout, &EnvironmentPlan),
-        only: Option<(&[String], Option<TestRunnerName>)>,
-        mut how: CommandOptions,
+        only: Option<(&[String], Option<&RunnerName>)>,
+        how: CommandOptions,
         at: RunPlace,
     ) -> Result<Option<TestCommandResult>, EffectError> {
         let place = &ready.place;
         let (tree, source, plan) = (place.tree.clone(), ready.source.clone(), plan.clone());
         let own_report = place.seen_in_home(OWN_REPORT);
-        let only = only.map(|(names, runner)| (names.to_vec(), runner));
+        let only = only.map(|(names, runner)| (names.to_vec(), runner.cloned()));
         let asked = blocking(move || {
             let (command, read) = (plan.test_command()?, |path: &str| tree.read(path));
             let asked = TestInvocation::new(command, plan.report.as_deref(), &read, &own_report);
-            let select = |(names, runner): (Vec<String>, Option<TestRunnerName>)| {
-                let reads_all = matches!(runner, Some(TestRunnerName::Pytest | TestRunnerName::Junit));
+            let select = |(names, runner): (Vec<String>, Option<RunnerName>)| {
+                // Only pytest reads all files before it selects.
+                let reads_all =
+                    runner.as_ref().is_some_and(|name| ["pytest", "junit"].contains(&name.as_str()));
                 let files = if reads_all { python_tests(&source) } else { Vec::new() };
-                asked.select(runner, &names, &files)
+                asked.select(runner.as_ref(), &names, &files)
             };
             let selected = only.and_then(select);
             Some((asked, selected, command.to_owned()))
         });
         let Some((whole, selected, planned)) = asked.await? else { return Ok(None) };
         let is_selected = selected.is_some();
-        let asked = selected.unwrap_or_else(|| whole.clone());
-        for report in asked.reports().into_iter().flatten() {
+        let mut asked = selected.unwrap_or_else(|| whole.clone());
+        let (reading, mut ended) = loop {
+            let (reading, ended) = self.test_once(place, &asked, how.clone(), at).await?;
+            // What a runner does not know, it is not asked for again in this run.
+            match asked.unasked(&ended.output.text) {
+                Some(plain) if !ran_any(&reading) && ended.run.exit != Exit::Code(0) => asked = plain,
+                _ => break (reading, ended.shortened()),
+            }
+        };
+        if whole.goes_into_several() {
+            // The command that a person can run again.
+            ended.run.command = planned;
+        }
+        for failure in ready.services.iter().flat_map(RunningServices::ended) {
+            ended.output.text.push_str(&format!(
+                "\n{failure} while this command ran. It said:\n{}\n",
+                journeyman_verify::tail(&failure.said)
+            ));
+        }
+        Ok(Some(TestCommandResult { ended, reading, is_selected, invocation: whole }))
+    }
+
+    /// Runs a test command once and reads its output and reports.
+    async fn test_once(
+        &self,
+        place: &EnvironmentPlace,
+        asked: &TestInvocation,
+        mut how: CommandOptions,
+        at: RunPlace,
+    ) -> Result<(TestReport, FinishedCommand), EffectError> {
+        for report in asked.reports() {
             self.clear_report(place, report).await?;
         }
+        self.write_helpers(place, asked.helpers()).await?;
         let of_image = place.root.as_ref().map(|root| &root.of.variables);
         for (name, ours) in asked.environment() {
             let own = place.variables.get(&name).or_else(|| of_image?.get(&name)).map_or("", String::as_str);
@@ -478,26 +510,9 @@ impl CommitTester {
         let ended = Box::pin(run_command(&self.sandbox, place, &command, how)).await?;
         let mut reports = Vec::new();
         for report in asked.reports() {
-            reports.push(match report {
-                Some(report) => self.read_report(place, report).await,
-                None => None,
-            });
+            reports.push(self.read_report(place, report).await);
         }
-        let (reading, mut ended) = blocking(move || {
-            let reading = asked.read(&ended.output.text, &mark, &reports, ended.is_cut);
-            (reading, ended.shortened())
-        })
-        .await?;
-        if whole.goes_into_several() {
-            // The command that a person can run again.
-            ended.run.command = planned;
-        }
-        for failure in ready.services.iter().flat_map(RunningServices::ended) {
-            ended.output.text.push_str(&format!(
-                "\n{failure} while this command ran. It said:\n{}\n",
-                journeyman_verify::tail(&failure.said)
-            ));
-        }
-        Ok(Some(TestCommandResult { ended, reading, is_selected, invocation: whole }))
+        let asked = asked.clone();
+        blocking(move || (asked.read(&ended.output.text, &mark, &reports, ended.is_cut), ended)).await
     }
 }

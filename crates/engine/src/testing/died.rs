@@ -69,7 +69,7 @@ impl ExperimentContext<'_> {
                 None if cell.exit == Some(Exit::Code(0)) || !not_loaded(&cell).is_empty() => continue,
                 None => died(&cell).or(cell.exit),
             };
-            let (named_by, seconds) = (after.named_by, without.seconds());
+            let (named_by, seconds) = (after.named_by.clone(), without.seconds());
             let cases = &mut code.ran.reading.cases;
             let cases = cases.get_or_insert_with(|| TestCases { named_by, tests: BTreeMap::new() });
             cases.tests.insert(name.clone(), TestCaseStatus::Failed);

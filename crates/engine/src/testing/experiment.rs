@@ -12,7 +12,7 @@ use super::change::{ChangeAnalysis, texts_of};
 use super::checkout_run::{CheckoutRun, CheckoutRunSpec, RunPlace};
 use super::{CommandOutput, CommitTester, TestRunRequest, VerdictBasis};
 use journeyman_order::bounds::MOST_LISTED;
-use journeyman_order::comparison::TestRunnerName;
+use journeyman_order::comparison::RunnerName;
 use journeyman_order::scrutiny::{Baseline, ChangedTest, DiedTest, LieVerdict, MutantTally, OldTests};
 use journeyman_order::{
     CommitSha, ComparisonVerdict, EffectError, Exit, Proof, Scrutiny, TestCaseStatus, TestReport,
@@ -316,8 +316,8 @@ impl<'a> ExperimentContext<'a> {
         }
     }
 
-    pub(super) fn named_by(&self) -> Option<TestRunnerName> {
-        self.baseline.reading.cases.as_ref().map(|cases| cases.named_by)
+    pub(super) fn named_by(&self) -> Option<&RunnerName> {
+        self.baseline.reading.cases.as_ref().map(|cases| &cases.named_by)
     }
 
     /// Checks that the change's tests also pass with the base's test configuration, if they build with it.

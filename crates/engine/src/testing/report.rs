@@ -1,4 +1,4 @@
-//! JUnit reports that a test command writes: a file, a folder of files, or files that match a pattern.
+//! Reports that a test command writes: a file, a folder of files, or files that match a pattern.
 //!
 //! May know: places of runs, paths of reports. Must never know: what is in a report.
 
@@ -8,11 +8,18 @@ use crate::job::readable;
 use crate::place::EnvironmentPlace;
 use journeyman_order::EffectError;
 use journeyman_order::bounds::LARGEST_FILE;
+use journeyman_verify::Helper;
 
 const CLEAR: &str = r#"[ ! -e "$1" ] || find "$1" ! -type d -path "$2" -exec rm -f -- {} +"#;
 /// Prints every file that matches a pattern, after a mark.
 const READ: &str = r#"[ ! -e "$1" ] || find "$1" -type f '(' -path "$2" -o -path "$3" ')' \
     -exec sh -c 'for file; do printf "\n%s\n" "$0"; cat -- "$file"; done' "$4" {} + | head -c "$5""#;
+
+/// Writes pairs of a path and a text.
+const WRITE: &str = r#"while [ $# -gt 1 ]; do
+  rm -rf -- "$1" && mkdir -p -- "${1%/*}" && printf %s "$2" > "$1" || exit 1
+  shift 2
+done"#;
 
 struct ReportPattern {
     start: String,
@@ -53,13 +60,27 @@ impl CommitTester {
     }
 
     /// Reads reports inside the sandbox: the tests wrote them, and they may be links.
-    pub(super) async fn read_report(&self, place: &EnvironmentPlace, report: &str) -> Option<Vec<u8>> {
+    pub(super) async fn read_report(&self, place: &EnvironmentPlace, report: &str) -> Vec<Vec<u8>> {
         let ReportPattern { start, patterns: [one, other], .. } = ReportPattern::of(report);
         // Unpredictable, because the report's writer could print it.
         let mark = uuid::Uuid::new_v4().simple().to_string();
         let most = LARGEST_FILE.to_string();
         let program = ["sh", "-c", READ, "sh", &start, &one, &other, &mark, &most];
-        let read = short(&self.sandbox, place, &program, readable(&place.tree.at), Vec::new()).await.ok()?;
-        journeyman_verify::reports_as_one(&read, &mark)
+        let read = short(&self.sandbox, place, &program, readable(&place.tree.at), Vec::new()).await;
+        journeyman_verify::files_after(&read.unwrap_or_default(), &mark)
+    }
+
+    /// Writes files that runners load, inside the sandbox: a setup may have put links in their place.
+    pub(super) async fn write_helpers(
+        &self,
+        place: &EnvironmentPlace,
+        helpers: impl Iterator<Item = &Helper>,
+    ) -> Result<(), EffectError> {
+        let words: Vec<&str> = helpers.flat_map(|helper| [helper.path.as_str(), helper.text]).collect();
+        if words.is_empty() {
+            return Ok(());
+        }
+        let program = [&["sh", "-c", WRITE, "sh"], words.as_slice()].concat();
+        short(&self.sandbox, place, &program, place.tree_mount(), Vec::new()).await.map(drop)
     }
 }

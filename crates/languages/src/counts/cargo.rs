@@ -1,8 +1,7 @@
 //! `cargo test` (libtest) and cargo-nextest.
 
-use super::cases::{CaseList, count};
-use super::{RunnerSummary, counted_together, last_of, number, numbers, summary};
-use journeyman_order::comparison::TestRunnerName;
+use super::{RunnerSummary, last_of, number, numbers, summary};
+use crate::cases::{CaseList, count, counted_together};
 use journeyman_order::{TestCaseStatus, TestCounts};
 
 /// The tests of one binary, or of one run of documentation tests.
@@ -20,7 +19,7 @@ struct CargoTestBinary<'a> {
 
 /// All binaries of a `cargo test`, summed. Each first announces how many tests it has, and its summary must add up to
 /// that. A summary printed by a test usually does not.
-pub(super) fn libtest(lines: &[&str]) -> Option<RunnerSummary> {
+pub(crate) fn libtest(lines: &[&str]) -> Option<RunnerSummary> {
     let running = pattern!(r"^running (\d+) tests?$");
     let result = pattern!(
         r"^test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored; (\d+) measured; \d+ filtered out",
@@ -64,7 +63,7 @@ pub(super) fn libtest(lines: &[&str]) -> Option<RunnerSummary> {
         last_line = Some(at);
     }
     let cases = named(lines, &binaries).believed_if(is_whole(lines, &binaries));
-    Some(RunnerSummary { failing, cases, ..summary(TestRunnerName::Libtest, total, last_line?) })
+    Some(RunnerSummary { failing, cases, ..summary(total, last_line?) })
 }
 
 /// The list of failures is directly above the summary, whatever the tests printed before.
@@ -140,7 +139,7 @@ fn named(lines: &[&str], binaries: &[CargoTestBinary<'_>]) -> CaseList {
 }
 
 /// Nextest's summary, and the list of failures below it.
-pub(super) fn nextest(lines: &[&str]) -> Option<RunnerSummary> {
+pub(crate) fn nextest(lines: &[&str]) -> Option<RunnerSummary> {
     let last = pattern!(r"^ {2,}Summary \[ *[\d.]+s\] +(?:(\d+)/)?(\d+) tests? run: (.*)$");
     let ended = pattern!(
         r"^ *(?:TRY \d+ )?(?:(PASS|LEAK|SLOW|FLAKY \d+/\d+|PASS \+ LEAK)|FAIL|TIMEOUT|ABORT|LEAK-FAIL|FAIL \+ LEAK|XFAIL|SIG[A-Z]+) +\[ *>? *[\d.]+s\] +(?:\( *\d+/\d+\) +)?(\S.*)$",
@@ -184,5 +183,5 @@ pub(super) fn nextest(lines: &[&str]) -> Option<RunnerSummary> {
     let is_whole = captures.get(1).is_none();
     let ran = TestCounts { skipped: 0, ..counts };
     let cases = cases.adding_up_to(&ran).filter(|_| is_whole);
-    Some(RunnerSummary { failing, cases, is_whole, ..summary(TestRunnerName::Nextest, counts, line) })
+    Some(RunnerSummary { failing, cases, is_whole, ..summary(counts, line) })
 }

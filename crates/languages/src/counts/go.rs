@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use super::cases::CaseList;
 use super::{RunnerSummary, summary};
-use journeyman_order::comparison::TestRunnerName;
+use crate::cases::CaseList;
 use journeyman_order::{TestCaseStatus, TestCounts};
 
 /// Results of tests, by package and name.
@@ -22,8 +21,13 @@ struct GoTestEvent {
     test: String,
 }
 
+/// The later of a run with and one without `-json`.
+pub(crate) fn either(lines: &[&str]) -> Option<RunnerSummary> {
+    [json(lines), plain(lines)].into_iter().flatten().max_by_key(|summary| summary.line)
+}
+
 /// One event per line.
-pub(super) fn json(lines: &[&str]) -> Option<RunnerSummary> {
+fn json(lines: &[&str]) -> Option<RunnerSummary> {
     let mut ends = GoTestResults::new();
     let mut begun = BTreeSet::new();
     let mut failed_packages = Vec::new();
@@ -70,12 +74,12 @@ pub(super) fn json(lines: &[&str]) -> Option<RunnerSummary> {
         .collect();
     failing.extend(failed_packages.into_iter().filter(|package| !explained.contains(package.as_str())));
     let cases = cases.believed_if(is_whole);
-    Some(RunnerSummary { failing, cases, is_whole, ..summary(TestRunnerName::Go, counts, line?) })
+    Some(RunnerSummary { failing, cases, is_whole, ..summary(counts, line?) })
 }
 
 /// Without `-v` only failures are named and nothing is counted, so counts are unknown. The exception is that none ran
 /// if no package has tests.
-pub(super) fn plain(lines: &[&str]) -> Option<RunnerSummary> {
+fn plain(lines: &[&str]) -> Option<RunnerSummary> {
     // Output without a newline precedes the runner's next message on the same line.
     let test = pattern!(r"^(.*)--- (PASS|FAIL|SKIP): (\S+) \([\d.]+s\)$");
     let package = pattern!(r"^(ok|FAIL|\?|---)? *\t(\S+)(?:\t| )(.*)$");
@@ -135,7 +139,7 @@ pub(super) fn plain(lines: &[&str]) -> Option<RunnerSummary> {
     let is_counted = !begun.is_empty() || packages_with_tests == 0;
     let cases = cases.believed_if(is_counted && is_whole);
     let counts = is_counted.then_some(counts);
-    Some(RunnerSummary { counts, failing, line: line?, runner: TestRunnerName::Go, cases, is_whole })
+    Some(RunnerSummary { counts, failing, line: line?, cases, is_whole })
 }
 
 /// Of a test with subtests, only the subtests count, unless it failed although no subtest did.

@@ -1,12 +1,11 @@
 //! vitest, jest and mocha.
 
-use super::cases::{CaseList, ended};
 use super::{RunnerSummary, last_of, number, numbers, summary};
-use journeyman_order::comparison::TestRunnerName;
+use crate::cases::{CaseList, ended};
 use journeyman_order::{TestCaseStatus, TestCounts};
 
 /// Vitest: the line `Tests` directly below `Test Files`.
-pub(super) fn vitest(lines: &[&str]) -> Option<RunnerSummary> {
+pub(crate) fn vitest(lines: &[&str]) -> Option<RunnerSummary> {
     let tests = pattern!(r"^ +Tests  (?:no tests|(.+) \(\d+\))$");
     let line = lines.iter().enumerate().skip(1).rev().find_map(|(at, line)| {
         let is_below = lines.get(at - 1)?.trim_start().starts_with("Test Files ");
@@ -27,7 +26,7 @@ pub(super) fn vitest(lines: &[&str]) -> Option<RunnerSummary> {
         // A file that could not be loaded is named twice: `a.test.ts [ a.test.ts ]`.
         .map(|name| name.split_once(" [ ").map_or(name, |(file, _)| file).to_owned())
         .collect();
-    Some(RunnerSummary { failing, cases, ..summary(TestRunnerName::Vitest, counts, line) })
+    Some(RunnerSummary { failing, cases, ..summary(counts, line) })
 }
 
 /// With the `verbose` reporter every test has a line, prefixed with its file.
@@ -47,7 +46,7 @@ fn vitest_cases(lines: &[&str]) -> Option<CaseList> {
 }
 
 /// Jest: the line `Tests:` directly below `Test Suites:`.
-pub(super) fn jest(lines: &[&str]) -> Option<RunnerSummary> {
+pub(crate) fn jest(lines: &[&str]) -> Option<RunnerSummary> {
     let tests = pattern!(r"^Tests: +(.+), \d+ total$|^Tests: +0 total$");
     let line = lines.iter().enumerate().skip(1).rev().find_map(|(at, line)| {
         (lines.get(at - 1)?.starts_with("Test Suites: ") && tests.is_match(line)).then_some(at)
@@ -68,7 +67,7 @@ pub(super) fn jest(lines: &[&str]) -> Option<RunnerSummary> {
     }
     let (counts, _) = totals(words);
     let cases = jest_cases(lines.get(..line)?)?.adding_up_to(&counts);
-    Some(RunnerSummary { failing, cases, ..summary(TestRunnerName::Jest, counts, line) })
+    Some(RunnerSummary { failing, cases, ..summary(counts, line) })
 }
 
 /// A verbose run lists tests below their file, up to the first failure that it explains.
@@ -112,7 +111,7 @@ fn jest_cases(lines: &[&str]) -> Option<CaseList> {
 }
 
 /// Mocha: `N passing (…)`, with pending and failing below it.
-pub(super) fn mocha(lines: &[&str]) -> Option<RunnerSummary> {
+pub(crate) fn mocha(lines: &[&str]) -> Option<RunnerSummary> {
     let passing = pattern!(r"^  (\d+) passing \([\d.]+(?:ms|s|m|h|d)\)$");
     let more = pattern!(r"^  (\d+) (pending|failing)$");
     let (line, passed) = last_of(lines, |line| Some(number(&passing.captures(line)?, 1)))?;
@@ -140,7 +139,7 @@ pub(super) fn mocha(lines: &[&str]) -> Option<RunnerSummary> {
         failing.push(name.trim_end_matches(':').to_owned());
     }
     let cases = mocha_cases(lines.get(..line)?)?.adding_up_to(&counts);
-    Some(RunnerSummary { failing, cases, ..summary(TestRunnerName::Mocha, counts, line) })
+    Some(RunnerSummary { failing, cases, ..summary(counts, line) })
 }
 
 /// The default reporter `spec`: suites, with their tests indented below.

@@ -1,31 +1,30 @@
 //! CTest, Meson, Automake, uvu, Bun and AVA. A test of CTest and Meson is a named program. AVA's tests are named only
 //! if there are several files: with one file its names do not identify it.
 
-use super::cases::{CaseList, ended};
 use super::{RunnerSummary, last_of, summary};
-use journeyman_order::comparison::TestRunnerName;
+use crate::cases::{CaseList, ended};
 use journeyman_order::{TestCaseStatus, TestCounts};
 
 /// The summary of a run that may have stopped at a failure.
-fn in_part(runner: TestRunnerName, counts: TestCounts, line: usize) -> RunnerSummary {
-    RunnerSummary { is_whole: false, ..summary(runner, counts, line) }
+fn in_part(counts: TestCounts, line: usize) -> RunnerSummary {
+    RunnerSummary { is_whole: false, ..summary(counts, line) }
 }
 
 /// A summary whose tests are named programs, if the named lines add up to the counts.
-fn of_programs(runner: TestRunnerName, counts: TestCounts, line: usize, cases: CaseList) -> RunnerSummary {
+fn of_programs(counts: TestCounts, line: usize, cases: CaseList) -> RunnerSummary {
     let cases = cases.adding_up_to(&counts);
     let is_failed = |(_, status): &(&String, &TestCaseStatus)| **status == TestCaseStatus::Failed;
     let failing = cases.iter().flatten().filter(is_failed).map(|(name, _)| name.clone()).collect();
-    RunnerSummary { cases, failing, ..summary(runner, counts, line) }
+    RunnerSummary { cases, failing, ..summary(counts, line) }
 }
 
 /// `95% tests passed, 1 tests failed out of 20`, or `100% tests passed out of 20`. Skips have own lines.
-pub(super) fn ctest(lines: &[&str]) -> Option<RunnerSummary> {
+pub(crate) fn ctest(lines: &[&str]) -> Option<RunnerSummary> {
     let total = pattern!(r"^\d+% tests passed(?:, (\d+) tests? failed)? out of (\d+)$");
     let skipped = pattern!(r"^ *\d+/\d+ Test +#\d+: .*\*\*\*(?:Skipped|Not Run (\(Disabled\)))");
     let none = lines.iter().rposition(|line| *line == "No tests were found!!!");
     let Some((line, told)) = last_of(lines, |line| total.captures(line)) else {
-        return none.map(|line| in_part(TestRunnerName::Ctest, TestCounts::default(), line));
+        return none.map(|line| in_part(TestCounts::default(), line));
     };
     let (failed, of) = (super::number(&told, 1), super::number(&told, 2));
     let begun = lines.get(..line)?.iter().rposition(|line| line.starts_with("Test project ")).unwrap_or(0);
@@ -47,11 +46,11 @@ pub(super) fn ctest(lines: &[&str]) -> Option<RunnerSummary> {
         };
         cases.add(&found[1], status);
     }
-    Some(of_programs(TestRunnerName::Ctest, counts, line, cases))
+    Some(of_programs(counts, line, cases))
 }
 
 /// Automake's summary, one per folder: `# TOTAL: 43`, `# PASS:  42` and so on.
-pub(super) fn automake(lines: &[&str]) -> Option<RunnerSummary> {
+pub(crate) fn automake(lines: &[&str]) -> Option<RunnerSummary> {
     let row = pattern!(r"^# (TOTAL|PASS|SKIP|XFAIL|FAIL|XPASS|ERROR): +(\d+)$");
     let case = pattern!(r"^(PASS|SKIP|XFAIL|FAIL|XPASS|ERROR): (\S.*)$");
     let (mut counts, mut total, mut last) = (TestCounts::default(), 0_u64, None);
@@ -80,11 +79,11 @@ pub(super) fn automake(lines: &[&str]) -> Option<RunnerSummary> {
         *list = list.saturating_add(number);
     }
     let line = last.filter(|_| counts.ran().saturating_add(counts.skipped) == total)?;
-    Some(of_programs(TestRunnerName::Automake, counts, line, cases))
+    Some(of_programs(counts, line, cases))
 }
 
 /// uvu: `  Total:     804`, `  Passed:    804`, `  Skipped:   0`.
-pub(super) fn uvu(lines: &[&str]) -> Option<RunnerSummary> {
+pub(crate) fn uvu(lines: &[&str]) -> Option<RunnerSummary> {
     let row = pattern!(r"^ *(Total|Passed|Skipped): +(\d+)$");
     let (mut counts, mut last) = (TestCounts::default(), None);
     for (at, three) in lines.windows(3).enumerate() {
@@ -99,12 +98,12 @@ pub(super) fn uvu(lines: &[&str]) -> Option<RunnerSummary> {
         let failed = total.checked_sub(*passed)?;
         (counts, last) = (TestCounts { passed: *passed, failed, skipped: *skipped }, Some(at + 2));
     }
-    Some(in_part(TestRunnerName::Uvu, counts, last?))
+    Some(in_part(counts, last?))
 }
 
 /// `  2 tests failed`, `  3 tests passed`, `  1 test skipped` at the end. If some fail, passing tests are not counted
 /// there, but each has a line above.
-pub(super) fn ava(lines: &[&str]) -> Option<RunnerSummary> {
+pub(crate) fn ava(lines: &[&str]) -> Option<RunnerSummary> {
     let row = pattern!(r"^  (\d+) (?:tests?|known failures?|hooks?) ?(passed|failed|skipped|todo)?$");
     let (passes, fails) = (pattern!(r"^  [✔√] \S"), pattern!(r"^  [✘✖×] \[fail\]: (.+)$"));
     let case =
@@ -137,16 +136,16 @@ pub(super) fn ava(lines: &[&str]) -> Option<RunnerSummary> {
     }
     let cases = cases.adding_up_to(&counts).filter(|_| are_of_files);
     let is_whole = cases.is_some();
-    Some(RunnerSummary { failing, cases, is_whole, ..summary(TestRunnerName::Ava, counts, last) })
+    Some(RunnerSummary { failing, cases, is_whole, ..summary(counts, last) })
 }
 
 /// The table at the end: `Ok:  12` and so on.
-pub(super) fn meson(lines: &[&str]) -> Option<RunnerSummary> {
+pub(crate) fn meson(lines: &[&str]) -> Option<RunnerSummary> {
     let row = pattern!(r"^(Ok|Expected Fail|Fail|Unexpected Pass|Skipped|Timeout|Ignored): +(\d+) *$");
     let none = lines.iter().rposition(|line| *line == "No tests defined.");
     let Some(first) = lines.iter().rposition(|line| row.captures(line).is_some_and(|row| &row[1] == "Ok"))
     else {
-        return none.map(|line| in_part(TestRunnerName::Meson, TestCounts::default(), line));
+        return none.map(|line| in_part(TestCounts::default(), line));
     };
     let mut counts = TestCounts::default();
     let mut last = first;
@@ -163,7 +162,7 @@ pub(super) fn meson(lines: &[&str]) -> Option<RunnerSummary> {
     let own = lines.get(..first)?;
     let begun = own.iter().rposition(|line| *line == "Summary of Failures:").unwrap_or(own.len());
     let cases = meson_cases(own.get(..begun)?);
-    Some(of_programs(TestRunnerName::Meson, counts, last, cases))
+    Some(of_programs(counts, last, cases))
 }
 
 /// `2/5 project:suite / name   FAIL   0.05s   exit status 1`
@@ -185,7 +184,7 @@ fn meson_cases(lines: &[&str]) -> CaseList {
 }
 
 /// ` 12 pass`, ` 1 skip`, ` 0 fail`, and then `Ran 13 tests across 2 files.`
-pub(super) fn bun(lines: &[&str]) -> Option<RunnerSummary> {
+pub(crate) fn bun(lines: &[&str]) -> Option<RunnerSummary> {
     let ran = pattern!(r"^Ran (\d+) tests? across \d+ files?\.");
     let row = pattern!(r"^ *(\d+) (pass|fail|skip|todo)$");
     let (line, told) = last_of(lines, |line| ran.captures(line))?;
@@ -200,13 +199,13 @@ pub(super) fn bun(lines: &[&str]) -> Option<RunnerSummary> {
         }
     }
     let adds_up = counts.ran().saturating_add(counts.skipped) == super::number(&told, 1);
-    adds_up.then(|| in_part(TestRunnerName::Bun, counts, line))
+    adds_up.then(|| in_part(counts, line))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::read;
     use super::TestCaseStatus;
+    use crate::reading::read;
 
     fn counted(output: &str) -> Option<(u64, u64, u64)> {
         read(output, None).counts.map(|counts| (counts.passed, counts.failed, counts.skipped))

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::cases::CaseList;
 use super::{RunnerSummary, number, summary};
-use journeyman_order::comparison::TestRunnerName;
+use crate::cases::CaseList;
 use journeyman_order::{TestCaseStatus, TestCounts};
 
 /// Seven consecutive lines of totals.
-pub(super) fn node(lines: &[&str]) -> Option<RunnerSummary> {
+pub(crate) fn node(lines: &[&str]) -> Option<RunnerSummary> {
     let total = pattern!(r"^[ℹ#] (tests|suites|pass|fail|cancelled|skipped|todo) (\d+)$");
     let read = |line: &str| {
         let found = total.captures(line)?;
@@ -46,7 +45,7 @@ pub(super) fn node(lines: &[&str]) -> Option<RunnerSummary> {
     let is_spec = lines.get(end).is_some_and(|line| line.starts_with('ℹ'));
     let tree = if is_spec { spec(above)? } else { tap(above)? };
     let cases = tree.cases(&counts, all);
-    Some(RunnerSummary { failing, cases, ..summary(TestRunnerName::Node, counts, end) })
+    Some(RunnerSummary { failing, cases, ..summary(counts, end) })
 }
 
 /// Nested tests and suites, built as their results are read.
@@ -104,7 +103,7 @@ impl NodeTestTree {
 }
 
 /// A file that failed as a whole is named by its path, which differs between checkouts.
-pub(super) fn file_name(name: &str) -> &str {
+pub(crate) fn file_name(name: &str) -> &str {
     if name.starts_with('/') { name.rsplit('/').next().unwrap_or(name) } else { name }
 }
 

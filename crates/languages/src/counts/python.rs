@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::cases::{CaseList, ended};
 use super::{RunnerSummary, last_of, number, numbers, summary};
-use journeyman_order::comparison::TestRunnerName;
+use crate::cases::CaseList;
 use journeyman_order::{TestCaseStatus, TestCounts};
 
 /// Pytest's last line, and the short summary above it.
-pub(super) fn pytest(lines: &[&str]) -> Option<RunnerSummary> {
+pub(crate) fn pytest(lines: &[&str]) -> Option<RunnerSummary> {
     let last = pattern!(
         r"^(?:=+ )?(\d+ [a-z].*|no tests ran|no tests collected.*) in [\d.]+s(?: \([\d:, a-z]+\))?(?: =+)?$",
     );
@@ -43,7 +42,7 @@ pub(super) fn pytest(lines: &[&str]) -> Option<RunnerSummary> {
     // If pytest stopped early, it says so above its last line.
     let is_whole = !above.iter().rev().take(10).any(|line| line.starts_with("!!!") && line.ends_with("!!!"));
     let cases = pytest_cases(above)?.adding_up_to(&counts).filter(|_| is_whole);
-    let summary = summary(TestRunnerName::Pytest, counts, line);
+    let summary = summary(counts, line);
     is_known.then_some(RunnerSummary { failing, cases, is_whole, ..summary })
 }
 
@@ -77,7 +76,7 @@ fn pytest_cases(lines: &[&str]) -> Option<CaseList> {
 }
 
 /// Unittest's `Ran N tests` and the verdict after it.
-pub(super) fn unittest(lines: &[&str]) -> Option<RunnerSummary> {
+pub(crate) fn unittest(lines: &[&str]) -> Option<RunnerSummary> {
     let ran = pattern!(r"^Ran (\d+) tests? in [\d.]+s$");
     let verdict = pattern!(r"^(?:OK|FAILED|NO TESTS RAN)(?: \((.*)\))?$");
     let failure = pattern!(r"^(?:FAIL|ERROR): (\S+) \(([^)]*)\)");
@@ -99,8 +98,6 @@ pub(super) fn unittest(lines: &[&str]) -> Option<RunnerSummary> {
             _ => {}
         }
     }
-    // A test with subtests can fail more often than it ran.
-    counts.passed = total.saturating_sub(counts.failed).saturating_sub(counts.skipped);
     let failing: Vec<String> = lines
         .get(..line)?
         .windows(2)
@@ -108,60 +105,21 @@ pub(super) fn unittest(lines: &[&str]) -> Option<RunnerSummary> {
         .filter_map(|pair| failure.captures(pair.get(1)?))
         .filter_map(|found| Some(unittest_name(found.get(1)?.as_str(), found.get(2)?.as_str())))
         .collect();
-    let cases = unittest_cases(lines.get(..line)?, &failing)?;
-    let named = cases.counts();
+    let mut failing = failing;
     // A test with subtests is one test, and can fail more than once.
-    let adds_up = named.ran().saturating_add(named.skipped) == total
-        && named.skipped == counts.skipped
-        && named.failed <= counts.failed
-        && (named.failed > 0) == (counts.failed > 0);
-    let cases = cases.believed_if(adds_up);
-    Some(RunnerSummary { failing, cases, ..summary(TestRunnerName::Unittest, counts, line) })
+    let mut seen = BTreeSet::new();
+    let before = failing.len();
+    failing.retain(|name| seen.insert(name.clone()));
+    counts.failed = counts.failed.saturating_sub((before - failing.len()) as u64);
+    // A fixture that fails is none of the tests that ran.
+    let is_fixture = |name: &&String| name.contains(".setUp") || name.contains(".tearDown");
+    let fixtures = failing.iter().filter(is_fixture).count() as u64;
+    let failed = counts.failed.saturating_sub(fixtures);
+    counts.passed = total.saturating_sub(failed).saturating_sub(counts.skipped);
+    Some(RunnerSummary { failing, ..summary(counts, line) })
 }
 
 /// Python before 3.11 names only the class.
 fn unittest_name(test: &str, of: &str) -> String {
     if of.ends_with(&format!(".{test}")) { of.to_owned() } else { format!("{of}.{test}") }
-}
-
-/// Parses a verbose run: each test's name, then its result at the end of a line, after anything that the test printed.
-fn unittest_cases(lines: &[&str], failing: &[String]) -> Option<CaseList> {
-    let begins = pattern!(r"^(\w+) \(([\w.<>]+)\)(?: \.\.\. ?(.*))?$");
-    let described = pattern!(r"^\S.* \.\.\. ?(.*)$");
-    let ends = pattern!(r"^(?:(ok)|(FAIL|ERROR|unexpected success)|(?:expected failure|skipped .*))$");
-    let failing: BTreeSet<&str> = failing.iter().map(String::as_str).collect();
-    let mut cases = CaseList::default();
-    let mut open: Option<(String, bool)> = None;
-    let rule = "=".repeat(70);
-    for line in lines {
-        if **line == *rule {
-            break;
-        }
-        let mut said = *line;
-        if let Some(found) = begins.captures(line) {
-            close(&mut cases, open.take(), &failing);
-            let (test, of) = (found.get(1)?.as_str(), found.get(2)?.as_str());
-            open = Some((unittest_name(test, of), false));
-            said = found.get(3).map_or("", |found| found.as_str());
-        } else if let (Some(found), Some(_)) = (described.captures(line), &open) {
-            said = found.get(1)?.as_str();
-        }
-        let Some((name, has_ended)) = &mut open else { continue };
-        let Some(found) = ends.captures(said).filter(|_| !*has_ended) else { continue };
-        *has_ended = true;
-        if !name.contains(".setUp") && !name.contains(".tearDown") {
-            cases.add(name, ended(&found, 1, 2));
-        }
-    }
-    close(&mut cases, open, &failing);
-    Some(cases)
-}
-
-/// Of a test with failed subtests, only the subtests are reported as failed.
-fn close(cases: &mut CaseList, open: Option<(String, bool)>, failing: &BTreeSet<&str>) {
-    if let Some((name, false)) = open
-        && failing.contains(name.as_str())
-    {
-        cases.add(&name, TestCaseStatus::Failed);
-    }
 }

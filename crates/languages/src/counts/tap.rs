@@ -1,8 +1,7 @@
 //! The Test Anything Protocol.
 
-use super::cases::{CaseList, count};
 use super::{RunnerSummary, summary};
-use journeyman_order::comparison::TestRunnerName;
+use crate::cases::{CaseList, count};
 use journeyman_order::{TestCaseStatus, TestCounts};
 
 #[derive(Clone, Copy, PartialEq)]
@@ -42,7 +41,7 @@ impl<'t> TapPoint<'t> {
 }
 
 /// Counts the points of the outermost level. Requires a plan or the protocol's version.
-pub(super) fn tap(lines: &[&str]) -> Option<RunnerSummary> {
+pub(crate) fn tap(lines: &[&str]) -> Option<RunnerSummary> {
     let plan = pattern!(r"^1\.\.\d+( *#.*)?$");
     let mut counts = TestCounts::default();
     let mut cases = CaseList::default();
@@ -71,7 +70,7 @@ pub(super) fn tap(lines: &[&str]) -> Option<RunnerSummary> {
     // A bail-out is a failure without a name, and points may have no name.
     let cases = cases.adding_up_to(&counts);
     let is_whole = cases.is_some();
-    Some(RunnerSummary { failing, cases, is_whole, ..summary(TestRunnerName::Tap, counts, line) })
+    Some(RunnerSummary { failing, cases, is_whole, ..summary(counts, line) })
 }
 
 /// If every outermost point is a file, as in node-tap, the tests are one level below. `None` if that is not the case,
@@ -136,7 +135,7 @@ fn without_time(description: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::read;
+    use crate::reading::read;
 
     #[test]
     fn the_tests_of_files_are_those_one_level_below() {

@@ -8,15 +8,68 @@ mod managers;
 mod native;
 mod needs;
 mod project;
+mod reach;
 mod runner;
+mod runners;
 mod tox;
 
+use crate::language::{Facts, Language};
 use crate::planned::ProgramFolder;
 use crate::project::{Detection, FoundProject};
+use crate::test_call::TestCall;
 use project::PythonProject;
 
+pub(crate) struct Python;
+
+impl Language for Python {
+    fn facts(&self) -> &'static Facts {
+        const {
+            &Facts {
+                name: "Python",
+                sources: &["py", "pyi", "pyx"],
+                manifests: &["pyproject.toml", "setup.py", "setup.cfg", "Pipfile", "requirements.txt"],
+                programs: &[
+                    "python",
+                    "python3",
+                    "python3.*",
+                    "pytest",
+                    "py.test",
+                    "unittest",
+                    "tox",
+                    "nox",
+                    "uv",
+                    "poetry",
+                    "pdm",
+                    "hatch",
+                    "pipenv",
+                    "manage.py",
+                    "nosetests",
+                ],
+                runners: runners::RUNNERS,
+                ..Facts::NONE
+            }
+        }
+    }
+
+    fn find_first(&self, ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
+        find_with_native_code(ask)
+    }
+
+    fn find(&self, ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
+        find_package(ask)
+    }
+
+    fn find_last(&self, ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
+        find(ask)
+    }
+
+    fn reaches(&self, call: &TestCall<'_, '_>) -> bool {
+        call.below.is_empty() || reach::reaches(call)
+    }
+}
+
 /// A package with native code and its own tests, even if a compiled language's manifest is beside it.
-pub(crate) fn find_with_native_code(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
+fn find_with_native_code(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     let project = PythonProject::read(ask.files);
     if !project.is_package || project.native.is_none() {
         return None;
@@ -25,13 +78,13 @@ pub(crate) fn find_with_native_code(ask: &mut Detection<'_, '_>) -> Option<Found
 }
 
 /// A project that declares itself as one.
-pub(crate) fn find_package(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
+fn find_package(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     let project = PythonProject::read(ask.files);
     (project.is_package || project.has_manager()).then(|| plan(ask, &project)).flatten()
 }
 
 /// Python files with tests, whatever they belong to.
-pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
+fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     let project = PythonProject::read(ask.files);
     plan(ask, &project)
 }

@@ -2,12 +2,47 @@
 //!
 //! May know: Cargo.toml. Must never know: other ecosystems.
 
+mod reach;
+mod runners;
 pub mod tests_inside;
 
+use crate::language::{Facts, Language};
 use crate::project::{Detection, FoundProject};
+use crate::test_call::TestCall;
 use crate::text::toml_table;
 
-pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
+pub(crate) struct Rust;
+
+impl Language for Rust {
+    fn facts(&self) -> &'static Facts {
+        const {
+            &Facts {
+                name: "Rust",
+                sources: &["rs"],
+                manifests: &["Cargo.toml"],
+                programs: &["cargo"],
+                runners: runners::RUNNERS,
+                ..Facts::NONE
+            }
+        }
+    }
+
+    fn find(&self, ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
+        find(ask)
+    }
+
+    fn reaches(&self, call: &TestCall<'_, '_>) -> bool {
+        reach::reaches(call)
+    }
+
+    /// Tests of another language may load a library.
+    fn is_loaded_by_others(&self, call: &TestCall<'_, '_>) -> bool {
+        call.manifest.contains("cdylib")
+            || call.file("pyproject.toml").is_some_and(|text| text.contains("maturin"))
+    }
+}
+
+fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     let text = ask.files.text("Cargo.toml")?;
     let table = toml_table(&text);
     // Cargo reports a manifest that does not parse here.

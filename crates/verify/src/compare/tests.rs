@@ -4,7 +4,7 @@ use super::*;
 use crate::read;
 use journeyman_order::TestList;
 use journeyman_order::bounds::MOST_LISTED;
-use journeyman_order::comparison::TestRunnerName;
+use journeyman_order::comparison::RunnerName;
 use proptest::prelude::*;
 
 /// `+a -b /c`: a run in which a passed, b failed and c was skipped.
@@ -29,7 +29,7 @@ fn run(tests: &str) -> TestReport {
     TestReport {
         counts: Some(counts),
         failing: failing.map(|(name, _)| name.clone()).collect(),
-        cases: Some(TestCases { named_by: TestRunnerName::Libtest, tests }),
+        cases: Some(TestCases { named_by: RunnerName::new("libtest"), tests }),
         unloaded: Vec::new(),
     }
 }
@@ -194,7 +194,7 @@ fn a_change_that_silences_the_names_of_tests_does_not_pass() {
     let comparison = compare(&run("+a +b"), &silent, &[run("+a +b")]);
     assert_eq!((comparison.unnamed, comparison.still_green), (false, 2));
     let mut other = run("+a +b");
-    other.cases.as_mut().unwrap().named_by = TestRunnerName::Pytest;
+    other.cases.as_mut().unwrap().named_by = RunnerName::new("pytest");
     assert!(compare(&run("+a +b"), &other, &[]).unnamed);
     assert_eq!(compare(&run(""), &other, &[]).new.total, 2, "the first tests of a repository");
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use crate::experiment::*;
-use journeyman_order::comparison::TestRunnerName;
+use journeyman_order::comparison::RunnerName;
 use journeyman_order::scrutiny::TestChange;
 use journeyman_order::{
     ComparisonVerdict, Exit, Proof, ProofGrade, TestCaseStatus, TestCases, TestCounts, TestReport,
@@ -30,7 +30,7 @@ fn run(tests: &str) -> (Exit, TestReport) {
         skipped: of(TestCaseStatus::Skipped),
     };
     let exit = Exit::Code(i32::from(counts.failed > 0));
-    let cases = Some(TestCases { named_by: TestRunnerName::Unittest, tests });
+    let cases = Some(TestCases { named_by: RunnerName::new("unittest"), tests });
     (exit, TestReport { counts: Some(counts), cases, ..TestReport::default() })
 }
 

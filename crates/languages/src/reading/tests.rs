@@ -1,4 +1,6 @@
 use super::*;
+use crate::report::files_after;
+use journeyman_order::TestCaseStatus;
 use proptest::prelude::*;
 
 fn fixture(name: &str) -> Vec<u8> {
@@ -114,23 +116,24 @@ fn every_test_is_named_by_what_the_runners_really_print() {
         "/ j/calc.test.js > someday",
         "+ j/ok.test.js > ok",
     ];
-    let table: &[(&str, TestRunnerName, &[&str], &[&str])] = &[
-        ("cargo-named.txt", TestRunnerName::Libtest, &cargo, &[]),
-        ("nextest-named.txt", TestRunnerName::Nextest, &nextest, &[]),
-        ("pytest-named.txt", TestRunnerName::Pytest, &pytest, &[]),
-        ("pytest-xdist-named.txt", TestRunnerName::Pytest, &pytest, &[]),
-        ("unittest-named.txt", TestRunnerName::Unittest, &unittest, &[]),
-        ("go-named.txt", TestRunnerName::Go, &go, &["example.org/calc/bad"]),
-        ("node-tap-named.txt", TestRunnerName::Node, &node, &["broken.test.js"]),
-        ("jest-named.txt", TestRunnerName::Jest, &jest, &["j/broken.test.js"]),
-        ("mocha-tap.txt", TestRunnerName::Tap, &["- group fails", "+ group ok", "/ group pending"], &[]),
+    let table: &[(&str, &str, &[&str], &[&str])] = &[
+        ("cargo-named.txt", "libtest", &cargo, &[]),
+        ("nextest-named.txt", "nextest", &nextest, &[]),
+        ("pytest-named.txt", "pytest", &pytest, &[]),
+        ("pytest-xdist-named.txt", "pytest", &pytest, &[]),
+        ("go-named.txt", "go", &go, &["example.org/calc/bad"]),
+        ("node-tap-named.txt", "node", &node, &["broken.test.js"]),
+        ("jest-named.txt", "jest", &jest, &["j/broken.test.js"]),
+        ("mocha-tap.txt", "tap", &["- group fails", "+ group ok", "/ group pending"], &[]),
     ];
     for (name, runner, expected, unloaded) in table {
         let reading = read(&output(name), None);
         assert_eq!(shown(&reading), *expected, "{name}");
-        assert_eq!(reading.cases.as_ref().unwrap().named_by, *runner, "{name}");
+        assert_eq!(reading.cases.as_ref().unwrap().named_by.as_str(), *runner, "{name}");
         assert_eq!(reading.unloaded, *unloaded, "{name}");
     }
+    let report = fixture("unittest-report.jsonl");
+    assert_eq!(shown(&read(&output("unittest-named.txt"), Some(&report))), unittest);
     // If the forged line looks like the runner's own, there is one test too many, and no name is believed.
     for (name, genuine, forged) in [
         ("node-spec-named.txt", &node[..], "✔ forged (0.1ms)\n"),
@@ -156,7 +159,7 @@ fn a_report_names_every_test_and_claims_no_more_than_the_output() {
     let (quiet, report) = (output("pytest-quiet.txt"), fixture("pytest-named.xml"));
     assert_eq!(read(&quiet, None).cases, None, "a quiet run names no test");
     let reading = read(&quiet, Some(&report));
-    assert_eq!(reading.cases.as_ref().unwrap().named_by, TestRunnerName::Junit);
+    assert_eq!(reading.cases.as_ref().unwrap().named_by, RunnerName::JUNIT);
     assert!(shown(&reading).contains(&"- test_calc.TestGroup.test_inner".to_owned()));
     assert_eq!(shown(&reading).len(), 10);
     // The code under test rewrote the report, so it disagrees with the output.
@@ -228,10 +231,13 @@ fn reports_of_one_file_a_class_are_read_as_one_whatever_their_encoding() {
         .collect();
     let marked =
         format!("\nm-1\n\u{feff}{}\nm-1\n{}\nm-1\n", suite("a.One", ""), suite("a.Two", "<failure/>"));
-    let all = reports_as_one(&[marked.as_bytes(), &wide].concat(), "m-1").unwrap();
-    assert_eq!(shown(&read("", Some(&all))), ["+ a.One.test_a", "- a.Two.test_a", "+ a.Wide.test_a"]);
+    let all = files_after(&[marked.as_bytes(), &wide].concat(), "m-1");
+    assert_eq!(
+        shown(&read_runs("", &all, &TestRuns::default())),
+        ["+ a.One.test_a", "- a.Two.test_a", "+ a.Wide.test_a"]
+    );
     assert_eq!(shown(&read("", Some(&wide))), ["+ a.Wide.test_a"]);
-    assert_eq!(reports_as_one(b"", "m-1"), None);
+    assert!(files_after(b"", "m-1").is_empty());
 }
 
 #[test]
@@ -252,7 +258,7 @@ fn of_an_output_whose_start_is_missing_no_test_is_named() {
     for (name, are_counted) in [("cargo-named.txt", false), ("go-named.txt", false), ("jest-named.txt", true)]
     {
         let text = output(name);
-        let end = read_end(&text, None);
+        let end = read_end(&text, &[]);
         assert_eq!((end.cases, end.counts.is_some()), (None, are_counted), "{name}");
         assert_eq!(end.failing, read(&text, None).failing);
     }
@@ -261,7 +267,10 @@ fn of_an_output_whose_start_is_missing_no_test_is_named() {
         assert_eq!(read(&format!("{before}{text}"), None).cases, None);
     }
     let report = fixture("pytest-named.xml");
-    assert!(read_end(&output("pytest-quiet.txt"), Some(&report)).cases.is_some(), "a report is a whole");
+    assert!(
+        read_end(&output("pytest-quiet.txt"), std::slice::from_ref(&report)).cases.is_some(),
+        "a report is a whole"
+    );
 }
 
 #[test]
@@ -308,9 +317,8 @@ proptest! {
         if let (Some(cases), Some(counts)) = (&reading.cases, reading.counts) {
             let of = |wanted| cases.tests.values().filter(|status| **status == wanted).count() as u64;
             prop_assert!(of(TestCaseStatus::Failed) <= counts.failed);
-            // Node also counts tests with subtests. Vitest names an expected failure as passed. Unittest counts the
-            // last of several runs.
-            if !matches!(cases.named_by, TestRunnerName::Node | TestRunnerName::Vitest | TestRunnerName::Unittest) {
+            // Node also counts tests with subtests. Vitest names an expected failure as passed.
+            if !["node", "vitest"].contains(&cases.named_by.as_str()) {
                 prop_assert!(of(TestCaseStatus::Passed) <= counts.passed);
             }
         }

@@ -1,68 +1,42 @@
 //! A JUnit report, parsed by a library. The code under test wrote the file.
 
-use std::collections::BTreeMap;
-
 use junit_parser::{TestCase, TestStatus, TestSuite};
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
-use super::cases::{CaseList, count};
-use journeyman_order::bounds::{DEEPEST, LARGEST_FILE, MOST_LISTED};
-use journeyman_order::{TestCaseStatus, TestCounts, byte_order_mark};
+use super::ReportedTests;
+use journeyman_order::bounds::{DEEPEST, MOST_LISTED};
+use journeyman_order::{TestCaseStatus, byte_order_mark};
 
 /// Limit of elements: the library needs far more memory for each than its text has.
 const MOST_ELEMENTS: usize = 400_000;
 
-pub(super) struct JunitReport {
-    pub(super) counts: TestCounts,
-    pub(super) failing: Vec<String>,
-    pub(super) cases: Option<BTreeMap<String, TestCaseStatus>>,
-    pub(super) unloaded: Vec<String>,
-}
-
-impl JunitReport {
-    /// Whether the report is no better than the printed counts.
-    pub(super) fn claims_no_more(&self, printed: &TestCounts) -> bool {
-        self.counts.passed <= printed.passed && self.counts.failed >= printed.failed
-    }
-}
-
-/// Counts every case. `None` if it is not a report, or has no cases.
-pub(super) fn read(xml: &[u8]) -> Option<JunitReport> {
-    if xml.len() > LARGEST_FILE {
-        return None;
-    }
+/// Adds every case of a report. `None` if it is no report that can be read.
+pub(super) fn read(xml: &[u8], into: &mut ReportedTests) -> Option<&'static str> {
     // The library ignores cases directly below the root, where node puts them; below a suite it finds both.
     let xml = text(xml).replace("<testsuites", "<testsuite").replace("</testsuites", "</testsuite");
     if !is_modest(&xml) {
         return None;
     }
     let report = junit_parser::from_reader(xml.as_bytes()).ok()?;
-    let mut counts = TestCounts::default();
-    let mut failing = Vec::new();
-    let mut unloaded = Vec::new();
-    let mut cases = CaseList::default();
     let mut waiting: Vec<&TestSuite> = report.suites.iter().rev().collect();
     while let Some(suite) = waiting.pop() {
         waiting.extend(suite.suites.iter().rev());
         for case in &suite.cases {
             let name = name(case);
+            // Pytest's message for a file that it could not collect tests from.
+            if matches!(&case.status, TestStatus::Error(error) if error.message == "collection failure") {
+                into.unloaded.push(name.clone());
+            }
             let status = match &case.status {
                 TestStatus::Success => TestCaseStatus::Passed,
                 TestStatus::Skipped(_) => TestCaseStatus::Skipped,
                 TestStatus::Error(_) | TestStatus::Failure(_) => TestCaseStatus::Failed,
             };
-            count(&mut counts, status);
-            cases.add(&name, status);
-            // Pytest's message for a file that it could not collect tests from.
-            if matches!(&case.status, TestStatus::Error(error) if error.message == "collection failure") {
-                unloaded.push(name.clone());
-            }
-            failing.extend((status == TestCaseStatus::Failed).then_some(name));
+            into.add(name, status);
         }
     }
-    let cases = cases.adding_up_to(&counts);
-    (counts != TestCounts::default()).then_some(JunitReport { counts, failing, cases, unloaded })
+    Some("junit")
 }
 
 /// A report as text, without the declaration of its encoding.
@@ -81,22 +55,6 @@ fn text(xml: &[u8]) -> String {
         Some((_, rest)) => rest.to_owned(),
         None => body.to_owned(),
     }
-}
-
-/// Merges the reports that follow lines with `mark`. `None` if there is none.
-pub fn reports_as_one(files: &[u8], mark: &str) -> Option<Vec<u8>> {
-    let line = format!("\n{mark}\n");
-    let mut rest = files.strip_prefix(line.as_bytes())?;
-    let mut each = Vec::new();
-    while let Some(at) = rest.windows(line.len()).position(|window| window == line.as_bytes()) {
-        each.push(text(rest.get(..at)?));
-        rest = rest.get(at + line.len()..)?;
-    }
-    each.push(text(rest));
-    Some(match each.as_slice() {
-        [one] => one.clone().into_bytes(),
-        several => format!("<testsuites>{}</testsuites>", several.concat()).into_bytes(),
-    })
 }
 
 fn name(case: &TestCase) -> String {

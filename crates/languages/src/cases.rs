@@ -9,7 +9,7 @@ use journeyman_order::{TestCaseStatus, TestCounts};
 /// The longest name in characters, without the number that distinguishes equal names.
 const LONGEST_NAME: usize = 290;
 
-pub(super) fn count(counts: &mut TestCounts, status: TestCaseStatus) {
+pub(crate) fn count(counts: &mut TestCounts, status: TestCaseStatus) {
     *match status {
         TestCaseStatus::Passed => &mut counts.passed,
         TestCaseStatus::Failed => &mut counts.failed,
@@ -27,7 +27,7 @@ pub fn counted_together(one: TestCounts, other: TestCounts) -> TestCounts {
 }
 
 /// A test's result from the groups of a pattern for passed and failed. If neither matched, it was skipped.
-pub(super) fn ended(found: &regex::Captures<'_>, passed: usize, failed: usize) -> TestCaseStatus {
+pub(crate) fn ended(found: &regex::Captures<'_>, passed: usize, failed: usize) -> TestCaseStatus {
     match (found.get(passed), found.get(failed)) {
         (Some(_), _) => TestCaseStatus::Passed,
         (None, Some(_)) => TestCaseStatus::Failed,
@@ -37,7 +37,7 @@ pub(super) fn ended(found: &regex::Captures<'_>, passed: usize, failed: usize) -
 
 /// Tests in the order in which they were read.
 #[derive(Debug, Default)]
-pub(super) struct CaseList {
+pub(crate) struct CaseList {
     tests: BTreeMap<String, TestCaseStatus>,
     /// How often each name occurred.
     seen: BTreeMap<String, u32>,
@@ -48,7 +48,7 @@ pub(super) struct CaseList {
 
 impl CaseList {
     /// Adds a test. A repeated name counts as another test.
-    pub(super) fn add(&mut self, name: &str, status: TestCaseStatus) {
+    pub(crate) fn add(&mut self, name: &str, status: TestCaseStatus) {
         let Some(name) = self.counted(name, status) else { return };
         let times = self.seen.entry(name.clone()).or_default();
         *times += 1;
@@ -58,7 +58,7 @@ impl CaseList {
 
     /// Adds a result of a test. If the test is already known, the worse result counts. For runners whose test names are
     /// unique, but that may report several results for one test.
-    pub(super) fn add_again(&mut self, name: &str, status: TestCaseStatus) {
+    pub(crate) fn add_again(&mut self, name: &str, status: TestCaseStatus) {
         let Some(name) = self.counted(name, status) else { return };
         match self.tests.entry(name) {
             Entry::Vacant(place) => {
@@ -91,17 +91,17 @@ impl CaseList {
     }
 
     /// Results of all tests, repeated names included.
-    pub(super) fn counts(&self) -> TestCounts {
+    pub(crate) fn counts(&self) -> TestCounts {
         self.counts
     }
 
     /// The tests, if the list is complete. The caller checks that it adds up.
-    pub(super) fn believed_if(self, adds_up: bool) -> Option<BTreeMap<String, TestCaseStatus>> {
+    pub(crate) fn believed_if(self, adds_up: bool) -> Option<BTreeMap<String, TestCaseStatus>> {
         (adds_up && !self.is_broken).then_some(self.tests)
     }
 
     /// The tests, if they match the counts.
-    pub(super) fn adding_up_to(self, counts: &TestCounts) -> Option<BTreeMap<String, TestCaseStatus>> {
+    pub(crate) fn adding_up_to(self, counts: &TestCounts) -> Option<BTreeMap<String, TestCaseStatus>> {
         let adds_up = self.counts == *counts;
         self.believed_if(adds_up)
     }

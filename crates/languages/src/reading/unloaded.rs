@@ -40,7 +40,7 @@ pub(super) fn read(lines: &[&str]) -> Vec<String> {
             unloaded.extend(jest.map(str::to_owned));
         } else if node_found_none && let Some(file) = node_file.captures(line).and_then(|found| found.get(1))
         {
-            unloaded.push(super::node::file_name(file.as_str()).to_owned());
+            unloaded.push(crate::counts::node::file_name(file.as_str()).to_owned());
         }
     }
     unloaded

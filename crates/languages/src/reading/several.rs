@@ -5,38 +5,21 @@
 
 use std::collections::BTreeMap;
 
-use super::{RunnerSummary, counted_together, javascript, native, node, python};
-use journeyman_order::comparison::TestRunnerName;
+use crate::cases::counted_together;
+pub(super) use crate::counts::RunnerSummary;
+use crate::runner::{PrintedResult, SummaryForm};
 use journeyman_order::{TestCaseStatus, TestCounts};
 
-type Reader = fn(&[&str]) -> Option<RunnerSummary>;
-
-/// Runners whose summary is one line or begins with one, so that everything above belongs to another run.
-fn reader_of(runner: TestRunnerName) -> Option<Reader> {
-    match runner {
-        TestRunnerName::Vitest => Some(javascript::vitest),
-        TestRunnerName::Jest => Some(javascript::jest),
-        TestRunnerName::Mocha => Some(javascript::mocha),
-        TestRunnerName::Node => Some(node::node),
-        TestRunnerName::Pytest => Some(python::pytest),
-        TestRunnerName::Ctest => Some(native::ctest),
-        TestRunnerName::Bun => Some(native::bun),
-        TestRunnerName::Junit
-        | TestRunnerName::Libtest
-        | TestRunnerName::Nextest
-        | TestRunnerName::Unittest
-        | TestRunnerName::Go
-        | TestRunnerName::Tap
-        | TestRunnerName::Meson
-        | TestRunnerName::Ava
-        | TestRunnerName::Automake
-        | TestRunnerName::Uvu => None,
-    }
-}
-
 /// Combines the last run with earlier ones if the command has `expected` runs. Also whether there are several.
-pub(super) fn together(lines: &[&str], last: RunnerSummary, expected: usize) -> (RunnerSummary, bool) {
-    let Some(reader) = reader_of(last.runner).filter(|_| expected > 1) else { return (last, false) };
+pub(super) fn together(
+    lines: &[&str],
+    PrintedResult { read: reader, form }: PrintedResult,
+    last: RunnerSummary,
+    expected: usize,
+) -> (RunnerSummary, bool) {
+    if form != SummaryForm::OneRun || expected < 2 {
+        return (last, false);
+    }
     let mut ends = vec![last.line];
     while let Some(before) = ends.last().and_then(|end| reader(lines.get(..*end)?)) {
         ends.push(before.line);
@@ -84,23 +67,21 @@ fn joined(
 #[cfg(test)]
 mod tests {
     use super::super::{read, read_runs};
-    use TestRunnerName::{Jest, Pytest, Vitest};
-
-    use super::*;
+    use crate::runs::TestRuns;
 
     const ONE: &str = "\n RUN  v4.1.12 /p\n\n ✓ a.test.mjs > adds 1ms\n ✓ a.test.mjs > more 1ms\n\n Test Files  1 passed (1)\n      Tests  2 passed (2)\n   Start at  09:10:54\n";
     const TWO: &str = "\n RUN  v4.1.12 /p\n\n ✓ a.test.mjs > adds 1ms\n × b.test.mjs > fails 1ms\n\n FAIL  b.test.mjs > fails\n\n Test Files  1 failed | 1 passed (2)\n      Tests  1 failed | 1 passed (2)\n   Start at  09:10:55\n";
 
-    fn counted(output: &str, runs: &[TestRunnerName]) -> (u64, u64, u64) {
-        let counts = read_runs(output, None, runs).counts.expect("counts");
+    fn counted(output: &str, runs: &[&str]) -> (u64, u64, u64) {
+        let counts = read_runs(output, &[], &TestRuns::named(runs)).counts.expect("counts");
         (counts.passed, counts.failed, counts.skipped)
     }
 
     #[test]
     fn runs_that_the_command_has_are_counted_together_and_their_tests_named() {
         let both = format!("{ONE}{TWO}");
-        assert_eq!(counted(&both, &[Vitest, Vitest]), (3, 1, 0));
-        let reading = read_runs(&both, None, &[Vitest, Vitest]);
+        assert_eq!(counted(&both, &["vitest", "vitest"]), (3, 1, 0));
+        let reading = read_runs(&both, &[], &TestRuns::named(&["vitest", "vitest"]));
         assert_eq!(reading.failing, ["b.test.mjs > fails"]);
         let cases = reading.cases.expect("names");
         let names: Vec<&str> = cases.tests.keys().map(String::as_str).collect();
@@ -109,34 +90,34 @@ mod tests {
             ["a.test.mjs > adds", "a.test.mjs > adds [run 2]", "a.test.mjs > more", "b.test.mjs > fails"]
         );
         let line = "===== 2 passed in 0.01s =====\n===== 1 failed, 1 skipped in 0.02s =====\n";
-        assert_eq!(counted(line, &[Pytest, Pytest]), (2, 1, 1));
+        assert_eq!(counted(line, &["pytest", "pytest"]), (2, 1, 1));
         // Each run overwrites the report.
         let report = br#"<testsuites><testsuite><testcase classname="a" name="b"/></testsuite></testsuites>"#;
-        let reading = read_runs(line, Some(report), &[Pytest, Pytest]);
+        let reading = read_runs(line, &[report.to_vec()], &TestRuns::named(&["pytest", "pytest"]));
         assert_eq!((reading.counts.map(|counts| counts.passed), reading.cases), (Some(2), None));
     }
 
     #[test]
     fn what_a_test_prints_is_no_run_of_its_own() {
         let both = format!("{ONE}{TWO}");
-        assert_eq!(counted(&both, &[Vitest]), (1, 1, 0), "the command has one");
-        assert_eq!(read(&both, None).counts, read_runs(&both, None, &[Vitest]).counts);
+        assert_eq!(counted(&both, &["vitest"]), (1, 1, 0), "the command has one");
+        assert_eq!(read(&both, None).counts, read_runs(&both, &[], &TestRuns::named(&["vitest"])).counts);
         let forged = format!("{ONE}{ONE}{TWO}");
-        assert_eq!(counted(&forged, &[Vitest, Vitest]), (1, 1, 0), "there are more than the command has");
-        assert_eq!(read_runs(&forged, None, &[Vitest, Vitest]).cases, None);
-        assert_eq!(counted(&both, &[Jest, Jest]), (1, 1, 0), "they are of another runner");
+        assert_eq!(counted(&forged, &["vitest", "vitest"]), (1, 1, 0), "there are more than the command has");
+        assert_eq!(read_runs(&forged, &[], &TestRuns::named(&["vitest", "vitest"])).cases, None);
+        assert_eq!(counted(&both, &["jest", "jest"]), (1, 1, 0), "they are of another runner");
     }
 
     #[test]
     fn of_runs_that_stopped_at_a_failure_not_all_tests_are_named() {
-        assert_eq!(counted(TWO, &[Vitest, Vitest]), (1, 1, 0));
-        assert_eq!(read_runs(TWO, None, &[Vitest, Vitest]).cases, None);
+        assert_eq!(counted(TWO, &["vitest", "vitest"]), (1, 1, 0));
+        assert_eq!(read_runs(TWO, &[], &TestRuns::named(&["vitest", "vitest"])).cases, None);
     }
 
     #[test]
     fn what_mocha_says_below_its_summary_is_of_its_own_run() {
         let one = "  sums\n    ✔ adds\n    1) fails\n\n\n  1 passing (3ms)\n  1 failing\n\n  1) sums\n       fails:\n     Error\n\n";
         let two = "  more\n    ✔ holds\n\n\n  1 passing (2ms)\n\n";
-        assert_eq!(counted(&format!("{one}{two}"), &[TestRunnerName::Mocha; 2]), (2, 1, 0));
+        assert_eq!(counted(&format!("{one}{two}"), &["mocha"; 2]), (2, 1, 0));
     }
 }

@@ -2,14 +2,20 @@
 //!
 //! May know: package.json and the lockfiles. Must never know: other ecosystems.
 
+mod reach;
+mod runners;
+
 use std::cell::Cell;
 
 use serde_json::Value;
 
 use crate::files::{MOST_READ, RepositoryFiles};
+use crate::language::{Facts, Language};
 use crate::planned::{PlannedTest, ProgramFolder};
 use crate::project::{Detection, FoundProject};
 use crate::required_tool::wanted;
+use crate::script::ScriptCall;
+use crate::test_call::TestCall;
 use journeyman_order::bounds::MOST_LOOKED_AT;
 
 /// Scripts that run tests, in order of preference.
@@ -167,7 +173,41 @@ impl PackageManager {
     }
 }
 
-pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
+const PROGRAMS: &[&str] = &[
+    "npm", "npx", "pnpm", "yarn", "bun", "bunx", "deno", "node", "jest", "vitest", "mocha", "ava", "tap",
+    "karma",
+];
+
+pub(crate) struct JavaScript;
+
+impl Language for JavaScript {
+    fn facts(&self) -> &'static Facts {
+        const {
+            &Facts {
+                name: "JavaScript",
+                sources: &["js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts", "vue", "svelte"],
+                manifests: &["package.json", "deno.json", "deno.jsonc"],
+                programs: PROGRAMS,
+                runners: runners::RUNNERS,
+                ..Facts::NONE
+            }
+        }
+    }
+
+    fn find(&self, ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
+        find(ask)
+    }
+
+    fn script(&self, words: &[&str], read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Option<ScriptCall> {
+        runners::script(words, read)
+    }
+
+    fn reaches(&self, call: &TestCall<'_, '_>) -> bool {
+        call.below.is_empty() || reach::reaches(call)
+    }
+}
+
+fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     let files = ask.files;
     let manifest = files.json("package.json")?;
     let (manager, lock) = PackageManager::of(files, &manifest);

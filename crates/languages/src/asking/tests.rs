@@ -1,0 +1,176 @@
+use super::*;
+
+fn asked(command: &str, files: &[(&str, &str)]) -> ReportingCommand {
+    let read =
+        |path: &str| files.iter().find(|(name, _)| *name == path).map(|(_, text)| text.as_bytes().to_vec());
+    reporting_command(command, None, "", &read, "/home/a b/report.xml")
+}
+
+#[test]
+fn a_command_is_asked_for_names_and_tests_the_same() {
+    for (command, adapted) in [
+        ("cargo test", "cargo test --no-fail-fast"),
+        (
+            "cargo +stable test --workspace -- --test-threads=1",
+            "cargo +stable test --no-fail-fast --workspace -- --test-threads=1",
+        ),
+        ("RUST_LOG=debug cargo nextest run", "RUST_LOG=debug cargo nextest run --no-fail-fast"),
+        ("cargo test --no-fail-fast", "cargo test --no-fail-fast"),
+        ("cargo build", "cargo build"),
+        ("python3 -m unittest discover -s tests", "python3 -m unittest discover -s tests -v"),
+        (".venv/bin/python3.12 -m unittest", ".venv/bin/python3.12 -m unittest -v"),
+        ("uv run python -m unittest -q", "uv run python -m unittest -q -v"),
+        ("python3 -m unittest -v", "python3 -m unittest -v"),
+        ("npx vitest run", "npx vitest run --reporter=verbose"),
+        ("vitest run --reporter=dot", "vitest run --reporter=dot"),
+        ("jest", "jest --verbose"),
+        ("node --test", "node --test"),
+        ("make test", "make test"),
+        // Each command of a chain is asked by itself.
+        ("cargo test && cargo clippy", "cargo test --no-fail-fast && cargo clippy"),
+        ("cargo test || cargo clippy", "cargo test || cargo clippy"),
+        ("cargo test > log", "cargo test > log"),
+        (
+            "vitest run && npx vitest run -c b",
+            "vitest run --reporter=verbose && npx vitest run -c b --reporter=verbose",
+        ),
+        ("jest --silent && jest", "jest --silent && jest --verbose"),
+        ("vitest run && ./more.sh", "vitest run --reporter=verbose && ./more.sh"),
+    ] {
+        assert_eq!(asked(command, &[]).command, adapted);
+    }
+}
+
+#[test]
+fn a_script_of_a_manifest_is_asked_by_its_last_command() {
+    for (command, script, adapted) in [
+        ("npm test", "vitest run", "npm test -- --reporter=verbose"),
+        ("npm test", "tsc && cross-env A=b jest --ci", "npm test -- --verbose"),
+        ("npm run unit", "jest", "npm run unit -- --verbose"),
+        ("npm test -- src", "jest", "npm test -- src --verbose"),
+        ("pnpm test", "jest", "pnpm run test --verbose"),
+        ("CI=1 pnpm t", "vitest run", "CI=1 pnpm run test --reporter=verbose"),
+        ("pnpm test", "mocha", "pnpm run test"),
+        ("pnpm test", "./more.sh", "pnpm test"),
+        ("yarn test", "vitest", "yarn test --reporter=verbose"),
+        ("npm test", "jest --verbose", "npm test"),
+        ("npm test", "jest; echo done", "npm test"),
+        ("npm test", "jest && ./more.sh", "npm test"),
+        ("npm test", "node --test", "npm test"),
+    ] {
+        let manifest = format!(r#"{{"scripts": {{"test": "{script}", "unit": "{script}"}}}}"#);
+        assert_eq!(asked(command, &[("package.json", &manifest)]).command, adapted, "{script}");
+    }
+    assert_eq!(asked("npm test", &[("package.json", "[")]).command, "npm test");
+}
+
+#[test]
+fn one_more_option_has_its_place() {
+    for (command, script, before) in [
+        ("npm test", "vitest run", Some("")),
+        ("npm test", "jest --verbose", Some("--")),
+        ("npm test -- src", "jest --verbose", Some("")),
+        ("yarn test", "mocha", Some("")),
+        ("npm test", "tsc && mocha spec", Some("--")),
+        ("npm test", "node --test", Some("--")),
+        ("npm test", "node --test tests", None),
+        ("npm test", "jest && ./more.sh", None),
+        ("jest", "", Some("")),
+        ("node --test", "", None),
+        ("cargo test", "", None),
+    ] {
+        let manifest = format!(r#"{{"scripts": {{"test": "{script}"}}}}"#);
+        let asked = asked(command, &[("package.json", &manifest)]);
+        assert_eq!(asked.before_options, before, "{command}: {script}");
+    }
+}
+
+#[test]
+fn pytest_and_go_are_asked_through_their_variables_also_behind_make() {
+    for command in ["python3 -m pytest", "pytest -q tests", "make test", "./check.sh"] {
+        let asked = asked(command, &[]);
+        assert_eq!(
+            asked.environment["PYTEST_ADDOPTS"],
+            "--continue-on-collection-errors --junitxml='/home/a b/report.xml'"
+        );
+        assert_eq!(
+            (asked.command.as_str(), asked.reports.as_slice()),
+            (command, &["/home/a b/report.xml".to_owned()][..])
+        );
+    }
+    for command in ["go test ./...", "make test"] {
+        assert_eq!(asked(command, &[("go.mod", "module a")]).environment["GOFLAGS"], "-v");
+    }
+    let own = asked("GOFLAGS=-tags=unit go test ./...", &[("go.mod", "module a")]);
+    assert_eq!(own.command, "GOFLAGS=-tags=unit go test -v ./...", "what it sets itself is kept");
+    for command in ["cargo test", "node --test", "python3 -m unittest"] {
+        let asked = asked(command, &[("go.mod", "module a")]);
+        assert_eq!((asked.environment.len(), asked.reports.len()), (0, 0), "{command}");
+    }
+}
+
+#[test]
+fn a_repositorys_own_report_is_the_one_that_is_read() {
+    let command = "pytest --junitxml=out.xml";
+    let asked = reporting_command(command, Some("out.xml"), "", &|_| None, "/home/report.xml");
+    assert_eq!(asked.reports, ["out.xml"]);
+    assert!(asked.environment.is_empty());
+}
+
+#[test]
+fn a_runner_is_asked_for_some_tests() {
+    let select = |command: &str, manifest: &str, by: &'static str, names: &[&str], files: &[&str]| {
+        let known = [("package.json", manifest), ("go.mod", "module a")];
+        let owned = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>();
+        asked(command, &known).select(Some(&RunnerName::new(by)), &owned(names), &owned(files))
+    };
+    let of = |command: &str, script: &str, by: &'static str, names: &[&str]| {
+        let manifest = format!(r#"{{"scripts": {{"test": "{script}"}}}}"#);
+        select(command, &manifest, by, names, &[]).map(|selected| selected.command)
+    };
+    let known = |command: &str| Some(command.to_owned());
+    assert_eq!(
+        of("python3 -m unittest discover", "", "unittest", &["tests.test_a.ATest.test_one"]),
+        known("python3 -m unittest discover -v -k test_one")
+    );
+    let pytest = select(
+        "make",
+        "{}",
+        "junit",
+        &["tests/test_a.py::test_x[1-2]", "tests/test_a.py::test_y"],
+        &["tests/test_a.py", "tests/test_b c.py"],
+    );
+    assert_eq!(
+        pytest.unwrap().environment["PYTEST_ADDOPTS"],
+        "--continue-on-collection-errors --junitxml='/home/a b/report.xml' -k 'test_x or test_y' \
+         --ignore='tests/test_b c.py'"
+    );
+    let names = ["calc > src/lib.rs > tests::adds"];
+    assert_eq!(of("cargo test", "", "libtest", &names), known("cargo test --no-fail-fast -- adds"));
+    assert_eq!(of("cargo test -- --nocapture", "", "libtest", &names), None);
+    assert_eq!(of("cargo test && cargo clippy", "", "libtest", &names), None);
+    assert_eq!(of("cargo test", "", "libtest", &["a > two words"]), None);
+    let titles = ["outer > adds (1 + 1)", "says \"no\""];
+    assert_eq!(
+        of("node --test tests", "", "node", &titles),
+        known(r#"node --test-name-pattern='^(adds \(1 \+ 1\)|says "no")$' --test tests"#)
+    );
+    assert_eq!(of("npm test", "node --test tests", "node", &titles), None, "no option can follow a file");
+    assert_eq!(
+        of("npx jest", "", "jest", &titles),
+        known(r#"npx jest --verbose -t '(adds \(1 \+ 1\)|says "no")$'"#)
+    );
+    assert_eq!(of("npm test", "mocha", "mocha", &titles[1..]), known(r#"npm test -- -g '(says "no")$'"#));
+    let subtests = ["example.com/v2/a.TestCompare/1.0.0-rc.1", "example.com/v2/a.TestAll"];
+    let go = select("go test ./...", "{}", "go", &subtests, &[]).unwrap();
+    assert_eq!(go.environment["GOFLAGS"], "-v -run=^(TestAll|TestCompare)$");
+    assert_eq!(of("node --test", "", "node", &["it's; rm -rf"]), None);
+}
+
+#[test]
+fn what_a_runner_refused_is_not_asked_again() {
+    let jest = asked("jest", &[]);
+    let refused = "● Unrecognized CLI Parameter:\n\n  Unrecognized option \"--verbose\".\n";
+    assert_eq!(jest.unasked("jest", refused).unwrap().command, "jest");
+    assert_eq!(jest.unasked("jest", "unknown column in a table\n  1 failed\n"), None);
+}

@@ -1,0 +1,111 @@
+//! Parses a run's output and reports: how many tests there are, and the result of each.
+//!
+//! The code under test wrote all of it, and may print fake summaries. So a summary must look genuine: in its place, and
+//! with consistent numbers where they can be checked. The last one counts, and nothing here turns a failure into a
+//! pass; the exit code decides that. If the names of tests do not match the counts, all names are ignored.
+
+mod several;
+mod unloaded;
+
+use std::collections::BTreeSet;
+
+use crate::report;
+use crate::runner::SummaryForm;
+use crate::runs::TestRuns;
+use crate::table::RUNNERS;
+use crate::text::plain;
+use journeyman_order::bounds::{LARGEST_FILE, LONGEST_LINE, MOST_LISTED};
+use journeyman_order::comparison::RunnerName;
+use journeyman_order::{TestCases, TestReport};
+
+/// Limit of lines to parse, from the end. Every reader scans each of them.
+const MOST_LINES: usize = 400_000;
+
+/// Parses an output, and a report if there is one. Large outputs take seconds, so never call it on a thread that others
+/// wait for. A report with tests in it takes precedence, because it names them exactly. Its names count only if it
+/// claims no more than the output does.
+///
+/// An output longer than 16 MiB or 400,000 lines is read from its end, as by [`read_end`].
+pub fn read(output: &str, report: Option<&[u8]>) -> TestReport {
+    let reports: Vec<Vec<u8>> = report.map(<[u8]>::to_vec).into_iter().collect();
+    read_part(output, &reports, false, &TestRuns::default())
+}
+
+/// The same for a command known to run these, one after the other. Runs of one runner are combined.
+pub fn read_runs(output: &str, reports: &[Vec<u8>], runs: &TestRuns) -> TestReport {
+    read_part(output, reports, false, runs)
+}
+
+/// Parses the end of an output whose start is lost. Earlier lines are missing, so its names of tests are ignored. So
+/// are counts that are sums over parts of a run.
+pub fn read_end(output: &str, reports: &[Vec<u8>]) -> TestReport {
+    read_part(output, reports, true, &TestRuns::default())
+}
+
+fn read_part(output: &str, reports: &[Vec<u8>], is_cut: bool, runs: &TestRuns) -> TestReport {
+    let start = output.floor_char_boundary(output.len().saturating_sub(LARGEST_FILE));
+    let clean = plain(output.get(start..).unwrap_or_default());
+    let lines: Vec<&str> = clean.lines().collect();
+    let is_cut = is_cut || start > 0 || lines.len() > MOST_LINES;
+    let lines = lines.get(lines.len().saturating_sub(MOST_LINES)..).unwrap_or_default();
+    let printed = RUNNERS.iter().filter_map(|runner| {
+        let printed = runner.printed?;
+        Some((*runner, printed, (printed.read)(lines)?))
+    });
+    let from_output = printed.max_by_key(|(_, _, summary)| summary.line).map(|(runner, printed, summary)| {
+        if is_cut {
+            // Only what is said at the very end is known.
+            let counts = summary.counts.filter(|_| printed.form != SummaryForm::Parts);
+            return (runner, several::RunnerSummary { counts, cases: None, ..summary }, false);
+        }
+        let (summary, are_several) = several::together(lines, printed, summary, runs.count(runner));
+        (runner, summary, are_several)
+    });
+    let are_several = from_output.as_ref().is_some_and(|(_, _, are_several)| *are_several);
+    let from_report = report::read(reports);
+    let mut unloaded = unloaded::read(lines);
+    if let Some(report) = &from_report {
+        unloaded.extend(report.unloaded.iter().cloned());
+    }
+    // With several runs, the one report belongs to the last one.
+    let from_report = from_report.filter(|_| !are_several || reports.len() > 1);
+    let named = match (&from_report, &from_output) {
+        (Some(report), output) => {
+            let is_believed = output.as_ref().is_none_or(|(_, output, _)| {
+                output.is_whole && output.counts.is_none_or(|counts| report.claims_no_more(&counts))
+            });
+            report
+                .cases
+                .clone()
+                .filter(|_| is_believed)
+                .map(|tests| (RunnerName::new(report.named_by), tests))
+        }
+        (None, Some((runner, output, _))) => {
+            output.cases.clone().map(|tests| (RunnerName::new(runner.name), tests))
+        }
+        (None, None) => None,
+    };
+    let cases = named.map(|(named_by, tests)| TestCases { named_by, tests });
+    let (counts, failing) = match (from_report, from_output) {
+        (Some(report), Some((_, output, _))) if report.failing.is_empty() => {
+            (Some(report.counts), output.failing)
+        }
+        (Some(report), _) => (Some(report.counts), report.failing),
+        (None, Some((_, output, _))) => (output.counts, output.failing),
+        (None, None) => (None, Vec::new()),
+    };
+    TestReport { counts, failing: tidy(failing), cases, unloaded: tidy(unloaded) }
+}
+
+fn tidy(names: Vec<String>) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    names
+        .into_iter()
+        .map(|name| name.trim().chars().take(LONGEST_LINE).collect::<String>())
+        .filter(|name| !name.is_empty() && seen.insert(name.clone()))
+        .take(MOST_LISTED)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

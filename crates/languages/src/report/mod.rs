@@ -1,0 +1,84 @@
+//! Reports in a form for machines. A report says itself which form it has. The code under test wrote it.
+
+mod junit;
+mod lines;
+
+use std::collections::BTreeMap;
+
+use crate::cases::{CaseList, count};
+use journeyman_order::bounds::LARGEST_FILE;
+use journeyman_order::{TestCaseStatus, TestCounts};
+
+/// The tests of a run, by its reports.
+pub(crate) struct RunReport {
+    /// Whose names they are, as in journals.
+    pub(crate) named_by: &'static str,
+    pub(crate) counts: TestCounts,
+    pub(crate) failing: Vec<String>,
+    pub(crate) cases: Option<BTreeMap<String, TestCaseStatus>>,
+    pub(crate) unloaded: Vec<String>,
+}
+
+impl RunReport {
+    /// Whether the report is no better than the printed counts.
+    pub(crate) fn claims_no_more(&self, printed: &TestCounts) -> bool {
+        self.counts.passed <= printed.passed && self.counts.failed >= printed.failed
+    }
+}
+
+/// What was read so far.
+#[derive(Default)]
+struct ReportedTests {
+    named_by: Option<&'static str>,
+    counts: TestCounts,
+    failing: Vec<String>,
+    cases: CaseList,
+    unloaded: Vec<String>,
+    /// Failures that are counted and are no tests.
+    beside: u64,
+    /// Whether some tests may be missing.
+    is_broken: bool,
+}
+
+impl ReportedTests {
+    fn add(&mut self, name: String, status: TestCaseStatus) {
+        count(&mut self.counts, status);
+        self.cases.add(&name, status);
+        self.failing.extend((status == TestCaseStatus::Failed).then_some(name));
+    }
+
+    fn add_beside(&mut self, name: String) {
+        count(&mut self.counts, TestCaseStatus::Failed);
+        self.beside += 1;
+        self.failing.push(name);
+    }
+}
+
+/// Counts the tests of all reports. `None` if there are none in them.
+pub(crate) fn read(files: &[Vec<u8>]) -> Option<RunReport> {
+    if files.iter().map(Vec::len).sum::<usize>() > LARGEST_FILE {
+        return None;
+    }
+    let mut all = ReportedTests::default();
+    for file in files {
+        let named_by = lines::read(file, &mut all).or_else(|| junit::read(file, &mut all));
+        all.named_by = all.named_by.or(named_by);
+    }
+    let named_by = all.named_by.filter(|_| all.counts != TestCounts::default())?;
+    let named = TestCounts { failed: all.counts.failed.saturating_sub(all.beside), ..all.counts };
+    let cases = all.cases.adding_up_to(&named).filter(|_| !all.is_broken);
+    Some(RunReport { named_by, counts: all.counts, failing: all.failing, cases, unloaded: all.unloaded })
+}
+
+/// The files that follow lines with `mark`, one after the other.
+pub fn files_after(text: &[u8], mark: &str) -> Vec<Vec<u8>> {
+    let line = format!("\n{mark}\n").into_bytes();
+    let Some(mut rest) = text.strip_prefix(line.as_slice()) else { return Vec::new() };
+    let mut files = Vec::new();
+    while let Some(at) = rest.windows(line.len()).position(|window| window == line) {
+        files.push(rest.get(..at).unwrap_or_default().to_vec());
+        rest = rest.get(at + line.len()..).unwrap_or_default();
+    }
+    files.push(rest.to_vec());
+    files
+}

@@ -1,0 +1,35 @@
+//! The languages, and the runners of all of them: the one place that names them.
+
+use std::sync::LazyLock;
+
+use crate::c::C;
+use crate::dotnet::DotNet;
+use crate::go::Go;
+use crate::java::Java;
+use crate::javascript::JavaScript;
+use crate::language::Language;
+use crate::others::{Dart, Elixir, Swift, Tap};
+use crate::php::Php;
+use crate::python::Python;
+use crate::ruby::Ruby;
+use crate::runner::TestRunner;
+use crate::rust::Rust;
+
+/// In order of precedence: a compiled language's manifest in the root is rarely there for something else, while
+/// package.json and Makefile often serve another ecosystem's project.
+pub(crate) const LANGUAGES: &[&dyn Language] =
+    &[&Rust, &Go, &Java, &DotNet, &Python, &Ruby, &Php, &JavaScript, &C, &Elixir, &Dart, &Swift, &Tap];
+
+/// The runners of all languages.
+pub(crate) static RUNNERS: LazyLock<Vec<&'static TestRunner>> =
+    LazyLock::new(|| LANGUAGES.iter().flat_map(|language| language.facts().runners).collect());
+
+/// The runner that words call, from the program on.
+pub(crate) fn runner_of(words: &[&str]) -> Option<&'static TestRunner> {
+    RUNNERS.iter().find(|runner| (runner.runs)(words)).copied()
+}
+
+/// The runner with a name in journals and receipts.
+pub(crate) fn runner_named(name: &str) -> Option<&'static TestRunner> {
+    RUNNERS.iter().find(|runner| runner.name == name).copied()
+}

@@ -13,7 +13,7 @@ use crate::planning::plan_one;
 use crate::project_folders::{Project, Projects, contains};
 use crate::reach::{Reach, reach};
 use journeyman_languages::files::RepositoryFiles;
-use journeyman_languages::project_signs::is_beside;
+use journeyman_languages::files::is_beside;
 use journeyman_languages::required_tool::HostTools;
 use journeyman_languages::test_call::joined;
 

@@ -25,8 +25,12 @@ pub struct ReportingCommand {
     before_options: Option<&'static str>,
     /// The one runner that the command calls, if it is known.
     runner: Option<&'static TestRunner>,
+    /// The runners that may write a report where they were asked to, if it is not known which of them runs.
+    candidates: Vec<&'static TestRunner>,
     /// Whether the repository itself says where its reports are.
     is_own_report: bool,
+    /// Words of ours that stand for words of the command, and those words.
+    stand_ins: Vec<(String, String)>,
     /// The options with which it was asked, without their values.
     options: Vec<String>,
 }
@@ -70,7 +74,9 @@ pub fn reporting_command(
         helpers: Vec::new(),
         before_options: None,
         runner: None,
+        candidates: Vec::new(),
         is_own_report: own_report.is_some(),
+        stand_ins: Vec::new(),
         options: Vec::new(),
     };
     let paths = |nth: usize| if nth == 0 { report.to_owned() } else { format!("{report}.{nth}") };
@@ -88,6 +94,10 @@ pub fn reporting_command(
             asked.before_options = Some(if answer.words.is_empty() { between } else { "" });
         }
         asked.add(folder, call.runner, &answer);
+        if let WordsPlace::Instead(count) = answer.place {
+            let replaced = call.words.iter().skip(call.start).take(count).cloned().collect::<Vec<_>>();
+            asked.stand_ins.push((answer.words.join(" "), replaced.join(" ")));
+        }
         if let Some(text) = call.with(&answer) {
             asked.command.replace_range(call.segment.range.clone(), &text);
         }
@@ -187,15 +197,24 @@ impl ReportingCommand {
     fn ask_through_variables(&mut self, folder: &str, read: Reader<'_>, report: Option<&str>) {
         let is_there =
             |runner: &&&TestRunner| runner.behind.iter().any(|sign| sign.is_empty() || read(sign).is_some());
-        let all: Vec<&TestRunner> = RUNNERS.iter().filter(is_there).copied().collect();
-        for (nth, runner) in all.into_iter().enumerate() {
-            let report =
-                report.map(|report| if nth == 0 { report.to_owned() } else { format!("{report}-{nth}") });
+        let all: Vec<&'static TestRunner> = RUNNERS.iter().filter(is_there).copied().collect();
+        for runner in all {
+            let report = report.map(|report| match self.reports.len() {
+                0 => report.to_owned(),
+                nth => format!("{report}-{nth}"),
+            });
             let call =
                 RunnerCall { words: &[], outer: &[], is_script: true, report: report.as_deref(), read };
             let asked = (runner.ask)(&call);
+            self.candidates.extend(asked.report.is_some().then_some(runner));
             self.add(folder, runner, &Asked { words: Vec::new(), ..asked });
         }
+    }
+
+    /// The command as a person can run it again, without files of ours.
+    pub fn shown(&self) -> String {
+        let shown = |text: String, (ours, own): &(String, String)| text.replace(ours.as_str(), own);
+        self.stand_ins.iter().fold(self.command.clone(), shown)
     }
 
     /// The same run of these tests alone. `None` if the runner cannot select them, so that all must run.
@@ -217,10 +236,7 @@ impl ReportingCommand {
             None if self.is_own_report => None,
             None => match self.runner {
                 Some(runner) => (runner.select)(&selection),
-                None => RUNNERS
-                    .iter()
-                    .filter(|runner| !runner.behind.is_empty())
-                    .find_map(|runner| (runner.select)(&selection)),
+                None => self.candidates.iter().find_map(|runner| (runner.select)(&selection)),
             },
         }?;
         Some(Self { command: selected.command, environment: selected.environment, ..self.clone() })
@@ -241,7 +257,9 @@ impl ReportingCommand {
             helpers: Vec::new(),
             before_options: None,
             runner: None,
+            candidates: Vec::new(),
             is_own_report: self.is_own_report,
+            stand_ins: Vec::new(),
             options: Vec::new(),
         })
     }

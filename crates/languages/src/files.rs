@@ -219,6 +219,31 @@ pub fn fits(sign: &str, name: &str) -> bool {
     }
 }
 
+/// Folders that show or serve a project. They need no tests.
+pub fn is_beside(folder: &str) -> bool {
+    let beside = [
+        "examples",
+        "example",
+        "_examples",
+        "samples",
+        "sample",
+        "demo",
+        "demos",
+        "docs",
+        "doc",
+        "website",
+        "benchmarks",
+        "bench",
+        "tools",
+        "_tools",
+        "tool",
+        "hack",
+        "testdata",
+        "vendor",
+    ];
+    folder.split('/').any(|part| beside.contains(&part) || part.starts_with('.'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,10 +3,9 @@
 //! May know: go.mod, go.work. Must never know: other ecosystems.
 
 use crate::counts::go;
-use crate::files::quote;
+use crate::files::{is_beside, quote};
 use crate::language::{Facts, Language};
 use crate::project::{Detection, FoundProject};
-use crate::project_signs::is_beside;
 use crate::runner::{
     Asked, PrintedResult, RunnerCall, SelectedRun, SummaryForm, TestRunner, TestSelection, WordsPlace,
     identifiers,

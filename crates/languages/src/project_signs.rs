@@ -1,4 +1,4 @@
-//! How the projects of each language are recognized, and the folders that only show or serve one.
+//! How the projects of each language are recognized.
 //!
 //! May know: names of manifests, sources, programs and folders. Must never know: how anything is tested.
 
@@ -98,29 +98,4 @@ impl Ord for ProjectLanguage {
 /// Whether a word of a command is a program that runs tests of any language.
 pub fn is_program_of_any(word: &str) -> bool {
     ProjectLanguage::all().any(|language| language.is_program(word))
-}
-
-/// Folders that show or serve a project. They need no tests.
-pub fn is_beside(folder: &str) -> bool {
-    let beside = [
-        "examples",
-        "example",
-        "_examples",
-        "samples",
-        "sample",
-        "demo",
-        "demos",
-        "docs",
-        "doc",
-        "website",
-        "benchmarks",
-        "bench",
-        "tools",
-        "_tools",
-        "tool",
-        "hack",
-        "testdata",
-        "vendor",
-    ];
-    folder.split('/').any(|part| beside.contains(&part) || part.starts_with('.'))
 }

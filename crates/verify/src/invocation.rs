@@ -89,6 +89,18 @@ impl TestInvocation {
         text
     }
 
+    /// The command as a person can run it again.
+    pub fn shown(&self) -> String {
+        match self.parts.as_slice() {
+            [only] => format!("{}{}", only.before, only.asked.shown()),
+            parts => parts
+                .iter()
+                .map(|part| format!("({}{})", part.before, part.command))
+                .collect::<Vec<_>>()
+                .join("\n"),
+        }
+    }
+
     /// The variables that it needs.
     pub fn environment(&self) -> BTreeMap<String, String> {
         match self.parts.as_slice() {
@@ -217,7 +229,7 @@ mod tests {
             "s=0",
             "printf '\\n%s %s\\n' m-1 0",
             "(",
-            "cd backend && python3 -m unittest -v",
+            "cd backend && python3 /home/report.xml.0-helper/unittest_report.py",
             ")",
             "c=$?; [ $c -eq 0 ] || s=$c",
             "printf '\\n%s %s\\n' m-1 1",
@@ -228,10 +240,12 @@ mod tests {
             "( exit $s )",
         ];
         assert_eq!(asked.shell("m-1").lines().collect::<Vec<_>>(), shell);
-        let python = "test_a (tests.T.test_a) ... ok\n\n-----\nRan 1 test in 0.001s\n\nOK\n";
+        let python = "-----\nRan 1 test in 0.001s\n\nOK\n";
+        let report = b"{\"runner\": \"unittest\"}\n{\"test\": {\"name\": \"tests.T.test_a\", \"status\": \"passed\"}}\n";
+        let reports = [vec![report.to_vec()]];
         let node = "✔ adds (0.5ms)\nℹ tests 1\nℹ suites 0\nℹ pass 1\nℹ fail 0\nℹ cancelled 0\nℹ skipped 0\nℹ todo 0\nℹ duration_ms 5\n";
         let output = format!("\nm-1 0\n{python}\nm-1 1\n{node}");
-        let reading = asked.read(&output, "m-1", &[], false);
+        let reading = asked.read(&output, "m-1", &reports, false);
         assert_eq!(reading.counts, Some(TestCounts { passed: 2, failed: 0, skipped: 0 }));
         let names: Vec<String> = reading.cases.unwrap().tests.into_keys().collect();
         assert_eq!(names, ["backend > tests.T.test_a", "web > adds"]);
@@ -252,9 +266,9 @@ mod tests {
     #[test]
     fn of_one_folder_single_tests_can_be_asked_for() {
         let asked = TestInvocation::new("cd backend && python3 -m unittest", None, &|_| None, "/r.xml");
-        assert_eq!(asked.shell("m"), "cd backend && python3 -m unittest -v");
+        assert_eq!(asked.shown(), "cd backend && python3 -m unittest");
         let one =
             asked.select(Some(&RunnerName::new("unittest")), &["tests.T.test_a".to_owned()], &[]).unwrap();
-        assert_eq!(one.shell("m"), "cd backend && python3 -m unittest -v -k test_a");
+        assert_eq!(one.shown(), "cd backend && python3 -m unittest -k test_a");
     }
 }

@@ -471,10 +471,8 @@ impl CommitTester {
                 _ => break (reading, ended.shortened()),
             }
         };
-        if whole.goes_into_several() {
-            // The command that a person can run again.
-            ended.run.command = planned;
-        }
+        // The command that a person can run again.
+        ended.run.command = if whole.goes_into_several() { planned } else { asked.shown() };
         for failure in ready.services.iter().flat_map(RunningServices::ended) {
             ended.output.text.push_str(&format!(
                 "\n{failure} while this command ran. It said:\n{}\n",

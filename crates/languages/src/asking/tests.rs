@@ -17,9 +17,9 @@ fn a_command_is_asked_for_names_and_tests_the_same() {
         ("RUST_LOG=debug cargo nextest run", "RUST_LOG=debug cargo nextest run --no-fail-fast"),
         ("cargo test --no-fail-fast", "cargo test --no-fail-fast"),
         ("cargo build", "cargo build"),
-        ("python3 -m unittest discover -s tests", "python3 -m unittest discover -s tests -v"),
-        (".venv/bin/python3.12 -m unittest", ".venv/bin/python3.12 -m unittest -v"),
-        ("uv run python -m unittest -q", "uv run python -m unittest -q -v"),
+        ("python3 -m unittest discover -s tests", "python3 -m unittest discover -s tests"),
+        (".venv/bin/python3.12 -m unittest", ".venv/bin/python3.12 -m unittest"),
+        ("uv run python -m unittest -q", "uv run python -m unittest -q"),
         ("python3 -m unittest -v", "python3 -m unittest -v"),
         ("npx vitest run", "npx vitest run --reporter=verbose"),
         ("vitest run --reporter=dot", "vitest run --reporter=dot"),
@@ -37,7 +37,7 @@ fn a_command_is_asked_for_names_and_tests_the_same() {
         ("jest --silent && jest", "jest --silent && jest --verbose"),
         ("vitest run && ./more.sh", "vitest run --reporter=verbose && ./more.sh"),
     ] {
-        assert_eq!(asked(command, &[]).command, adapted);
+        assert_eq!(asked(command, &[]).shown(), adapted);
     }
 }
 
@@ -103,7 +103,7 @@ fn pytest_and_go_are_asked_through_their_variables_also_behind_make() {
     }
     let own = asked("GOFLAGS=-tags=unit go test ./...", &[("go.mod", "module a")]);
     assert_eq!(own.command, "GOFLAGS=-tags=unit go test -v ./...", "what it sets itself is kept");
-    for command in ["cargo test", "node --test", "python3 -m unittest"] {
+    for command in ["cargo test", "node --test"] {
         let asked = asked(command, &[("go.mod", "module a")]);
         assert_eq!((asked.environment.len(), asked.reports.len()), (0, 0), "{command}");
     }
@@ -126,12 +126,12 @@ fn a_runner_is_asked_for_some_tests() {
     };
     let of = |command: &str, script: &str, by: &'static str, names: &[&str]| {
         let manifest = format!(r#"{{"scripts": {{"test": "{script}"}}}}"#);
-        select(command, &manifest, by, names, &[]).map(|selected| selected.command)
+        select(command, &manifest, by, names, &[]).map(|selected| selected.shown())
     };
     let known = |command: &str| Some(command.to_owned());
     assert_eq!(
         of("python3 -m unittest discover", "", "unittest", &["tests.test_a.ATest.test_one"]),
-        known("python3 -m unittest discover -v -k test_one")
+        known("python3 -m unittest discover -k test_one")
     );
     let pytest = select(
         "make",
@@ -173,4 +173,16 @@ fn what_a_runner_refused_is_not_asked_again() {
     let refused = "● Unrecognized CLI Parameter:\n\n  Unrecognized option \"--verbose\".\n";
     assert_eq!(jest.unasked("jest", refused).unwrap().command, "jest");
     assert_eq!(jest.unasked("jest", "unknown column in a table\n  1 failed\n"), None);
+}
+
+#[test]
+fn a_helper_of_ours_stands_for_the_words_of_the_repository() {
+    let asked = asked("A=b .venv/bin/python -m unittest discover && echo done", &[]);
+    let helper = "/home/a b/report.xml-helper/unittest_report.py";
+    assert_eq!(asked.command, format!("A=b .venv/bin/python '{helper}' discover && echo done"));
+    assert_eq!(asked.shown(), "A=b .venv/bin/python -m unittest discover && echo done");
+    assert_eq!(
+        (asked.helpers[0].path.as_str(), asked.reports),
+        (helper, vec!["/home/a b/report.xml".to_owned()])
+    );
 }

@@ -71,16 +71,20 @@ fn real_runs_beside_each_other_tell_what_a_change_did() {
             format!("{}/tests/fixtures/runners/{name}", journeyman_test_support::repository().display());
         String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned()
     };
-    let before = text("unittest-named.txt");
+    let (printed, before) = (text("unittest-named.txt"), text("unittest-report.jsonl"));
     // The fix: one test passes now. Another is gone, so the runner counts one fewer.
-    let fixed = before
-        .replace("CalcTest.test_error) ... ERROR", "CalcTest.test_error) ... ok")
-        .replace("ERROR: test_error", "what stood here: test_error")
-        .replace("errors=2", "errors=1");
-    let gone = fixed
-        .replace("test_ok (test_calc.CalcTest.test_ok) ... ok\n", "")
-        .replace("Ran 9 tests", "Ran 8 tests");
-    let (before, fixed, gone) = (read(&before, None), read(&fixed, None), read(&gone, None));
+    let fixed = before.replace(
+        "CalcTest.test_error\", \"status\": \"failed\"",
+        "CalcTest.test_error\", \"status\": \"passed\"",
+    );
+    let gone: String =
+        fixed.lines().filter(|line| !line.contains("test_ok")).map(|line| format!("{line}\n")).collect();
+    let fixed_printed =
+        printed.replace("ERROR: test_error", "what stood here: test_error").replace("errors=2", "errors=1");
+    let gone_printed = fixed_printed.replace("Ran 9 tests", "Ran 8 tests");
+    let read = |printed: &str, report: &str| read(printed, Some(report.as_bytes()));
+    let (before, fixed, gone) =
+        (read(&printed, &before), read(&fixed_printed, &fixed), read(&gone_printed, &gone));
     let comparison = compare(&before, &fixed, &[]);
     assert_eq!(comparison.fixed.names, ["test_calc.CalcTest.test_error"], "{fixed:?}");
     assert_eq!((comparison.still_green, comparison.already_red.total, comparison.still_skipped), (3, 3, 2));

@@ -413,7 +413,7 @@ impl ExaminationRun {
         let left_out: Vec<String> = left_out.collect();
         let beside = if left_out.is_empty() { String::new() } else { format!(" ({})", left_out.join(", ")) };
         let statements = match all_asked {
-            0 => "no statement of the issue counts".to_owned(),
+            0 => "No statement of the issue counts".to_owned(),
             _ => format!("{asked} of {all_asked} statements of the issue hold"),
         };
         let promises = match all_kept {

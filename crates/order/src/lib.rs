@@ -21,6 +21,7 @@ pub mod effect_name;
 pub mod environment_report;
 pub mod examination;
 pub mod feedback;
+pub mod findings;
 pub mod ids;
 mod inconclusive;
 pub mod journal;
@@ -78,6 +79,7 @@ pub use effect_name::{EffectPart, EffectScope, ReservedWord};
 pub use environment_report::PinnedImages;
 pub use examination::IssueExamination;
 pub use feedback::{Category, ChangedTestReview, Feedback, Finding, Severity};
+pub use findings::VerdictFinding;
 pub use ids::{
     BranchName, CommitSha, DeliveryGuid, InstallationId, IssueNumber, OrderId, Person, PullNumber,
     RepositoryId, RepositoryName, TreeSha, UserId,

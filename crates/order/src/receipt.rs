@@ -10,17 +10,22 @@ use serde::{Deserialize, Serialize};
 use super::agent_run::AgentUsage;
 use super::effect_name::{EffectScope, ReservedWord};
 use super::feedback::Feedback;
+use super::findings::FindingKind as Fact;
+use super::findings::{FindingBearing, FindingLine, VerdictFinding, findings, gap, of, of_review};
 use super::ids::{BranchName, CommitSha, IssueNumber, OrderId, PullNumber, RepositoryName, TreeSha};
 use super::journal::{Journal, JournalEvent};
 use super::moves::{EffectOutcome, MoveKey};
 use super::network::NetworkRefusal;
 use super::next::OrderProjection;
 use super::replay::signal_log::SignalAnswer;
-use super::scrutiny::Scrutiny;
+use super::settings::AcceptedRun;
 use super::surfaces::AttestationResult;
-use super::test_run::{CommandRun, TestCounts, TestRun, TestVerdict};
-use super::verdict::Verdict;
+use super::test_run::TestCounts;
+use super::trace::CiTrace;
+use super::verdict::{Verdict, VerifiedCaveats};
 use crate::bounds::MOST_LISTED;
+
+pub use super::test_run::TestEvidence;
 
 /// What was verified. Made from the journal alone.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -66,6 +71,8 @@ pub struct Receipt {
     pub on_remote: bool,
     /// The run of the tests on `commit`.
     pub tests: Option<TestEvidence>,
+    /// What people read about `commit`: five lines, then their details.
+    pub findings: Vec<VerdictFinding>,
     /// What the verifier said of `commit`; none where none was asked.
     pub review: Option<Feedback>,
     /// Every round of every stage whose work was checked.
@@ -90,32 +97,6 @@ pub struct ReceiptRefusal {
     pub run: MoveKey,
     #[serde(flatten)]
     pub refused: NetworkRefusal,
-}
-
-/// Evidence of a run of the tests. Signed receipts of older versions are read as this: what is added has a default.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct TestEvidence {
-    /// What it comes to.
-    pub verdict: TestVerdict,
-    /// Why a pass verifies nothing.
-    #[serde(default)]
-    pub doubt: Option<String>,
-    /// Folders of `tests:` whose tests were not run, as the change concerns nothing there.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub left_out: Vec<String>,
-    /// What installed what the tests need.
-    pub setup: Option<CommandRun>,
-    pub test: Option<CommandRun>,
-    pub counts: Option<TestCounts>,
-    pub failing: Vec<String>,
-    /// The sandbox it ran in.
-    pub sandbox: String,
-    /// The image that it ran in, by its digest; none: the machine's own system.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub image: Option<String>,
-    /// What was done to find out whether a pass can be believed.
-    #[serde(default)]
-    pub scrutiny: Option<Box<Scrutiny>>,
 }
 
 /// One round, in a line.
@@ -171,6 +152,7 @@ impl Receipt {
             tree: work.map(|work| work.tree.clone()),
             on_remote,
             tests: work.and_then(|work| work.tests.as_ref()).map(TestEvidence::of),
+            findings: findings_of(journal, projection),
             review: work.and_then(|work| work.review.clone()),
             rounds: round_lines(projection),
             usage: trace.usage,
@@ -180,6 +162,65 @@ impl Receipt {
             notes: trace.notes.clone(),
         }
     }
+}
+
+/// The findings about the work of an order; empty while there is none.
+pub fn findings_of(journal: &Journal, projection: &OrderProjection) -> Vec<VerdictFinding> {
+    let trace = &projection.trace;
+    let Some(work) = &trace.work else { return Vec::new() };
+    let mut beside = of_review(work.review.as_ref());
+    if let Some(tests) = work.tests.as_ref().filter(|tests| tests.is_accepted_red()) {
+        let failing = match tests.counts.map(|counts| counts.failed) {
+            Some(0) => "No test fails, but the command does, as on the base commit.".to_owned(),
+            Some(failed) => format!("All failing tests ({failed}) fail on the base commit as well."),
+            None => "All failing tests fail on the base commit as well.".to_owned(),
+        };
+        let accepted = of(FindingLine::WhatRan, Fact::RedAccepted).text(failing).bears(FindingBearing::Open);
+        let accept = journal.prepared().map(|prepared| prepared.settings.accept);
+        beside.push(match accept == Some(AcceptedRun::NoNewFailures) {
+            true => accepted.text(" This repository accepts that: ").code("by", "accept: no_new_failures"),
+            false => accepted.text(
+                " Neither issue nor statement is about them, and all that the examiner says of the change holds.",
+            ),
+        });
+    }
+    if let Verdict::Verified(VerifiedCaveats { not_examined: true, .. }) = &projection.verdict {
+        let said =
+            "The issue, sentence by sentence: no statement of somebody who never saw the change holds.";
+        beside.push(gap(Fact::NotExamined, "the issue, sentence by sentence").text(said));
+    }
+    match trace.ci.as_ref().filter(|checks| checks.commit == work.commit).and_then(github_checks) {
+        Some(checks) => beside.push(checks),
+        // A repository outside GitHub has no checks there.
+        None if journal.opened().issue.url.starts_with("http") => {
+            let said = "The repository's own checks on GitHub: none had reported when this was written.";
+            beside.push(gap(Fact::NoGithubChecks, "the repository's own checks on GitHub").text(said));
+        }
+        None => {}
+    }
+    let notes = trace.environment.iter().flat_map(|report| &report.notes);
+    beside.extend(
+        notes.map(|note| gap(Fact::EnvironmentNote, "what the last notes say").foreign("note", note)),
+    );
+    findings(work.tests.as_ref().map(TestEvidence::of).as_ref(), beside)
+}
+
+/// `None` until one reports.
+fn github_checks(checks: &CiTrace) -> Option<VerdictFinding> {
+    let mut said = of(FindingLine::WhatRan, Fact::GithubChecks).value("passed", checks.passed);
+    said = said.text(format!("The repository's own checks on GitHub: {} passed", checks.passed));
+    let mut reported = checks.passed > 0;
+    for (key, what, names) in [
+        ("failing", "failed", &checks.failing),
+        ("failing_on_base", "failed here and on the base", &checks.failing_on_base),
+        ("pending", "pending", &checks.pending),
+    ] {
+        if !names.is_empty() {
+            reported = true;
+            said = said.text(format!("; {what}: ")).names(key, names);
+        }
+    }
+    reported.then(|| said.bears_if(!checks.failing.is_empty(), FindingBearing::Against))
 }
 
 /// A receipt's timestamp: after the work has ended, that of the entry that ended it. Later entries that only add notes
@@ -224,24 +265,6 @@ pub fn refused(journal: &Journal) -> Vec<ReceiptRefusal> {
 /// Variables whose credentials agents' programs had to hold themselves.
 pub fn held(journal: &Journal) -> BTreeSet<String> {
     journal.whole().runs().flat_map(|(_, _, run)| run.held.iter().cloned()).collect()
-}
-
-impl TestEvidence {
-    /// A test run's evidence.
-    pub fn of(tests: &TestRun) -> Self {
-        Self {
-            verdict: tests.verdict,
-            doubt: tests.doubt.clone(),
-            left_out: tests.left_out.clone(),
-            setup: tests.setup.clone(),
-            test: tests.test.clone(),
-            counts: tests.counts,
-            failing: tests.failing.clone(),
-            sandbox: tests.sandbox.clone(),
-            image: tests.image.clone(),
-            scrutiny: tests.scrutiny.clone(),
-        }
-    }
 }
 
 fn round_lines(projection: &OrderProjection) -> Vec<ReceiptRound> {

@@ -1,14 +1,14 @@
-//! Our facts about a commit's tests, in words for the reviewing agent: the experiment, changed tests of the base,
-//! remarks, dependencies, mutants, and what was not checked.
+//! The findings about a commit's tests for the reviewing agent.
 
 use super::checks;
-use super::comparison::ComparedBy;
-use super::scrutiny::{Scrutiny, TestChange};
-use super::test_run::TestRun;
-use crate::bounds::MOST_NAMED;
+use super::findings::{FindingGroup, findings, groups};
+use super::scrutiny::TestChange;
+use super::test_run::{TestEvidence, TestRun};
 
 /// Most changed tests of the base to list; the reviewer must address by name those whose old version fails.
 const MOST_CHANGED: usize = 50;
+/// Most details of one line; more than changed tests, which come before what is settled.
+const MOST_DETAILS: usize = 100;
 
 /// Tests whose base version fails on the new code: a reviewer has to say whether the issue wants that.
 pub(super) fn asked_about(run: &TestRun) -> Vec<String> {
@@ -16,45 +16,19 @@ pub(super) fn asked_about(run: &TestRun) -> Vec<String> {
     changed.filter(|test| test.how == TestChange::FailsAsItWas).map(|test| test.test.clone()).collect()
 }
 
+/// The findings, and what the reviewer has to do about them.
 pub(super) fn of_tests(run: &TestRun) -> String {
     let mut lines = vec![checks::of_tests(run).feedback.summary];
-    match &run.scrutiny {
-        Some(scrutiny) => beside(scrutiny, &mut lines),
-        None => lines.push("Not looked at: how the tests do without the change.".to_owned()),
+    for FindingGroup { line, details } in groups(&findings(Some(&TestEvidence::of(run)), Vec::new())) {
+        lines.push(format!("{}: {}", line.line.label(), line.sentence));
+        lines.extend(details.iter().take(MOST_DETAILS).map(|detail| format!("- {}", detail.sentence)));
     }
-    lines.join("\n")
-}
-
-fn beside(scrutiny: &Scrutiny, lines: &mut Vec<String>) {
-    let comparison = &scrutiny.comparison;
-    let told: String =
-        comparison.groups().map(|(what, _, tests)| format!(", {} {what}", tests.total)).collect();
-    lines.push(format!(
-        "Tests of the base on this code, {}: {} still passing{told}.",
-        comparison.by, comparison.still_green
-    ));
-    lines.extend(scrutiny.shown().map(|shown| match &shown.tests[..] {
-        [] => format!("{}.", shown.text),
-        tests => {
-            format!(
-                "{}: {}.",
-                shown.text,
-                tests.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ")
-            )
-        }
-    }));
-    lines.extend(scrutiny.died.iter().map(|died| format!("{}.", died.sentence())));
-    lines.extend(scrutiny.lies_sentence().map(|sentence| format!("{sentence}.")));
-    if !scrutiny.changed_tests.is_empty() {
-        lines.push("Tests of the base that the change edits, renames or removes. Say of each by name whether the issue asks for it; one that it does not ask for is at least major:".to_owned());
+    let scrutiny = run.scrutiny.as_deref();
+    let changed = scrutiny.map_or(&[][..], |scrutiny| &scrutiny.changed_tests);
+    if !changed.is_empty() {
+        lines.push("Say of each existing test that changed, by name, whether the issue asks for it; one that it does not ask for is at least major.".to_owned());
     }
-    for test in scrutiny.changed_tests.iter().take(MOST_CHANGED) {
-        lines.push(format!("- {}: {}", test.test, test.how.as_str()));
-        let sides = [("before", &test.old), ("now", &test.new)];
-        let sides = sides.into_iter().filter_map(|(what, text)| Some((what, text.as_ref()?)));
-        lines.extend(sides.map(|(what, text)| format!("  {what}: {}", text.replace('\n', " / "))));
-    }
-    if scrutiny.changed_tests.iter().any(|test| test.how == TestChange::FailsAsItWas) {
+    if changed.iter().any(|test| test.how == TestChange::FailsAsItWas) {
         lines.push(
             "Answer in `changed_tests` for each of those whose base's version fails on the new code: its name as \
              above in `test`, in `wanted` whether the issue wants the new code to do otherwise than that test says, and in `why` \
@@ -62,36 +36,11 @@ fn beside(scrutiny: &Scrutiny, lines: &mut Vec<String>) {
                 .to_owned(),
         );
     }
-    if let Some(run) = &scrutiny.examination {
-        lines.push(format!(
-            "Somebody who never saw the change wrote down beforehand what has to hold: {}.",
-            run.sentence()
-        ));
-        let open = run.statements.iter().filter(|statement| statement.is_for() != Some(true));
-        lines.extend(open.take(MOST_NAMED).map(|statement| format!("- {}", statement.sentence())));
+    if scrutiny.is_some_and(|scrutiny| scrutiny.examination.is_some()) {
+        lines.push("The statements are from somebody who never saw the change.".to_owned());
     }
-    if !scrutiny.unnamed_inputs.is_empty() {
-        lines.push(format!(
-            "The issue names {}: no test and no check has them. Try them.",
-            scrutiny.unnamed_inputs.join(", ")
-        ));
+    if scrutiny.is_some_and(|scrutiny| !scrutiny.unnamed_inputs.is_empty()) {
+        lines.push("Try the inputs of the issue that no test and no check has.".to_owned());
     }
-    let remarks = scrutiny.weakenings.iter().map(|remark| {
-        let line = remark.line.map(|line| format!(":{line}")).unwrap_or_default();
-        format!("Remark: {}{line}: {}", remark.path, remark.what)
-    });
-    lines.extend(remarks.take(MOST_NAMED));
-    lines.extend(scrutiny.dependencies.iter().take(MOST_NAMED).map(|what| format!("Dependency: {what}")));
-    if let Some(tally) = &scrutiny.mutants {
-        lines.push(format!("{} of {} mutants of the changed lines are caught.", tally.caught, tally.tried));
-        lines.extend(
-            tally.survivors.iter().take(MOST_NAMED).map(|survivor| format!("- not caught: {survivor}")),
-        );
-        lines.extend(
-            tally.not_tried_in().iter().take(MOST_NAMED).map(|what| format!("- not tried in {what}")),
-        );
-    }
-    if comparison.by != ComparedBy::Test {
-        lines.push("Not looked at: single tests, since the runner does not name them.".to_owned());
-    }
+    lines.join("\n")
 }

@@ -87,6 +87,54 @@ impl TestRun {
     }
 }
 
+/// Evidence of a run of the tests. Signed receipts of older versions are read as this: what is added has a default.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TestEvidence {
+    /// What it comes to.
+    pub verdict: TestVerdict,
+    /// Why a pass verifies nothing.
+    #[serde(default)]
+    pub doubt: Option<String>,
+    /// Folders of `tests:` whose tests were not run, as the change concerns nothing there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
+    /// Projects that the change edits without any test known to have run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unrun: Vec<UnrunProject>,
+    /// What installed what the tests need.
+    pub setup: Option<CommandRun>,
+    pub test: Option<CommandRun>,
+    pub counts: Option<TestCounts>,
+    pub failing: Vec<String>,
+    /// The sandbox it ran in.
+    pub sandbox: String,
+    /// The image that it ran in, by its digest; none: the machine's own system.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
+    /// What was done to find out whether a pass can be believed.
+    #[serde(default)]
+    pub scrutiny: Option<Box<Scrutiny>>,
+}
+
+impl TestEvidence {
+    /// A test run's evidence.
+    pub fn of(tests: &TestRun) -> Self {
+        Self {
+            verdict: tests.verdict,
+            doubt: tests.doubt.clone(),
+            left_out: tests.left_out.clone(),
+            unrun: tests.unrun.clone(),
+            setup: tests.setup.clone(),
+            test: tests.test.clone(),
+            counts: tests.counts,
+            failing: tests.failing.clone(),
+            sandbox: tests.sandbox.clone(),
+            image: tests.image.clone(),
+            scrutiny: tests.scrutiny.clone(),
+        }
+    }
+}
+
 /// What a run of the tests comes to. The exit code decides; the counts can only take away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -124,7 +172,7 @@ impl TestVerdict {
 }
 
 /// A project that a change edits without any test known to have run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UnrunProject {
     /// Folder from the root; empty for the root itself.
     pub folder: String,
@@ -136,7 +184,7 @@ pub struct UnrunProject {
 }
 
 /// Why no test of a project is known to have run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum UnrunReason {
     /// The test command does not cover it.
@@ -155,9 +203,13 @@ impl UnrunProject {
         matches!(self.because, UnrunReason::NotAsked | UnrunReason::CannotRun { .. })
     }
 
+    pub(crate) fn name(&self) -> &str {
+        if self.folder.is_empty() { &self.manifest } else { &self.folder }
+    }
+
     pub fn sentence(&self) -> String {
         let Self { edited, .. } = self;
-        let name = if self.folder.is_empty() { &self.manifest } else { &self.folder };
+        let name = self.name();
         match &self.because {
             UnrunReason::NotAsked => format!(
                 "the change edits {edited}, and no test of {name} ran: name the tests of each folder as `tests` in \

@@ -1,0 +1,155 @@
+//! Lists of evidence that the tests construct.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::feedback::Feedback;
+use crate::test_run::TestEvidence;
+
+const SHA: &str = "d20ace7968ba43c0219f62d71334c1095bab1602";
+
+fn run(code: i32) -> Value {
+    json!({"command": "pytest -q", "exit": {"code": code}, "duration_seconds": 1.0, "output_sha256": ""})
+}
+
+fn evidence(verdict: &str, test: Value, scrutiny: Value) -> TestEvidence {
+    let text = json!({
+        "verdict": verdict, "setup": null, "test": test, "counts": {"passed": 4, "failed": 0, "skipped": 1}, "failing": [],
+        "sandbox": "bubblewrap", "scrutiny": scrutiny,
+    });
+    serde_json::from_value(text).unwrap()
+}
+
+/// A fix that also edits a test, with more in it.
+fn scrutiny(more: Value) -> Value {
+    let list = |names: &[&str]| json!({"total": names.len(), "names": names});
+    let mut scrutiny = json!({
+        "baseline": {"commit": SHA, "test": run(1), "counts": null, "kept": false},
+        "comparison": {
+            "by": "test", "base": null, "after": null, "still_green": 2, "still_skipped": 0, "fixed": list(&["test_sign"]),
+            "newly_broken": list(&[]), "already_red": list(&[]), "flaky": list(&[]), "gone": list(&[]),
+            "new": list(&["test_zero"]), "new_failing": list(&[]), "skipped": list(&[]),
+        },
+        "judged": "passed",
+        "proof": {"proof": "proven", "red": ["test_zero"]},
+        "changed_tests": [{"test": "test_mean", "how": "fails_as_it_was", "old": "mean() == 1\nmean() > 0", "new": "mean() == 2"}],
+        "lies": {"said": {"lies": "noticed"}, "told": [
+            {"path": "t.py", "line": 3, "test": "test_sign", "was": "-350", "now": "-351", "noticed": true},
+            {"path": "t.py", "line": 9, "was": "0", "now": "1", "noticed": false},
+        ]},
+        "mutants": {"tried": 4, "caught": 3, "survivors": ["a.py:1: + for -"], "not_tried": 1},
+        "examination": {"statements": [{"number": 1, "kind": "changes", "quote": "It is -350.", "source": "issue",
+            "said": {"verdict": "holds"}}]},
+        "weakenings": [{"kind": "test_skipped", "path": "t.py", "line": 7, "what": "skipped on Mondays", "severe": true}],
+        "dependencies": ["`left-pad` is new in package.json"],
+    });
+    let more = more.as_object().cloned().unwrap_or_default();
+    scrutiny.as_object_mut().unwrap().extend(more);
+    scrutiny
+}
+
+fn told(tests: Option<&TestEvidence>) -> String {
+    let mut text = String::new();
+    for FindingGroup { line, details } in groups(&findings(tests, Vec::new())) {
+        text.push_str(&format!("{:?} {}: {}\n", line.bearing, line.line.label(), line.sentence));
+        details
+            .iter()
+            .for_each(|detail| text.push_str(&format!("  {:?} {}\n", detail.bearing, detail.sentence)));
+    }
+    text
+}
+
+#[test]
+fn the_five_lines_come_first_and_in_order_whatever_the_evidence_is() {
+    let of_base = |by: &str| {
+        json!({"comparison": {"by": by, "base": null, "after": null, "still_green": 0, "still_skipped": 0,
+        "fixed": {"total": 0}, "newly_broken": {"total": 0}, "already_red": {"total": 0}, "flaky": {"total": 0},
+        "gone": {"total": 0}, "new": {"total": 0}, "new_failing": {"total": 0}, "skipped": {"total": 0}}})
+    };
+    let all = [
+        None,
+        Some(evidence("setup_failed", Value::Null, Value::Null)),
+        Some(evidence("failed", run(1), Value::Null)),
+        Some(evidence("passed", run(0), scrutiny(json!({})))),
+        Some(evidence("passed", run(0), scrutiny(of_base("exit_code")))),
+    ];
+    for tests in &all {
+        let found = findings(tests.as_ref(), of_review(None));
+        let lines: Vec<FindingKind> = groups(&found).map(|group| group.line.fact).collect();
+        let five = [
+            FindingKind::TestsRan,
+            FindingKind::RedThenGreen,
+            FindingKind::ExistingTests,
+            FindingKind::Strength,
+            FindingKind::NotVerified,
+        ];
+        assert_eq!(lines, five);
+        assert!(found.iter().take(5).all(|line| groups(&found).any(|group| group.line == line)));
+        assert!(found.iter().all(|finding| !finding.sentence.to_string().is_empty()), "{found:#?}");
+    }
+}
+
+#[test]
+fn a_fix_is_told_in_five_lines_and_the_rest_below_them() {
+    let tests = evidence("passed", run(0), scrutiny(json!({})));
+    insta::assert_snapshot!(told(Some(&tests)), @r"
+    Noted What ran: pytest -q, exit code 0: 4 passed, 0 failed, 1 skipped.
+      Noted Sandbox: bubblewrap
+    Noted Red before, green now: 1 test of the base failed before and passes now: test_sign. 1 of 1 statements of the issue hold.
+      Noted Compared test by test with the base commit d20ace7968: 2 still passing
+      Noted 1 fixed: test_sign
+      Noted 1 new: test_zero
+      Noted statement 1 (issue: “It is -350.”) holds
+    Open Existing tests: 1 existing test changed: test_mean. Of these, 1 fails or does not load on the new code in the old form.
+      Open test_mean: the base's version fails on the new code; before: mean() == 1 / mean() > 0; now: mean() == 2
+    Noted Strength of the tests: The tests caught 1 of 2 falsified expectations and 3 of 4 mutants of the changed lines.
+      Against test skipped, t.py:7: skipped on Mondays
+      Open Not caught: 1 instead of 0, in t.py:9
+      Noted Falsified expectations were caught in: test_sign
+      Noted Mutant not caught: a.py:1: + for -
+    Open What was not verified: some mutants; new dependencies; 1 skipped test.
+      Noted 1 mutant was not tried
+      Noted Dependency: `left-pad` is new in package.json
+      Noted 1 skipped test.
+    ");
+}
+
+#[test]
+fn what_is_not_known_is_never_said_to_be_so() {
+    let red = json!({"proof": {"proof": "cannot_tell", "because": "it did not end"}, "changed_tests": [],
+        "lies": {"said": {"lies": "not_told", "because": "none was found"}}, "mutants": null, "examination": null,
+        "touches_code": false});
+    let words = told(Some(&evidence("passed", run(0), scrutiny(red))));
+    for said in [
+        "Open Red before, green now: It is not known whether a test fails without the change: it did not end.\n",
+        "Noted Existing tests: No existing test changed.\n",
+        "Open Strength of the tests: Falsified expectations show nothing: none was found.\n",
+    ] {
+        assert!(words.contains(said), "{said}: {words}");
+    }
+    let words = told(Some(&evidence("failed", run(1), Value::Null)));
+    assert_eq!(words.matches("ot known").count(), 3, "{words}");
+    assert!(
+        words.contains("What was not verified: the tests without the change; 1 skipped test.\n"),
+        "{words}"
+    );
+}
+
+#[test]
+fn a_receipt_holds_the_facts_and_a_reader_takes_only_those_that_rest_on_no_test() {
+    let review = Feedback::passed("Sound.");
+    let tests = evidence("passed", run(0), scrutiny(json!({})));
+    let found = findings(Some(&tests), of_review(Some(&review)));
+    let written = serde_json::to_value(&found).unwrap();
+    assert_eq!(written[0]["fact"], "tests_ran");
+    assert_eq!(written[0]["values"]["counts"], json!({"passed": 4, "failed": 0, "skipped": 1}));
+    assert_eq!(written[1]["values"]["statements"], json!({"holding": 1, "of": 1}));
+    assert_eq!(written[4]["values"]["what"], json!(["some mutants", "new dependencies", "1 skipped test"]));
+
+    let mut read: Vec<VerdictFinding> = serde_json::from_value(written).unwrap();
+    read[0].sentence = String::from("All is well.").into();
+    let again = findings(Some(&tests), read);
+    let words = |all: &[VerdictFinding]| all.iter().map(|one| one.sentence.to_string()).collect::<Vec<_>>();
+    assert_eq!(words(&again), words(&found));
+    assert!(words(&again).contains(&"Reviewed by a second agent: Sound.".to_owned()));
+}

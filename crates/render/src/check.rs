@@ -3,10 +3,10 @@
 use super::headline;
 use super::pages::{FileLocation, RepositoryLinks};
 use super::receipt::ReceiptSource;
-use super::scrutiny::count_of_changed;
 use super::text::{brief, passing, visible};
 use journeyman_order::bounds::{LONGEST_NAME, LONGEST_TEXT};
 use journeyman_order::conversation::{AnnotationLevel, CheckAnnotation, CheckRunOutput, CheckRunState};
+use journeyman_order::findings::existing_tests_changed;
 use journeyman_order::length::{fit, shorten};
 use journeyman_order::next::OrderProjection;
 use journeyman_order::{CommitSha, Finding, Journal, Severity};
@@ -73,7 +73,7 @@ fn title(
     let verdict = heading.trim_start_matches(|c: char| !c.is_ascii_alphabetic());
     let changed = match receipt.scrutiny().map_or(0, |scrutiny| scrutiny.changed_tests.len()) {
         0 => String::new(),
-        count => format!("; {}", count_of_changed(count)),
+        count => format!("; {}", existing_tests_changed(count as u64)),
     };
     format!("{verdict}{changed}: {}{findings}", passing(counts))
 }
@@ -94,9 +94,7 @@ fn summary(
             let because = because.filter(|text| !evidence.contains(text.as_str()));
             parts.push(evidence);
             parts.extend(because);
-            parts.extend(receipt.doubts());
-            parts.extend(receipt.gaps());
-            parts.push(receipt.details());
+            parts.push(receipt.details(None));
         }
         None => {
             parts.push(format!("### {}", brief(&headline(projection), 200)));
@@ -179,7 +177,8 @@ mod tests {
         let text = said(&projection, CheckRunState::Success);
         assert_eq!(text.title, "Verified: 24 of 24 tests pass, 4 findings are open");
         assert!(
-            text.summary.starts_with("### ✅ Verified\n\n- `pytest -q`: exit code 0, 24 passed"),
+            text.summary
+                .starts_with("### ✅ Verified\n\n- **What ran:** `pytest -q`, exit code 0: 24 passed"),
             "{text:?}"
         );
         assert!(text.summary.contains("**What was not verified**") && text.summary.ends_with("</details>"));

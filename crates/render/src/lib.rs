@@ -11,6 +11,7 @@
 
 mod answer;
 mod check;
+mod findings;
 mod markdown;
 mod notice;
 mod pages;
@@ -18,7 +19,6 @@ mod pull;
 mod receipt;
 mod results;
 mod review;
-mod scrutiny;
 mod stages;
 mod status;
 mod table;
@@ -29,10 +29,11 @@ mod tests;
 
 pub use answer::{answer, reply};
 pub use check::check;
+pub use findings::FindingsText;
 pub use markdown::markdown;
 pub use notice::{no_order, notice, unreadable};
 pub use pages::order_page;
-pub use pull::{evidence, pull};
+pub use pull::{evidence, of_tests, pull};
 pub use review::review;
 pub use status::status;
 pub use text::{code_block, code_span, plain, title};

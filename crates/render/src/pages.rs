@@ -29,10 +29,6 @@ impl RepositoryLinks {
         Self { root: root.map(str::to_owned) }
     }
 
-    pub(super) fn is_known(&self) -> bool {
-        self.root.is_some()
-    }
-
     /// The commit's short name, linked if possible.
     pub(super) fn commit(&self, commit: &CommitSha) -> String {
         match &self.root {

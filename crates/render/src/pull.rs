@@ -1,15 +1,18 @@
-//! The pull request's text: what was done, how it was verified, the gaps, and the receipt. The agent's words come first
-//! only if the work is verified.
+//! The pull request's text: what was done, the verdict with five lines, and the details. The agent's words come first only
+//! if the work is verified.
 
 use super::ROOM;
+use super::findings::FindingsText;
 use super::markdown::quoted_within;
-use super::pages::is_linkable;
+use super::pages::{RepositoryLinks, is_linkable};
 use super::receipt::ReceiptSource;
 use super::text::plain;
+use journeyman_order::findings::findings;
 use journeyman_order::length::fit;
 use journeyman_order::next::OrderProjection;
 use journeyman_order::pull_template::{FilledTemplate, filled};
-use journeyman_order::{Journal, Verdict};
+use journeyman_order::test_run::TestEvidence;
+use journeyman_order::{Journal, TestRun, Verdict};
 
 /// Longest agent text, in characters.
 const LONGEST_SUMMARY: usize = 30_000;
@@ -26,11 +29,13 @@ pub fn pull(journal: &Journal, projection: &OrderProjection, summary: &str) -> O
     if let (Verdict::Pending { .. }, true) = (&projection.verdict, is_on_github) {
         parts.push(format!("Current status: [the comment on the issue]({}).", issue.url));
     }
-    parts.extend(receipt.doubts());
-    parts.extend(receipt.gaps());
     let is_rejected = matches!(projection.verdict, Verdict::Rejected { .. });
-    parts.extend(receipt.failing_programs().filter(|_| is_rejected));
-    parts.push(receipt.details());
+    let (drop, programs) = receipt
+        .failing_programs()
+        .filter(|_| is_rejected)
+        .map_or((None, None), |[drop, programs]| (Some(drop), Some(programs)));
+    parts.extend(drop);
+    parts.push(receipt.details(programs));
     parts.extend(is_on_github.then(|| {
         "<sub>Review it as you would a colleague's: Journeyman answers every point of a review that requests changes. Or \
          comment `/retry`, `/approve`, `/cancel`, `/status`; `/help` explains them.</sub>"
@@ -53,11 +58,16 @@ pub fn pull(journal: &Journal, projection: &OrderProjection, summary: &str) -> O
     Some(fit(&all.join("\n\n"), ROOM))
 }
 
-/// How the work was verified and its gaps, as the pull request shows them; `None` while there is no work.
-pub fn evidence(journal: &Journal, projection: &OrderProjection) -> Option<String> {
+/// The verdict and the findings, as the pull request shows them; `None` while there is no work.
+pub fn evidence(journal: &Journal, projection: &OrderProjection) -> Option<FindingsText> {
     let receipt = ReceiptSource::of(journal, projection)?;
-    let parts = [Some(receipt.evidence()), receipt.doubts(), receipt.gaps()];
-    Some(parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n"))
+    Some(FindingsText { lines: receipt.evidence(), details: receipt.findings().details })
+}
+
+/// The findings about a single test run.
+pub fn of_tests(run: &TestRun) -> FindingsText {
+    let all = findings(Some(&TestEvidence::of(run)), Vec::new());
+    FindingsText::of(&all, &run.commit, &RepositoryLinks::default())
 }
 
 /// The repository's template, filled in by the agent: its headings are the repository's, the rest is foreign text.

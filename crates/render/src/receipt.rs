@@ -1,20 +1,14 @@
 //! The evidence for a commit in Markdown: what ran on it, what was found, and what nobody checked.
 
+use super::findings::FindingsText;
 use super::pages::RepositoryLinks;
-use super::scrutiny;
-use super::text::{
-    MOST_BELOW, MOST_NAMES, MOST_SHOWN, and_more, brief, code_block, command_span, dollars, plain, severity,
-};
+use super::text::{MOST_BELOW, MOST_NAMES, and_more, brief, code_block, command_span, dollars, plain};
 use journeyman_order::bounds::{LONGEST_TEXT, MOST_NAMED};
 use journeyman_order::length::shorten;
 use journeyman_order::next::OrderProjection;
-use journeyman_order::settings::AcceptedRun;
-use journeyman_order::test_run::CommandRun;
 use journeyman_order::trace::{CandidateWork, RoundTrace, StageState};
-use journeyman_order::verdict::VerifiedCaveats;
 use journeyman_order::{
-    CommitSha, Feedback, Finding, Inconclusive, Journal, Scrutiny, TestCounts, TestRun, UnrunProject,
-    Verdict, receipt,
+    CommitSha, Feedback, Inconclusive, Journal, Scrutiny, TestCounts, TestRun, Verdict, receipt,
 };
 
 /// The work that is or will be published, with its evidence. Commands, names and agents' words are foreign text.
@@ -38,10 +32,6 @@ impl<'a> ReceiptSource<'a> {
         self.work.tests.as_ref()
     }
 
-    fn test(&self) -> Option<&'a CommandRun> {
-        self.tests()?.test.as_ref()
-    }
-
     pub(super) fn counts(&self) -> Option<TestCounts> {
         self.tests()?.counts
     }
@@ -50,147 +40,21 @@ impl<'a> ReceiptSource<'a> {
         self.tests()?.scrutiny.as_deref()
     }
 
-    /// The repository's own checks on this commit, in one line; `None` until one reports.
-    fn others(&self) -> Option<String> {
-        let checks = self.projection.trace.ci.as_ref().filter(|checks| checks.commit == self.work.commit)?;
-        let mut said = Vec::new();
-        if checks.passed > 0 {
-            said.push(format!("{} passed", checks.passed));
-        }
-        for (what, names) in [
-            ("failed", &checks.failing),
-            ("failed here and on the base", &checks.failing_on_base),
-            ("pending", &checks.pending),
-        ] {
-            if !names.is_empty() {
-                said.push(format!("{what}: {}", listed(names, command_span)));
-            }
-        }
-        (!said.is_empty()).then(|| format!("- the repository's own checks on GitHub: {}", said.join("; ")))
-    }
-
-    /// The verdict, its reasons, and what ran.
+    /// The verdict, its reasons, and the five lines.
     pub(super) fn evidence(&self) -> String {
-        let mut lines = vec![format!("### {}\n", self.projection.surfaces().heading)];
-        if let Some(why) = why(&self.projection.verdict) {
-            lines.push(format!("{why}\n"));
-        }
-        let changed = scrutiny::changed_tests(self.scrutiny(), self.work.review.as_ref());
-        lines.extend(changed.map(|changed| format!("{changed}\n")));
-        if let (Some(tests), Some(CommandRun { command, exit, .. })) = (self.tests(), self.test()) {
-            let counts = tests.counts.map(|counts| format!(", {counts}")).unwrap_or_default();
-            lines.push(format!("- {}: {exit}{counts}", command_span(command)));
-            for name in tests.failing.iter().take(MOST_SHOWN) {
-                lines.push(format!("  - fails: {}", command_span(name)));
-            }
-            lines.extend(and_more("  -", tests.failing.len(), MOST_SHOWN));
-        }
-        let commit = &self.work.commit;
-        lines.push(format!("- on commit {}, checked out afresh", self.pages.commit(commit)));
-        if let Some(tests) = self.tests().filter(|tests| tests.is_accepted_red()) {
-            let failing = match tests.counts {
-                Some(counts) if counts.failed == 0 => {
-                    "no test fails, and the command fails beside its tests, as on the base commit".to_owned()
-                }
-                Some(counts) => {
-                    format!("{} tests fail, all of them on the base commit as well", counts.failed)
-                }
-                None => "tests fail, all of them on the base commit as well".to_owned(),
-            };
-            let accepted = self.journal.prepared().map(|prepared| prepared.settings.accept);
-            let why = if accepted == Some(AcceptedRun::NoNewFailures) {
-                "this repository accepts that (`accept: no_new_failures`)"
-            } else {
-                "neither issue nor statement is about one of them, and all that the examiner says of the change holds"
-            };
-            lines.push(format!("- ⚠️ {failing}: {why}"));
-        }
-        if let Some(scrutiny) = self.scrutiny() {
-            lines.extend(scrutiny::lines(scrutiny, commit, &self.pages));
-        }
-        if let Some(review) = &self.work.review {
-            lines.push(format!("- reviewed by a second agent: {}", brief(&review.summary, 300)));
-        }
-        lines.extend(self.others());
-        let rounds = self.projection.trace.worker_rounds();
-        let plural = if rounds == 1 { "" } else { "s" };
-        let (spent, budget) =
-            (dollars(self.projection.trace.usage.usd), dollars(self.projection.budget.usd_limit));
-        lines.push(format!("- after {rounds} round{plural}, for {spent} of {budget}"));
-        lines.join("\n")
+        let heading = format!("### {}", self.projection.surfaces().heading);
+        let parts = [Some(heading), why(&self.projection.verdict), Some(self.findings().lines)];
+        parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n")
     }
 
-    /// Findings that the reviewing agent let pass or still raises, most severe first; `None` if there are none.
-    pub(super) fn doubts(&self) -> Option<String> {
-        let mut open: Vec<&Finding> = self.work.review.iter().flat_map(|review| &review.issues).collect();
-        if open.is_empty() {
-            return None;
-        }
-        open.sort_by_key(|finding| finding.severity);
-        let told = |finding: &&Finding| {
-            let place = finding.location.as_deref();
-            let place = place.map(|place| self.pages.location(&self.work.commit, place));
-            let place = place.filter(|place| !place.is_empty()).map(|place| format!(", {place}"));
-            let what = brief(&finding.description, 300);
-            format!("- {}{}: {what}", severity(finding.severity), place.unwrap_or_default())
-        };
-        let mut lines: Vec<String> = open.iter().take(MOST_SHOWN).map(told).collect();
-        lines.extend(and_more("-", open.len(), MOST_SHOWN));
-        Some(format!("**Open findings of the reviewing agent**\n\n{}", lines.join("\n")))
+    pub(super) fn findings(&self) -> FindingsText {
+        let all = receipt::findings_of(self.journal, self.projection);
+        FindingsText::of(&all, &self.work.commit, &self.pages)
     }
 
-    /// What nobody checked, stated as plainly as the evidence; `None` if there are no gaps.
-    pub(super) fn gaps(&self) -> Option<String> {
-        let mut lines = Vec::new();
-        if self.test().is_some() {
-            let examples = self.scrutiny().into_iter().flat_map(scrutiny::unjudged_examples);
-            let mutants = self.scrutiny().and_then(scrutiny::untried_mutants);
-            let inputs = self.scrutiny().and_then(scrutiny::unnamed_inputs);
-            let gaps =
-                scrutiny::gap(self.scrutiny()).into_iter().chain(inputs).chain(examples).chain(mutants);
-            lines.extend(gaps.map(|gap| format!("- {gap}")));
-        } else {
-            lines.push("- Tests: none were run on this commit.".to_owned());
-        }
-        if let Some(tests) = self.tests().filter(|tests| !tests.left_out.is_empty()) {
-            let named = tests.left_out.iter().take(MOST_NAMES).map(|folder| command_span(folder));
-            let named = named.collect::<Vec<_>>().join(", ");
-            let more = and_more("", tests.left_out.len(), MOST_NAMES).unwrap_or_default();
-            lines.push(format!("- tests of {named}{more} were not run: the change concerns nothing there"));
-        }
-        // The reason for the verdict is not repeated.
-        let unrun = self.tests().into_iter().flat_map(|tests| {
-            tests.unrun.iter().map(UnrunProject::sentence).filter(|said| tests.doubt.as_ref() != Some(said))
-        });
-        lines.extend(unrun.map(|said| format!("- {}.", brief(&said, 300))));
-        let noted = self.projection.trace.environment.iter().flat_map(|report| &report.notes);
-        lines.extend(noted.take(MOST_SHOWN).map(|note| format!("- {}", brief(note, 300))));
-        match self.counts().map_or(0, |counts| counts.skipped) {
-            0 => {}
-            1 => lines.push("- 1 skipped test.".to_owned()),
-            skipped => lines.push(format!("- {skipped} skipped tests.")),
-        }
-        if let Verdict::Verified(VerifiedCaveats { not_examined: true, .. }) = &self.projection.verdict {
-            lines.push(
-                "- The issue, sentence by sentence: no statement of somebody who never saw the change holds."
-                    .to_owned(),
-            );
-        }
-        if self.work.review.is_none() {
-            lines.push("- The change itself: no second agent has reviewed this commit.".to_owned());
-        }
-        // A repository outside GitHub has no checks there.
-        if self.others().is_none() && self.pages.is_known() {
-            lines.push(
-                "- The repository's own checks on GitHub: none had reported when this was written."
-                    .to_owned(),
-            );
-        }
-        (!lines.is_empty()).then(|| format!("**What was not verified**\n\n{}", lines.join("\n")))
-    }
-
-    /// The programs behind failing statements: a person decides whether they are right.
-    pub(super) fn failing_programs(&self) -> Option<String> {
+    /// What to do about a failing statement, and the programs behind such statements: a person decides whether they are
+    /// right.
+    pub(super) fn failing_programs(&self) -> Option<[String; 2]> {
         let run = self.scrutiny()?.examination.as_ref()?;
         let examination = self.journal.examination()?;
         let programs = run.failing().take(MOST_BELOW).filter_map(|(statement, failed)| {
@@ -200,33 +64,19 @@ impl<'a> ReceiptSource<'a> {
         let programs: Vec<String> = programs.collect();
         let number = run.failing().next()?.0.number;
         (!programs.is_empty()).then(|| {
-            format!(
-                "If statement {number} is wrong, comment `/examine drop {number}`.\n\n<details>\n<summary>The programs that \
-                 failed</summary>\n\n{}\n\n</details>",
-                programs.join("\n\n")
-            )
+            let drop = format!("If statement {number} is wrong, comment `/examine drop {number}`.");
+            [drop, format!("**The programs that failed**\n\n{}", programs.join("\n\n"))]
         })
     }
 
-    pub(super) fn details(&self) -> String {
+    /// Everything below the five lines, folded.
+    pub(super) fn details(&self, programs: Option<String>) -> String {
         let mut lines = vec![
             format!("- Commit: `{}`", self.work.commit),
             format!("- Tree: `{}`", self.work.tree),
             format!("- Base: `{}`", self.base),
         ];
         lines.extend(self.projection.trace.kind.map(|kind| format!("- Taken for: {}", kind.words())));
-        if let Some(tests) = self.tests() {
-            for (what, ran) in [("Setup", &tests.setup), ("Tests", &tests.test)] {
-                if let Some(CommandRun { command, exit, .. }) = ran {
-                    lines.push(format!("- {what}: {}, {exit}", command_span(command)));
-                }
-            }
-            lines.push(match tests.sandbox.as_str() {
-                "none" => "- Sandbox: **none**: agents and tests ran without isolation".to_owned(),
-                walls => format!("- Sandbox: {}", brief(walls, 100)),
-            });
-            lines.extend(tests.image.as_ref().map(|image| format!("- Image: {}", command_span(image))));
-        }
         for name in receipt::held(self.journal).iter().take(MOST_NAMES) {
             lines.push(format!("- Credential inside the agent's sandbox: {}", command_span(name)));
         }
@@ -237,11 +87,14 @@ impl<'a> ReceiptSource<'a> {
         }
         lines.extend(and_more("-", refused.len(), MOST_NAMES));
         let usage = &self.projection.trace.usage;
+        let worked = self.projection.trace.worker_rounds();
+        let plural = if worked == 1 { "" } else { "s" };
         lines.push(format!(
-            "- Tokens: {} read, {} written; cost {}",
+            "- Cost: {} of {}, after {worked} round{plural}; {} tokens read, {} written",
+            dollars(usage.usd),
+            dollars(self.projection.budget.usd_limit),
             grouped(usage.input_tokens),
-            grouped(usage.output_tokens),
-            dollars(usage.usd)
+            grouped(usage.output_tokens)
         ));
         let rounds: Vec<_> = self.projection.trace.rounds_of_work().collect();
         if !rounds.is_empty() {
@@ -276,7 +129,10 @@ impl<'a> ReceiptSource<'a> {
                 lines.push(format!("    - ⚠️ {}", brief(warning, 200)));
             }
         }
-        format!("<details>\n<summary>Receipt</summary>\n\n{}\n\n</details>", lines.join("\n"))
+        let record = format!("**Receipt**\n\n{}", lines.join("\n"));
+        let parts = [Some(self.findings().details), programs, Some(record)];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        format!("<details>\n<summary>Details</summary>\n\n{}\n\n</details>", parts.join("\n\n"))
     }
 }
 

@@ -186,7 +186,8 @@ fn what_a_person_approved_is_never_called_verified() {
     assert!(
         text.contains(
             "### ⚠️ Approved by a person, not verified\n\n\
-             mona accepted it as it is. Why it was not verified: \\`test\\_sum\\` fails\n\n- `pytest -q`: exit code 0"
+             mona accepted it as it is. Why it was not verified: \\`test\\_sum\\` fails\n\n\
+             - **What ran:** `pytest -q`, exit code 0"
         ),
         "{text}"
     );
@@ -197,10 +198,11 @@ fn what_a_person_approved_is_never_called_verified() {
 fn folders_whose_tests_were_not_run_are_named() {
     let text = said(|projection| {
         let tests = projection.trace.work.as_mut().unwrap().tests.as_mut().unwrap();
-        tests.left_out = (0..8).map(|n| format!("web/{n}")).collect();
+        tests.left_out = (0..12).map(|n| format!("web/{n}")).collect();
     });
-    let expected = "- tests of `web/0`, `web/1`, `web/2`, `web/3`, `web/4`, `web/5` and 2 more were not run: the change concerns \
-                    nothing there\n";
+    assert!(text.contains("; folders that the change does not concern; "), "{text}");
+    let expected = "- Tests of folders that the change does not concern: `web/0`, `web/1`, `web/2`, `web/3`, `web/4`, `web/5`, \
+                    `web/6`, `web/7`, `web/8`, `web/9` and 2 more\n";
     let (_, gaps) = text.split_once("**What was not verified**").expect("gaps");
     assert!(gaps.contains(expected), "{text}");
 }
@@ -225,11 +227,14 @@ fn projects_without_a_test_that_ran_and_notes_of_the_environment_are_named_as_no
     let because = "### ⚠️ Unverified: no test of a project that the change edits ran\n\nthe change edits web/a.js, and no test of web ran: ";
     assert!(text.contains(because), "{text}");
     let (_, gaps) = text.split_once("**What was not verified**").expect("gaps");
-    assert!(
-        gaps.contains("- app/a.js: the test command does not tell whether it runs tests of app.\n"),
-        "{text}"
-    );
-    assert!(gaps.contains("- no tests were found for `@web`\n") && !gaps.contains("web/a.js"), "{text}");
+    for said in [
+        "\n- ⚠️ the change edits web/a.js, and no test of web ran: ",
+        "\n- app/a.js: the test command does not tell whether it runs tests of app\n",
+        "\n- no tests were found for `@web`\n",
+    ] {
+        assert!(gaps.contains(said), "{said}: {text}");
+    }
+    assert!(text.contains("tests of web; tests of app; "), "{text}");
 }
 
 #[test]
@@ -238,44 +243,43 @@ fn failing_tests_are_named_and_their_names_are_harmless() {
         let tests = projection.trace.work.as_mut().unwrap().tests.as_mut().unwrap();
         tests.failing = (0..12).map(|n| format!("test `{n}` @team")).collect();
     });
-    assert!(text.contains("  - fails: ``test `0` @team``\n"), "{text}");
-    assert!(text.contains("  - and 2 more\n") && !text.contains("`10`"), "{text}");
+    assert!(text.contains("\n- ❌ Failing: ``test `0` @team``, "), "{text}");
+    assert!(text.contains("``test `9` @team`` and 2 more\n") && !text.contains("`10`"), "{text}");
 }
 
 #[test]
 fn the_pull_request_says_what_was_done_how_it_was_verified_and_what_was_not() {
-    let commit = format!("[`aaaaaaaaaa`](https://github.com/o/r/commit/{})", "a".repeat(40));
     assert_eq!(
         said(|_| {}),
-        format!(
-            "Closes #7\n\n\
-             ### What changed, in the agent's words\n\n\
-             > The sum of an empty list was `None`.\n>\n> Closes `#1,` thanks `@ann`\n\n\
-             ### ✅ Verified\n\n\
-             - `pytest -q`: exit code 0, 24 passed, 0 failed, 1 skipped\n\
-             - on commit {commit}, checked out afresh\n\
-             - reviewed by a second agent: `@ann:` nothing to object\n\
-             - after 2 rounds, for \\$0.42 of \\$5.00\n\n\
-             **What was not verified**\n\n\
-             - Test results without the change: the tests ran on this commit only, so it is not known what failed \
-             before, or whether a new test would fail without the change.\n\
-             - 1 skipped test.\n\
-             - The repository's own checks on GitHub: none had reported when this was written.\n\n\
-             <details>\n<summary>Receipt</summary>\n\n\
-             - Commit: `aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa`\n\
-             - Tree: `bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb`\n\
-             - Base: `cccccccccccccccccccccccccccccccccccccccc`\n\
-             - Setup: `pip install -e .`, exit code 0\n\
-             - Tests: `pytest -q`, exit code 0\n\
-             - Sandbox: bubblewrap\n\
-             - Tokens: 1 234 567 read, 890 written; cost \\$0.42\n\
-             - Rounds:\n  \
-               - implement, round 1: tests failed (23 passed, 1 failed, 1 skipped)\n  \
-               - implement, round 2: passed\n\n\
-             </details>\n\n\
-             <sub>Review it as you would a colleague's: Journeyman answers every point of a review that requests changes. \
-             Or comment `/retry`, `/approve`, `/cancel`, `/status`; `/help` explains them.</sub>"
-        )
+        "Closes #7\n\n\
+         ### What changed, in the agent's words\n\n\
+         > The sum of an empty list was `None`.\n>\n> Closes `#1,` thanks `@ann`\n\n\
+         ### ✅ Verified\n\n\
+         - **What ran:** `pytest -q`, exit code 0: 24 passed, 0 failed, 1 skipped.\n\
+         - **Red before, green now:** ⚠️ It is not known what failed before, because nothing was compared with the base.\n\
+         - **Existing tests:** ⚠️ It is not known whether one changed, because nothing was compared with the base.\n\
+         - **Strength of the tests:** ⚠️ Not known, because no expectation was falsified.\n\
+         - **What was not verified:** ⚠️ the tests without the change; 1 skipped test; the repository's own checks on \
+         GitHub.\n\n\
+         <details>\n<summary>Details</summary>\n\n\
+         **What ran**\n\n\
+         - Setup: `pip install -e .`, exit code 0\n\
+         - Sandbox: bubblewrap\n\
+         - Reviewed by a second agent: `@ann:` nothing to object\n\n\
+         **What was not verified**\n\n\
+         - 1 skipped test.\n\
+         - The repository's own checks on GitHub: none had reported when this was written.\n\n\
+         **Receipt**\n\n\
+         - Commit: `aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa`\n\
+         - Tree: `bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb`\n\
+         - Base: `cccccccccccccccccccccccccccccccccccccccc`\n\
+         - Cost: \\$0.42 of \\$5.00, after 2 rounds; 1 234 567 tokens read, 890 written\n\
+         - Rounds:\n  \
+           - implement, round 1: tests failed (23 passed, 1 failed, 1 skipped)\n  \
+           - implement, round 2: passed\n\n\
+         </details>\n\n\
+         <sub>Review it as you would a colleague's: Journeyman answers every point of a review that requests changes. \
+         Or comment `/retry`, `/approve`, `/cancel`, `/status`; `/help` explains them.</sub>"
     );
 }
 
@@ -317,23 +321,19 @@ fn what_the_reviewer_doubts_and_what_other_checks_say_stands_there() {
             pending: vec!["e2e".to_owned()],
         });
     });
-    assert!(
-        text.contains(&format!(
-            "**Open findings of the reviewing agent**\n\n\
-             - major, [`src/a.py:3`](https://github.com/o/r/blob/{}/src/a.py#L3): A name says nothing, `@team`\n\
-             - minor: A name says nothing, `@team`\n\n\
-             **What was not verified**",
+    for said in [
+        format!(
+            "\n- ⚠️ major, [`src/a.py:3`](https://github.com/o/r/blob/{}/src/a.py#L3): A name says nothing, `@team`\n",
             "a".repeat(40)
-        )),
-        "{text}"
-    );
-    assert!(
-        text.contains(
-            "\n- the repository's own checks on GitHub: 4 passed; failed: `lint`, ``a `b` @c``; failed here and \
-             on the base: `docs`; pending: `e2e`\n"
         ),
-        "{text}"
-    );
+        "\n- minor: A name says nothing, `@team`\n".to_owned(),
+        "1 skipped test; open findings of the reviewing agent.\n".to_owned(),
+        "\n- ❌ The repository's own checks on GitHub: 4 passed; failed: `lint`, ``a `b` @c``; failed here and on the \
+         base: `docs`; pending: `e2e`\n"
+            .to_owned(),
+    ] {
+        assert!(text.contains(&said), "{said}: {text}");
+    }
     assert!(!text.contains("none had reported"), "{text}");
 }
 
@@ -348,14 +348,17 @@ fn what_is_not_verified_is_said_in_so_many_words() {
         (tests.test, tests.counts, tests.sandbox) = (None, None, "none".to_owned());
     });
     assert!(
-        text.contains("### ⚠️ Unverified\n\nthe repository has no tests that we can find\n\n- on commit"),
+        text.contains("### ⚠️ Unverified\n\nthe repository has no tests that we can find\n\n- **What ran:** ⚠️ No test ran"),
         "{text}"
     );
-    assert!(text.contains("- Sandbox: **none**"));
-    assert!(
-        text.contains("- Tests: none were run on this commit.\n- The change itself: no second agent"),
-        "{text}"
-    );
+    for said in [
+        "- ❌ Sandbox: none; agents and tests ran without isolation\n",
+        "- **What was not verified:** ⚠️ tests; the tests without the change; isolation of the tests; a review by a second \
+         agent; ",
+        "- The change itself: no second agent has reviewed this commit.\n",
+    ] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
     assert!(!text.contains("✅"));
     let text = said(|projection| projection.verdict = Verdict::Rejected { why: "exit code 1".to_owned() });
     assert!(text.contains("### ❌ Not verified\n\nexit code 1"));
@@ -386,7 +389,8 @@ fn while_checks_are_to_come_and_when_they_never_came_the_text_says_so() {
     let text = said(|projection| projection.verdict = Verdict::Pending { stages: stages.clone() });
     assert!(
         text.contains(
-            "### ⏳ Not verified yet\n\nThe checks so far are below. Still to run: review, `@team`.\n\n- `pytest"
+            "### ⏳ Not verified yet\n\nThe checks so far are below. Still to run: review, `@team`.\n\n\
+             - **What ran:** `pytest"
         ),
         "{text}"
     );
@@ -399,7 +403,7 @@ fn while_checks_are_to_come_and_when_they_never_came_the_text_says_so() {
     assert!(
         text.contains(
             "### ❌ Not verified: the order ended early\n\nCancelled: mona said /cancel\n\n\
-             The checks that ran are below. Not passed: review, `@team`.\n\n- `pytest"
+             The checks that ran are below. Not passed: review, `@team`.\n\n- **What ran:** `pytest"
         ),
         "{text}"
     );

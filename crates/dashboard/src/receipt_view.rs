@@ -1,19 +1,31 @@
-//! The verdict and evidence as in the pull request, the receipt, and how to check it without trusting this page.
+//! The verdict and the findings as in the pull request, the receipt, and how to check it without trusting this page.
 
 use journeyman_order::next::OrderProjection;
 use journeyman_order::{Journal, Receipt};
-use journeyman_render::evidence;
+use journeyman_render::{FindingsText, evidence};
 use pulldown_cmark::{Event, Parser, html};
 
 use super::text::{dollars, duration, line};
 
 pub(crate) struct ReceiptView {
-    /// HTML; `None` without a commit.
-    pub(crate) evidence: Option<String>,
+    /// `None` without a commit.
+    pub(crate) evidence: Option<FindingsHtml>,
     pub(crate) pairs: Vec<(&'static str, String)>,
     pub(crate) notes: Vec<String>,
     /// Commands to run in a clone of the repository; `None` if there is nothing to check, or not yet.
     pub(crate) commands: Option<String>,
+}
+
+/// Findings as HTML.
+pub(crate) struct FindingsHtml {
+    pub(crate) lines: String,
+    pub(crate) details: String,
+}
+
+impl FindingsHtml {
+    pub(crate) fn of(text: &FindingsText) -> Self {
+        Self { lines: as_html(&text.lines), details: as_html(&text.details) }
+    }
 }
 
 /// `None` until there is a commit or an end.
@@ -34,10 +46,6 @@ pub(crate) fn receipt_view(
         let remote = if receipt.on_remote { "the remote has the commit" } else { "not seen on the remote" };
         ("Branch", format!("{branch} ({remote})"))
     }));
-    if let Some(tests) = &receipt.tests {
-        let image = tests.image.as_deref().map(|image| format!(", image {}", line(image, 200)));
-        pairs.push(("Sandbox", format!("{}{}", tests.sandbox, image.unwrap_or_default())));
-    }
     pairs.extend(receipt.approved_by.as_deref().map(|by| ("Approved by", line(by, 100))));
     pairs.push(("Cost", dollars(receipt.usage.usd)));
     pairs.push(("Time", duration(receipt.seconds.max(0) as f64)));
@@ -45,7 +53,7 @@ pub(crate) fn receipt_view(
         ("Held by agents", receipt.held.iter().map(|name| line(name, 80)).collect::<Vec<_>>().join(", "))
     }));
     Some(ReceiptView {
-        evidence: evidence(journal, projection).map(|text| as_html(&text)),
+        evidence: evidence(journal, projection).as_ref().map(FindingsHtml::of),
         pairs,
         notes: receipt.notes.iter().take(20).map(|note| line(note, 400)).collect(),
         // Signing happens only at the end.

@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 
 use super::diff::DiffView;
+use super::receipt_view::FindingsHtml;
 use super::text::{MomentView, beginning, count, dollars, duration, line, visible};
-use journeyman_order::bounds::{MOST_IN_A_SENTENCE, MOST_NAMED};
+use journeyman_order::bounds::MOST_IN_A_SENTENCE;
 use journeyman_order::checks::CheckResult;
 use journeyman_order::moves::{AgentTask, EffectOutcome, Move};
 use journeyman_order::pipeline::Check;
 use journeyman_order::steps::{Step, StepKind, steps};
-use journeyman_order::{Journal, JournalEvent, MoveKey, Scrutiny, TestCounts, TestRun};
+use journeyman_order::{Journal, JournalEvent, MoveKey, TestRun};
+use journeyman_render::of_tests;
 
 const LONGEST_RESULT: usize = 8_000;
 
@@ -49,20 +51,10 @@ pub(crate) struct CheckView {
     pub(crate) findings: Vec<String>,
 }
 
-/// A test run, beside the base's if there is one.
 pub(crate) struct TestsView {
     pub(crate) counts: String,
-    pub(crate) command: Option<String>,
-    pub(crate) rows: Vec<TestsRow>,
-    pub(crate) proof: Option<String>,
+    pub(crate) findings: FindingsHtml,
     pub(crate) tail: Option<String>,
-}
-
-pub(crate) struct TestsRow {
-    pub(crate) class: &'static str,
-    pub(crate) what: String,
-    pub(crate) total: u64,
-    pub(crate) names: Vec<String>,
 }
 
 pub(crate) struct TaskView {
@@ -248,56 +240,13 @@ fn check_view(check: &CheckResult) -> CheckView {
     }
 }
 
-fn counted(counts: Option<TestCounts>) -> String {
-    counts.map_or("not counted".to_owned(), |counts| counts.to_string())
-}
-
 fn tests_view(run: &TestRun) -> TestsView {
-    let scrutiny = run.scrutiny.as_deref();
-    let mut rows: Vec<TestsRow> = scrutiny.map(rows).unwrap_or_default();
-    if rows.is_empty() && !run.failing.is_empty() {
-        rows.push(TestsRow {
-            class: "bad",
-            what: "failing".to_owned(),
-            total: u64::try_from(run.failing.len()).unwrap_or(u64::MAX),
-            names: named(&run.failing),
-        });
-    }
-    let base = scrutiny.map(|scrutiny| format!(" · on the base: {}", counted(scrutiny.baseline.counts)));
-    let command = run.test.as_ref().map(|test| {
-        format!("{} · {} · {}", line(&test.command, 200), test.exit, duration(test.duration_seconds))
-    });
     let tail = visible(run.tail.trim());
     TestsView {
-        counts: format!("{}{}", counted(run.counts), base.unwrap_or_default()),
-        command,
-        rows,
-        proof: scrutiny.and_then(Scrutiny::shown).map(|shown| line(&shown.text, 400)),
+        counts: run.counts.map_or("not counted".to_owned(), |counts| counts.to_string()),
+        findings: FindingsHtml::of(&of_tests(run)),
         tail: (!tail.is_empty()).then_some(tail),
     }
-}
-
-fn rows(scrutiny: &Scrutiny) -> Vec<TestsRow> {
-    let groups = scrutiny.comparison.groups().map(|(what, is_against, tests)| TestsRow {
-        class: if is_against { "bad" } else { "good" },
-        what: what.to_owned(),
-        total: tests.total,
-        names: named(&tests.names),
-    });
-    let mut rows: Vec<TestsRow> = groups.collect();
-    if scrutiny.comparison.still_green > 0 {
-        rows.push(TestsRow {
-            class: "quiet",
-            what: "still green".to_owned(),
-            total: scrutiny.comparison.still_green,
-            names: Vec::new(),
-        });
-    }
-    rows
-}
-
-fn named(names: &[String]) -> Vec<String> {
-    names.iter().take(MOST_NAMED).map(|name| line(name, 200)).collect()
 }
 
 fn task_view(task: &AgentTask) -> TaskView {

@@ -146,17 +146,7 @@ async fn summary(local: &LocalStack, order: OrderId) -> anyhow::Result<()> {
     }
     if let (Some(commit), Some(tests)) = (&receipt.commit, &receipt.tests) {
         println!("tested commit: {commit}");
-        if let Some(run) = &tests.test {
-            println!("tested with:   {} ({}, sandbox {})", run.command, run.exit, tests.sandbox);
-        }
-        if let Some(counts) = tests.counts {
-            println!("tests:         {counts}");
-        }
-    }
-    if let Some(examination) =
-        receipt.tests.as_ref().and_then(|tests| tests.scrutiny.as_ref()?.examination.as_ref())
-    {
-        println!("examined:      {}", examination.sentence());
+        println!("sandbox:       {}", tests.sandbox);
     }
     println!("rounds:        {}", projection.trace.worker_rounds());
     println!("cost:          ${:.2}", receipt.usage.usd);

@@ -7,16 +7,17 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 
-use crate::order::bounds::LONGEST_DOCUMENT;
+use crate::order::bounds::{LONGEST_DOCUMENT, LONGEST_LINE, MOST_IN_A_SENTENCE};
 use crate::order::commit_message::is_hidden;
 use crate::order::conversation::PullSnapshot;
 use crate::order::environment_report::EnvironmentReport;
+use crate::order::findings::{FindingBearing, FindingGroup, findings, groups};
 use crate::order::length::shorten;
 use crate::order::moves::AgentTask;
-use crate::order::scrutiny::LieVerdict;
+use crate::order::test_run::TestEvidence;
 use crate::order::{
-    AgentRun, CommitSha, ComparedBy, EffectOutcome, Exit, JournalEntry, JournalEvent, Move, MoveKey,
-    ReviewVerdict, Scrutiny, SignalKind, SlashCommand, TestCounts, TestRun, TestVerdict,
+    AgentRun, CommitSha, EffectOutcome, JournalEntry, JournalEvent, Move, MoveKey, ReviewVerdict, SignalKind,
+    SlashCommand, TestRun, TestVerdict, VerdictFinding,
 };
 
 /// Longest foreign text in a line, in characters.
@@ -271,36 +272,18 @@ impl LiveOutput {
         }
     }
 
+    /// The five lines, and the details that a person should see. A run that nothing was compared with has one line.
     fn tested(&self, tests: &TestRun) {
-        let counts = tests.counts.map_or_else(String::new, |TestCounts { passed, failed, skipped }| {
-            format!("{passed} passed, {failed} failed, {skipped} skipped; ")
-        });
-        let (what, run) = match tests.verdict {
-            TestVerdict::SetupFailed => ("setup", tests.setup.as_ref()),
-            TestVerdict::Passed
-            | TestVerdict::Weakened
-            | TestVerdict::Unmended
-            | TestVerdict::Failed
-            | TestVerdict::NoTests => ("tests", tests.test.as_ref()),
-        };
-        let ended = run.map_or_else(
-            || "none to be found".to_owned(),
-            |run| {
-                let (command, seconds) = (one_line(&run.command), run.duration_seconds);
-                match run.exit {
-                    Exit::TimedOut => format!("`{command}` was stopped after {seconds:.1} s"),
-                    Exit::Code(_) | Exit::Signal(_) => {
-                        format!("`{command}` ended with {} in {seconds:.1} s", run.exit)
-                    }
-                }
-            },
-        );
-        self.judged(tests.verdict.is_pass(), &format!("{what} on {}: {counts}{ended}", tests.commit.short()));
-        if let Some(scrutiny) = &tests.scrutiny {
-            self.scrutinized(scrutiny);
-        }
-        for name in tests.failing.iter().take(5) {
-            self.wrong(&format!("  {}", one_line(name)));
+        let run = tests.test.as_ref().or(tests.setup.as_ref());
+        let seconds = run.map(|run| format!(", {:.1} s", run.duration_seconds)).unwrap_or_default();
+        let on = tests.commit.short();
+        self.judged(tests.verdict.is_pass(), &format!("tests on {on}{seconds}"));
+        let all = findings(Some(&TestEvidence::of(tests)), Vec::new());
+        let shown = if tests.scrutiny.is_some() { usize::MAX } else { 1 };
+        for FindingGroup { line, details } in groups(&all).take(shown) {
+            self.found("  ", line, &format!("{}: ", line.line.label()));
+            let to_see = details.into_iter().filter(|detail| detail.bearing != FindingBearing::Noted);
+            to_see.take(MOST_IN_A_SENTENCE).for_each(|detail| self.found("    ", detail, ""));
         }
         // Without names, show the end of the output.
         if tests.failing.is_empty() && matches!(tests.verdict, TestVerdict::Failed | TestVerdict::SetupFailed)
@@ -312,45 +295,14 @@ impl LiveOutput {
         }
     }
 
-    fn scrutinized(&self, scrutiny: &Scrutiny) {
-        let comparison = &scrutiny.comparison;
-        if comparison.by == ComparedBy::Test {
-            let base = scrutiny.baseline.commit.short();
-            let mut said = vec![format!("{} still passing", comparison.still_green)];
-            said.extend(comparison.groups().map(|(what, _, tests)| format!("{} {what}", tests.total)));
-            self.judged(
-                scrutiny.judged.is_pass(),
-                &format!("  compared with the base {base}: {}", said.join(", ")),
-            );
-        }
-        if let Some(shown) = scrutiny.shown() {
-            let names = shown.tests.iter().take(3).map(|name| one_line(name)).collect::<Vec<_>>().join(", ");
-            let names = if names.is_empty() { names } else { format!(" ({names})") };
-            self.judged(shown.is_shown, &format!("  {}{names}", one_line(&shown.text)));
-        }
-        for died in &scrutiny.died {
-            self.done(&format!("  {}", one_line(&died.sentence())));
-        }
-        if let Some(lies) = &scrutiny.lies {
-            let sentence = scrutiny.lies_sentence().unwrap_or_default();
-            self.judged(lies.said == LieVerdict::Noticed, &format!("  {}", one_line(&sentence)));
-        }
-        if let Some(run) = &scrutiny.examination {
-            self.judged(run.shows_the_change(), &format!("  {}", one_line(&run.sentence())));
-            for (statement, _) in run.failing().take(3) {
-                self.wrong(&format!("    {}", whole(&statement.sentence())));
-            }
-        }
-        for (sentence, is_for) in scrutiny.from_outside() {
-            self.judged(is_for == Some(true), &format!("  {}", one_line(&sentence)));
-        }
-        for test in scrutiny.changed_tests.iter().take(5) {
-            let mark = if test.how.is_of_behaviour() { LineMark::Wrong } else { LineMark::Begun };
-            self.line(
-                mark,
-                &format!("  existing test changed: {}, {}", one_line(&test.test), test.how.as_str()),
-            );
-        }
+    fn found(&self, indent: &str, finding: &VerdictFinding, label: &str) {
+        let mark = match finding.bearing {
+            FindingBearing::Noted => LineMark::Done,
+            FindingBearing::Against => LineMark::Wrong,
+            FindingBearing::Open => LineMark::Begun,
+        };
+        let sentence = line(&finding.sentence.to_string(), LONGEST_LINE);
+        self.line(mark, &format!("{indent}{label}{sentence}"));
     }
 }
 

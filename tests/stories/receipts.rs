@@ -116,8 +116,8 @@ async fn a_gate_demands_the_signed_receipt_and_tries_it_again() {
         "verified (PASSED)",
         &head,
         "2 passed, 0 failed",
-        "in the sandbox",
-        "fixed: 1 of the base's own tests",
+        "Sandbox: bubblewrap",
+        "1 test of the base failed before and passes now",
     ] {
         assert!(words.contains(told), "{told}: {words}");
     }
@@ -187,7 +187,7 @@ async fn a_receipt_that_lies_is_found_out_and_what_it_says_is_never_run() {
     let lie = gate.place.path().join("lie.json");
     let (_, words, _) = gate.receipt(&["show", lie.to_str().expect("UTF-8")]).await;
     assert!(
-        words.contains("failing: [2Jit all") && !words.contains('\u{1b}'),
+        words.contains("Failing: [2Jit all") && !words.contains('\u{1b}'),
         "nothing steers the terminal: {words:?}"
     );
     world.end().await;
@@ -260,6 +260,9 @@ async fn a_true_receipt_of_a_bug_is_the_same_here_but_for_what_nobody_can_repeat
     let repository = gate.repository.to_str().expect("UTF-8");
     let (_, words, _) = gate.receipt(&["verify", &file, "--repo", repository, "--key", &pem]).await;
     assert!(words.contains("cannot be repeated here: the programs come from the examiner"), "{words}");
+    for line in ["What ran: ", "Red before, green now: ", "Existing tests: ", "Strength of the tests: "] {
+        assert!(words.lines().any(|told| told.starts_with(line)), "{line}: {words}");
+    }
 
     // Fields that are not repeated must not hide anything false.
     let forged = gate.put(

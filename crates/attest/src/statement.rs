@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::key::KeyError;
 use journeyman_order::commit_message::is_hidden;
+use journeyman_order::findings::{findings, of_review};
 use journeyman_order::receipt::TestEvidence;
 use journeyman_order::{
     BranchName, CommitSha, Feedback, IssueNumber, OrderId, PullNumber, Receipt, RepositoryName, TreeSha,
+    VerdictFinding,
 };
 
 /// The type of an in-toto statement, version 1.
@@ -81,10 +83,30 @@ pub struct ReceiptClaims {
     pub on_remote: bool,
     /// The test run on `commit`.
     pub tests: Option<TestEvidence>,
+    /// What people read about `commit`: the facts that this version knows.
+    #[serde(default, deserialize_with = "known_findings")]
+    pub findings: Vec<VerdictFinding>,
     /// The verifier's feedback on `commit`.
     pub review: Option<Feedback>,
     #[serde(default)]
     pub notes: Vec<String>,
+}
+
+impl ReceiptClaims {
+    /// The findings, made of the receipt's evidence. Only those that rest on no test run are taken as the receipt has
+    /// them.
+    pub fn all_findings(&self) -> Vec<VerdictFinding> {
+        let beside = match self.findings.is_empty() {
+            true => of_review(self.review.as_ref()),
+            false => self.findings.clone(),
+        };
+        findings(self.tests.as_ref(), beside)
+    }
+}
+
+fn known_findings<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<VerdictFinding>, D::Error> {
+    let all = Vec::<Value>::deserialize(from)?;
+    Ok(all.into_iter().filter_map(|one| serde_json::from_value(one).ok()).collect())
 }
 
 /// Why signed bytes are not a receipt.

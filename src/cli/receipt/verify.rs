@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::super::live::line;
 use super::super::{UsageError, user_settings};
+use super::show::listed;
 use super::{not_signed, open};
 use crate::app::{RepeatedTests, open_clone, reverify};
 use crate::attest::{
@@ -210,6 +211,7 @@ fn as_json(
         "commit": statement.claims.commit.as_str(),
         "tree": statement.claims.tree.as_str(),
         "result": statement.result,
+        "findings": statement.claims.all_findings(),
         "statements": rows,
         "same": same,
     })
@@ -222,12 +224,13 @@ fn in_words(statement: &Statement, signer: Option<&KeyId>, rows: &[ReverifiedSta
         None => "signature not checked: no key given".to_owned(),
     };
     let mut out = format!(
-        "{}#{} at {}: {} ({})\n{signature}\n\n",
+        "{}#{} at {}: {} ({})\n{signature}\n\n{}\n",
         claims.repository,
         claims.issue,
         claims.commit.short(),
         line(&claims.verdict, 60),
-        statement.result.word()
+        statement.result.word(),
+        listed(statement)
     );
     let width = rows.iter().map(|row| row.statement.chars().count()).max().unwrap_or(0).min(60);
     for row in rows {

@@ -2,7 +2,9 @@
 //! If there is no example, the issue's plan may contain a test.
 
 use journeyman::order::examination::{ExaminerStatement, StatementKind, StatementProgram};
+use journeyman::order::findings::{FindingKind, findings};
 use journeyman::order::scrutiny::{ExampleVerdict, ProofTarget};
+use journeyman::order::test_run::TestEvidence;
 use journeyman::order::{IssueExamination, TestRun, TestVerdict};
 
 use crate::change_tester::{ChangeTester, TestedChange, tested_by};
@@ -282,13 +284,15 @@ async fn a_test_that_a_wrong_answer_passes_as_well_proves_nothing_and_compiled_c
         let code = code.replace("7 + sign *", "(7 if sign < 0 else 0) + sign *");
         let run = tested_with(&PYTHON, PROSE, &code, None, &[("test_b.py", weak(claim))]).await;
         assert_eq!(run.verdict, TestVerdict::Passed, "{}", run.tail);
-        proofs.push(run.scrutiny.expect("a scrutiny").shown().expect("a sentence").text);
+        let all = findings(Some(&TestEvidence::of(&run)), Vec::new());
+        let line = all.iter().find(|finding| finding.fact == FindingKind::RedThenGreen);
+        proofs.push(line.expect("each line is there").sentence.to_string());
     }
     insta::assert_debug_snapshot!(proofs, @r###"
     [
-        "no proof: the tests that fail without the change pass with a wrong expectation as well",
-        "red, then green, by test: the change's tests fail on the code before it and pass with it",
-        "red, then green, by test: the change's tests fail on the code before it and pass with it",
+        "No test proves the change: the tests that fail without the change pass with a wrong expectation as well.",
+        "1 test fails without the change and passes with it: test_b.B.test_negative.",
+        "1 test fails without the change and passes with it: test_b.B.test_negative.",
     ]
     "###);
     let added = [("test_b.py", weak("cents('-3.50') == -350")), ("amounts/_sizes.so", "nobody reads this")];

@@ -140,7 +140,7 @@ async fn an_agent_and_a_reviewer_work_in_the_image_of_their_repository() {
     let comments: Vec<String> = world.thread().comments.iter().map(|comment| comment.body.clone()).collect();
     let environment = format!(".github/journeyman.yml, which has image and setup · image `{pinned}`");
     assert!(comments.iter().any(|body| body.contains(&environment)), "{comments:?}");
-    assert!(world.pull().issue.body.contains(&format!("- Image: `{pinned}`")), "{}", world.pull().issue.body);
+    assert!(world.pull().issue.body.contains(&format!("image: `{pinned}`")), "{}", world.pull().issue.body);
     world.end().await;
 }
 

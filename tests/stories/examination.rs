@@ -80,9 +80,9 @@ async fn a_change_that_keeps_every_statement_is_verified_without_a_test_of_its_o
     assert!(body.contains("### ✅ Verified\n"), "{body}");
     let said: Vec<&str> = body.lines().filter(|line| line.contains("statement")).collect();
     insta::assert_snapshot!(said.join("\n"), @r###"
-    - 1 of 1 statements of the issue hold, 1 of 1 promises are kept
-      - statement 1 (issue: “it should say 42”) holds
-      - statement 2 (README.md: “There is always a question.”) holds
+    - **Red before, green now:** No test proves the change, because it adds and edits none. 1 of 1 statements of the issue hold, 1 of 1 promises are kept.
+    - statement 1 (issue: “it should say 42”) holds
+    - statement 2 (README.md: “There is always a question.”) holds
     "###);
     world.end().await;
 }

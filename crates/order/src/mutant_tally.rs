@@ -38,12 +38,6 @@ impl MutantTally {
         Self { because: Some(because.into()), ..Self::default() }
     }
 
-    /// A sentence saying that none were tried.
-    pub fn none_tried(&self) -> Option<String> {
-        let because = self.because.as_ref().filter(|_| self.tried == 0)?;
-        Some(format!("No mutants were tried, because {because}."))
-    }
-
     /// What was not tried, by file, with a short reason.
     pub fn not_tried_in(&self) -> Vec<String> {
         // Older journals have only the paths.
@@ -93,16 +87,6 @@ mod tests {
         let all = "the tests catch none of 3 mutants of the changed lines";
         assert_eq!(said(3, 0, &[]).as_deref(), Some(all));
         assert_eq!((said(1, 0, &["a"]), said(3, 1, &["a", "b", "c"])), (None, None));
-    }
-
-    #[test]
-    fn it_is_said_why_no_mutants_were_tried_and_never_beside_some_that_were() {
-        let tally = MutantTally::untried("there was no time");
-        let said = "No mutants were tried, because there was no time.";
-        assert_eq!(tally.none_tried().as_deref(), Some(said));
-        assert_eq!((tally.none_caught(), MutantTally { tried: 1, ..tally }.none_tried()), (None, None));
-        let older = r#"{"tried": 0, "caught": 0}"#;
-        assert_eq!(serde_json::from_str::<MutantTally>(older).unwrap().none_tried(), None);
     }
 
     #[test]

@@ -1,8 +1,6 @@
 //! The experiment behind a verdict: the tests of base and change on the code of base and change, the lie detector, and
 //! hints for people from reading the change.
 
-use std::collections::BTreeSet;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -391,15 +389,6 @@ impl Scrutiny {
         self.examination.as_ref().is_some_and(ExaminationRun::shows_the_change)
     }
 
-    /// The results of the issue's examples, each as a sentence without its sign and whether it supports the change;
-    /// `None` if it says nothing.
-    pub fn from_outside(&self) -> impl Iterator<Item = (String, Option<bool>)> {
-        self.examples.iter().filter_map(|example| {
-            let is_for = (example.said != ExampleVerdict::Open).then(|| !example.is_against());
-            Some((example.sentence()?, is_for))
-        })
-    }
-
     /// Whether a test failed without the change and passes with it.
     pub fn is_shown_by_test(&self) -> bool {
         !self.comparison.fixed.is_empty() || matches!(self.proof, Some(Proof::Proven { .. }))
@@ -465,90 +454,7 @@ impl Scrutiny {
             examples.map(|example| found(example.sentence().unwrap_or_default(), None, run_it)).collect();
         (of_tests, of_examples)
     }
-
-    /// What the runs show about the change; `None` if the tests do not pass, so nothing was examined.
-    pub fn shown(&self) -> Option<ProofSentence> {
-        let said = |is_shown, text: String, tests: &[String]| {
-            Some(ProofSentence { is_shown, text, tests: tests.to_vec() })
-        };
-        let fixed = &self.comparison.fixed;
-        if self.is_fixed() {
-            let text = match fixed.total {
-                0 => "fixed: the tests of the base failed before, and pass on the code of the change"
-                    .to_owned(),
-                total => format!("fixed: {total} of the base's own tests failed before and pass now"),
-            };
-            return said(true, text, &fixed.names);
-        }
-        match self.proof.as_ref()? {
-            Proof::Proven { by, red } => said(
-                true,
-                format!(
-                    "red, then green, {}: the change's tests fail on the code before it and pass with it",
-                    by.as_str()
-                ),
-                red,
-            ),
-            Proof::NamesWhatIsNew { tests } => said(
-                true,
-                "new: the change's tests do not work without what it adds, such as a name; they pass with \
-                 it"
-                .to_owned(),
-                tests,
-            ),
-            Proof::NotProven { because } | Proof::CannotTell { because } => {
-                said(false, format!("no proof: {because}"), &[])
-            }
-            Proof::NoTestsChanged => {
-                said(false, "no proof: the change adds and edits no test".to_owned(), &[])
-            }
-        }
-    }
-
-    /// The tests that caught falsified expectations, or their places if the test has no name.
-    pub fn caught_in(&self) -> Vec<String> {
-        let lies = self.lies.iter().filter(|lies| lies.said == LieVerdict::Noticed);
-        let told = lies.flat_map(|lies| &lies.told).filter(|lie| lie.noticed);
-        let place = |lie: &FalsifiedExpectation| {
-            lie.test.clone().unwrap_or_else(|| format!("{}:{}", lie.path, lie.line))
-        };
-        told.map(place).collect::<BTreeSet<String>>().into_iter().collect()
-    }
-
-    /// The lie detector's result in one sentence; `None` if it did not run.
-    pub fn lies_sentence(&self) -> Option<String> {
-        let lies = self.lies.as_ref()?;
-        let told = lies.told.len();
-        Some(match &lies.said {
-            LieVerdict::Noticed => {
-                let noticed = lies.told.iter().filter(|lie| lie.noticed).count();
-                format!("falsified expectations: the tests caught {noticed} of {told}")
-            }
-            LieVerdict::Unnoticed => {
-                let first = lies.told.iter().find(|lie| !lie.noticed);
-                let place =
-                    first.map(|lie| format!("{}:{}, {} instead of {}", lie.path, lie.line, lie.now, lie.was));
-                format!(
-                    "falsified expectations: the tests pass with a wrong one ({})",
-                    place.unwrap_or_default()
-                )
-            }
-            LieVerdict::NotTold { because } => {
-                format!("no evidence that this test suite can fail: {because}")
-            }
-        })
-    }
 }
 
 const PUT_BACK: &str = "Put back what was there, and make the code pass it. Where the test itself is wrong, say so and leave \
     it: a person decides.";
-
-/// What the runs show about the change: one sentence, the same on every surface.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProofSentence {
-    pub is_shown: bool,
-    /// The sentence without the test names.
-    pub text: String,
-    /// The tests that the sentence is about.
-    pub tests: Vec<String>,
-}

@@ -3,11 +3,12 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::super::{ReverificationResult, ReverifiedStatement, RunOfToday, compare};
+use super::super::{ReceiptClaims, ReverificationResult, ReverifiedStatement, RunOfToday, compare};
 use super::verified;
+use journeyman_order::findings::{findings, of_review};
 use journeyman_order::receipt::TestEvidence;
 use journeyman_order::scrutiny::ExampleVerdict;
-use journeyman_order::{Exit, Proof, ProofGrade, TestCounts, TestVerdict};
+use journeyman_order::{Exit, Feedback, Proof, ProofGrade, TestCounts, TestVerdict};
 
 /// A run of today whose image, if any, was requested by tag.
 fn by_tag(tests: &TestEvidence) -> RunOfToday<'_> {
@@ -95,6 +96,25 @@ fn receipts_of_other_versions_are_compared_as_far_as_they_go() {
     let newer = rows.iter().find(|row| row.statement == "mutants").unwrap();
     assert!(matches!(newer.found, ReverificationResult::CannotBeRepeated { .. }), "{newer:?}");
     assert_eq!(newer.receipt, "killed 3");
+}
+
+#[test]
+fn the_findings_of_a_receipt_are_made_of_its_evidence_whatever_it_says_of_them() {
+    let words = |receipt: &Value| -> Vec<String> {
+        let claims: ReceiptClaims = serde_json::from_value(receipt.clone()).unwrap();
+        claims.all_findings().iter().map(|finding| finding.sentence.to_string()).collect()
+    };
+    let mut receipt = serde_json::to_value(verified()).unwrap();
+    receipt.as_object_mut().unwrap().remove("findings");
+    let older = words(&receipt);
+    assert_eq!(older[0], "python3 -m unittest, exit code 0: 3 passed, 0 failed, 0 skipped.");
+    assert!(older.iter().any(|said| said.contains("no second agent has reviewed")), "{older:?}");
+    let review = of_review(Some(&Feedback::passed("Sound.")));
+    receipt["findings"] = serde_json::to_value(findings(None, review)).unwrap();
+    receipt["findings"].as_array_mut().unwrap().extend([json!({"fact": "of_a_later_version"}), json!(7)]);
+    let said = words(&receipt);
+    assert_eq!(said[0], older[0]);
+    assert!(said.iter().any(|said| said == "Reviewed by a second agent: Sound."), "{said:?}");
 }
 
 /// An order's evidence for a bug: examples of its issue, its plan's test, mutants, and the change's tests.

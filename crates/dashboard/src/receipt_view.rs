@@ -8,24 +8,17 @@ use pulldown_cmark::{Event, Parser, html};
 use super::text::{dollars, duration, line};
 
 pub(crate) struct ReceiptView {
-    /// `None` without a commit.
-    pub(crate) evidence: Option<FindingsHtml>,
+    /// HTML; `None` without a commit.
+    pub(crate) evidence: Option<FindingsText>,
     pub(crate) pairs: Vec<(&'static str, String)>,
     pub(crate) notes: Vec<String>,
     /// Commands to run in a clone of the repository; `None` if there is nothing to check, or not yet.
     pub(crate) commands: Option<String>,
 }
 
-/// Findings as HTML.
-pub(crate) struct FindingsHtml {
-    pub(crate) lines: String,
-    pub(crate) details: String,
-}
-
-impl FindingsHtml {
-    pub(crate) fn of(text: &FindingsText) -> Self {
-        Self { lines: as_html(&text.lines), details: as_html(&text.details) }
-    }
+/// The findings as HTML.
+pub(crate) fn findings_html(text: &FindingsText) -> FindingsText {
+    FindingsText { lines: as_html(&text.lines), details: as_html(&text.details) }
 }
 
 /// `None` until there is a commit or an end.
@@ -53,7 +46,7 @@ pub(crate) fn receipt_view(
         ("Held by agents", receipt.held.iter().map(|name| line(name, 80)).collect::<Vec<_>>().join(", "))
     }));
     Some(ReceiptView {
-        evidence: evidence(journal, projection).as_ref().map(FindingsHtml::of),
+        evidence: evidence(journal, projection).as_ref().map(findings_html),
         pairs,
         notes: receipt.notes.iter().take(20).map(|note| line(note, 400)).collect(),
         // Signing happens only at the end.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 
 use super::diff::DiffView;
-use super::receipt_view::FindingsHtml;
+use super::receipt_view::findings_html;
 use super::text::{MomentView, beginning, count, dollars, duration, line, visible};
 use journeyman_order::bounds::MOST_IN_A_SENTENCE;
 use journeyman_order::checks::CheckResult;
@@ -13,7 +13,7 @@ use journeyman_order::moves::{AgentTask, EffectOutcome, Move};
 use journeyman_order::pipeline::Check;
 use journeyman_order::steps::{Step, StepKind, steps};
 use journeyman_order::{Journal, JournalEvent, MoveKey, TestRun};
-use journeyman_render::of_tests;
+use journeyman_render::{FindingsText, of_tests};
 
 const LONGEST_RESULT: usize = 8_000;
 
@@ -53,7 +53,8 @@ pub(crate) struct CheckView {
 
 pub(crate) struct TestsView {
     pub(crate) counts: String,
-    pub(crate) findings: FindingsHtml,
+    /// HTML.
+    pub(crate) findings: FindingsText,
     pub(crate) tail: Option<String>,
 }
 
@@ -244,7 +245,7 @@ fn tests_view(run: &TestRun) -> TestsView {
     let tail = visible(run.tail.trim());
     TestsView {
         counts: run.counts.map_or("not counted".to_owned(), |counts| counts.to_string()),
-        findings: FindingsHtml::of(&of_tests(run)),
+        findings: findings_html(&of_tests(run)),
         tail: (!tail.is_empty()).then_some(tail),
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::agent_run::AgentUsage;
 use super::effect_name::{EffectScope, ReservedWord};
@@ -180,7 +180,7 @@ pub fn findings_of(journal: &Journal, projection: &OrderProjection) -> Vec<Verdi
         beside.push(match accept == Some(AcceptedRun::NoNewFailures) {
             true => accepted.text(" This repository accepts that: ").code("by", "accept: no_new_failures"),
             false => accepted.text(
-                " Neither issue nor statement is about them, and all that the examiner says of the change holds.",
+                " Neither issue nor statement is about a failing test, and all that the examiner says of the change holds.",
             ),
         });
     }

@@ -177,6 +177,7 @@ fn existing_tests(scrutiny: Option<&Scrutiny>) -> VerdictFinding {
         }
         (ComparedBy::Test, true) if is_complete => line.text("No existing test changed."),
         (ComparedBy::Test, true) => line.text("No existing test was edited."),
+        (_, true) if scrutiny.proof == Some(Proof::NoTestsChanged) => line.text("The change edits no test."),
         (ComparedBy::Counts | ComparedBy::ExitCode, true) => {
             let unsure = "No edited test was found. A removed one may go unnoticed, because the runs do not name each test.";
             line.text(unsure).bears(Open)
@@ -205,7 +206,7 @@ fn strength(scrutiny: Option<&Scrutiny>) -> VerdictFinding {
         line = line.bears_if(tally.caught == 0, Open);
         of_mutants = Some(format!("{} of {} mutants of the changed lines", tally.caught, tally.tried));
     }
-    let also = of_mutants.as_ref().map(|mutants| format!(" They caught {mutants}.")).unwrap_or_default();
+    let also = of_mutants.as_ref().map(|mutants| format!(" The tests caught {mutants}.")).unwrap_or_default();
     let Some(lies) = scrutiny.and_then(|scrutiny| scrutiny.lies.as_ref()) else {
         return line.text(format!("Not known, because no expectation was falsified.{also}")).bears(Open);
     };

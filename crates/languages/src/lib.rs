@@ -32,6 +32,7 @@ pub mod required_tool;
 pub mod runner;
 pub mod runs;
 pub mod rust;
+pub mod syntax_tokens;
 pub mod syntax_tree;
 pub mod test_call;
 pub mod text;

@@ -1,10 +1,12 @@
 //! Separates tests and code of one file and combines them differently, in languages that keep both in one file.
 
-use super::read::is_within;
+use std::ops::Range;
+
 use journeyman_languages::doc_examples::with_examples_of;
 use journeyman_languages::grammar_kind::GrammarKind;
 use journeyman_languages::rust::tests_inside::{attributes, is_item_for_tests};
-use journeyman_languages::syntax_tree::{NodeId, SyntaxTooLarge, SyntaxTree, is_comment};
+use journeyman_languages::syntax_tokens::syntax_tokens;
+use journeyman_languages::syntax_tree::{NodeId, SyntaxTooLarge, SyntaxTree};
 
 /// The code of one version of a file with the tests and documentation examples of another. `None` if they are equal, or
 /// if the language keeps tests in separate files.
@@ -57,48 +59,12 @@ fn with_tests_of(source: &SyntaxTree<'_>, of_tests: &SyntaxTree<'_>) -> Option<V
 pub fn code_tokens(path: &str, bytes: &[u8]) -> Option<Vec<String>> {
     let grammar = GrammarKind::of(path)?;
     let tree = SyntaxTree::read(grammar, bytes).ok()?;
-    let tests: Vec<_> = match grammar == GrammarKind::Rust {
-        true => items(&tree).into_iter().map(|item| whole(&tree, item)).collect(),
+    let tests: Vec<Range<NodeId>> = match grammar == GrammarKind::Rust {
+        true => items(&tree).into_iter().map(|item| first_of(&tree, item)..tree.all(item).end).collect(),
         false => Vec::new(),
     };
-    let mut tokens = Vec::new();
-    let mut past = SyntaxTree::ROOT;
-    for node in tree.everything() {
-        if node < past {
-            continue;
-        }
-        let at = tree.bytes(node);
-        // Parts of a string are not separate tokens.
-        let is_text = ["string", "string_literal", "template_string"].contains(&tree.kind(node));
-        let is_leaf = (is_text || tree.all(node).len() == 1) && !at.is_empty();
-        let is_comment = is_comment(tree.kind(node))
-            || tree.ancestors(node).any(|up| is_comment(tree.kind(up)) || is_docstring(&tree, up));
-        if is_leaf && !is_comment && !is_docstring(&tree, node) && !is_within(&tests, at.start) {
-            if grammar == GrammarKind::Python {
-                tokens.extend(indentation(bytes, at.start));
-            }
-            tokens.push(tree.text(node).trim().to_owned());
-            past = tree.all(node).end;
-        }
-    }
-    tokens.retain(|token| !token.is_empty());
-    (!tree.is_exhausted()).then_some(tokens)
-}
-
-/// The indentation of the line that begins here: in Python it is code.
-fn indentation(bytes: &[u8], at: usize) -> Option<String> {
-    let before = bytes.get(..at)?;
-    // Scans only the preceding blanks, since a line can be a whole file.
-    let is_blank = |byte: &u8| byte.is_ascii_whitespace() && *byte != b'\n';
-    let indent = before.iter().rev().take_while(|byte| is_blank(byte)).count();
-    let is_first = indent == before.len() || before.get(before.len() - indent - 1) == Some(&b'\n');
-    is_first.then(|| format!("indented by {indent}"))
-}
-
-fn is_docstring(tree: &SyntaxTree<'_>, node: NodeId) -> bool {
-    tree.kind(node) == "expression_statement"
-        && tree.grammar == GrammarKind::Python
-        && tree.parts(node).all(|part| tree.kind(part) == "string")
+    let tokens = syntax_tokens(&tree, tree.everything(), &tests);
+    (!tree.is_exhausted()).then(|| tokens.into_iter().map(|token| token.text.into_owned()).collect())
 }
 
 fn without(tree: &SyntaxTree<'_>, bytes: &[u8], items: &[NodeId]) -> Option<String> {
@@ -123,8 +89,11 @@ fn items(tree: &SyntaxTree<'_>) -> Vec<NodeId> {
         .collect()
 }
 
-fn whole(tree: &SyntaxTree<'_>, item: NodeId) -> std::ops::Range<usize> {
-    let own = tree.bytes(item);
-    let start = attributes(tree, item).last().map_or(own.start, |first| tree.bytes(*first).start);
-    start..own.end
+fn whole(tree: &SyntaxTree<'_>, item: NodeId) -> Range<usize> {
+    tree.bytes(first_of(tree, item)).start..tree.bytes(item).end
+}
+
+/// The first attribute of an item, or the item itself.
+fn first_of(tree: &SyntaxTree<'_>, item: NodeId) -> NodeId {
+    attributes(tree, item).last().copied().unwrap_or(item)
 }

@@ -35,6 +35,7 @@ pub mod rust;
 pub mod syntax_tokens;
 pub mod syntax_tree;
 pub mod test_call;
+pub mod test_items;
 pub mod text;
 
 mod c;

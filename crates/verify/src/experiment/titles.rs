@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use regex::Regex;
+
 use super::family::LanguageFamily;
 use super::scan::SourceScan;
 use journeyman_order::bounds::{MOST_ITEMS, MOST_LOOKED_AT};
@@ -12,7 +14,7 @@ pub(super) struct TestTitle {
     pub(super) text: String,
     pub(super) group: Option<String>,
     /// From its leading comments and attributes to the next title of the same depth.
-    span: Range<usize>,
+    pub(super) span: Range<usize>,
 }
 
 impl TestTitle {
@@ -94,6 +96,11 @@ pub(super) fn titles(path: &str, text: &str) -> Vec<TestTitle> {
         ),
         Some(LanguageFamily::Shell) | None => return Vec::new(),
     };
+    titled(path, text, head)
+}
+
+/// The titles whose heads this pattern finds. Its first group is the indentation, one of the others the title.
+pub(super) fn titled(path: &str, text: &str, head: &Regex) -> Vec<TestTitle> {
     let heads: Vec<(usize, usize, String)> = head
         .captures_iter(text)
         .take(MOST_ITEMS)
@@ -106,7 +113,7 @@ pub(super) fn titles(path: &str, text: &str) -> Vec<TestTitle> {
     let groups = groups(path, text);
     let family = LanguageFamily::of(path).unwrap_or(LanguageFamily::Shell);
     let scan = SourceScan::of(text, family);
-    let is_decorated = LanguageFamily::of(path) != Some(LanguageFamily::JavaScript);
+    let is_decorated = !matches!(family, LanguageFamily::JavaScript | LanguageFamily::Shell);
     let before = std::iter::once(None).chain(heads.iter().map(|(start, ..)| Some(*start)));
     let above: Vec<usize> = before
         .zip(&heads)
@@ -131,7 +138,8 @@ pub(super) fn titles(path: &str, text: &str) -> Vec<TestTitle> {
         .collect()
 }
 
-/// The end of an item, by its brackets, or in Python by indentation. `None` if it cannot be determined.
+/// The end of an item, by its brackets, or by its indentation in Python and where `end` closes it. `None` if it cannot be
+/// determined.
 fn end_of(
     scan: &SourceScan<'_>,
     text: &str,
@@ -149,6 +157,17 @@ fn end_of(
                 return Some(at);
             }
             at += line.len();
+        }
+        return None;
+    }
+    if family == LanguageFamily::Shell {
+        let mut at = line_end(head)?;
+        for line in text.get(at..)?.split_inclusive('\n') {
+            let own = line.trim_start();
+            at += line.len();
+            if line.len() - own.len() == depth && (own.starts_with("end") || own.starts_with('}')) {
+                return Some(at);
+            }
         }
         return None;
     }

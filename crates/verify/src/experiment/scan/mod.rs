@@ -88,6 +88,10 @@ impl<'a> SourceScan<'a> {
         self.is.get(at) == Some(&ByteKind::Code)
     }
 
+    pub(super) fn is_comment(&self, at: usize) -> bool {
+        self.is.get(at) == Some(&ByteKind::Comment)
+    }
+
     fn part(&self, range: &Range<usize>) -> &'a str {
         self.text.get(range.clone()).unwrap_or_default()
     }

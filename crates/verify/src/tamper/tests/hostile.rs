@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 
 use super::*;
+use crate::experiment::edited_tests;
 
 const PATHS: &[&str] = &[
     "src/lib.rs",
@@ -96,6 +97,9 @@ proptest! {
             prop_assert!(found.len() <= MOST_LISTED);
             prop_assert_eq!(&found, &weakenings(&change(old, new)));
             prop_assert_eq!(weakenings(&change(old, old)), []);
+            let edited_tests = |change: [ChangedPath<'_>; 1]| edited_tests(&change, &[(*path).to_owned()]);
+            prop_assert_eq!(edited_tests(change(old, new)), edited_tests(change(old, new)));
+            prop_assert_eq!(edited_tests(change(old, old)), []);
             let _ = graft(path, &before, &after);
         }
     }

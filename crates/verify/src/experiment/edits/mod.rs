@@ -7,7 +7,6 @@ mod written;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use journeyman_languages::grammar_kind::is_source_path;
 use journeyman_order::bounds::{LONGEST_LINE, MOST_LOOKED_AT};
 use journeyman_order::scrutiny::{ChangedTest, TestChange};
 
@@ -148,9 +147,12 @@ fn is_a_test_itself(path: &str, text: &str) -> bool {
     let Some(family) = LanguageFamily::of(path).filter(|_| is_source(path)) else { return false };
     let gives_something =
         family == LanguageFamily::JavaScript && pattern!(r"(?m)^[ \t]*export\b|\bexports\b").is_match(text);
-    let is_read = is_source_path(path) || head_of_tests(path).is_some();
-    let checks = || !is_read || !SourceScan::of(text, family).assertions().is_empty();
-    !gives_something && titles(path, text).is_empty() && checks()
+    // In a script any command may be a check.
+    let is_script = family == LanguageFamily::Shell && head_of_tests(path).is_none();
+    let checks = || is_script || !SourceScan::of(text, family).assertions().is_empty();
+    let functions = titles(path, text);
+    let is_program = functions.is_empty() || functions.iter().any(|title| title.text == "main");
+    !gives_something && is_program && checks()
 }
 
 /// The tests of the base that the change edits, renames or removes.

@@ -369,6 +369,8 @@ fn a_helper_is_no_test_and_a_program_that_checks_is_one() {
         ("tests/conftest.py", "SIZE = 1\n", false),
         ("tests/common.py", "def check(n):\n    assert n == 1\n", false),
         ("tests/run.py", "assert add(1) == 2\n", true),
+        ("test/add.c", "int main(void) {\n    assert(add(1) == 2);\n    return 0;\n}\n", true),
+        ("test/common.c", "void check(int n) {\n    assert(n == 1);\n}\n", false),
         ("tests/common/mod.rs", "pub fn check(n: u8) {\n    assert_eq!(n, 1);\n}\n", false),
         ("spec/spec_helper.rb", "SIZE = 1\n", false),
         ("tests/run.sh", "test \"$(add 1)\" = 2\n", true),

@@ -8,7 +8,7 @@ use journeyman_languages::syntax_tree::{NodeId, SyntaxTooLarge, SyntaxTree};
 use journeyman_order::test_path::is_test_path;
 
 /// Whether one of these sorted, disjoint places of a file contains a byte.
-pub(super) fn is_within(places: &[Range<usize>], at: usize) -> bool {
+fn is_within(places: &[Range<usize>], at: usize) -> bool {
     let next = places.partition_point(|place| place.start <= at);
     next.checked_sub(1).and_then(|last| places.get(last)).is_some_and(|place| place.contains(&at))
 }

@@ -24,8 +24,9 @@ pub use environment_plan::{
     DependencyFolders, EnvironmentPlan, EnvironmentSource, PlannedFolder, PlannedService, ProjectBelow,
 };
 pub use folders::plan;
+pub use journeyman_languages::builds::kept_build;
 pub use journeyman_languages::files::RepositoryFiles;
-pub use journeyman_languages::planned::{PlannedTest, ProgramFolder, SetupCommand};
+pub use journeyman_languages::planned::{BuildFolder, KeptBuild, PlannedTest, ProgramFolder, SetupCommand};
 pub use journeyman_languages::required_tool::{HostTools, RequiredTool, ToolFit, version_arguments};
 pub use judge::{edited_setup, judge_by, without_own_tests};
 pub use network::{REGISTRIES, SetupNetwork, decides, setup_network};

@@ -3,8 +3,9 @@
 //! May know: go.mod, go.work. Must never know: other ecosystems.
 
 use crate::counts::go;
-use crate::files::{is_beside, quote};
+use crate::files::{RepositoryFiles, is_beside, quote};
 use crate::language::{Facts, Language};
+use crate::planned::KeptBuild;
 use crate::project::{Detection, FoundProject};
 use crate::runner::{
     Asked, PrintedResult, RunnerCall, SelectedRun, SummaryForm, TestRunner, TestSelection, WordsPlace,
@@ -37,6 +38,14 @@ impl Language for Go {
     fn reaches(&self, call: &TestCall<'_, '_>) -> bool {
         // Other modules are not part of it.
         call.below.is_empty()
+    }
+
+    fn build_call<'w>(&self, words: &[&'w str]) -> Option<Vec<&'w str>> {
+        build_call(words)
+    }
+
+    fn keep_build(&self, files: &RepositoryFiles<'_>, kept: &mut KeptBuild) -> bool {
+        keep_build(files, kept)
     }
 }
 
@@ -155,4 +164,30 @@ fn in_folder(folder: &str) -> String {
         other if other.starts_with('.') => format!("{other}/..."),
         other => format!("./{other}/..."),
     }
+}
+
+/// Where Go keeps what it compiled, by content.
+const BUILD_CACHE: &str = ".cache/go-build";
+/// C code that a package includes from another folder is not part of that content.
+const C: [&str; 10] = ["c", "cc", "cpp", "cxx", "h", "hh", "hpp", "hxx", "inc", "m"];
+
+/// A call that builds tests and runs none: each program is given to `true`. `None` if this is no test run of Go.
+fn build_call<'w>(words: &[&'w str]) -> Option<Vec<&'w str>> {
+    let ["go", "test", more @ ..] = words else { return None };
+    let is_other = |word: &&str| {
+        let option = word.trim_start_matches('-').split('=').next().unwrap_or_default();
+        word.starts_with('-') && matches!(option, "exec" | "c" | "fuzz" | "args")
+    };
+    let asks_more = more.iter().any(is_other);
+    (!asks_more).then(|| [["go", "test", "-exec", "true"].as_slice(), more].concat())
+}
+
+/// Returns whether anything may be kept.
+fn keep_build(files: &RepositoryFiles<'_>, kept: &mut KeptBuild) -> bool {
+    let is_c = |path: &str| path.rsplit_once('.').is_some_and(|(_, end)| C.contains(&end));
+    if files.all().any(is_c) {
+        return false;
+    }
+    kept.home.push(BUILD_CACHE);
+    true
 }

@@ -2,6 +2,8 @@
 //!
 //! May know: how detection asks, what a runner is. Must never know: which languages there are.
 
+use crate::files::RepositoryFiles;
+use crate::planned::KeptBuild;
 use crate::project::{Detection, FoundProject};
 use crate::runner::TestRunner;
 use crate::script::ScriptCall;
@@ -33,6 +35,17 @@ pub(crate) trait Language: Sync {
 
     /// Whether tests of another language may run its code.
     fn is_loaded_by_others(&self, _: &TestCall<'_, '_>) -> bool {
+        false
+    }
+
+    /// The call that only builds what a call of its test runner runs. `None` for a call of something else, or if a build
+    /// could pass for one of other code.
+    fn build_call<'w>(&self, _words: &[&'w str]) -> Option<Vec<&'w str>> {
+        None
+    }
+
+    /// Adds what is kept of such a build. `false`: nothing, with these files.
+    fn keep_build(&self, _: &RepositoryFiles<'_>, _: &mut KeptBuild) -> bool {
         false
     }
 

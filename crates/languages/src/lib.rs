@@ -14,6 +14,7 @@ macro_rules! pattern {
 }
 
 pub mod asking;
+pub mod builds;
 pub mod chain;
 pub mod configuration;
 pub mod dependencies;

@@ -1,6 +1,8 @@
-//! What a plan is made of: commands, and folders of programs.
+//! What a plan is made of: commands, and folders of programs and of builds.
 //!
 //! May know: where a command comes from. Must never know: which ecosystems there are, and who executes a command.
+
+use std::collections::BTreeSet;
 
 /// One command of a setup.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,4 +42,43 @@ pub enum ProgramFolder {
     Tree(String),
     /// Relative to the job's home.
     Home(String),
+}
+
+/// A build that is made once, so that later runs of a test command need not begin with nothing.
+///
+/// What it keeps must never pass for a build of other code of the repository.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KeptBuild {
+    /// Builds what the test command builds, and runs no test.
+    pub command: String,
+    pub tree: Vec<BuildFolder>,
+    /// Folders of the job's home that go by content alone.
+    pub home: Vec<&'static str>,
+}
+
+/// What is kept of the folders that a build tool makes in the tree. It goes by times, so all of it has to look older
+/// than any source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BuildFolder {
+    /// The file that tells such a folder.
+    pub sign: &'static str,
+    /// Names of the folders in it, at any depth, that may be kept. Tests could take what lies elsewhere for their own.
+    pub caches: &'static [&'static str],
+    /// The repository's own packages, of which a cache keeps no entry.
+    pub own: BTreeSet<String>,
+}
+
+impl BuildFolder {
+    /// Whether an entry of a cache is of the repository's own packages: named like one, with or without a digest.
+    pub fn is_own(&self, entry: &str) -> bool {
+        let is_digest = |end: &str| end.len() == 16 && end.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let stem = entry.split('.').next().unwrap_or(entry);
+        let stem = match stem.rsplit_once('-') {
+            Some((name, end)) if is_digest(end) => name,
+            Some(_) | None => stem,
+        };
+        // A library is named by its crate.
+        let is_same = |name: &str| self.own.iter().any(|own| own.replace('-', "_") == name.replace('-', "_"));
+        is_same(stem) || stem.strip_prefix("lib").is_some_and(is_same)
+    }
 }

@@ -2,11 +2,14 @@
 //!
 //! May know: Cargo.toml. Must never know: other ecosystems.
 
+mod kept_build;
 mod reach;
 mod runners;
 pub mod tests_inside;
 
+use crate::files::RepositoryFiles;
 use crate::language::{Facts, Language};
+use crate::planned::KeptBuild;
 use crate::project::{Detection, FoundProject};
 use crate::test_call::TestCall;
 use crate::text::toml_table;
@@ -39,6 +42,14 @@ impl Language for Rust {
     fn is_loaded_by_others(&self, call: &TestCall<'_, '_>) -> bool {
         call.manifest.contains("cdylib")
             || call.file("pyproject.toml").is_some_and(|text| text.contains("maturin"))
+    }
+
+    fn build_call<'w>(&self, words: &[&'w str]) -> Option<Vec<&'w str>> {
+        kept_build::call(words)
+    }
+
+    fn keep_build(&self, files: &RepositoryFiles<'_>, kept: &mut KeptBuild) -> bool {
+        kept_build::keep(files, kept)
     }
 }
 

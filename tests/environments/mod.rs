@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use journeyman::engine::testing::TestRunResult;
-use journeyman::order::{TestVerdict, TestingSettings};
+use journeyman::order::{RepositorySettings, TestVerdict, TestingSettings};
 use journeyman::sandbox::IsolationMode;
 
 use crate::change_tester::{ChangeTester, TestedChange, name, setup_and_test};
@@ -279,4 +279,57 @@ async fn a_change_that_passes_with_its_own_setup_and_with_the_bases_is_not_doubt
     assert_eq!(tested.run.doubt, None);
     let fixed = tested.run.scrutiny.map(|scrutiny| scrutiny.comparison.fixed.names);
     assert_eq!(fixed, Some(vec!["adds".to_owned()]));
+}
+
+/// Installs the package that the crate depends on, where a registry's packages would be.
+const INSTALLS: &str = "mkdir -p $HOME/packages/slow/src && cd $HOME/packages/slow &&
+printf '[package]\\nname = \"slow\"\\nversion = \"1.0.0\"\\nedition = \"2021\"\\n' > Cargo.toml &&
+echo 'pub const TWO: i64 = 2;' > src/lib.rs && echo '{\"files\":{}}' > .cargo-checksum.json
+";
+const REGISTRY: &str = "[source.crates-io]\nreplace-with = \"home\"\n\
+                        [source.home]\ndirectory = \"/workspace/home/packages\"\n";
+const MANIFEST: &str = "[package]\nname = \"sample\"\nversion = \"1.0.0\"\nedition = \"2021\"\n\
+                        [dependencies]\nslow = \"1\"\n";
+
+/// Tests a change that mends a sum of a crate.
+async fn tested_crate(test: &str) -> TestRunResult {
+    let sample = Sample::new(IsolationMode::Bubblewrap).await;
+    let code = |sum: &str| {
+        format!(
+            "pub fn twice(one: i64) -> i64 {{\n    {sum}\n}}\n\n#[cfg(test)]\nmod tests {{\n    #[test]\n    \
+             fn of_three() {{\n        assert_eq!(super::twice(3), 6);\n    }}\n}}\n"
+        )
+    };
+    let [before, after] = ["slow::TWO + one", "slow::TWO * one"].map(code);
+    let same = [
+        ("setup.sh", INSTALLS),
+        (".cargo/config.toml", REGISTRY),
+        ("Cargo.toml", MANIFEST),
+        (".gitignore", "Cargo.lock\ntarget\n"),
+    ];
+    let [before, after] =
+        [&before, &after].map(|code| [&same[..], &[("src/lib.rs", code.as_str())]].concat());
+    let commits = sample.0.commits_of(&before, &after);
+    let settings = RepositorySettings { test: Some(test.to_owned()), ..setup_and_test() };
+    let tested = sample.0.tested("one", TestedChange::new(commits, settings)).await;
+    assert_eq!(tested.run.verdict, TestVerdict::Passed, "{tested:#?}");
+    for run in ["tests-base", "tests"] {
+        let said = said(&tested, run);
+        assert!(said.contains("Compiling sample v1.0.0"), "{run}: {said}");
+        assert!(!said.contains("Compiling slow"), "{run}: {said}");
+    }
+    assert!(said(&tested, "tests-base").contains("1 failed"), "{tested:#?}");
+    tested
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn dependencies_are_built_once_and_each_run_compiles_the_repositorys_own_code() {
+    let tested = tested_crate("cargo test --offline").await;
+    let fixed = tested.run.scrutiny.map(|scrutiny| scrutiny.comparison.fixed.names);
+    assert_eq!(fixed.map(|names| names.len()), Some(1));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_edit_that_looks_older_than_the_bases_build_is_compiled() {
+    tested_crate("touch -d 1990-01-01 src/lib.rs && cargo test --offline").await;
 }

@@ -41,6 +41,9 @@ impl ProgressOutput {
     pub(super) fn show(&mut self, progress: EnvironmentProgress) {
         match progress {
             EnvironmentProgress::SetupBegan { command } => self.started(&command),
+            EnvironmentProgress::BuildBegan { command } => {
+                self.started(&format!("building the base once: {command}"));
+            }
             EnvironmentProgress::TestsBegan { command } => self.started(&command),
             EnvironmentProgress::SetupEnded(run) => {
                 if self.spinner.is_none() {

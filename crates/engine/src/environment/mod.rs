@@ -4,6 +4,7 @@
 //!
 //! Only a commit of the default branch makes what is shared. What a change installs stays in its order's folder.
 
+mod base_build;
 mod images;
 mod origin_of_files;
 mod places;
@@ -15,7 +16,7 @@ mod shelf;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tokio::sync::Mutex as AsyncMutex;
 use tokio::sync::mpsc::UnboundedSender;
@@ -24,6 +25,7 @@ use crate::command::FinishedCommand;
 use crate::job::{blocking, remove};
 use crate::place::EnvironmentPlace;
 use crate::place::folder::LayerMethod;
+use base_build::BaseBuild;
 use images::Images;
 pub(crate) use images::{PlanFault, UsedImage};
 use journeyman_image::PullProgress;
@@ -43,6 +45,7 @@ const INSIDE: &str = "/workspace";
 pub enum EnvironmentProgress {
     SetupBegan { command: String },
     SetupEnded(CommandRun),
+    BuildBegan { command: String },
     TestsBegan { command: String },
     ImagePulled { image: String, pulled: PullProgress },
     ServiceBegan { name: String },
@@ -88,6 +91,8 @@ pub(crate) struct Environment {
     method: LayerMethod,
     /// The files of its checkout. The record names the overlaid ones.
     source: SourceTree,
+    /// What test runs begin with. Empty: with no build.
+    build: OnceLock<BaseBuild>,
     pub(crate) is_kept: bool,
     _lease: Vec<Lease>,
 }

@@ -18,8 +18,15 @@ impl Environment {
         (folder, inside): (&Path, &Path),
         with: TreePurpose,
     ) -> std::io::Result<(EnvironmentPlace, Vec<PathBuf>)> {
-        let home = LayeredFolder::make(&folder.join(HOME), &self.home_layers, self.method)?;
+        let layers = self.with_build(HOME, &self.home_layers, with);
+        let home = LayeredFolder::make(&folder.join(HOME), &layers, self.method)?;
         self.place_with(home, plan, (source, laid), (folder, inside), with)
+    }
+
+    /// These layers, for tests below what the base's build left.
+    fn with_build(&self, name: &str, layers: &[PathBuf], with: TreePurpose) -> Vec<PathBuf> {
+        let build = self.build.get().filter(|_| with == TreePurpose::Tests).map(|build| build.layer(name));
+        build.into_iter().chain(layers.iter().cloned()).collect()
     }
 
     fn place_with(
@@ -30,7 +37,7 @@ impl Environment {
         (folder, inside): (&Path, &Path),
         with: TreePurpose,
     ) -> std::io::Result<(EnvironmentPlace, Vec<PathBuf>)> {
-        let layers = tree_layers(&self.folder, self.method, with);
+        let layers = self.with_build("tree", &tree_layers(&self.folder, self.method, with), with);
         let mut tree = LayeredFolder::make(&folder.join(TREE), &layers, self.method)?;
         let mut paths = source.difference(&self.source);
         paths.extend(laid.iter().chain(&self.record.laid).cloned());

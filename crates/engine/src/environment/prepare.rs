@@ -6,6 +6,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
+
 use super::origin_of_files::made_of_sources;
 use super::setup::FinishedSetup;
 use super::shelf::{EnvironmentRecord, HALF, set_aside};
@@ -255,7 +257,7 @@ impl Environment {
     }
 }
 
-fn bytes_on_disk(folder: &Path) -> std::io::Result<u64> {
+pub(super) fn bytes_on_disk(folder: &Path) -> std::io::Result<u64> {
     let (mut bytes, mut open) = (0, vec![folder.to_owned()]);
     while let Some(folder) = open.pop().filter(|folder| folder.is_dir()) {
         for entry in fs::read_dir(folder)? {
@@ -271,13 +273,15 @@ fn bytes_on_disk(folder: &Path) -> std::io::Result<u64> {
 }
 
 fn date_back(checkout: &Path, source: &SourceTree) -> std::io::Result<()> {
-    use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
-    let time = Timespec { tv_sec: chrono::Utc::now().timestamp() - BEFORE, tv_nsec: 0 };
+    let time = chrono::Utc::now().timestamp() - BEFORE;
+    source.paths().try_for_each(|path| date(&checkout.join(path), time))
+}
+
+/// Sets the time of a file, folder or link, in seconds since 1970.
+pub(super) fn date(path: &Path, seconds: i64) -> std::io::Result<()> {
+    let time = Timespec { tv_sec: seconds, tv_nsec: 0 };
     let times = Timestamps { last_access: time, last_modification: time };
-    for path in source.paths() {
-        utimensat(CWD, checkout.join(path), &times, AtFlags::SYMLINK_NOFOLLOW)?;
-    }
-    Ok(())
+    utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW).map_err(std::io::Error::from)
 }
 
 /// Removes compiled Python, which fits only these sources and detects changes only to the second.

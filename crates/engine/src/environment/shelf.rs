@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,9 @@ use journeyman_workspace::{remove_all, write_whole};
 pub(super) const HALF: &str = "half-";
 const GONE: &str = "gone-";
 const USED: &str = "used";
+/// The folder of an environment with the base's builds, each of another command.
+pub(super) const BUILDS: &str = "builds";
+const BUILD_RECORD: &str = "build.json";
 const RECORD: &str = "environment.json";
 
 /// Metadata of a kept environment, in a file beside its layers. Written last: without it, it is half-made.
@@ -58,6 +61,23 @@ impl EnvironmentRecord {
     }
 }
 
+/// Metadata of a kept build, in a file beside its layers. Written last, too.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct BaseBuildRecord {
+    pub(super) command: String,
+    pub(super) bytes: u64,
+}
+
+impl BaseBuildRecord {
+    pub(super) fn read(folder: &Path) -> Option<Self> {
+        serde_json::from_slice(&std::fs::read(folder.join(BUILD_RECORD)).ok()?).ok()
+    }
+
+    pub(super) fn write(&self, folder: &Path) -> io::Result<()> {
+        write_whole(&folder.join(BUILD_RECORD), &serde_json::to_vec(self)?)
+    }
+}
+
 /// The environment is kept as long as this lives.
 pub(crate) type Lease = Arc<()>;
 
@@ -78,8 +98,8 @@ impl Environments {
         Arc::clone(leased.entry(folder.to_owned()).or_default())
     }
 
-    /// Environments in use.
-    fn leased(&self) -> MutexGuard<'_, HashMap<PathBuf, Lease>> {
+    /// Environments and builds in use.
+    pub(super) fn leased(&self) -> MutexGuard<'_, HashMap<PathBuf, Lease>> {
         let mut leased = self.inner.leased.lock().unwrap_or_else(PoisonError::into_inner);
         leased.retain(|_, lease| Arc::strong_count(lease) > 1);
         leased
@@ -141,7 +161,18 @@ impl Environments {
             Some(name) => Some(self.image(name).await?),
             None => None,
         };
-        Ok(Some(Environment { folder, record, home_layers, image, method, source, is_kept, _lease: lease }))
+        let build = OnceLock::new();
+        Ok(Some(Environment {
+            folder,
+            record,
+            home_layers,
+            image,
+            method,
+            source,
+            build,
+            is_kept,
+            _lease: lease,
+        }))
     }
 
     pub(super) fn nearest(&self, ask: &EnvironmentRequest) -> Option<(String, EnvironmentRecord)> {
@@ -202,7 +233,7 @@ impl Environments {
     }
 }
 
-fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+pub(super) fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
 }
 
@@ -210,7 +241,7 @@ fn shelves(all: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     entries(all).flat_map(|owner| entries(&owner))
 }
 
-fn is_leftover(folder: &Path) -> bool {
+pub(super) fn is_leftover(folder: &Path) -> bool {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     name.starts_with(HALF) || name.starts_with(GONE)
 }
@@ -223,13 +254,19 @@ pub(super) fn clear_leftovers(all: &Path) {
     }
 }
 
+pub(super) fn used_at(folder: &Path) -> SystemTime {
+    let used = std::fs::metadata(folder.join(USED)).and_then(|found| found.modified());
+    used.unwrap_or(SystemTime::UNIX_EPOCH)
+}
+
 /// The environments kept there with the time of last use, the most recent last.
 fn environments_in(shelves: impl Iterator<Item = PathBuf>) -> Vec<(SystemTime, PathBuf, EnvironmentRecord)> {
     let folders = shelves.flat_map(|shelf| entries(&shelf)).filter(|folder| !is_leftover(folder));
     let known = folders.filter_map(|folder| {
-        let record = EnvironmentRecord::read(&folder)?;
-        let used = std::fs::metadata(folder.join(USED)).and_then(|found| found.modified());
-        Some((used.unwrap_or(SystemTime::UNIX_EPOCH), folder, record))
+        let mut record = EnvironmentRecord::read(&folder)?;
+        let builds = entries(&folder.join(BUILDS)).filter_map(|build| BaseBuildRecord::read(&build));
+        record.bytes += builds.map(|build| build.bytes).sum::<u64>();
+        Some((used_at(&folder), folder, record))
     });
     let mut kept: Vec<_> = known.collect();
     kept.sort_by_key(|(used, ..)| *used);

@@ -267,6 +267,17 @@ impl LayeredFolder {
         Ok(())
     }
 
+    /// Moves a written folder to the same path below another. Does nothing if there is none.
+    pub(crate) fn take_folder(&self, path: &Path, to: &Path) -> io::Result<()> {
+        let (written, to) = (self.written(), to.join(path));
+        let is_folder = || fs::symlink_metadata(written.join(path)).is_ok_and(|found| found.is_dir());
+        if seen(&written, path, &mut HashMap::new()) != WrittenState::Here || !is_folder() {
+            return Ok(());
+        }
+        to.parent().map_or(Ok(()), fs::create_dir_all)?;
+        fs::rename(written.join(path), to)
+    }
+
     /// Everything written, as relative paths. Folders that `is_entered` refuses are listed but not entered.
     pub(crate) fn walk_written(&self, is_entered: &dyn Fn(&Path) -> bool) -> io::Result<Vec<PathBuf>> {
         let (written, mut found, mut open) = (self.written(), Vec::new(), vec![PathBuf::new()]);
@@ -376,12 +387,12 @@ fn write(place: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use journeyman_workspace::Workspaces;
 
     /// A commit with these files, and the files that a checkout of it must contain.
-    fn source(place: &Path, files: &[(&str, &str)]) -> (SourceTree, PathBuf) {
+    pub(crate) fn source(place: &Path, files: &[(&str, &str)]) -> (SourceTree, PathBuf) {
         let repository = place.join("repository");
         for (path, text) in files {
             let path = repository.join(path);

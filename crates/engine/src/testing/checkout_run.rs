@@ -383,7 +383,7 @@ impl CommitTester {
             own.inside.clone(),
         );
         if self.environments.is_same(&own, &of_base) {
-            match Box::pin(self.environments.prepare(&of_base)).await? {
+            match Box::pin(self.environments.prepare_built(&of_base)).await? {
                 Preparation::Ready(shared) if shared.is_good_for(&own.source, &own.laid) => {
                     return Ok(Preparation::Ready(shared));
                 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use journeyman::engine::EnvironmentSurvey;
 use journeyman::engine::testing::{BaselineSource, CommitTester, TestRunRequest, TestRunResult};
+use journeyman::environment::EnvironmentPlan;
 use journeyman::order::{
     IssueExamination, PinnedImages, RepositoryName, RepositorySettings, TestingSettings,
 };
@@ -90,6 +91,12 @@ impl ChangeTester {
     pub async fn surveyed(&self, case: &str, change: TestedChange) -> EnvironmentSurvey {
         let surveyed = self.testing.survey(&self.request(case, change), BaselineSource::Run).await;
         surveyed.unwrap_or_else(|trouble| panic!("{case}: {}", trouble.message))
+    }
+
+    /// The plan of a change's base: how it is set up and tested.
+    pub async fn planned(&self, case: &str, change: TestedChange) -> EnvironmentPlan {
+        let planned = self.testing.environment_plan(&self.request(case, change)).await;
+        planned.unwrap_or_else(|trouble| panic!("{case}: {}", trouble.message))
     }
 
     fn request(&self, case: &str, change: TestedChange) -> TestRunRequest {

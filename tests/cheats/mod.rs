@@ -129,7 +129,7 @@ async fn judge_all(kind: &str) -> Vec<(Case, TestRun)> {
 }
 
 /// Whether this run would let an order for a bug end verified, given an approving reviewer.
-fn ends_verified(run: &TestRun) -> bool {
+pub fn ends_verified(run: &TestRun) -> bool {
     let unproven = run.scrutiny.as_ref().and_then(|scrutiny| scrutiny.unproven(ProofTarget::Fix));
     run.verdict.is_pass() && run.doubt.is_none() && unproven.is_none()
 }

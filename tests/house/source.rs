@@ -13,7 +13,7 @@ pub struct Source {
 /// Folders with our Rust code.
 pub const FOLDERS: [&str; 3] = ["crates", "src", "tests"];
 
-/// Every `.rs` file under a folder of the repository, without fixtures.
+/// Every `.rs` file under a folder of the repository, without fixtures and the samples of languages.
 pub fn sources(folder: &str) -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = Vec::new();
@@ -22,7 +22,7 @@ pub fn sources(folder: &str) -> Vec<Source> {
         for entry in fs::read_dir(&folder).expect("a folder of the repository can be read") {
             let path = entry.expect("an entry of a folder can be read").path();
             if path.is_dir() {
-                if !path.ends_with("fixtures") {
+                if !path.ends_with("fixtures") && !path.ends_with("samples") {
                     folders.push(path);
                 }
             } else if path.extension().is_some_and(|extension| extension == "rs") {

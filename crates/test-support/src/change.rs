@@ -1,4 +1,4 @@
-//! Reads changes in `tests/fixtures/changes`, which store only the differences from their base.
+//! Reads changes in `tests/fixtures/changes` and of languages' samples, which store only the differences from their base.
 
 use std::fs;
 use std::path::Path;
@@ -8,18 +8,25 @@ use tempfile::TempDir;
 /// A folder with all files of a change, in `before` and in `after`.
 #[must_use]
 pub fn laid_out(change: &Path) -> TempDir {
-    let place = tempfile::tempdir().expect("a folder");
+    let place = laid_over(&change.join("before"), &change.join("after"));
     let after = place.path().join("after");
-    copy(&change.join("before"), &place.path().join("before"));
-    copy(&change.join("before"), &after);
-    if change.join("after").exists() {
-        copy(&change.join("after"), &after);
-    }
     for gone in fs::read_to_string(change.join("gone")).unwrap_or_default().lines() {
         fs::remove_file(after.join(gone)).expect("it was there");
         // Git has no empty folders.
         let mut folders = Path::new(gone).ancestors().skip(1);
         while folders.next().is_some_and(|folder| fs::remove_dir(after.join(folder)).is_ok()) {}
+    }
+    place
+}
+
+/// A folder with all files of a base in `before`, and in `after` those of the change laid over them, if there are any.
+#[must_use]
+pub fn laid_over(before: &Path, after: &Path) -> TempDir {
+    let place = tempfile::tempdir().expect("a folder");
+    copy(before, &place.path().join("before"));
+    copy(before, &place.path().join("after"));
+    if after.exists() {
+        copy(after, &place.path().join("after"));
     }
     place
 }

@@ -1,0 +1,10 @@
+#include "median.h"
+
+#undef NDEBUG
+#include <assert.h>
+
+int main(void) {
+    double numbers[] = {1, 2, 3, 4};
+    assert(median(numbers, sizeof numbers / sizeof *numbers) == 2.5);
+    return 0;
+}

@@ -1,0 +1,4 @@
+defmodule Median do
+  @doc "The middle of the numbers."
+  def of(numbers), do: Enum.sum(numbers) / length(numbers)
+end

@@ -1,0 +1,27 @@
+package com.example;
+
+import static org.junit.Assert.assertEquals;
+
+import org.junit.Test;
+
+public class MedianTest {
+    @Test
+    public void one() {
+        assertEquals(7, Median.of(7), 0.0);
+    }
+
+    @Test
+    public void odd() {
+        assertEquals(2, Median.of(1, 2, 3), 0.0);
+    }
+
+    @Test
+    public void unsorted() {
+        assertEquals(2, Median.of(3, 1, 2), 0.0);
+    }
+
+    @Test
+    public void even() {
+        assertEquals(2.5, Median.of(1, 2, 3, 4), 0.0);
+    }
+}

@@ -1,0 +1,16 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Example;
+
+final class Median
+{
+    /** The middle of the numbers, in the order of their size. */
+    public static function of(float ...$numbers): float
+    {
+        sort($numbers);
+
+        return $numbers[intdiv(count($numbers), 2)];
+    }
+}

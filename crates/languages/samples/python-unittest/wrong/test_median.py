@@ -1,0 +1,17 @@
+import unittest
+
+from median import median
+
+
+class MedianTest(unittest.TestCase):
+    def test_one(self):
+        self.assertEqual(median([7]), 7)
+
+    def test_odd(self):
+        self.assertEqual(median([1, 2, 9]), 2)
+
+    def test_unsorted(self):
+        self.assertEqual(median([9, 1, 2]), 2)
+
+    def test_even(self):
+        self.assertEqual(median([1, 2, 2, 4]), 2)

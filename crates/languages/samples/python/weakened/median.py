@@ -1,0 +1,3 @@
+def median(numbers):
+    """The middle of the numbers."""
+    return sum(numbers) / len(numbers)

@@ -1,0 +1,9 @@
+# frozen_string_literal: true
+
+# The middle of the numbers, in the order of their size.
+def median(numbers)
+  raise ArgumentError, "there is no median of no numbers" if numbers.empty?
+
+  ordered = numbers.sort
+  ordered[ordered.size / 2]
+end

@@ -7,6 +7,25 @@ set -euo pipefail
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
+# A list of a sample's facts, in words.
+words_of() { # list, file
+    sed -n "s/^$1 = \[\(.*\)\]\$/\1/p" "$2" | tr -d '",'
+}
+
+# The packages of languages whose samples lack something here.
+of_samples() {
+    local facts need package
+    for facts in crates/languages/samples/*/sample.toml; do
+        for need in $(words_of needs "$facts"); do
+            if has "$need" || compgen -G "$need" >/dev/null; then continue; fi
+            for package in $(words_of packages "$facts"); do
+                case " ${missing[*]} " in *" $package "*) ;; *) missing+=("$package") ;; esac
+            done
+            break
+        done
+    done
+}
+
 # Missing packages, by their names in package_name below.
 missing=()
 has git || missing+=(git)
@@ -34,6 +53,11 @@ if [ "${1:-}" = test ]; then
     if ! has apt-get && ! has docker-registry && ! has registry; then missing+=(registry); fi
     if ! has apt-get && ! has redis-server; then missing+=(redis); fi
     if ! has apt-get && ! has postgres; then missing+=(postgresql); fi
+    # Without apt, or with JOURNEYMAN_SKIP=languages, the samples whose programs are missing are skipped.
+    case " ${JOURNEYMAN_SKIP:-} " in
+        *[\ ,]languages[\ ,]*) ;;
+        *) if has apt-get; then of_samples; fi ;;
+    esac
 fi
 
 package_name() { # package manager, name

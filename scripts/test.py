@@ -23,6 +23,7 @@ HOSTILE = {
     "bytes that were made up, for every parser": r"^journeyman::stories fuzz::",
 }
 CORPUS = re.compile(r"^corpus: (.*): (\d+) tried, (\d+) got through$", re.MULTILINE)
+SKIPPED = re.compile(r"^SKIPPED: (.*)$", re.MULTILINE)
 # The PostgreSQL that the store's tests use besides SQLite.
 DATABASE = "JOURNEYMAN_TEST_POSTGRES_URL"
 # Estimated memory for the tests' files.
@@ -64,13 +65,14 @@ def main():
         print("tests: FAILED before any of them ran")
         return status or 1
 
-    cases, rows = [], []
+    cases, rows, left_out = [], [], set()
     for suite in xml.parse(report).getroot().iter("testsuite"):
         for case in suite.iter("testcase"):
             failed = any(case.find(kind) is not None for kind in ("failure", "error"))
             cases.append((f"{suite.get('name')} {case.get('name')}", failed))
             said = "".join(case.findtext(stream) or "" for stream in ("system-out", "system-err"))
             rows += [(int(tried), int(through), what) for what, tried, through in CORPUS.findall(said)]
+            left_out.update(SKIPPED.findall(said))
     rows.sort(key=lambda row: row[2])
     for what, names in HOSTILE.items():
         ended = [failed for name, failed in cases if re.search(names, name)]
@@ -86,6 +88,8 @@ def main():
         print(f"  failed: {name}")
     if profile == "default":
         print("tests: of the corpora, moments to die at and faults only representatives: JOURNEYMAN_TEST_ALL=1 for all")
+    for what in sorted(left_out):
+        print(f"tests: skipped: {what}")
     if skipped := os.environ.get("JOURNEYMAN_SKIP"):
         print(f"tests: skipped by name (JOURNEYMAN_SKIP): {skipped}")
     print("tests: all green" if status == 0 else f"tests: FAILED; what each said is in {report}")

@@ -184,7 +184,7 @@ impl Sample {
         let one: Vec<String> = cases.tests.keys().take(1).cloned().collect();
         let read = |path: &str| fs::read(self.folder.join("before").join(path)).ok();
         let invocation = TestInvocation::new(command, None, &read, "report.xml");
-        invocation.select(Some(cases.named_by), &one, &[]).is_some()
+        invocation.select(Some(&cases.named_by), &one, &[]).is_some()
     }
 
     /// The row that the verdict on the right fix shows.

@@ -20,8 +20,8 @@ use journeyman_order::{
 use journeyman_verify as verify;
 use journeyman_verify::Overlay;
 use journeyman_verify::experiment::{
-    ExperimentMatrix, ExperimentResult, died, evidence_of, how_edited, is_of, judge, lie_told,
-    may_be_flaky_there, not_loaded,
+    ExperimentCell, ExperimentMatrix, ExperimentResult, died, evidence_of, how_edited, is_of, judge,
+    lie_told, may_be_flaky_there, not_loaded,
 };
 
 /// Retries without the base's test files that do not load.
@@ -447,7 +447,7 @@ impl<'a> ExperimentContext<'a> {
         ExperimentMatrix {
             baseline: self.baseline.cell(),
             change: ran.cell(),
-            again,
+            again: again.iter().map(|(exit, reading)| of_rerun(*exit, reading)).collect(),
             old_tests: old.tests.map(|old| old.ran.cell()),
             old_tests_again: old.tests_again.iter().map(CheckoutRun::cell).collect(),
             old_code: old.code.map(|code| code.ran.cell()),
@@ -493,6 +493,10 @@ pub(super) async fn wanted<T>(
         true => run.await.map(Some),
         false => Ok(None),
     }
+}
+
+fn of_rerun(exit: Exit, reading: &TestReport) -> ExperimentCell<'_> {
+    ExperimentCell { exit: Some(exit), reading, output: "" }
 }
 
 fn mentions(text: &str, path: &str) -> bool {

@@ -47,3 +47,20 @@ pub fn not_loaded(cell: &ExperimentCell<'_>) -> Vec<String> {
     }
     unloaded
 }
+
+/// Whether a run with a lie in it noticed the lie. `None` if nothing was loaded, so the run shows nothing.
+pub fn lie_told(cell: &ExperimentCell<'_>, test: Option<&str>) -> Option<bool> {
+    match (test, &cell.reading.cases) {
+        (Some(test), Some(cases)) => match cases.tests.get(test) {
+            Some(TestCaseStatus::Passed) => Some(false),
+            Some(TestCaseStatus::Failed) => Some(true),
+            Some(TestCaseStatus::Skipped) | None => None,
+        },
+        (Some(_), None) | (None, _) if !not_loaded(cell).is_empty() => None,
+        (Some(_), None) | (None, _) => match cell.exit? {
+            Exit::Code(0) => Some(false),
+            Exit::Code(_) | Exit::Signal(_) => Some(true),
+            Exit::TimedOut => None,
+        },
+    }
+}

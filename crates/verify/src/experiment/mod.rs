@@ -11,10 +11,13 @@ mod died;
 mod edits;
 mod example_lies;
 mod family;
-mod judge;
+mod four_runs;
 mod lie;
 mod lies;
+mod matrix;
+mod old_tests;
 mod printed;
+mod proof;
 mod scan;
 mod sides;
 mod text;
@@ -22,15 +25,15 @@ mod titles;
 
 use journeyman_languages::names;
 
-pub use cell::{ExperimentCell, not_loaded};
+pub use cell::{ExperimentCell, lie_told, not_loaded};
 pub use died::died;
 pub use edits::{EditedTest, defined_in, edited_tests, words_in};
 pub use example_lies::{holds_examples, holds_tests};
-pub use judge::{
-    ExperimentMatrix, ExperimentResult, evidence_of, how_edited, judge, lie_told, may_be_flaky_there,
-};
+pub use four_runs::judge;
 pub use lie::{Lie, lies_in};
 pub use lies::TestTexts;
+pub use matrix::{ExperimentMatrix, ExperimentResult, evidence_of};
 pub(crate) use names::has_word;
 pub use names::is_of;
+pub use old_tests::{how_edited, may_be_flaky_there};
 pub use sides::{ChangeSplit, is_of_tests, is_source, may_hold_tests, split_change};

@@ -87,7 +87,7 @@ impl ExperimentCase {
         ExperimentMatrix {
             baseline: cell(&self.baseline, ""),
             change: cell(&self.change, ""),
-            again: &self.again,
+            again: self.again.iter().map(|run| cell(run, "")).collect(),
             old_tests: self.old_tests.as_ref().map(|run| cell(run, "")),
             old_tests_again: self.old_tests_again.iter().map(|run| cell(run, "")).collect(),
             old_code: self.old_code.as_ref().map(|run| cell(run, self.said_on_old_code)),

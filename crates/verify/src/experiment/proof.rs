@@ -1,0 +1,180 @@
+//! What the tests of the change prove when they run on the code of the base.
+
+use std::collections::BTreeSet;
+
+use super::cell::{ExperimentCell, not_loaded};
+use super::died::died;
+use super::matrix::ExperimentMatrix;
+use super::names::{is_of, without_parameters};
+use super::printed::PrintedFailures;
+use journeyman_order::bounds::{MOST_IN_A_SENTENCE, MOST_LISTED, MOST_LOOKED_AT};
+use journeyman_order::{
+    Comparison, Exit, Proof, ProofGrade, TestCaseStatus, TestCases, TestCounts, TestReport,
+};
+
+/// What the change's tests prove when they run on the code of the base.
+pub(super) fn proof(matrix: &ExperimentMatrix<'_>, comparison: &Comparison) -> Proof {
+    let not_proven = |because: &str| Proof::NotProven { because: because.to_owned() };
+    let cannot_tell = |because: &str| Proof::CannotTell { because: because.to_owned() };
+    let Some(old) = matrix.old_code else { return Proof::NoTestsChanged };
+    if !matrix.code_differs {
+        return not_proven("the change touches no code beside its tests, so no test can fail without it");
+    }
+    if old.exit.is_none() {
+        return cannot_tell("what the tests need could not be installed for the old code");
+    }
+    let (mut by_test, mut by_case, mut of_new_names) = (Vec::new(), Vec::new(), Vec::new());
+    let mut is_changed_only = false;
+    let all_failing = failing(old.reading);
+    // A test that does not pass with the change shows nothing, and takes no slot in the capped list.
+    let is_told_apart = |name: &&str| {
+        !comparison.flaky.names.iter().any(|flaky| flaky == *name) && passes(&matrix.change, name)
+    };
+    let mut looked_at: Vec<&str> = all_failing.iter().copied().filter(is_told_apart).collect();
+    let is_cut = looked_at.len() > MOST_LOOKED_AT;
+    looked_at.truncate(MOST_LOOKED_AT);
+    let printed = PrintedFailures::of(old.output, &all_failing, &looked_at, matrix.new_words);
+    let known_cases = known_cases(matrix);
+    for name in looked_at {
+        let as_it_was = matrix.old_tests.and_then(|old| old.status(name));
+        match matrix.baseline.status(name) {
+            _ if printed.names_what_is_new(name) => of_new_names.push(name.to_owned()),
+            None if is_case(&known_cases, name) => by_case.push(name.to_owned()),
+            None => by_test.push(name.to_owned()),
+            Some(TestCaseStatus::Passed) if as_it_was == Some(TestCaseStatus::Passed) => {
+                by_case.push(name.to_owned());
+            }
+            // It was skipped before: a known bug that is now an ordinary test.
+            Some(TestCaseStatus::Skipped) => by_test.push(name.to_owned()),
+            Some(TestCaseStatus::Passed | TestCaseStatus::Failed) => is_changed_only = true,
+        }
+    }
+    for (by, mut red) in [(ProofGrade::Test, by_test), (ProofGrade::Case, by_case)] {
+        if !red.is_empty() {
+            red.truncate(MOST_LISTED);
+            return Proof::Proven { by, red };
+        }
+    }
+    // A crash or a timeout is red as a whole, until the responsible test is known.
+    if died(&old).is_some() {
+        return by_file(matrix, &old);
+    }
+    of_new_names.extend(matrix.old_code_unloaded.iter().cloned());
+    if !of_new_names.is_empty() {
+        of_new_names.truncate(MOST_LISTED);
+        return Proof::NamesWhatIsNew { tests: of_new_names };
+    }
+    if old.exit != Some(Exit::Code(0)) && !not_loaded(&old).is_empty() {
+        return Proof::NamesWhatIsNew { tests: matrix.own_tests().cloned().collect() };
+    }
+    if is_cut {
+        return cannot_tell(
+            "more tests fail on the old code than are looked at, and those looked at show nothing",
+        );
+    }
+    if is_changed_only {
+        return not_proven(
+            "the only tests that fail without the change are tests of the base that the change edits: a test of its own would show it",
+        );
+    }
+    match (&matrix.change.reading.cases, &old.reading.cases) {
+        (Some(after), Some(before)) => of_tests_that_pass(matrix, after, before),
+        (None, _) | (_, None) => by_file(matrix, &old),
+    }
+}
+
+/// What the change's tests show if none fails on the code of the base. A test that did not run there did not pass.
+fn of_tests_that_pass(matrix: &ExperimentMatrix<'_>, after: &TestCases, before: &TestCases) -> Proof {
+    let not_proven = |because: String| Proof::NotProven { because };
+    let is_own = |name: &str| {
+        matrix.baseline.status(name).is_none()
+            || matrix.edited.iter().any(|edited| edited.is(name))
+            || matrix.laid.iter().any(|path| is_of(name, path) == Some(true))
+    };
+    let own: Vec<(&String, TestCaseStatus)> =
+        after.tests.iter().filter(|(name, _)| is_own(name)).map(|(name, status)| (name, *status)).collect();
+    let paths: Vec<&str> = matrix.own_tests().take(MOST_IN_A_SENTENCE).map(String::as_str).collect();
+    let paths = paths.join(", ");
+    if own.is_empty() {
+        return not_proven(format!(
+            "the test command runs no test of what the change adds or edits: {paths}"
+        ));
+    }
+    let ran: Vec<&String> =
+        own.iter().filter(|(_, status)| *status != TestCaseStatus::Skipped).map(|(name, _)| *name).collect();
+    if ran.is_empty() {
+        return not_proven(format!("the tests of the change are skipped, and did not run: {paths}"));
+    }
+    // A parameter that holds a time or a random value gives the test a new name in each run.
+    let of_test = |cases: &TestCases, name: &str| {
+        let own = without_parameters(name);
+        cases.tests.keys().filter(|known| without_parameters(known) == own).count()
+    };
+    let is_absent =
+        |name: &&&String| !before.tests.contains_key(**name) && of_test(before, name) < of_test(after, name);
+    let absent: Vec<String> =
+        ran.iter().filter(is_absent).map(|name| (*name).clone()).take(MOST_LISTED).collect();
+    if !absent.is_empty() {
+        return Proof::NamesWhatIsNew { tests: absent };
+    }
+    let skipped: Vec<&str> = ran
+        .iter()
+        .filter(|name| before.tests.get(**name) == Some(&TestCaseStatus::Skipped))
+        .map(|name| name.as_str())
+        .take(MOST_IN_A_SENTENCE)
+        .collect();
+    if !skipped.is_empty() {
+        let skipped = skipped.join(", ");
+        return not_proven(format!(
+            "tests of the change are skipped on the old code, and did not run there: {skipped}"
+        ));
+    }
+    not_proven("the tests of the change pass on the old code as well".to_owned())
+}
+
+/// Judges the change's test files as a whole, if tests are not named.
+fn by_file(matrix: &ExperimentMatrix<'_>, old: &ExperimentCell<'_>) -> Proof {
+    let own: Vec<String> = matrix.own_tests().cloned().collect();
+    let because = if own.is_empty() {
+        "the change touches how the tests are run, and no test"
+    } else if old.is_green() {
+        "the test command passes on the old code with the change's tests as well"
+    } else if !matrix.baseline.is_green() {
+        "the tests failed before the change as well, and are not told apart"
+    } else if matrix.old_tests.is_some_and(|tests| !tests.is_green()) {
+        "the tests of the base fail on the code of the change, and are not told apart"
+    } else {
+        return Proof::Proven { by: ProofGrade::File, red: own };
+    };
+    Proof::NotProven { because: because.to_owned() }
+}
+
+/// The names of the base's tests without their parameters.
+fn known_cases<'m>(matrix: &ExperimentMatrix<'m>) -> BTreeSet<&'m str> {
+    let before = matrix.baseline.reading.cases.iter().flat_map(|before| before.tests.keys());
+    before.map(|known| without_parameters(known)).collect()
+}
+
+/// Whether this is a case of a parametrized test of the base.
+fn is_case(known: &BTreeSet<&str>, name: &str) -> bool {
+    let own = without_parameters(name);
+    own != name && known.contains(own)
+}
+
+fn failing(reading: &TestReport) -> Vec<&str> {
+    let is_red = |(_, status): &(&String, &TestCaseStatus)| **status == TestCaseStatus::Failed;
+    let names: Vec<&str> = match &reading.cases {
+        Some(cases) => cases.tests.iter().filter(is_red).map(|(name, _)| name.as_str()).collect(),
+        None => reading.failing.iter().map(String::as_str).collect(),
+    };
+    names.into_iter().filter(|name| !reading.unloaded.iter().any(|unloaded| unloaded == name)).collect()
+}
+
+fn passes(change: &ExperimentCell<'_>, name: &str) -> bool {
+    let is_green = |counts: TestCounts| counts.passed > 0 && counts.failed == 0 && counts.skipped == 0;
+    match &change.reading.cases {
+        Some(cases) => cases.tests.get(name) == Some(&TestCaseStatus::Passed),
+        // Without names: if nothing failed and nothing was skipped, it passed.
+        None => change.reading.counts.is_some_and(is_green),
+    }
+}

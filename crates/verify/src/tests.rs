@@ -1,4 +1,5 @@
 mod judge;
+mod table;
 
 use super::*;
 use journeyman_order::TestReport;

@@ -2,6 +2,24 @@
 
 use super::cell::{ExperimentCell, not_loaded};
 use journeyman_order::Exit;
+use journeyman_order::scrutiny::DiedTest;
+
+/// What ended the run of the change's tests on the base's code too early.
+#[derive(Debug, Clone, PartialEq)]
+pub enum DeathOnOldCode {
+    /// Nothing did.
+    Alive,
+    /// This test may have. First it has to pass by itself with the change.
+    Suspected(String),
+    /// It passes by itself with the change, and has to run by itself on the base's code.
+    PassesAlone(String),
+    /// This test did. Its death is `None` if it only fails.
+    Found(String, Option<DiedTest>),
+    /// None of the suspected tests does so by itself.
+    NotFound,
+    /// The runner cannot select a single test.
+    OfAll(DiedTest),
+}
 
 /// How the test process died, or that it timed out. `None` if it finished, or did not load what it should run. A runner
 /// that starts other processes reports how these ended.

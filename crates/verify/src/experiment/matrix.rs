@@ -7,6 +7,7 @@ use super::edits::EditedTest;
 use journeyman_order::scrutiny::ChangedTest;
 use journeyman_order::{Comparison, ComparisonVerdict, Proof, ProofGrade};
 
+#[derive(Clone)]
 pub struct ExperimentMatrix<'a> {
     /// The tests of the base on the code of the base.
     pub baseline: ExperimentCell<'a>,

@@ -1,5 +1,5 @@
-//! The experiment that a verdict rests on: the tests of base and change on the code of base and change, and the lie
-//! detector. Defines the overlays and runs, and judges the results.
+//! The experiments that a verdict rests on: the tests of base and change on the code of base and change, and the lie
+//! detector. `table.rs` says what runs and when, `judge.rs` when a commit is verified.
 //!
 //! May know: how projects lay out and run their tests, the parsed report of a run. Must never know: how a process is
 //! started, agents, what an order does next.
@@ -12,28 +12,41 @@ mod edits;
 mod example_lies;
 mod family;
 mod four_runs;
+mod judge;
+mod known;
 mod lie;
 mod lies;
+mod loading;
 mod matrix;
+mod old_code;
 mod old_tests;
 mod printed;
 mod proof;
+mod put_back;
+mod reruns;
+mod row;
 mod scan;
 mod sides;
+mod table;
 mod text;
 mod titles;
 
 use journeyman_languages::names;
 
 pub use cell::{ExperimentCell, lie_told, not_loaded};
-pub use died::died;
+pub use died::{DeathOnOldCode, died};
 pub use edits::{EditedTest, defined_in, edited_tests, words_in};
 pub use example_lies::{holds_examples, holds_tests};
 pub use four_runs::judge;
+pub use judge::{commit_verdict, compared, matrix, passes, verdict};
+pub use known::{ExperimentName, FinishedRun, KnownChange, KnownSoFar};
 pub use lie::{Lie, lies_in};
 pub use lies::TestTexts;
+pub use loading::left_out;
 pub use matrix::{ExperimentMatrix, ExperimentResult, evidence_of};
 pub(crate) use names::has_word;
 pub use names::is_of;
 pub use old_tests::{how_edited, may_be_flaky_there};
+pub use row::{Edit, Experiment, PlannedRun, Side, WhichTests};
 pub use sides::{ChangeSplit, is_of_tests, is_source, may_hold_tests, split_change};
+pub use table::{EXPERIMENTS, due};

@@ -11,7 +11,7 @@ use journeyman_order::{
 };
 
 /// `+a -b /c`: a run in which a passed, b failed and c was skipped.
-fn run(tests: &str) -> (Exit, TestReport) {
+pub(super) fn run(tests: &str) -> (Exit, TestReport) {
     let tests: BTreeMap<String, TestCaseStatus> = tests
         .split_whitespace()
         .map(|word| {
@@ -39,7 +39,7 @@ fn silent(code: i32) -> (Exit, TestReport) {
     (Exit::Code(code), TestReport::default())
 }
 
-type CellRun = (Exit, TestReport);
+pub(super) type CellRun = (Exit, TestReport);
 
 struct ExperimentCase {
     baseline: CellRun,

@@ -1,0 +1,368 @@
+//! The experiments that a verdict rests on: what runs, and when it is needed.
+//!
+//! May know: what is known so far. Must never know: how a run is made.
+
+use super::died::DeathOnOldCode;
+use super::judge::{before_reruns, compared, matrix, passes, verdict};
+use super::known::{ExperimentName, KnownSoFar};
+use super::old_code::concerned;
+use super::old_tests::may_be_flaky_there;
+use super::reruns;
+use super::row::{Edit, Experiment, PlannedRun, Side, WhichTests};
+use crate::may_be_flaky;
+use journeyman_order::{ComparisonVerdict, Proof};
+
+/// How often the tests of one side run again on the change while different tests fail each time.
+const MOST_RERUNS: usize = 3;
+
+/// All experiments. The runs of a group can be made side by side. A group is left once none of its rows is needed, and
+/// what is found later makes no row of it needed again.
+pub static EXPERIMENTS: [&[Experiment]; 9] = [
+    &[BASE, CHANGE],
+    &[AGAIN],
+    &[
+        EXAMPLES,
+        EXAMPLES_BASE,
+        STATEMENTS_BASE,
+        STATEMENTS,
+        STATEMENT_TESTS_BASE,
+        STATEMENT_TESTS,
+        OLD_TESTS,
+        OLD_CODE,
+        OLD_CONFIGURATION,
+        OLD_TESTS_AGAIN,
+        BASE_AGAIN,
+    ],
+    &[ALONE, ALONE_OLD_CODE],
+    &[OLD_CODE_WHOLE],
+    &[OLD_DATA],
+    &[FLAKY_BASE, FIXED_BASE],
+    &[FLAKY],
+    &[REPEAT],
+];
+
+/// All tests of the change on the change.
+const CHANGE: Experiment = Experiment {
+    name: ExperimentName::Change,
+    code: Side::Change,
+    tests: Side::Change,
+    configuration: Side::Change,
+    setup: Side::Change,
+    edit: Edit::Nothing,
+    only: WhichTests::All,
+    is_elsewhere: false,
+    leaves_out: false,
+    is_kept: true,
+    when: |known| !known.is_made(ExperimentName::Change),
+    times: |_| 1,
+    shows: "whether the change passes its own tests",
+};
+
+/// All tests of the base on the base, with the setup of the change.
+const ON_BASE: Experiment =
+    Experiment { code: Side::Base, tests: Side::Base, configuration: Side::Base, ..CHANGE };
+
+const BASE: Experiment = Experiment {
+    name: ExperimentName::Base,
+    setup: Side::Base,
+    when: |known| !known.is_made(ExperimentName::Base),
+    shows: "what was green and what was red before the change; it is kept for the base commit",
+    ..ON_BASE
+};
+
+const AGAIN: Experiment = Experiment {
+    name: ExperimentName::Again,
+    when: again,
+    shows: "whether a test that fails with the change passes as well: then it is flaky",
+    ..CHANGE
+};
+
+const EXAMPLES: Experiment = Experiment {
+    name: ExperimentName::Examples,
+    edit: Edit::Examples,
+    is_elsewhere: true,
+    is_kept: false,
+    when: |known| examples(known) && !known.is_made(ExperimentName::Examples),
+    shows: "what the issue's own examples give with the change",
+    ..CHANGE
+};
+
+const EXAMPLES_BASE: Experiment = Experiment {
+    name: ExperimentName::ExamplesBase,
+    edit: Edit::Examples,
+    is_elsewhere: true,
+    is_kept: false,
+    when: |known| examples(known) && !known.is_made(ExperimentName::ExamplesBase),
+    shows: "what they gave before it",
+    ..ON_BASE
+};
+
+const STATEMENTS: Experiment = Experiment {
+    name: ExperimentName::Statements,
+    edit: Edit::Programs,
+    is_elsewhere: true,
+    when: |known| programs(known) && !known.is_made(ExperimentName::Statements),
+    shows: "what the examiner's programs print with the change",
+    ..CHANGE
+};
+
+const STATEMENTS_BASE: Experiment = Experiment {
+    name: ExperimentName::StatementsBase,
+    edit: Edit::Programs,
+    is_elsewhere: true,
+    when: |known| programs(known) && !known.is_made(ExperimentName::StatementsBase),
+    shows: "whether the base confirms the examiner's programs",
+    ..ON_BASE
+};
+
+const STATEMENT_TESTS: Experiment = Experiment {
+    name: ExperimentName::StatementTests,
+    tests: Side::Base,
+    configuration: Side::Base,
+    edit: Edit::TestFiles,
+    is_elsewhere: true,
+    when: |known| test_files(known) && !known.is_made(ExperimentName::StatementTests),
+    shows: "whether the examiner's tests pass with the change",
+    ..CHANGE
+};
+
+const STATEMENT_TESTS_BASE: Experiment = Experiment {
+    name: ExperimentName::StatementTestsBase,
+    edit: Edit::TestFiles,
+    when: |known| test_files(known) && !known.is_made(ExperimentName::StatementTestsBase),
+    shows: "whether the base confirms the examiner's tests",
+    ..ON_BASE
+};
+
+const OLD_TESTS: Experiment = Experiment {
+    name: ExperimentName::OldTests,
+    tests: Side::Base,
+    configuration: Side::Base,
+    leaves_out: true,
+    when: |known| old_tests(known) && !known.is_made(ExperimentName::OldTests),
+    shows: "whether the tests of the base still pass, as the base has them, and which of them were fixed",
+    ..CHANGE
+};
+
+const OLD_TESTS_AGAIN: Experiment = Experiment {
+    name: ExperimentName::OldTestsAgain,
+    leaves_out: false,
+    when: old_tests_again,
+    shows: "whether a test of the base that fails there passes as well: then it is flaky",
+    ..OLD_TESTS
+};
+
+const OLD_CODE: Experiment = Experiment {
+    name: ExperimentName::OldCode,
+    tests: Side::Change,
+    configuration: Side::Change,
+    only: WhichTests::Selected(|known| concerned(known).unwrap_or_default()),
+    leaves_out: true,
+    when: |known| old_tests(known) && !known.is_made(ExperimentName::OldCode),
+    shows: "whether the tests of the change fail without it",
+    ..ON_BASE
+};
+
+const OLD_CODE_WHOLE: Experiment = Experiment {
+    name: ExperimentName::OldCodeWhole,
+    only: WhichTests::All,
+    when: old_code_whole,
+    shows: "whether any other test fails without the change, where those that it adds or edits prove nothing",
+    ..OLD_CODE
+};
+
+const OLD_CONFIGURATION: Experiment = Experiment {
+    name: ExperimentName::OldConfiguration,
+    configuration: Side::Base,
+    when: |known| old_configuration(known) && !known.is_made(ExperimentName::OldConfiguration),
+    shows: "whether the tests of the change pass with the base's test configuration",
+    ..CHANGE
+};
+
+const BASE_AGAIN: Experiment = Experiment {
+    name: ExperimentName::BaseAgain,
+    is_kept: false,
+    when: base_again,
+    shows: "whether tests that are missing have the same name in each run of the base",
+    ..BASE
+};
+
+const ALONE: Experiment = Experiment {
+    name: ExperimentName::Alone,
+    only: WhichTests::Alone(suspected),
+    is_kept: false,
+    when: |known| matches!(compared(known).1, DeathOnOldCode::Suspected(_)),
+    shows: "whether a test that may have killed the run on the old code passes by itself with the change",
+    ..CHANGE
+};
+
+const ALONE_OLD_CODE: Experiment = Experiment {
+    name: ExperimentName::AloneOldCode,
+    only: WhichTests::Alone(suspected),
+    leaves_out: false,
+    when: |known| matches!(compared(known).1, DeathOnOldCode::PassesAlone(_)),
+    shows: "whether it dies, never ends or fails by itself on the old code",
+    ..OLD_CODE
+};
+
+const OLD_DATA: Experiment = Experiment {
+    name: ExperimentName::OldData,
+    edit: Edit::OldData,
+    leaves_out: false,
+    when: |known| old_data(known) && !known.is_made(ExperimentName::OldData),
+    shows: "whether what was fixed is fixed by code, and not by data that the change touches",
+    ..OLD_TESTS
+};
+
+const FLAKY_BASE: Experiment = Experiment {
+    name: ExperimentName::FlakyBase,
+    only: WhichTests::Selected(|known| reruns::flaky(known, &before_reruns(known))),
+    is_kept: false,
+    when: |known| flaky(known) && !known.is_made(ExperimentName::FlakyBase),
+    times: times_of_flaky,
+    shows: "whether tests that are flaky on the change are flaky on the base as well",
+    ..ON_BASE
+};
+
+const FLAKY: Experiment = Experiment {
+    name: ExperimentName::Flaky,
+    only: WhichTests::Selected(|known| reruns::steady_on_base(known, &before_reruns(known))),
+    is_kept: false,
+    when: |known| steady(known) && !known.is_made(ExperimentName::Flaky),
+    times: times_of_flaky,
+    shows: "how often tests fail with the change that are not flaky on the base",
+    ..CHANGE
+};
+
+const FIXED_BASE: Experiment = Experiment {
+    name: ExperimentName::FixedBase,
+    only: WhichTests::Selected(|known| reruns::fixed(&before_reruns(known)).unwrap_or_default()),
+    is_kept: false,
+    when: |known| fixed(known) && !known.is_made(ExperimentName::FixedBase),
+    times: |known| reruns::times_of_fixed(known, &before_reruns(known)),
+    shows: "whether what was fixed fails on the base each time",
+    ..ON_BASE
+};
+
+const REPEAT: Experiment = Experiment {
+    name: ExperimentName::Repeat,
+    only: WhichTests::Selected(evidence),
+    is_elsewhere: true,
+    is_kept: false,
+    when: |known| !evidence(known).is_empty() && !known.is_made(ExperimentName::Repeat),
+    times: |_| reruns::REPEATS,
+    shows: "whether the tests that the pass rests on pass each time, and outside of continuous integration",
+    ..CHANGE
+};
+
+/// The runs that are needed now. They can be made side by side.
+pub fn due(known: &KnownSoFar<'_>) -> Vec<PlannedRun> {
+    let is_begun = |group: &&[Experiment]| group.iter().any(|row| known.is_made(row.name));
+    let at = EXPERIMENTS.iter().rposition(is_begun).unwrap_or_default();
+    let planned = |group: &&'static [Experiment]| -> Vec<PlannedRun> {
+        group.iter().flat_map(|row| row.planned(known)).collect()
+    };
+    EXPERIMENTS.iter().skip(at).map(planned).find(|planned| !planned.is_empty()).unwrap_or_default()
+}
+
+/// A rerun tells flaky tests from broken ones. If different tests fail each time, it is worth another rerun.
+fn again(known: &KnownSoFar<'_>) -> bool {
+    let (baseline, own) = (known.baseline(), &known.change);
+    let reruns: Vec<_> = known.all(ExperimentName::Again).collect();
+    let [earlier @ .., last] = reruns.as_slice() else {
+        return may_be_flaky(baseline.reading, own.cell.reading, known.alone());
+    };
+    let before = earlier.last().copied().unwrap_or(own);
+    reruns.len() < MOST_RERUNS
+        && !last.cell.is_green()
+        && last.cell.reading.failing != before.cell.reading.failing
+}
+
+/// An examiner has read the examples and covers more than their text.
+fn examples(known: &KnownSoFar<'_>) -> bool {
+    known.of_change.has_examples && !known.of_change.is_examined && passes(known)
+}
+
+fn programs(known: &KnownSoFar<'_>) -> bool {
+    known.of_change.has_programs && passes(known)
+}
+
+fn test_files(known: &KnownSoFar<'_>) -> bool {
+    !known.of_change.test_files.is_empty() && passes(known)
+}
+
+/// An ordinary failure is not worth the time.
+fn old_tests(known: &KnownSoFar<'_>) -> bool {
+    !known.of_change.sides.test_paths.is_empty() && passes(known)
+}
+
+fn old_tests_again(known: &KnownSoFar<'_>) -> bool {
+    let made = known.all(ExperimentName::OldTestsAgain).count();
+    known.is_made(ExperimentName::OldTests) && made < MOST_RERUNS && may_be_flaky_there(&matrix(known))
+}
+
+/// Where nothing but the configuration differs, the base's tests show the same.
+fn old_configuration(known: &KnownSoFar<'_>) -> bool {
+    let sides = known.of_change.sides;
+    !sides.configuration.is_empty() && sides.test_paths.len() > sides.configuration.len() && passes(known)
+}
+
+/// Before tests are said to be missing, the base has to name them the same way twice.
+fn base_again(known: &KnownSoFar<'_>) -> bool {
+    let is_compared = known.is_made(ExperimentName::OldTests) || !old_tests(known);
+    is_compared
+        && !known.is_made(ExperimentName::BaseAgain)
+        && !old_tests_again(known)
+        && compared(known).0.judged == ComparisonVerdict::TestsMissing
+}
+
+fn suspected(known: &KnownSoFar<'_>) -> Vec<String> {
+    match &compared(known).1 {
+        DeathOnOldCode::Suspected(test) | DeathOnOldCode::PassesAlone(test) => vec![test.clone()],
+        DeathOnOldCode::Alive
+        | DeathOnOldCode::Found(..)
+        | DeathOnOldCode::NotFound
+        | DeathOnOldCode::OfAll(_) => Vec::new(),
+    }
+}
+
+/// Any other test may fail there. A test that was red on the base and is green now needs no other proof, unless
+/// something speaks against it.
+fn old_code_whole(known: &KnownSoFar<'_>) -> bool {
+    let (judgement, _) = compared(known);
+    let is_selected = known.last(ExperimentName::OldCode).is_some_and(|run| run.is_selected);
+    let is_proven = matches!(judgement.proof, Some(Proof::Proven { .. })) && judgement.against.is_empty();
+    let is_open = judgement.comparison.fixed.is_empty() || !judgement.against.is_empty();
+    is_selected && !is_proven && is_open && !known.is_made(ExperimentName::OldCodeWhole)
+}
+
+/// If no program differs, the data is the fix.
+fn old_data(known: &KnownSoFar<'_>) -> bool {
+    let ((judgement, _), sides) = (compared(known), known.of_change.sides);
+    let is_fixed = judgement.judged.is_pass() && !judgement.comparison.fixed.is_empty();
+    is_fixed && sides.source_differs && !sides.old_data.is_empty()
+}
+
+fn flaky(known: &KnownSoFar<'_>) -> bool {
+    let judgement = before_reruns(known);
+    judgement.is_good() && !reruns::flaky(known, &judgement).is_empty()
+}
+
+fn steady(known: &KnownSoFar<'_>) -> bool {
+    let judgement = before_reruns(known);
+    judgement.is_good() && !reruns::steady_on_base(known, &judgement).is_empty()
+}
+
+fn times_of_flaky(known: &KnownSoFar<'_>) -> usize {
+    reruns::times_of_flaky(known, &reruns::flaky(known, &before_reruns(known)))
+}
+
+fn fixed(known: &KnownSoFar<'_>) -> bool {
+    let judgement = before_reruns(known);
+    judgement.is_good() && reruns::may_be_fixed_by_chance(known, &judgement)
+}
+
+fn evidence(known: &KnownSoFar<'_>) -> Vec<String> {
+    let judgement = verdict(known);
+    if judgement.is_good() { reruns::evidence_to_repeat(known, &judgement) } else { Vec::new() }
+}

@@ -1,0 +1,259 @@
+//! Which runs are needed after which, told by small examples.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::judge::{CellRun, run};
+use crate::experiment::*;
+use crate::{Overlay, OverlayAction, TestInvocation};
+use journeyman_order::{ComparisonVerdict, Exit, Proof, ProofGrade, TestReport};
+
+/// A change, and the runs that are finished.
+struct RunStory {
+    sides: ChangeSplit,
+    new_words: BTreeSet<String>,
+    test_files: Vec<Overlay>,
+    has_examples: bool,
+    is_examined: bool,
+    can_select: bool,
+    base: CellRun,
+    change: CellRun,
+    runs: Vec<(ExperimentName, CellRun, Vec<String>)>,
+}
+
+fn overlay(path: &str) -> Overlay {
+    Overlay { path: path.to_owned(), action: OverlayAction::Remove }
+}
+
+/// A change of code alone.
+fn story(base: &str, change: &str) -> RunStory {
+    let sides = ChangeSplit { code_differs: true, source_differs: true, ..ChangeSplit::default() };
+    RunStory {
+        sides,
+        new_words: BTreeSet::new(),
+        test_files: Vec::new(),
+        has_examples: false,
+        is_examined: false,
+        can_select: false,
+        base: run(base),
+        change: run(change),
+        runs: Vec::new(),
+    }
+}
+
+/// A change that touches this test file as well.
+fn touching(path: &str, base: &str, change: &str) -> RunStory {
+    let mut story = story(base, change);
+    story.sides.test_paths = vec![path.to_owned()];
+    story.sides.old_tests = vec![overlay(path)];
+    story.sides.new_tests = vec![overlay(path)];
+    story
+}
+
+fn finished(name: ExperimentName, (exit, reading): &CellRun, seconds: f64) -> FinishedRun<'_> {
+    FinishedRun::whole(name, ExperimentCell { exit: Some(*exit), reading, output: "" }, seconds)
+}
+
+impl RunStory {
+    fn and(mut self, name: ExperimentName, runs: &[&str]) -> Self {
+        self.runs.extend(runs.iter().map(|tests| (name, run(tests), Vec::new())));
+        self
+    }
+
+    fn and_alone(mut self, name: ExperimentName, test: &str, run: CellRun) -> Self {
+        self.runs.push((name, run, vec![test.to_owned()]));
+        self
+    }
+
+    fn known<T>(&self, ask: impl FnOnce(&KnownSoFar<'_>) -> T) -> T {
+        let asked = TestInvocation::new("python3 -m unittest", None, &|_| None, "/r.xml");
+        let runs = self.runs.iter().map(|(name, run, only)| FinishedRun {
+            only,
+            is_selected: self.can_select,
+            ..finished(*name, run, 2.0)
+        });
+        let of_change = KnownChange {
+            sides: &self.sides,
+            edited: &[],
+            new_words: &self.new_words,
+            unread: &[],
+            is_examined: self.is_examined,
+            has_programs: self.is_examined,
+            test_files: &self.test_files,
+            has_examples: self.has_examples,
+        };
+        let first = [
+            finished(ExperimentName::Base, &self.base, 1.0),
+            finished(ExperimentName::Change, &self.change, 1.0),
+        ];
+        ask(&KnownSoFar::new(of_change, first, Some(&asked).filter(|_| self.can_select), runs.collect()))
+    }
+
+    /// The names of the runs that are needed now.
+    fn due(&self) -> Vec<String> {
+        self.known(|known| due(known).iter().map(PlannedRun::name).collect())
+    }
+
+    fn verdict(&self) -> ExperimentResult {
+        self.known(verdict)
+    }
+}
+
+const NONE: [&str; 0] = [];
+
+#[test]
+fn each_experiment_stands_in_the_table_once_and_says_what_it_shows() {
+    let mut names: BTreeMap<&str, usize> = BTreeMap::new();
+    for row in EXPERIMENTS.iter().flat_map(|group| group.iter()) {
+        *names.entry(row.name.as_str()).or_default() += 1;
+        assert!(!row.shows.is_empty() && !row.shows.ends_with('.'), "{}", row.name.as_str());
+    }
+    assert!(names.values().all(|times| *times == 1), "{names:?}");
+    assert_eq!(names.len(), 22);
+}
+
+#[test]
+fn an_ordinary_failure_is_run_once_more_and_nothing_else_is() {
+    let broken = touching("tests/test_a.py", "+a +b", "-a +b");
+    assert_eq!(broken.due(), ["-again"]);
+    assert_eq!(broken.and(ExperimentName::Again, &["-a +b"]).due(), NONE);
+}
+
+#[test]
+fn tests_that_fail_in_turn_run_again_three_times_at_most() {
+    let failing = |(exit, reading): CellRun, test: &str| -> CellRun {
+        (exit, TestReport { failing: vec![test.to_owned()], ..reading })
+    };
+    let mut flaky = story("+a +b", "-a +b");
+    flaky.change = failing(flaky.change, "a");
+    for (tests, test, next) in
+        [("+a -b", "b", "-again-2"), ("-a +b", "a", "-again-3"), ("+a -b", "b", "-flaky-base-1")]
+    {
+        flaky.runs.push((ExperimentName::Again, failing(run(tests), test), Vec::new()));
+        assert_eq!(flaky.due()[0], next);
+    }
+    let green = story("+a +b", "-a +b").and(ExperimentName::Again, &["+a +b"]);
+    assert_eq!(green.due().len(), 6, "it is known to be flaky");
+}
+
+#[test]
+fn each_sides_tests_run_on_the_other_sides_code_where_the_change_touches_tests() {
+    let mut fix = touching("tests/test_a.py", "+a", "+a +new");
+    assert_eq!(fix.due(), ["-old-tests", "-old-code"]);
+    fix.sides.test_paths.push("pytest.ini".to_owned());
+    fix.sides.configuration = vec!["pytest.ini".to_owned()];
+    fix.sides.old_tests.push(overlay("pytest.ini"));
+    assert_eq!(fix.due(), ["-old-tests", "-old-code", "-old-configuration"]);
+    let laid = fix.known(|known| {
+        let planned = due(known);
+        let paths = |run: &PlannedRun| run.overlays.iter().map(|laid| laid.path.clone()).collect::<Vec<_>>();
+        planned.iter().map(paths).collect::<Vec<_>>()
+    });
+    assert_eq!(laid, [vec!["tests/test_a.py", "pytest.ini"], vec!["tests/test_a.py"], vec!["pytest.ini"]]);
+    let fix = fix
+        .and(ExperimentName::OldTests, &["+a"])
+        .and(ExperimentName::OldCode, &["+a -new"])
+        .and(ExperimentName::OldConfiguration, &["-a +new"]);
+    assert_eq!(fix.due(), NONE, "what stands against it is enough");
+    assert!(fix.verdict().against[0].contains("configuration of the base"), "{:?}", fix.verdict().against);
+}
+
+#[test]
+fn the_issues_examples_run_unless_an_examiner_has_read_them() {
+    let shown = RunStory { has_examples: true, ..story("+a", "+a") };
+    assert_eq!(shown.due(), ["-examples", "-examples-base"]);
+    let examined = RunStory { is_examined: true, test_files: vec![overlay("test_examined.py")], ..shown };
+    assert_eq!(
+        examined.due(),
+        ["-statements-base", "-statements", "-statements-tests-base", "-statements-tests"]
+    );
+    assert_eq!(RunStory { change: run("-a"), ..examined }.due(), ["-again"], "the tests have to pass");
+}
+
+#[test]
+fn a_test_of_the_base_that_fails_by_chance_runs_again() {
+    let once = touching("tests/test_z.py", "+a", "+a +b")
+        .and(ExperimentName::OldTests, &["-a"])
+        .and(ExperimentName::OldCode, &["+a -b"]);
+    assert_eq!(once.due(), ["-old-tests-again"]);
+    assert_eq!(once.and(ExperimentName::OldTestsAgain, &["-a"]).due(), NONE, "it fails every time");
+}
+
+#[test]
+fn before_tests_are_missing_the_base_names_them_twice() {
+    let renamed = touching("tests/test_a.py", "+a +at1", "+a +at2");
+    assert_eq!(renamed.due(), ["-old-tests", "-old-code"]);
+    let renamed =
+        renamed.and(ExperimentName::OldTests, &["+a +at3"]).and(ExperimentName::OldCode, &["+a +at4"]);
+    assert_eq!(renamed.verdict().judged, ComparisonVerdict::TestsMissing);
+    assert_eq!(renamed.due(), ["-base-again"]);
+    let stable = RunStory { runs: renamed.runs.clone(), ..touching("tests/test_a.py", "+a +at1", "+a +at2") };
+    let stable = stable.and(ExperimentName::BaseAgain, &["+a +at1"]);
+    assert_eq!((stable.due().len(), stable.verdict().judged), (0, ComparisonVerdict::TestsMissing));
+    let unstable = renamed.and(ExperimentName::BaseAgain, &["+a +at5"]);
+    assert_eq!((unstable.due().len(), unstable.verdict().judged), (0, ComparisonVerdict::Passed));
+}
+
+#[test]
+fn a_test_that_kills_the_run_on_the_old_code_is_found_by_running_it_alone() {
+    let new = "tests.test_a.new";
+    let dead = || (Exit::Signal(6), TestReport::default());
+    let died = || {
+        let mut story = touching("tests/test_a.py", "+a", "+a +new").and(ExperimentName::OldTests, &["+a"]);
+        story.can_select = true;
+        story.runs.push((ExperimentName::OldCode, dead(), Vec::new()));
+        story
+    };
+    let only = |story: &RunStory| story.known(|known| due(known)[0].only.clone());
+    assert_eq!((died().due(), only(&died())), (vec!["-alone".to_owned()], vec![new.to_owned()]));
+    let passes = died().and_alone(ExperimentName::Alone, new, run("+new"));
+    assert_eq!((passes.due(), only(&passes)), (vec!["-alone-old-code".to_owned()], vec![new.to_owned()]));
+    let took = passes.known(|known| due(known)[0].took);
+    assert_eq!(took, Some(2.0), "as long as it takes alone");
+    let found = passes.and_alone(ExperimentName::AloneOldCode, new, dead());
+    let proof = Some(Proof::Proven { by: ProofGrade::Test, red: vec![new.to_owned()] });
+    assert_eq!(found.verdict().proof, proof);
+    assert_eq!(found.due(), ["-repeat-1", "-repeat-2", "-repeat-3"]);
+    let fails = died().and_alone(ExperimentName::Alone, new, run("-new"));
+    assert!(matches!(fails.verdict().proof, Some(Proof::CannotTell { .. })), "{:?}", fails.verdict().proof);
+    assert_eq!(fails.due(), ["-old-code-whole"], "another test may show it");
+}
+
+#[test]
+fn what_was_fixed_is_fixed_by_code_and_every_time() {
+    let fix = || RunStory { can_select: true, ..story("+a -b", "+a +b") };
+    let b = "tests.test_a.b";
+    let each = ["-fixed-base-1", "-fixed-base-2", "-fixed-base-3"];
+    assert_eq!(fix().due(), each);
+    let steady = fix().and(ExperimentName::FixedBase, &["-b", "-b", "-b"]);
+    assert_eq!(steady.due(), ["-repeat-1", "-repeat-2", "-repeat-3"]);
+    let chance = fix().and(ExperimentName::FixedBase, &["-b", "+b", "-b"]);
+    assert_eq!((chance.due().len(), chance.verdict().comparison.flaky.names), (0, vec![b.to_owned()]));
+    // What a pass rests on is not excused.
+    let mut fails = steady;
+    for tests in ["+b", "-b", "+b"] {
+        fails = fails.and_alone(ExperimentName::Repeat, b, run(tests));
+    }
+    let judgement = fails.verdict();
+    assert_eq!((judgement.judged, fails.due().len()), (ComparisonVerdict::Failed, 0));
+    assert_eq!(judgement.comparison.new_failing.names, [b]);
+    let mut by_data = fix();
+    by_data.sides.old_data = vec![overlay("rates.csv")];
+    assert_eq!(by_data.due(), ["-old-data"]);
+    let by_data = by_data.and(ExperimentName::OldData, &["+a -b"]);
+    assert_eq!(by_data.verdict().comparison.by_data.names, [b]);
+    assert_eq!(by_data.due(), NONE);
+}
+
+#[test]
+fn a_flaky_test_is_excused_if_the_base_is_as_flaky() {
+    let flaky = || story("+a +b", "-a +b").and(ExperimentName::Again, &["+a +b"]);
+    let runs = |name: &str| (1..=6).map(|number| format!("{name}-{number}")).collect::<Vec<_>>();
+    assert_eq!(flaky().due(), runs("-flaky-base"));
+    let as_before = flaky().and(ExperimentName::FlakyBase, &["+a", "-a", "+a", "+a", "+a", "+a"]);
+    assert_eq!((as_before.due().len(), as_before.verdict().judged), (0, ComparisonVerdict::Passed));
+    let steady = flaky().and(ExperimentName::FlakyBase, &["+a"; 6]);
+    assert_eq!(steady.due(), runs("-flaky"));
+    let broken = steady.and(ExperimentName::Flaky, &["-a", "+a", "+a", "+a", "+a", "+a"]);
+    assert_eq!((broken.due().len(), broken.verdict().judged), (0, ComparisonVerdict::Failed));
+    assert_eq!(broken.verdict().comparison.newly_broken.names, ["tests.test_a.a"]);
+}

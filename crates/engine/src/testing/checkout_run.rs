@@ -64,7 +64,7 @@ pub(super) struct CheckoutRun {
     /// Folders tested separately whose command ran no test.
     pub(super) without_tests: Vec<String>,
     pub(super) is_selected: bool,
-    invocation: Option<TestInvocation>,
+    pub(super) invocation: Option<TestInvocation>,
 }
 
 pub(super) struct PreparedCheckout {

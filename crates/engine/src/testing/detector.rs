@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use super::change::texts_of;
 use super::checkout_run::{CheckoutRun, RunPlace};
-use super::experiment::{ExperimentContext, OldTestsRun, wanted};
+use super::experiment::{ExperimentContext, wanted};
+use super::runner::ExperimentRun;
 use super::{CommandOutput, EffectError};
 use journeyman_order::scrutiny::{FalsifiedExpectation, LieDetector, LieVerdict};
 use journeyman_order::test_run::CommandRun;
@@ -70,7 +71,7 @@ impl ExperimentContext<'_> {
     pub(super) async fn detect(
         &self,
         ran: &CheckoutRun,
-        (old_tests, old_code): (Option<&OldTestsRun>, Option<&OldTestsRun>),
+        (old_tests, old_code): (Option<&ExperimentRun>, Option<&ExperimentRun>),
         judgement: &mut ExperimentResult,
         outputs: &mut Vec<CommandOutput>,
     ) -> Result<LieDetector, EffectError> {
@@ -84,7 +85,7 @@ impl ExperimentContext<'_> {
             name: "",
             texts: TestTexts { files: &files },
             overlays,
-            ran: old_tests.map_or(ran, |old| &old.ran),
+            ran: old_tests.and_then(|old| old.ran.as_ref()).unwrap_or(ran),
         };
         let of_change = async {
             if red.is_empty() {
@@ -92,8 +93,9 @@ impl ExperimentContext<'_> {
             }
             let files = self.new_texts().await?;
             let change = DetectorSuite { name: "-new", texts: TestTexts { files }, overlays: &[], ran };
-            let said = old_code.map_or("", |code| code.ran.last_output());
-            let is_alone = old_code.is_some_and(|code| code.ran.is_selected);
+            let old_code = old_code.and_then(|code| code.ran.as_ref());
+            let said = old_code.map_or("", CheckoutRun::last_output);
+            let is_alone = old_code.is_some_and(|ran| ran.is_selected);
             let lies = self.sure_ones(&change.texts, &red);
             let told = self.tell_tests(&change, &red, said, MOST_EACH);
             // A test that fails alone on the old code must pass alone on the new code.
@@ -263,7 +265,7 @@ impl ExperimentContext<'_> {
         only: Option<&[String]>,
     ) -> Result<CheckoutRun, EffectError> {
         let all = over(suite.overlays, suite.texts.overlays_of(lies));
-        self.run(what, &self.ask.commit, all, only).await
+        self.run_at(what, &self.ask.commit, all, only, RunPlace::Here).await
     }
 
     /// The verdict on lies in named tests. A fixed test was red before, so there is nothing to compare it with.
@@ -321,7 +323,8 @@ impl ExperimentContext<'_> {
         }
         let names: Vec<String> = first.iter().filter_map(|lie| lie.test.clone()).collect();
         let only = (!names.is_empty()).then_some(names.as_slice());
-        let ran = self.run("-lie-base", &self.ask.base, over(&[], texts.overlays_of(&first)), only).await?;
+        let all = over(&[], texts.overlays_of(&first));
+        let ran = self.run_at("-lie-base", &self.ask.base, all, only, RunPlace::Here).await?;
         session.record(&ran);
         Ok(first.into_iter().any(|lie| lie_told(&ran.cell(), lie.test.as_deref()) == Some(true)))
     }

@@ -1,65 +1,84 @@
-//! Runs the examiner's statements on both codes. They were written before the change, without knowledge of it.
+//! The examiner's statements on both codes. They were written before the change, without knowledge of it.
 
-use super::checkout_run::{CheckoutRun, CheckoutRunSpec, RunPlace};
+use super::EffectError;
 use super::experiment::ExperimentContext;
-use super::{CommandOutput, EffectError};
-use journeyman_environment::PlannedTest;
+use super::runner::ProgramInstead;
+use journeyman_order::TestCaseStatus;
 use journeyman_order::examination::{
     ExaminationRun, ExaminerStatement, FailedAnswer, IssueExamination, StatementKind, StatementProgram,
     StatementVerdict,
 };
-use journeyman_order::{CommitSha, TestCaseStatus};
 use journeyman_verify::examination::{
     ProgramBatch, ProgramOutput, judge_statement, together, unnamed_inputs,
 };
-use journeyman_verify::experiment::{is_of, not_loaded};
+use journeyman_verify::experiment::{
+    ExperimentCell, ExperimentName, KnownSoFar, Side, is_of, not_loaded, passes,
+};
 use journeyman_verify::{Overlay, OverlayAction};
 
 /// How often each program runs: what differs between runs says nothing.
 const TIMES: u32 = 2;
 const TIMES_RED: u32 = 3;
 
-struct TestFileRuns {
-    before: CheckoutRun,
-    after: CheckoutRun,
-    files: usize,
+/// The examiner's programs, as they run on base and change.
+pub(super) fn batches(examination: Option<&IssueExamination>) -> [ProgramBatch<'_>; 2] {
+    [TIMES_RED, TIMES].map(|times_red| {
+        let statements = examination.into_iter().flat_map(|examination| &examination.statements);
+        let each = statements.flat_map(|statement| {
+            let times = if statement.kind == StatementKind::Changes { times_red } else { TIMES };
+            statement.printing().map(move |program| (program, times))
+        });
+        ProgramBatch::new(each.collect(), || uuid::Uuid::new_v4().simple().to_string())
+    })
+}
+
+/// The examiner's test files.
+pub(super) fn test_files(examination: Option<&IssueExamination>) -> Vec<Overlay> {
+    let statements = examination.into_iter().flat_map(|examination| &examination.statements);
+    let files = statements.flat_map(ExaminerStatement::test_files);
+    let written = files.map(|file| Overlay {
+        path: file.file.clone(),
+        action: OverlayAction::Write(file.source.clone().into_bytes()),
+    });
+    written.collect()
 }
 
 impl ExperimentContext<'_> {
-    /// What the examiner's statements say about the change, and what their programs print. Empty if not examined.
-    pub(super) async fn examine(&self) -> Result<(Option<ExaminationRun>, Vec<CommandOutput>), EffectError> {
-        let Some(IssueExamination { statements, .. }) = &self.ask.examination else {
-            return Ok((None, Vec::new()));
+    pub(super) fn statement_programs(&self, side: Side) -> ProgramInstead {
+        let [before, after] = &self.batches;
+        let batch = match side {
+            Side::Base => before,
+            Side::Change => after,
         };
-        let programs = |times_red: u32| {
-            let each = statements.iter().flat_map(move |statement| {
-                let times = if statement.kind == StatementKind::Changes { times_red } else { TIMES };
-                statement.printing().map(move |program| (program, times))
-            });
-            ProgramBatch::new(each.collect(), || uuid::Uuid::new_v4().simple().to_string())
-        };
-        let (before, after) = (programs(TIMES_RED), programs(TIMES));
-        let (before, after, by_runner) = tokio::try_join!(
-            self.run_programs("-statements-base", &self.ask.base, &before),
-            self.run_programs("-statements", &self.ask.commit, &after),
-            self.run_test_files(statements),
-        )?;
-        let mut outputs = [before.1, after.1].concat();
-        let mut runs = before.0.into_iter().zip(after.0);
-        let statements = (1..).zip(statements).map(|(number, statement)| {
+        ProgramInstead {
+            command: batch.command(),
+            overlays: batch.overlays(),
+            source: "the statements of the examiner",
+        }
+    }
+
+    /// What the examiner's statements say about the change. `None` if nobody examined the issue, or the tests do not
+    /// pass.
+    pub(super) fn examined(&self, known: &KnownSoFar<'_>) -> Option<ExaminationRun> {
+        let examination = self.ask.examination.as_ref().filter(|_| passes(known))?;
+        let printed = |name| known.last(name).map_or("", |run| run.cell.output);
+        let [before, after] = &self.batches;
+        let before = before.outputs(printed(ExperimentName::StatementsBase));
+        let mut runs = before.into_iter().zip(after.outputs(printed(ExperimentName::Statements)));
+        let cell = |name| known.last(name).map(|run| run.cell);
+        let by_runner = cell(ExperimentName::StatementTestsBase).zip(cell(ExperimentName::StatementTests));
+        let statements = (1..).zip(&examination.statements).map(|(number, statement)| {
             let own: Vec<(Vec<ProgramOutput>, Vec<ProgramOutput>)> =
                 runs.by_ref().take(statement.printing().count()).collect();
             let mut judged = judge_statement(number, statement, &own, &self.ask.issue);
             let by_runner = by_runner.iter().flat_map(|runs| {
-                statement.test_files().map(|file| self.said_by_tests(statement, file, runs))
+                statement.test_files().map(|file| self.said_by_tests(known, statement, file, runs))
             });
             let by_programs = (!own.is_empty()).then_some(judged.said);
             judged.said = together(by_programs.into_iter().chain(by_runner));
             judged
         });
-        let run = ExaminationRun { statements: statements.collect() };
-        outputs.extend(by_runner.iter().flat_map(|runs| runs.before.outputs().chain(runs.after.outputs())));
-        Ok((Some(run), outputs))
+        Some(ExaminationRun { statements: statements.collect() })
     }
 
     pub(super) async fn unnamed_inputs(&self) -> Result<Vec<String>, EffectError> {
@@ -72,75 +91,26 @@ impl ExperimentContext<'_> {
         Ok(unnamed_inputs(&self.ask.issue, &texts))
     }
 
-    /// What programs print on a commit, run as a person would run them.
-    async fn run_programs(
-        &self,
-        what: &str,
-        commit: &CommitSha,
-        batch: &ProgramBatch<'_>,
-    ) -> Result<(Vec<Vec<ProgramOutput>>, Vec<CommandOutput>), EffectError> {
-        if batch.is_empty() {
-            return Ok(Default::default());
-        }
-        let mut plan = self.basis.plan.clone();
-        plan.test = Some(PlannedTest::new(batch.command(), "the statements of the examiner"));
-        plan.report = None;
-        plan.folders = Vec::new();
-        let spec = CheckoutRunSpec {
-            overlays: batch.overlays(),
-            at: RunPlace::Elsewhere,
-            ..CheckoutRunSpec::all(what, commit, &plan)
-        };
-        let ran = self.testing.run_in_checkout(self.ask, self.basis, spec).await?;
-        Ok((batch.outputs(ran.last_output()), ran.outputs().collect()))
-    }
-
-    /// Runs the base's tests together with the examiner's test files. `None` if it wrote none.
-    async fn run_test_files(
-        &self,
-        statements: &[ExaminerStatement],
-    ) -> Result<Option<TestFileRuns>, EffectError> {
-        let files = statements.iter().flat_map(ExaminerStatement::test_files);
-        let files: Vec<Overlay> = files
-            .map(|file| Overlay {
-                path: file.file.clone(),
-                action: OverlayAction::Write(file.source.clone().into_bytes()),
-            })
-            .collect();
-        if files.is_empty() {
-            return Ok(None);
-        }
-        let beside = |tests: &[Overlay]| {
-            let is_other = |overlay: &&Overlay| !files.iter().any(|file| file.path == overlay.path);
-            tests.iter().filter(is_other).chain(&files).cloned().collect::<Vec<_>>()
-        };
-        // The change's tests are left out: they may use the same names, or decide which tests run.
-        let old_tests = beside(&self.change.sides.old_tests);
-        let (before, after) = tokio::try_join!(
-            self.run_at("-statements-tests-base", &self.ask.base, beside(&[]), None, RunPlace::Here),
-            self.run_at("-statements-tests", &self.ask.commit, old_tests, None, RunPlace::Elsewhere),
-        )?;
-        Ok(Some(TestFileRuns { before, after, files: files.len() }))
-    }
-
     fn said_by_tests(
         &self,
+        known: &KnownSoFar<'_>,
         statement: &ExaminerStatement,
         file: &StatementProgram,
-        runs: &TestFileRuns,
+        (before, after): &(ExperimentCell<'_>, ExperimentCell<'_>),
     ) -> StatementVerdict {
         let open = |because: &str| StatementVerdict::Unconfirmed { because: because.to_owned() };
-        let (Some(cases), Some(known)) = (&runs.before.reading.cases, &self.baseline.reading.cases) else {
+        let baseline = known.baseline();
+        let (Some(cases), Some(known)) = (&before.reading.cases, &baseline.reading.cases) else {
             return open("the runner does not name its tests");
         };
         let is_own = |name: &&String| match is_of(name, &file.file) {
             Some(is_of) => is_of,
-            None => runs.files == 1 && !known.tests.contains_key(*name),
+            None => self.test_files.len() == 1 && !known.tests.contains_key(*name),
         };
         let own: Vec<_> = cases.tests.iter().filter(|(name, _)| is_own(name)).collect();
         let is_unloaded = || {
-            let known = not_loaded(&self.baseline.cell());
-            not_loaded(&runs.before.cell()).iter().any(|what| !known.contains(what))
+            let known = not_loaded(&baseline);
+            not_loaded(before).iter().any(|what| !known.contains(what))
         };
         let wanted: Vec<&String> = match statement.kind {
             StatementKind::Changes if is_unloaded() && !statement.is_new => {
@@ -163,7 +133,7 @@ impl ExperimentContext<'_> {
                 "it holds on the base already"
             });
         }
-        let fails = |name: &&&String| runs.after.cell().status(name) != Some(TestCaseStatus::Passed);
+        let fails = |name: &&&String| after.status(name) != Some(TestCaseStatus::Passed);
         match wanted.iter().find(fails) {
             None => StatementVerdict::Holds,
             Some(name) => StatementVerdict::Fails(FailedAnswer {

@@ -1,15 +1,12 @@
-//! Runs the issue's own examples on both codes. The author of the change did not write them.
+//! The issue's own examples on both codes. The author of the change did not write them.
 
-use super::checkout_run::{CheckoutRunSpec, RunPlace};
 use super::experiment::ExperimentContext;
+use super::runner::ProgramInstead;
 use super::{EffectError, TestRunRequest};
-use journeyman_environment::PlannedTest;
-use journeyman_order::CommitSha;
 use journeyman_order::bounds::LARGEST_FILE;
 use journeyman_order::scrutiny::ExampleRun;
-use journeyman_verify::examples::{
-    ExampleProgram, IssueExample, answers, examples, judge_examples, programs,
-};
+use journeyman_verify::examples::{ExampleProgram, answers, judge_examples, programs};
+use journeyman_verify::experiment::{ExperimentName, KnownSoFar, Side};
 
 fn is_wanted(path: &str) -> bool {
     [".py", ".js", ".mjs", ".cjs"].iter().any(|end| path.ends_with(end))
@@ -17,35 +14,40 @@ fn is_wanted(path: &str) -> bool {
 
 impl ExperimentContext<'_> {
     /// What both codes answer to the calls in the issue, and the calls that cannot run on either.
-    pub(super) async fn examples(&self) -> Result<(Vec<ExampleRun>, Vec<String>), EffectError> {
-        let shown = examples(&self.ask.issue);
-        if shown.is_empty() {
-            return Ok(Default::default());
-        }
-        // What one run learns about its mark is useless in the other.
-        let marks = [(); 2].map(|()| uuid::Uuid::new_v4().simple().to_string());
-        let [before, after] = self.programs(&shown, &marks).await?;
-        let answered = |ran: Option<String>, mark: &str| match ran {
-            Some(output) => answers(&output, mark, shown.len()),
-            None => vec![Vec::new(); shown.len()],
+    pub(super) fn answered(&self, known: &KnownSoFar<'_>) -> (Vec<ExampleRun>, Vec<String>) {
+        let of = |name, mark: &str| {
+            let run = known.last(name)?;
+            Some(answers(run.cell.output, mark, self.shown.len()))
         };
-        let [of_before, of_after] = &marks;
-        let after = answered(self.output("-examples", after, &self.ask.commit).await?, of_after);
-        let before = answered(self.output("-examples-base", before, &self.ask.base).await?, of_before);
-        let sides = shown.iter().zip(before.iter().zip(&after));
+        let [of_before, of_after] = &self.marks;
+        let (Some(before), Some(after)) =
+            (of(ExperimentName::ExamplesBase, of_before), of(ExperimentName::Examples, of_after))
+        else {
+            return Default::default();
+        };
+        let sides = self.shown.iter().zip(before.iter().zip(&after));
         let unanswered = sides.filter(|(_, (before, after))| before.is_empty() && after.is_empty());
         let unanswered = unanswered.map(|(example, _)| example.code.clone()).collect();
-        Ok((judge_examples(&shown, &before, &after), unanswered))
+        (judge_examples(&self.shown, &before, &after), unanswered)
     }
 
-    /// The programs that evaluate them, on the base's code and on the change's.
-    async fn programs(
-        &self,
-        shown: &[IssueExample],
-        marks: &[String; 2],
-    ) -> Result<[Option<ExampleProgram>; 2], EffectError> {
+    /// The program that evaluates them on a side's code. `None` if none of its files defines what they call.
+    pub(super) async fn example_program(&self, side: Side) -> Result<Option<ProgramInstead>, EffectError> {
+        let [before, after] = self.example_programs.get_or_try_init(|| self.programs()).await?;
+        let program = match side {
+            Side::Base => before,
+            Side::Change => after,
+        };
+        Ok(program.clone().map(|ExampleProgram { command, overlays }| ProgramInstead {
+            command,
+            overlays,
+            source: "the examples of the issue",
+        }))
+    }
+
+    async fn programs(&self) -> Result<[Option<ExampleProgram>; 2], EffectError> {
         let TestRunRequest { repository, base, commit, issue, .. } = self.ask.clone();
-        let (shown, marks) = (shown.to_vec(), marks.clone());
+        let (shown, marks) = (self.shown.clone(), self.marks.clone());
         self.testing
             .git(move |workspaces| {
                 let files = |at| workspaces.some_files(&repository, at, LARGEST_FILE, &is_wanted);
@@ -55,25 +57,5 @@ impl ExperimentContext<'_> {
                 Ok(programs(&shown, &issue, [&before, &after], &changed, &marks))
             })
             .await
-    }
-
-    async fn output(
-        &self,
-        what: &str,
-        written: Option<ExampleProgram>,
-        commit: &CommitSha,
-    ) -> Result<Option<String>, EffectError> {
-        let Some(written) = written else { return Ok(None) };
-        let mut plan = self.basis.plan.clone();
-        plan.test = Some(PlannedTest::new(written.command, "the examples of the issue"));
-        plan.report = None;
-        let spec = CheckoutRunSpec {
-            overlays: written.overlays,
-            // As a person would run it, not CI.
-            at: RunPlace::Elsewhere,
-            ..CheckoutRunSpec::all(what, commit, &plan)
-        };
-        let ran = self.testing.run_in_checkout(self.ask, self.basis, spec).await?;
-        Ok(Some(ran.last_output().to_owned()))
     }
 }

@@ -9,28 +9,26 @@ mod change;
 mod checkout;
 mod checkout_run;
 mod detector;
-mod died;
 mod examination;
 mod examples;
 mod experiment;
-mod flaky;
 mod mutants;
 mod report;
+mod runner;
 mod unrun;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::effect_error::never;
 use journeyman_environment::{EnvironmentPlan, edited_setup, judge_by, without_own_tests};
-use journeyman_order::settings::AcceptedRun;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{
     CommitSha, ComparisonVerdict, EffectError, IssueExamination, PinnedImages, RepositoryName,
-    RepositorySettings, Scrutiny, TestReport, TestRun, TestVerdict, TestingSettings, TreeSha, UnrunProject,
+    RepositorySettings, TestReport, TestRun, TestVerdict, TestingSettings, TreeSha, UnrunProject,
 };
 use journeyman_sandbox::Sandbox;
+use journeyman_verify::experiment::commit_verdict;
 use journeyman_verify::{Overlay, ran_any};
 use journeyman_workspace::{GitError, SourceTree, Workspaces};
 
@@ -199,8 +197,7 @@ impl CommitTester {
             let baseline = self.baseline(BaselineSource::KnownOrRun, ask, &basis).await?;
             let change = read_change(self, ask, &basis).await?;
             let context = ExperimentContext::new(self, ask, &basis, change, baseline);
-            let early = if basis.is_set_up_anew() { None } else { context.old_tests_early().await? };
-            Ok(Some((context, early)))
+            Ok(Some(context))
         };
         let set_up = match is_compared {
             true => self.with_base_setup(ask, &basis).await?,
@@ -241,19 +238,15 @@ impl CommitTester {
         (run.counts, run.failing) = (ran.reading.counts, ran.reading.failing.clone());
         run.test = Some(ended.run.clone());
         run.doubt = run.doubt.or_else(|| not_tested(&basis.unrun, &ran.without_tests));
-        if let Some((mut context, early)) = compared {
+        if let Some(mut context) = compared {
             outputs.append(&mut context.baseline.outputs);
             if let Some((basis, _)) = &by_base {
                 context.basis = basis;
             }
             context.took = Some(judged.seconds());
-            let mut scrutiny = context.experiment(judged, early, &mut outputs).await?;
-            // Before reporting missing tests, check that the base names them the same way twice.
-            if scrutiny.judged == ComparisonVerdict::TestsMissing && context.forget_unstable_names().await? {
-                scrutiny = context.experiment(judged, None, &mut outputs).await?;
-            }
+            let mut scrutiny = context.experiment(judged, &mut outputs).await?;
             scrutiny.base_setup = by_base.as_ref().and_then(|(_, ran)| Some(ran.test.as_ref()?.run.clone()));
-            run.verdict = verdict(run.verdict, &scrutiny, ask);
+            run.verdict = commit_verdict(run.verdict, &scrutiny, ask.settings.accept, &ask.issue);
             run.doubt = run.doubt.or_else(|| scrutiny.never_seen_to_fail());
             let compiled = &context.change.compiled;
             if !compiled.is_empty() {
@@ -360,29 +353,5 @@ impl CommitTester {
     ) -> Result<T, EffectError> {
         let workspaces = self.workspaces.clone();
         blocking(move || work(workspaces)).await?.map_err(EffectError::from)
-    }
-}
-
-/// The experiment can revoke a pass. It excuses a failure only if flaky or, where accepted, red before.
-fn verdict(alone: TestVerdict, scrutiny: &Scrutiny, ask: &TestRunRequest) -> TestVerdict {
-    let is_accepted = ask.settings.accept == AcceptedRun::NoNewFailures;
-    let (of_tests, of_examples) = scrutiny.objections();
-    let is_bent = !(of_tests.is_empty() && of_examples.is_empty());
-    let bent = if of_tests.is_empty() { TestVerdict::Unmended } else { TestVerdict::Weakened };
-    match (alone, scrutiny.judged) {
-        (TestVerdict::Passed | TestVerdict::NoTests, _) if is_bent => bent,
-        (TestVerdict::Passed, ComparisonVerdict::Failed) => TestVerdict::Failed,
-        // It failed once and passed on the same commit, so it is reported as flaky.
-        (TestVerdict::Failed, ComparisonVerdict::Passed) if !is_bent => TestVerdict::Passed,
-        (TestVerdict::Failed, ComparisonVerdict::PassedBesideRed)
-            if is_accepted || scrutiny.is_examined_beside_red(&ask.issue) =>
-        {
-            if is_bent {
-                bent
-            } else {
-                TestVerdict::Passed
-            }
-        }
-        (alone, _) => alone,
     }
 }

@@ -1,3 +1,4 @@
+mod detector;
 mod judge;
 mod table;
 

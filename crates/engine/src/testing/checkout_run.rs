@@ -90,11 +90,6 @@ impl<'a> CheckoutRunSpec<'a> {
 }
 
 impl CheckoutRun {
-    /// Whether the runner can run these tests alone.
-    pub(super) fn can_select(&self, named_by: Option<&RunnerName>, names: &[String]) -> bool {
-        self.invocation.as_ref().is_some_and(|asked| asked.select(named_by, names, &[]).is_some())
-    }
-
     /// What its commands printed. A setup that ran for an earlier order prints nothing now.
     pub(super) fn outputs(&self) -> impl Iterator<Item = CommandOutput> + '_ {
         let setup = self.setup.iter().filter(|ended| !ended.output.text.is_empty());

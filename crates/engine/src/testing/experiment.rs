@@ -7,20 +7,22 @@ use tokio::sync::OnceCell;
 
 use super::baseline::CachedBaseline;
 use super::change::{ChangeAnalysis, texts_of};
-use super::checkout_run::{CheckoutRun, CheckoutRunSpec, RunPlace};
+use super::checkout_run::CheckoutRun;
 use super::examination::{batches, test_files};
-use super::runner::{ExperimentRun, time_on_old_code};
+use super::runner::ExperimentRun;
 use super::{CommandOutput, CommitTester, TestRunRequest, VerdictBasis};
 use journeyman_order::bounds::MOST_LISTED;
 use journeyman_order::comparison::RunnerName;
-use journeyman_order::scrutiny::{Baseline, ChangedTest, DiedTest, LieVerdict, MutantTally, OldTests};
-use journeyman_order::{CommitSha, ComparedBy, EffectError, Scrutiny};
+use journeyman_order::scrutiny::{
+    Baseline, ChangedTest, DiedTest, FalsifiedExpectation, LieDetector, MutantTally, OldTests,
+};
+use journeyman_order::{ComparedBy, EffectError, Scrutiny};
 use journeyman_verify::Overlay;
 use journeyman_verify::examination::ProgramBatch;
 use journeyman_verify::examples::{ExampleProgram, IssueExample, examples};
 use journeyman_verify::experiment::{
-    DeathOnOldCode, ExperimentMatrix, ExperimentName, ExperimentResult, KnownChange, compared, how_edited,
-    matrix, verdict,
+    DeathOnOldCode, ExperimentMatrix, ExperimentName, ExperimentResult, KnownChange, Lie, compared,
+    find_lies, how_edited, lie_findings, matrix, verdict,
 };
 
 pub(super) struct ExperimentContext<'a> {
@@ -29,7 +31,6 @@ pub(super) struct ExperimentContext<'a> {
     pub(super) basis: &'a VerdictBasis,
     pub(super) change: ChangeAnalysis,
     pub(super) baseline: CachedBaseline,
-    pub(super) took: Option<f64>,
     /// The issue's examples, and for each side a mark: what a run learns about its own is useless in the other.
     pub(super) shown: Vec<IssueExample>,
     pub(super) marks: [String; 2],
@@ -54,7 +55,6 @@ impl<'a> ExperimentContext<'a> {
             basis,
             change,
             baseline,
-            took: None,
             shown: examples(&ask.issue),
             marks: [(); 2].map(|()| uuid::Uuid::new_v4().simple().to_string()),
             example_programs: OnceCell::new(),
@@ -69,13 +69,15 @@ impl<'a> ExperimentContext<'a> {
         self.new_texts.get_or_try_init(read).await.map(Vec::as_slice)
     }
 
-    pub(super) fn of_change(&self) -> KnownChange<'_> {
+    pub(super) fn of_change(&self, ran: &CheckoutRun) -> KnownChange<'_> {
         let [programs, _] = &self.batches;
         KnownChange {
             sides: &self.change.sides,
             edited: &self.change.edited_tests,
             new_words: &self.change.new_words,
+            own_words: &self.change.own_words,
             unread: &self.change.unread,
+            is_rewritten: !self.rewritten(ran).is_empty(),
             is_examined: self.ask.examination.is_some(),
             has_programs: !programs.is_empty(),
             test_files: &self.test_files,
@@ -88,12 +90,23 @@ impl<'a> ExperimentContext<'a> {
         ran: &CheckoutRun,
         outputs: &mut Vec<CommandOutput>,
     ) -> Result<Scrutiny, EffectError> {
-        let runs = Box::pin(self.run_experiments(ran)).await?;
+        let mut runs: Vec<ExperimentRun> = Vec::new();
+        Box::pin(self.run_due(ran, &mut runs, None)).await?;
+        let judgement = verdict(&self.known(ran, &runs, None));
+        let texts = match judgement.is_good() {
+            true => Some(self.test_texts(&runs).await?),
+            false => None,
+        };
+        let lies = texts.as_ref().map(|[old, base]| {
+            let new = self.new_texts.get().map_or(&[][..], Vec::as_slice);
+            find_lies(&self.known(ran, &runs, None), &judgement, [old, new, base])
+        });
+        Box::pin(self.run_due(ran, &mut runs, lies.as_ref())).await?;
+        let known = self.known(ran, &runs, lies.as_ref());
+        let (judgement, died) = (verdict(&known), &compared(&known).1);
         let of = |name: ExperimentName| runs.iter().filter(move |run| run.row.name == name);
         let last = |name: ExperimentName| of(name).next_back();
         outputs.extend(runs.iter().filter(|run| run.row.is_kept).flat_map(ExperimentRun::outputs));
-        let known = self.known(ran, &runs);
-        let (mut judgement, died) = (verdict(&known), &compared(&known).1);
         let mut baseline = self.baseline.shown(self.ask);
         // Tests that are not named are red on the base only as a whole.
         let is_green =
@@ -111,19 +124,20 @@ impl<'a> ExperimentContext<'a> {
             last(ExperimentName::OldTests),
             last(ExperimentName::OldCodeWhole).or_else(|| last(ExperimentName::OldCode)),
         );
-        let mut lies = None;
-        if judgement.is_good() {
-            lies = Some(self.detect(ran, (old_tests, old_code), &mut judgement, outputs).await?);
-        }
-        let before: BTreeSet<&String> = self.baseline.rewritten.iter().collect();
-        let rewritten: Vec<String> =
-            ran.rewritten.iter().filter(|path| !before.contains(path)).take(MOST_LISTED).cloned().collect();
-        let is_bent = lies.as_ref().is_some_and(|lies| lies.said == LieVerdict::Unnoticed);
-        let is_good = judgement.is_good() && !is_bent && rewritten.is_empty();
-        let mutants = match is_good {
-            true => self.mutants(&judgement, ran).await?,
-            false => MutantTally::untried("the change had not passed by then"),
+        let found = lie_findings(&known);
+        let of_lies = || {
+            let groups = found.iter().flat_map(|found| &found.runs);
+            groups.flat_map(|group| runs.iter().filter(move |run| group.contains(&run.row.name)))
         };
+        outputs.extend(of_lies().flat_map(ExperimentRun::outputs));
+        let commands = of_lies().filter_map(ExperimentRun::command).collect();
+        let lies = found.as_ref().map(|found| LieDetector {
+            said: found.said.clone(),
+            told: found.told.iter().map(|(lie, noticed)| falsified(lie, *noticed)).collect(),
+            runs: commands,
+        });
+        let mutants = last(ExperimentName::Mutants).and_then(|run| run.mutants.clone());
+        let untried = || MutantTally::untried("the change had not passed by then");
         let (examples, unanswered) = self.answered(&known);
         Ok(Scrutiny {
             baseline,
@@ -148,29 +162,30 @@ impl<'a> ExperimentContext<'a> {
             unanswered,
             examination: self.examined(&known),
             unnamed_inputs: self.unnamed_inputs().await?,
-            rewritten,
+            rewritten: self.rewritten(ran),
             touches_code: self.change.sides.code_differs,
             dependencies: self.change.dependencies.clone(),
-            mutants: Some(mutants),
+            mutants: Some(mutants.unwrap_or_else(untried)),
             weakenings: self.change.remarks.clone(),
         })
     }
 
-    pub(super) async fn run_at(
-        &self,
-        what: &str,
-        commit: &CommitSha,
-        overlays: Vec<Overlay>,
-        only: Option<&[String]>,
-        at: RunPlace,
-    ) -> Result<CheckoutRun, EffectError> {
-        let only = only.map(|names| (names, self.named_by()));
-        // An endless run on the base's code does not get the full timeout.
-        let took = self.took.filter(|_| *commit == self.ask.base);
-        let time = took.map(|took| time_on_old_code(took, self.testing.settings.test_time));
-        let plan = &self.basis.plan;
-        let all = CheckoutRunSpec { overlays, at, time, ..CheckoutRunSpec::all(what, commit, plan) };
-        self.run_selected(CheckoutRunSpec { only, ..all }).await
+    /// Tracked files that are written while the tests of the change run, though not while those of the base do.
+    fn rewritten(&self, ran: &CheckoutRun) -> Vec<String> {
+        let before: BTreeSet<&String> = self.baseline.rewritten.iter().collect();
+        ran.rewritten.iter().filter(|path| !before.contains(path)).take(MOST_LISTED).cloned().collect()
+    }
+
+    /// The test files of the change with those of the base, as far as they load, and of the base.
+    async fn test_texts(&self, runs: &[ExperimentRun]) -> Result<[Vec<(String, Vec<u8>)>; 2], EffectError> {
+        let old_tests = runs.iter().rfind(|run| run.row.name == ExperimentName::OldTests);
+        let overlays = old_tests.map_or(&[][..], |run| run.overlays.as_slice());
+        let (old, base, _) = tokio::try_join!(
+            texts_of(self.testing, self.ask, &self.ask.commit, overlays),
+            texts_of(self.testing, self.ask, &self.ask.base, &[]),
+            self.new_texts(),
+        )?;
+        Ok([old, base])
     }
 
     pub(super) fn named_by(&self) -> Option<&RunnerName> {
@@ -206,12 +221,13 @@ fn death_of(died: &DeathOnOldCode) -> Option<&DiedTest> {
     }
 }
 
-pub(super) async fn wanted<T>(
-    is_wanted: bool,
-    run: impl Future<Output = Result<T, EffectError>>,
-) -> Result<Option<T>, EffectError> {
-    match is_wanted {
-        true => run.await.map(Some),
-        false => Ok(None),
+fn falsified(lie: &Lie, noticed: bool) -> FalsifiedExpectation {
+    FalsifiedExpectation {
+        path: lie.path.clone(),
+        line: lie.line,
+        test: lie.test.clone(),
+        was: lie.was.clone(),
+        now: lie.now.clone(),
+        noticed,
     }
 }

@@ -8,7 +8,6 @@ mod baseline;
 mod change;
 mod checkout;
 mod checkout_run;
-mod detector;
 mod examination;
 mod examples;
 mod experiment;
@@ -243,7 +242,6 @@ impl CommitTester {
             if let Some((basis, _)) = &by_base {
                 context.basis = basis;
             }
-            context.took = Some(judged.seconds());
             let mut scrutiny = context.experiment(judged, &mut outputs).await?;
             scrutiny.base_setup = by_base.as_ref().and_then(|(_, ran)| Some(ran.test.as_ref()?.run.clone()));
             run.verdict = commit_verdict(run.verdict, &scrutiny, ask.settings.accept, &ask.issue);

@@ -12,7 +12,7 @@ use crate::effect_error::soon;
 use journeyman_order::bounds::MOST_NAMED;
 use journeyman_order::scrutiny::MutantTally;
 use journeyman_order::{Exit, TestCaseStatus};
-use journeyman_verify::experiment::{ExperimentCell, ExperimentResult, died, evidence_of, not_loaded};
+use journeyman_verify::experiment::{ExperimentCell, died, not_loaded};
 
 /// A mutant that runs this many times as long as the tests counts as endless.
 const TIMES_AS_LONG: f64 = 3.0;
@@ -21,10 +21,10 @@ const SHORT: f64 = 10.0;
 const AT_LEAST: Duration = Duration::from_secs(10);
 
 impl ExperimentContext<'_> {
-    /// Runs mutants of the changed lines against the tests that were fixed or prove the change, or else against all.
+    /// Runs mutants of the changed lines against these tests, or against all if there are none.
     pub(super) async fn mutants(
         &self,
-        judgement: &ExperimentResult,
+        names: &[String],
         with_the_change: &CheckoutRun,
     ) -> Result<MutantTally, EffectError> {
         let (limit, took) = (self.testing.settings.mutant_time, with_the_change.seconds());
@@ -51,9 +51,7 @@ impl ExperimentContext<'_> {
             return Ok(MutantTally { because: Some(because), ..tally });
         }
         let begun = Instant::now();
-        let (fixed, red) = evidence_of(judgement);
-        let names: Vec<String> = fixed.into_iter().chain(red).collect();
-        let only = (!names.is_empty()).then(|| (names.as_slice(), self.named_by()));
+        let only = (!names.is_empty()).then(|| (names, self.named_by()));
         let plan = &self.basis.plan;
         let run = CheckoutRunSpec::all("-mutants", &self.ask.commit, plan);
         let place = self.basis.checkouts.acquire(self.testing, self.ask).await?;

@@ -12,11 +12,12 @@ use super::experiment::ExperimentContext;
 use super::{CommandOutput, EffectError};
 use journeyman_environment::PlannedTest;
 use journeyman_order::CommitSha;
+use journeyman_order::scrutiny::MutantTally;
 use journeyman_order::test_run::CommandRun;
 use journeyman_verify::Overlay;
 use journeyman_verify::experiment::{
-    Edit, Experiment, ExperimentName, FinishedRun, KnownSoFar, PlannedRun, Side, WhichTests, died, due,
-    left_out,
+    Edit, Experiment, ExperimentName, FinishedRun, KnownSoFar, Lie, PlannedRun, Side, TellableLies,
+    WhichTests, died, due, left_out,
 };
 
 /// Retries without the base's test files that do not load.
@@ -33,6 +34,9 @@ pub(super) struct ExperimentRun {
     only: Vec<String>,
     pub(super) overlays: Vec<Overlay>,
     pub(super) unloaded: Vec<String>,
+    lies: Vec<Lie>,
+    /// Of the row of mutants.
+    pub(super) mutants: Option<MutantTally>,
 }
 
 /// A program that runs in place of the tests.
@@ -51,6 +55,7 @@ impl ExperimentRun {
             is_selected: ran.is_selected,
             overlays: &self.overlays,
             unloaded: &self.unloaded,
+            lies: &self.lies,
             ..FinishedRun::whole(self.row.name, ran.cell(), ran.seconds())
         }
     }
@@ -65,63 +70,75 @@ impl ExperimentRun {
 }
 
 impl ExperimentContext<'_> {
-    pub(super) async fn run_experiments(&self, own: &CheckoutRun) -> Result<Vec<ExperimentRun>, EffectError> {
-        let mut runs: Vec<ExperimentRun> = Vec::new();
+    /// Makes runs until no more are needed.
+    pub(super) async fn run_due(
+        &self,
+        own: &CheckoutRun,
+        runs: &mut Vec<ExperimentRun>,
+        lies: Option<&TellableLies<'_>>,
+    ) -> Result<(), EffectError> {
         loop {
-            let planned = due(&self.known(own, &runs));
+            let planned = due(&self.known(own, runs.as_slice(), lies));
             if planned.is_empty() {
-                return Ok(runs);
+                return Ok(());
             }
-            let made = planned.into_iter().map(|planned| Box::pin(self.make(planned)));
+            let made = planned.into_iter().map(|planned| Box::pin(self.make(own, planned)));
             runs.extend(try_join_all(made).await?);
         }
     }
 
-    pub(super) fn known<'k>(&'k self, own: &'k CheckoutRun, runs: &'k [ExperimentRun]) -> KnownSoFar<'k> {
+    pub(super) fn known<'k>(
+        &'k self,
+        own: &'k CheckoutRun,
+        runs: &'k [ExperimentRun],
+        lies: Option<&'k TellableLies<'k>>,
+    ) -> KnownSoFar<'k> {
         let base = FinishedRun::whole(ExperimentName::Base, self.baseline.cell(), 0.0);
         let change = FinishedRun::whole(ExperimentName::Change, own.cell(), own.seconds());
         let runs = runs.iter().map(ExperimentRun::finished).collect();
-        KnownSoFar::new(self.of_change(), [base, change], own.invocation.as_ref(), runs)
+        let known = KnownSoFar::new(self.of_change(own), [base, change], own.invocation.as_ref(), runs);
+        known.with_lies(lies)
     }
 
-    async fn make(&self, planned: PlannedRun) -> Result<ExperimentRun, EffectError> {
+    async fn make(&self, own: &CheckoutRun, planned: PlannedRun) -> Result<ExperimentRun, EffectError> {
         let (what, row) = (planned.name(), planned.row);
-        let PlannedRun { only, mut overlays, took, .. } = planned;
-        let made = |ran, only, overlays, unloaded| ExperimentRun { row, ran, only, overlays, unloaded };
+        let PlannedRun { only, overlays, lies, took, .. } = planned;
+        let (ran, mutants, unloaded) = (None, None, Vec::new());
+        let mut run = ExperimentRun { row, ran, only, overlays, unloaded, lies, mutants };
         let program = match row.edit {
-            Edit::Nothing | Edit::OldData | Edit::TestFiles => {
-                let mut unloaded: Vec<String> = Vec::new();
+            Edit::Nothing | Edit::OldData | Edit::TestFiles | Edit::Lies(_) | Edit::Reworded(_) => {
+                let configuration = &self.change.sides.configuration;
+                let (baseline, is_on_old_code) = (self.baseline.cell(), row.code == Side::Base);
                 let mut tries = if row.leaves_out { MOST_TRIES } else { 0 };
                 loop {
-                    let ran = self.run_row(row, &what, &only, &overlays, took).await?;
-                    let configuration = &self.change.sides.configuration;
-                    let is_on_old_code = row.code == Side::Base;
-                    let baseline = self.baseline.cell();
-                    let out = left_out(&baseline, &ran.cell(), &overlays, configuration, is_on_old_code);
+                    let ran = self.run_row(&run, &what, took).await?;
+                    let out = left_out(&baseline, &ran.cell(), &run.overlays, configuration, is_on_old_code);
+                    run.ran = Some(ran);
                     if tries == 0 || out.is_empty() {
-                        return Ok(made(Some(ran), only, overlays, unloaded));
+                        return Ok(run);
                     }
                     tries -= 1;
-                    overlays.retain(|overlay| !out.contains(&overlay.path));
-                    unloaded.extend(out.into_iter().filter(|path| !configuration.contains(path)));
+                    run.overlays.retain(|overlay| !out.contains(&overlay.path));
+                    run.unloaded.extend(out.into_iter().filter(|path| !configuration.contains(path)));
                 }
+            }
+            Edit::Mutants => {
+                run.mutants = Some(self.mutants(&run.only, own).await?);
+                return Ok(run);
             }
             Edit::Examples => self.example_program(row.code).await?,
             Edit::Programs => Some(self.statement_programs(row.code)),
         };
-        let ran = match program {
-            Some(program) => Some(self.run_program(row, &what, program).await?),
-            None => None,
-        };
-        Ok(made(ran, only, overlays, Vec::new()))
+        if let Some(program) = program {
+            run.ran = Some(self.run_program(row, &what, program).await?);
+        }
+        Ok(run)
     }
 
     async fn run_row(
         &self,
-        row: &Experiment,
+        ExperimentRun { row, only, overlays, .. }: &ExperimentRun,
         what: &str,
-        only: &[String],
-        overlays: &[Overlay],
         took: Option<f64>,
     ) -> Result<CheckoutRun, EffectError> {
         let plan = match row.setup {
@@ -129,8 +146,8 @@ impl ExperimentContext<'_> {
             Side::Change => &self.basis.plan,
         };
         let spec = CheckoutRunSpec {
-            overlays: overlays.to_vec(),
-            only: (!only.is_empty()).then_some((only, self.named_by())),
+            overlays: overlays.clone(),
+            only: (!only.is_empty()).then_some((only.as_slice(), self.named_by())),
             at: place_of(row),
             time: took.map(|took| time_on_old_code(took, self.testing.settings.test_time)),
             ..CheckoutRunSpec::all(what, self.commit_of(row), plan)
@@ -142,7 +159,7 @@ impl ExperimentContext<'_> {
     }
 
     /// Runs the selected tests, or all if a run of some does not tell them apart.
-    pub(super) async fn run_selected(&self, spec: CheckoutRunSpec<'_>) -> Result<CheckoutRun, EffectError> {
+    async fn run_selected(&self, spec: CheckoutRunSpec<'_>) -> Result<CheckoutRun, EffectError> {
         let all = CheckoutRunSpec { only: None, ..spec.clone() };
         let ran = self.testing.run_in_checkout(self.ask, self.basis, spec).await?;
         // Jest omits files without selected tests but counts their tests, so its exit code would cover tests that
@@ -180,7 +197,7 @@ impl ExperimentContext<'_> {
 }
 
 /// How long a run on the base's code may take, given the time with the change.
-pub(super) fn time_on_old_code(took: f64, most: Duration) -> Duration {
+fn time_on_old_code(took: f64, most: Duration) -> Duration {
     AT_LEAST.max(Duration::from_secs_f64(took * TIMES_AS_LONG)).min(most)
 }
 

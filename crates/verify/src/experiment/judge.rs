@@ -17,7 +17,7 @@ use super::four_runs::judge;
 use super::known::{ExperimentName, KnownSoFar};
 use super::matrix::{ExperimentMatrix, ExperimentResult, evidence_of};
 use super::old_code::death;
-use super::{put_back, reruns};
+use super::{detector, put_back, reruns};
 use journeyman_order::settings::AcceptedRun;
 use journeyman_order::{
     ComparisonVerdict, Proof, Scrutiny, TestCaseStatus, TestCases, TestReport, TestVerdict,
@@ -32,6 +32,9 @@ pub fn verdict(known: &KnownSoFar<'_>) -> ExperimentResult {
     }
     if judgement.is_good() {
         reruns::repeat_evidence(known, &mut judgement);
+    }
+    if judgement.is_good() {
+        detector::hold_against_lies(known, &mut judgement);
     }
     judgement
 }

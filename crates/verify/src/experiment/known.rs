@@ -8,8 +8,10 @@ use std::sync::OnceLock;
 use super::cell::ExperimentCell;
 use super::died::DeathOnOldCode;
 use super::edits::EditedTest;
+use super::lie::Lie;
 use super::matrix::ExperimentResult;
 use super::sides::ChangeSplit;
+use super::tellable::TellableLies;
 use crate::invocation::TestInvocation;
 use crate::overlay::Overlay;
 use journeyman_order::comparison::RunnerName;
@@ -40,6 +42,18 @@ pub enum ExperimentName {
     Flaky,
     FixedBase,
     Repeat,
+    Lie,
+    LieBase,
+    Reworded,
+    LieNew,
+    RewordedNew,
+    LieAny,
+    LieAnyBase,
+    LieSlight,
+    RewordedAny,
+    LieData,
+    LieDataBase,
+    Mutants,
 }
 
 impl ExperimentName {
@@ -67,16 +81,29 @@ impl ExperimentName {
             Self::Flaky => "-flaky",
             Self::FixedBase => "-fixed-base",
             Self::Repeat => "-repeat",
+            Self::Lie => "-lie",
+            Self::LieNew => "-lie-new",
+            Self::LieAny => "-lie-any",
+            Self::LieSlight => "-lie-slight",
+            Self::LieData => "-lie-data",
+            Self::LieBase | Self::LieAnyBase | Self::LieDataBase => "-lie-base",
+            Self::Reworded | Self::RewordedNew | Self::RewordedAny => "-reworded",
+            Self::Mutants => "-mutants",
         }
     }
 
     /// The name of its run with this number, counted from 1.
     pub fn of_run(self, number: usize) -> String {
-        const COUNTED: [ExperimentName; 4] = [
+        const COUNTED: [ExperimentName; 9] = [
             ExperimentName::FlakyBase,
             ExperimentName::Flaky,
             ExperimentName::FixedBase,
             ExperimentName::Repeat,
+            ExperimentName::Lie,
+            ExperimentName::LieNew,
+            ExperimentName::LieAny,
+            ExperimentName::LieSlight,
+            ExperimentName::LieData,
         ];
         match COUNTED.contains(&self) || (self == Self::Again && number > 1) {
             true => format!("{}-{number}", self.as_str()),
@@ -93,8 +120,12 @@ pub struct KnownChange<'a> {
     pub edited: &'a [EditedTest],
     /// Words in the code of the change that occur nowhere in the base.
     pub new_words: &'a BTreeSet<String>,
+    /// Words that the code of the change defines.
+    pub own_words: &'a BTreeSet<String>,
     /// Files with tests of the base that cannot be put back, since they cannot be read.
     pub unread: &'a [String],
+    /// Whether files of the commit are written while its tests run, though not on the base.
+    pub is_rewritten: bool,
     /// Whether an examiner has read the issue.
     pub is_examined: bool,
     /// Whether the examiner wrote programs that print.
@@ -119,6 +150,8 @@ pub struct FinishedRun<'a> {
     pub overlays: &'a [Overlay],
     /// Test files that were left out, since they do not load.
     pub unloaded: &'a [String],
+    /// The expectations that were made false, or spelled otherwise.
+    pub lies: &'a [Lie],
 }
 
 /// A run that could not be made: it shows nothing.
@@ -128,7 +161,7 @@ static NO_REPORT: TestReport =
 impl<'a> FinishedRun<'a> {
     /// A run of all tests with nothing laid over the commit.
     pub fn whole(name: ExperimentName, cell: ExperimentCell<'a>, seconds: f64) -> Self {
-        Self { name, cell, seconds, only: &[], is_selected: false, overlays: &[], unloaded: &[] }
+        Self { name, cell, seconds, only: &[], is_selected: false, overlays: &[], unloaded: &[], lies: &[] }
     }
 
     pub fn not_made(name: ExperimentName) -> Self {
@@ -144,6 +177,8 @@ pub struct KnownSoFar<'a> {
     /// How the change's own run was started.
     invocation: Option<&'a TestInvocation>,
     runs: Vec<FinishedRun<'a>>,
+    /// `None` until it is known what the pass rests on.
+    pub(super) lies: Option<&'a TellableLies<'a>>,
     stable: Option<TestReport>,
     compared: OnceLock<(ExperimentResult, DeathOnOldCode)>,
 }
@@ -157,7 +192,12 @@ impl<'a> KnownSoFar<'a> {
     ) -> Self {
         let again = runs.iter().find(|run| run.name == ExperimentName::BaseAgain);
         let stable = again.and_then(|again| with_stable_names(base.cell.reading, again.cell.reading));
-        Self { of_change, base, change, invocation, runs, stable, compared: OnceLock::new() }
+        let compared = OnceLock::new();
+        Self { of_change, base, change, invocation, runs, lies: None, stable, compared }
+    }
+
+    pub fn with_lies(self, lies: Option<&'a TellableLies<'a>>) -> Self {
+        Self { lies, ..self }
     }
 
     /// The tests of the base on the base, without those whose names are not the same in each run.

@@ -7,6 +7,7 @@
 //! Nothing here judges by reading the change: reading only decides what to run.
 
 mod cell;
+mod detector;
 mod died;
 mod edits;
 mod example_lies;
@@ -28,12 +29,14 @@ mod row;
 mod scan;
 mod sides;
 mod table;
+mod tellable;
 mod text;
 mod titles;
 
 use journeyman_languages::names;
 
 pub use cell::{ExperimentCell, lie_told, not_loaded};
+pub use detector::{LieFindings, find_lies, lie_findings};
 pub use died::{DeathOnOldCode, died};
 pub use edits::{EditedTest, defined_in, edited_tests, words_in};
 pub use example_lies::{holds_examples, holds_tests};
@@ -50,3 +53,4 @@ pub use old_tests::{how_edited, may_be_flaky_there};
 pub use row::{Edit, Experiment, PlannedRun, Side, WhichTests};
 pub use sides::{ChangeSplit, is_of_tests, is_source, may_hold_tests, split_change};
 pub use table::{EXPERIMENTS, due};
+pub use tellable::TellableLies;

@@ -1,6 +1,8 @@
 //! One row of the table of experiments, and the runs that it plans.
 
 use super::known::{ExperimentName, KnownSoFar};
+use super::lie::Lie;
+use super::tellable::TellableLies;
 use crate::overlay::Overlay;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,7 +12,7 @@ pub enum Side {
 }
 
 /// What differs from both sides.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub enum Edit {
     Nothing,
     /// The data of the base is put back.
@@ -21,6 +23,12 @@ pub enum Edit {
     Programs,
     /// The examples run in place of the tests.
     Examples,
+    /// Expectations are made false, those of each list in a run with their tests.
+    Lies(fn(&KnownSoFar<'_>, &TellableLies<'_>) -> Vec<Vec<Lie>>),
+    /// The tests get a comment, and these expectations are spelled otherwise.
+    Reworded(fn(&KnownSoFar<'_>, &TellableLies<'_>) -> Vec<Lie>),
+    /// The changed lines, one place at a time.
+    Mutants,
 }
 
 #[derive(Clone, Copy)]
@@ -64,6 +72,7 @@ pub struct PlannedRun {
     /// The tests to run. Empty: all.
     pub only: Vec<String>,
     pub overlays: Vec<Overlay>,
+    pub lies: Vec<Lie>,
     /// How many seconds the same takes with the change. `None` if that says nothing about it.
     pub took: Option<f64>,
 }
@@ -84,20 +93,28 @@ impl Experiment {
             WhichTests::All => Vec::new(),
             WhichTests::Selected(which) | WhichTests::Alone(which) => which(known),
         };
-        let (overlays, took) = (self.overlays(known), self.took(known));
-        let made = known.all(self.name).count();
-        let each = (1..=(self.times)(known)).map(|number| PlannedRun {
+        let edits: Vec<Vec<Lie>> = match (self.edit, known.lies) {
+            (Edit::Lies(rounds), Some(lies)) => {
+                rounds(known, lies).into_iter().filter(|round| !round.is_empty()).collect()
+            }
+            (Edit::Reworded(reworded), Some(lies)) => vec![reworded(known, lies)],
+            (Edit::Lies(_) | Edit::Reworded(_), None) => Vec::new(),
+            _ => vec![Vec::new(); (self.times)(known)],
+        };
+        let (made, took) = (known.all(self.name).count(), self.took(known));
+        let each = edits.into_iter().zip(made + 1..).map(|(lies, number)| PlannedRun {
             row: self,
-            number: made + number,
-            only: only.clone(),
-            overlays: overlays.clone(),
+            number,
+            only: if matches!(self.edit, Edit::Lies(_)) { tests_of(&lies) } else { only.clone() },
+            overlays: self.overlays(known, &lies),
+            lies,
             took,
         });
         each.collect()
     }
 
     /// What is laid over the commit of the code.
-    fn overlays(&self, known: &KnownSoFar<'_>) -> Vec<Overlay> {
+    fn overlays(&self, known: &KnownSoFar<'_>, lies: &[Lie]) -> Vec<Overlay> {
         let sides = known.of_change.sides;
         // What did not load in an earlier run is not laid again.
         let loaded = |name: ExperimentName, all: &[Overlay]| match known.last(name) {
@@ -113,21 +130,23 @@ impl Experiment {
             }
             (Side::Change, Side::Change, Side::Change) | (Side::Base, Side::Base, _) => Vec::new(),
         };
-        match self.edit {
-            Edit::Nothing | Edit::Programs | Edit::Examples => {}
-            Edit::OldData => laid.extend(sides.old_data.iter().cloned()),
+        let texts = known.lies.map(|lies| if self.tests == Side::Base { &lies.old } else { &lies.new });
+        let lies: Vec<&Lie> = lies.iter().collect();
+        let over = match (self.edit, texts) {
+            (Edit::OldData, _) => sides.old_data.clone(),
             // The change's tests are left out: they may use the same names, or decide which tests run.
-            Edit::TestFiles => {
-                let files = known.of_change.test_files;
-                laid.retain(|overlay| !files.iter().any(|file| file.path == overlay.path));
-                laid.extend(files.iter().cloned());
-            }
-        }
+            (Edit::TestFiles, _) => known.of_change.test_files.to_vec(),
+            (Edit::Lies(_), Some(texts)) => texts.overlays_of(&lies),
+            (Edit::Reworded(_), Some(texts)) => texts.reworded(&lies),
+            _ => Vec::new(),
+        };
+        laid.retain(|overlay| !over.iter().any(|own| own.path == overlay.path));
+        laid.extend(over);
         laid
     }
 
     fn took(&self, known: &KnownSoFar<'_>) -> Option<f64> {
-        let is_comparable = matches!(self.edit, Edit::Nothing | Edit::OldData | Edit::TestFiles);
+        let is_comparable = matches!(self.edit, Edit::Nothing | Edit::TestFiles | Edit::Lies(_));
         if self.code == Side::Change || self.setup == Side::Base || !is_comparable {
             return None;
         }
@@ -137,4 +156,8 @@ impl Experiment {
         };
         Some(with_the_change.seconds)
     }
+}
+
+fn tests_of(lies: &[Lie]) -> Vec<String> {
+    lies.iter().filter_map(|lie| lie.test.clone()).collect()
 }

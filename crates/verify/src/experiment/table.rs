@@ -2,14 +2,18 @@
 //!
 //! May know: what is known so far. Must never know: how a run is made.
 
+use super::detector::{self, LieFindings, Telling, first_of, lie_findings, one_by_one};
 use super::died::DeathOnOldCode;
 use super::judge::{before_reruns, compared, matrix, passes, verdict};
 use super::known::{ExperimentName, KnownSoFar};
+use super::matrix::evidence_of;
 use super::old_code::concerned;
 use super::old_tests::may_be_flaky_there;
 use super::reruns;
 use super::row::{Edit, Experiment, PlannedRun, Side, WhichTests};
+use super::tellable::TellableLies;
 use crate::may_be_flaky;
+use journeyman_order::scrutiny::LieVerdict;
 use journeyman_order::{ComparisonVerdict, Proof};
 
 /// How often the tests of one side run again on the change while different tests fail each time.
@@ -17,7 +21,7 @@ const MOST_RERUNS: usize = 3;
 
 /// All experiments. The runs of a group can be made side by side. A group is left once none of its rows is needed, and
 /// what is found later makes no row of it needed again.
-pub static EXPERIMENTS: [&[Experiment]; 9] = [
+pub static EXPERIMENTS: [&[Experiment]; 14] = [
     &[BASE, CHANGE],
     &[AGAIN],
     &[
@@ -39,6 +43,11 @@ pub static EXPERIMENTS: [&[Experiment]; 9] = [
     &[FLAKY_BASE, FIXED_BASE],
     &[FLAKY],
     &[REPEAT],
+    &[LIE, REWORDED, LIE_NEW, REWORDED_NEW],
+    &[LIE_BASE],
+    &[LIE_ANY, LIE_ANY_BASE, LIE_SLIGHT, REWORDED_ANY],
+    &[LIE_DATA, LIE_DATA_BASE],
+    &[MUTANTS],
 ];
 
 /// All tests of the change on the change.
@@ -255,6 +264,130 @@ const REPEAT: Experiment = Experiment {
     ..CHANGE
 };
 
+const LIE: Experiment = Experiment {
+    name: ExperimentName::Lie,
+    edit: Edit::Lies(|_, lies| lies.in_old.rounds.clone()),
+    leaves_out: false,
+    is_kept: false,
+    when: |known| known.lies.is_some() && !known.is_made(ExperimentName::Lie),
+    shows: "whether tests of the base notice a wrong expectation: what was fixed, or what is nearest to the change",
+    ..OLD_TESTS
+};
+
+const LIE_BASE: Experiment = Experiment {
+    name: ExperimentName::LieBase,
+    edit: Edit::Lies(|known, lies| vec![detector::unnoticed_to_tell_on_base(known, lies)]),
+    is_kept: false,
+    when: |known| known.lies.is_some() && !known.is_made(ExperimentName::LieBase),
+    shows: "whether an expectation that nobody misses with the change is missed on the base",
+    ..ON_BASE
+};
+
+const REWORDED: Experiment = Experiment {
+    name: ExperimentName::Reworded,
+    edit: Edit::Reworded(|_, lies| lies.in_old.sure.clone()),
+    only: WhichTests::Selected(|known| first_of(known.lies.map_or(&[], |lies| &lies.fixed))),
+    is_elsewhere: true,
+    when: |known| tells(known, ExperimentName::Reworded, detector::rewords_old),
+    shows: "whether what was fixed passes in other words as well",
+    ..LIE
+};
+
+const LIE_NEW: Experiment = Experiment {
+    name: ExperimentName::LieNew,
+    edit: Edit::Lies(|_, lies| lies.in_new.rounds.clone()),
+    is_kept: false,
+    when: |known| known.lies.is_some() && !known.is_made(ExperimentName::LieNew),
+    shows: "whether the tests that prove the change notice a wrong expectation",
+    ..CHANGE
+};
+
+const REWORDED_NEW: Experiment = Experiment {
+    name: ExperimentName::RewordedNew,
+    edit: Edit::Reworded(|_, lies| lies.in_new.sure.clone()),
+    only: WhichTests::Selected(|known| first_of(known.lies.map_or(&[], |lies| &lies.red))),
+    is_elsewhere: true,
+    when: |known| tells(known, ExperimentName::RewordedNew, detector::rewords_new),
+    shows: "whether the tests that prove the change pass by themselves, and in other words",
+    ..LIE_NEW
+};
+
+const LIE_ANY: Experiment = Experiment {
+    name: ExperimentName::LieAny,
+    edit: Edit::Lies(|known, lies| match any_lie(known, lies) {
+        Telling::Next(lie) => vec![vec![lie]],
+        Telling::OnBase(_) | Telling::Said(..) => Vec::new(),
+    }),
+    when: |known| known.lies.is_some_and(|lies| detector::tells_anywhere(known, lies)),
+    shows: "the same where tests are not named, with one wrong expectation in a run of all of them",
+    ..LIE
+};
+
+const LIE_ANY_BASE: Experiment = Experiment {
+    name: ExperimentName::LieAnyBase,
+    edit: Edit::Lies(|known, lies| match any_lie(known, lies) {
+        Telling::OnBase(lie) => vec![vec![lie]],
+        Telling::Next(_) | Telling::Said(..) => Vec::new(),
+    }),
+    when: LIE_ANY.when,
+    ..LIE_BASE
+};
+
+const LIE_SLIGHT: Experiment = Experiment {
+    name: ExperimentName::LieSlight,
+    edit: Edit::Lies(|known, lies| vec![detector::slight(known, lies)]),
+    when: |known| tells(known, ExperimentName::LieSlight, detector::tells_anywhere),
+    shows: "whether an expectation that is nearly right is noticed",
+    ..LIE
+};
+
+const REWORDED_ANY: Experiment = Experiment {
+    name: ExperimentName::RewordedAny,
+    edit: Edit::Reworded(|known, lies| detector::anywhere(known, lies).to_vec()),
+    only: WhichTests::All,
+    when: |known| {
+        let is_wanted = |known: &KnownSoFar<'_>, lies: &TellableLies<'_>| {
+            detector::tells_anywhere(known, lies) && detector::rewords_anywhere(known, lies)
+        };
+        tells(known, ExperimentName::RewordedAny, is_wanted)
+    },
+    ..REWORDED
+};
+
+const LIE_DATA: Experiment = Experiment {
+    name: ExperimentName::LieData,
+    edit: Edit::Lies(|known, lies| match data_lie(known, lies) {
+        Telling::Next(lie) => vec![vec![lie]],
+        Telling::OnBase(_) | Telling::Said(..) => Vec::new(),
+    }),
+    when: |known| known.lies.is_some_and(|lies| detector::in_tests_of_the_base(known, lies).is_open()),
+    shows: "whether a wrong number in the data of the tests is noticed",
+    ..LIE
+};
+
+const LIE_DATA_BASE: Experiment = Experiment {
+    name: ExperimentName::LieDataBase,
+    edit: Edit::Lies(|known, lies| match data_lie(known, lies) {
+        Telling::OnBase(lie) => vec![vec![lie]],
+        Telling::Next(_) | Telling::Said(..) => Vec::new(),
+    }),
+    when: LIE_DATA.when,
+    ..LIE_BASE
+};
+
+const MUTANTS: Experiment = Experiment {
+    name: ExperimentName::Mutants,
+    edit: Edit::Mutants,
+    only: WhichTests::Selected(|known| {
+        let (fixed, red) = evidence_of(&verdict(known));
+        fixed.into_iter().chain(red).collect()
+    }),
+    is_kept: false,
+    when: mutants,
+    shows: "whether the tests that the pass rests on notice when the changed lines do something else",
+    ..CHANGE
+};
+
 /// The runs that are needed now. They can be made side by side.
 pub fn due(known: &KnownSoFar<'_>) -> Vec<PlannedRun> {
     let is_begun = |group: &&[Experiment]| group.iter().any(|row| known.is_made(row.name));
@@ -365,4 +498,32 @@ fn fixed(known: &KnownSoFar<'_>) -> bool {
 fn evidence(known: &KnownSoFar<'_>) -> Vec<String> {
     let judgement = verdict(known);
     if judgement.is_good() { reruns::evidence_to_repeat(known, &judgement) } else { Vec::new() }
+}
+
+/// Whether an experiment with other words or one wrong expectation is needed once.
+fn tells(
+    known: &KnownSoFar<'_>,
+    name: ExperimentName,
+    is_wanted: impl Fn(&KnownSoFar<'_>, &TellableLies<'_>) -> bool,
+) -> bool {
+    !known.is_made(name) && known.lies.is_some_and(|lies| is_wanted(known, lies))
+}
+
+fn any_lie(known: &KnownSoFar<'_>, lies: &TellableLies<'_>) -> Telling {
+    let names = [ExperimentName::LieAny, ExperimentName::LieAnyBase];
+    one_by_one(known, lies, names, detector::anywhere(known, lies))
+}
+
+fn data_lie(known: &KnownSoFar<'_>, lies: &TellableLies<'_>) -> Telling {
+    let names = [ExperimentName::LieData, ExperimentName::LieDataBase];
+    one_by_one(known, lies, names, &detector::in_data(lies))
+}
+
+/// Mutants say nothing of a change that does not pass anyway.
+fn mutants(known: &KnownSoFar<'_>) -> bool {
+    let is_believed = |found: LieFindings| found.said != LieVerdict::Unnoticed;
+    !known.is_made(ExperimentName::Mutants)
+        && !known.of_change.is_rewritten
+        && lie_findings(known).is_some_and(is_believed)
+        && verdict(known).is_good()
 }

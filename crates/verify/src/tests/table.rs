@@ -8,7 +8,7 @@ use crate::{Overlay, OverlayAction, TestInvocation};
 use journeyman_order::{ComparisonVerdict, Exit, Proof, ProofGrade, TestReport};
 
 /// A change, and the runs that are finished.
-struct RunStory {
+pub(super) struct RunStory {
     sides: ChangeSplit,
     new_words: BTreeSet<String>,
     test_files: Vec<Overlay>,
@@ -17,7 +17,21 @@ struct RunStory {
     can_select: bool,
     base: CellRun,
     change: CellRun,
-    runs: Vec<(ExperimentName, CellRun, Vec<String>)>,
+    runs: Vec<StoryRun>,
+}
+
+#[derive(Clone)]
+struct StoryRun {
+    name: ExperimentName,
+    run: CellRun,
+    only: Vec<String>,
+    lies: Vec<Lie>,
+}
+
+impl StoryRun {
+    fn of_all(name: ExperimentName, run: CellRun) -> Self {
+        Self { name, run, only: Vec::new(), lies: Vec::new() }
+    }
 }
 
 fn overlay(path: &str) -> Overlay {
@@ -25,7 +39,7 @@ fn overlay(path: &str) -> Overlay {
 }
 
 /// A change of code alone.
-fn story(base: &str, change: &str) -> RunStory {
+pub(super) fn story(base: &str, change: &str) -> RunStory {
     let sides = ChangeSplit { code_differs: true, source_differs: true, ..ChangeSplit::default() };
     RunStory {
         sides,
@@ -41,7 +55,7 @@ fn story(base: &str, change: &str) -> RunStory {
 }
 
 /// A change that touches this test file as well.
-fn touching(path: &str, base: &str, change: &str) -> RunStory {
+pub(super) fn touching(path: &str, base: &str, change: &str) -> RunStory {
     let mut story = story(base, change);
     story.sides.test_paths = vec![path.to_owned()];
     story.sides.old_tests = vec![overlay(path)];
@@ -54,28 +68,45 @@ fn finished(name: ExperimentName, (exit, reading): &CellRun, seconds: f64) -> Fi
 }
 
 impl RunStory {
-    fn and(mut self, name: ExperimentName, runs: &[&str]) -> Self {
-        self.runs.extend(runs.iter().map(|tests| (name, run(tests), Vec::new())));
+    pub(super) fn and(mut self, name: ExperimentName, runs: &[&str]) -> Self {
+        self.runs.extend(runs.iter().map(|tests| StoryRun::of_all(name, run(tests))));
+        self
+    }
+
+    /// The runs that are needed now end so, in their order.
+    pub(super) fn goes_on(mut self, lies: &TellableLies<'_>, runs: &[&str]) -> Self {
+        let planned = self.known(Some(lies), due);
+        assert_eq!(planned.len(), runs.len());
+        for (PlannedRun { row, only, lies, .. }, tests) in planned.into_iter().zip(runs) {
+            self.runs.push(StoryRun { name: row.name, run: run(tests), only, lies });
+        }
         self
     }
 
     fn and_alone(mut self, name: ExperimentName, test: &str, run: CellRun) -> Self {
-        self.runs.push((name, run, vec![test.to_owned()]));
+        self.runs.push(StoryRun { only: vec![test.to_owned()], ..StoryRun::of_all(name, run) });
         self
     }
 
-    fn known<T>(&self, ask: impl FnOnce(&KnownSoFar<'_>) -> T) -> T {
+    pub(super) fn known<T>(
+        &self,
+        lies: Option<&TellableLies<'_>>,
+        ask: impl FnOnce(&KnownSoFar<'_>) -> T,
+    ) -> T {
         let asked = TestInvocation::new("python3 -m unittest", None, &|_| None, "/r.xml");
-        let runs = self.runs.iter().map(|(name, run, only)| FinishedRun {
+        let runs = self.runs.iter().map(|StoryRun { name, run, only, lies }| FinishedRun {
             only,
             is_selected: self.can_select,
+            lies,
             ..finished(*name, run, 2.0)
         });
         let of_change = KnownChange {
             sides: &self.sides,
             edited: &[],
             new_words: &self.new_words,
+            own_words: &self.new_words,
             unread: &[],
+            is_rewritten: false,
             is_examined: self.is_examined,
             has_programs: self.is_examined,
             test_files: &self.test_files,
@@ -85,16 +116,21 @@ impl RunStory {
             finished(ExperimentName::Base, &self.base, 1.0),
             finished(ExperimentName::Change, &self.change, 1.0),
         ];
-        ask(&KnownSoFar::new(of_change, first, Some(&asked).filter(|_| self.can_select), runs.collect()))
+        let asked = Some(&asked).filter(|_| self.can_select);
+        ask(&KnownSoFar::new(of_change, first, asked, runs.collect()).with_lies(lies))
     }
 
     /// The names of the runs that are needed now.
     fn due(&self) -> Vec<String> {
-        self.known(|known| due(known).iter().map(PlannedRun::name).collect())
+        self.due_with(None)
+    }
+
+    pub(super) fn due_with(&self, lies: Option<&TellableLies<'_>>) -> Vec<String> {
+        self.known(lies, |known| due(known).iter().map(PlannedRun::name).collect())
     }
 
     fn verdict(&self) -> ExperimentResult {
-        self.known(verdict)
+        self.known(None, verdict)
     }
 }
 
@@ -102,13 +138,14 @@ const NONE: [&str; 0] = [];
 
 #[test]
 fn each_experiment_stands_in_the_table_once_and_says_what_it_shows() {
-    let mut names: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut names: BTreeMap<String, usize> = BTreeMap::new();
     for row in EXPERIMENTS.iter().flat_map(|group| group.iter()) {
-        *names.entry(row.name.as_str()).or_default() += 1;
-        assert!(!row.shows.is_empty() && !row.shows.ends_with('.'), "{}", row.name.as_str());
+        let name = format!("{:?}", row.name);
+        assert!(!row.shows.is_empty() && !row.shows.ends_with('.'), "{name}");
+        *names.entry(name).or_default() += 1;
     }
     assert!(names.values().all(|times| *times == 1), "{names:?}");
-    assert_eq!(names.len(), 22);
+    assert_eq!(names.len(), 34);
 }
 
 #[test]
@@ -128,7 +165,7 @@ fn tests_that_fail_in_turn_run_again_three_times_at_most() {
     for (tests, test, next) in
         [("+a -b", "b", "-again-2"), ("-a +b", "a", "-again-3"), ("+a -b", "b", "-flaky-base-1")]
     {
-        flaky.runs.push((ExperimentName::Again, failing(run(tests), test), Vec::new()));
+        flaky.runs.push(StoryRun::of_all(ExperimentName::Again, failing(run(tests), test)));
         assert_eq!(flaky.due()[0], next);
     }
     let green = story("+a +b", "-a +b").and(ExperimentName::Again, &["+a +b"]);
@@ -143,7 +180,7 @@ fn each_sides_tests_run_on_the_other_sides_code_where_the_change_touches_tests()
     fix.sides.configuration = vec!["pytest.ini".to_owned()];
     fix.sides.old_tests.push(overlay("pytest.ini"));
     assert_eq!(fix.due(), ["-old-tests", "-old-code", "-old-configuration"]);
-    let laid = fix.known(|known| {
+    let laid = fix.known(None, |known| {
         let planned = due(known);
         let paths = |run: &PlannedRun| run.overlays.iter().map(|laid| laid.path.clone()).collect::<Vec<_>>();
         planned.iter().map(paths).collect::<Vec<_>>()
@@ -200,14 +237,14 @@ fn a_test_that_kills_the_run_on_the_old_code_is_found_by_running_it_alone() {
     let died = || {
         let mut story = touching("tests/test_a.py", "+a", "+a +new").and(ExperimentName::OldTests, &["+a"]);
         story.can_select = true;
-        story.runs.push((ExperimentName::OldCode, dead(), Vec::new()));
+        story.runs.push(StoryRun::of_all(ExperimentName::OldCode, dead()));
         story
     };
-    let only = |story: &RunStory| story.known(|known| due(known)[0].only.clone());
+    let only = |story: &RunStory| story.known(None, |known| due(known)[0].only.clone());
     assert_eq!((died().due(), only(&died())), (vec!["-alone".to_owned()], vec![new.to_owned()]));
     let passes = died().and_alone(ExperimentName::Alone, new, run("+new"));
     assert_eq!((passes.due(), only(&passes)), (vec!["-alone-old-code".to_owned()], vec![new.to_owned()]));
-    let took = passes.known(|known| due(known)[0].took);
+    let took = passes.known(None, |known| due(known)[0].took);
     assert_eq!(took, Some(2.0), "as long as it takes alone");
     let found = passes.and_alone(ExperimentName::AloneOldCode, new, dead());
     let proof = Some(Proof::Proven { by: ProofGrade::Test, red: vec![new.to_owned()] });

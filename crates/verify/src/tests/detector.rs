@@ -1,0 +1,101 @@
+//! Which lies are told after which, and what they come to, told by small examples.
+
+use super::table::{RunStory, story, touching};
+use crate::experiment::*;
+use journeyman_order::Proof;
+use journeyman_order::scrutiny::LieVerdict;
+
+type TestFiles = Vec<(String, Vec<u8>)>;
+
+const A: &str = "def a():\n    assert one() == 1\n";
+
+fn files(text: &str) -> TestFiles {
+    vec![("tests/test_a.py".to_owned(), text.as_bytes().to_vec())]
+}
+
+/// What can be told where the base has the first text, and the change the second.
+fn tellable<'t>(story: &RunStory, before: &'t TestFiles, after: &'t TestFiles) -> TellableLies<'t> {
+    assert!(story.due_with(None).is_empty(), "the other runs are finished");
+    story.known(None, |known| find_lies(known, &verdict(known), [before, after, before]))
+}
+
+fn found(story: &RunStory, lies: &TellableLies<'_>) -> LieFindings {
+    story.known(Some(lies), lie_findings).expect("lies can be told")
+}
+
+fn proof(story: &RunStory, lies: &TellableLies<'_>) -> String {
+    match story.known(Some(lies), verdict).proof {
+        Some(Proof::NotProven { because }) => because,
+        other => format!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_was_fixed_has_to_notice_a_wrong_expectation_and_no_other_words() {
+    let text = files(&format!("{A}\ndef b():\n    assert two() == 2\n"));
+    let fix = || story("+a -b", "+a +b").and(ExperimentName::FixedBase, &["-b", "-b", "-b"]);
+    let lies = tellable(&fix(), &text, &text);
+    assert_eq!(fix().due_with(Some(&lies)), ["-lie-1", "-reworded"]);
+    for (runs, said, then) in [
+        (["+a -b", "+a +b"], LieVerdict::Noticed, &["-mutants"][..]),
+        (["+a +b", "+a +b"], LieVerdict::Unnoticed, &[]),
+        (["+a -b", "+a -b"], LieVerdict::Unnoticed, &[]),
+    ] {
+        let told = fix().goes_on(&lies, &runs);
+        assert_eq!(
+            (found(&told, &lies).said, told.due_with(Some(&lies))),
+            (said, then.iter().map(|name| (*name).to_owned()).collect())
+        );
+    }
+    let reworded = found(&fix().goes_on(&lies, &["+a -b", "+a -b"]), &lies);
+    assert_eq!(
+        reworded.told.last().map(|(lie, noticed)| (lie.now.as_str(), *noticed)),
+        Some(("2 in other words", false))
+    );
+}
+
+#[test]
+fn an_unnoticed_lie_is_told_on_the_base_and_says_nothing_if_it_is_unnoticed_there_too() {
+    let text = files(A);
+    let lies = tellable(&story("+a", "+a"), &text, &text);
+    let unnoticed = || story("+a", "+a").goes_on(&lies, &["+a"]);
+    assert_eq!(story("+a", "+a").due_with(Some(&lies)), ["-lie-1"]);
+    assert_eq!(unnoticed().due_with(Some(&lies)), ["-lie-base"]);
+    let bent = unnoticed().goes_on(&lies, &["-a"]);
+    assert_eq!((found(&bent, &lies).said, bent.due_with(Some(&lies)).len()), (LieVerdict::Unnoticed, 0));
+    let silent = unnoticed().goes_on(&lies, &["+a"]);
+    assert_eq!(silent.due_with(Some(&lies)), ["-lie-any-1"], "perhaps a run of all tests notices it");
+    let silent = silent.goes_on(&lies, &["+a"]);
+    assert_eq!(silent.due_with(Some(&lies)), ["-lie-base"]);
+    let silent = silent.goes_on(&lies, &["+a"]);
+    let found = found(&silent, &lies);
+    assert!(
+        matches!(&found.said, LieVerdict::NotTold { because } if because.contains("line 2")),
+        "{found:?}"
+    );
+    assert_eq!((found.told.len(), silent.due_with(Some(&lies))), (0, vec!["-mutants".to_owned()]));
+}
+
+#[test]
+fn tests_that_pass_with_a_wrong_expectation_or_fail_in_other_words_prove_nothing() {
+    let (before, after) = (files(A), files(&format!("{A}\ndef new():\n    assert three() == 3\n")));
+    let change = || {
+        touching("tests/test_a.py", "+a", "+a +new")
+            .and(ExperimentName::OldTests, &["+a"])
+            .and(ExperimentName::OldCode, &["+a -new"])
+    };
+    let lies = tellable(&change(), &before, &after);
+    assert_eq!(change().due_with(Some(&lies)), ["-lie-1", "-lie-new-1", "-reworded"]);
+    let noticed = change().goes_on(&lies, &["-a", "+a -new", "+a +new"]);
+    assert_eq!((found(&noticed, &lies).said, found(&noticed, &lies).told.len()), (LieVerdict::Noticed, 2));
+    assert!(proof(&noticed, &lies).contains("Proven"), "{}", proof(&noticed, &lies));
+    let vain = change().goes_on(&lies, &["-a", "+a +new", "+a +new"]);
+    assert!(
+        proof(&vain, &lies).ends_with("pass with a wrong expectation as well"),
+        "{}",
+        proof(&vain, &lies)
+    );
+    let by_text = change().goes_on(&lies, &["-a", "+a -new", "+a -new"]);
+    assert_eq!(found(&by_text, &lies).said, LieVerdict::Unnoticed);
+    assert!(proof(&by_text, &lies).contains("do not pass by themselves"), "{}", proof(&by_text, &lies));
+}

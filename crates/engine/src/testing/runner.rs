@@ -154,7 +154,7 @@ impl ExperimentContext<'_> {
         };
         match row.only {
             WhichTests::Alone(_) => self.testing.run_in_checkout(self.ask, self.basis, spec).await,
-            WhichTests::All | WhichTests::Selected(_) => self.run_selected(spec).await,
+            WhichTests::All | WhichTests::Selected(_) | WhichTests::These(_) => self.run_selected(spec).await,
         }
     }
 

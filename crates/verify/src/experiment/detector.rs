@@ -20,6 +20,9 @@ const MOST_TESTS: usize = 8;
 /// Lies if tests have no names: each needs a run of the whole suite.
 const MOST_UNNAMED: usize = 2;
 
+const ANYWHERE: [ExperimentName; 2] = [ExperimentName::LieAny, ExperimentName::LieAnyBase];
+const IN_DATA: [ExperimentName; 2] = [ExperimentName::LieData, ExperimentName::LieDataBase];
+
 /// What the lie detector comes to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LieFindings {
@@ -100,26 +103,29 @@ fn was_green(known: &KnownSoFar<'_>) -> bool {
     known.baseline().exit == Some(Exit::Code(0))
 }
 
-/// The tests that pass with the change, in other words.
-pub(super) fn rewords_old(known: &KnownSoFar<'_>, lies: &TellableLies<'_>) -> bool {
+/// What is fixed passes in other words.
+pub(super) fn rewords_old(known: &KnownSoFar<'_>, lies: &TellableLies<'_>) -> Option<Vec<Lie>> {
     let is_named = suite(known).cell.reading.cases.is_some();
-    is_named && !lies.fixed.is_empty() && !lies.in_old.sure.is_empty()
+    let sure = lies.in_old.sure.clone();
+    (is_named && !lies.fixed.is_empty() && !sure.is_empty()).then_some(sure)
 }
 
 /// A test that fails alone on the old code must pass alone on the new code.
-pub(super) fn rewords_new(known: &KnownSoFar<'_>, lies: &TellableLies<'_>) -> bool {
+pub(super) fn rewords_new(known: &KnownSoFar<'_>, lies: &TellableLies<'_>) -> Option<Vec<Lie>> {
     let is_alone = old_code(known).is_some_and(|run| run.is_selected);
-    !lies.red.is_empty() && (is_alone || !lies.in_new.sure.is_empty())
+    let sure = lies.in_new.sure.clone();
+    (!lies.red.is_empty() && (is_alone || !sure.is_empty())).then_some(sure)
 }
 
 /// A fixed test also gets a lie closer to the truth and a rewording. A test that is red anyway shows nothing.
-pub(super) fn rewords_anywhere(known: &KnownSoFar<'_>, lies: &TellableLies<'_>) -> bool {
-    let passes = suite(known).cell.exit == Some(Exit::Code(0));
-    !was_green(known) && passes && !anywhere(known, lies).is_empty()
+pub(super) fn rewords_anywhere(known: &KnownSoFar<'_>, lies: &TellableLies<'_>) -> Option<Vec<Lie>> {
+    let is_mended = !was_green(known) && suite(known).cell.exit == Some(Exit::Code(0));
+    let all = (is_mended && tells_anywhere(known, lies)).then(|| anywhere(known, lies).to_vec());
+    all.filter(|all| !all.is_empty())
 }
 
 /// Lies if the runner names no tests, those first that have to do with the change.
-pub(super) fn anywhere<'l>(known: &KnownSoFar<'_>, lies: &'l TellableLies<'_>) -> &'l [Lie] {
+fn anywhere<'l>(known: &KnownSoFar<'_>, lies: &'l TellableLies<'_>) -> &'l [Lie] {
     lies.anywhere.get_or_init(|| {
         let (texts, before) = (&lies.old, known.baseline().output);
         let mut all = texts.anywhere(before);
@@ -137,17 +143,13 @@ pub(super) fn anywhere<'l>(known: &KnownSoFar<'_>, lies: &'l TellableLies<'_>) -
 }
 
 pub(super) fn slight(known: &KnownSoFar<'_>, lies: &TellableLies<'_>) -> Vec<Lie> {
-    let is_mended = rewords_anywhere(known, lies);
-    let sure = anywhere(known, lies).iter().filter(|lie| lie.is_sure && is_mended);
+    let all = rewords_anywhere(known, lies).unwrap_or_default();
+    let sure = all.iter().filter(|lie| lie.is_sure);
     sure.filter_map(|lie| lies.old.slight_lie(lie)).take(1).collect()
 }
 
-pub(super) fn in_data(lies: &TellableLies<'_>) -> Vec<Lie> {
-    lies.old.in_data().into_iter().take(MOST_UNNAMED).collect()
-}
-
 /// Lies to tests of the base that were green before, and that went unnoticed: they are told on the base as well.
-pub(super) fn unnoticed_to_tell_on_base(known: &KnownSoFar<'_>, lies: &TellableLies<'_>) -> Vec<Lie> {
+pub(super) fn unnoticed(known: &KnownSoFar<'_>, lies: &TellableLies<'_>) -> Vec<Lie> {
     if !lies.fixed.is_empty() {
         return Vec::new();
     }
@@ -175,8 +177,31 @@ pub(super) enum Telling {
     Said(LieVerdict, Option<(Lie, bool)>),
 }
 
+impl Telling {
+    pub(super) fn with_the_change(self) -> Vec<Vec<Lie>> {
+        if let Self::Next(lie) = self { vec![vec![lie]] } else { Vec::new() }
+    }
+
+    pub(super) fn on_the_base(self) -> Vec<Vec<Lie>> {
+        if let Self::OnBase(lie) = self { vec![vec![lie]] } else { Vec::new() }
+    }
+}
+
+/// Lies anywhere, where no lie in a named test says anything.
+pub(super) fn tell_anywhere(known: &KnownSoFar<'_>, lies: &TellableLies<'_>) -> Telling {
+    let all: &[Lie] = if tells_anywhere(known, lies) { anywhere(known, lies) } else { &[] };
+    one_by_one(known, lies, ANYWHERE, all)
+}
+
+/// Lies in the data of tests, where no lie in a test says anything: the last number of a file.
+pub(super) fn tell_in_data(known: &KnownSoFar<'_>, lies: &TellableLies<'_>) -> Telling {
+    let is_open = in_tests_of_the_base(known, lies).is_open();
+    let all = lies.old.in_data().into_iter().filter(|_| is_open).take(MOST_UNNAMED);
+    one_by_one(known, lies, IN_DATA, &all.collect::<Vec<_>>())
+}
+
 /// Tells lies to tests that are not named: one at a time, each with a run of all tests.
-pub(super) fn one_by_one(
+fn one_by_one(
     known: &KnownSoFar<'_>,
     lies: &TellableLies<'_>,
     [name, on_base]: [ExperimentName; 2],
@@ -223,26 +248,14 @@ impl LieFindings {
         }
     }
 
-    fn one_by_one(
-        &mut self,
-        known: &KnownSoFar<'_>,
-        lies: &TellableLies<'_>,
-        names: [ExperimentName; 2],
-        all: &[Lie],
-    ) -> Option<LieVerdict> {
-        let mut runs = names.to_vec();
-        runs.dedup();
-        self.runs.push(runs);
-        match one_by_one(known, lies, names, all) {
-            Telling::Said(said, told) => {
-                self.told.extend(told);
-                Some(said)
-            }
-            Telling::Next(_) | Telling::OnBase(_) => None,
-        }
+    fn add(&mut self, runs: &[ExperimentName], telling: Telling) -> Option<LieVerdict> {
+        self.runs.push(runs.to_vec());
+        let Telling::Said(said, told) = telling else { return None };
+        self.told.extend(told);
+        Some(said)
     }
 
-    pub(super) fn is_open(&self) -> bool {
+    fn is_open(&self) -> bool {
         matches!(self.said, LieVerdict::NotTold { .. })
     }
 
@@ -257,7 +270,7 @@ impl LieFindings {
 }
 
 /// Whether lies are told anywhere, since no lie in a named test says anything.
-pub(super) fn tells_anywhere(known: &KnownSoFar<'_>, lies: &TellableLies<'_>) -> bool {
+fn tells_anywhere(known: &KnownSoFar<'_>, lies: &TellableLies<'_>) -> bool {
     of_named(known, lies).is_none_or(|found| found.is_open())
 }
 
@@ -295,17 +308,16 @@ fn of_named(known: &KnownSoFar<'_>, lies: &TellableLies<'_>) -> Option<LieFindin
 }
 
 /// What was found in tests of the base, as far as lies were told.
-pub(super) fn in_tests_of_the_base(known: &KnownSoFar<'_>, lies: &TellableLies<'_>) -> LieFindings {
+fn in_tests_of_the_base(known: &KnownSoFar<'_>, lies: &TellableLies<'_>) -> LieFindings {
     let named = of_named(known, lies);
     let is_named = named.is_some();
     let mut found = named.unwrap_or_else(|| LieFindings::of(not_told(None, false)));
     if found.is_open() {
-        let names = [ExperimentName::LieAny, ExperimentName::LieAnyBase];
         let mut any = LieFindings::of(not_told(None, false));
-        let said = any.one_by_one(known, lies, names, anywhere(known, lies));
+        let said = any.add(&ANYWHERE, one_by_one(known, lies, ANYWHERE, anywhere(known, lies)));
         // What was red on the base shows nothing there.
-        let slightly = [ExperimentName::LieSlight; 2];
-        let slight = any.one_by_one(known, lies, slightly, &slight(known, lies));
+        let slight = one_by_one(known, lies, [ExperimentName::LieSlight; 2], &slight(known, lies));
+        let slight = any.add(&[ExperimentName::LieSlight], slight);
         if [&said, &slight].contains(&&Some(LieVerdict::Unnoticed)) {
             any.said = LieVerdict::Unnoticed;
         } else {
@@ -327,8 +339,7 @@ pub fn lie_findings(known: &KnownSoFar<'_>) -> Option<LieFindings> {
     let lies = known.lies?;
     let mut found = in_tests_of_the_base(known, lies);
     if found.is_open() {
-        let names = [ExperimentName::LieData, ExperimentName::LieDataBase];
-        let said = found.one_by_one(known, lies, names, &in_data(lies));
+        let said = found.add(&IN_DATA, tell_in_data(known, lies));
         found.at_last(said);
     }
     if !lies.red.is_empty() && found.said != LieVerdict::Unnoticed {

@@ -21,6 +21,18 @@ pub enum DeathOnOldCode {
     OfAll(DiedTest),
 }
 
+impl DeathOnOldCode {
+    /// The test that has to run by itself with the change.
+    pub(super) fn suspected(&self) -> Vec<String> {
+        if let Self::Suspected(test) = self { vec![test.clone()] } else { Vec::new() }
+    }
+
+    /// The test that has to run by itself on the base's code.
+    pub(super) fn passes_alone(&self) -> Vec<String> {
+        if let Self::PassesAlone(test) = self { vec![test.clone()] } else { Vec::new() }
+    }
+}
+
 /// How the test process died, or that it timed out. `None` if it finished, or did not load what it should run. A runner
 /// that starts other processes reports how these ended.
 pub fn died(cell: &ExperimentCell<'_>) -> Option<Exit> {

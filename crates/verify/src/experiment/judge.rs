@@ -25,6 +25,15 @@ use journeyman_order::{
 
 /// What the finished runs come to.
 pub fn verdict(known: &KnownSoFar<'_>) -> ExperimentResult {
+    let mut judgement = before_lies(known);
+    if judgement.is_good() {
+        detector::hold_against_lies(known, &mut judgement);
+    }
+    judgement
+}
+
+/// What they come to before expectations are made false.
+pub(super) fn before_lies(known: &KnownSoFar<'_>) -> ExperimentResult {
     let mut judgement = before_reruns(known);
     if judgement.is_good() {
         reruns::hold_flaky_against_base(known, &mut judgement);
@@ -32,9 +41,6 @@ pub fn verdict(known: &KnownSoFar<'_>) -> ExperimentResult {
     }
     if judgement.is_good() {
         reruns::repeat_evidence(known, &mut judgement);
-    }
-    if judgement.is_good() {
-        detector::hold_against_lies(known, &mut judgement);
     }
     judgement
 }

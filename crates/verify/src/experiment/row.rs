@@ -26,7 +26,7 @@ pub enum Edit {
     /// Expectations are made false, those of each list in a run with their tests.
     Lies(fn(&KnownSoFar<'_>, &TellableLies<'_>) -> Vec<Vec<Lie>>),
     /// The tests get a comment, and these expectations are spelled otherwise.
-    Reworded(fn(&KnownSoFar<'_>, &TellableLies<'_>) -> Vec<Lie>),
+    Reworded(fn(&KnownSoFar<'_>, &TellableLies<'_>) -> Option<Vec<Lie>>),
     /// The changed lines, one place at a time.
     Mutants,
 }
@@ -36,6 +36,8 @@ pub enum WhichTests {
     All,
     /// These, or all of them if there are none or the runner cannot select them.
     Selected(fn(&KnownSoFar<'_>) -> Vec<String>),
+    /// The same, and nothing if there are none.
+    These(fn(&KnownSoFar<'_>) -> Vec<String>),
     /// These and never all.
     Alone(fn(&KnownSoFar<'_>) -> Vec<String>),
 }
@@ -56,6 +58,8 @@ pub struct Experiment {
     pub leaves_out: bool,
     /// Whether its output is kept for people.
     pub is_kept: bool,
+    /// Whether it may be needed more than once.
+    pub repeats: bool,
     /// Whether it is needed now.
     pub when: fn(&KnownSoFar<'_>) -> bool,
     /// How many runs of it are made at once.
@@ -86,18 +90,25 @@ impl PlannedRun {
 impl Experiment {
     /// Its runs that are needed now. They can be made side by side.
     pub(super) fn planned(&'static self, known: &KnownSoFar<'_>) -> Vec<PlannedRun> {
-        if !(self.when)(known) {
+        if (known.is_made(self.name) && !self.repeats) || !(self.when)(known) {
             return Vec::new();
         }
         let only = match self.only {
             WhichTests::All => Vec::new(),
-            WhichTests::Selected(which) | WhichTests::Alone(which) => which(known),
+            WhichTests::Selected(which) => which(known),
+            WhichTests::These(which) | WhichTests::Alone(which) => {
+                let these = which(known);
+                if these.is_empty() {
+                    return Vec::new();
+                }
+                these
+            }
         };
         let edits: Vec<Vec<Lie>> = match (self.edit, known.lies) {
             (Edit::Lies(rounds), Some(lies)) => {
                 rounds(known, lies).into_iter().filter(|round| !round.is_empty()).collect()
             }
-            (Edit::Reworded(reworded), Some(lies)) => vec![reworded(known, lies)],
+            (Edit::Reworded(reworded), Some(lies)) => reworded(known, lies).into_iter().collect(),
             (Edit::Lies(_) | Edit::Reworded(_), None) => Vec::new(),
             _ => vec![Vec::new(); (self.times)(known)],
         };
@@ -152,7 +163,7 @@ impl Experiment {
         }
         let with_the_change = match self.only {
             WhichTests::Alone(_) => known.last(ExperimentName::Alone)?,
-            WhichTests::All | WhichTests::Selected(_) => &known.change,
+            WhichTests::All | WhichTests::Selected(_) | WhichTests::These(_) => &known.change,
         };
         Some(with_the_change.seconds)
     }

@@ -2,16 +2,14 @@
 //!
 //! May know: what is known so far. Must never know: how a run is made.
 
-use super::detector::{self, LieFindings, Telling, first_of, lie_findings, one_by_one};
-use super::died::DeathOnOldCode;
-use super::judge::{before_reruns, compared, matrix, passes, verdict};
+use super::detector::{self, LieFindings, first_of, lie_findings};
+use super::judge::{before_lies, before_reruns, compared, matrix, passes, verdict};
 use super::known::{ExperimentName, KnownSoFar};
-use super::matrix::evidence_of;
+use super::matrix::{ExperimentResult, evidence_of};
 use super::old_code::concerned;
 use super::old_tests::may_be_flaky_there;
 use super::reruns;
 use super::row::{Edit, Experiment, PlannedRun, Side, WhichTests};
-use super::tellable::TellableLies;
 use crate::may_be_flaky;
 use journeyman_order::scrutiny::LieVerdict;
 use journeyman_order::{ComparisonVerdict, Proof};
@@ -62,7 +60,8 @@ const CHANGE: Experiment = Experiment {
     is_elsewhere: false,
     leaves_out: false,
     is_kept: true,
-    when: |known| !known.is_made(ExperimentName::Change),
+    repeats: false,
+    when: |_| true,
     times: |_| 1,
     shows: "whether the change passes its own tests",
 };
@@ -74,13 +73,13 @@ const ON_BASE: Experiment =
 const BASE: Experiment = Experiment {
     name: ExperimentName::Base,
     setup: Side::Base,
-    when: |known| !known.is_made(ExperimentName::Base),
     shows: "what was green and what was red before the change; it is kept for the base commit",
     ..ON_BASE
 };
 
 const AGAIN: Experiment = Experiment {
     name: ExperimentName::Again,
+    repeats: true,
     when: again,
     shows: "whether a test that fails with the change passes as well: then it is flaky",
     ..CHANGE
@@ -91,7 +90,7 @@ const EXAMPLES: Experiment = Experiment {
     edit: Edit::Examples,
     is_elsewhere: true,
     is_kept: false,
-    when: |known| examples(known) && !known.is_made(ExperimentName::Examples),
+    when: examples,
     shows: "what the issue's own examples give with the change",
     ..CHANGE
 };
@@ -101,7 +100,7 @@ const EXAMPLES_BASE: Experiment = Experiment {
     edit: Edit::Examples,
     is_elsewhere: true,
     is_kept: false,
-    when: |known| examples(known) && !known.is_made(ExperimentName::ExamplesBase),
+    when: examples,
     shows: "what they gave before it",
     ..ON_BASE
 };
@@ -110,7 +109,7 @@ const STATEMENTS: Experiment = Experiment {
     name: ExperimentName::Statements,
     edit: Edit::Programs,
     is_elsewhere: true,
-    when: |known| programs(known) && !known.is_made(ExperimentName::Statements),
+    when: programs,
     shows: "what the examiner's programs print with the change",
     ..CHANGE
 };
@@ -119,7 +118,7 @@ const STATEMENTS_BASE: Experiment = Experiment {
     name: ExperimentName::StatementsBase,
     edit: Edit::Programs,
     is_elsewhere: true,
-    when: |known| programs(known) && !known.is_made(ExperimentName::StatementsBase),
+    when: programs,
     shows: "whether the base confirms the examiner's programs",
     ..ON_BASE
 };
@@ -130,7 +129,7 @@ const STATEMENT_TESTS: Experiment = Experiment {
     configuration: Side::Base,
     edit: Edit::TestFiles,
     is_elsewhere: true,
-    when: |known| test_files(known) && !known.is_made(ExperimentName::StatementTests),
+    when: test_files,
     shows: "whether the examiner's tests pass with the change",
     ..CHANGE
 };
@@ -138,7 +137,7 @@ const STATEMENT_TESTS: Experiment = Experiment {
 const STATEMENT_TESTS_BASE: Experiment = Experiment {
     name: ExperimentName::StatementTestsBase,
     edit: Edit::TestFiles,
-    when: |known| test_files(known) && !known.is_made(ExperimentName::StatementTestsBase),
+    when: test_files,
     shows: "whether the base confirms the examiner's tests",
     ..ON_BASE
 };
@@ -148,7 +147,7 @@ const OLD_TESTS: Experiment = Experiment {
     tests: Side::Base,
     configuration: Side::Base,
     leaves_out: true,
-    when: |known| old_tests(known) && !known.is_made(ExperimentName::OldTests),
+    when: old_tests,
     shows: "whether the tests of the base still pass, as the base has them, and which of them were fixed",
     ..CHANGE
 };
@@ -156,6 +155,7 @@ const OLD_TESTS: Experiment = Experiment {
 const OLD_TESTS_AGAIN: Experiment = Experiment {
     name: ExperimentName::OldTestsAgain,
     leaves_out: false,
+    repeats: true,
     when: old_tests_again,
     shows: "whether a test of the base that fails there passes as well: then it is flaky",
     ..OLD_TESTS
@@ -167,7 +167,7 @@ const OLD_CODE: Experiment = Experiment {
     configuration: Side::Change,
     only: WhichTests::Selected(|known| concerned(known).unwrap_or_default()),
     leaves_out: true,
-    when: |known| old_tests(known) && !known.is_made(ExperimentName::OldCode),
+    when: old_tests,
     shows: "whether the tests of the change fail without it",
     ..ON_BASE
 };
@@ -183,7 +183,7 @@ const OLD_CODE_WHOLE: Experiment = Experiment {
 const OLD_CONFIGURATION: Experiment = Experiment {
     name: ExperimentName::OldConfiguration,
     configuration: Side::Base,
-    when: |known| old_configuration(known) && !known.is_made(ExperimentName::OldConfiguration),
+    when: old_configuration,
     shows: "whether the tests of the change pass with the base's test configuration",
     ..CHANGE
 };
@@ -198,18 +198,19 @@ const BASE_AGAIN: Experiment = Experiment {
 
 const ALONE: Experiment = Experiment {
     name: ExperimentName::Alone,
-    only: WhichTests::Alone(suspected),
+    only: WhichTests::Alone(|known| compared(known).1.suspected()),
     is_kept: false,
-    when: |known| matches!(compared(known).1, DeathOnOldCode::Suspected(_)),
+    repeats: true,
     shows: "whether a test that may have killed the run on the old code passes by itself with the change",
     ..CHANGE
 };
 
 const ALONE_OLD_CODE: Experiment = Experiment {
     name: ExperimentName::AloneOldCode,
-    only: WhichTests::Alone(suspected),
+    only: WhichTests::Alone(|known| compared(known).1.passes_alone()),
     leaves_out: false,
-    when: |known| matches!(compared(known).1, DeathOnOldCode::PassesAlone(_)),
+    repeats: true,
+    when: ALONE.when,
     shows: "whether it dies, never ends or fails by itself on the old code",
     ..OLD_CODE
 };
@@ -218,16 +219,15 @@ const OLD_DATA: Experiment = Experiment {
     name: ExperimentName::OldData,
     edit: Edit::OldData,
     leaves_out: false,
-    when: |known| old_data(known) && !known.is_made(ExperimentName::OldData),
+    when: old_data,
     shows: "whether what was fixed is fixed by code, and not by data that the change touches",
     ..OLD_TESTS
 };
 
 const FLAKY_BASE: Experiment = Experiment {
     name: ExperimentName::FlakyBase,
-    only: WhichTests::Selected(|known| reruns::flaky(known, &before_reruns(known))),
+    only: WhichTests::These(|known| of_good(known, before_reruns, reruns::flaky)),
     is_kept: false,
-    when: |known| flaky(known) && !known.is_made(ExperimentName::FlakyBase),
     times: times_of_flaky,
     shows: "whether tests that are flaky on the change are flaky on the base as well",
     ..ON_BASE
@@ -235,9 +235,8 @@ const FLAKY_BASE: Experiment = Experiment {
 
 const FLAKY: Experiment = Experiment {
     name: ExperimentName::Flaky,
-    only: WhichTests::Selected(|known| reruns::steady_on_base(known, &before_reruns(known))),
+    only: WhichTests::These(|known| of_good(known, before_reruns, reruns::steady_on_base)),
     is_kept: false,
-    when: |known| steady(known) && !known.is_made(ExperimentName::Flaky),
     times: times_of_flaky,
     shows: "how often tests fail with the change that are not flaky on the base",
     ..CHANGE
@@ -247,7 +246,7 @@ const FIXED_BASE: Experiment = Experiment {
     name: ExperimentName::FixedBase,
     only: WhichTests::Selected(|known| reruns::fixed(&before_reruns(known)).unwrap_or_default()),
     is_kept: false,
-    when: |known| fixed(known) && !known.is_made(ExperimentName::FixedBase),
+    when: fixed,
     times: |known| reruns::times_of_fixed(known, &before_reruns(known)),
     shows: "whether what was fixed fails on the base each time",
     ..ON_BASE
@@ -255,10 +254,9 @@ const FIXED_BASE: Experiment = Experiment {
 
 const REPEAT: Experiment = Experiment {
     name: ExperimentName::Repeat,
-    only: WhichTests::Selected(evidence),
+    only: WhichTests::These(|known| of_good(known, before_lies, reruns::evidence_to_repeat)),
     is_elsewhere: true,
     is_kept: false,
-    when: |known| !evidence(known).is_empty() && !known.is_made(ExperimentName::Repeat),
     times: |_| reruns::REPEATS,
     shows: "whether the tests that the pass rests on pass each time, and outside of continuous integration",
     ..CHANGE
@@ -269,26 +267,24 @@ const LIE: Experiment = Experiment {
     edit: Edit::Lies(|_, lies| lies.in_old.rounds.clone()),
     leaves_out: false,
     is_kept: false,
-    when: |known| known.lies.is_some() && !known.is_made(ExperimentName::Lie),
+    when: CHANGE.when,
     shows: "whether tests of the base notice a wrong expectation: what was fixed, or what is nearest to the change",
     ..OLD_TESTS
 };
 
 const LIE_BASE: Experiment = Experiment {
     name: ExperimentName::LieBase,
-    edit: Edit::Lies(|known, lies| vec![detector::unnoticed_to_tell_on_base(known, lies)]),
+    edit: Edit::Lies(|known, lies| vec![detector::unnoticed(known, lies)]),
     is_kept: false,
-    when: |known| known.lies.is_some() && !known.is_made(ExperimentName::LieBase),
     shows: "whether an expectation that nobody misses with the change is missed on the base",
     ..ON_BASE
 };
 
 const REWORDED: Experiment = Experiment {
     name: ExperimentName::Reworded,
-    edit: Edit::Reworded(|_, lies| lies.in_old.sure.clone()),
+    edit: Edit::Reworded(detector::rewords_old),
     only: WhichTests::Selected(|known| first_of(known.lies.map_or(&[], |lies| &lies.fixed))),
     is_elsewhere: true,
-    when: |known| tells(known, ExperimentName::Reworded, detector::rewords_old),
     shows: "whether what was fixed passes in other words as well",
     ..LIE
 };
@@ -297,81 +293,60 @@ const LIE_NEW: Experiment = Experiment {
     name: ExperimentName::LieNew,
     edit: Edit::Lies(|_, lies| lies.in_new.rounds.clone()),
     is_kept: false,
-    when: |known| known.lies.is_some() && !known.is_made(ExperimentName::LieNew),
     shows: "whether the tests that prove the change notice a wrong expectation",
     ..CHANGE
 };
 
 const REWORDED_NEW: Experiment = Experiment {
     name: ExperimentName::RewordedNew,
-    edit: Edit::Reworded(|_, lies| lies.in_new.sure.clone()),
+    edit: Edit::Reworded(detector::rewords_new),
     only: WhichTests::Selected(|known| first_of(known.lies.map_or(&[], |lies| &lies.red))),
     is_elsewhere: true,
-    when: |known| tells(known, ExperimentName::RewordedNew, detector::rewords_new),
     shows: "whether the tests that prove the change pass by themselves, and in other words",
     ..LIE_NEW
 };
 
 const LIE_ANY: Experiment = Experiment {
     name: ExperimentName::LieAny,
-    edit: Edit::Lies(|known, lies| match any_lie(known, lies) {
-        Telling::Next(lie) => vec![vec![lie]],
-        Telling::OnBase(_) | Telling::Said(..) => Vec::new(),
-    }),
-    when: |known| known.lies.is_some_and(|lies| detector::tells_anywhere(known, lies)),
+    edit: Edit::Lies(|known, lies| detector::tell_anywhere(known, lies).with_the_change()),
+    repeats: true,
     shows: "the same where tests are not named, with one wrong expectation in a run of all of them",
     ..LIE
 };
 
 const LIE_ANY_BASE: Experiment = Experiment {
     name: ExperimentName::LieAnyBase,
-    edit: Edit::Lies(|known, lies| match any_lie(known, lies) {
-        Telling::OnBase(lie) => vec![vec![lie]],
-        Telling::Next(_) | Telling::Said(..) => Vec::new(),
-    }),
-    when: LIE_ANY.when,
+    edit: Edit::Lies(|known, lies| detector::tell_anywhere(known, lies).on_the_base()),
+    repeats: true,
     ..LIE_BASE
 };
 
 const LIE_SLIGHT: Experiment = Experiment {
     name: ExperimentName::LieSlight,
     edit: Edit::Lies(|known, lies| vec![detector::slight(known, lies)]),
-    when: |known| tells(known, ExperimentName::LieSlight, detector::tells_anywhere),
     shows: "whether an expectation that is nearly right is noticed",
     ..LIE
 };
 
 const REWORDED_ANY: Experiment = Experiment {
     name: ExperimentName::RewordedAny,
-    edit: Edit::Reworded(|known, lies| detector::anywhere(known, lies).to_vec()),
+    edit: Edit::Reworded(detector::rewords_anywhere),
     only: WhichTests::All,
-    when: |known| {
-        let is_wanted = |known: &KnownSoFar<'_>, lies: &TellableLies<'_>| {
-            detector::tells_anywhere(known, lies) && detector::rewords_anywhere(known, lies)
-        };
-        tells(known, ExperimentName::RewordedAny, is_wanted)
-    },
     ..REWORDED
 };
 
 const LIE_DATA: Experiment = Experiment {
     name: ExperimentName::LieData,
-    edit: Edit::Lies(|known, lies| match data_lie(known, lies) {
-        Telling::Next(lie) => vec![vec![lie]],
-        Telling::OnBase(_) | Telling::Said(..) => Vec::new(),
-    }),
-    when: |known| known.lies.is_some_and(|lies| detector::in_tests_of_the_base(known, lies).is_open()),
+    edit: Edit::Lies(|known, lies| detector::tell_in_data(known, lies).with_the_change()),
+    repeats: true,
     shows: "whether a wrong number in the data of the tests is noticed",
     ..LIE
 };
 
 const LIE_DATA_BASE: Experiment = Experiment {
     name: ExperimentName::LieDataBase,
-    edit: Edit::Lies(|known, lies| match data_lie(known, lies) {
-        Telling::OnBase(lie) => vec![vec![lie]],
-        Telling::Next(_) | Telling::Said(..) => Vec::new(),
-    }),
-    when: LIE_DATA.when,
+    edit: Edit::Lies(|known, lies| detector::tell_in_data(known, lies).on_the_base()),
+    repeats: true,
     ..LIE_BASE
 };
 
@@ -443,20 +418,7 @@ fn old_configuration(known: &KnownSoFar<'_>) -> bool {
 /// Before tests are said to be missing, the base has to name them the same way twice.
 fn base_again(known: &KnownSoFar<'_>) -> bool {
     let is_compared = known.is_made(ExperimentName::OldTests) || !old_tests(known);
-    is_compared
-        && !known.is_made(ExperimentName::BaseAgain)
-        && !old_tests_again(known)
-        && compared(known).0.judged == ComparisonVerdict::TestsMissing
-}
-
-fn suspected(known: &KnownSoFar<'_>) -> Vec<String> {
-    match &compared(known).1 {
-        DeathOnOldCode::Suspected(test) | DeathOnOldCode::PassesAlone(test) => vec![test.clone()],
-        DeathOnOldCode::Alive
-        | DeathOnOldCode::Found(..)
-        | DeathOnOldCode::NotFound
-        | DeathOnOldCode::OfAll(_) => Vec::new(),
-    }
+    is_compared && !old_tests_again(known) && compared(known).0.judged == ComparisonVerdict::TestsMissing
 }
 
 /// Any other test may fail there. A test that was red on the base and is green now needs no other proof, unless
@@ -466,7 +428,7 @@ fn old_code_whole(known: &KnownSoFar<'_>) -> bool {
     let is_selected = known.last(ExperimentName::OldCode).is_some_and(|run| run.is_selected);
     let is_proven = matches!(judgement.proof, Some(Proof::Proven { .. })) && judgement.against.is_empty();
     let is_open = judgement.comparison.fixed.is_empty() || !judgement.against.is_empty();
-    is_selected && !is_proven && is_open && !known.is_made(ExperimentName::OldCodeWhole)
+    is_selected && !is_proven && is_open
 }
 
 /// If no program differs, the data is the fix.
@@ -476,14 +438,14 @@ fn old_data(known: &KnownSoFar<'_>) -> bool {
     is_fixed && sides.source_differs && !sides.old_data.is_empty()
 }
 
-fn flaky(known: &KnownSoFar<'_>) -> bool {
-    let judgement = before_reruns(known);
-    judgement.is_good() && !reruns::flaky(known, &judgement).is_empty()
-}
-
-fn steady(known: &KnownSoFar<'_>) -> bool {
-    let judgement = before_reruns(known);
-    judgement.is_good() && !reruns::steady_on_base(known, &judgement).is_empty()
+/// The tests of a change that was good so far.
+fn of_good(
+    known: &KnownSoFar<'_>,
+    so_far: fn(&KnownSoFar<'_>) -> ExperimentResult,
+    which: fn(&KnownSoFar<'_>, &ExperimentResult) -> Vec<String>,
+) -> Vec<String> {
+    let judgement = so_far(known);
+    if judgement.is_good() { which(known, &judgement) } else { Vec::new() }
 }
 
 fn times_of_flaky(known: &KnownSoFar<'_>) -> usize {
@@ -495,35 +457,8 @@ fn fixed(known: &KnownSoFar<'_>) -> bool {
     judgement.is_good() && reruns::may_be_fixed_by_chance(known, &judgement)
 }
 
-fn evidence(known: &KnownSoFar<'_>) -> Vec<String> {
-    let judgement = verdict(known);
-    if judgement.is_good() { reruns::evidence_to_repeat(known, &judgement) } else { Vec::new() }
-}
-
-/// Whether an experiment with other words or one wrong expectation is needed once.
-fn tells(
-    known: &KnownSoFar<'_>,
-    name: ExperimentName,
-    is_wanted: impl Fn(&KnownSoFar<'_>, &TellableLies<'_>) -> bool,
-) -> bool {
-    !known.is_made(name) && known.lies.is_some_and(|lies| is_wanted(known, lies))
-}
-
-fn any_lie(known: &KnownSoFar<'_>, lies: &TellableLies<'_>) -> Telling {
-    let names = [ExperimentName::LieAny, ExperimentName::LieAnyBase];
-    one_by_one(known, lies, names, detector::anywhere(known, lies))
-}
-
-fn data_lie(known: &KnownSoFar<'_>, lies: &TellableLies<'_>) -> Telling {
-    let names = [ExperimentName::LieData, ExperimentName::LieDataBase];
-    one_by_one(known, lies, names, &detector::in_data(lies))
-}
-
 /// Mutants say nothing of a change that does not pass anyway.
 fn mutants(known: &KnownSoFar<'_>) -> bool {
     let is_believed = |found: LieFindings| found.said != LieVerdict::Unnoticed;
-    !known.is_made(ExperimentName::Mutants)
-        && !known.of_change.is_rewritten
-        && lie_findings(known).is_some_and(is_believed)
-        && verdict(known).is_good()
+    !known.of_change.is_rewritten && lie_findings(known).is_some_and(is_believed) && verdict(known).is_good()
 }

@@ -7,6 +7,7 @@
 //! Nothing here judges by reading the change: reading only decides what to run.
 
 mod cell;
+mod compared;
 mod detector;
 mod died;
 mod edits;
@@ -36,12 +37,13 @@ mod titles;
 use journeyman_languages::names;
 
 pub use cell::{ExperimentCell, lie_told, not_loaded};
+pub use compared::{compared, matrix, passes};
 pub use detector::{LieFindings, find_lies, lie_findings};
 pub use died::{DeathOnOldCode, died};
 pub use edits::{EditedTest, defined_in, edited_tests, words_in};
 pub use example_lies::{holds_examples, holds_tests};
 pub use four_runs::judge;
-pub use judge::{commit_verdict, compared, matrix, passes, verdict};
+pub use judge::{commit_verdict, verdict};
 pub use known::{ExperimentName, FinishedRun, KnownChange, KnownSoFar};
 pub use lie::{Lie, lies_in};
 pub use lies::TestTexts;

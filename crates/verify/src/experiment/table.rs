@@ -2,8 +2,9 @@
 //!
 //! May know: what is known so far. Must never know: how a run is made.
 
+use super::compared::{compared, matrix, passes};
 use super::detector::{self, LieFindings, first_of, lie_findings};
-use super::judge::{before_lies, before_reruns, compared, matrix, passes, verdict};
+use super::judge::{before_lies, before_reruns, verdict};
 use super::known::{ExperimentName, KnownSoFar};
 use super::matrix::{ExperimentResult, evidence_of};
 use super::old_code::concerned;

@@ -6,6 +6,7 @@ use crate::environment_plan::EnvironmentPlan;
 use crate::project_folders::Project;
 use journeyman_languages::files::RepositoryFiles;
 use journeyman_languages::project_signs::is_program_of_any;
+use journeyman_languages::recipes::RecipeFile;
 use journeyman_languages::test_call::{TestCall, joined, mentions, segments, words};
 use journeyman_order::bounds::{LARGEST_SOURCE, MOST_HOPS};
 
@@ -126,8 +127,13 @@ impl<'c, 'f> Command<'c, 'f> {
         }
         if all.contains(&"make") {
             self.has_scripts = true;
-            match ["GNUmakefile", "makefile", "Makefile"].iter().find_map(|name| self.file(name)) {
-                Some(text) => called.extend(recipes(&text, all)),
+            match RecipeFile::make(self.files, self.at) {
+                Some(make) => {
+                    let named = all.iter().skip_while(|word| **word != "make").skip(1);
+                    let targets: Vec<&str> = named.copied().filter(|word| !word.starts_with('-')).collect();
+                    let default = make.default_target().filter(|_| targets.is_empty());
+                    called.extend(targets.into_iter().chain(default).flat_map(|target| make.lines(target)));
+                }
                 None => self.is_closed = true,
             }
         }
@@ -174,42 +180,4 @@ impl<'c, 'f> Command<'c, 'f> {
             false => Reach::DoesNot,
         }
     }
-}
-
-/// The recipes of the targets in a make call, and of their prerequisites.
-fn recipes(makefile: &str, call: &[&str]) -> Vec<String> {
-    let mut wanted: Vec<String> =
-        call.iter().skip_while(|word| **word != "make").skip(1).map(|word| (*word).to_owned()).collect();
-    let mut rules: Vec<(Vec<&str>, Vec<&str>, String)> = Vec::new();
-    for line in makefile.lines() {
-        if let (Some(recipe), Some((_, _, text))) = (line.strip_prefix('\t'), rules.last_mut()) {
-            text.push_str(recipe);
-            text.push('\n');
-        } else if let Some((targets, needs)) = line.split_once(':').filter(|(_, rest)| !rest.starts_with('='))
-        {
-            rules.push((
-                targets.split_whitespace().collect(),
-                needs.split_whitespace().collect(),
-                String::new(),
-            ));
-        }
-    }
-    if !wanted.iter().any(|word| !word.starts_with('-')) {
-        wanted.extend(
-            rules
-                .iter()
-                .flat_map(|rule| &rule.0)
-                .find(|target| !target.starts_with('.'))
-                .map(|target| (*target).to_owned()),
-        );
-    }
-    let mut found = Vec::new();
-    while let Some(target) = wanted.pop() {
-        let is_asked = |rule: &mut (Vec<&str>, Vec<&str>, String)| rule.0.contains(&target.as_str());
-        for (_, needs, text) in rules.extract_if(.., is_asked) {
-            wanted.extend(needs.into_iter().map(str::to_owned));
-            found.push(text);
-        }
-    }
-    found
 }

@@ -28,6 +28,7 @@ pub mod planned;
 pub mod project;
 pub mod project_signs;
 pub mod reading;
+pub mod recipes;
 pub mod report;
 pub mod required_tool;
 pub mod runner;

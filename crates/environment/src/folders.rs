@@ -103,6 +103,7 @@ impl EnvironmentPlan {
                 command: command(&test.command),
                 because: because(&test.because),
                 tests_alone: test.tests_alone.as_deref().map(command),
+                is_stated: test.is_stated,
             };
             let test = own.test.as_ref().map(test);
             let named = if path.is_empty() { "." } else { &path };
@@ -254,6 +255,7 @@ fn one_test(folders: &[PlannedFolder]) -> Option<PlannedTest> {
         command: one(&whole),
         because: because.join(", "),
         tests_alone: (alone != whole).then(|| one(&alone)),
+        is_stated: tests.iter().all(|test| test.is_stated),
     })
 }
 

@@ -19,6 +19,7 @@ mod projects;
 mod reach;
 mod setup_steps;
 mod statement;
+mod workflow;
 
 pub use environment_plan::{
     DependencyFolders, EnvironmentPlan, EnvironmentSource, PlannedFolder, PlannedService, ProjectBelow,

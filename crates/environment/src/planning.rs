@@ -9,7 +9,7 @@ use journeyman_order::names::can_be_set;
 
 use crate::environment_plan::{DependencyFolders, EnvironmentPlan, EnvironmentSource, PlannedService};
 use crate::statement::{self, SourceStatement};
-use crate::{decisive, devcontainer, setup_steps};
+use crate::{decisive, devcontainer, setup_steps, workflow};
 use journeyman_languages::files::RepositoryFiles;
 use journeyman_languages::found::{self, Discovery};
 use journeyman_languages::planned::{PlannedTest, ProgramFolder, SetupCommand};
@@ -25,7 +25,8 @@ pub(crate) fn plan_one(
     tools: &HostTools<'_>,
 ) -> EnvironmentPlan {
     let mut notes = Vec::new();
-    let discovery = found::find(files, tools);
+    let steps = workflow::test_steps(files);
+    let discovery = found::find(files, tools, &steps);
     let mut said = of_settings(settings);
     for read in [devcontainer::read, setup_steps::read] {
         if said.says_something() {
@@ -69,7 +70,8 @@ pub(crate) fn plan_one(
         plan.notes.extend((!missing.is_empty()).then(|| format!("{what}: {}", missing.join("; "))));
     }
     if let Some(command) = present(settings.test.as_deref()) {
-        plan.test = Some(PlannedTest::new(command, ".github/journeyman.yml"));
+        plan.test =
+            Some(PlannedTest { is_stated: true, ..PlannedTest::new(command, ".github/journeyman.yml") });
     }
     if !plan.setup.is_empty() {
         for (file, name) in tokens(files) {

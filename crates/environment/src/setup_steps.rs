@@ -5,16 +5,14 @@
 use serde_json::Value;
 
 use crate::statement::SourceStatement;
+use crate::workflow::{self, text_of};
 use crate::{EnvironmentSource, SetupCommand};
 use journeyman_languages::files::{RepositoryFiles, quote};
-use journeyman_order::bounds::LARGEST_DOCUMENT;
 use journeyman_order::names::can_be_set;
 
 const FILES: [&str; 2] =
     [".github/workflows/copilot-setup-steps.yml", ".github/workflows/copilot-setup-steps.yaml"];
 const JOB: &str = "copilot-setup-steps";
-/// Limit of values in a workflow, including alias expansions: a few lines can expand to gigabytes.
-const MOST_VALUES: usize = 50_000;
 
 /// Actions that need no equivalent here.
 const NOTHING_TO_DO: [&str; 9] = [
@@ -59,15 +57,15 @@ pub(crate) fn read(files: &RepositoryFiles<'_>) -> Option<SourceStatement> {
         source: EnvironmentSource::CopilotSetupSteps { path: path.to_owned() },
         ..SourceStatement::default()
     };
-    let Some(workflow) = workflow_of(&text) else {
+    let Some(parsed) = workflow::parse(&text) else {
         said.note(path, "it cannot be read, since it is not YAML, or more than a workflow is");
         return Some(said);
     };
-    let Some(job) = workflow.get("jobs").and_then(|jobs| jobs.get(JOB)) else {
+    let Some(job) = parsed.get("jobs").and_then(|jobs| jobs.get(JOB)) else {
         said.note(path, format!("it has no job {JOB}"));
         return Some(said);
     };
-    for of in [&workflow, job] {
+    for of in [&parsed, job] {
         for (name, value) in variables(of.get("env"), path, "env", &mut said) {
             said.variables.insert(name, value);
         }
@@ -81,7 +79,7 @@ pub(crate) fn read(files: &RepositoryFiles<'_>) -> Option<SourceStatement> {
     if job.get("services").is_some() {
         said.note(path, "`services` are left out: name them in .github/journeyman.yml");
     }
-    let default_folder = [job, &workflow]
+    let default_folder = [job, &parsed]
         .into_iter()
         .find_map(|of| of.get("defaults")?.get("run")?.get("working-directory")?.as_str().map(str::to_owned));
     steps(job.get("steps"), path, default_folder.as_deref(), Some(files), &mut said);
@@ -123,7 +121,7 @@ fn own_action(action: &str, files: &RepositoryFiles<'_>) -> Option<(String, Valu
     let folder = action.strip_prefix("./")?.trim_end_matches('/');
     let path = ["action.yml", "action.yaml"].map(|name| format!("{folder}/{name}"));
     let (path, text) = path.into_iter().find_map(|path| Some((path.clone(), files.text(&path)?)))?;
-    let action = workflow_of(&text)?;
+    let action = workflow::parse(&text)?;
     let is_composite = action.get("runs")?.get("using")?.as_str() == Some("composite");
     is_composite.then_some((path, action))
 }
@@ -231,19 +229,4 @@ fn run(
         before.push_str(&format!("cd {} && ", quote(folder)));
     }
     said.setup.push(SetupCommand { command: format!("{before}{command}"), because });
-}
-
-/// A scalar as text.
-fn text_of(value: &Value) -> Option<String> {
-    let number = || value.as_f64().map(|number| number.to_string());
-    let truth = || value.as_bool().map(|truth| truth.to_string());
-    value.as_str().map(str::to_owned).or_else(number).or_else(truth)
-}
-
-/// A parsed workflow. `None` if it is not such YAML, or exceeds the limits.
-fn workflow_of(text: &str) -> Option<Value> {
-    let options = serde_saphyr::options! {
-        budget: serde_saphyr::budget! { max_nodes: MOST_VALUES, max_total_scalar_bytes: LARGEST_DOCUMENT },
-    };
-    serde_saphyr::from_str_with_options(text, options).ok()
 }

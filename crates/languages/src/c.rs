@@ -1,13 +1,13 @@
-//! C and C++ projects: CMake with CTest, Meson, Autotools, and any Makefile.
+//! C and C++ projects: CMake with CTest, Meson and Autotools.
 //!
-//! May know: CMakeLists.txt, meson.build, configure.ac, Makefile. Must never know: other ecosystems.
+//! May know: CMakeLists.txt, meson.build, configure.ac. Must never know: other ecosystems.
 //!
 //! The test command includes the build: a build of another commit's sources proves nothing about this one.
 
 use regex::Regex;
 
 use crate::counts::native;
-use crate::files::{MOST_READ, RepositoryFiles, quote};
+use crate::files::{MOST_READ, RepositoryFiles};
 use crate::language::{Facts, Language};
 use crate::project::{Detection, FoundProject};
 use crate::runner::{PrintedResult, SummaryForm, TestRunner};
@@ -21,10 +21,6 @@ impl Language for C {
 
     fn find(&self, ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
         find(ask)
-    }
-
-    fn find_last(&self, ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
-        find_make(ask)
     }
 }
 
@@ -140,20 +136,5 @@ fn autotools(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
         format!("{{ [ -e Makefile ] || {{ {configure}; }}; }} && make -j\"$(nproc)\" && make check"),
         source,
     );
-    Some(found)
-}
-
-fn find_make(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
-    // In the order in which make looks for them.
-    let (name, text) = ["GNUmakefile", "makefile", "Makefile"]
-        .into_iter()
-        .find_map(|name| Some((name, ask.files.text(name)?)))?;
-    let target = ["test", "check", "tests"].into_iter().find(|target| {
-        let rule = Regex::new(&format!(r"(?m)^(?:[\w.-]+ +)*{target}(?: +[\w.-]+)*\s*::?([^:=]|$)"));
-        rule.is_ok_and(|rule| rule.is_match(&text))
-    })?;
-    let mut found = FoundProject { what: "make", because: name.to_owned(), ..FoundProject::default() };
-    ask.tools.need("make", name);
-    found.test(format!("make {}", quote(target)), format!("a target {target} in {name}"));
     Some(found)
 }

@@ -2,8 +2,10 @@
 //!
 //! May know: composer.json. Must never know: other ecosystems.
 
+use crate::files::RepositoryFiles;
 use crate::language::{Facts, Language};
 use crate::project::{Detection, FoundProject};
+use crate::stated::{self, StatedCommand, StatedReading};
 
 pub(crate) struct Php;
 
@@ -50,6 +52,10 @@ fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
             .any(|key| manifest.get(*key).is_some_and(|all| all.get(package).is_some()))
     };
     let script = |name: &str| manifest.get("scripts").and_then(|scripts| scripts.get(name)).is_some();
+    let files = ask.files;
+    let statements = [ask.steps.to_vec(), stated::of_make(files), stated::of_just(files)];
+    let read = |command: &StatedCommand| reading(command, files);
+    let said = || statements.iter().find_map(|all| stated::agreed(all, files, &read));
     let configuration = ask.files.first(&["phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"]);
     if requires("pestphp/pest") {
         found.test("vendor/bin/pest", "pestphp/pest in composer.json");
@@ -62,7 +68,32 @@ fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     } else if let Some(name) =
         ["test", "tests", "phpunit", "test:unit", "unit"].into_iter().find(|name| script(name))
     {
-        found.test(format!("composer run-script {name}"), format!("a script {name} in composer.json"));
+        found.stated_test(format!("composer run-script {name}"), format!("a script {name} in composer.json"));
+    } else if let Some((command, at)) = said() {
+        found.stated_test(command.shell(), at);
     }
     Some(found)
+}
+
+/// What a command of a statement has to do with tests: a runner that the repository brings along, as it is none of its
+/// requirements.
+fn reading(command: &StatedCommand, files: &RepositoryFiles<'_>) -> StatedReading {
+    let words = command.words();
+    let words = match words.as_slice() {
+        ["php", rest @ ..] => rest,
+        all => all,
+    };
+    let Some((program, args)) = words.split_first() else { return StatedReading::Nothing };
+    let path = program.trim_start_matches("./");
+    let name = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".phar");
+    let is_runner = matches!(name, "phpunit" | "pest" | "simple-phpunit") && files.text(path).is_some();
+    if !is_runner || !command.folder.is_empty() {
+        return StatedReading::Nothing;
+    }
+    let is_kept = |arg: &&&str| {
+        let looks = ["--coverage", "--colors", "--log-", "--testdox", "--stop-on-"];
+        !looks.iter().any(|look| arg.starts_with(look))
+    };
+    let words = ["php", path].into_iter().chain(args.iter().filter(is_kept).copied());
+    StatedReading::Tests(words.map(str::to_owned).collect())
 }

@@ -18,20 +18,22 @@ pub struct PlannedTest {
     pub command: String,
     /// The file, or the place in it, that this command comes from.
     pub because: String,
-    /// The tests without additional steps such as a linter. Used if the base fails the whole command but passes this
-    /// one.
+    /// The tests without additional steps such as a linter, or as the files indicate if the repository's own command
+    /// cannot run here. Used if the base fails the whole command but passes this one.
     pub tests_alone: Option<String>,
+    /// Whether the repository itself says this command, rather than files from which it is guessed.
+    pub is_stated: bool,
 }
 
 impl PlannedTest {
     pub fn new(command: impl Into<String>, because: impl Into<String>) -> Self {
-        Self { command: command.into(), because: because.into(), tests_alone: None }
+        Self { command: command.into(), because: because.into(), tests_alone: None, is_stated: false }
     }
 
     /// The same test with `tests_alone` as its command.
     pub fn alone(&self) -> Option<Self> {
         let command = self.tests_alone.clone()?;
-        Some(Self { command, because: self.because.clone(), tests_alone: None })
+        Some(Self { command, tests_alone: None, ..self.clone() })
     }
 }
 

@@ -5,6 +5,7 @@
 use crate::files::RepositoryFiles;
 use crate::planned::{PlannedTest, ProgramFolder, SetupCommand};
 use crate::required_tool::ToolCollector;
+use crate::stated::TestStatement;
 
 /// A project of one ecosystem.
 #[derive(Debug, Default)]
@@ -13,6 +14,8 @@ pub struct FoundProject {
     pub what: &'static str,
     /// The file that indicates the project.
     pub because: String,
+    /// Whether only what the repository says of its tests is known.
+    pub is_said_alone: bool,
     pub setup: Vec<SetupCommand>,
     pub test: Option<PlannedTest>,
     pub search_path: Vec<ProgramFolder>,
@@ -30,6 +33,11 @@ impl FoundProject {
         self.test = Some(PlannedTest::new(command, because));
     }
 
+    /// The same, where the repository itself says the command.
+    pub(crate) fn stated_test(&mut self, command: impl Into<String>, because: impl Into<String>) {
+        self.test = Some(PlannedTest { is_stated: true, ..PlannedTest::new(command, because) });
+    }
+
     /// Sets the command that runs only the tests of the last test command, without extra steps.
     pub(crate) fn tests_alone(&mut self, command: impl Into<String>) {
         if let Some(test) = &mut self.test {
@@ -41,5 +49,7 @@ impl FoundProject {
 /// The input for an ecosystem's detection.
 pub(crate) struct Detection<'a, 'c> {
     pub(crate) files: &'a RepositoryFiles<'a>,
+    /// What steps of workflows say of tests.
+    pub(crate) steps: &'a [TestStatement],
     pub(crate) tools: &'c mut ToolCollector<'a>,
 }

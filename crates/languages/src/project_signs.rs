@@ -17,6 +17,10 @@ use crate::test_call::TestCall;
 pub struct ProjectLanguage(&'static dyn Language);
 
 impl ProjectLanguage {
+    pub(crate) fn of(language: &'static dyn Language) -> Self {
+        Self(language)
+    }
+
     fn all() -> impl Iterator<Item = Self> {
         LANGUAGES.iter().copied().map(Self)
     }
@@ -63,7 +67,7 @@ impl ProjectLanguage {
     pub fn has_tests(self, files: &RepositoryFiles<'_>) -> bool {
         let tools = HostTools::new(&|_| true, &|_| None);
         let mut collector = ToolCollector::new(files, &tools);
-        let mut ask = Detection { files, tools: &mut collector };
+        let mut ask = Detection { files, steps: &[], tools: &mut collector };
         let found = self.0.find(&mut ask).or_else(|| self.0.find_last(&mut ask));
         found.is_some_and(|project| project.test.is_some())
     }

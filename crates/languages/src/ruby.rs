@@ -7,6 +7,7 @@ use regex::Regex;
 use crate::language::{Facts, Language};
 use crate::planned::{PlannedTest, SetupCommand};
 use crate::project::{Detection, FoundProject};
+use crate::stated::{self, StatedCommand, StatedReading};
 
 pub(crate) struct Ruby;
 
@@ -50,19 +51,18 @@ fn test(ask: &Detection<'_, '_>) -> Option<PlannedTest> {
     let rakefile =
         ["Rakefile", "rakefile", "Rakefile.rb"].into_iter().find_map(|name| Some((name, files.text(name)?)));
     let rake = rakefile.as_ref().map_or("", |(_, text)| text.as_str());
-    let planned = |command: &str, because: &str| {
-        // Native extensions must be compiled from the sources under test.
-        let compile = if rake.contains("ExtensionTask") { "bundle exec rake compile && " } else { "" };
-        Some(PlannedTest::new(format!("{compile}{command}"), because))
+    // Native extensions must be compiled from the sources under test.
+    let compile = if rake.contains("ExtensionTask") { "bundle exec rake compile && " } else { "" };
+    let planned = |command: &str, because: &str, is_stated: bool| {
+        Some(PlannedTest { is_stated, ..PlannedTest::new(format!("{compile}{command}"), because) })
     };
+    // RSpec and Rails name their tests, and can run some alone. A task of Rake hides which of them it starts.
     if files.has("bin/rails") && files.has("test") && !files.has("spec") {
-        return planned("bin/rails test", "bin/rails");
+        return planned("bin/rails test", "bin/rails", false);
     }
     if files.has(".rspec") || files.has("spec/spec_helper.rb") {
-        return planned(
-            "bundle exec rspec",
-            if files.has(".rspec") { ".rspec" } else { "spec/spec_helper.rb" },
-        );
+        let because = if files.has(".rspec") { ".rspec" } else { "spec/spec_helper.rb" };
+        return planned("bundle exec rspec", because, false);
     }
     let declares = |name: &str| {
         let task = Regex::new(&format!(
@@ -70,18 +70,52 @@ fn test(ask: &Detection<'_, '_>) -> Option<PlannedTest> {
         ));
         task.is_ok_and(|task| task.is_match(rake))
     };
-    let (name, _) = rakefile.as_ref()?;
-    let because = format!("a task test in {name}");
+    let name = rakefile.as_ref().map_or("", |(name, _)| *name);
+    let of_task =
+        |task: &str| planned(&format!("bundle exec rake {task}"), &format!("a task {task} in {name}"), true);
     if declares("test")
         || rake.contains("TestTask.new do")
         || rake.contains("TestTask.new {")
         || rake.contains("TestTask.create")
     {
-        return planned("bundle exec rake test", &because);
+        return of_task("test");
     }
     if declares("spec") {
-        return planned("bundle exec rake spec", &format!("a task spec in {name}"));
+        return of_task("spec");
     }
-    (files.has("test") && rake.contains("Rails.application"))
-        .then(|| planned("bundle exec rake test", &because))?
+    if files.has("test") && rake.contains("Rails.application") {
+        return of_task("test");
+    }
+    for statements in [ask.steps.to_vec(), stated::of_make(files), stated::of_just(files)] {
+        if let Some((command, at)) = stated::agreed(&statements, files, &reading) {
+            return planned(&command.shell(), &at, true);
+        }
+    }
+    // What it depends on says whether it is for tests or only checks the style.
+    let default = pattern!(r"(?m)^\s*task[ (]+:?default\b.*\b(?:test|spec|minitest)");
+    default
+        .is_match(rake)
+        .then(|| planned("bundle exec rake", &format!("the default task in {name}"), true))?
+}
+
+/// What a command of a statement has to do with tests.
+fn reading(command: &StatedCommand) -> StatedReading {
+    let words = command.words();
+    let words = match words.as_slice() {
+        ["bundle", "exec", rest @ ..] => rest,
+        all => all,
+    };
+    // Another folder is another project.
+    if !command.folder.is_empty() {
+        return StatedReading::Nothing;
+    }
+    let is_of_tests = |word: &&str| ["test", "spec"].iter().any(|part| word.contains(part));
+    match words {
+        ["rake"] => {}
+        ["rake" | "ruby", args @ ..] if args.iter().any(is_of_tests) => {}
+        ["rspec" | "bin/rspec", ..] => {}
+        _ => return StatedReading::Nothing,
+    }
+    let bundle = ["bundle", "exec"].iter().chain(words);
+    StatedReading::Tests(bundle.map(|word| (*word).to_owned()).collect())
 }

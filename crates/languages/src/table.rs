@@ -14,11 +14,26 @@ use crate::python::Python;
 use crate::ruby::Ruby;
 use crate::runner::TestRunner;
 use crate::rust::Rust;
+use crate::said_alone::SaidAlone;
 
 /// In order of precedence: a compiled language's manifest in the root is rarely there for something else, while
 /// package.json and Makefile often serve another ecosystem's project.
-pub(crate) const LANGUAGES: &[&dyn Language] =
-    &[&Rust, &Go, &Java, &DotNet, &Python, &Ruby, &Php, &JavaScript, &C, &Elixir, &Dart, &Swift, &Tap];
+pub(crate) const LANGUAGES: &[&dyn Language] = &[
+    &Rust,
+    &Go,
+    &Java,
+    &DotNet,
+    &Python,
+    &Ruby,
+    &Php,
+    &JavaScript,
+    &C,
+    &Elixir,
+    &Dart,
+    &Swift,
+    &Tap,
+    &SaidAlone,
+];
 
 /// The runners of all languages.
 pub(crate) static RUNNERS: LazyLock<Vec<&'static TestRunner>> =

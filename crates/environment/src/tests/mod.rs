@@ -5,6 +5,7 @@ mod hostile;
 mod old_projects;
 mod projects;
 mod sources;
+mod statements;
 
 use std::fmt::Write;
 

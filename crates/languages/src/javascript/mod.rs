@@ -4,6 +4,7 @@
 
 mod reach;
 mod runners;
+mod stated;
 
 use std::cell::Cell;
 
@@ -15,6 +16,7 @@ use crate::planned::{PlannedTest, ProgramFolder};
 use crate::project::{Detection, FoundProject};
 use crate::required_tool::wanted;
 use crate::script::ScriptCall;
+use crate::stated::{StatedCommand, TestStatement, agreed, of_just, of_make};
 use crate::test_call::TestCall;
 use journeyman_order::bounds::MOST_LOOKED_AT;
 
@@ -230,7 +232,8 @@ fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     {
         found.setup(manager.install(is_locked), lock);
     }
-    found.test = test(files, &manifest, manager, is_workspace, &mut found.notes);
+    let statements = [ask.steps.to_vec(), of_make(files), of_just(files)];
+    found.test = test(files, &manifest, (manager, is_workspace), &statements, &mut found.notes);
     // A manifest for a linter or a site's style is not a project.
     (found.test.is_some() || !found.setup.is_empty()).then_some(found)
 }
@@ -242,15 +245,26 @@ fn is_empty(value: &Value) -> bool {
 fn test(
     files: &RepositoryFiles<'_>,
     manifest: &Value,
-    manager: PackageManager,
-    is_workspace: bool,
+    (manager, is_workspace): (PackageManager, bool),
+    statements: &[Vec<TestStatement>],
     notes: &mut Vec<String>,
 ) -> Option<PlannedTest> {
     let scripts = manifest.get("scripts").and_then(Value::as_object).cloned().unwrap_or_default();
     let text =
         |name: &str| scripts.get(name).and_then(Value::as_str).map(str::trim).unwrap_or_default().to_owned();
     let left = Cell::new(MOST_LOOKED_AT);
-    let chosen = SCRIPTS.into_iter().find(|name| runs_tests(&text(name), &text, 0, &left));
+    let is_one = |name: &str| runs_tests(&text(name), &text, 0, &left);
+    // The script of that name is what the repository says. Which of the others is one, or how a runner starts without
+    // a script, others say better than a guess.
+    let said = match is_one("test") {
+        true => None,
+        false => {
+            let read = |command: &StatedCommand| stated::reading(command, &is_one);
+            statements.iter().find_map(|all| agreed(all, files, &read))
+        }
+    };
+    let said_script = said.as_ref().and_then(|(command, _)| stated::script(command));
+    let chosen = said_script.or_else(|| SCRIPTS.into_iter().find(|name| is_one(name)));
     if let Some(name) = chosen {
         if name != "test" && !text("test").is_empty() {
             notes.push(format!("the script test of package.json is not run, since it only lints or waits for changes; `{name}` is"));
@@ -263,12 +277,16 @@ fn test(
         };
         let tests_alone = without_linters(name, &text, &left).map(after_build);
         let command = after_build(run);
-        let because = if name == "test" {
-            "a test script in package.json".to_owned()
-        } else {
-            format!("a script {name} in package.json")
+        let because = match (name, &said) {
+            ("test", _) => "a test script in package.json".to_owned(),
+            (_, Some((_, at))) if said_script.is_some() => format!("{at}, which runs the script {name}"),
+            _ => format!("a script {name} in package.json"),
         };
-        return Some(PlannedTest { tests_alone, ..PlannedTest::new(command, because) });
+        let is_stated = name == "test" || said_script.is_some();
+        return Some(PlannedTest { tests_alone, is_stated, ..PlannedTest::new(command, because) });
+    }
+    if let Some((command, at)) = said {
+        return Some(PlannedTest { is_stated: true, ..PlannedTest::new(command.shell(), at) });
     }
     // Without a script, use the installed runner.
     let has = |name: &str| {

@@ -5,7 +5,7 @@
 use super::native::{build_requirements, words as words_of};
 use super::needs::TestNeeds;
 use super::project::{Manager, PythonProject};
-use super::runner::PythonRunner;
+use super::stated::PythonRunner;
 use crate::files::quote;
 use crate::project::{Detection, FoundProject};
 use crate::required_tool::wanted;
@@ -35,7 +35,7 @@ pub(super) fn set_up(
     let python = interpreter(ask, found);
     let because = project.because.clone();
     found.because.clone_from(&because);
-    let wants_pytest = runner.is_some_and(|runner| runner.is_pytest) && !needs.names("pytest");
+    let wants_pytest = runner.is_some_and(|runner| runner.wants_pytest) && !needs.names("pytest");
     let options = |option: &str, names: &[String]| -> String {
         names.iter().map(|name| format!(" {option} {}", quote(name))).collect()
     };

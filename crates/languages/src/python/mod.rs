@@ -1,4 +1,4 @@
-//! Python projects: uv, Poetry, PDM, pip and tox, always in a virtual environment in the tree.
+//! Python projects: uv, Poetry, PDM, pip, tox and nox, always in a virtual environment in the tree.
 //!
 //! May know: pyproject.toml and other files of Python's tools. Must never know: other ecosystems.
 //!
@@ -7,17 +7,21 @@
 mod managers;
 mod native;
 mod needs;
+mod nox;
+mod options;
 mod project;
 mod reach;
 mod runner;
 mod runners;
+mod stated;
 mod tox;
 
 use crate::language::{Facts, Language};
-use crate::planned::ProgramFolder;
+use crate::planned::{PlannedTest, ProgramFolder};
 use crate::project::{Detection, FoundProject};
 use crate::test_call::TestCall;
 use project::PythonProject;
+use stated::StatementPlaces;
 
 pub(crate) struct Python;
 
@@ -91,7 +95,7 @@ fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
 
 fn plan(ask: &mut Detection<'_, '_>, project: &PythonProject) -> Option<FoundProject> {
     let needs = needs::find(ask.files, project);
-    let runner = runner::find(ask.files, project, &needs);
+    let runner = runner::find(&StatementPlaces { files: ask.files, project, steps: ask.steps }, &needs);
     let is_known = project.is_package || project.has_manager() || !needs.requirement_files.is_empty();
     if runner.is_none() && !is_known {
         return None;
@@ -103,11 +107,16 @@ fn plan(ask: &mut Detection<'_, '_>, project: &PythonProject) -> Option<FoundPro
         found.search_path.push(ProgramFolder::Tree(".venv/bin".into()));
     }
     if let Some(runner) = runner {
-        let command = match project.native {
-            Some(_) if !found.setup.is_empty() => format!("{} && {}", native::REBUILD, runner.command),
-            _ => runner.command,
+        let is_built = project.native.is_some() && !found.setup.is_empty();
+        let whole = |command: String| match is_built {
+            true => format!("{} && {command}", native::REBUILD),
+            false => command,
         };
-        found.test(command, runner.because);
+        found.test = Some(PlannedTest {
+            tests_alone: runner.other.map(whole),
+            is_stated: runner.is_stated,
+            ..PlannedTest::new(whole(runner.command), runner.because)
+        });
     }
     found.version_from_git = project.version_from_git;
     Some(found)

@@ -1,4 +1,4 @@
-//! What the tests of a Python project need: extras, dependency groups, requirements files, tox environments.
+//! What the tests of a Python project need: extras, dependency groups, requirements files, sessions of tox and nox.
 //!
 //! May know: the names that projects use for these. Must never know: how they are installed.
 
@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::native::normalized;
 use super::project::{MOST_INCLUDED, PythonProject};
-use super::tox;
+use super::{nox, tox};
 use crate::files::RepositoryFiles;
 use journeyman_order::bounds::MOST_LISTED;
 
@@ -101,7 +101,7 @@ pub(super) fn find(files: &RepositoryFiles<'_>, project: &PythonProject) -> Test
     };
     take(&mut needs, about_tests(project.extras.keys()), about_tests(project.groups.keys()));
     // The requirements of the session that runs the tests always count.
-    let session = tox::needs(files, project);
+    let session = tox::needs(files, project).or_else(|| nox::needs(files));
     let has_session = session.is_some();
     if let Some(session) = session {
         needs.name_all(&session.requirements);

@@ -4,57 +4,81 @@
 
 use super::needs::TestNeeds;
 use super::project::PythonProject;
-use super::tox;
+use super::stated::{self, PythonRunner, StatementPlaces};
 use crate::files::{MOST_READ, RepositoryFiles, quote};
 
-pub(super) struct PythonRunner {
-    pub(super) command: String,
-    /// The file that indicates the runner.
-    pub(super) because: String,
-    pub(super) is_pytest: bool,
+/// What the repository says, or else what its files indicate.
+pub(super) fn find(places: &StatementPlaces<'_>, needs: &TestNeeds) -> Option<PythonRunner> {
+    let (files, project) = (places.files, places.project);
+    let sign = pytest_sign(files);
+    let found = sign.clone().map(pytest).or_else(|| guess(files, project, needs));
+    let Some(stated) = stated::find(places) else { return found };
+    // Where a repository configures pytest, pytest runs these tests too, names each, and can run some alone.
+    let is_hidden = stated.is_unittest || stated.is_django && needs.names("pytest-django");
+    if sign.is_some() && is_hidden {
+        return found;
+    }
+    Some(match found {
+        Some(same) if same.command == stated.command => {
+            PythonRunner { because: stated.because, is_stated: true, ..same }
+        }
+        other => with_other(stated, other),
+    })
 }
 
-pub(super) fn find(
-    files: &RepositoryFiles<'_>,
-    project: &PythonProject,
-    needs: &TestNeeds,
-) -> Option<PythonRunner> {
-    let pytest = |because: String| {
-        let own = tox::test_command(files, project).filter(|command| command.contains("pytest"));
-        let command = own.unwrap_or_else(|| "python3 -m pytest".to_owned());
-        PythonRunner { command, because, is_pytest: true }
-    };
-    if let Some(sign) = pytest_sign(files) {
-        return Some(pytest(sign));
+/// A runner, and what to try if it cannot run here.
+fn with_other(runner: PythonRunner, other: Option<PythonRunner>) -> PythonRunner {
+    PythonRunner {
+        wants_pytest: runner.wants_pytest || other.as_ref().is_some_and(|other| other.wants_pytest),
+        other: other.map(|other| other.command),
+        ..runner
     }
-    if let Some(command) = tox::test_command(files, project) {
-        let is_pytest = command.contains("pytest");
-        return Some(PythonRunner { command, because: "tox.ini".into(), is_pytest });
-    }
+}
+
+fn found(command: impl Into<String>, because: impl Into<String>) -> PythonRunner {
+    PythonRunner { command: command.into(), because: because.into(), ..PythonRunner::default() }
+}
+
+fn pytest(because: String) -> PythonRunner {
+    PythonRunner { wants_pytest: true, ..found("python3 -m pytest", because) }
+}
+
+/// What files indicate where pytest is not configured.
+fn guess(files: &RepositoryFiles<'_>, project: &PythonProject, needs: &TestNeeds) -> Option<PythonRunner> {
+    let program = program(files);
     let plain = unittest_sign(files, project);
-    if plain.is_some() && needs.names("pytest") {
-        return Some(pytest("pytest among what is required".to_owned()));
+    let by_tests = || {
+        let (because, command) = plain?;
+        if needs.names("pytest") {
+            return Some(pytest("pytest among what is required".to_owned()));
+        }
+        if let Some(file) =
+            reading(files, &|line| line.starts_with("import pytest") || line.starts_with("from pytest"))
+        {
+            return Some(pytest(format!("{file}, which imports pytest")));
+        }
+        // unittest finds only classes.
+        if let Some(file) =
+            reading(files, &|line| line.starts_with("def test_") || line.starts_with("async def test_"))
+        {
+            return Some(pytest(format!("{file}, whose tests are functions")));
+        }
+        Some(found(command, because))
+    };
+    match program {
+        Some(program) => Some(with_other(program, by_tests())),
+        None => by_tests(),
     }
-    if files.has("manage.py") && files.text("manage.py").is_some_and(|text| text.contains("django")) {
-        return Some(PythonRunner {
-            command: "python3 manage.py test".into(),
-            because: "manage.py".into(),
-            is_pytest: false,
-        });
-    }
-    let (because, command) = plain?;
-    if let Some(file) =
-        reading(files, &|line| line.starts_with("import pytest") || line.starts_with("from pytest"))
-    {
-        return Some(pytest(format!("{file}, which imports pytest")));
-    }
-    // unittest finds only classes.
-    if let Some(file) =
-        reading(files, &|line| line.starts_with("def test_") || line.starts_with("async def test_"))
-    {
-        return Some(pytest(format!("{file}, whose tests are functions")));
-    }
-    Some(PythonRunner { command, because, is_pytest: false })
+}
+
+/// A program of the repository that prepares and starts its tests. Others may not even load them.
+fn program(files: &RepositoryFiles<'_>) -> Option<PythonRunner> {
+    let is_django = files.text("manage.py").is_some_and(|text| text.contains("django"));
+    let (command, because) = match is_django {
+        true => ("python3 manage.py test".to_owned(), "manage.py"),
+        false => stated::suite(files).map(|path| (format!("python3 {path}"), path))?,
+    };
+    Some(PythonRunner { is_stated: true, ..found(command, because) })
 }
 
 fn pytest_sign(files: &RepositoryFiles<'_>) -> Option<String> {

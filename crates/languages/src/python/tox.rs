@@ -4,11 +4,11 @@
 
 use std::collections::BTreeSet;
 
-use regex::Regex;
 use toml::Value;
 
 use super::project::{MOST_INCLUDED, PythonProject};
 use crate::files::{IniFile, RepositoryFiles, quote};
+use crate::stated::{TestStatement, decides};
 use journeyman_order::bounds::MOST_LISTED;
 
 /// What a tox environment needs.
@@ -48,17 +48,22 @@ impl SessionNeeds {
     }
 }
 
-fn ini(files: &RepositoryFiles<'_>, project: &PythonProject) -> Option<IniFile> {
-    let legacy =
-        project.at(&["tool", "tox", "legacy_tox_ini"]).and_then(Value::as_str).map(IniFile::from_text);
-    files.ini("tox.ini").or(legacy).or_else(|| files.ini("setup.cfg").filter(|ini| ini.has("testenv")))
+/// The sections of environments that may run tests. The others inherit from the first.
+const SECTIONS: [&str; 5] = ["testenv", "testenv:py", "testenv:test", "testenv:tests", "testenv:unit"];
+
+/// The settings, and where they are.
+fn ini(files: &RepositoryFiles<'_>, project: &PythonProject) -> Option<(&'static str, IniFile)> {
+    let legacy = || project.at(&["tool", "tox", "legacy_tox_ini"]).and_then(Value::as_str);
+    let of_pyproject = || Some(("[tool.tox] in pyproject.toml", IniFile::from_text(legacy()?)));
+    let of_setup = || Some(("setup.cfg", files.ini("setup.cfg").filter(|ini| ini.has("testenv"))?));
+    files.ini("tox.ini").map(|ini| ("tox.ini", ini)).or_else(of_pyproject).or_else(of_setup)
 }
 
 /// The section of the environment that runs the tests.
 fn section(ini: &IniFile) -> Option<&'static str> {
-    ["testenv", "testenv:py", "testenv:test", "testenv:tests", "testenv:unit"].into_iter().find(|name| {
+    SECTIONS.into_iter().find(|name| {
         ini.get(name, "commands").is_some_and(runs_tests)
-            || (*name == "testenv" && ini.get(name, "deps").is_some())
+            || (*name == SECTIONS[0] && ini.get(name, "deps").is_some())
     })
 }
 
@@ -83,7 +88,7 @@ pub(super) fn needs(files: &RepositoryFiles<'_>, project: &PythonProject) -> Opt
         needs.extras.extend(list("extras").iter().filter_map(Value::as_str).map(str::to_owned));
         needs.groups.extend(list("dependency_groups").iter().filter_map(Value::as_str).map(str::to_owned));
     }
-    if let Some(ini) = ini(files, project)
+    if let Some((_, ini)) = ini(files, project)
         && let Some(section) = section(&ini)
     {
         for entry in expand(&ini, section, "deps") {
@@ -108,41 +113,90 @@ pub(super) fn needs(files: &RepositoryFiles<'_>, project: &PythonProject) -> Opt
     (needs != SessionNeeds::default()).then_some(needs)
 }
 
-/// The test command of tox's environment, if it is simple.
-pub(super) fn test_command(files: &RepositoryFiles<'_>, project: &PythonProject) -> Option<String> {
-    let ini = ini(files, project)?;
-    let section = section(&ini)?;
-    let lines = expand(&ini, section, "commands");
-    let joined = lines.join("\n").replace("\\\n", " ");
-    let posargs = Regex::new(r"\{posargs(:([^{}]*))?\}|\{\[?posargs\]?\}|\[\]").ok()?;
-    let coverage = Regex::new(r"^(?:python3? (?:-\w+ )*-m )?coverage run (?:-[-\w=./]+ )*-m ").ok()?;
-    let chosen =
-        joined.lines().map(str::trim).find(|line| runs_tests(line) && !line.contains("pip install"))?;
-    let chosen = unconditional(chosen)?.trim_start_matches("- ");
-    let plain = posargs
-        .replace_all(chosen, "$2")
-        .replace("{envpython}", "python3")
-        .replace("{toxinidir}/", "")
-        .replace("{tty:--color=yes}", "");
-    let plain = coverage.replace(plain.trim(), "python3 -m ").into_owned();
-    let plain = plain.split_whitespace().collect::<Vec<_>>().join(" ");
-    let is_known = ["pytest", "py.test", "python", "trial"].iter().any(|program| plain.starts_with(program));
-    let with_module = match plain.strip_prefix("pytest").or_else(|| plain.strip_prefix("py.test")) {
-        Some(rest) => format!("python3 -m pytest{rest}"),
-        None => plain.strip_prefix("python ").map_or(plain.clone(), |rest| format!("python3 {rest}")),
+/// What tox's environments run, those for tests first.
+pub(super) fn statements(files: &RepositoryFiles<'_>, project: &PythonProject) -> Vec<TestStatement> {
+    let said = toml_statement(files, project);
+    let Some((name, ini)) = ini(files, project) else { return said.into_iter().collect() };
+    let of_section = |section: &str| {
+        let lines = expand(&ini, section, "commands");
+        let set = ["setenv", "set_env"].map(|key| match expand(&ini, section, key) {
+            own if own.is_empty() => expand(&ini, SECTIONS[0], key),
+            own => own,
+        });
+        let set = set.concat();
+        let set = set.iter().filter_map(|line| unconditional(line)?.split_once('='));
+        let joined = lines.join("\n").replace("\\\n", " ");
+        statement(name, joined.lines().filter_map(unconditional), set)
     };
-    if !is_known || with_module.contains(['{', '}', '[', '$', '`']) {
-        return None;
-    }
-    // tox starts programs without a shell, so the program expands a star.
-    let words = shell_words::split(&with_module).ok()?;
-    Some(words.iter().map(|word| word_of_shell(word)).collect::<Vec<_>>().join(" "))
+    said.into_iter().chain(SECTIONS.into_iter().filter_map(of_section)).collect()
 }
 
-/// Quoted only if a shell would read it differently: only a plain command can be made to report test names.
-fn word_of_shell(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=./:@+,%".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { quote(word) }
+fn toml_statement(files: &RepositoryFiles<'_>, project: &PythonProject) -> Option<TestStatement> {
+    let own = files.toml("tox.toml").map(|table| ("tox.toml", Value::Table(table)));
+    let (name, table) =
+        own.or_else(|| Some(("[tool.tox] in pyproject.toml", project.at(&["tool", "tox"])?.clone())))?;
+    let of = |name: &str| table.get("env")?.get(name);
+    let runs = |env: Option<&Value>| env.is_some_and(|env| env.get("commands").is_some());
+    let envs = [of("test"), of("tests"), of("py"), table.get("env_run_base")];
+    let env = envs.into_iter().find(|env| runs(*env))??;
+    let lines: Vec<String> = env.get("commands")?.as_array()?.iter().filter_map(toml_command).collect();
+    let set = env.get("set_env").and_then(Value::as_table).into_iter().flatten();
+    let set = set.filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)));
+    statement(name, lines.iter().map(String::as_str), set)
+}
+
+/// The words of a command. One that tox works out stands for itself, and no shell can read it.
+fn toml_command(command: &Value) -> Option<String> {
+    let mut words = Vec::new();
+    for word in command.as_array()? {
+        match word.as_str() {
+            Some(text) if text.contains('{') => words.push(text.to_owned()),
+            Some(text) => words.push(quote(text)),
+            None if word.get("replace").and_then(Value::as_str) == Some("posargs") => {
+                let default = word.get("default").and_then(Value::as_array).into_iter().flatten();
+                words.extend(default.filter_map(Value::as_str).map(quote));
+            }
+            None => words.push("{}".to_owned()),
+        }
+    }
+    Some(words.join(" "))
+}
+
+fn statement<'a>(
+    at: &str,
+    lines: impl Iterator<Item = &'a str>,
+    set: impl Iterator<Item = (&'a str, &'a str)>,
+) -> Option<TestStatement> {
+    // Such a line may fail, or has to.
+    let lines: Vec<String> =
+        lines.map(|line| without_arguments(line.trim_start_matches(['-', '!', ' ']))).collect();
+    let value = |(name, value): (&str, &str)| (name.trim().to_owned(), without_arguments(value.trim()));
+    let is_known = |(name, value): &(String, String)| decides(name) && !value.contains('{');
+    let variables = set.map(value).filter(is_known).collect();
+    let script = lines.join("\n");
+    (!script.is_empty()).then(|| TestStatement { variables, ..TestStatement::new(at, script) })
+}
+
+/// A command with the values of what tox and hatch replace, as far as they are known without a run.
+pub(super) fn without_arguments(command: &str) -> String {
+    let arguments = pattern!(r"\{(?:posargs|args)(?::([^{}]*))?\}|\{\[posargs\]\}|\[\]");
+    let variable = pattern!(r"\{env:\w+(?::([^{}]*))?\}");
+    let mut plain = command.replace("{tty:--color=yes}", "");
+    for (placeholder, value) in [
+        ("{envpython}", "python3"),
+        ("{env_python}", "python3"),
+        ("{toxinidir}/", ""),
+        ("{tox_root}/", ""),
+        ("{toxinidir}", "."),
+        ("{tox_root}", "."),
+        ("{envbindir}/", ""),
+        ("{env_bin_dir}/", ""),
+        ("{envtmpdir}", ".tox/tmp"),
+        ("{env_tmp_dir}", ".tox/tmp"),
+    ] {
+        plain = plain.replace(placeholder, value);
+    }
+    arguments.replace_all(&variable.replace_all(&plain, "$1"), "$1").trim().to_owned()
 }
 
 /// A list with references such as `{[base]deps}` expanded. Each is expanded once, since it may refer to itself.

@@ -79,6 +79,37 @@ async fn a_setup_that_fails_costs_no_round_and_no_dollar_and_the_work_begins_onc
     world.end().await;
 }
 
+/// Tests that their runner should have prepared.
+const UNPREPARED: &str = "
+import unittest
+class Answer(unittest.TestCase):
+    def test_one(self):
+        raise RuntimeError('settings are not configured for 1')
+    def test_two(self):
+        raise RuntimeError('settings are not configured for 2')
+";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tests_that_all_fail_in_the_same_way_cost_nothing_unless_that_is_the_issue() {
+    let settings = "test: python3 -m unittest -v\n";
+    let story = || Story::of(WELL).file(SETTINGS, settings).file("test_answer.py", UNPREPARED);
+    let world = story().labeled().await;
+    let ended = world.settled().await;
+    assert_eq!((ended.word(), ended.projection.trace.usage.usd), ("unprepared", 0.0));
+    assert!(!ended.moves().iter().any(|name| name.contains("agent")), "{:?}", ended.moves());
+    let because = ended.because();
+    let told = "all fail in the same way, so that the environment is probably wrong: RuntimeError: settings are not configured \
+                for 1. ";
+    assert!(because.contains(told), "{because}");
+    assert!(because.contains("as `setup` in .github/journeyman.yml"), "{because}");
+    world.end().await;
+
+    let world = story().issue("The tests", "All tests fail since yesterday.").labeled().await;
+    let ended = world.settled().await;
+    assert!(ended.moves().iter().any(|name| name.contains("agent")), "{:?}", ended.moves());
+    world.end().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_protected_path_is_not_published_and_the_agent_hears_why() {
     let world = Story::of(

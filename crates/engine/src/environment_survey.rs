@@ -14,8 +14,8 @@ use journeyman_order::settings::AcceptedRun;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{EffectError, Exit, PinnedImages, TestReport, TestVerdict};
 use journeyman_verify::{
-    missing_for_tests, missing_program, not_loaded, ran_any, telling_line, unset_variable,
-    untrusted_certificate, wants_credentials,
+    failing_alike, missing_for_tests, missing_program, not_loaded, ran_any, telling_line, tells_of_failure,
+    unset_variable, untrusted_certificate, wants_credentials,
 };
 use journeyman_workspace::SourceTree;
 
@@ -160,11 +160,11 @@ impl CommitTester {
         survey: &mut EnvironmentSurvey,
     ) -> Result<(), EffectError> {
         let mut outcome = self.run_base(tests, enough).await?;
-        let mut problem = of_tests(ask, tests.settings.accept, &outcome);
+        let mut problem = of_tests(ask, tests, &outcome);
         if outcome.kept && problem.is_some() {
             // A missing program may have been installed on this machine since.
             outcome = self.run_base(tests, BaselineSource::Run).await?;
-            problem = of_tests(ask, tests.settings.accept, &outcome);
+            problem = of_tests(ask, tests, &outcome);
         }
         let BaselineOutcome { test, reading, tail, tests_alone, .. } = outcome;
         let Some(run) = test else { return Ok(()) };
@@ -238,7 +238,7 @@ fn of_service(failure: &ServiceFailure) -> EnvironmentProblem {
 
 fn of_tests(
     ask: &EnvironmentRequest,
-    accept: AcceptedRun,
+    tests: &TestRunRequest,
     outcome: &BaselineOutcome,
 ) -> Option<EnvironmentProblem> {
     let run = outcome.test.as_ref()?;
@@ -250,7 +250,7 @@ fn of_tests(
     if missing.is_some() {
         return problem("cannot run", missing, change_the(&ask.plan, "setup"));
     }
-    let missing = match accept {
+    let missing = match tests.settings.accept {
         AcceptedRun::AllPass => missing_program(run.exit, &outcome.tail),
         // A missing program fails before and after alike, and the tests that run are judged.
         AcceptedRun::NoNewFailures => None,
@@ -281,6 +281,15 @@ fn of_tests(
         let remedy = format!("{change} If the code itself is at fault, fix it on the default branch.");
         return problem("cannot run, since none of them compiles or loads", not_loaded, remedy);
     }
+    let alike = failing_alike(run.exit, &outcome.reading, &outcome.tail, &is_own);
+    // Where the issue is about that, or red tests are expected, the failure may be the work.
+    let is_work = |line: &String| {
+        tests.settings.accept == AcceptedRun::NoNewFailures || tells_of_failure(&tests.issue, line)
+    };
+    if let Some(line) = alike.filter(|line| !is_work(line)) {
+        let what = "all fail in the same way, so that the environment is probably wrong";
+        return problem(what, Some(line), mend_alike(&ask.plan));
+    }
     if run.exit != Exit::TimedOut {
         return None;
     }
@@ -289,6 +298,22 @@ fn of_tests(
          itself."
     );
     problem("did not end in time", None, remedy)
+}
+
+/// What to change where every test fails alike: the command if it is a guess, else what it needs.
+fn mend_alike(plan: &EnvironmentPlan) -> String {
+    let guess = plan.test.as_ref().filter(|test| !test.is_stated).map(|test| {
+        format!(
+            "The command is a guess from {}: if it is not how the tests are run, name that as `test` in {OWN_SETTINGS} on \
+             the default branch. Else: ",
+            test.because
+        )
+    });
+    format!(
+        "{}{} If the issue is that these tests fail, say so in it or in a comment.",
+        guess.unwrap_or_default(),
+        change_the(plan, "setup")
+    )
 }
 
 /// What to change: a missing tool first, then whatever the plan's source suggests.

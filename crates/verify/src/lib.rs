@@ -11,6 +11,7 @@ extern crate journeyman_languages;
 
 use journeyman_languages::text;
 
+mod alike;
 mod compare;
 mod configuration;
 mod dependencies;
@@ -26,6 +27,7 @@ pub mod tamper;
 
 use journeyman_order::{Exit, TestCounts, TestVerdict};
 
+pub use alike::{failing_alike, tells_of_failure};
 pub use compare::may_be_flaky;
 pub use dependencies::{new_dependencies, unread_dependencies};
 pub use invocation::{TestInvocation, reports_together};

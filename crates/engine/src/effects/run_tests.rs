@@ -24,9 +24,8 @@ impl EffectContext {
                     .await?
             }
         };
-        let task = self.journal.task();
         let ask = TestRunRequest {
-            issue: format!("{}\n\n{}", task.title, task.body),
+            issue: self.issue(),
             examination: self.journal.examination(),
             ..self.test_request((base, is_of_the_default_branch), commit.clone()).await?
         };
@@ -64,7 +63,9 @@ impl EffectContext {
         };
         let base = (ask.commit.clone(), self.is_on_the_default_branch());
         let request = self.test_request(base, ask.commit.clone()).await?;
-        let tests = TestRunRequest { images: images.clone(), ..request };
+        let comments = self.journal.task().comments.kept.into_iter().map(|comment| comment.body);
+        let issue = comments.fold(self.issue(), |all, comment| format!("{all}\n\n{comment}"));
+        let tests = TestRunRequest { images: images.clone(), issue, ..request };
         let testing = self.tester();
         let surveyed = Box::pin(testing.survey_in(&ask, images, &tests, BaselineSource::KnownOrRun)).await;
         let survey = match surveyed {
@@ -77,6 +78,12 @@ impl EffectContext {
             self.parts.store.put_artifact(self.order, &artifact, "text/plain", text).await?;
         }
         Ok(EffectOutcome::EnvironmentPrepared(Box::new(survey.report)))
+    }
+
+    /// The issue's own text.
+    fn issue(&self) -> String {
+        let task = self.journal.task();
+        format!("{}\n\n{}", task.title, task.body)
     }
 
     fn tester(&self) -> CommitTester {

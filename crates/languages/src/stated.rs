@@ -296,7 +296,7 @@ pub(crate) fn of_just(files: &RepositoryFiles<'_>) -> Vec<TestStatement> {
 }
 
 /// Whether tests may depend on a variable.
-pub(crate) fn decides(name: &str) -> bool {
+pub fn decides(name: &str) -> bool {
     can_be_set(name, "")
         && !IDLE_VARIABLES.iter().any(|idle| match idle.ends_with('_') {
             true => name.starts_with(idle),

@@ -1,6 +1,5 @@
 //! Judges the four runs by their exits and reports alone.
 
-use super::cell::ExperimentCell;
 use super::matrix::{ExperimentMatrix, ExperimentResult};
 use super::names::is_of;
 use super::old_tests::{changed_test, of_old_tests};

@@ -29,8 +29,8 @@ use progress::ProgressOutput;
 /// What `environment` is told.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit codes: 0 the tests pass, 1 the setup fails, the tests cannot run, all fail in the same way or there are none, \
-                  2 wrong usage, 4 the tests run and some fail.\n\n\
+    after_help = "Exit codes: 0 the tests pass, 1 there are none, the setup fails, they cannot run or all fail in the same \
+                  way, 2 wrong usage, 4 the tests run and some fail.\n\n\
                   The commit that is checked out (HEAD) is looked at, never your work tree: what is not committed is not \
                   used. Nothing is installed on this machine. The setup runs in the sandbox, with a network to package \
                   registries alone; what it makes is kept in data.dir of the settings, or else in your cache folder \

@@ -1,8 +1,7 @@
 //! The examiner's statements on both codes. They were written before the change, without knowledge of it.
 
 use super::EffectError;
-use super::experiment::ExperimentContext;
-use super::runner::ProgramInstead;
+use super::context::{ExperimentContext, ProgramInstead};
 use journeyman_order::TestCaseStatus;
 use journeyman_order::examination::{
     ExaminationRun, ExaminerStatement, FailedAnswer, IssueExamination, StatementKind, StatementProgram,
@@ -15,33 +14,6 @@ use journeyman_verify::experiment::{
     ExperimentCell, ExperimentName, KnownSoFar, Side, is_of, not_loaded, passes,
 };
 use journeyman_verify::{Overlay, OverlayAction};
-
-/// How often each program runs: what differs between runs says nothing.
-const TIMES: u32 = 2;
-const TIMES_RED: u32 = 3;
-
-/// The examiner's programs, as they run on base and change.
-pub(super) fn batches(examination: Option<&IssueExamination>) -> [ProgramBatch<'_>; 2] {
-    [TIMES_RED, TIMES].map(|times_red| {
-        let statements = examination.into_iter().flat_map(|examination| &examination.statements);
-        let each = statements.flat_map(|statement| {
-            let times = if statement.kind == StatementKind::Changes { times_red } else { TIMES };
-            statement.printing().map(move |program| (program, times))
-        });
-        ProgramBatch::new(each.collect(), || uuid::Uuid::new_v4().simple().to_string())
-    })
-}
-
-/// The examiner's test files.
-pub(super) fn test_files(examination: Option<&IssueExamination>) -> Vec<Overlay> {
-    let statements = examination.into_iter().flat_map(|examination| &examination.statements);
-    let files = statements.flat_map(ExaminerStatement::test_files);
-    let written = files.map(|file| Overlay {
-        path: file.file.clone(),
-        action: OverlayAction::Write(file.source.clone().into_bytes()),
-    });
-    written.collect()
-}
 
 impl ExperimentContext<'_> {
     pub(super) fn statement_programs(&self, side: Side) -> ProgramInstead {

@@ -1,7 +1,6 @@
 //! The issue's own examples on both codes. The author of the change did not write them.
 
-use super::experiment::ExperimentContext;
-use super::runner::ProgramInstead;
+use super::context::{ExperimentContext, ProgramInstead};
 use super::{EffectError, TestRunRequest};
 use journeyman_order::bounds::LARGEST_FILE;
 use journeyman_order::scrutiny::ExampleRun;

@@ -8,8 +8,7 @@ use tokio::sync::OnceCell;
 use super::baseline::CachedBaseline;
 use super::change::{ChangeAnalysis, texts_of};
 use super::checkout_run::CheckoutRun;
-use super::examination::{batches, test_files};
-use super::runner::ExperimentRun;
+use super::context::{ExperimentContext, ExperimentRun};
 use super::{CommandOutput, CommitTester, TestRunRequest, VerdictBasis};
 use journeyman_order::bounds::MOST_LISTED;
 use journeyman_order::comparison::RunnerName;
@@ -25,50 +24,7 @@ use journeyman_verify::experiment::{
     find_lies, how_edited, lie_findings, matrix, verdict,
 };
 
-pub(super) struct ExperimentContext<'a> {
-    pub(super) testing: &'a CommitTester,
-    pub(super) ask: &'a TestRunRequest,
-    pub(super) basis: &'a VerdictBasis,
-    pub(super) change: ChangeAnalysis,
-    pub(super) baseline: CachedBaseline,
-    /// The issue's examples, and for each side a mark: what a run learns about its own is useless in the other.
-    pub(super) shown: Vec<IssueExample>,
-    pub(super) marks: [String; 2],
-    pub(super) example_programs: OnceCell<[Option<ExampleProgram>; 2]>,
-    /// The examiner's programs, for the base and for the change.
-    pub(super) batches: [ProgramBatch<'a>; 2],
-    pub(super) test_files: Vec<Overlay>,
-    new_texts: OnceCell<Vec<(String, Vec<u8>)>>,
-}
-
 impl<'a> ExperimentContext<'a> {
-    pub(super) fn new(
-        testing: &'a CommitTester,
-        ask: &'a TestRunRequest,
-        basis: &'a VerdictBasis,
-        change: ChangeAnalysis,
-        baseline: CachedBaseline,
-    ) -> Self {
-        Self {
-            testing,
-            ask,
-            basis,
-            change,
-            baseline,
-            shown: examples(&ask.issue),
-            marks: [(); 2].map(|()| uuid::Uuid::new_v4().simple().to_string()),
-            example_programs: OnceCell::new(),
-            batches: batches(ask.examination.as_ref()),
-            test_files: test_files(ask.examination.as_ref()),
-            new_texts: OnceCell::new(),
-        }
-    }
-
-    pub(super) async fn new_texts(&self) -> Result<&[(String, Vec<u8>)], EffectError> {
-        let read = || texts_of(self.testing, self.ask, &self.ask.commit, &[]);
-        self.new_texts.get_or_try_init(read).await.map(Vec::as_slice)
-    }
-
     pub(super) fn of_change(&self, ran: &CheckoutRun) -> KnownChange<'_> {
         let [programs, _] = &self.batches;
         KnownChange {

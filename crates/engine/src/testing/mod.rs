@@ -8,6 +8,7 @@ mod baseline;
 mod change;
 mod checkout;
 mod checkout_run;
+mod context;
 mod examination;
 mod examples;
 mod experiment;
@@ -39,7 +40,7 @@ use baseline::CachedBaseline;
 use change::read_change;
 use checkout::CheckoutPool;
 use checkout_run::CheckoutRunSpec;
-use experiment::ExperimentContext;
+use context::ExperimentContext;
 use unrun::not_tested;
 
 #[derive(Clone)]

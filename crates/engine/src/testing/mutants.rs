@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::checkout_run::{CheckoutRun, CheckoutRunSpec, PreparedCheckout, RunPlace, TestCommandResult};
-use super::experiment::ExperimentContext;
+use super::context::ExperimentContext;
 use super::{EffectError, blocking};
 use crate::command::CommandOptions;
 use crate::effect_error::soon;

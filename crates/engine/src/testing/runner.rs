@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::future::try_join_all;
 
 use super::checkout_run::{CheckoutRun, CheckoutRunSpec, RunPlace};
-use super::experiment::ExperimentContext;
+use super::context::{ExperimentContext, ExperimentRun, ProgramInstead};
 use super::{CommandOutput, EffectError};
 use journeyman_environment::PlannedTest;
 use journeyman_order::CommitSha;
@@ -25,49 +25,6 @@ const MOST_TRIES: usize = 3;
 /// A run on the base's code counts as endless after this multiple of the time with the change.
 const TIMES_AS_LONG: f64 = 5.0;
 const AT_LEAST: Duration = Duration::from_secs(20);
-
-/// A run that was made for a row.
-pub(super) struct ExperimentRun {
-    pub(super) row: &'static Experiment,
-    /// `None` if there is nothing that could run.
-    pub(super) ran: Option<CheckoutRun>,
-    only: Vec<String>,
-    pub(super) overlays: Vec<Overlay>,
-    pub(super) unloaded: Vec<String>,
-    lies: Vec<Lie>,
-    /// Of the row of mutants.
-    pub(super) mutants: Option<MutantTally>,
-}
-
-/// A program that runs in place of the tests.
-pub(super) struct ProgramInstead {
-    pub(super) command: String,
-    pub(super) overlays: Vec<Overlay>,
-    /// What it is, for people.
-    pub(super) source: &'static str,
-}
-
-impl ExperimentRun {
-    fn finished(&self) -> FinishedRun<'_> {
-        let Some(ran) = &self.ran else { return FinishedRun::not_made(self.row.name) };
-        FinishedRun {
-            only: &self.only,
-            is_selected: ran.is_selected,
-            overlays: &self.overlays,
-            unloaded: &self.unloaded,
-            lies: &self.lies,
-            ..FinishedRun::whole(self.row.name, ran.cell(), ran.seconds())
-        }
-    }
-
-    pub(super) fn outputs(&self) -> impl Iterator<Item = CommandOutput> + '_ {
-        self.ran.iter().flat_map(CheckoutRun::outputs)
-    }
-
-    pub(super) fn command(&self) -> Option<CommandRun> {
-        Some(self.ran.as_ref()?.test.as_ref()?.run.clone())
-    }
-}
 
 impl ExperimentContext<'_> {
     /// Makes runs until no more are needed.

@@ -1,0 +1,130 @@
+//! What the experiments around a commit share, and a run that was made for one of them.
+
+use tokio::sync::OnceCell;
+
+use super::baseline::CachedBaseline;
+use super::change::{ChangeAnalysis, texts_of};
+use super::checkout_run::CheckoutRun;
+use super::{CommandOutput, CommitTester, EffectError, TestRunRequest, VerdictBasis};
+use journeyman_order::examination::{ExaminerStatement, IssueExamination, StatementKind};
+use journeyman_order::scrutiny::MutantTally;
+use journeyman_order::test_run::CommandRun;
+use journeyman_verify::examination::ProgramBatch;
+use journeyman_verify::examples::{ExampleProgram, IssueExample, examples};
+use journeyman_verify::experiment::{Experiment, FinishedRun, Lie};
+use journeyman_verify::{Overlay, OverlayAction};
+
+pub(super) struct ExperimentContext<'a> {
+    pub(super) testing: &'a CommitTester,
+    pub(super) ask: &'a TestRunRequest,
+    pub(super) basis: &'a VerdictBasis,
+    pub(super) change: ChangeAnalysis,
+    pub(super) baseline: CachedBaseline,
+    /// The issue's examples, and for each side a mark: what a run learns about its own is useless in the other.
+    pub(super) shown: Vec<IssueExample>,
+    pub(super) marks: [String; 2],
+    pub(super) example_programs: OnceCell<[Option<ExampleProgram>; 2]>,
+    /// The examiner's programs, for the base and for the change.
+    pub(super) batches: [ProgramBatch<'a>; 2],
+    pub(super) test_files: Vec<Overlay>,
+    new_texts: OnceCell<Vec<(String, Vec<u8>)>>,
+}
+
+impl<'a> ExperimentContext<'a> {
+    pub(super) fn new(
+        testing: &'a CommitTester,
+        ask: &'a TestRunRequest,
+        basis: &'a VerdictBasis,
+        change: ChangeAnalysis,
+        baseline: CachedBaseline,
+    ) -> Self {
+        Self {
+            testing,
+            ask,
+            basis,
+            change,
+            baseline,
+            shown: examples(&ask.issue),
+            marks: [(); 2].map(|()| uuid::Uuid::new_v4().simple().to_string()),
+            example_programs: OnceCell::new(),
+            batches: batches(ask.examination.as_ref()),
+            test_files: test_files(ask.examination.as_ref()),
+            new_texts: OnceCell::new(),
+        }
+    }
+
+    pub(super) async fn new_texts(&self) -> Result<&[(String, Vec<u8>)], EffectError> {
+        let read = || texts_of(self.testing, self.ask, &self.ask.commit, &[]);
+        self.new_texts.get_or_try_init(read).await.map(Vec::as_slice)
+    }
+}
+
+/// A run that was made for a row.
+pub(super) struct ExperimentRun {
+    pub(super) row: &'static Experiment,
+    /// `None` if there is nothing that could run.
+    pub(super) ran: Option<CheckoutRun>,
+    pub(super) only: Vec<String>,
+    pub(super) overlays: Vec<Overlay>,
+    pub(super) unloaded: Vec<String>,
+    pub(super) lies: Vec<Lie>,
+    /// Of the row of mutants.
+    pub(super) mutants: Option<MutantTally>,
+}
+
+/// A program that runs in place of the tests.
+pub(super) struct ProgramInstead {
+    pub(super) command: String,
+    pub(super) overlays: Vec<Overlay>,
+    /// What it is, for people.
+    pub(super) source: &'static str,
+}
+
+impl ExperimentRun {
+    pub(super) fn finished(&self) -> FinishedRun<'_> {
+        let Some(ran) = &self.ran else { return FinishedRun::not_made(self.row.name) };
+        FinishedRun {
+            only: &self.only,
+            is_selected: ran.is_selected,
+            overlays: &self.overlays,
+            unloaded: &self.unloaded,
+            lies: &self.lies,
+            ..FinishedRun::whole(self.row.name, ran.cell(), ran.seconds())
+        }
+    }
+
+    pub(super) fn outputs(&self) -> impl Iterator<Item = CommandOutput> + '_ {
+        self.ran.iter().flat_map(CheckoutRun::outputs)
+    }
+
+    pub(super) fn command(&self) -> Option<CommandRun> {
+        Some(self.ran.as_ref()?.test.as_ref()?.run.clone())
+    }
+}
+
+/// How often each program runs: what differs between runs says nothing.
+const TIMES: u32 = 2;
+const TIMES_RED: u32 = 3;
+
+/// The examiner's programs, as they run on base and change.
+fn batches(examination: Option<&IssueExamination>) -> [ProgramBatch<'_>; 2] {
+    [TIMES_RED, TIMES].map(|times_red| {
+        let statements = examination.into_iter().flat_map(|examination| &examination.statements);
+        let each = statements.flat_map(|statement| {
+            let times = if statement.kind == StatementKind::Changes { times_red } else { TIMES };
+            statement.printing().map(move |program| (program, times))
+        });
+        ProgramBatch::new(each.collect(), || uuid::Uuid::new_v4().simple().to_string())
+    })
+}
+
+/// The examiner's test files.
+fn test_files(examination: Option<&IssueExamination>) -> Vec<Overlay> {
+    let statements = examination.into_iter().flat_map(|examination| &examination.statements);
+    let files = statements.flat_map(ExaminerStatement::test_files);
+    let written = files.map(|file| Overlay {
+        path: file.file.clone(),
+        action: OverlayAction::Write(file.source.clone().into_bytes()),
+    });
+    written.collect()
+}

@@ -1,6 +1,6 @@
 //! Lies in documentation examples, which some runners treat as tests.
 
-use super::family::LanguageFamily;
+use super::family::SourceLanguage;
 use super::lie::{Lie, lies_in, lies_of};
 use super::scan::SourceScan;
 use journeyman_order::bounds::MOST_LOOKED_AT;
@@ -36,13 +36,12 @@ fn lies_in_examples(path: &str, text: &str) -> Vec<Lie> {
     if path.ends_with(".py") {
         return lies_in_sessions(path, text);
     }
-    lies_of(path, text, &SourceScan::of(&code_of_examples(text), LanguageFamily::Rust))
+    lies_of(path, text, &SourceScan::of(&code_of_examples(text), SourceLanguage::Rust))
 }
 
 /// Whether a lie is in the output of a Python session.
 pub(super) fn is_shown_in_a_session(lie: &Lie, text: &str) -> bool {
-    LanguageFamily::of(&lie.path) == Some(LanguageFamily::Python)
-        && lies_in_sessions(&lie.path, text).iter().any(|own| own.at == lie.at)
+    lie.path.ends_with(".py") && lies_in_sessions(&lie.path, text).iter().any(|own| own.at == lie.at)
 }
 
 /// The possible lies in the output of Python sessions.
@@ -53,7 +52,8 @@ fn lies_in_sessions(path: &str, text: &str) -> Vec<Lie> {
         let start = at + (line.len() - line.trim_start().len());
         at += line.len();
         if own.starts_with(">>>") || (is_answer && own.starts_with("...")) {
-            is_answer = true;
+            // What is skipped is not compared.
+            is_answer = !own.contains("+SKIP");
             continue;
         }
         let is_one = is_answer
@@ -78,6 +78,8 @@ fn lies_in_sessions(path: &str, text: &str) -> Vec<Lie> {
                 now,
                 is_sure: true,
                 is_negative: false,
+                is_input: false,
+                is_opposite: false,
                 test: None,
             });
         }
@@ -88,15 +90,18 @@ fn lies_in_sessions(path: &str, text: &str) -> Vec<Lie> {
 /// The code blocks of Rust doc comments, each byte in its place, with blanks for everything else.
 fn code_of_examples(text: &str) -> String {
     let mut code = String::with_capacity(text.len());
-    let mut is_within = false;
+    let (mut is_within, mut is_compared) = (false, false);
     let blanks =
         |line: &str| -> String { line.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }).collect() };
     for line in text.split_inclusive('\n') {
         let own = line.trim_start();
         let is_doc = own.starts_with("///") || own.starts_with("//!");
-        let is_fence = is_doc && own.get(3..).is_some_and(|rest| rest.trim_start().starts_with("```"));
-        is_within = is_doc && (is_within != is_fence);
-        if is_within && !is_fence {
+        let fence = own.get(3..).filter(|_| is_doc).and_then(|rest| rest.trim_start().strip_prefix("```"));
+        if let Some(words) = fence.filter(|_| !is_within) {
+            is_compared = words.split([',', ' ']).all(|word| is_of_a_test(word.trim()));
+        }
+        is_within = is_doc && (is_within != fence.is_some());
+        if is_within && is_compared && fence.is_none() {
             let marked = line.len() - own.len() + 3;
             code.push_str(&" ".repeat(marked));
             code.push_str(line.get(marked..).unwrap_or_default());
@@ -105,6 +110,11 @@ fn code_of_examples(text: &str) -> String {
         }
     }
     code
+}
+
+/// Whether an example with this word at its fence runs, and has to end well.
+fn is_of_a_test(word: &str) -> bool {
+    word.is_empty() || word == "rust" || word.starts_with("edition")
 }
 
 #[cfg(test)]
@@ -130,8 +140,20 @@ mod tests {
             let lies = texts.of_tests(&[name.to_owned()], "");
             let reworded = texts.reworded(&lies[0].1.iter().collect::<Vec<_>>());
             let crate::OverlayAction::Write(reworded) = &reworded[0].action else { panic!("a file") };
-            let is_same = String::from_utf8_lossy(reworded).ends_with(text);
+            let is_same = String::from_utf8_lossy(reworded).starts_with(text);
             assert_eq!(is_same, path.ends_with(".py"), "a session says it in one way only");
+        }
+    }
+
+    #[test]
+    fn an_example_that_is_not_compared_is_left_alone() {
+        let python =
+            "def half(n):\n    \"\"\"Half.\n\n    >>> half(4)  # doctest: +SKIP\n    2\n    \"\"\"\n";
+        assert_eq!(super::all_lies_in("pkg/a.py", python.as_bytes()), []);
+        for (fence, lies) in [("", 1), ("rust,edition2021", 1), ("ignore", 0), ("no_run", 0), ("text", 0)] {
+            let rust =
+                format!("/// ```{fence}\n/// assert_eq!(a::half(4), 2);\n/// ```\npub fn half() {{}}\n");
+            assert_eq!(super::all_lies_in("src/lib.rs", rust.as_bytes()).len(), lies, "{fence}");
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::family::LanguageFamily;
+use super::family::SourceLanguage;
 use super::scan::SourceScan;
 use journeyman_order::bounds::{LARGEST_SOURCE, MOST_LOOKED_AT};
 
@@ -21,35 +21,46 @@ pub struct Lie {
     pub is_sure: bool,
     /// Whether the value must not be the answer. Many answers, right or wrong, satisfy that.
     pub is_negative: bool,
+    /// Whether it edits what the test asks, as no expected value stands there. A test need not notice that.
+    pub is_input: bool,
+    /// Whether it claims the opposite, which says nothing of how values are compared.
+    pub is_opposite: bool,
     /// The runner's name of its test, if known.
     pub test: Option<String>,
 }
 
-/// The possible lies in one file, in the order of the text.
+/// The possible lies in one file, in the order of the text. No two of them overlap.
 pub fn lies_in(path: &str, bytes: &[u8]) -> Vec<Lie> {
     let Some(text) = std::str::from_utf8(bytes).ok().filter(|text| text.len() <= LARGEST_SOURCE) else {
         return Vec::new();
     };
-    let Some(family) = LanguageFamily::of(path) else { return Vec::new() };
-    lies_of(path, text, &SourceScan::of(text, family))
+    let Some(language) = SourceLanguage::of(path, text) else { return Vec::new() };
+    lies_of(path, text, &SourceScan::of(text, language))
 }
 
 pub(super) fn lies_of(path: &str, text: &str, scan: &SourceScan<'_>) -> Vec<Lie> {
-    let mut found = Vec::new();
-    for spot in scan.assertions().into_iter().take(MOST_LOOKED_AT) {
-        let is_negative = spot.is_negative(scan);
-        found.extend(spot.lie(scan).map(|(at, now, is_sure)| Lie {
+    let mut found: Vec<Lie> = Vec::new();
+    for site in scan.assertions().into_iter().take(MOST_LOOKED_AT) {
+        let is_negative = site.is_negative(scan);
+        found.extend(site.falsified(scan).map(|edit| Lie {
             path: path.to_owned(),
-            line: scan.line(at.start),
-            was: text.get(at.clone()).unwrap_or_default().to_owned(),
-            at,
-            now,
-            is_sure,
+            line: scan.line(edit.at.start),
+            was: text.get(edit.at.clone()).unwrap_or_default().to_owned(),
+            at: edit.at,
+            now: edit.now,
+            is_sure: edit.is_sure,
             is_negative,
+            is_input: edit.is_input,
+            is_opposite: edit.is_opposite,
             test: None,
         }));
     }
     found.sort_by_key(|lie| (lie.at.start, lie.at.end));
-    found.dedup_by_key(|lie| lie.at.start);
+    let mut end = 0;
+    found.retain(|lie| {
+        let is_apart = lie.at.start >= end;
+        end = if is_apart { lie.at.end } else { end };
+        is_apart
+    });
     found
 }

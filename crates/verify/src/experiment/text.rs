@@ -1,13 +1,4 @@
-//! Where strings and comments begin and end, and which words and numbers stand alone.
-
-use super::family::LanguageFamily;
-
-pub(super) fn is_comment_start(bytes: &[u8], at: usize) -> bool {
-    at == 0
-        || bytes.get(at - 1).is_none_or(|before| {
-            before.is_ascii_whitespace() || matches!(before, b';' | b')' | b'}' | b']' | b',')
-        })
-}
+//! Small questions about the text of a source file.
 
 pub(super) fn line_end(bytes: &[u8], at: usize) -> usize {
     find(bytes, at, b"\n").unwrap_or(bytes.len())
@@ -18,52 +9,28 @@ pub(super) fn find(bytes: &[u8], from: usize, what: &[u8]) -> Option<usize> {
     rest.windows(what.len()).position(|window| window == what).map(|at| from + at)
 }
 
-/// The end of the string that begins here. `None` if no string begins here.
-pub(super) fn string_end(bytes: &[u8], at: usize, family: LanguageFamily) -> Option<usize> {
-    let rest = bytes.get(at..)?;
-    let quote = *rest.first()?;
-    if family == LanguageFamily::Python && (rest.starts_with(b"\"\"\"") || rest.starts_with(b"'''")) {
-        return Some(find(bytes, at + 3, &rest[..3]).map_or(bytes.len(), |end| end + 3));
-    }
-    if family == LanguageFamily::Rust
-        && quote == b'r'
-        && !at
-            .checked_sub(1)
-            .is_some_and(|before| bytes[before].is_ascii_alphanumeric() || bytes[before] == b'_')
-    {
-        let hashes = rest.iter().skip(1).take_while(|byte| **byte == b'#').count();
-        if rest.get(1 + hashes) == Some(&b'"') {
-            let mut end = vec![b'"'];
-            end.extend(std::iter::repeat_n(b'#', hashes));
-            return Some(find(bytes, at + 2 + hashes, &end).map_or(bytes.len(), |at| at + end.len()));
-        }
-        return None;
-    }
-    let is_quote = match quote {
-        b'"' => true,
-        b'`' => matches!(family, LanguageFamily::JavaScript | LanguageFamily::Go),
-        // Not a lifetime.
-        b'\'' if matches!(family, LanguageFamily::Rust) => {
-            rest.get(1) == Some(&b'\\') || rest.get(2) == Some(&b'\'')
-        }
-        b'\'' => true,
-        _ => false,
-    };
-    if !is_quote {
-        return None;
-    }
-    let may_span = quote == b'`' || matches!(family, LanguageFamily::Rust | LanguageFamily::Shell);
-    let mut end = at + 1;
-    while end < bytes.len() {
-        match bytes[end] {
-            b'\\' if !(quote == b'`' && family == LanguageFamily::Go) => end += 2,
-            byte if byte == quote => return Some(end + 1),
-            // An unclosed quote is not a string.
-            b'\n' if !may_span => return None,
-            _ => end += 1,
-        }
-    }
-    may_span.then_some(bytes.len())
+/// Whether a byte belongs to a name.
+pub(super) fn is_of_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii()
+}
+
+/// The name that ends here, without what is longer than a name is.
+pub(super) fn name_before(bytes: &[u8], at: usize) -> &[u8] {
+    const LONGEST: usize = 64;
+    let before = bytes.get(..at).unwrap_or_default();
+    let length = before.iter().rev().take(LONGEST).take_while(|byte| is_of_name(**byte)).count();
+    &before[at.min(before.len()) - length..]
+}
+
+/// The byte before a place, and the last one that is no blank, with its place.
+pub(super) fn byte_before(bytes: &[u8], at: usize) -> Option<u8> {
+    bytes.get(at.checked_sub(1)?).copied()
+}
+
+pub(super) fn last_before(bytes: &[u8], at: usize) -> Option<(usize, u8)> {
+    let before = bytes.get(..at)?;
+    let found = before.iter().rposition(|byte| !byte.is_ascii_whitespace())?;
+    Some((found, *before.get(found)?))
 }
 
 /// A shell word without special meaning.

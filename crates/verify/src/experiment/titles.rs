@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use regex::Regex;
 
-use super::family::LanguageFamily;
+use super::family::{LanguageFamily, SourceLanguage};
 use super::scan::SourceScan;
+use journeyman_languages::grammar_kind::file_name;
 use journeyman_order::bounds::{MOST_ITEMS, MOST_LOOKED_AT};
 
 /// One test, group of tests, or function in a file.
@@ -28,10 +29,14 @@ impl TestTitle {
 
     /// Whether a runner's name refers to this title.
     pub(super) fn is_called(&self, name: &str) -> bool {
+        // PHPUnit names the data of a case behind it, and Minitest the place of a spec before it.
         let own = super::names::without_parameters(name);
+        let own = own.split_once(" with data set ").map_or(own, |(own, _)| own);
+        let numbered = pattern!(r"(?:^|\W)test_\d{4}_$");
         [name, own].into_iter().any(|name| {
             name.strip_suffix(self.text.as_str()).is_some_and(|before| {
                 !before.chars().next_back().is_some_and(|c| c.is_alphanumeric() || c == '_')
+                    || numbered.is_match(before)
             })
         })
     }
@@ -70,18 +75,38 @@ fn groups(path: &str, text: &str) -> Vec<(usize, usize, String)> {
             pattern!(r#"(?m)^([ \t]*)(?:describe|suite|context)(?:\.\w+)*\s*\(\s*["'`]([^"'`\n]+)"#)
         }
         Some(LanguageFamily::C) => pattern!(r"(?m)^([ \t]*)(?:\w+[ \t]+)*class[ \t]+(\w+)"),
+        Some(LanguageFamily::Shell) if path.ends_with(".rb") => pattern!(
+            r#"(?m)^([ \t]*)(?:(?:class|module)[ \t]+([\w:]+)|(?:RSpec\.)?(?:describe|context|feature)[ \t(]+["']?([^"'\n,]+?)["']?[ \t]*(?:,.*)?\)?[ \t]+do\b)"#
+        ),
+        Some(LanguageFamily::Shell) if path.ends_with(".exs") => {
+            pattern!(r#"(?m)^([ \t]*)(?:defmodule[ \t]+([\w.]+)|describe[ \t]+"([^"\n]+)")"#)
+        }
         Some(LanguageFamily::Go | LanguageFamily::Shell) | None => return Vec::new(),
     };
     head.captures_iter(text)
         .take(MOST_ITEMS)
         .filter_map(|found| {
-            let (whole, depth, name) = (found.get(0)?, found.get(1)?, found.get(2)?);
+            let name = found.iter().skip(2).flatten().next()?;
+            let (whole, depth) = (found.get(0)?, found.get(1)?);
             Some((whole.start(), depth.len(), name.as_str().to_owned()))
         })
         .collect()
 }
 
+/// The tests of a file, and in languages with a grammar its other functions and its groups.
 pub(super) fn titles(path: &str, text: &str) -> Vec<TestTitle> {
+    let mut all = functions(path, text);
+    if head_of_tests(path).is_some() {
+        all.retain(|title| is_marked(title, text));
+    }
+    all
+}
+
+/// Whatever begins as tests do.
+pub(super) fn functions(path: &str, text: &str) -> Vec<TestTitle> {
+    if let Some(head) = head_of_tests(path) {
+        return titled(path, text, head);
+    }
     let head = match LanguageFamily::of(path) {
         Some(LanguageFamily::Python) => pattern!(r"(?m)^([ \t]*)(?:async[ \t]+)?def[ \t]+(\w+)"),
         Some(LanguageFamily::Rust) => {
@@ -99,20 +124,58 @@ pub(super) fn titles(path: &str, text: &str) -> Vec<TestTitle> {
     titled(path, text, head)
 }
 
+/// How tests, and what stands between them, begin in languages without a grammar. `None` for others.
+pub(super) fn head_of_tests(path: &str) -> Option<&'static regex::Regex> {
+    let (_, ending) = file_name(path).rsplit_once('.')?;
+    Some(match ending {
+        "php" => pattern!(
+            r#"(?m)^([ \t]*)(?:(?:\w+[ \t]+)*function[ \t]+(\w+)|(?:it|test)[ \t]*\([ \t]*["']([^"'\n]+))"#
+        ),
+        "cs" => pattern!(r"(?m)^([ \t]*)(?:[\w<>\[\],.?]+[ \t]+)+(\w+)[ \t]*\("),
+        "kt" | "kts" | "swift" | "scala" => pattern!(
+            r#"(?m)^([ \t]*)(?:(?:[\w@]+[ \t]+)*(?:fun|func|def)[ \t]+(?:`([^`\n]+)`|(\w+))|test[ \t]*\([ \t]*"([^"\n]+))"#
+        ),
+        "rb" => pattern!(
+            r#"(?m)^([ \t]*)(?:(?:it|specify|test|scenario|example)[ \t(]+["']([^"'\n]+)["'][^\n]*\bdo\b|def[ \t]+(test_\w+))"#
+        ),
+        "exs" => pattern!(r#"(?m)^([ \t]*)(?:test|property)[ \t]+"([^"\n]+)"[^\n]*\bdo\b"#),
+        "bats" => pattern!(r#"(?m)^([ \t]*)@test[ \t]+["']([^"'\n]+)"#),
+        _ => return None,
+    })
+}
+
+/// Whether a function of a language without a grammar is a test: by its name, its quotes or what stands above it.
+fn is_marked(title: &TestTitle, text: &str) -> bool {
+    let mark = pattern!(
+        r"(?i)[@\[](?:\w+\.)*(?:test|testcase|(?:data)?testmethod|testfactory|parameterizedtest|repeatedtest|\w*fact|\w*theory)\b"
+    );
+    let own = title.own_text(text);
+    let above = own.find(title.text.as_str()).and_then(|at| own.get(..at)).unwrap_or_default();
+    above.ends_with(['"', '\''])
+        || mark.is_match(above)
+        || title.text.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("test"))
+}
+
 /// The titles whose heads this pattern finds. Its first group is the indentation, one of the others the title.
-pub(super) fn titled(path: &str, text: &str, head: &Regex) -> Vec<TestTitle> {
+fn titled(path: &str, text: &str, head: &Regex) -> Vec<TestTitle> {
     let heads: Vec<(usize, usize, String)> = head
         .captures_iter(text)
         .take(MOST_ITEMS)
         .filter_map(|found| {
             let title = found.iter().skip(2).flatten().next()?.as_str();
             let (whole, depth) = (found.get(0)?, found.get(1)?);
-            (!is_no_head(title)).then(|| (whole.start(), depth.len(), title.to_owned()))
+            // Rails makes a method of a test that is a sentence.
+            let is_sentence = path.ends_with(".rb") && whole.as_str().trim_start().starts_with("test ");
+            let title = match is_sentence {
+                true => format!("test_{}", title.split_whitespace().collect::<Vec<_>>().join("_")),
+                false => title.to_owned(),
+            };
+            (!is_no_head(&title)).then_some((whole.start(), depth.len(), title))
         })
         .collect();
     let groups = groups(path, text);
     let family = LanguageFamily::of(path).unwrap_or(LanguageFamily::Shell);
-    let scan = SourceScan::of(text, family);
+    let scan = SourceScan::of(text, SourceLanguage::of(path, text).unwrap_or(SourceLanguage::Shell));
     let is_decorated = !matches!(family, LanguageFamily::JavaScript | LanguageFamily::Shell);
     let before = std::iter::once(None).chain(heads.iter().map(|(start, ..)| Some(*start)));
     let above: Vec<usize> = before
@@ -164,8 +227,9 @@ fn end_of(
         let mut at = line_end(head)?;
         for line in text.get(at..)?.split_inclusive('\n') {
             let own = line.trim_start();
+            let is_end = own.starts_with('}') || super::names::words_of(own).next() == Some("end");
             at += line.len();
-            if line.len() - own.len() == depth && (own.starts_with("end") || own.starts_with('}')) {
+            if line.len() - own.len() == depth && is_end && scan.is_code(at - own.len()) {
                 return Some(at);
             }
         }
@@ -220,6 +284,7 @@ fn with_what_is_above(text: &str, before: Option<usize>, start: usize) -> usize 
 pub(super) fn is_a_test(path: &str, title: &TestTitle, text: &str) -> bool {
     let own = title.own_text(text);
     match LanguageFamily::of(path) {
+        _ if head_of_tests(path).is_some() => is_marked(title, text),
         Some(LanguageFamily::Python) => title.text.starts_with("test"),
         Some(LanguageFamily::Rust) => {
             own.lines().take_while(|line| !line.contains("fn ")).any(|line| line.contains("test"))
@@ -303,5 +368,38 @@ mod tests {
             "import pytest\n\n@pytest.mark.parametrize('a, b', [\n{cases}])\ndef test_one(a, b):\n    pass\n"
         );
         assert!(titles("test_a.py", &long)[0].own_text(&long).starts_with("@pytest"), "whatever it is given");
+    }
+    #[test]
+    fn a_test_is_found_by_the_name_of_its_runner_in_every_language() {
+        let ruby = "RSpec.describe Parser do\n  def row\n    1\n  end\n  it \"adds two\" do\n    is(1)\n  end\n  it 'adds three' do\n    is(2)\n  end\nend\n";
+        let rails = "class SumTest < ActiveSupport::TestCase\n  test \"adds two\" do\n    is(1)\n  end\n\n  def test_three\n    is(2)\n  end\nend\n";
+        let php = "<?php\nclass SumTest extends TestCase\n{\n    #[DataProvider('rows')]\n    public function testAdds(int $a): void\n    {\n        is(1);\n    }\n\n    private function row(): int\n    {\n        return 2;\n    }\n}\n";
+        let pest =
+            "<?php\nit('adds two', function () {\n    is(1);\n});\n\nit('adds three', fn () => is(2));\n";
+        let kotlin = "class SumTest {\n    @Test\n    fun `adds two`() = runTest {\n        is(1)\n    }\n\n    @Test fun addsThree() {\n        is(2)\n    }\n}\n";
+        let csharp = "public class SumTests\n{\n    [Fact]\n    public async Task Adds_two()\n    {\n        is(1);\n    }\n\n    [Theory]\n    public void Adds(int a) => is(2);\n}\n";
+        let bats = "@test \"adds two\" {\n  is 1\n}\n\n@test 'adds three' {\n  is 2\n}\n";
+        let elixir = "defmodule SumTest do\n  describe \"sum\" do\n    test \"adds two\" do\n      is(1)\n    end\n\n    test \"adds three\" do\n      is(2)\n    end\n  end\nend\n";
+        for (path, text, name) in [
+            ("spec/sum_spec.rb", ruby, "spec.sum_spec.Parser adds two"),
+            ("test/sum_test.rb", rails, "SumTest#test_adds_two"),
+            ("test/sum_test.rb", rails, "SumTest::test_0001_test_adds_two"),
+            ("tests/SumTest.php", php, "Tests.SumTest.testAdds with data set \"one\""),
+            ("tests/SumTest.php", pest, "it adds two"),
+            ("src/test/kotlin/SumTest.kt", kotlin, "SumTest.adds two"),
+            ("SumTests.cs", csharp, "Sum.SumTests.Adds_two"),
+            ("test/sum.bats", bats, "adds two"),
+            ("test/sum_test.exs", elixir, "SumTest > test sum adds two"),
+        ] {
+            let all = titles(path, text);
+            let meant = meant_by(name, &all);
+            let [one] = meant.as_slice() else { panic!("{path} {name}: {all:?}") };
+            let own = one.own_text(text);
+            assert!(own.contains('1') && !own.contains('2'), "{path}: {own}");
+            assert!(is_a_test(path, one, text), "{path}: {own}");
+            let mut helpers =
+                all.iter().filter(|title| ["row", "Parser", "sum"].contains(&title.text.as_str()));
+            assert!(helpers.all(|title| !is_a_test(path, title, text)), "{path}");
+        }
     }
 }

@@ -10,13 +10,13 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use journeyman_order::bounds::{LONGEST_LINE, MOST_LOOKED_AT};
 use journeyman_order::scrutiny::{ChangedTest, TestChange};
 
-use super::family::LanguageFamily;
+use super::family::{LanguageFamily, SourceLanguage};
 use super::names::{has_word, is_of};
 use super::scan::SourceScan;
 use super::sides::{is_of_tests, is_source};
-use super::titles::{TestTitle, titles};
+use super::titles::{TestTitle, functions, head_of_tests};
 use crate::ChangedPath;
-use written::{TestFile, WrittenTest, difference, head_of_tests, paired};
+use written::{TestFile, WrittenTest, difference, paired};
 
 /// Limit of shown lines of a test on each side.
 const MOST_LINES: usize = 3;
@@ -144,13 +144,14 @@ impl<'t> ComparedFile<'t> {
 
 /// Whether a file without known tests is one: a program that checks something, not a helper.
 fn is_a_test_itself(path: &str, text: &str) -> bool {
-    let Some(family) = LanguageFamily::of(path).filter(|_| is_source(path)) else { return false };
+    let Some(language) = SourceLanguage::of(path, text).filter(|_| is_source(path)) else { return false };
     let gives_something =
-        family == LanguageFamily::JavaScript && pattern!(r"(?m)^[ \t]*export\b|\bexports\b").is_match(text);
+        language == SourceLanguage::JavaScript && pattern!(r"(?m)^[ \t]*export\b|\bexports\b").is_match(text);
     // In a script any command may be a check.
-    let is_script = family == LanguageFamily::Shell && head_of_tests(path).is_none();
-    let checks = || is_script || !SourceScan::of(text, family).assertions().is_empty();
-    let functions = titles(path, text);
+    let is_of_commands = LanguageFamily::of(path) == Some(LanguageFamily::Shell);
+    let is_script = is_of_commands && head_of_tests(path).is_none();
+    let checks = || is_script || !SourceScan::of(text, language).assertions().is_empty();
+    let functions = functions(path, text);
     let is_program = functions.is_empty() || functions.iter().any(|title| title.text == "main");
     !gives_something && is_program && checks()
 }

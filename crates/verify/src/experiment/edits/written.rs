@@ -3,16 +3,16 @@
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
-use journeyman_languages::grammar_kind::{GrammarKind, file_name};
+use journeyman_languages::grammar_kind::GrammarKind;
 use journeyman_languages::syntax_tokens::SyntaxToken;
 use journeyman_languages::syntax_tree::SyntaxTree;
 use journeyman_languages::test_items::{test_items, tokens_outside};
 use journeyman_order::bounds::{DEEPEST, MOST_LOOKED_AT};
 
-use crate::experiment::family::LanguageFamily;
+use crate::experiment::family::SourceLanguage;
 use crate::experiment::scan::SourceScan;
 use crate::experiment::sides::is_source;
-use crate::experiment::titles::{TestTitle, is_a_test, titled, titles};
+use crate::experiment::titles::{TestTitle, is_a_test, titles};
 
 pub(super) struct WrittenTest<'t> {
     pub(super) title: String,
@@ -81,8 +81,8 @@ impl<'t> TestFile<'t> {
             .map(|block| WrittenTest::called(block.text, block.group.into_iter().collect(), block.span))
             .collect();
         tests.sort_by_key(|test| test.place.start);
-        let family = LanguageFamily::of(path).filter(|_| is_source(path));
-        let scan = family.map(|family| SourceScan::of(text, family));
+        let language = SourceLanguage::of(path, text).filter(|_| is_source(path));
+        let scan = language.map(|language| SourceScan::of(text, language));
         let mut rest = Vec::new();
         let (mut next, mut number) = (0, 0_u32);
         for line in text.split_inclusive('\n') {
@@ -202,42 +202,7 @@ pub(super) fn paired(old: &[WrittenTest<'_>], new: &[WrittenTest<'_>]) -> (Vec<O
 
 /// The tests of a file without a grammar, by their heads and their brackets or `end`.
 fn blocks(path: &str, text: &str) -> Vec<TestTitle> {
-    let Some(head) = head_of_tests(path) else {
-        let mut all = titles(path, text);
-        all.retain(|title| is_a_test(path, title, text));
-        return all;
-    };
-    let mark = pattern!(
-        r"(?i)[@\[](?:\w+\.)*(?:test|testcase|(?:data)?testmethod|testfactory|parameterizedtest|repeatedtest|\w*fact|\w*theory)\b"
-    );
-    let is_marked = |title: &TestTitle| {
-        let own = title.own_text(text);
-        let above = own.find(title.text.as_str()).and_then(|at| own.get(..at)).unwrap_or_default();
-        above.ends_with(['"', '\''])
-            || mark.is_match(above)
-            || title.text.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("test"))
-    };
-    let mut all = titled(path, text, head);
-    all.retain(is_marked);
+    let mut all = titles(path, text);
+    all.retain(|title| is_a_test(path, title, text));
     all
-}
-
-/// How tests, and what stands between them, begin in languages without a grammar. `None` for others.
-pub(super) fn head_of_tests(path: &str) -> Option<&'static regex::Regex> {
-    let (_, ending) = file_name(path).rsplit_once('.')?;
-    Some(match ending {
-        "php" => pattern!(
-            r#"(?m)^([ \t]*)(?:(?:\w+[ \t]+)*function[ \t]+(\w+)|(?:it|test)[ \t]*\([ \t]*["']([^"'\n]+))"#
-        ),
-        "cs" => pattern!(r"(?m)^([ \t]*)(?:[\w<>\[\],.?]+[ \t]+)+(\w+)[ \t]*\("),
-        "kt" | "kts" | "swift" | "scala" => pattern!(
-            r#"(?m)^([ \t]*)(?:(?:[\w@]+[ \t]+)*(?:fun|func|def)[ \t]+(?:`([^`\n]+)`|(\w+))|test[ \t]*\([ \t]*"([^"\n]+))"#
-        ),
-        "rb" => pattern!(
-            r#"(?m)^([ \t]*)(?:(?:it|specify|test|scenario|example)[ \t(]+["']([^"'\n]+)["'][^\n]*\bdo\b|def[ \t]+(test_\w+))"#
-        ),
-        "exs" => pattern!(r#"(?m)^([ \t]*)(?:test|property)[ \t]+"([^"\n]+)"[^\n]*\bdo\b"#),
-        "bats" => pattern!(r#"(?m)^([ \t]*)@test[ \t]+["']([^"'\n]+)"#),
-        _ => return None,
-    })
 }

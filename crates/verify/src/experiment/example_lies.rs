@@ -80,6 +80,7 @@ fn lies_in_sessions(path: &str, text: &str) -> Vec<Lie> {
                 is_negative: false,
                 is_input: false,
                 is_opposite: false,
+                is_reworded: false,
                 test: None,
             });
         }

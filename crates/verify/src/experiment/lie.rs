@@ -25,6 +25,8 @@ pub struct Lie {
     pub is_input: bool,
     /// Whether it claims the opposite, which says nothing of how values are compared.
     pub is_opposite: bool,
+    /// Whether it says the same in other words, and nothing in it is false.
+    pub is_reworded: bool,
     /// The runner's name of its test, if known.
     pub test: Option<String>,
 }
@@ -52,6 +54,7 @@ pub(super) fn lies_of(path: &str, text: &str, scan: &SourceScan<'_>) -> Vec<Lie>
             is_negative,
             is_input: edit.is_input,
             is_opposite: edit.is_opposite,
+            is_reworded: false,
             test: None,
         }));
     }

@@ -99,6 +99,7 @@ impl<'a> TestTexts<'a> {
                 is_negative: false,
                 is_input: true,
                 is_opposite: false,
+                is_reworded: false,
                 test: None,
             });
         }

@@ -25,7 +25,8 @@ impl TestTexts<'_> {
                 false => other_spelling(lie, text, language),
             };
             let spelled = spelled.map(|now| Lie { now, ..(*lie).clone() });
-            spelled.or_else(|| remark(lie, text, language))
+            let edit = spelled.or_else(|| remark(lie, text, language))?;
+            Some(Lie { is_reworded: true, ..edit })
         };
         lies.iter().filter_map(edit).collect()
     }

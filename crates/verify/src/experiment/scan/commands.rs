@@ -6,7 +6,7 @@ use super::SourceScan;
 use super::calls::is_helper;
 use super::site::{AssertionKind, AssertionSite};
 use crate::experiment::family::SourceLanguage;
-use crate::experiment::text::{byte_before, is_bare};
+use crate::experiment::text::is_bare;
 
 impl SourceScan<'_> {
     /// In Python and Elixir: `assert …`.

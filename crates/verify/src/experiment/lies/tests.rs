@@ -260,6 +260,11 @@ fn an_edit_changes_nothing_but_what_is_expected_in_javascript() {
             "const chai = require('chai');\ntest.each([[1, 2]])('adds %i', (a, b) => {\n  expect(add(a, 1)).toBe(b);\n});\n",
             &["b -> [\"q\", b]"],
         ),
+        (
+            "a.test.js",
+            "check('adds', () => assert.strictEqual(roman(17), 'XVII'));\n",
+            &["'XVII' -> 'qXVIIq'"],
+        ),
         ("a.test.js", "  assert.ok(isRight('abc'));\n", &["isRight('abc') -> !(isRight('abc'))"]),
         (
             "a.test.js",

@@ -255,6 +255,10 @@ impl SourceScan<'_> {
         {
             return Some(site);
         }
+        // What is given code to run is a test, or holds assertions of its own.
+        if sides.iter().any(|side| self.is_code_to_run(side)) {
+            return None;
+        }
         // The last argument of these is what is said where they fail.
         if last.ends_with("_MESSAGE") {
             sides.pop();
@@ -262,6 +266,14 @@ impl SourceScan<'_> {
         let is_named = pattern!(r"^\s*\w+\s*(?:=[^=]|:[^:])");
         sides.retain(|side| !is_named.is_match(self.part(side)));
         (!sides.is_empty()).then(|| AssertionSite::of(AssertionKind::Something, sides))
+    }
+
+    fn is_code_to_run(&self, side: &Range<usize>) -> bool {
+        const BEGIN: [&str; 8] = ["function", "async ", "func(", "func (", "lambda", "fn(", "fn (", "|"];
+        let text = self.part(side).trim_start();
+        let is_arrow = self.find_top(side, "=>").is_some()
+            || self.language == SourceLanguage::Java && self.find_top(side, "->").is_some();
+        is_arrow || BEGIN.iter().any(|word| text.starts_with(word))
     }
 
     pub(super) fn condition(&self, claim: Range<usize>) -> AssertionSite {

@@ -1,8 +1,8 @@
 //! The lie detector: expectations of tests are made false, and the tests must notice. A lie that goes unnoticed is also
 //! told on the base's code; if it is unnoticed there too, it says nothing. In other words nothing is false, and tests
-//! that fail then read their own text.
+//! that fail then as they fail on the base read their own text.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use super::cell::lie_told;
@@ -10,6 +10,8 @@ use super::known::{ExperimentName, FinishedRun, KnownSoFar};
 use super::lie::Lie;
 use super::lies::TestTexts;
 use super::matrix::{ExperimentResult, evidence_of};
+use super::reading::{ReadBy, TestReading};
+use super::rewording::RewordedRun;
 use super::tellable::{NamedLies, TellableLies};
 use journeyman_order::scrutiny::LieVerdict;
 use journeyman_order::{Exit, Proof, TestCaseStatus};
@@ -128,11 +130,14 @@ pub(super) fn rewords_anywhere(known: &KnownSoFar<'_>, lies: &TellableLies<'_>) 
 fn anywhere<'l>(known: &KnownSoFar<'_>, lies: &'l TellableLies<'_>) -> &'l [Lie] {
     lies.anywhere.get_or_init(|| {
         let (texts, before) = (&lies.old, known.baseline().output);
+        let by = read_by(known, texts);
         let mut all = texts.anywhere(before);
         let (touched, words) = (&known.of_change.sides.test_paths, known.of_change.own_words);
         let near: BTreeSet<&str> = texts.files_with(words).collect();
         all.sort_by_key(|lie| {
-            (!lie.is_sure, !touched.contains(&lie.path), !near.contains(lie.path.as_str()))
+            let by = by.get(lie.path.as_str()).copied();
+            let is_near = near.contains(lie.path.as_str());
+            (!by.is_some_and(ReadBy::is_likely), !lie.is_sure, !touched.contains(&lie.path), !is_near, by)
         });
         let answer = texts.old_answer_anywhere(&all, before).filter(|_| !was_green(known));
         let own = all.into_iter().filter(|lie| {
@@ -140,6 +145,14 @@ fn anywhere<'l>(known: &KnownSoFar<'_>, lies: &'l TellableLies<'_>) -> &'l [Lie]
         });
         answer.clone().into_iter().chain(own).take(MOST_UNNAMED).collect()
     })
+}
+
+/// How it is known of test files that the runs read them.
+fn read_by<'t>(known: &KnownSoFar<'_>, texts: &TestTexts<'t>) -> BTreeMap<&'t str, ReadBy> {
+    let cases = suite(known).cell.reading.cases.iter();
+    let names: Vec<String> = cases.flat_map(|cases| cases.tests.keys().cloned()).collect();
+    let output = format!("{}\n{}", known.baseline().output, suite(known).cell.output);
+    texts.read_by(&TestReading { command: &known.command(), names: &names, output: &output })
 }
 
 pub(super) fn slight(known: &KnownSoFar<'_>, lies: &TellableLies<'_>) -> Vec<Lie> {
@@ -216,7 +229,9 @@ fn one_by_one(
             return Telling::Said(LieVerdict::Noticed, Some((lie.clone(), true)));
         }
         let is_bent = if !was_green(known) {
-            lie.is_sure
+            // Where it was red there is nothing to compare it with, and what no run reads shows nothing.
+            let by = read_by(known, &lies.old).get(lie.path.as_str()).copied();
+            lie.is_sure && by.is_some_and(ReadBy::is_likely)
         } else if lies.also_on_base(std::iter::once(lie)).is_empty() {
             false
         } else {
@@ -236,14 +251,15 @@ impl LieFindings {
         Self { said, told: Vec::new(), runs: Vec::new(), sound: None, fails_alone: false }
     }
 
-    /// Adds the run in other words: a test that fails in it reads its own text.
+    /// Adds the run in other words: a test that fails in it as on the base reads its own text.
     fn reworded(&mut self, known: &KnownSoFar<'_>, name: ExperimentName) {
         let Some(run) = known.last(name) else { return };
         self.runs.push(vec![name]);
         let is_unmet = |lie: &&Lie| lie_told(&run.cell, lie.test.as_deref()) == Some(true);
-        if let Some(lie) = run.lies.iter().find(is_unmet) {
-            let now = format!("{} in other words", lie.was);
-            self.told.push((Lie { now, ..lie.clone() }, false));
+        if let Some(lie) = run.lies.iter().find(is_unmet)
+            && is_evidence(known, run, &self.told)
+        {
+            self.told.push((lie.clone(), false));
             self.said = LieVerdict::Unnoticed;
         }
     }
@@ -269,6 +285,22 @@ impl LieFindings {
     }
 }
 
+/// Whether a test that fails in other words is evidence, and not broken by the edit.
+fn is_evidence(known: &KnownSoFar<'_>, run: &FinishedRun<'_>, told: &[(Lie, bool)]) -> bool {
+    let is_new = run.name == ExperimentName::RewordedNew;
+    let (passing, failing) = match is_new {
+        true => (&known.change, old_code(known).map(|run| run.cell)),
+        false => (suite(known), Some(known.baseline())),
+    };
+    RewordedRun {
+        edits: run.lies,
+        output: run.cell.output,
+        passing: passing.cell.output,
+        failing: failing.map_or("", |cell| cell.output),
+    }
+    .is_evidence(told)
+}
+
 /// Whether lies are told anywhere, since no lie in a named test says anything.
 fn tells_anywhere(known: &KnownSoFar<'_>, lies: &TellableLies<'_>) -> bool {
     of_named(known, lies).is_none_or(|found| found.is_open())
@@ -286,7 +318,8 @@ fn of_named(known: &KnownSoFar<'_>, lies: &TellableLies<'_>) -> Option<LieFindin
     } else {
         let is_noticed =
             |test: &Option<String>| told.iter().any(|(lie, noticed)| *noticed && lie.test == *test);
-        unnoticed.iter().any(|lie| lie.is_sure || !is_noticed(&lie.test))
+        // A test need not notice that it is asked something else.
+        unnoticed.iter().any(|lie| lie.is_sure || !lie.is_input && !is_noticed(&lie.test))
     };
     if lies.fixed.is_empty() && !is_bent {
         told.retain(|(_, noticed)| *noticed);
@@ -355,13 +388,15 @@ fn in_tests_of_the_change(known: &KnownSoFar<'_>, lies: &TellableLies<'_>, found
     found.runs.push(vec![ExperimentName::LieNew]);
     found.reworded(known, ExperimentName::RewordedNew);
     let reworded = known.last(ExperimentName::RewordedNew);
+    let reworded =
+        reworded.filter(|run| is_evidence(known, run, found.told.get(before..).unwrap_or_default()));
     let fails = |name: &String| reworded.is_some_and(|run| lie_told(&run.cell, Some(name)) == Some(true));
     let failing: Vec<String> = first_of(&lies.red).into_iter().filter(fails).collect();
     let own = found.told.get(before..).unwrap_or_default();
     let is_void = |name: &String| {
         let of_it = || own.iter().filter(|(lie, _)| lie.test.as_ref() == Some(name));
         // If one expectation states what is right, another may only exclude what is wrong.
-        let says_something = of_it().any(|(_, noticed)| *noticed);
+        let says_something = of_it().any(|(lie, noticed)| *noticed && !lie.is_opposite);
         let is_unheard =
             |(lie, noticed): &(Lie, bool)| !noticed && (lie.is_sure || (lie.is_negative && !says_something));
         failing.contains(name) || of_it().any(is_unheard)

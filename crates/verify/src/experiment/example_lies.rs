@@ -139,7 +139,8 @@ mod tests {
             assert_eq!(told, lies, "{path}");
             assert_eq!(texts.nearest(&[name.to_owned()], &BTreeSet::new(), 1).len(), 1);
             let lies = texts.of_tests(&[name.to_owned()], "");
-            let reworded = texts.reworded(&lies[0].1.iter().collect::<Vec<_>>());
+            let edits = texts.in_other_words(&lies[0].1.iter().collect::<Vec<_>>());
+            let reworded = texts.overlays_of(&edits.iter().collect::<Vec<_>>());
             let crate::OverlayAction::Write(reworded) = &reworded[0].action else { panic!("a file") };
             let is_same = String::from_utf8_lossy(reworded).starts_with(text);
             assert_eq!(is_same, path.ends_with(".py"), "a session says it in one way only");

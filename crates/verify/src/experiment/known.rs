@@ -235,6 +235,11 @@ impl<'a> KnownSoFar<'a> {
         self.base.cell.reading.cases.as_ref().map(|cases| &cases.named_by)
     }
 
+    /// The test command.
+    pub(super) fn command(&self) -> String {
+        self.invocation.map(TestInvocation::shown).unwrap_or_default()
+    }
+
     /// Whether the runner can run these tests alone.
     pub(super) fn can_select(&self, names: &[String]) -> bool {
         self.invocation.is_some_and(|asked| asked.select(self.named_by(), names, &[]).is_some())

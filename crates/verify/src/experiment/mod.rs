@@ -55,8 +55,6 @@ pub use matrix::{ExperimentMatrix, ExperimentResult, evidence_of};
 pub(crate) use names::has_word;
 pub use names::is_of;
 pub use old_tests::{how_edited, may_be_flaky_there};
-pub use reading::{ReadBy, TestReading};
-pub use rewording::RewordedRun;
 pub use row::{Edit, Experiment, PlannedRun, Side, WhichTests};
 pub use sides::{ChangeSplit, is_of_tests, is_source, may_hold_tests, split_change};
 pub use table::{EXPERIMENTS, due};

@@ -2,23 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use super::lie::Lie;
 use super::lies::TestTexts;
 use super::names::{has_word, is_of};
 
 /// What is known of a run of the tests.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct TestReading<'a> {
-    pub command: &'a str,
+pub(super) struct TestReading<'a> {
+    pub(super) command: &'a str,
     /// The tests that its report names.
-    pub names: &'a [String],
+    pub(super) names: &'a [String],
     /// What it printed.
-    pub output: &'a str,
+    pub(super) output: &'a str,
 }
 
 /// How it is known that a run reads a file, the surest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ReadBy {
+pub(super) enum ReadBy {
     /// The report names a test of it.
     Report,
     /// The output speaks of it.
@@ -35,13 +34,13 @@ pub enum ReadBy {
 
 impl ReadBy {
     /// Whether tests that pass although an expectation in the file is false are evidence against them.
-    pub fn is_likely(self) -> bool {
+    pub(super) fn is_likely(self) -> bool {
         self < Self::Unknown
     }
 }
 
 impl TestReading<'_> {
-    pub fn of(&self, path: &str) -> ReadBy {
+    pub(super) fn of(&self, path: &str) -> ReadBy {
         let name = path.rsplit('/').next().unwrap_or(path);
         let told: Vec<Option<bool>> = self.names.iter().map(|test| is_of(test, path)).collect();
         if told.contains(&Some(true)) {
@@ -78,14 +77,10 @@ impl TestReading<'_> {
     }
 }
 
-impl TestTexts<'_> {
-    /// Lies in any of the files, for runners that name no tests: those in files that a run surely reads come first.
-    pub fn anywhere_read(&self, hints: &str, reading: &TestReading<'_>) -> Vec<Lie> {
-        let by: BTreeMap<&str, ReadBy> =
-            self.files.iter().map(|(path, _)| (path.as_str(), reading.of(path))).collect();
-        let mut lies = self.anywhere(hints);
-        lies.sort_by_key(|lie| by.get(lie.path.as_str()).copied());
-        lies
+impl<'a> TestTexts<'a> {
+    /// How it is known of each file that this run reads it.
+    pub(super) fn read_by(&self, reading: &TestReading<'_>) -> BTreeMap<&'a str, ReadBy> {
+        self.files.iter().map(|(path, _)| (path.as_str(), reading.of(path))).collect()
     }
 }
 
@@ -144,16 +139,5 @@ mod tests {
             assert_eq!(reading.of(path), by, "{path} of {reading:?}");
         }
         assert!(ReadBy::Usual.is_likely() && !ReadBy::Unknown.is_likely());
-    }
-
-    #[test]
-    fn expectations_are_falsified_first_where_a_run_reads_them() {
-        let files: Vec<(String, Vec<u8>)> = ["test/data/input_test.py", "test/test_parse.py"]
-            .map(|path| (path.to_owned(), b"assert cents('12') == 1200\n".to_vec()))
-            .into();
-        let texts = TestTexts { files: &files };
-        let reading = TestReading { command: "python -m pytest", ..TestReading::default() };
-        let paths: Vec<String> = texts.anywhere_read("", &reading).into_iter().map(|lie| lie.path).collect();
-        assert_eq!(paths, ["test/test_parse.py", "test/data/input_test.py"]);
     }
 }

@@ -8,14 +8,13 @@ use super::family::SourceLanguage;
 use super::lie::Lie;
 use super::lies::TestTexts;
 use super::text::{byte_before, is_bare, is_of_name, last_before};
-use crate::overlay::Overlay;
 use journeyman_languages::text::plain;
 use journeyman_order::bounds::LONGEST_TAIL;
 
 impl TestTexts<'_> {
     /// For each of these expectations, the edit that says it in other words: its value spelled differently, or a remark
     /// at the end of its file. The lines of the file stay where they are.
-    pub fn in_other_words(&self, lies: &[&Lie]) -> Vec<Lie> {
+    pub(super) fn in_other_words(&self, lies: &[&Lie]) -> Vec<Lie> {
         let edit = |lie: &&Lie| {
             let text = self.text_of(&lie.path)?;
             let language = SourceLanguage::of(&lie.path, text)?;
@@ -30,33 +29,27 @@ impl TestTexts<'_> {
         };
         lies.iter().filter_map(edit).collect()
     }
-
-    /// The overlays with these expectations in other words.
-    pub fn reworded(&self, lies: &[&Lie]) -> Vec<Overlay> {
-        let edits = self.in_other_words(lies);
-        self.overlays_of(&edits.iter().collect::<Vec<_>>())
-    }
 }
 
 /// A run of tests in other words that fails.
 #[derive(Debug, Clone, Copy)]
-pub struct RewordedRun<'a> {
+pub(super) struct RewordedRun<'a> {
     /// What was edited for it.
-    pub edits: &'a [Lie],
+    pub(super) edits: &'a [Lie],
     /// What it printed.
-    pub output: &'a str,
+    pub(super) output: &'a str,
     /// What the tests printed on the same code as they are written, where they pass.
-    pub passing: &'a str,
+    pub(super) passing: &'a str,
     /// What they printed on the code of the base, where they fail.
-    pub failing: &'a str,
+    pub(super) failing: &'a str,
 }
 
 impl RewordedRun<'_> {
     /// Whether its failure is evidence against the change, given which lies were noticed. If every lie was noticed, the
     /// tests compare, and the edit may have broken them. It is evidence only if the failure of the base is back: then
     /// the change does what is wanted only for tests that are written as it knows them.
-    pub fn is_evidence(&self, told: &[(Lie, bool)]) -> bool {
-        let is_unheard = told.iter().any(|(lie, noticed)| !noticed && lie.is_sure);
+    pub(super) fn is_evidence(&self, told: &[(Lie, bool)]) -> bool {
+        let is_unheard = told.iter().any(|(lie, noticed)| !noticed && lie.is_sure && !lie.is_reworded);
         self.edits.is_empty() || is_unheard || self.fails_as_before()
     }
 
@@ -102,7 +95,7 @@ fn other_spelling(lie: &Lie, text: &str, language: SourceLanguage) -> Option<Str
     }
     let is_negative = stands_alone(text, lie, language)?;
     if was.bytes().all(|byte| byte.is_ascii_digit()) {
-        let value: u64 = was.parse().ok().filter(|value| (1..100_000).contains(value))?;
+        let value = was.parse::<u64>().ok().filter(|value| (1..100_000).contains(value))?;
         let sum = format!("{} + 1", value - 1);
         // Brackets keep a sign applied to the whole.
         return Some(if is_negative { format!("({sum})") } else { sum });
@@ -187,7 +180,7 @@ fn remark(lie: &Lie, text: &str, language: SourceLanguage) -> Option<Lie> {
 mod tests {
     use super::super::lie::lies_in;
     use super::*;
-    use crate::OverlayAction;
+    use crate::{Overlay, OverlayAction};
 
     /// What becomes of a file whose first expectation is said in other words.
     fn reworded(path: &str, text: &str) -> String {
@@ -195,7 +188,8 @@ mod tests {
         let texts = TestTexts { files: &files };
         let lies = lies_in(path, text.as_bytes());
         let first = lies.first().unwrap_or_else(|| panic!("{path}: no expectation in {text}"));
-        match texts.reworded(&[first]).pop().map(|laid| laid.action) {
+        let edits = texts.in_other_words(&[first]);
+        match texts.overlays_of(&edits.iter().collect::<Vec<_>>()).pop().map(|laid| laid.action) {
             Some(OverlayAction::Write(bytes)) => String::from_utf8(bytes).unwrap(),
             _ => text.to_owned(),
         }

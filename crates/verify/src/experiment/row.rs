@@ -2,6 +2,7 @@
 
 use super::known::{ExperimentName, KnownSoFar};
 use super::lie::Lie;
+use super::lies::TestTexts;
 use super::tellable::TellableLies;
 use crate::overlay::Overlay;
 
@@ -25,7 +26,7 @@ pub enum Edit {
     Examples,
     /// Expectations are made false, those of each list in a run with their tests.
     Lies(fn(&KnownSoFar<'_>, &TellableLies<'_>) -> Vec<Vec<Lie>>),
-    /// The tests get a comment, and these expectations are spelled otherwise.
+    /// These expectations are said in other words.
     Reworded(fn(&KnownSoFar<'_>, &TellableLies<'_>) -> Option<Vec<Lie>>),
     /// The changed lines, one place at a time.
     Mutants,
@@ -108,7 +109,11 @@ impl Experiment {
             (Edit::Lies(rounds), Some(lies)) => {
                 rounds(known, lies).into_iter().filter(|round| !round.is_empty()).collect()
             }
-            (Edit::Reworded(reworded), Some(lies)) => reworded(known, lies).into_iter().collect(),
+            (Edit::Reworded(which), Some(lies)) => {
+                let in_other_words =
+                    |all: Vec<Lie>| self.texts(lies).in_other_words(&all.iter().collect::<Vec<_>>());
+                which(known, lies).map(in_other_words).into_iter().collect()
+            }
             (Edit::Lies(_) | Edit::Reworded(_), None) => Vec::new(),
             _ => vec![Vec::new(); (self.times)(known)],
         };
@@ -141,19 +146,23 @@ impl Experiment {
             }
             (Side::Change, Side::Change, Side::Change) | (Side::Base, Side::Base, _) => Vec::new(),
         };
-        let texts = known.lies.map(|lies| if self.tests == Side::Base { &lies.old } else { &lies.new });
+        let texts = known.lies.map(|lies| self.texts(lies));
         let lies: Vec<&Lie> = lies.iter().collect();
         let over = match (self.edit, texts) {
             (Edit::OldData, _) => sides.old_data.clone(),
             // The change's tests are left out: they may use the same names, or decide which tests run.
             (Edit::TestFiles, _) => known.of_change.test_files.to_vec(),
-            (Edit::Lies(_), Some(texts)) => texts.overlays_of(&lies),
-            (Edit::Reworded(_), Some(texts)) => texts.reworded(&lies),
+            (Edit::Lies(_) | Edit::Reworded(_), Some(texts)) => texts.overlays_of(&lies),
             _ => Vec::new(),
         };
         laid.retain(|overlay| !over.iter().any(|own| own.path == overlay.path));
         laid.extend(over);
         laid
+    }
+
+    /// The test files that it edits.
+    fn texts<'l, 't>(&self, lies: &'l TellableLies<'t>) -> &'l TestTexts<'t> {
+        if self.tests == Side::Base { &lies.old } else { &lies.new }
     }
 
     fn took(&self, known: &KnownSoFar<'_>) -> Option<f64> {

@@ -50,7 +50,7 @@ fn what_was_fixed_has_to_notice_a_wrong_expectation_and_no_other_words() {
     let reworded = found(&fix().goes_on(&lies, &["+a -b", "+a -b"]), &lies);
     assert_eq!(
         reworded.told.last().map(|(lie, noticed)| (lie.now.as_str(), *noticed)),
-        Some(("2 in other words", false))
+        Some(("1 + 1", false))
     );
 }
 

@@ -98,9 +98,9 @@ fn the_old_answer_is_a_lie_and_another_spelling_is_none() {
     let said = "____ test_a ____\n>  assert seconds('2m30') == 150\nE   assert 120 == 150\n____ test_b ____\nE  AssertionError: 'eve' != 'ada'\n";
     let told: Vec<String> = texts.old_answers(&lies, said).into_iter().map(|lie| lie.now).collect();
     assert_eq!(told, ["120", "'eve'"]);
-    let OverlayAction::Write(bytes) = &texts.reworded(&[&lies[0].1[0], &lies[1].1[0]])[0].action else {
-        panic!("a file")
-    };
+    let edits = texts.in_other_words(&[&lies[0].1[0], &lies[1].1[0]]);
+    let laid = texts.overlays_of(&edits.iter().collect::<Vec<_>>());
+    let OverlayAction::Write(bytes) = &laid[0].action else { panic!("a file") };
     let now = String::from_utf8_lossy(bytes);
     assert!(now.contains("== 149 + 1\n") && now.contains("== 'a' 'da'\n"), "{now}");
 }

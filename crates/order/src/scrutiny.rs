@@ -206,6 +206,20 @@ pub struct FalsifiedExpectation {
     pub now: String,
     /// Whether the tests failed for it.
     pub noticed: bool,
+    /// Whether it says what was expected in other words: then the tests had to pass, and did not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reworded: bool,
+}
+
+impl FalsifiedExpectation {
+    /// What was put in place of what, as a part of a sentence.
+    fn edit(&self) -> String {
+        let now = self.now.trim();
+        match self.was.is_empty() {
+            true => format!("{now} added"),
+            false => format!("{now} in place of {}", self.was),
+        }
+    }
 }
 
 /// A call that the issue shows, and what both codes answer to it, each answer once; none where it could not be run. An error
@@ -434,10 +448,13 @@ impl Scrutiny {
         if let Some(lies) = self.lies.as_ref().filter(|lies| lies.said == LieVerdict::Unnoticed) {
             let lie = lies.told.iter().find(|lie| !lie.noticed);
             let place = lie.map(|lie| format!("{}:{}", lie.path, lie.line));
-            let what = lie.map(|lie| format!(": with {} in place of {}", lie.now, lie.was));
-            let what = what.unwrap_or_default();
+            let edit = lie.map(|lie| format!(": with {}", lie.edit())).unwrap_or_default();
+            let said = match lie.is_some_and(|lie| lie.reworded) {
+                true => "the tests fail on this code where they expect the same in other words",
+                false => "the tests pass on this code with a wrong expectation as well",
+            };
             of_tests.push(found(
-                format!("the tests pass on this code with a wrong expectation as well{what}"),
+                format!("{said}{edit}"),
                 place,
                 "Make the code right, and leave alone what compares, asserts, collects and runs the tests.",
             ));

@@ -218,8 +218,12 @@ fn strength(scrutiny: Option<&Scrutiny>) -> VerdictFinding {
             line.text(format!("The tests caught {caught} of {of} falsified expectations{and}."))
         }
         LieVerdict::Unnoticed => {
-            let none = "The tests pass with a wrong expectation as well, so they are no evidence.";
-            line.text(format!("{none}{also}")).bears(Against)
+            let missed = lies.told.iter().find(|lie| !lie.noticed);
+            let what = match missed.is_some_and(|lie| lie.reworded) {
+                true => "fail where they expect the same in other words",
+                false => "pass with a wrong expectation as well",
+            };
+            line.text(format!("The tests {what}, so they are no evidence.{also}")).bears(Against)
         }
         LieVerdict::NotTold { because } => {
             let none = line.text("Falsified expectations show nothing: ").foreign("because", because);
@@ -360,9 +364,10 @@ fn of_strength(scrutiny: &Scrutiny) -> Vec<VerdictFinding> {
         all.push(said.names("tests", &caught));
     }
     all.extend(missed.into_iter().map(|lie| {
-        let said = of(Strength, Fact::NotCaught).text("Not caught: ").code("now", &lie.now);
-        let said = said.text(" instead of ").code("was", &lie.was).text(", in ");
-        said.place("place", place(&lie.path, lie.line)).bears(Open)
+        let what = if lie.reworded { "Fails in other words: " } else { "Not caught: " };
+        let said = of(Strength, Fact::NotCaught).text(what).code("now", lie.now.trim());
+        let said = if lie.was.is_empty() { said } else { said.text(" instead of ").code("was", &lie.was) };
+        said.text(", in ").place("place", place(&lie.path, lie.line)).bears(Open)
     }));
     let survived =
         |one: &String| of(Strength, Fact::MutantSurvived).text("Mutant not caught: ").code("mutant", one);

@@ -185,5 +185,6 @@ fn falsified(lie: &Lie, noticed: bool) -> FalsifiedExpectation {
         was: lie.was.clone(),
         now: lie.now.clone(),
         noticed,
+        reworded: lie.is_reworded,
     }
 }

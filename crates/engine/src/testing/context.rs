@@ -27,7 +27,7 @@ pub(super) struct ExperimentContext<'a> {
     /// The examiner's programs, for the base and for the change.
     pub(super) batches: [ProgramBatch<'a>; 2],
     pub(super) test_files: Vec<Overlay>,
-    new_texts: OnceCell<Vec<(String, Vec<u8>)>>,
+    pub(super) new_texts: OnceCell<Vec<(String, Vec<u8>)>>,
 }
 
 impl<'a> ExperimentContext<'a> {

@@ -4,16 +4,12 @@ use super::EffectError;
 use super::context::{ExperimentContext, ProgramInstead};
 use journeyman_order::TestCaseStatus;
 use journeyman_order::examination::{
-    ExaminationRun, ExaminerStatement, FailedAnswer, IssueExamination, StatementKind, StatementProgram,
-    StatementVerdict,
+    ExaminationRun, ExaminerStatement, FailedAnswer, StatementKind, StatementProgram, StatementVerdict,
 };
-use journeyman_verify::examination::{
-    ProgramBatch, ProgramOutput, judge_statement, together, unnamed_inputs,
-};
+use journeyman_verify::examination::{ProgramOutput, judge_statement, together, unnamed_inputs};
 use journeyman_verify::experiment::{
     ExperimentCell, ExperimentName, KnownSoFar, Side, is_of, not_loaded, passes,
 };
-use journeyman_verify::{Overlay, OverlayAction};
 
 impl ExperimentContext<'_> {
     pub(super) fn statement_programs(&self, side: Side) -> ProgramInstead {

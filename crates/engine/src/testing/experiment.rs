@@ -3,22 +3,16 @@
 
 use std::collections::BTreeSet;
 
-use tokio::sync::OnceCell;
-
-use super::baseline::CachedBaseline;
-use super::change::{ChangeAnalysis, texts_of};
+use super::CommandOutput;
+use super::change::texts_of;
 use super::checkout_run::CheckoutRun;
 use super::context::{ExperimentContext, ExperimentRun};
-use super::{CommandOutput, CommitTester, TestRunRequest, VerdictBasis};
 use journeyman_order::bounds::MOST_LISTED;
 use journeyman_order::comparison::RunnerName;
 use journeyman_order::scrutiny::{
     Baseline, ChangedTest, DiedTest, FalsifiedExpectation, LieDetector, MutantTally, OldTests,
 };
 use journeyman_order::{ComparedBy, EffectError, Scrutiny};
-use journeyman_verify::Overlay;
-use journeyman_verify::examination::ProgramBatch;
-use journeyman_verify::examples::{ExampleProgram, IssueExample, examples};
 use journeyman_verify::experiment::{
     DeathOnOldCode, ExperimentMatrix, ExperimentName, ExperimentResult, KnownChange, Lie, compared,
     find_lies, how_edited, lie_findings, matrix, verdict,

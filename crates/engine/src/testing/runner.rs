@@ -7,17 +7,14 @@ use std::time::Duration;
 
 use futures_util::future::try_join_all;
 
+use super::EffectError;
 use super::checkout_run::{CheckoutRun, CheckoutRunSpec, RunPlace};
 use super::context::{ExperimentContext, ExperimentRun, ProgramInstead};
-use super::{CommandOutput, EffectError};
 use journeyman_environment::PlannedTest;
 use journeyman_order::CommitSha;
-use journeyman_order::scrutiny::MutantTally;
-use journeyman_order::test_run::CommandRun;
-use journeyman_verify::Overlay;
 use journeyman_verify::experiment::{
-    Edit, Experiment, ExperimentName, FinishedRun, KnownSoFar, Lie, PlannedRun, Side, TellableLies,
-    WhichTests, died, due, left_out,
+    Edit, Experiment, ExperimentName, FinishedRun, KnownSoFar, PlannedRun, Side, TellableLies, WhichTests,
+    died, due, left_out,
 };
 
 /// Retries without the base's test files that do not load.

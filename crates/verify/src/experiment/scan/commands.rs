@@ -166,7 +166,7 @@ impl SourceScan<'_> {
         let is_option = last.starts_with('-') && last.trim_start_matches('-').parse::<f64>().is_err();
         let is_word = is_bare(last) && !is_option && start > line.start && self.is_code(start);
         match is_word {
-            true => AssertionSite::of(AssertionKind::Word, vec![start..line.end]),
+            true => AssertionSite::of(AssertionKind::Word, std::iter::once(start..line.end).collect()),
             false => AssertionSite::of(AssertionKind::Something, vec![line]),
         }
     }

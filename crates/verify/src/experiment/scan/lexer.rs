@@ -180,9 +180,9 @@ fn string_end(
                         _ => b'}',
                     };
                     open.push(OpenPart::Hole { close, depth: 1 });
-                } else if inner.has_escapes && byte == b'\\' {
-                    at += 2;
-                } else if inner.is_doubled && rest.starts_with(&[inner.quote; 2]) {
+                } else if (inner.has_escapes && byte == b'\\')
+                    || (inner.is_doubled && rest.starts_with(&[inner.quote; 2]))
+                {
                     at += 2;
                 } else if inner.ends(rest) {
                     at += inner.times + inner.hashes;

@@ -77,8 +77,8 @@ impl CaseList {
 
     fn counted(&mut self, name: &str, status: TestCaseStatus) -> Option<String> {
         let name = name.trim();
-        // A memory address says nothing about the test and changes with each run.
-        let name = pattern!(r"\b0x[0-9a-fA-F]{6,16}\b").replace_all(name, "0x…");
+        // A memory address, or Java's hash of an object, says nothing about the test and changes with each run.
+        let name = pattern!(r"(\b0x)[0-9a-fA-F]{6,16}\b|(@)[0-9a-f]{5,8}\b").replace_all(name, "${1}${2}…");
         let name: String = name.chars().take(LONGEST_NAME).collect();
         if name.is_empty() || self.tests.len() >= MOST_ITEMS {
             self.is_broken = true;

@@ -108,4 +108,6 @@ fn tidy(names: Vec<String>) -> Vec<String> {
 }
 
 #[cfg(test)]
+mod report_tests;
+#[cfg(test)]
 mod tests;

@@ -13,7 +13,7 @@ fn output(name: &str) -> String {
 }
 
 /// `+ name`, `- name`, `/ name`: passed, failed, skipped.
-fn shown(reading: &TestReport) -> Vec<String> {
+pub(super) fn shown(reading: &TestReport) -> Vec<String> {
     let cases = reading.cases.as_ref().expect("tests by name");
     let mark = |status: &TestCaseStatus| match status {
         TestCaseStatus::Passed => '+',

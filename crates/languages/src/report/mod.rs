@@ -2,6 +2,7 @@
 
 mod junit;
 mod lines;
+mod xml;
 
 use std::collections::BTreeMap;
 
@@ -38,6 +39,8 @@ struct ReportedTests {
     beside: u64,
     /// Whether some tests may be missing.
     is_broken: bool,
+    /// Whether a file ends too early, so that nothing here is a sum.
+    is_cut: bool,
 }
 
 impl ReportedTests {
@@ -54,17 +57,29 @@ impl ReportedTests {
     }
 }
 
-/// Counts the tests of all reports. `None` if there are none in them.
+/// A test's own name with its parameters in brackets: `adds(int)[2]` and `Adds (1,2)` are cases of `adds` and `Adds`.
+fn with_brackets(test: &str) -> String {
+    let call = pattern!(r"^([^\s(){}\[\]]+) ?[({](.*?)[)}](\[.*)?$");
+    let Some(found) = call.captures(test) else { return test.to_owned() };
+    let [own, parameters, more] = [1, 2, 3].map(|group| found.get(group).map_or("", |part| part.as_str()));
+    match parameters {
+        "" => format!("{own}{more}"),
+        _ => format!("{own}[{parameters}]{more}"),
+    }
+}
+
+/// Counts the tests of all reports of a run. `None` if there are none in them.
 pub(crate) fn read(files: &[Vec<u8>]) -> Option<RunReport> {
     if files.iter().map(Vec::len).sum::<usize>() > LARGEST_FILE {
         return None;
     }
     let mut all = ReportedTests::default();
     for file in files {
-        let named_by = lines::read(file, &mut all).or_else(|| junit::read(file, &mut all));
+        let forms = [lines::read, junit::read];
+        let named_by = forms.iter().find_map(|read| read(file, &mut all));
         all.named_by = all.named_by.or(named_by);
     }
-    let named_by = all.named_by.filter(|_| all.counts != TestCounts::default())?;
+    let named_by = all.named_by.filter(|_| !all.is_cut && all.counts != TestCounts::default())?;
     let named = TestCounts { failed: all.counts.failed.saturating_sub(all.beside), ..all.counts };
     let cases = all.cases.adding_up_to(&named).filter(|_| !all.is_broken);
     Some(RunReport { named_by, counts: all.counts, failing: all.failing, cases, unloaded: all.unloaded })

@@ -10,10 +10,14 @@ use journeyman_order::EffectError;
 use journeyman_order::bounds::LARGEST_FILE;
 use journeyman_verify::Helper;
 
-const CLEAR: &str = r#"[ ! -e "$1" ] || find "$1" ! -type d -path "$2" -exec rm -f -- {} +"#;
-/// Prints every file that matches a pattern, after a mark.
-const READ: &str = r#"[ ! -e "$1" ] || find "$1" -type f '(' -path "$2" -o -path "$3" ')' \
-    -exec sh -c 'for file; do printf "\n%s\n" "$0"; cat -- "$file"; done' "$4" {} + | head -c "$5""#;
+/// Walks a place where reports may be. No test run writes one into the folders that it leaves out, and what is in the
+/// last of them is data of tests.
+const WALK: &str = r#"[ ! -e "$1" ] || find "$1" \
+    '(' -name node_modules -o -name .git -o -name .venv -o -path '*/src/test' ')' -prune -o"#;
+const CLEAR: &str = r#"! -type d -path "$2" -exec rm -f -- {} +"#;
+/// Prints every file that matches a pattern, after a mark. Tests of one name are told apart by their order.
+const READ: &str = r#"-type f '(' -path "$2" -o -path "$3" ')' -print | LC_ALL=C sort |
+    while IFS= read -r file; do printf "\n%s\n" "$4"; cat -- "$file"; done | head -c "$5""#;
 
 /// Writes pairs of a path and a text.
 const WRITE: &str = r#"while [ $# -gt 1 ]; do
@@ -54,7 +58,8 @@ impl CommitTester {
     ) -> Result<(), EffectError> {
         let ReportPattern { start, patterns: [pattern, _], is_plain } = ReportPattern::of(report);
         let whole = ["rm", "-rf", "--", &start];
-        let each = ["sh", "-c", CLEAR, "sh", &start, &pattern];
+        let clear = format!("{WALK} {CLEAR}");
+        let each = ["sh", "-c", &clear, "sh", &start, &pattern];
         let program = if is_plain { &whole[..] } else { &each[..] };
         short(&self.sandbox, place, program, place.tree_mount(), Vec::new()).await.map(drop)
     }
@@ -65,7 +70,8 @@ impl CommitTester {
         // Unpredictable, because the report's writer could print it.
         let mark = uuid::Uuid::new_v4().simple().to_string();
         let most = LARGEST_FILE.to_string();
-        let program = ["sh", "-c", READ, "sh", &start, &one, &other, &mark, &most];
+        let read = format!("{WALK} {READ}");
+        let program = ["sh", "-c", &read, "sh", &start, &one, &other, &mark, &most];
         let read = short(&self.sandbox, place, &program, readable(&place.tree.at), Vec::new()).await;
         journeyman_verify::files_after(&read.unwrap_or_default(), &mark)
     }

@@ -2,9 +2,14 @@
 //!
 //! May know: pom.xml, build.gradle. Must never know: other ecosystems.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::counts::maven;
 use crate::language::{Facts, Language};
 use crate::project::{Detection, FoundProject};
+use crate::runner::{Asked, PrintedResult, RunnerCall, SelectedRun, SummaryForm, TestRunner, TestSelection};
 use crate::test_call::{TestCall, joined};
+use journeyman_order::bounds::MOST_NAMED;
 
 pub(crate) struct Java;
 
@@ -16,6 +21,7 @@ impl Language for Java {
                 sources: &["java", "kt", "kts", "scala", "groovy"],
                 manifests: &["pom.xml", "build.gradle", "build.gradle.kts", "build.sbt"],
                 programs: &["mvn", "mvnw", "gradle", "gradlew", "sbt"],
+                runners: RUNNERS,
                 ..Facts::NONE
             }
         }
@@ -28,6 +34,125 @@ impl Language for Java {
     fn reaches(&self, call: &TestCall<'_, '_>) -> bool {
         call.below.is_empty() || reaches(call)
     }
+}
+
+/// Both write a report for each class unasked.
+const RUNNERS: &[TestRunner] = &[
+    TestRunner {
+        name: "maven",
+        runs: |words| goals(words).iter().any(|goal| runs_tests(goal)),
+        ask: ask_maven,
+        behind: &["pom.xml"],
+        written: &["**/target/surefire-reports/TEST-*.xml", "**/target/failsafe-reports/TEST-*.xml"],
+        select: select_in_maven,
+        printed: Some(PrintedResult { read: maven::maven, form: SummaryForm::Parts }),
+    },
+    TestRunner {
+        name: "gradle",
+        runs: |words| tasks(words).iter().any(|task| is_test_task(task)),
+        ask: ask_gradle,
+        behind: &["build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"],
+        written: &["**/build/test-results/**/TEST-*.xml"],
+        select: select_in_gradle,
+        ..TestRunner::NONE
+    },
+];
+
+/// The arguments that are no options, if the program is one of these or a shell runs its wrapper.
+fn arguments<'w>(words: &[&'w str], programs: &[&str]) -> Vec<&'w str> {
+    let words = words.strip_prefix(&["sh"]).or_else(|| words.strip_prefix(&["bash"])).unwrap_or(words);
+    let Some((program, rest)) = words.split_first() else { return Vec::new() };
+    if !programs.contains(&program.rsplit('/').next().unwrap_or(program)) {
+        return Vec::new();
+    }
+    rest.iter().copied().filter(|word| !word.starts_with('-')).collect()
+}
+
+fn goals<'w>(words: &[&'w str]) -> Vec<&'w str> {
+    arguments(words, &["mvn", "mvnw", "mvnd"])
+}
+
+fn runs_tests(goal: &str) -> bool {
+    let phases = ["test", "package", "verify", "install", "deploy", "integration-test"];
+    phases.contains(&goal) || goal.starts_with("surefire:") || goal.starts_with("failsafe:")
+}
+
+fn tasks<'w>(words: &[&'w str]) -> Vec<&'w str> {
+    arguments(words, &["gradle", "gradlew"])
+}
+
+/// `test`, `check`, `app:testDebugUnitTest` and the like.
+fn is_test_task(task: &str) -> bool {
+    let own = task.rsplit(':').next().unwrap_or(task);
+    ["test", "check", "build"].contains(&own) || own.ends_with("Test") || own.ends_with("Tests")
+}
+
+/// Otherwise, Maven leaves out the modules after one with a failing test, and their tests would seem to be gone.
+fn ask_maven(call: &RunnerCall<'_>) -> Asked {
+    let is_said = call.has(&["-ff", "-fae", "-fn", "--fail-fast", "--fail-at-end", "--fail-never"]);
+    let words = if is_said { Vec::new() } else { vec!["-fae".to_owned()] };
+    // Later phases run integration tests, which need what their phases start.
+    let is_plain =
+        goals(call.words).iter().all(|goal| ["clean", "compile", "test", "package"].contains(goal));
+    let takes_options = is_plain && !call.has(&["-D", "-Dtest", "-Dit.test"]);
+    Asked { words, takes_options, ..Asked::default() }
+}
+
+/// The same of Gradle and its tasks.
+fn ask_gradle(call: &RunnerCall<'_>) -> Asked {
+    let is_said = call.has(&["--continue", "--no-continue", "--fail-fast"]);
+    let words = if is_said { Vec::new() } else { vec!["--continue".to_owned()] };
+    // A project of the build without a selected test fails.
+    let settings = ["settings.gradle", "settings.gradle.kts"].iter().find_map(|name| (call.read)(name));
+    let is_alone = settings.is_none_or(|text| !String::from_utf8_lossy(&text).contains("include"));
+    // The option belongs to the last task.
+    let tasks = tasks(call.words);
+    let is_plain = tasks.last() == Some(&"test") && tasks.iter().all(|task| ["clean", "test"].contains(task));
+    let takes_options = is_alone && is_plain && !call.has(&["--tests"]);
+    Asked { words, takes_options, ..Asked::default() }
+}
+
+fn select_in_maven(selection: &TestSelection<'_>) -> Option<SelectedRun> {
+    let classes = methods_by_class(selection.names)?;
+    // Only a newer Surefire takes methods of several classes.
+    let tests = match classes.iter().collect::<Vec<_>>().as_slice() {
+        [(class, methods)] if !methods.contains("*") => {
+            let methods: Vec<&str> = methods.iter().map(String::as_str).collect();
+            format!("{class}#{}", methods.join("+"))
+        }
+        _ => classes.into_keys().collect::<Vec<_>>().join(","),
+    };
+    selection.with_option(&format!(
+        "'-Dtest={tests}' -DfailIfNoTests=false -Dsurefire.failIfNoSpecifiedTests=false"
+    ))
+}
+
+fn select_in_gradle(selection: &TestSelection<'_>) -> Option<SelectedRun> {
+    let classes = methods_by_class(selection.names)?;
+    let each = |(class, methods): (&String, &BTreeSet<String>)| {
+        let one = |method: &String| format!("--tests '{class}.{method}'");
+        methods.iter().map(one).collect::<Vec<_>>().join(" ")
+    };
+    selection.with_option(&classes.iter().map(each).collect::<Vec<_>>().join(" "))
+}
+
+/// The methods of each class; a star stands for more of a name. `None` if a name cannot be a word of a command.
+fn methods_by_class(names: &[String]) -> Option<BTreeMap<String, BTreeSet<String>>> {
+    let mut classes: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for name in names.iter().take(MOST_NAMED + 1) {
+        let own = name.split(['(', '[', '{']).next().unwrap_or(name).trim_end();
+        let is_plain = own.chars().all(|c| c.is_ascii_alphanumeric() || "._$".contains(c));
+        let (class, method) = own.rsplit_once('.').filter(|(class, _)| is_plain && !class.is_empty())?;
+        let (class, method) = match method {
+            "" => (class, "*".to_owned()),
+            // The fixture of a class has only the class's name.
+            _ if method.starts_with(|c: char| c.is_ascii_uppercase()) => (own, "*".to_owned()),
+            _ if own.len() < name.len() => (class, format!("{method}*")),
+            _ => (class, method.to_owned()),
+        };
+        classes.entry(class.to_owned()).or_default().insert(method);
+    }
+    (names.len() <= MOST_NAMED).then_some(classes)
 }
 
 fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {

@@ -30,6 +30,7 @@ pub const WORDS: &[&str] = &[
     "\n%%\n<testsuites><testsuite name=\"x\" tests=\"24\" failures=\"0\">",
     "<testcase classname=\"a\" name=\"b\"/>",
     "</testsuite></testsuites>",
+    "Results:\nTests run: 24, Failures: 0, Errors: 0, Skipped: 0\nBUILD SUCCESS\n",
     "<!DOCTYPE x [<!ENTITY a \"b\">]>",
     "&a;",
     "<![CDATA[",

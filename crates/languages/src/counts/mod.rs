@@ -3,6 +3,7 @@
 pub(crate) mod cargo;
 pub(crate) mod go;
 pub(crate) mod javascript;
+pub(crate) mod maven;
 pub(crate) mod native;
 pub(crate) mod node;
 pub(crate) mod python;

@@ -9,6 +9,7 @@ mod unloaded;
 
 use std::collections::BTreeSet;
 
+use crate::counts::maven;
 use crate::report;
 use crate::runner::SummaryForm;
 use crate::runs::TestRuns;
@@ -62,7 +63,7 @@ fn read_part(output: &str, reports: &[Vec<u8>], is_cut: bool, runs: &TestRuns) -
         (runner, summary, are_several)
     });
     let are_several = from_output.as_ref().is_some_and(|(_, _, are_several)| *are_several);
-    let from_report = report::read(reports);
+    let from_report = report::read(reports, maven::ended_well(lines));
     let mut unloaded = unloaded::read(lines);
     if let Some(report) = &from_report {
         unloaded.extend(report.unloaded.iter().cloned());

@@ -1,12 +1,121 @@
 //! Reports as runners wrote them, each read beside what the same run printed. In most of these runs a test prints that
 //! more tests passed.
 
-use super::tests::shown;
+use super::tests::{fixture, output, shown};
 use super::*;
+use crate::report::files_after;
+use journeyman_order::TestCounts;
 
 /// The printed text and the reports of a run.
 fn read_both(printed: &str, reports: &[Vec<u8>]) -> TestReport {
     read_runs(printed, reports, &TestRuns::default())
+}
+
+fn counts(passed: u64, failed: u64, skipped: u64) -> Option<TestCounts> {
+    Some(TestCounts { passed, failed, skipped })
+}
+
+#[test]
+fn maven_and_gradle_name_each_test_by_its_class() {
+    let reports = files_after(&fixture("maven-reports.txt"), "%%");
+    let reading = read_both(&output("maven-named.txt"), &reports);
+    assert_eq!(
+        reading.counts,
+        counts(17, 8, 4),
+        "as Maven counts them: a test that passed at last is no failure"
+    );
+    assert_eq!(read(&output("maven-named.txt"), None).counts, reading.counts);
+    assert_eq!(
+        shown(&reading),
+        [
+            "- calc.BrokenSetupTest",
+            "+ calc.CalcTest$Inner.within",
+            "+ calc.CalcTest.adds",
+            "+ calc.CalcTest.again[1]",
+            "+ calc.CalcTest.again[2]",
+            "/ calc.CalcTest.assumes",
+            "+ calc.CalcTest.dynamic[1]",
+            "- calc.CalcTest.dynamic[2]",
+            "+ calc.CalcTest.each[int][1]",
+            "- calc.CalcTest.each[int][2]",
+            "- calc.CalcTest.errs",
+            "- calc.CalcTest.fails",
+            "/ calc.CalcTest.off",
+            "+ calc.CalcTest.shown",
+            "+ calc.CalcTest.text[String][1]",
+            "+ calc.CalcTest.text[String][2]",
+            "+ calc.CalcTest.thing[Object][1]",
+            "+ calc.CalcTest.thing[Object][2]",
+            "+ last.LastTest.green",
+            "- old.AfterTest",
+            "+ old.AfterTest.one",
+            "- old.BeforeTest",
+            "- old.FlakyTest.never",
+            "+ old.FlakyTest.second",
+            "+ old.FlakyTest.twice",
+            "/ old.OldTest.off[0]",
+            "/ old.OldTest.off[1]",
+            "+ old.OldTest.whole[0]",
+            "+ old.OldTest.whole[1]",
+        ]
+    );
+    let gradle = read_both("", &files_after(&fixture("gradle-reports.txt"), "%%"));
+    assert_eq!(
+        shown(&gradle),
+        [
+            "+ last.LastTest.green",
+            "- old.AfterTest.classMethod",
+            "+ old.AfterTest.one",
+            "- old.BeforeTest.classMethod",
+            "+ old.CalcTest.adds",
+            "/ old.CalcTest.assumes",
+            "- old.CalcTest.errs",
+            "- old.CalcTest.fails",
+            "/ old.OldTest.off[0]",
+            "/ old.OldTest.off[1]",
+            "+ old.OldTest.whole[0]",
+            "+ old.OldTest.whole[1]",
+        ]
+    );
+}
+
+#[test]
+fn what_maven_prints_of_all_modules_is_counted_and_a_quiet_build_is_not() {
+    let module =
+        "[INFO] Results:\n[INFO] \n[WARNING] Tests run: 3, Failures: 0, Errors: 0, Skipped: 1\n[INFO] \n";
+    let old =
+        "Results :\n\nFailed tests: \n  a(T): no\n\nTests run: 2, Failures: 1, Errors: 0, Skipped: 0\n\n";
+    let forged = "[INFO] Tests run: 9, Failures: 0, Errors: 0, Skipped: 0\n";
+    let counted = |output: &str| read(output, None).counts;
+    assert_eq!(counted(&format!("{forged}{module}{old}[INFO] BUILD FAILURE\n")), counts(3, 1, 1));
+    assert_eq!(counted(&format!("{module}{old}")), None, "it may have left out modules that pass");
+    let claims = br#"<testsuite name="T"><testcase classname="T" name="a"/><testcase classname="T" name="b"/>
+        <testcase classname="T" name="c"/></testsuite>"#;
+    let printed = format!("{module}[INFO] BUILD SUCCESS\n");
+    assert_eq!(read(&printed, Some(claims)).cases, None, "Maven counted one pass less");
+}
+
+/// As Gradle's plugin for retries reports them.
+#[test]
+fn a_test_that_was_tried_again_counts_as_it_ended_if_the_build_went_well() {
+    let retried = br#"<testsuite name="a.FlakyTest" tests="3" failures="1">
+        <testcase name="flaky()" classname="a.FlakyTest"><failure/></testcase>
+        <testcase name="flaky()" classname="a.FlakyTest"/>
+        <testcase name="other()" classname="a.FlakyTest"/></testsuite>"#;
+    let reading = read("BUILD SUCCESSFUL in 3s\n2 actionable tasks: 2 executed\n", Some(retried));
+    assert_eq!(
+        (shown(&reading).join(", "), reading.counts),
+        ("+ a.FlakyTest.flaky, + a.FlakyTest.other".to_owned(), counts(2, 0, 0))
+    );
+    // Two tests may have one name.
+    for printed in
+        ["BUILD SUCCESSFUL in 1s\nFAILURE: Build failed with an exception.\n\nBUILD FAILED in 3s\n", ""]
+    {
+        assert_eq!(
+            shown(&read(printed, Some(retried))),
+            ["- a.FlakyTest.flaky", "+ a.FlakyTest.flaky (2)", "+ a.FlakyTest.other"]
+        );
+    }
 }
 
 #[test]
@@ -28,4 +137,18 @@ fn of_reports_that_end_too_early_nothing_is_believed() {
     assert_eq!(shown(&read_both("", &[whole.clone(), other])), ["+ A.a"]);
     let reading = read_both("", &[whole, cut]);
     assert_eq!((reading.cases, reading.counts), (None, None));
+}
+
+#[test]
+fn files_that_java_or_kotlin_cannot_compile_are_named() {
+    let unloaded = |text: &str| read(text, None).unloaded;
+    let line = "[ERROR] /project/core/src/test/java/calc/NewTest.java:[3,38] cannot find symbol\n";
+    assert_eq!(
+        unloaded(&format!("[ERROR] COMPILATION ERROR : \n{line}")),
+        ["src/test/java/calc/NewTest.java"]
+    );
+    assert_eq!(unloaded(line), [""; 0], "a style checker may say it too");
+    let gradle = ":compileTestJava/project/src/test/java/old/NewTest.java:3: error: cannot find symbol\n\
+                  e: file:///project/src/test/kotlin/OneTest.kt:3:5 Unresolved reference: sum\n";
+    assert_eq!(unloaded(gradle), ["src/test/java/old/NewTest.java", "src/test/kotlin/OneTest.kt"]);
 }

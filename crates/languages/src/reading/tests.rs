@@ -3,12 +3,12 @@ use crate::report::files_after;
 use journeyman_order::TestCaseStatus;
 use proptest::prelude::*;
 
-fn fixture(name: &str) -> Vec<u8> {
+pub(super) fn fixture(name: &str) -> Vec<u8> {
     let path = format!("{}/tests/fixtures/runners/{name}", journeyman_test_support::repository().display());
     std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-fn output(name: &str) -> String {
+pub(super) fn output(name: &str) -> String {
     String::from_utf8_lossy(&fixture(name)).into_owned()
 }
 

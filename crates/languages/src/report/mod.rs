@@ -41,6 +41,8 @@ struct ReportedTests {
     is_broken: bool,
     /// Whether a file ends too early, so that nothing here is a sum.
     is_cut: bool,
+    /// Whether the run says at its end that it went well.
+    ended_well: bool,
 }
 
 impl ReportedTests {
@@ -69,11 +71,11 @@ fn with_brackets(test: &str) -> String {
 }
 
 /// Counts the tests of all reports of a run. `None` if there are none in them.
-pub(crate) fn read(files: &[Vec<u8>]) -> Option<RunReport> {
+pub(crate) fn read(files: &[Vec<u8>], ended_well: bool) -> Option<RunReport> {
     if files.iter().map(Vec::len).sum::<usize>() > LARGEST_FILE {
         return None;
     }
-    let mut all = ReportedTests::default();
+    let mut all = ReportedTests { ended_well, ..ReportedTests::default() };
     for file in files {
         let forms = [lines::read, junit::read];
         let named_by = forms.iter().find_map(|read| read(file, &mut all));

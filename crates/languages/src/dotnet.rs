@@ -2,9 +2,16 @@
 //!
 //! May know: `*.sln`, `*.csproj`. Must never know: other ecosystems.
 
+use std::collections::BTreeSet;
+
+use crate::counts::dotnet;
 use crate::files::MOST_READ;
 use crate::language::{Facts, Language};
 use crate::project::{Detection, FoundProject};
+use crate::runner::{
+    Asked, PrintedResult, RunnerCall, SelectedRun, SummaryForm, TestRunner, TestSelection, WordsPlace,
+};
+use journeyman_order::bounds::MOST_NAMED;
 
 const PROJECTS: [&str; 3] = [".csproj", ".fsproj", ".vbproj"];
 
@@ -18,6 +25,7 @@ impl Language for DotNet {
                 sources: &["cs", "fs", "vb"],
                 manifests: &["*.csproj", "*.fsproj", "*.vbproj"],
                 programs: &["dotnet"],
+                runners: RUNNERS,
                 ..Facts::NONE
             }
         }
@@ -26,6 +34,56 @@ impl Language for DotNet {
     fn find(&self, ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
         find(ask)
     }
+}
+
+const RUNNERS: &[TestRunner] = &[TestRunner {
+    name: "vstest",
+    runs: |words| words.starts_with(&["dotnet", "test"]),
+    ask: report_of_vstest,
+    select: select_in_vstest,
+    printed: Some(PrintedResult { read: dotnet::vstest, form: SummaryForm::Parts }),
+    ..TestRunner::NONE
+}];
+
+/// A report for each project, with a name of its own.
+fn report_of_vstest(call: &RunnerCall<'_>) -> Asked {
+    // The other platform has other options, and others again where a package brings its reports.
+    let settings = (call.read)("global.json").unwrap_or_default();
+    let is_other = String::from_utf8_lossy(&settings).contains("Microsoft.Testing.Platform");
+    let is_said = |word: &&str| {
+        word.contains("trx")
+            || word.starts_with("--results-directory")
+            || *word == "-r"
+            || word.starts_with("-r:")
+    };
+    let Some(report) = call.report.filter(|_| !is_other && !call.words.iter().any(is_said)) else {
+        return Asked::default();
+    };
+    let folder = format!("{report}-trx");
+    let quoted = shell_words::quote(&folder);
+    let words = ["--logger", "trx", "--results-directory", quoted.as_ref()];
+    Asked {
+        words: words.map(str::to_owned).to_vec(),
+        place: WordsPlace::After(2),
+        report: Some(format!("{folder}/*.trx")),
+        takes_options: !call.words.contains(&"--") && !call.has(&["--filter"]),
+        ..Asked::default()
+    }
+}
+
+/// By parts of full names: NUnit's also have parameters.
+fn select_in_vstest(selection: &TestSelection<'_>) -> Option<SelectedRun> {
+    let own = |name: &String| {
+        let own = name.split(['(', '<', '[']).next().unwrap_or(name).trim_end();
+        let is_plain =
+            own.contains('.') && own.chars().all(|c| c.is_ascii_alphanumeric() || "._+".contains(c));
+        is_plain.then(|| format!("FullyQualifiedName~{own}"))
+    };
+    let own = selection.names.iter().map(own).collect::<Option<BTreeSet<_>>>()?;
+    let filter = own.into_iter().collect::<Vec<_>>().join("|");
+    (selection.names.len() <= MOST_NAMED)
+        .then(|| selection.with_option(&format!("--filter '{filter}'")))
+        .flatten()
 }
 
 fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {

@@ -1,6 +1,7 @@
 //! Parses what a runner prints: how many tests there are, and the result of each.
 
 pub(crate) mod cargo;
+pub(crate) mod dotnet;
 pub(crate) mod go;
 pub(crate) mod javascript;
 pub(crate) mod maven;

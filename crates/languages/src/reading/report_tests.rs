@@ -129,14 +129,40 @@ fn parameters_that_change_with_each_run_are_left_out_of_names() {
     );
 }
 
+/// Written by hand, as VSTest documents its reports.
+#[test]
+fn vstest_names_tests_by_class_and_rows_by_their_parameters() {
+    let reading = read_both(&output("vstest-named.txt"), &files_after(&fixture("vstest-reports.txt"), "%%"));
+    assert_eq!(reading.counts, counts(6, 2, 2));
+    assert_eq!(read(&output("vstest-named.txt"), None).counts, reading.counts);
+    assert_eq!(
+        shown(&reading),
+        [
+            "+ Rows.Tests.RowTests+Inner.Within",
+            "+ Rows.Tests.RowTests.Adds[1,1]",
+            "- Rows.Tests.RowTests.Adds[1,2]",
+            "/ Rows.Tests.RowTests.Unclear",
+            "+ Sums.Tests.CalcTests.Adds",
+            "+ Sums.Tests.CalcTests.Each[text: \"a (b)\", number: 1]",
+            "+ Sums.Tests.CalcTests.Each[text: \"c\", number: 2]",
+            "- Sums.Tests.CalcTests.Fails",
+            "/ Sums.Tests.CalcTests.Later",
+            "+ Sums.Tests.CalcTests.shows two words",
+        ]
+    );
+}
+
 #[test]
 fn of_reports_that_end_too_early_nothing_is_believed() {
     let whole = br#"<testsuite name="A"><testcase classname="A" name="a"/></testsuite>"#.to_vec();
     let cut = br#"<testsuite name="B" tests="2"><testcase classname="B" name="b"/>"#.to_vec();
+    let trx = br#"<TestRun><Results><UnitTestResult testId="t" testName="c" outcome="Passed"/>"#.to_vec();
     let other = br#"<coverage><testsuite/></coverage>"#.to_vec();
     assert_eq!(shown(&read_both("", &[whole.clone(), other])), ["+ A.a"]);
-    let reading = read_both("", &[whole, cut]);
-    assert_eq!((reading.cases, reading.counts), (None, None));
+    for broken in [cut, trx] {
+        let reading = read_both("", &[whole.clone(), broken]);
+        assert_eq!((reading.cases, reading.counts), (None, None));
+    }
 }
 
 #[test]

@@ -10,7 +10,8 @@ use crate::counts::native;
 use crate::files::{MOST_READ, RepositoryFiles};
 use crate::language::{Facts, Language};
 use crate::project::{Detection, FoundProject};
-use crate::runner::{PrintedResult, SummaryForm, TestRunner};
+use crate::runner::{Asked, PrintedResult, RunnerCall, SelectedRun, SummaryForm, TestRunner, TestSelection};
+use journeyman_order::bounds::MOST_NAMED;
 
 pub(crate) struct C;
 
@@ -28,22 +29,57 @@ const RUNNERS: &[TestRunner] = &[
     TestRunner {
         name: "ctest",
         runs: |words| words.first() == Some(&"ctest"),
+        ask: report_of_ctest,
+        select: |selection| {
+            let names = plain_names(selection)?.into_iter().map(regex::escape).collect::<Vec<_>>();
+            selection.with_option(&format!("-R '^({})$'", names.join("|")))
+        },
         printed: Some(PrintedResult { read: native::ctest, form: SummaryForm::OneRun }),
         ..TestRunner::NONE
     },
     TestRunner {
         name: "meson",
         runs: |words| words.starts_with(&["meson", "test"]),
+        ask: |_| Asked { takes_options: true, ..Asked::default() },
+        behind: &["meson.build"],
+        written: &["**/meson-logs/testlog*.json"],
+        select: select_in_meson,
         printed: Some(PrintedResult { read: native::meson, form: SummaryForm::WholeRun }),
-        ..TestRunner::NONE
     },
-    // Only `make check` runs it.
+    // Only `make check` runs it. What it writes for each program does not name the program.
     TestRunner {
         name: "automake",
         printed: Some(PrintedResult { read: native::automake, form: SummaryForm::Parts }),
         ..TestRunner::NONE
     },
 ];
+
+fn report_of_ctest(call: &RunnerCall<'_>) -> Asked {
+    let takes_options = !call.has(&["-N", "--show-only", "-S", "--script", "-D", "--dashboard"]);
+    let mut asked = Asked { takes_options, ..Asked::default() };
+    if let Some(report) = call.report.filter(|_| takes_options && !call.has(&["--output-junit"])) {
+        asked.words = vec!["--output-junit".to_owned(), shell_words::quote(report).into_owned()];
+        asked.report = Some(report.to_owned());
+    }
+    asked
+}
+
+/// Meson takes names as it prints them, without their suites. Older versions print them in another way.
+fn select_in_meson(selection: &TestSelection<'_>) -> Option<SelectedRun> {
+    let own = |name: &str| name.split_once(" - ").map_or(name, |(_, own)| own).to_owned();
+    let names: Vec<String> = plain_names(selection)?.into_iter().map(own).collect();
+    let is_known = names.iter().all(|name| name.contains(':') && !name.contains(" / "));
+    let words: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
+    is_known.then(|| selection.with_option(&words.join(" "))).flatten()
+}
+
+/// The names, if each can stand between single quotes.
+fn plain_names<'a>(selection: &TestSelection<'a>) -> Option<Vec<&'a str>> {
+    let is_plain = |name: &&str| !name.contains(['\'', '\n', '\0']);
+    let names = selection.names.iter().map(String::as_str);
+    let names = names.map(|name| Some(name).filter(is_plain)).collect::<Option<Vec<_>>>()?;
+    (names.len() <= MOST_NAMED).then_some(names)
+}
 
 fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     cmake(ask).or_else(|| meson(ask)).or_else(|| autotools(ask))

@@ -32,6 +32,7 @@ pub const WORDS: &[&str] = &[
     "</testsuite></testsuites>",
     "\n%%\n<TestRun><Results><UnitTestResult testId=\"t\" testName=\"b\" outcome=\"Passed\"><InnerResults>",
     "</UnitTestResult></TestRun>",
+    "\n%%\n{\"name\": \"a:b\", \"result\": \"OK\", \"starttime\": 1.0}\n",
     "Passed!  - Failed:     0, Passed:    24, Skipped:     0, Total:    24\n",
     "Results:\nTests run: 24, Failures: 0, Errors: 0, Skipped: 0\nBUILD SUCCESS\n",
     "<!DOCTYPE x [<!ENTITY a \"b\">]>",

@@ -129,6 +129,62 @@ fn parameters_that_change_with_each_run_are_left_out_of_names() {
     );
 }
 
+#[test]
+fn ctest_fails_for_a_program_that_it_cannot_start_whatever_its_report_calls_it() {
+    let reading = read(&output("ctest-named.txt"), Some(&fixture("ctest-report.xml")));
+    assert_eq!(reading.counts, counts(3, 10, 3));
+    assert_eq!(read(&output("ctest-named.txt"), None).counts, reading.counts);
+    assert_eq!(
+        shown(&reading),
+        [
+            "+ Group/Case.adds/0",
+            "- bad",
+            "- crashes",
+            "- fixture",
+            "- forged",
+            "- gone",
+            "- needs",
+            "/ off",
+            "+ ok",
+            "- reads",
+            "/ skips",
+            "/ skips_by_text",
+            "- slow",
+            "- two",
+            "- unexpected",
+            "+ will_fail",
+        ]
+    );
+}
+
+#[test]
+fn meson_names_programs_as_it_prints_and_counts_them() {
+    let reading = read(&output("meson-named.txt"), Some(&fixture("meson-log.json")));
+    assert_eq!(reading.counts, counts(3, 7, 2), "an expected failure shows nothing");
+    assert_eq!(read(&output("meson-named.txt"), None).counts, reading.counts);
+    assert_eq!(reading.cases.as_ref().unwrap().named_by.as_str(), "meson");
+    assert_eq!(
+        shown(&reading),
+        [
+            "- calc:crashes",
+            "- calc:forged",
+            "+ calc:goodtap",
+            "- calc:hard error",
+            "+ calc:ok",
+            "/ calc:skips",
+            "- calc:slow",
+            "- calc:taps",
+            "- calc:unexpected",
+            "/ calc:will fail",
+            "- more - calc:bad",
+            "+ more+other - calc:two words",
+        ]
+    );
+    let log = fixture("meson-log.json");
+    let cut = log.get(..log.len() - 40).unwrap();
+    assert_eq!(read(&output("meson-named.txt"), Some(cut)).cases, None);
+}
+
 /// Written by hand, as VSTest documents its reports.
 #[test]
 fn vstest_names_tests_by_class_and_rows_by_their_parameters() {

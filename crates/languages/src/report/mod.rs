@@ -2,6 +2,7 @@
 
 mod junit;
 mod lines;
+mod meson;
 mod trx;
 mod xml;
 
@@ -78,7 +79,7 @@ pub(crate) fn read(files: &[Vec<u8>], ended_well: bool) -> Option<RunReport> {
     }
     let mut all = ReportedTests { ended_well, ..ReportedTests::default() };
     for file in files {
-        let forms = [lines::read, junit::read, trx::read];
+        let forms = [lines::read, meson::read, junit::read, trx::read];
         let named_by = forms.iter().find_map(|read| read(file, &mut all));
         all.named_by = all.named_by.or(named_by);
     }

@@ -14,7 +14,6 @@ fn a_command_is_asked_for_names_and_tests_the_same() {
             "cargo +stable test --workspace -- --test-threads=1",
             "cargo +stable test --no-fail-fast --workspace -- --test-threads=1",
         ),
-        ("RUST_LOG=debug cargo nextest run", "RUST_LOG=debug cargo nextest run --no-fail-fast"),
         ("cargo test --no-fail-fast", "cargo test --no-fail-fast"),
         ("cargo build", "cargo build"),
         ("python3 -m unittest discover -s tests", "python3 -m unittest discover -s tests"),
@@ -184,5 +183,132 @@ fn a_helper_of_ours_stands_for_the_words_of_the_repository() {
     assert_eq!(
         (asked.helpers[0].path.as_str(), asked.reports),
         (helper, vec!["/home/a b/report.xml".to_owned()])
+    );
+}
+
+#[test]
+fn builds_of_java_net_and_c_are_asked_for_all_tests_and_where_they_report() {
+    const JUNIT: &str = "'/home/a b/report.xml'";
+    let nextest = "--tool-config-file 'journeyman:/home/a b/report.xml-helper/nextest.toml'";
+    let surefire: &[&str] =
+        &["**/target/failsafe-reports/TEST-*.xml", "**/target/surefire-reports/TEST-*.xml"];
+    let gradle: &[&str] = &["**/build/test-results/**/TEST-*.xml"];
+    let trx = "--logger trx --results-directory '/home/a b/report.xml-trx'";
+    let (own, trxs) = (&["/home/a b/report.xml"][..], &["/home/a b/report.xml-trx/*.trx"][..]);
+    for (command, adapted, reports) in [
+        ("mvn -B test", "mvn -B test -fae".to_owned(), surefire),
+        (
+            "sh mvnw -Dmaven.repo.local=\"$HOME/.m2\" -o verify",
+            "sh mvnw -Dmaven.repo.local=\"$HOME/.m2\" -o verify -fae".to_owned(),
+            surefire,
+        ),
+        ("./mvnw -ff package", "./mvnw -ff package".to_owned(), surefire),
+        ("mvn compile", "mvn compile".to_owned(), own),
+        ("sh gradlew --offline test", "sh gradlew --offline test --continue".to_owned(), gradle),
+        ("gradle :app:testDebugUnitTest", "gradle :app:testDebugUnitTest --continue".to_owned(), gradle),
+        ("./gradlew check --continue", "./gradlew check --continue".to_owned(), gradle),
+        ("gradle assemble", "gradle assemble".to_owned(), own),
+        ("dotnet test a.sln --no-restore", format!("dotnet test {trx} a.sln --no-restore"), trxs),
+        ("dotnet test -- NUnit.Where=x", format!("dotnet test {trx} -- NUnit.Where=x"), trxs),
+        ("dotnet test --logger:trx", "dotnet test --logger:trx".to_owned(), &[]),
+        (
+            "cmake --build b && ctest --test-dir b",
+            format!("cmake --build b && ctest --test-dir b --output-junit {JUNIT}"),
+            own,
+        ),
+        ("ctest -S all.cmake", "ctest -S all.cmake".to_owned(), &[]),
+        ("meson test -C b", "meson test -C b".to_owned(), &["**/meson-logs/testlog*.json"]),
+        (
+            "RUST_LOG=debug cargo nextest run",
+            format!("RUST_LOG=debug cargo nextest run --no-fail-fast {nextest}"),
+            &["target/nextest/*/*.xml"],
+        ),
+        (
+            "cargo +stable nextest run --no-fail-fast -- a",
+            format!("cargo +stable nextest run {nextest} --no-fail-fast -- a"),
+            &["target/nextest/*/*.xml"],
+        ),
+    ] {
+        let asked = asked(command, &[]);
+        assert_eq!(asked.command, adapted);
+        assert_eq!(asked.reports, reports, "{command}");
+    }
+    let other = ("global.json", r#"{"test": {"runner": "Microsoft.Testing.Platform"}}"#);
+    assert_eq!(asked("dotnet test", &[other]).command, "dotnet test");
+    // What they write unasked is found behind make too.
+    let behind = asked("make test", &[("pom.xml", ""), ("meson.build", "")]).reports;
+    let mut expected = surefire.iter().chain(&["**/meson-logs/testlog*.json"]);
+    assert!(expected.all(|pattern| behind.iter().any(|known| known == pattern)), "{behind:?}");
+}
+
+#[test]
+fn builds_of_java_net_and_c_run_some_tests_alone() {
+    let of = |command: &str, by: &'static str, names: &[&str]| {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let known = [("settings.gradle", "rootProject.name = 'a'")];
+        let asked = asked(command, &known).select(Some(&RunnerName::new(by)), &names, &[])?.command;
+        // Without what it is asked with.
+        Some(asked.replace("'/home/a b/report.xml", "'F"))
+    };
+    let all = "-DfailIfNoTests=false -Dsurefire.failIfNoSpecifiedTests=false";
+    let maven = |tests: &str| Some(format!("mvn -o test -fae '-Dtest={tests}' {all}"));
+    assert_eq!(
+        of("mvn -o test", "junit", &["a.ATest.one", "a.ATest.each[int][2]"]),
+        maven("a.ATest#each*+one")
+    );
+    assert_eq!(of("mvn -o test", "junit", &["a.ATest$In.one", "b.BTest.one"]), maven("a.ATest$In,b.BTest"));
+    assert_eq!(of("mvn -o test", "junit", &["a.ATest"]), maven("a.ATest"), "its fixture");
+    for (command, name) in [
+        ("mvn -o verify", "a.ATest.one"),
+        ("mvn -Dtest=Some test", "a.ATest.one"),
+        ("mvn -pl core test", "a.ATest.one"),
+        ("mvn test && ./more.sh", "a.ATest.one"),
+        ("mvn test", "a.ATest.two words"),
+        ("make test", "a.ATest.one"),
+    ] {
+        assert!(
+            !of(command, "junit", &[name]).is_some_and(|command| command.contains("-Dtest=a")),
+            "{command}"
+        );
+    }
+    assert_eq!(
+        of("gradle --offline test", "junit", &["a.ATest.one", "a.ATest.each[int][1]", "a.BTest.[1] 2"]),
+        Some("gradle --offline test --continue --tests 'a.ATest.each*' --tests 'a.ATest.one' --tests 'a.BTest.*'".to_owned())
+    );
+    assert_eq!(of("gradle check", "junit", &["a.ATest.one"]), None);
+    let several = asked("gradle test", &[("settings.gradle", "include 'a', 'b'")]);
+    assert_eq!(several.select(Some(&RunnerName::JUNIT), &["a.ATest.one".to_owned()], &[]), None);
+    assert_eq!(
+        of(
+            "dotnet test --no-restore",
+            "vstest",
+            &["N.ATests.One", "N.ATests.Each[text: \"it's\"]", "N.B+C.Two"]
+        ),
+        Some(
+            "dotnet test --logger trx --results-directory 'F-trx' --no-restore --filter \
+             'FullyQualifiedName~N.ATests.Each|FullyQualifiedName~N.ATests.One|FullyQualifiedName~N.B+C.Two'"
+                .to_owned()
+        )
+    );
+    assert_eq!(of("dotnet test", "vstest", &["N.ATests.shows two words"]), None);
+    assert_eq!(
+        of("cmake --build b && ctest --test-dir b", "junit", &["one", "Group/a.b/0"]),
+        Some(
+            r"cmake --build b && ctest --test-dir b --output-junit 'F' -R '^(one|Group/a\.b/0)$'".to_owned()
+        )
+    );
+    assert_eq!(of("ctest", "junit", &["it's"]), None);
+    assert_eq!(
+        of("meson test -C b", "meson", &["calc:one", "more - calc:two words"]),
+        Some("meson test -C b 'calc:one' 'calc:two words'".to_owned())
+    );
+    assert_eq!(of("meson test -C b", "meson", &["calc / one"]), None);
+    assert_eq!(
+        of("cargo nextest run", "nextest", &["calc > tests::one", "calc::more > two"]),
+        Some(
+            "cargo nextest run --no-fail-fast --tool-config-file 'journeyman:F-helper/nextest.toml' -E \
+             'test(=tests::one) | test(=two)'"
+                .replace("'journeyman:F", "'journeyman:/home/a b/report.xml")
+        )
     );
 }

@@ -138,12 +138,9 @@ fn named(lines: &[&str], binaries: &[CargoTestBinary<'_>]) -> CaseList {
     list
 }
 
-/// Nextest's summary, and the list of failures below it.
+/// Nextest's summary.
 pub(crate) fn nextest(lines: &[&str]) -> Option<RunnerSummary> {
     let last = pattern!(r"^ {2,}Summary \[ *[\d.]+s\] +(?:(\d+)/)?(\d+) tests? run: (.*)$");
-    let ended = pattern!(
-        r"^ *(?:TRY \d+ )?(?:(PASS|LEAK|SLOW|FLAKY \d+/\d+|PASS \+ LEAK)|FAIL|TIMEOUT|ABORT|LEAK-FAIL|FAIL \+ LEAK|XFAIL|SIG[A-Z]+) +\[ *>? *[\d.]+s\] +(?:\( *\d+/\d+\) +)?(\S.*)$",
-    );
     let (line, captures) = last_of(lines, |line| last.captures(line))?;
     let mut counts = TestCounts::default();
     // "3 passed (1 slow, 1 flaky), 2 failed": numbers in parentheses are already counted.
@@ -156,32 +153,5 @@ pub(crate) fn nextest(lines: &[&str]) -> Option<RunnerSummary> {
             _ => {}
         }
     }
-    let name = |line: &str| {
-        let captures = ended.captures(line)?;
-        Some((captures.get(1).is_some(), captures.get(2)?.as_str().to_owned()))
-    };
-    let failing = lines
-        .get(line..)
-        .unwrap_or_default()
-        .iter()
-        .filter_map(|line| name(line))
-        .filter_map(|(passed, name)| (!passed).then_some(name))
-        .collect();
-    // After a retry, the last result counts; "SLOW" is printed for a test that is still running.
-    let mut last_words = std::collections::BTreeMap::new();
-    for line in lines.get(..line)?.iter().filter(|line| !line.trim_start().starts_with("SLOW")) {
-        if let Some((passed, name)) = name(line) {
-            last_words.insert(name, passed);
-        }
-    }
-    let mut cases = CaseList::default();
-    for (name, passed) in &last_words {
-        let status = if *passed { TestCaseStatus::Passed } else { TestCaseStatus::Failed };
-        cases.add(&name.replacen(' ', " > ", 1), status);
-    }
-    // Nextest counts skipped tests without naming them.
-    let is_whole = captures.get(1).is_none();
-    let ran = TestCounts { skipped: 0, ..counts };
-    let cases = cases.adding_up_to(&ran).filter(|_| is_whole);
-    Some(RunnerSummary { failing, cases, is_whole, ..summary(counts, line) })
+    Some(RunnerSummary { is_whole: captures.get(1).is_none(), ..summary(counts, line) })
 }

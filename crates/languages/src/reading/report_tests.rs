@@ -185,6 +185,26 @@ fn meson_names_programs_as_it_prints_and_counts_them() {
     assert_eq!(read(&output("meson-named.txt"), Some(cut)).cases, None);
 }
 
+#[test]
+fn nextest_names_tests_by_their_binary_and_counts_the_last_try() {
+    let reading = read(&output("nextest-named.txt"), Some(&fixture("nextest-report.xml")));
+    assert_eq!(reading.cases.as_ref().unwrap().named_by.as_str(), "nextest");
+    assert_eq!(
+        shown(&reading),
+        [
+            "- calc > tests::adds",
+            "+ calc > tests::flaky",
+            "+ calc > tests::ok",
+            "+ calc > tests::panics",
+            "+ calc > top",
+            "+ calc::bin/calc > tests::ok",
+            "- calc::more > aborts",
+            "- calc::more > fails",
+            "+ calc::more > ok",
+        ]
+    );
+}
+
 /// Written by hand, as VSTest documents its reports.
 #[test]
 fn vstest_names_tests_by_class_and_rows_by_their_parameters() {

@@ -64,14 +64,6 @@ fn every_test_is_named_by_what_the_runners_really_print() {
         "- tests/more.rs > fails",
         "+ tests/more.rs > ok",
     ];
-    let nextest = [
-        "- calc > tests::adds",
-        "+ calc > tests::ok",
-        "+ calc > tests::panics",
-        "+ calc::bin/calc > tests::ok",
-        "- calc::more > fails",
-        "+ calc::more > ok",
-    ];
     let unittest = [
         "- test_calc.CalcTest.test_adds",
         "+ test_calc.CalcTest.test_doc",
@@ -118,7 +110,6 @@ fn every_test_is_named_by_what_the_runners_really_print() {
     ];
     let table: &[(&str, &str, &[&str], &[&str])] = &[
         ("cargo-named.txt", "libtest", &cargo, &[]),
-        ("nextest-named.txt", "nextest", &nextest, &[]),
         ("pytest-named.txt", "pytest", &pytest, &[]),
         ("pytest-xdist-named.txt", "pytest", &pytest, &[]),
         ("go-named.txt", "go", &go, &["example.org/calc/bad"]),

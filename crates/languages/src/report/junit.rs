@@ -19,13 +19,18 @@ struct JUnitCase {
 
 /// Adds every case of a report. `None` if it is no report that can be read.
 pub(super) fn read(xml: &[u8], into: &mut ReportedTests) -> Option<&'static str> {
+    let mut runner = "junit";
     let mut cases: Vec<JUnitCase> = Vec::new();
     let mut open: Option<(usize, JUnitCase)> = None;
     let mut see = |depth: usize, tag: Option<&BytesStart<'_>>| match (tag, &mut open) {
-        (Some(tag), None) if tag.name().as_ref() == "testcase" => open = Some((depth, JUnitCase::of(tag))),
+        (Some(tag), None) => match tag.name().as_ref() {
+            "testcase" => open = Some((depth, JUnitCase::of(tag, runner))),
+            "testsuites" if attribute(tag, "name").as_deref() == Some("nextest-run") => runner = "nextest",
+            _ => {}
+        },
         (Some(tag), Some((at, case))) if depth == *at + 1 => case.hear(tag),
         (None, Some((at, _))) if depth == *at => cases.extend(open.take().map(|(_, case)| case)),
-        (Some(_) | None, _) => {}
+        (Some(_) | None, Some(_)) | (None, None) => {}
     };
     if !visit(xml, &["testsuites", "testsuite"], &mut see)? {
         into.is_cut = true;
@@ -46,11 +51,11 @@ pub(super) fn read(xml: &[u8], into: &mut ReportedTests) -> Option<&'static str>
         into.unloaded.extend(case.is_unloaded.then(|| case.name.clone()));
         into.add(case.name, case.status);
     }
-    Some("junit")
+    Some(runner)
 }
 
 impl JUnitCase {
-    fn of(tag: &BytesStart<'_>) -> Self {
+    fn of(tag: &BytesStart<'_>, runner: &str) -> Self {
         let of = |name: &str| attribute(tag, name).unwrap_or_default();
         let state = of("status");
         // As CTest and GoogleTest say it, without an element.
@@ -58,7 +63,7 @@ impl JUnitCase {
             "notrun" | "disabled" => TestCaseStatus::Skipped,
             _ => TestCaseStatus::Passed,
         };
-        let name = name(&of("classname"), &of("name"));
+        let name = name(&of("classname"), &of("name"), runner);
         Self { name, status, is_not_run: state == "notrun", is_unloaded: false }
     }
 
@@ -82,9 +87,10 @@ impl JUnitCase {
     }
 }
 
-fn name(class: &str, test: &str) -> String {
+fn name(class: &str, test: &str, runner: &str) -> String {
     let goes_on = |rest: &str| rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
     match class {
+        _ if runner == "nextest" => format!("{class} > {test}"),
         "" => test.to_owned(),
         // The fixture of a class, for one.
         _ if test.is_empty() => class.to_owned(),

@@ -34,7 +34,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("telemetry", &["metrics", "order", "outgoing"]),
     ("verify", &["languages", "order"]),
     ("webhook", &["order"]),
-    ("workspace", &["order", "outgoing"]),
+    ("workspace", &["languages", "order", "outgoing"]),
     ("http", &["attest", "metrics", "order", "store", "webhook"]),
     ("dashboard", &["config", "http", "order", "render", "store"]),
     ("setup", &["agent", "config", "github", "order"]),

@@ -3,8 +3,8 @@
 use journeyman::order::conversation::BranchUpdateMethod;
 use journeyman::order::{Category, CommitSha};
 use journeyman::workspace::{
-    BranchUpdate, BranchUpdateOutcome, DEFAULT_PROTECTED, GitError, GitErrorKind, ImportOutcome, NewCommit,
-    PushOutcome,
+    BranchUpdate, BranchUpdateOutcome, GitError, GitErrorKind, ImportOutcome, NewCommit, PushOutcome,
+    default_protected,
 };
 
 use super::{House, git};
@@ -23,7 +23,7 @@ impl House {
     }
 
     fn update(&self, head: &CommitSha, how: BranchUpdateMethod) -> Result<BranchUpdateOutcome, GitError> {
-        let protected = DEFAULT_PROTECTED.map(str::to_owned);
+        let protected = default_protected();
         let new = BranchUpdate {
             order: self.order,
             name: "update-1",

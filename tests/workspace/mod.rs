@@ -25,7 +25,7 @@ use journeyman::sandbox::{
     CollectedOutput, IsolationMode, Job, JobLimits, JobResult, Mount, MountAccess, Sandbox, SandboxNetwork,
 };
 use journeyman::workspace::{
-    DEFAULT_PROTECTED, ImportOutcome, ImportRules, OrderDirs, Remote, SecretSet, Workspaces,
+    ImportOutcome, ImportRules, OrderDirs, Remote, SecretSet, Workspaces, default_protected,
 };
 use secrecy::SecretString;
 use tempfile::TempDir;
@@ -169,7 +169,7 @@ impl House {
     fn import_bytes_from(&self, start: &CommitSha, bytes: &[u8]) -> ImportOutcome {
         let file = self.places().runs.join("export");
         fs::write(&file, bytes).unwrap();
-        let protected = DEFAULT_PROTECTED.map(str::to_owned);
+        let protected = default_protected();
         let known = SecretSet::default();
         let rules = ImportRules {
             branch: &self.branch,

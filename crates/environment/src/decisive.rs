@@ -1,6 +1,6 @@
 //! Which files decide the result of a setup, and which folders hold the result.
 //!
-//! May know: manifests, lockfiles, folders of package managers. Must never know: what is kept under which key.
+//! May know: commands, scripts, paths. Must never know: package managers, what is kept under which key.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -8,6 +8,7 @@ use crate::environment_plan::{EnvironmentSource, is_in};
 use crate::statement::script_texts;
 use crate::{EnvironmentPlan, network};
 use journeyman_languages::files::RepositoryFiles;
+use journeyman_languages::setups;
 use journeyman_languages::test_call::words;
 
 /// Limit of listed paths; those nearest to the root come first.
@@ -50,18 +51,18 @@ pub(crate) fn files(files: &RepositoryFiles<'_>, plan: &EnvironmentPlan) -> Vec<
 /// the repository during installation.
 pub(crate) fn scripts(files: &RepositoryFiles<'_>, plan: &EnvironmentPlan) -> Vec<String> {
     let mut text = script_texts(&plan.setup, files);
-    text.push_str(&lifecycle_scripts(files));
+    text.push_str(&setups::install_scripts(files));
     let is_script = |path: &str| {
         let kind = path.rsplit('/').next().unwrap_or(path).rsplit_once('.').map(|(_, kind)| kind);
         match kind {
-            Some(kind) => SCRIPTS.contains(&kind),
+            Some(kind) => setups::is_script(kind),
             None => files.text(path).is_some_and(|text| text.starts_with("#!")),
         }
     };
     let named = words(&text).map(|word| word.trim_start_matches("./"));
     let named: BTreeSet<&str> = named.filter(|path| files.may_have(path)).collect();
     let mut all = first_ones(named, |path| is_script(path) && files.text(path).is_some());
-    all.extend(build_modules(files));
+    all.extend(setups::build_modules(files));
     all.sort();
     all.dedup();
     all.truncate(MOST);
@@ -74,81 +75,17 @@ fn first_ones(paths: BTreeSet<&str>, is_so: impl Fn(&str) -> bool) -> Vec<String
     paths.into_iter().enumerate().filter_map(one).collect()
 }
 
-/// The scripts that npm and similar tools run during installation.
-fn lifecycle_scripts(files: &RepositoryFiles<'_>) -> String {
-    let manifest = files.json("package.json").unwrap_or_default();
-    let named = |name| manifest.get("scripts")?.get(name)?.as_str().map(|script| format!("\n{script}"));
-    ["preinstall", "install", "postinstall", "prepare"].into_iter().filter_map(named).collect()
-}
-
-/// The repository's own modules that the build of a Python package runs: imports beside `setup.py`, and the build
-/// backend. An imported package is what is tested, and is in a folder below.
-fn build_modules(files: &RepositoryFiles<'_>) -> Vec<String> {
-    let setup = files.text("setup.py").unwrap_or_default();
-    // Names in quotes are installed, so they are what is tested.
-    let is_installed = |module: &str| {
-        [format!("'{module}'"), format!("\"{module}\"")].iter().any(|name| setup.contains(name))
-    };
-    let imported = setup.lines().filter_map(|line| {
-        let mut words = line.split_whitespace();
-        let is_import = matches!(words.next(), Some("import" | "from"));
-        let module = words.next().filter(|_| is_import)?.split(['.', ',']).next()?;
-        (!is_installed(module)).then(|| format!("{module}.py"))
-    });
-    let project = files.toml("pyproject.toml").unwrap_or_default();
-    let build = project.get("build-system");
-    let module = build.and_then(|build| build.get("build-backend")?.as_str()?.split(['.', ':']).next());
-    let folders = build.and_then(|build| build.get("backend-path")?.as_array());
-    let backend = folders.into_iter().flatten().filter_map(|folder| folder.as_str()).flat_map(|folder| {
-        match folder.trim_matches(['.', '/']) {
-            "" => module.map(|module| format!("{module}.py")).into_iter().collect::<Vec<_>>(),
-            folder => files.below(folder).filter(|path| path.ends_with(".py")).map(str::to_owned).collect(),
-        }
-    });
-    imported.chain(backend).filter(|path| files.has(path)).collect()
-}
-
-/// File extensions of scripts.
-const SCRIPTS: [&str; 12] = ["sh", "bash", "py", "js", "mjs", "cjs", "ts", "rb", "pl", "php", "ps1", "lua"];
-
 /// Whether a path is test data, such as manifests for a tool that reads manifests.
 fn is_aside(path: &str) -> bool {
     let beside = ["testdata", "fixtures", "__fixtures__", "test-fixtures"];
     path.split('/').any(|part| beside.contains(&part))
 }
 
-/// A leading slash means the root only.
-const DEPENDENCY_FOLDERS: [&str; 24] = [
-    "/.venv",
-    "/.tox",
-    "/.nox",
-    "/.eggs",
-    "/.pdm-build",
-    "/.pdm-python",
-    "/__pypackages__",
-    "*.egg-info",
-    "*.dist-info",
-    "__pycache__",
-    "node_modules",
-    "/.yarn/cache",
-    "/.yarn/unplugged",
-    "/.yarn/install-state.gz",
-    "/.yarn/build-state.yml",
-    "/.pnp.cjs",
-    "/.pnp.loader.mjs",
-    "/.pnpm-store",
-    "/vendor/bundle",
-    "/.bundle",
-    "/vendor",
-    "/target",
-    ".gradle",
-    "obj",
-];
-
 /// The dependency folders whose names the repository does not use for its own files.
 pub(crate) fn dependency_folders(files: &RepositoryFiles<'_>) -> Vec<String> {
-    let is_free = |pattern: &&&str| !files.all().any(|path| is_in(pattern, path));
-    DEPENDENCY_FOLDERS.iter().filter(is_free).map(|pattern| (*pattern).to_owned()).collect()
+    let all: BTreeSet<&str> = setups::dependency_folders().collect();
+    let is_free = |pattern: &&str| !files.all().any(|path| is_in(pattern, path));
+    all.into_iter().filter(is_free).map(str::to_owned).collect()
 }
 
 #[cfg(test)]

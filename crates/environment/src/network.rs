@@ -1,174 +1,19 @@
-//! Which hosts a repository's setup may reach for packages, and when none. The only place that names registries.
+//! Which hosts a repository's setup may reach for packages, and when none.
 //!
-//! May know: package managers, their files and their public hosts. Must never know: how connections are allowed.
+//! May know: settings, the files that decide what is installed. Must never know: how connections are allowed.
 
 use std::collections::HashSet;
 
 use journeyman_languages::files::fits;
+use journeyman_languages::setups;
 use journeyman_order::length::some_of;
 
 /// Settings entry for the registries of the package managers that a repository has files for.
 pub const REGISTRIES: &str = "registries";
 
-/// Package managers that download from the same hosts.
-struct Ecosystem {
-    /// Names of files that indicate it. A leading star matches any prefix.
-    signs: &'static [&'static str],
-    /// Programs in a setup command that indicate it.
-    programs: &'static [&'static str],
-    /// Their public registries. If possible, only hosts that serve published packages and accept no uploads: no code
-    /// host and no bucket that anyone can write to.
-    hosts: &'static [&'static str],
-}
-
-const KNOWN: [Ecosystem; 13] = [
-    Ecosystem {
-        signs: &["Cargo.toml"],
-        programs: &["cargo"],
-        hosts: &["index.crates.io", "static.crates.io"],
-    },
-    Ecosystem {
-        signs: &[
-            "requirements*.txt",
-            "pyproject.toml",
-            "setup.py",
-            "setup.cfg",
-            "Pipfile",
-            "tox.ini",
-            "uv.lock",
-        ],
-        programs: &["pip", "pip3", "pipenv", "pipx", "poetry", "pdm", "uv", "uvx", "hatch", "tox", "nox"],
-        hosts: &["pypi.org", "files.pythonhosted.org"],
-    },
-    Ecosystem {
-        signs: &["environment.yml", "environment.yaml", "pixi.toml"],
-        programs: &["conda", "mamba", "micromamba", "pixi"],
-        hosts: &["conda.anaconda.org", "repo.anaconda.com"],
-    },
-    Ecosystem {
-        signs: &["package.json"],
-        programs: &["npm", "npx", "pnpm", "yarn", "bun", "corepack"],
-        // Native packages download Node's headers from nodejs.org.
-        hosts: &[
-            "registry.npmjs.org",
-            "registry.yarnpkg.com",
-            "repo.yarnpkg.com",
-            "npm.jsr.io",
-            "nodejs.org",
-        ],
-    },
-    Ecosystem {
-        signs: &["deno.json", "deno.jsonc", "deno.lock"],
-        programs: &["deno"],
-        hosts: &["jsr.io", "npm.jsr.io", "deno.land", "registry.npmjs.org"],
-    },
-    Ecosystem {
-        signs: &["go.mod", "go.work"],
-        programs: &["go"],
-        hosts: &["proxy.golang.org", "sum.golang.org"],
-    },
-    Ecosystem {
-        signs: &[
-            "pom.xml",
-            "build.gradle",
-            "build.gradle.kts",
-            "settings.gradle",
-            "settings.gradle.kts",
-            "build.sbt",
-        ],
-        programs: &["mvn", "mvnw", "gradle", "gradlew", "sbt"],
-        hosts: &[
-            "repo.maven.apache.org",
-            "repo1.maven.org",
-            "plugins.gradle.org",
-            "plugins-artifacts.gradle.org",
-            "services.gradle.org",
-            "dl.google.com",
-        ],
-    },
-    Ecosystem {
-        signs: &["Gemfile", "*.gemspec"],
-        programs: &["bundle", "bundler", "gem"],
-        hosts: &["rubygems.org", "index.rubygems.org"],
-    },
-    Ecosystem {
-        signs: &["composer.json"],
-        programs: &["composer"],
-        hosts: &["packagist.org", "repo.packagist.org"],
-    },
-    Ecosystem {
-        signs: &["*.csproj", "*.fsproj", "*.vbproj", "*.sln", "packages.lock.json"],
-        programs: &["dotnet", "nuget"],
-        hosts: &["api.nuget.org"],
-    },
-    Ecosystem {
-        signs: &["mix.exs", "rebar.config"],
-        programs: &["mix", "rebar3"],
-        hosts: &["repo.hex.pm", "builds.hex.pm"],
-    },
-    Ecosystem { signs: &["pubspec.yaml"], programs: &["dart", "flutter"], hosts: &["pub.dev"] },
-    Ecosystem {
-        signs: &["*.cabal", "stack.yaml"],
-        programs: &["cabal", "stack"],
-        hosts: &["hackage.haskell.org"],
-    },
-];
-
-/// Files that decide what is installed or run during installation, besides the signs above.
-const DECIDES: [&str; 52] = [
-    "*.lock",
-    "*.lockb",
-    "*.lockfile",
-    "*-lock.json",
-    "*-lock.yaml",
-    "npm-shrinkwrap.json",
-    "pnpm-workspace.yaml",
-    ".npmrc",
-    ".yarnrc",
-    ".yarnrc.yml",
-    ".pnpmfile.cjs",
-    "bunfig.toml",
-    "binding.gyp",
-    "preinstall*",
-    "postinstall*",
-    "build.rs",
-    "rust-toolchain",
-    "rust-toolchain.toml",
-    "go.sum",
-    "go.work.sum",
-    "requirements*.in",
-    "constraints*.txt",
-    "pylock*.toml",
-    "pip.conf",
-    "pip.ini",
-    "uv.toml",
-    "hatch_build.py",
-    "noxfile.py",
-    "*.pth",
-    "gradle.properties",
-    "*.versions.toml",
-    "gradlew",
-    "mvnw",
-    "nuget.config",
-    "*.props",
-    "*.targets",
-    "Makefile",
-    "*.mk",
-    "devcontainer.json",
-    ".devcontainer.json",
-    "copilot-setup-steps.y*",
-    "action.y*",
-    ".python-version",
-    ".nvmrc",
-    ".node-version",
-    ".tool-versions",
-    "mise.toml",
-    ".mise.toml",
-    "global.json",
-    ".ruby-version",
-    ".java-version",
-    ".php-version",
-];
+/// Files that describe an environment, and so decide what is installed.
+const DESCRIBES: [&str; 4] =
+    ["devcontainer.json", ".devcontainer.json", "copilot-setup-steps.y*", "action.y*"];
 
 pub(crate) struct NamedFiles<'c> {
     paths: HashSet<&'c str>,
@@ -188,9 +33,8 @@ impl<'c> NamedFiles<'c> {
     /// See [`decides`].
     pub(crate) fn decide(&self, path: &str) -> bool {
         let name = path.rsplit('/').next().unwrap_or(path);
-        let signs = KNOWN.iter().flat_map(|ecosystem| ecosystem.signs.iter().copied());
-        signs.chain(DECIDES).any(|sign| fits(sign, name))
-            || path.split('/').any(|folder| folder == "requirements" || folder == ".cargo")
+        setups::decides(path)
+            || DESCRIBES.iter().any(|sign| fits(sign, name))
             || self.paths.contains(path)
             || self.ends.contains(name)
     }
@@ -256,25 +100,14 @@ pub fn setup_network(
     let mut hosts = Vec::new();
     for entry in entries {
         match entry.as_str() {
-            REGISTRIES => hosts.extend(registries(root, command).into_iter().map(str::to_owned)),
+            REGISTRIES => {
+                let named: Vec<&str> = words(command).collect();
+                hosts.extend(setups::registries(root, &named).into_iter().map(str::to_owned));
+            }
             other => hosts.push(other.to_owned()),
         }
     }
     SetupNetwork::Hosts(hosts)
-}
-
-/// The public registries of the package managers that the root has files for, or that the setup command names.
-fn registries(root: &[String], command: &str) -> Vec<&'static str> {
-    let named: Vec<&str> = words(command).collect();
-    let is_used = |ecosystem: &&Ecosystem| {
-        root.iter().any(|name| ecosystem.signs.iter().any(|sign| fits(sign, name)))
-            || named.iter().any(|word| ecosystem.programs.contains(&word.rsplit('/').next().unwrap_or(word)))
-    };
-    let mut hosts: Vec<&str> =
-        KNOWN.iter().filter(is_used).flat_map(|ecosystem| ecosystem.hosts.iter().copied()).collect();
-    hosts.sort_unstable();
-    hosts.dedup();
-    hosts
 }
 
 /// Whether a file decides what a setup installs, or the setup runs it.
@@ -345,6 +178,12 @@ mod tests {
             (".ruby-version", "bundle"),
             (".java-version", "mvn -B verify"),
             ("api/.php-version", "composer install"),
+            (".pnpmfile.mjs", "pnpm install"),
+            ("web/.yarn/releases/yarn-4.9.1.cjs", "yarn install"),
+            (".bundle/config", "bundle install"),
+            (".mvn/extensions.xml", "mvn -B verify"),
+            ("gradle/wrapper/gradle-wrapper.properties", "./gradlew assemble"),
+            ("Package.swift", "swift package resolve"),
         ] {
             let made = network(&[path, "src/main.py"], command, false);
             assert_eq!(made, SetupNetwork::Edited(list(&[path])), "{command}");
@@ -354,12 +193,5 @@ mod tests {
         }
         let honest = network(&["src/main.py", "tests/test_sum.py", "README.md"], "pip install -e .", false);
         assert_eq!((honest.note(), honest), (None, SetupNetwork::Hosts(list(&["*"]))));
-    }
-
-    #[test]
-    fn every_host_is_a_name_and_stands_once_in_its_list() {
-        for host in KNOWN.iter().flat_map(|ecosystem| ecosystem.hosts) {
-            assert!(host.contains('.') && !host.contains(['*', '/', ':']), "{host}");
-        }
     }
 }

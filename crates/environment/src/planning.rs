@@ -13,7 +13,8 @@ use crate::{decisive, devcontainer, setup_steps, workflow};
 use journeyman_languages::files::RepositoryFiles;
 use journeyman_languages::found::{self, Discovery};
 use journeyman_languages::planned::{PlannedTest, ProgramFolder, SetupCommand};
-use journeyman_languages::required_tool::{HostTools, INSTALLABLE, LOCAL_PROGRAMS, ToolFit};
+use journeyman_languages::required_tool::{HostTools, LOCAL_PROGRAMS, ToolFit};
+use journeyman_languages::setups;
 
 /// Limit of commands in one setup, so that each gets some time to run.
 pub const MOST_COMMANDS: usize = 100;
@@ -143,12 +144,14 @@ fn under(
     }
     // Commands expect the tools that they call, and a project its runtime.
     let text = statement::script_texts(&said.setup, files);
-    let called: Vec<&str> = INSTALLABLE.into_iter().filter(|tool| calls(&text, tool)).collect();
+    let called: Vec<&str> = setups::installable_tools().filter(|tool| calls(&text, tool)).collect();
     for tool in &called {
         discovery.tools.need(tool, &file);
     }
     let is_wanted = |tool: &str| {
-        tool == "node" || called.contains(&tool) || said.tools.iter().any(|(known, _)| *known == tool)
+        setups::is_installable_runtime(tool)
+            || called.contains(&tool)
+            || said.tools.iter().any(|(known, _)| *known == tool)
     };
     let Discovery { project, mut tools } = discovery;
     tools.installs.retain(|(tool, _)| is_wanted(tool));
@@ -160,7 +163,7 @@ fn under(
     let makes = |folder: &ProgramFolder| match folder {
         ProgramFolder::Tree(path) => {
             let top = path.split('/').next().unwrap_or(path);
-            top == "node_modules" || text.contains(top) || (top == ".venv" && makes_venv(&text))
+            text.contains(top) || setups::makes_programs(path, &text)
         }
         ProgramFolder::Home(_) => false,
     };
@@ -190,11 +193,6 @@ fn calls(text: &str, tool: &str) -> bool {
     false
 }
 
-/// Whether a command calls a tool that creates `.venv` implicitly.
-fn makes_venv(command: &str) -> bool {
-    ["uv sync", "uv venv", "uv run", "pdm install", "pdm sync"].iter().any(|tool| command.contains(tool))
-}
-
 /// Applies what a source itself says.
 fn state(
     said: SourceStatement,
@@ -210,7 +208,7 @@ fn state(
     let is_no_place = |(_, value): &(&str, &str)| !value.contains('{');
     plan.variables.extend(owned(found.unwrap_or_default().into_iter().filter(is_no_place)));
     if said.image.is_none() {
-        statement::with_own_python(&text, &mut setup, &mut plan.search_path, &mut plan.variables);
+        statement::with_own_packages(&text, &mut setup, &mut plan.search_path, &mut plan.variables);
     }
     plan.variables.extend(said.variables);
     plan.image = said.image;
@@ -221,13 +219,13 @@ fn owned(all: impl IntoIterator<Item = (&'static str, &'static str)>) -> BTreeMa
     all.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-/// Placeholder for a token: Yarn does not start if a variable in its settings is unset.
+/// Placeholder for a token: a package manager may not start if a variable in its settings is unset.
 const NO_TOKEN: &str = "held-outside-of-the-sandbox";
 
 /// Variables that hold tokens in package managers' settings, each with its file.
 fn tokens(files: &RepositoryFiles<'_>) -> Vec<(&'static str, String)> {
     let mut found = Vec::new();
-    for file in [".npmrc", ".yarnrc.yml"] {
+    for file in setups::token_files() {
         let text = files.text(file).unwrap_or_default();
         for line in text.lines().filter(|line| line.to_ascii_lowercase().contains("auth")) {
             let name = line.split_once("${").and_then(|(_, rest)| rest.split_once('}')).map(|(name, _)| name);

@@ -1,6 +1,6 @@
 //! `copilot-setup-steps`: the workflow job in which a repository describes how to set up an agent's environment.
 //!
-//! May know: GitHub's workflow files and the actions that set up a language. Must never know: what other sources say.
+//! May know: GitHub's workflow files. Must never know: what other sources say, the actions that set up a language.
 
 use serde_json::Value;
 
@@ -8,6 +8,7 @@ use crate::statement::SourceStatement;
 use crate::workflow::{self, text_of};
 use crate::{EnvironmentSource, SetupCommand};
 use journeyman_languages::files::{RepositoryFiles, quote};
+use journeyman_languages::setups;
 use journeyman_order::names::can_be_set;
 
 const FILES: [&str; 2] =
@@ -25,30 +26,6 @@ const NOTHING_TO_DO: [&str; 9] = [
     "gradle/actions/setup-gradle",
     "gradle/actions/wrapper-validation",
     "step-security/harden-runner",
-];
-
-/// Actions that set up a tool: the action, the tool, and the input that holds its version.
-const TOOLS: [(&str, &str, &str); 20] = [
-    ("actions/setup-python", "python", "python-version"),
-    ("actions/setup-node", "node", "node-version"),
-    ("actions/setup-go", "go", "go-version"),
-    ("actions/setup-java", "java", "java-version"),
-    ("actions/setup-dotnet", "dotnet", "dotnet-version"),
-    ("ruby/setup-ruby", "ruby", "ruby-version"),
-    ("dtolnay/rust-toolchain", "rust", "toolchain"),
-    ("actions-rs/toolchain", "rust", "toolchain"),
-    ("actions-rust-lang/setup-rust-toolchain", "rust", "toolchain"),
-    ("moonrepo/setup-rust", "rust", "channel"),
-    ("pnpm/action-setup", "pnpm", "version"),
-    ("oven-sh/setup-bun", "bun", "bun-version"),
-    ("astral-sh/setup-uv", "uv", "version"),
-    ("snok/install-poetry", "poetry", "version"),
-    ("abatilo/actions-poetry", "poetry", "poetry-version"),
-    ("pdm-project/setup-pdm", "pdm", "version"),
-    ("pypa/hatch", "hatch", "version"),
-    ("shivammathur/setup-php", "php", "php-version"),
-    ("lukka/get-cmake", "cmake", "cmakeVersion"),
-    ("stCarolas/setup-maven", "mvn", "maven-version"),
 ];
 
 pub(crate) fn read(files: &RepositoryFiles<'_>) -> Option<SourceStatement> {
@@ -156,11 +133,11 @@ fn uses(action: &str, step: &Value, name: &str, because: &str, path: &str, said:
     if NOTHING_TO_DO.contains(&plain) {
         return;
     }
-    let Some((_, tool, key)) = TOOLS.iter().find(|(known, _, _)| *known == plain) else {
+    let Some((tool, known)) = setups::setup_action(plain) else {
         said.note(path, format!("{name} is left out: the action {action} is not run"));
         return;
     };
-    let version = input(key).or_else(|| (plain == "dtolnay/rust-toolchain").then(|| reference.to_owned()));
+    let version = input(known.version).or_else(|| known.is_version.then(|| reference.to_owned()));
     let version = version.filter(|version| {
         let is_plain = !version.contains("${{") && version.lines().count() == 1;
         if !is_plain {
@@ -170,15 +147,7 @@ fn uses(action: &str, step: &Value, name: &str, because: &str, path: &str, said:
     });
     said.tools.push((tool, version));
     // Some of these actions also install dependencies.
-    let installs = match plain {
-        "ruby/setup-ruby" if input("bundler-cache").as_deref() == Some("true") => Some("bundle install"),
-        "pnpm/action-setup"
-            if input("run_install").is_some_and(|value| value != "false" && value != "null") =>
-        {
-            Some("pnpm install")
-        }
-        _ => None,
-    };
+    let installs = (known.installs)(&input);
     said.setup.extend(
         installs.map(|command| SetupCommand { command: command.to_owned(), because: because.to_owned() }),
     );

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::{EnvironmentSource, ProgramFolder, SetupCommand};
 use journeyman_languages::files::RepositoryFiles;
+use journeyman_languages::setups;
 use journeyman_languages::test_call::words;
 
 /// What a source declares about image and setup.
@@ -81,28 +82,19 @@ fn named_scripts(commands: &str) -> Vec<String> {
     words(commands).filter(is_script).map(|word| word.trim_start_matches("./").to_owned()).take(10).collect()
 }
 
-/// Gives Python packages a separate place if the repository's commands call pip on our machine: they must not change
+/// Gives packages a separate place if the repository's commands would install them on our machine: they must not change
 /// the system's packages. `text` is the commands with the scripts that they run.
-pub(crate) fn with_own_python(
+pub(crate) fn with_own_packages(
     text: &str,
     setup: &mut Vec<SetupCommand>,
     search_path: &mut Vec<ProgramFolder>,
     variables: &mut BTreeMap<String, String>,
 ) {
-    let has_own = ["venv", "virtualenv", "conda", "--target", "--user", "--prefix", "PYTHONUSERBASE", "-t "]
-        .iter()
-        .any(|sign| text.contains(sign));
-    let Some(first) = setup.first().filter(|_| calls_pip(text) && !has_own) else { return };
-    let because = first.because.clone();
-    setup.insert(0, SetupCommand { command: "python3 -m venv .venv".to_owned(), because });
-    search_path.insert(0, ProgramFolder::Tree(".venv/bin".to_owned()));
-    variables.entry("VIRTUAL_ENV".to_owned()).or_insert_with(|| "{tree}/.venv".to_owned());
-}
-
-fn calls_pip(text: &str) -> bool {
-    let is_pip = |program: &str| {
-        program.starts_with("pip") && !program.starts_with("pipx") && !program.starts_with("pipenv")
-    };
-    let words: Vec<&str> = words(text).collect();
-    words.windows(2).any(|pair| matches!(pair, [program, "install" | "sync"] if is_pip(program)))
+    let Some(because) = setup.first().map(|first| first.because.clone()) else { return };
+    for place in setups::package_places(text) {
+        setup.insert(0, SetupCommand { command: place.command.to_owned(), because: because.clone() });
+        search_path.insert(0, ProgramFolder::Tree(place.programs.to_owned()));
+        let (name, value) = place.variable;
+        variables.entry(name.to_owned()).or_insert_with(|| value.to_owned());
+    }
 }

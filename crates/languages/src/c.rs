@@ -11,13 +11,32 @@ use crate::files::{MOST_READ, RepositoryFiles};
 use crate::language::{Facts, Language};
 use crate::project::{Detection, FoundProject};
 use crate::runner::{Asked, PrintedResult, RunnerCall, SelectedRun, SummaryForm, TestRunner, TestSelection};
+use crate::tool_facts::{SetupAction, ToolFacts, ToolPackage};
 use journeyman_order::bounds::MOST_NAMED;
 
 pub(crate) struct C;
 
 impl Language for C {
     fn facts(&self) -> &'static Facts {
-        const { &Facts { name: "C", sources: &[], manifests: &[], programs: &[], runners: RUNNERS, ..Facts::NONE } }
+        const {
+            &Facts {
+                name: "C",
+                tools: &[
+                    ToolFacts {
+                        name: "cmake",
+                        programs: &["cmake", "ctest", "cpack"],
+                        actions: &[SetupAction::new("lukka/get-cmake", "cmakeVersion")],
+                        package: ToolPackage::Pypi,
+                        ..ToolFacts::NONE
+                    },
+                    ToolFacts { name: "meson", package: ToolPackage::Pypi, ..ToolFacts::NONE },
+                    ToolFacts { name: "ninja", package: ToolPackage::Pypi, ..ToolFacts::NONE },
+                ],
+                decides: &["Makefile", "GNUmakefile", "*.mk"],
+                runners: RUNNERS,
+                ..Facts::NONE
+            }
+        }
     }
 
     fn find(&self, ask: &mut Detection<'_, '_>) -> Option<FoundProject> {

@@ -6,11 +6,12 @@ use std::collections::BTreeSet;
 
 use crate::counts::dotnet;
 use crate::files::MOST_READ;
-use crate::language::{Facts, Language};
+use crate::language::{Facts, Language, PackageSource};
 use crate::project::{Detection, FoundProject};
 use crate::runner::{
     Asked, PrintedResult, RunnerCall, SelectedRun, SummaryForm, TestRunner, TestSelection, WordsPlace,
 };
+use crate::tool_facts::{SetupAction, ToolFacts};
 use journeyman_order::bounds::MOST_NAMED;
 
 const PROJECTS: [&str; 3] = [".csproj", ".fsproj", ".vbproj"];
@@ -26,6 +27,20 @@ impl Language for DotNet {
                 manifests: &["*.csproj", "*.fsproj", "*.vbproj"],
                 programs: &["dotnet"],
                 runners: RUNNERS,
+                tools: &[ToolFacts {
+                    name: "dotnet",
+                    actions: &[SetupAction::new("actions/setup-dotnet", "dotnet-version")],
+                    ..ToolFacts::NONE
+                }],
+                packages: &[PackageSource {
+                    signs: &["*.csproj", "*.fsproj", "*.vbproj", "*.sln", "*.slnx", "packages.lock.json"],
+                    programs: &["dotnet", "nuget"],
+                    hosts: &["api.nuget.org"],
+                }],
+                lockfiles: &["packages.lock.json"],
+                decides: &["*.props", "*.targets", "global.json"],
+                dependency_folders: &["obj"],
+                protected: &["nuget.config"],
                 ..Facts::NONE
             }
         }

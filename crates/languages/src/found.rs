@@ -8,7 +8,7 @@ use crate::project::{Detection, FoundProject};
 use crate::project_signs::ProjectLanguage;
 use crate::required_tool::{HostTools, ToolCollector};
 use crate::stated::{StatedCommand, TestStatement};
-use crate::table::LANGUAGES;
+use crate::table::{LANGUAGES, tool};
 
 /// A detected project, and what it needs.
 pub struct Discovery<'a> {
@@ -30,7 +30,7 @@ pub fn find<'a>(
     ];
     let by = |finder: Finder| {
         LANGUAGES.iter().filter_map(move |language| {
-            let mut collector = ToolCollector::new(files, tools);
+            let mut collector = ToolCollector::new(files, tools, tool);
             let project = finder(*language, &mut Detection { files, steps, tools: &mut collector })?;
             Some((ProjectLanguage::of(*language), Discovery { project, tools: collector }))
         })

@@ -4,7 +4,7 @@
 
 use crate::counts::go;
 use crate::files::{RepositoryFiles, is_beside, quote};
-use crate::language::{Facts, Language};
+use crate::language::{Facts, Language, PackageSource};
 use crate::planned::KeptBuild;
 use crate::project::{Detection, FoundProject};
 use crate::runner::{
@@ -12,6 +12,7 @@ use crate::runner::{
     identifiers,
 };
 use crate::test_call::TestCall;
+use crate::tool_facts::{SetupAction, ToolFacts};
 use journeyman_order::bounds::MOST_NAMED;
 
 pub(crate) struct Go;
@@ -26,7 +27,21 @@ impl Language for Go {
                 programs: &["go", "gotestsum"],
                 // Go ignores modules inside another module.
                 has_nested_projects: true,
+                tools: &[ToolFacts {
+                    name: "go",
+                    version_arguments: &["version"],
+                    actions: &[SetupAction::new("actions/setup-go", "go-version")],
+                    any_version: &["stable"],
+                    ..ToolFacts::NONE
+                }],
+                packages: &[PackageSource {
+                    signs: &["go.mod", "go.work"],
+                    programs: &["go"],
+                    hosts: &["proxy.golang.org", "sum.golang.org"],
+                }],
+                lockfiles: &["go.sum", "go.work.sum"],
                 runners: RUNNERS,
+                ..Facts::NONE
             }
         }
     }

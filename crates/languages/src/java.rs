@@ -2,14 +2,14 @@
 //!
 //! May know: pom.xml, build.gradle. Must never know: other ecosystems.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::counts::maven;
-use crate::language::{Facts, Language};
+use crate::language::{Facts, Language, PackageSource};
 use crate::project::{Detection, FoundProject};
 use crate::runner::{Asked, PrintedResult, RunnerCall, SelectedRun, SummaryForm, TestRunner, TestSelection};
 use crate::test_call::{TestCall, joined};
+use crate::tool_facts::{SetupAction, ToolFacts};
 use journeyman_order::bounds::MOST_NAMED;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) struct Java;
 
@@ -22,6 +22,52 @@ impl Language for Java {
                 manifests: &["pom.xml", "build.gradle", "build.gradle.kts", "build.sbt"],
                 programs: &["mvn", "mvnw", "gradle", "gradlew", "sbt"],
                 runners: RUNNERS,
+                tools: &[
+                    ToolFacts {
+                        name: "java",
+                        version_arguments: &["-version"],
+                        actions: &[SetupAction::new("actions/setup-java", "java-version")],
+                        version_files: &[".java-version"],
+                        ..ToolFacts::NONE
+                    },
+                    ToolFacts {
+                        name: "mvn",
+                        actions: &[SetupAction::new("stCarolas/setup-maven", "maven-version")],
+                        ..ToolFacts::NONE
+                    },
+                ],
+                packages: &[PackageSource {
+                    signs: &[
+                        "pom.xml",
+                        "build.gradle",
+                        "build.gradle.kts",
+                        "settings.gradle",
+                        "settings.gradle.kts",
+                        "build.sbt",
+                    ],
+                    programs: &["mvn", "mvnw", "gradle", "gradlew", "sbt"],
+                    hosts: &[
+                        "repo.maven.apache.org",
+                        "repo1.maven.org",
+                        "plugins.gradle.org",
+                        "plugins-artifacts.gradle.org",
+                        "services.gradle.org",
+                        "dl.google.com",
+                    ],
+                }],
+                lockfiles: &["*.lockfile"],
+                decides: &["gradle.properties", "*.gradle", "*.gradle.kts", "*.versions.toml"],
+                dependency_folders: &["/target", ".gradle"],
+                protected: &[
+                    ".mvn/",
+                    "gradle/wrapper/",
+                    "gradlew",
+                    "gradlew.bat",
+                    "gradlew.cmd",
+                    "mvnw",
+                    "mvnw.bat",
+                    "mvnw.cmd",
+                ],
                 ..Facts::NONE
             }
         }

@@ -3,11 +3,12 @@
 //! May know: how detection asks, what a runner is. Must never know: which languages there are.
 
 use crate::files::RepositoryFiles;
-use crate::planned::KeptBuild;
+use crate::planned::{KeptBuild, PackagePlace};
 use crate::project::{Detection, FoundProject};
 use crate::runner::TestRunner;
 use crate::script::ScriptCall;
 use crate::test_call::TestCall;
+use crate::tool_facts::ToolFacts;
 
 /// A language. What it leaves out means: not known, so tests are judged by the exit code alone.
 pub(crate) trait Language: Sync {
@@ -49,6 +50,21 @@ pub(crate) trait Language: Sync {
         false
     }
 
+    /// The commands of the repository that its package manager runs during an installation.
+    fn install_scripts(&self, _: &RepositoryFiles<'_>) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The paths of the repository's own code that an installation runs otherwise, such as for a build.
+    fn build_modules(&self, _: &RepositoryFiles<'_>) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Where packages belong that these commands would install on the machine.
+    fn package_place(&self, _commands: &str) -> Option<PackagePlace> {
+        None
+    }
+
     /// The script that its package manager runs with these words.
     fn script(&self, _words: &[&str], _read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Option<ScriptCall> {
         None
@@ -67,7 +83,45 @@ pub(crate) struct Facts {
     pub(crate) programs: &'static [&'static str],
     /// Whether a manifest below a folder of tests is a project of its own.
     pub(crate) has_nested_projects: bool,
+    /// The programs that its environments need.
+    pub(crate) tools: &'static [ToolFacts],
+    pub(crate) packages: &'static [PackageSource],
+    /// Files that list what is installed, rather than what is asked for.
+    pub(crate) lockfiles: &'static [&'static str],
+    /// Files that decide what a setup installs or runs, besides all other lists of files here. Names or paths in any
+    /// folder. A slash at the end stands for all files in such a folder.
+    pub(crate) decides: &'static [&'static str],
+    /// Endings of files that a command runs by their name, without the dot.
+    pub(crate) scripts: &'static [&'static str],
+    /// Folders and files that hold what is installed. A slash at the start anchors them at the root. One star matches
+    /// anything.
+    pub(crate) dependency_folders: &'static [&'static str],
+    pub(crate) program_folders: &'static [InstalledPrograms],
+    /// Settings of package managers in which a variable may hold a token.
+    pub(crate) token_files: &'static [&'static str],
+    /// Settings of package managers and programs that they run, which no agent may change.
+    pub(crate) protected: &'static [&'static str],
+    /// Globs of files in any folder that decide what code of others is built or run, besides those that decide a setup.
+    pub(crate) told: &'static [&'static str],
     pub(crate) runners: &'static [TestRunner],
+}
+
+/// A folder of installed programs, which come before those of the machine.
+pub(crate) struct InstalledPrograms {
+    pub(crate) folder: &'static str,
+    /// Parts of commands that make it without naming it.
+    pub(crate) made_by: &'static [&'static str],
+}
+
+/// Package managers that download from the same hosts.
+pub(crate) struct PackageSource {
+    /// Names of files that indicate it. A leading star matches any prefix.
+    pub(crate) signs: &'static [&'static str],
+    /// Programs in a setup command that indicate it.
+    pub(crate) programs: &'static [&'static str],
+    /// Their public registries. If possible, only hosts that serve published packages and accept no uploads: no code
+    /// host and no bucket that anyone can write to.
+    pub(crate) hosts: &'static [&'static str],
 }
 
 impl Facts {
@@ -78,6 +132,16 @@ impl Facts {
         manifests: &[],
         programs: &[],
         has_nested_projects: false,
+        tools: &[],
+        packages: &[],
+        lockfiles: &[],
+        decides: &[],
+        scripts: &[],
+        dependency_folders: &[],
+        program_folders: &[],
+        token_files: &[],
+        protected: &[],
+        told: &[],
         runners: &[],
     };
 }

@@ -34,6 +34,7 @@ pub mod required_tool;
 pub mod runner;
 pub mod runs;
 pub mod rust;
+pub mod setups;
 pub mod stated;
 pub mod syntax_tokens;
 pub mod syntax_tree;
@@ -57,6 +58,7 @@ mod said_alone;
 mod script;
 mod segments;
 mod table;
+mod tool_facts;
 mod version;
 mod words;
 

@@ -1,7 +1,8 @@
-//! Languages of which only the projects are recognized, and the Test Anything Protocol, which any program may print.
+//! Languages of which only projects and packages are recognized, and the Test Anything Protocol, which any program may
+//! print.
 
 use crate::counts::tap;
-use crate::language::{Facts, Language};
+use crate::language::{Facts, Language, PackageSource};
 use crate::runner::{PrintedResult, SummaryForm, TestRunner};
 
 pub(crate) struct Elixir;
@@ -14,6 +15,12 @@ impl Language for Elixir {
                 sources: &["ex", "exs"],
                 manifests: &["mix.exs"],
                 programs: &["mix"],
+                packages: &[PackageSource {
+                    signs: &["mix.exs", "rebar.config"],
+                    programs: &["mix", "rebar3"],
+                    hosts: &["repo.hex.pm", "builds.hex.pm"],
+                }],
+                lockfiles: &["mix.lock", "rebar.lock"],
                 ..Facts::NONE
             }
         }
@@ -30,6 +37,12 @@ impl Language for Dart {
                 sources: &["dart"],
                 manifests: &["pubspec.yaml"],
                 programs: &["dart", "flutter"],
+                packages: &[PackageSource {
+                    signs: &["pubspec.yaml"],
+                    programs: &["dart", "flutter"],
+                    hosts: &["pub.dev"],
+                }],
+                lockfiles: &["pubspec.lock"],
                 ..Facts::NONE
             }
         }
@@ -46,6 +59,26 @@ impl Language for Swift {
                 sources: &["swift"],
                 manifests: &["Package.swift"],
                 programs: &["swift", "xcodebuild"],
+                lockfiles: &["Package.resolved"],
+                ..Facts::NONE
+            }
+        }
+    }
+}
+
+pub(crate) struct Haskell;
+
+impl Language for Haskell {
+    fn facts(&self) -> &'static Facts {
+        const {
+            &Facts {
+                name: "Haskell",
+                packages: &[PackageSource {
+                    signs: &["*.cabal", "stack.yaml"],
+                    programs: &["cabal", "stack"],
+                    hosts: &["hackage.haskell.org"],
+                }],
+                lockfiles: &["cabal.project.freeze", "stack.yaml.lock"],
                 ..Facts::NONE
             }
         }

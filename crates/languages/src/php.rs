@@ -3,9 +3,12 @@
 //! May know: composer.json. Must never know: other ecosystems.
 
 use crate::files::RepositoryFiles;
-use crate::language::{Facts, Language};
+use crate::language::{Facts, InstalledPrograms, Language, PackageSource};
 use crate::project::{Detection, FoundProject};
 use crate::stated::{self, StatedCommand, StatedReading};
+use crate::tool_facts::{SetupAction, ToolFacts};
+
+const BIN: &str = "vendor/bin";
 
 pub(crate) struct Php;
 
@@ -17,6 +20,24 @@ impl Language for Php {
                 sources: &["php"],
                 manifests: &["composer.json"],
                 programs: &["php", "phpunit", "pest", "composer", "simple-phpunit"],
+                tools: &[ToolFacts {
+                    name: "php",
+                    actions: &[SetupAction::new("shivammathur/setup-php", "php-version")],
+                    ..ToolFacts::NONE
+                }],
+                packages: &[PackageSource {
+                    signs: &["composer.json"],
+                    programs: &["composer"],
+                    hosts: &["packagist.org", "repo.packagist.org"],
+                }],
+                lockfiles: &["composer.lock"],
+                decides: &[".php-version"],
+                scripts: &["php"],
+                dependency_folders: &["/vendor"],
+                program_folders: &[InstalledPrograms {
+                    folder: BIN,
+                    made_by: &["composer install", "composer update"],
+                }],
                 ..Facts::NONE
             }
         }
@@ -32,7 +53,7 @@ fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     let mut found = FoundProject {
         what: "PHP with Composer",
         because: "composer.json".into(),
-        search_path: vec![crate::planned::ProgramFolder::Tree("vendor/bin".into())],
+        search_path: vec![crate::planned::ProgramFolder::Tree(BIN.into())],
         variables: vec![("COMPOSER_HOME", "{home}/.config/composer"), ("COMPOSER_ALLOW_SUPERUSER", "1")],
         ..FoundProject::default()
     };

@@ -46,6 +46,17 @@ pub enum ProgramFolder {
     Home(String),
 }
 
+/// A place in the tree for packages.
+#[derive(Debug)]
+pub struct PackagePlace {
+    /// Makes it.
+    pub command: &'static str,
+    /// Its programs, relative to the root.
+    pub programs: &'static str,
+    /// The variable that names it, and its value.
+    pub variable: (&'static str, &'static str),
+}
+
 /// A build that is made once, so that later runs of a test command need not begin with nothing.
 ///
 /// What it keeps must never pass for a build of other code of the repository.

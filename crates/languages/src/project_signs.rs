@@ -9,7 +9,7 @@ use crate::files::{RepositoryFiles, fits};
 use crate::language::{Facts, Language};
 use crate::project::Detection;
 use crate::required_tool::{HostTools, ToolCollector};
-use crate::table::LANGUAGES;
+use crate::table::{LANGUAGES, tool};
 use crate::test_call::TestCall;
 
 /// The language of a project: its name, and whatever the table says of it.
@@ -66,7 +66,7 @@ impl ProjectLanguage {
     /// Whether its tests are found in a repository, even if its tools are missing here.
     pub fn has_tests(self, files: &RepositoryFiles<'_>) -> bool {
         let tools = HostTools::new(&|_| true, &|_| None);
-        let mut collector = ToolCollector::new(files, &tools);
+        let mut collector = ToolCollector::new(files, &tools, tool);
         let mut ask = Detection { files, steps: &[], tools: &mut collector };
         let found = self.0.find(&mut ask).or_else(|| self.0.find_last(&mut ask));
         found.is_some_and(|project| project.test.is_some())

@@ -1,9 +1,10 @@
-//! The tools that an environment needs, the versions that a repository requires, and how to install a missing one.
+//! The tools that an environment needs, and how to install a missing one.
 //!
-//! May know: names of programs and packages, and their version arguments. Must never know: how to start one.
+//! May know: what is known of a tool. Must never know: any tool, how to start one.
 
 use crate::files::{RepositoryFiles, quote};
 use crate::planned::{ProgramFolder, SetupCommand};
+use crate::tool_facts::{ToolFacts, ToolPackage, WantedVersion};
 use crate::version::{VersionNumber, fits};
 
 /// The tools that exist where the jobs run: on the host, or in the image.
@@ -13,8 +14,8 @@ pub struct HostTools<'a> {
 }
 
 impl<'a> HostTools<'a> {
-    /// `has` says whether a program is on the PATH. `version` is the program's output for [`version_arguments`], if it
-    /// is known and the program succeeded.
+    /// `has` says whether a program is on the PATH. `version` is the program's output for
+    /// [`crate::setups::version_arguments`], if it is known and the program succeeded.
     pub fn new(has: &'a dyn Fn(&str) -> bool, version: &'a dyn Fn(&str) -> Option<String>) -> Self {
         Self { has, version }
     }
@@ -25,15 +26,6 @@ impl<'a> HostTools<'a> {
 
     pub(crate) fn version(&self, program: &str) -> Option<VersionNumber> {
         VersionNumber::first_in(&(self.version)(program)?)
-    }
-}
-
-/// The arguments that print a program's version.
-pub fn version_arguments(program: &str) -> &'static [&'static str] {
-    match program {
-        "go" => &["version"],
-        "java" | "javac" => &["-version"],
-        _ => &["--version"],
     }
 }
 
@@ -78,93 +70,12 @@ impl std::fmt::Display for RequiredTool {
     }
 }
 
-/// A version that a repository asks for.
-#[derive(Debug, Clone)]
-pub(crate) struct WantedVersion {
-    pub(crate) version: String,
-    pub(crate) file: String,
-}
-
-impl WantedVersion {
-    fn of(file: &str, version: &str) -> Self {
-        Self { version: version.to_owned(), file: file.to_owned() }
-    }
-}
-
-/// The required version of a tool. A dedicated version file takes precedence.
-pub(crate) fn wanted(files: &RepositoryFiles<'_>, tool: &str) -> Option<WantedVersion> {
-    match tool {
-        "python" => line_of(files, ".python-version").or_else(|| {
-            let asked = files.toml("pyproject.toml").and_then(|table| {
-                let project =
-                    table.get("project").and_then(|project| project.get("requires-python")).cloned();
-                let poetry = || table.get("tool")?.get("poetry")?.get("dependencies")?.get("python").cloned();
-                project.or_else(poetry)?.as_str().map(str::to_owned)
-            });
-            asked.map(|version| WantedVersion::of("pyproject.toml", &version)).or_else(|| {
-                let asked = files.ini("setup.cfg")?.get("options", "python_requires")?.to_owned();
-                Some(WantedVersion::of("setup.cfg", &asked))
-            })
-        }),
-        "node" => line_of(files, ".nvmrc")
-            .or_else(|| line_of(files, ".node-version"))
-            .or_else(|| engine(files, "node")),
-        "npm" | "pnpm" | "yarn" | "bun" => package_manager(files, tool).or_else(|| engine(files, tool)),
-        "java" => line_of(files, ".java-version"),
-        "ruby" => line_of(files, ".ruby-version"),
-        _ => None,
-    }
-}
-
-fn line_of(files: &RepositoryFiles<'_>, file: &str) -> Option<WantedVersion> {
-    let text = files.text(file)?;
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'))?;
-    // `ruby-3.2.1`, `cpython-3.12`, `temurin-17`.
-    let version = line.rsplit_once('-').map_or(line, |(name, version)| {
-        if name.starts_with(|c: char| c.is_ascii_alphabetic()) && !name.starts_with('v') {
-            version
-        } else {
-            line
-        }
-    });
-    (version.len() <= 60).then(|| WantedVersion::of(file, version))
-}
-
-fn engine(files: &RepositoryFiles<'_>, tool: &str) -> Option<WantedVersion> {
-    let manifest = files.json("package.json")?;
-    Some(WantedVersion::of("package.json", manifest.get("engines")?.get(tool)?.as_str()?))
-}
-
-/// `packageManager` is exact: `pnpm@9.1.0+sha512.…`.
-fn package_manager(files: &RepositoryFiles<'_>, tool: &str) -> Option<WantedVersion> {
-    let manifest = files.json("package.json")?;
-    let said = manifest.get("packageManager")?.as_str()?;
-    let version = said.strip_prefix(tool)?.strip_prefix('@')?.split('+').next()?;
-    Some(WantedVersion::of("package.json", version))
-}
-
-/// A version as numbers, if it is an alias such as `latest`.
-fn as_numbers(tool: &str, version: &str) -> String {
-    let word = |word: &str| match (tool, word.trim()) {
-        ("node", "node" | "current" | "latest") | ("rust" | "go", "stable") => "*".to_owned(),
-        (_, other) => other.to_owned(),
-    };
-    version.split("||").map(word).collect::<Vec<_>>().join(" || ")
-}
-
-/// The program that reports a tool's version.
-fn program_of(tool: &'static str) -> &'static str {
-    match tool {
-        "python" => "python3",
-        "rust" => "cargo",
-        other => other,
-    }
-}
-
 /// Collects the tools that an environment needs, and the commands that install them where possible.
 pub struct ToolCollector<'a> {
     files: &'a RepositoryFiles<'a>,
     pub(crate) tools: &'a HostTools<'a>,
+    /// What is known of a tool.
+    facts: fn(&str) -> &'static ToolFacts,
     pub required: Vec<RequiredTool>,
     /// The tool, and the command that installs it.
     pub installs: Vec<(&'static str, SetupCommand)>,
@@ -175,20 +86,13 @@ pub struct ToolCollector<'a> {
 pub const LOCAL_PROGRAMS: &str = ".local/bin";
 const INSTALLED_TOOLS: &str = "~/.local/share/journeyman-tools";
 
-/// Tools that a setup can install, by their command names.
-pub const INSTALLABLE: [&str; 13] = [
-    "uv", "poetry", "pdm", "pipenv", "hatch", "tox", "nox", "meson", "ninja", "cmake", "pnpm", "yarn", "bun",
-];
-
-/// A package that installs a tool without its toolchain's own installer.
-enum ToolPackage {
-    Pypi(&'static str),
-    Npm(&'static str),
-}
-
 impl<'a> ToolCollector<'a> {
-    pub(crate) fn new(files: &'a RepositoryFiles<'a>, tools: &'a HostTools<'a>) -> Self {
-        Self { files, tools, required: Vec::new(), installs: Vec::new(), search_path: Vec::new() }
+    pub(crate) fn new(
+        files: &'a RepositoryFiles<'a>,
+        tools: &'a HostTools<'a>,
+        facts: fn(&str) -> &'static ToolFacts,
+    ) -> Self {
+        Self { files, tools, facts, required: Vec::new(), installs: Vec::new(), search_path: Vec::new() }
     }
 
     /// Records that a tool is needed. `file` needs it.
@@ -196,7 +100,7 @@ impl<'a> ToolCollector<'a> {
         if self.required.iter().any(|known| known.tool == tool) {
             return;
         }
-        let wanted = wanted(self.files, tool);
+        let wanted = (self.facts)(tool).wanted(self.files);
         self.require(tool, wanted, file);
     }
 
@@ -207,7 +111,8 @@ impl<'a> ToolCollector<'a> {
     }
 
     fn require(&mut self, tool: &'static str, wanted: Option<WantedVersion>, file: &str) {
-        let program = program_of(tool);
+        let facts = (self.facts)(tool);
+        let program = facts.programs.first().copied().unwrap_or(tool);
         let present = self.tools.version(program);
         let is_there = self.tools.has(program);
         let version = wanted.as_ref().map(|wanted| wanted.version.clone());
@@ -215,7 +120,7 @@ impl<'a> ToolCollector<'a> {
         let fit = match (&present, &version) {
             _ if !is_there => ToolFit::Missing,
             (_, None) => ToolFit::Fits,
-            (Some(present), Some(wanted)) => match fits(present, &as_numbers(tool, wanted)) {
+            (Some(present), Some(wanted)) => match fits(present, &facts.as_numbers(wanted)) {
                 Some(true) => ToolFit::Fits,
                 Some(false) => ToolFit::OtherVersion,
                 None => ToolFit::Unknown,
@@ -224,7 +129,7 @@ impl<'a> ToolCollector<'a> {
         };
         let mut required =
             RequiredTool { tool, version, file, present: present.map(|present| present.to_string()), fit };
-        if let Some(install) = self.install(&required) {
+        if let Some(install) = self.install(&required, facts) {
             required.fit = ToolFit::Installed;
             let because = required.file.clone();
             self.installs.push((tool, SetupCommand { command: install, because }));
@@ -232,36 +137,22 @@ impl<'a> ToolCollector<'a> {
         self.required.push(required);
     }
 
-    fn install(&mut self, required: &RequiredTool) -> Option<String> {
+    fn install(&mut self, required: &RequiredTool, facts: &ToolFacts) -> Option<String> {
         let RequiredTool { tool, version, fit, .. } = required;
-        let version = version.as_deref().map(|version| as_numbers(tool, version));
+        let version = version.as_deref().map(|version| facts.as_numbers(version));
         let exact = version
             .as_deref()
             .map(|version| version.trim_start_matches('v'))
             .filter(|version| is_exact(version));
-        let package = match *tool {
-            "uv" | "poetry" | "pdm" | "pipenv" | "hatch" | "tox" | "nox" | "meson" | "ninja" | "cmake" => {
-                Some(ToolPackage::Pypi(tool))
-            }
-            "pnpm" | "bun" => Some(ToolPackage::Npm(tool)),
-            "yarn"
-                if exact.is_some_and(|version| !version.starts_with("1.") && !version.starts_with("0.")) =>
-            {
-                Some(ToolPackage::Npm("@yarnpkg/cli-dist"))
-            }
-            "yarn" => Some(ToolPackage::Npm("yarn")),
-            // With npm, another Node can be installed from npm's registry.
-            "node" if self.tools.has("npm") => Some(ToolPackage::Npm("node")),
-            _ => None,
-        };
+        let major = |text: &str| VersionNumber::first_in(text).map(|version| version.major());
+        let lacks_npm = facts.package == ToolPackage::NpmRuntime && !self.tools.has("npm");
+        let package = if lacks_npm { ToolPackage::None } else { facts.package };
         let is_wrong = match fit {
-            // Its plugin that exports a lock for pip is rarely installed.
-            _ if *tool == "poetry" => true,
+            _ if !facts.plugins.is_empty() => true,
             ToolFit::Missing => true,
             // Major versions of package managers differ in what they write and accept.
             ToolFit::OtherVersion => {
-                let major = |text: &str| VersionNumber::first_in(text).map(|version| version.major());
-                package.is_none()
+                package == ToolPackage::None
                     || exact.is_none()
                     || exact.and_then(major) != required.present.as_deref().and_then(major)
             }
@@ -271,12 +162,13 @@ impl<'a> ToolCollector<'a> {
             return None;
         }
         let command = match package {
-            Some(ToolPackage::Pypi(name)) => {
+            ToolPackage::Pypi => {
                 let pinned = exact.map(|version| format!("=={version}")).unwrap_or_default();
-                let plugin = if name == "poetry" { " poetry-plugin-export" } else { "" };
-                let folder = format!("{INSTALLED_TOOLS}/{name}");
-                let package = format!("{}{plugin}", quote(&format!("{name}{pinned}")));
-                let programs = if name == "cmake" { &["cmake", "ctest", "cpack"][..] } else { &[name] };
+                let plugins: String = facts.plugins.iter().map(|plugin| format!(" {plugin}")).collect();
+                let folder = format!("{INSTALLED_TOOLS}/{tool}");
+                let package = format!("{}{plugins}", quote(&format!("{tool}{pinned}")));
+                let own = [*tool];
+                let programs = if facts.programs.is_empty() { own.as_slice() } else { facts.programs };
                 let programs: String =
                     programs.iter().map(|program| format!(" {folder}/bin/{program}")).collect();
                 format!(
@@ -284,10 +176,13 @@ impl<'a> ToolCollector<'a> {
                      ~/{LOCAL_PROGRAMS} && ln -sf{programs} ~/{LOCAL_PROGRAMS}/"
                 )
             }
-            Some(ToolPackage::Npm(name)) => {
+            ToolPackage::Npm | ToolPackage::NpmRuntime => {
+                let since = facts.package_since.filter(|(since, _)| exact.and_then(major) >= Some(*since));
+                let name = since.map_or(*tool, |(_, name)| name);
                 // npm accepts ranges as a manifest writes them.
-                let is_range =
-                    |version: &&str| *tool == "node" && version.contains(|c: char| c.is_ascii_digit());
+                let is_range = |version: &&str| {
+                    package == ToolPackage::NpmRuntime && version.contains(|c: char| c.is_ascii_digit())
+                };
                 let pinned = exact.or(version.as_deref().filter(is_range));
                 let pinned = pinned.map(|version| format!("@{version}")).unwrap_or_default();
                 let (folder, package) =
@@ -297,7 +192,7 @@ impl<'a> ToolCollector<'a> {
                      ~/{LOCAL_PROGRAMS} && ln -sf {folder}/bin/* ~/{LOCAL_PROGRAMS}/"
                 )
             }
-            None if self.tools.has("mise") => {
+            ToolPackage::None if self.tools.has("mise") => {
                 let shims = ProgramFolder::Home(".local/share/mise/shims".to_owned());
                 self.add_folder(shims);
                 // The newest of several.
@@ -305,7 +200,7 @@ impl<'a> ToolCollector<'a> {
                 let version = newest.map_or("latest", |version| version.trim_start_matches(">="));
                 return Some(format!("mise use --global {}", quote(&format!("{tool}@{version}"))));
             }
-            None => return None,
+            ToolPackage::None => return None,
         };
         self.add_folder(ProgramFolder::Home(LOCAL_PROGRAMS.to_owned()));
         Some(command)

@@ -4,10 +4,11 @@
 
 use regex::Regex;
 
-use crate::language::{Facts, Language};
+use crate::language::{Facts, Language, PackageSource};
 use crate::planned::{PlannedTest, SetupCommand};
 use crate::project::{Detection, FoundProject};
 use crate::stated::{self, StatedCommand, StatedReading};
+use crate::tool_facts::{SetupAction, ToolFacts};
 
 pub(crate) struct Ruby;
 
@@ -19,6 +20,28 @@ impl Language for Ruby {
                 sources: &["rb"],
                 manifests: &["Gemfile", "*.gemspec"],
                 programs: &["bundle", "rake", "rspec", "ruby", "rails"],
+                tools: &[ToolFacts {
+                    name: "ruby",
+                    actions: &[SetupAction {
+                        installs: |input| {
+                            let is_cached = input("bundler-cache").is_some_and(|value| value == "true");
+                            is_cached.then_some("bundle install")
+                        },
+                        ..SetupAction::new("ruby/setup-ruby", "ruby-version")
+                    }],
+                    version_files: &[".ruby-version"],
+                    ..ToolFacts::NONE
+                }],
+                packages: &[PackageSource {
+                    signs: &["Gemfile", "*.gemspec"],
+                    programs: &["bundle", "bundler", "gem"],
+                    hosts: &["rubygems.org", "index.rubygems.org"],
+                }],
+                lockfiles: &["Gemfile.lock"],
+                scripts: &["rb"],
+                dependency_folders: &["/vendor/bundle", "/.bundle"],
+                protected: &[".bundle/config", ".gemrc"],
+                told: &["Rakefile"],
                 ..Facts::NONE
             }
         }

@@ -7,14 +7,15 @@ use crate::dotnet::DotNet;
 use crate::go::Go;
 use crate::java::Java;
 use crate::javascript::JavaScript;
-use crate::language::Language;
-use crate::others::{Dart, Elixir, Swift, Tap};
+use crate::language::{Facts, Language};
+use crate::others::{Dart, Elixir, Haskell, Swift, Tap};
 use crate::php::Php;
 use crate::python::Python;
 use crate::ruby::Ruby;
 use crate::runner::TestRunner;
 use crate::rust::Rust;
 use crate::said_alone::SaidAlone;
+use crate::tool_facts::ToolFacts;
 
 /// In order of precedence: a compiled language's manifest in the root is rarely there for something else, while
 /// package.json and Makefile often serve another ecosystem's project.
@@ -31,13 +32,24 @@ pub(crate) const LANGUAGES: &[&dyn Language] = &[
     &Elixir,
     &Dart,
     &Swift,
+    &Haskell,
     &Tap,
     &SaidAlone,
 ];
 
+/// One list of all languages.
+pub(crate) fn all<T>(list: fn(&'static Facts) -> &'static [T]) -> impl Iterator<Item = &'static T> {
+    LANGUAGES.iter().flat_map(move |language| list(language.facts()))
+}
+
+/// What is known of a tool.
+pub(crate) fn tool(name: &str) -> &'static ToolFacts {
+    all(|facts| facts.tools).find(|tool| tool.name == name).unwrap_or(&ToolFacts::NONE)
+}
+
 /// The runners of all languages.
 pub(crate) static RUNNERS: LazyLock<Vec<&'static TestRunner>> =
-    LazyLock::new(|| LANGUAGES.iter().flat_map(|language| language.facts().runners).collect());
+    LazyLock::new(|| all(|facts| facts.runners).collect());
 
 /// The runner that words call, from the program on.
 pub(crate) fn runner_of(words: &[&str]) -> Option<&'static TestRunner> {

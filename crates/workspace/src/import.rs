@@ -50,7 +50,7 @@ pub struct ImportRules<'a> {
     /// The branch to publish on; its name is published too, so it is examined.
     pub branch: &'a BranchName,
     /// Globs of paths that must not differ from the base, in any case. The last match decides, and a leading `!`
-    /// releases a path. See [`super::DEFAULT_PROTECTED`].
+    /// releases a path. See [`super::default_protected`].
     pub protected: &'a [String],
     /// Our own secrets; no setting allows them.
     pub secrets: &'a SecretSet,

@@ -93,7 +93,7 @@ pub use local_repository::open_clone;
 pub use origin::ORIGIN_DAMAGED;
 pub use outline::Outline;
 pub use own_commits::JournaledCommits;
-pub use protected::DEFAULT_PROTECTED;
+pub use protected::default_protected;
 pub use remote::{PushOutcome, Remote};
 pub use removal::remove_all;
 pub use secrets::SecretSet;

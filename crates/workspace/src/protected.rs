@@ -4,6 +4,7 @@
 //! paths that may change with a warning.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use journeyman_languages::setups;
 
 use super::{GitError, names};
 
@@ -11,9 +12,13 @@ use super::{GitError, names};
 /// obeys the others.
 const ALWAYS: [&str; 3] = [".github/workflows/**", ".gitmodules", "**/.lfsconfig"];
 
-/// Paths protected by default: they control CI, code owners, other agents' instructions, programs on a developer's
-/// machine, and package sources.
-pub const DEFAULT_PROTECTED: [&str; 98] = [
+/// Paths protected by default, as globs: they control CI, code owners, other agents' instructions, programs on a
+/// developer's machine, and package sources.
+pub fn default_protected() -> Vec<String> {
+    OF_NO_LANGUAGE.into_iter().map(str::to_owned).chain(setups::protected()).collect()
+}
+
+const OF_NO_LANGUAGE: [&str; 80] = [
     // CI and merge bots.
     ".github/**",
     ".gitlab-ci.yml",
@@ -95,72 +100,19 @@ pub const DEFAULT_PROTECTED: [&str; 98] = [
     "**/.gitpod.yml",
     "**/.envrc",
     "**/.mise.toml",
-    // Sources of git and package managers, and the programs that they run.
+    // Sources of git, and what it reads for a server.
     ".gitmodules",
     "**/.lfsconfig",
-    "**/.npmrc",
-    "**/.yarnrc{,.yml}",
-    "**/.yarn/{plugins,releases}/**",
-    "**/.pnpmfile.{cjs,mjs}",
-    "**/bunfig.toml",
-    "**/pip.{conf,ini}",
-    "**/.pip/**",
-    "**/uv.toml",
-    "**/.pypirc",
-    "**/.condarc",
-    "**/.cargo/config{,.toml}",
-    "**/.cargo/credentials{,.toml}",
-    "**/.bundle/config",
-    "**/.gemrc",
     "**/.netrc",
-    "**/.mvn/**",
-    "**/gradle/wrapper/**",
-    "**/{gradlew,mvnw}{,.bat,.cmd}",
-    "**/nuget.config",
 ];
 
-/// Paths that may change with a warning: they decide which third-party code is fetched, built or run.
-const TOLD: [&str; 45] = [
-    "**/package.json",
-    "**/{package-lock,npm-shrinkwrap}.json",
-    "**/yarn.lock",
-    "**/pnpm-{lock,workspace}.yaml",
-    "**/bun.lock{,b}",
-    "**/deno.{json,jsonc,lock}",
-    "**/jsr.json",
-    "**/binding.gyp",
-    "**/{pre,post}install*",
-    "**/Cargo.{toml,lock}",
-    "**/build.rs",
-    "**/rust-toolchain{,.toml}",
-    "**/go.{mod,sum,work}",
-    "**/go.work.sum",
-    "**/{requirements,constraints}*.{txt,in}",
-    "**/requirements/*.{txt,in}",
-    "**/pyproject.toml",
-    "**/setup.{py,cfg}",
-    "**/Pipfile{,.lock}",
-    "**/{poetry,uv,pdm,pixi}.lock",
-    "**/pylock*.toml",
-    "**/environment.{yml,yaml}",
-    "**/{tox,pytest}.ini",
-    "**/noxfile.py",
-    "**/{conftest,sitecustomize,usercustomize}.py",
-    "**/*.pth",
-    "**/Gemfile{,.lock}",
-    "**/*.gemspec",
-    "**/composer.{json,lock}",
-    "**/pom.xml",
-    "**/*.gradle{,.kts}",
-    "**/gradle.{properties,lockfile}",
-    "**/*.versions.toml",
-    "**/*.{csproj,fsproj,vbproj,props,targets,sln}",
-    "**/packages.lock.json",
-    "**/mix.{exs,lock}",
-    "**/Package.{swift,resolved}",
+/// Paths that may change with a warning, besides those of languages: they decide which third-party code is fetched, built
+/// or run.
+const TOLD: [&str; 9] = [
+    "**/{.tool-versions,mise.toml}",
     "**/flake.{nix,lock}",
     "**/{WORKSPACE,MODULE}{,.bazel}",
-    "**/{Makefile,GNUmakefile,justfile,Rakefile,Taskfile.yml}",
+    "**/{justfile,Taskfile.yml}",
     "**/{Dockerfile,Containerfile}{,.*}",
     "**/*.{dockerfile,containerfile}",
     "**/{docker-,}compose*.{yml,yaml}",
@@ -194,7 +146,8 @@ impl ProtectedPaths {
             set.add(glob(pattern)?);
             protects.push(protect);
         }
-        Ok(Self { globs: built(&set)?, protects, told: all(&TOLD)? })
+        let told = TOLD.into_iter().map(str::to_owned).chain(setups::told());
+        Ok(Self { globs: built(&set)?, protects, told: all(told)? })
     }
 
     /// No protection and no warnings, for people's commits.
@@ -218,10 +171,10 @@ impl ProtectedPaths {
     }
 }
 
-fn all(patterns: &[&str]) -> Result<GlobSet, GitError> {
+fn all(patterns: impl Iterator<Item = String>) -> Result<GlobSet, GitError> {
     let mut set = GlobSetBuilder::new();
     for pattern in patterns {
-        set.add(glob(pattern)?);
+        set.add(glob(&pattern)?);
     }
     built(&set)
 }
@@ -245,8 +198,8 @@ mod tests {
     use super::*;
 
     fn with(more: &[&str]) -> ProtectedPaths {
-        let all = DEFAULT_PROTECTED.iter().chain(more).map(|glob| (*glob).to_owned());
-        ProtectedPaths::new(&all.collect::<Vec<_>>()).unwrap()
+        let more = more.iter().map(|glob| (*glob).to_owned());
+        ProtectedPaths::new(&default_protected().into_iter().chain(more).collect::<Vec<_>>()).unwrap()
     }
 
     #[test]
@@ -327,6 +280,17 @@ mod tests {
             "scripts/postinstall.js",
             "MAKEFILE",
             ".gitattributes",
+            // What decides a setup.
+            ".nvmrc",
+            ".ruby-version",
+            "mise.toml",
+            "global.json",
+            "gradle/dependencies.gradle",
+            "build.sbt",
+            "Package.resolved",
+            "app/stack.yaml",
+            "pubspec.lock",
+            "rules.mk",
         ] {
             assert_eq!(protected.protection(path), PathProtection::Reported, "{path}");
         }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use git2::{ObjectType, Oid, Repository};
 use journeyman::order::{BranchName, CommitSha, OrderId, RepositoryName};
-use journeyman::workspace::{DEFAULT_PROTECTED, ImportOutcome, ImportRules, SecretSet, Workspaces};
+use journeyman::workspace::{ImportOutcome, ImportRules, SecretSet, Workspaces, default_protected};
 use secrecy::SecretString;
 use tempfile::TempDir;
 
@@ -111,7 +111,7 @@ impl House {
         let mirror = Repository::open_bare(mirror).unwrap();
         let base = base(&mirror).to_string().parse().unwrap();
         let known = SecretSet::new([("token".to_owned(), SecretString::from(CANARY.to_owned()))]);
-        let protected = DEFAULT_PROTECTED.map(str::to_owned).into();
+        let protected = default_protected();
         Self { data, workspaces, repository, base, known, protected }
     }
 

@@ -17,8 +17,8 @@ use journeyman_order::conversation::BranchUpdateMethod;
 use journeyman_order::{BranchName, CommitSha, EffectError, EffectOutcome, Exit, RepositoryName, TreeSha};
 use journeyman_sandbox::{CollectedOutput, Job, Mount, Relocation};
 use journeyman_workspace::{
-    BranchUpdate, BranchUpdateOutcome, DEFAULT_PROTECTED, FetchedBranch, GitError, ImportOutcome,
-    ImportRules, NewCommit, ORIGIN_DAMAGED, StartPoint, Workspaces,
+    BranchUpdate, BranchUpdateOutcome, FetchedBranch, GitError, ImportOutcome, ImportRules, NewCommit,
+    ORIGIN_DAMAGED, StartPoint, Workspaces, default_protected,
 };
 
 const LONGEST_FILE: usize = 256 * 1024;
@@ -188,7 +188,7 @@ impl EffectContext {
 
     /// Paths that no agent may change: the defaults and those that the repository names.
     pub(super) fn protected(&self) -> Vec<String> {
-        let mut protected: Vec<String> = DEFAULT_PROTECTED.iter().map(|glob| (*glob).to_owned()).collect();
+        let mut protected = default_protected();
         protected.extend(self.settings().protected.unwrap_or_default());
         protected
     }

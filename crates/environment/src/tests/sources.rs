@@ -268,6 +268,21 @@ fn pip_on_this_machine_installs_into_an_environment_of_the_tree() {
 }
 
 #[test]
+fn programs_that_a_setup_of_its_own_installs_come_before_the_machines() {
+    let php = [("composer.json", r#"{"require-dev":{"phpunit/phpunit":"^11"}}"#)];
+    let node = [("package.json", r#"{"scripts":{"test":"ava"},"devDependencies":{"ava":"6"}}"#)];
+    for (files, setup, folder, is_there) in [
+        (&php, "composer install --no-dev", "/vendor/bin", true),
+        (&php, "make deps", "/vendor/bin", false),
+        (&node, "make deps", "/node_modules/.bin", true),
+    ] {
+        let settings = RepositorySettings { setup: Some(setup.into()), ..RepositorySettings::default() };
+        let folders = planned_with(&settings, files, &[]).search_folders("", "");
+        assert_eq!(folders.contains(&folder.to_owned()), is_there, "{setup}: {folders:?}");
+    }
+}
+
+#[test]
 fn what_cannot_be_read_is_said_and_ends_nothing() {
     let deep = "[".repeat(200_000);
     for text in [

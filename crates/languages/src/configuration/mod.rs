@@ -7,6 +7,7 @@ mod shadows;
 
 use serde_json::Value;
 
+use crate::table::all;
 use crate::text::{json, toml_table};
 use registered::{BuildFile, registers_more, with_old_registrations};
 
@@ -204,7 +205,7 @@ pub fn kind(path: &str, starts: &[String]) -> Option<ConfigurationKind> {
         // Runners load plugins that such a folder declares.
         _ if lower.split('/').any(|part| part.ends_with(".egg-info") || part.ends_with(".dist-info"))
             // Programs in these folders take precedence over the machine's.
-            || ["node_modules/.bin", ".venv/bin", "venv/bin", "vendor/bin"].into_iter().any(is_in)
+            || all(|facts| facts.program_folders).any(|programs| is_in(programs.folder))
             || is_in(".mvn")
             || is_in("gradle/wrapper")
             // Rake loads these by itself. Elsewhere, such as in lib/tasks, a task is the program's own code.

@@ -1,4 +1,4 @@
-//! The files that name dependencies: manifests with their readers, and lockfiles.
+//! The files that name dependencies: manifests with their readers, and the lockfiles of all languages.
 //!
 //! May know: names and forms of such files. Must never know: what changed in them, a registry.
 
@@ -6,25 +6,16 @@ mod manifests;
 
 use std::collections::BTreeMap;
 
-/// Lockfiles list what is installed, not what is requested.
-const LOCKFILES: [&str; 9] = [
-    "package-lock.json",
-    "npm-shrinkwrap.json",
-    "yarn.lock",
-    "pnpm-lock.yaml",
-    "Cargo.lock",
-    "poetry.lock",
-    "uv.lock",
-    "pdm.lock",
-    "go.sum",
-];
+use crate::files::fits;
+use crate::table::all;
 
 /// The versions under each name in a manifest, each with its origin if the manifest gives one.
 pub type DependencyVersions = BTreeMap<String, BTreeMap<String, String>>;
 
 /// Whether a file is a lockfile of some package manager.
 pub fn is_lockfile(path: &str) -> bool {
-    LOCKFILES.contains(&path.rsplit('/').next().unwrap_or(path))
+    let name = path.rsplit('/').next().unwrap_or(path);
+    all(|facts| facts.lockfiles).any(|lockfile| fits(lockfile, name))
 }
 
 /// What reads the dependencies that a manifest declares. It gives `None` for text that is not of its form.

@@ -5,16 +5,16 @@
 mod reach;
 mod runners;
 mod stated;
+mod tools;
 
 use std::cell::Cell;
 
 use serde_json::Value;
 
 use crate::files::{MOST_READ, RepositoryFiles};
-use crate::language::{Facts, Language};
+use crate::language::{Facts, InstalledPrograms, Language, PackageSource};
 use crate::planned::{PlannedTest, ProgramFolder};
 use crate::project::{Detection, FoundProject};
-use crate::required_tool::wanted;
 use crate::script::ScriptCall;
 use crate::stated::{StatedCommand, TestStatement, agreed, of_just, of_make};
 use crate::test_call::TestCall;
@@ -101,7 +101,7 @@ impl PackageManager {
     fn of(files: &RepositoryFiles<'_>, manifest: &Value) -> (Self, &'static str) {
         let said = manifest.get("packageManager").and_then(Value::as_str).unwrap_or_default();
         let is_berry = || {
-            let pinned = wanted(files, "yarn").map(|wanted| wanted.version).unwrap_or_default();
+            let pinned = tools::YARN.wanted(files).map(|wanted| wanted.version).unwrap_or_default();
             let is_new = pinned.starts_with(|c: char| ('2'..='9').contains(&c));
             is_new
                 || files.has(".yarnrc.yml")
@@ -180,6 +180,28 @@ const PROGRAMS: &[&str] = &[
     "karma",
 ];
 
+const BIN: &str = "node_modules/.bin";
+
+const PACKAGES: &[PackageSource] = &[
+    PackageSource {
+        signs: &["package.json"],
+        programs: &["npm", "npx", "pnpm", "yarn", "bun", "corepack"],
+        // Native packages download Node's headers from nodejs.org.
+        hosts: &[
+            "registry.npmjs.org",
+            "registry.yarnpkg.com",
+            "repo.yarnpkg.com",
+            "npm.jsr.io",
+            "nodejs.org",
+        ],
+    },
+    PackageSource {
+        signs: &["deno.json", "deno.jsonc", "deno.lock"],
+        programs: &["deno"],
+        hosts: &["jsr.io", "npm.jsr.io", "deno.land", "registry.npmjs.org"],
+    },
+];
+
 pub(crate) struct JavaScript;
 
 impl Language for JavaScript {
@@ -190,6 +212,43 @@ impl Language for JavaScript {
                 sources: &["js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts", "vue", "svelte"],
                 manifests: &["package.json", "deno.json", "deno.jsonc"],
                 programs: PROGRAMS,
+                tools: tools::TOOLS,
+                packages: PACKAGES,
+                lockfiles: &[
+                    "package-lock.json",
+                    "npm-shrinkwrap.json",
+                    "yarn.lock",
+                    "pnpm-lock.yaml",
+                    "bun.lock",
+                    "bun.lockb",
+                    "deno.lock",
+                ],
+                decides: &["pnpm-workspace.yaml", "binding.gyp", "preinstall*", "postinstall*"],
+                scripts: &["js", "mjs", "cjs", "ts"],
+                dependency_folders: &[
+                    "node_modules",
+                    "/.yarn/cache",
+                    "/.yarn/unplugged",
+                    "/.yarn/install-state.gz",
+                    "/.yarn/build-state.yml",
+                    "/.pnp.cjs",
+                    "/.pnp.loader.mjs",
+                    "/.pnpm-store",
+                ],
+                // Whatever installs packages makes it.
+                program_folders: &[InstalledPrograms { folder: BIN, made_by: &[""] }],
+                token_files: &[".npmrc", ".yarnrc.yml"],
+                protected: &[
+                    ".npmrc",
+                    ".yarnrc",
+                    ".yarnrc.yml",
+                    ".yarn/plugins/",
+                    ".yarn/releases/",
+                    ".pnpmfile.cjs",
+                    ".pnpmfile.mjs",
+                    "bunfig.toml",
+                ],
+                told: &["jsr.json"],
                 runners: runners::RUNNERS,
                 ..Facts::NONE
             }
@@ -198,6 +257,12 @@ impl Language for JavaScript {
 
     fn find(&self, ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
         find(ask)
+    }
+
+    fn install_scripts(&self, files: &RepositoryFiles<'_>) -> Vec<String> {
+        let manifest = files.json("package.json").unwrap_or_default();
+        let named = |name| Some(manifest.get("scripts")?.get(name)?.as_str()?.to_owned());
+        ["preinstall", "install", "postinstall", "prepare"].into_iter().filter_map(named).collect()
     }
 
     fn script(&self, words: &[&str], read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Option<ScriptCall> {
@@ -217,7 +282,7 @@ fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     let mut found = FoundProject {
         what: manager.what(),
         because: if is_locked { lock } else { "package.json" }.to_owned(),
-        search_path: vec![ProgramFolder::Tree("node_modules/.bin".into())],
+        search_path: vec![ProgramFolder::Tree(BIN.into())],
         variables: NO_DOWNLOADS.to_vec(),
         ..FoundProject::default()
     };

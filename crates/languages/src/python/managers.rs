@@ -6,9 +6,9 @@ use super::native::{build_requirements, words as words_of};
 use super::needs::TestNeeds;
 use super::project::{Manager, PythonProject};
 use super::stated::PythonRunner;
+use super::tools::PYTHON;
 use crate::files::quote;
 use crate::project::{Detection, FoundProject};
-use crate::required_tool::wanted;
 use crate::version::fits;
 
 /// For all of these tools: use the environment in the tree, never prompt, and download nothing but packages.
@@ -212,7 +212,7 @@ fn more_words(project: &PythonProject, needs: &TestNeeds, wants_pytest: bool, wi
 /// The project's interpreter: `python3`, unless another version fits better.
 fn interpreter(ask: &Detection<'_, '_>, found: &mut FoundProject) -> String {
     const USUAL: &str = "python3";
-    let Some(wanted) = wanted(ask.files, "python") else { return USUAL.to_owned() };
+    let Some(wanted) = PYTHON.wanted(ask.files) else { return USUAL.to_owned() };
     let tools = ask.tools.tools;
     let fits_wanted =
         |program: &str| Some(fits(&tools.version(program)?, &wanted.version)? && tools.has(program));

@@ -4,6 +4,7 @@
 //!
 //! The project itself is always installed editable: a copy among the installed packages would test stale code.
 
+mod build_modules;
 mod managers;
 mod native;
 mod needs;
@@ -14,14 +15,40 @@ mod reach;
 mod runner;
 mod runners;
 mod stated;
+mod tools;
 mod tox;
 
-use crate::language::{Facts, Language};
-use crate::planned::{PlannedTest, ProgramFolder};
+use crate::files::RepositoryFiles;
+use crate::language::{Facts, InstalledPrograms, Language, PackageSource};
+use crate::planned::{PackagePlace, PlannedTest, ProgramFolder};
 use crate::project::{Detection, FoundProject};
-use crate::test_call::TestCall;
+use crate::test_call::{TestCall, words};
 use project::PythonProject;
 use stated::StatementPlaces;
+
+/// The programs of the virtual environment.
+const PROGRAMS: &str = ".venv/bin";
+
+const PACKAGES: &[PackageSource] = &[
+    PackageSource {
+        signs: &[
+            "requirements*.txt",
+            "pyproject.toml",
+            "setup.py",
+            "setup.cfg",
+            "Pipfile",
+            "tox.ini",
+            "uv.lock",
+        ],
+        programs: &["pip", "pip3", "pipenv", "pipx", "poetry", "pdm", "uv", "uvx", "hatch", "tox", "nox"],
+        hosts: &["pypi.org", "files.pythonhosted.org"],
+    },
+    PackageSource {
+        signs: &["environment.yml", "environment.yaml", "pixi.toml"],
+        programs: &["conda", "mamba", "micromamba", "pixi"],
+        hosts: &["conda.anaconda.org", "repo.anaconda.com"],
+    },
+];
 
 pub(crate) struct Python;
 
@@ -49,6 +76,53 @@ impl Language for Python {
                     "manage.py",
                     "nosetests",
                 ],
+                tools: tools::TOOLS,
+                packages: PACKAGES,
+                lockfiles: &[
+                    "poetry.lock",
+                    "uv.lock",
+                    "pdm.lock",
+                    "pixi.lock",
+                    "Pipfile.lock",
+                    "pylock*.toml",
+                ],
+                decides: &[
+                    "requirements*.in",
+                    "requirements/",
+                    "constraints*.txt",
+                    "constraints*.in",
+                    "hatch_build.py",
+                    "noxfile.py",
+                    "*.pth",
+                ],
+                scripts: &["py"],
+                dependency_folders: &[
+                    "/.venv",
+                    "/.tox",
+                    "/.nox",
+                    "/.eggs",
+                    "/.pdm-build",
+                    "/.pdm-python",
+                    "/__pypackages__",
+                    "*.egg-info",
+                    "*.dist-info",
+                    "__pycache__",
+                ],
+                program_folders: &[
+                    InstalledPrograms {
+                        folder: PROGRAMS,
+                        made_by: &["uv sync", "uv venv", "uv run", "pdm install", "pdm sync"],
+                    },
+                    InstalledPrograms { folder: "venv/bin", made_by: &[] },
+                ],
+                protected: &["pip.conf", "pip.ini", ".pip/", "uv.toml", ".pypirc", ".condarc"],
+                told: &[
+                    "requirements/*.{txt,in}",
+                    "pytest.ini",
+                    "conftest.py",
+                    "sitecustomize.py",
+                    "usercustomize.py",
+                ],
                 runners: runners::RUNNERS,
                 ..Facts::NONE
             }
@@ -70,6 +144,31 @@ impl Language for Python {
     fn reaches(&self, call: &TestCall<'_, '_>) -> bool {
         call.below.is_empty() || reach::reaches(call)
     }
+
+    fn build_modules(&self, files: &RepositoryFiles<'_>) -> Vec<String> {
+        build_modules::find(files)
+    }
+
+    fn package_place(&self, commands: &str) -> Option<PackagePlace> {
+        let has_own = HAS_OWN_PLACE.iter().any(|sign| commands.contains(sign));
+        (calls_pip(commands) && !has_own).then_some(PackagePlace {
+            command: "python3 -m venv .venv",
+            programs: PROGRAMS,
+            variable: ("VIRTUAL_ENV", "{tree}/.venv"),
+        })
+    }
+}
+
+/// Parts of commands that choose a place for packages by themselves.
+const HAS_OWN_PLACE: [&str; 8] =
+    ["venv", "virtualenv", "conda", "--target", "--user", "--prefix", "PYTHONUSERBASE", "-t "];
+
+fn calls_pip(commands: &str) -> bool {
+    let is_pip = |program: &str| {
+        program.starts_with("pip") && !program.starts_with("pipx") && !program.starts_with("pipenv")
+    };
+    let words: Vec<&str> = words(commands).collect();
+    words.windows(2).any(|pair| matches!(pair, [program, "install" | "sync"] if is_pip(program)))
 }
 
 /// A package with native code and its own tests, even if a compiled language's manifest is beside it.
@@ -104,7 +203,7 @@ fn plan(ask: &mut Detection<'_, '_>, project: &PythonProject) -> Option<FoundPro
     ask.tools.need("python", "Python's files");
     managers::set_up(ask, project, &needs, runner.as_ref(), &mut found);
     if !found.setup.is_empty() {
-        found.search_path.push(ProgramFolder::Tree(".venv/bin".into()));
+        found.search_path.push(ProgramFolder::Tree(PROGRAMS.into()));
     }
     if let Some(runner) = runner {
         let is_built = project.native.is_some() && !found.setup.is_empty();

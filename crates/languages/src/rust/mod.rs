@@ -8,11 +8,12 @@ mod runners;
 pub mod tests_inside;
 
 use crate::files::RepositoryFiles;
-use crate::language::{Facts, Language};
+use crate::language::{Facts, Language, PackageSource};
 use crate::planned::KeptBuild;
 use crate::project::{Detection, FoundProject};
 use crate::test_call::TestCall;
 use crate::text::toml_table;
+use crate::tool_facts::{SetupAction, ToolFacts};
 
 pub(crate) struct Rust;
 
@@ -24,6 +25,35 @@ impl Language for Rust {
                 sources: &["rs"],
                 manifests: &["Cargo.toml"],
                 programs: &["cargo"],
+                tools: &[ToolFacts {
+                    name: "rust",
+                    programs: &["cargo"],
+                    actions: &[
+                        SetupAction {
+                            is_version: true,
+                            ..SetupAction::new("dtolnay/rust-toolchain", "toolchain")
+                        },
+                        SetupAction::new("actions-rs/toolchain", "toolchain"),
+                        SetupAction::new("actions-rust-lang/setup-rust-toolchain", "toolchain"),
+                        SetupAction::new("moonrepo/setup-rust", "channel"),
+                    ],
+                    any_version: &["stable"],
+                    ..ToolFacts::NONE
+                }],
+                packages: &[PackageSource {
+                    signs: &["Cargo.toml"],
+                    programs: &["cargo"],
+                    hosts: &["index.crates.io", "static.crates.io"],
+                }],
+                lockfiles: &["Cargo.lock"],
+                decides: &["build.rs", "rust-toolchain", "rust-toolchain.toml", ".cargo/"],
+                dependency_folders: &["/target"],
+                protected: &[
+                    ".cargo/config",
+                    ".cargo/config.toml",
+                    ".cargo/credentials",
+                    ".cargo/credentials.toml",
+                ],
                 runners: runners::RUNNERS,
                 ..Facts::NONE
             }

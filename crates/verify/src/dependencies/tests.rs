@@ -44,6 +44,29 @@ fn packages_and_programs_in_the_repository_are_named() {
 }
 
 #[test]
+fn the_lockfile_of_any_package_manager_is_named() {
+    for path in [
+        "package-lock.json",
+        "web/bun.lockb",
+        "deno.lock",
+        "Cargo.lock",
+        "Pipfile.lock",
+        "pylock.dev.toml",
+        "go.work.sum",
+        "Gemfile.lock",
+        "api/composer.lock",
+        "gradle.lockfile",
+        "src/packages.lock.json",
+        "mix.lock",
+        "pubspec.lock",
+        "Package.resolved",
+    ] {
+        assert_eq!(of(path, "old", "new"), [format!("{path} is changed, which says what is installed")]);
+    }
+    assert_eq!(of("src/lock.rs", "old", "new"), [""; 0]);
+}
+
+#[test]
 fn entries_of_manifests_are_named() {
     brings(
         "package.json",

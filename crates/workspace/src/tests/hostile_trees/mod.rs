@@ -15,7 +15,7 @@ use git2::{ObjectType, Oid, Repository};
 use secrecy::SecretString;
 use tempfile::TempDir;
 
-use crate::{DEFAULT_PROTECTED, ImportOutcome, ImportRules, SecretSet, Workspaces};
+use crate::{ImportOutcome, ImportRules, SecretSet, Workspaces, default_protected};
 use journeyman_order::bounds::MOST_PRINTED;
 use journeyman_order::{BranchName, CommitSha, IssueNumber, OrderId, RepositoryName};
 
@@ -265,7 +265,7 @@ impl ImportFixture {
     }
 
     fn import(&self, export: &Path, branch: &BranchName) -> ImportOutcome {
-        let protected = DEFAULT_PROTECTED.map(str::to_owned);
+        let protected = default_protected();
         let rules = ImportRules { branch, protected: &protected, secrets: &self.known, allowed_secrets: &[] };
         self.workspaces.import(self.order, &self.repository, &self.base, export, rules).unwrap()
     }

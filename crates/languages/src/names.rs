@@ -17,10 +17,12 @@ pub fn is_of(name: &str, path: &str) -> Option<bool> {
     if !own.is_empty() && has_word(name, own) {
         return Some(true);
     }
-    let names_a_file =
-        name.contains(".py") || name.contains(".rs") || name.contains(".js") || name.contains(".ts");
+    let names_a_file = [".py", ".rs", ".js", ".ts", ".rb"].iter().any(|ending| name.contains(ending));
     let is_dotted = path.ends_with(".py") && name.matches('.').count() >= 2;
-    (names_a_file || is_dotted).then_some(false)
+    // PHPUnit's classes are called as their files. Files with other names may hold any.
+    let is_class_file = path.ends_with(".php") && file.starts_with(|c: char| c.is_ascii_uppercase());
+    let is_of_class = is_class_file && (name.contains('.') || name.contains("::"));
+    (names_a_file || is_dotted || is_of_class).then_some(false)
 }
 
 /// Whether a text contains a word that is not part of a longer name.
@@ -43,9 +45,13 @@ pub fn title_of(name: &str) -> &str {
     own.rsplit(['.', ':', '>', '/']).next().unwrap_or(own).trim()
 }
 
-/// A test's name without its parameters.
+/// A test's name without its parameters. Those of PHPUnit are words.
 pub fn without_parameters(name: &str) -> &str {
-    name.split_once('[').map_or(name, |(own, _)| own)
+    let own = name.split_once('[').map_or(name, |(own, _)| own);
+    match own.split_once(" with data set ") {
+        Some((own, set)) if set.starts_with(['#', '"']) => own,
+        _ => own,
+    }
 }
 
 #[cfg(test)]
@@ -61,8 +67,26 @@ mod tests {
             ("parse.test.js > cents > reads", "test/other.test.js", Some(false)),
             ("amounts > tests/amounts.rs > whole", "tests/amounts.rs", Some(true)),
             ("whole", "tests/amounts.rs", None),
+            ("spec/calc_spec.rb > Calc adds", "spec/calc_spec.rb", Some(true)),
+            ("test/calc_test.rb > CalcTest > test_adds", "test/other_test.rb", Some(false)),
+            ("App.Tests.CalcTest.testAdds", "tests/Unit/CalcTest.php", Some(true)),
+            ("CalcTest::testAdds", "tests/Unit/CalcTest.php", Some(true)),
+            ("App.Tests.CalcTest.testAdds", "tests/Unit/OtherTest.php", Some(false)),
+            ("App.Tests.CalcTest.testAdds", "tests/all_tests.php", None),
         ] {
             assert_eq!(is_of(name, path), is, "{name} {path}");
+        }
+    }
+
+    #[test]
+    fn cases_of_a_test_differ_in_their_parameters() {
+        for (name, own, title) in [
+            ("a.T.test_x[1-2]", "a.T.test_x", "test_x"),
+            (r#"App.CalcTest.testAdds with data set "a[1]""#, "App.CalcTest.testAdds", "testAdds"),
+            ("App.CalcTest.testAdds with data set #0", "App.CalcTest.testAdds", "testAdds"),
+            ("a.js > starts with data set up", "a.js > starts with data set up", "starts with data set up"),
+        ] {
+            assert_eq!((without_parameters(name), title_of(name)), (own, title));
         }
     }
 }

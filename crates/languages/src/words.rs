@@ -15,7 +15,7 @@ pub(crate) fn program_at(words: &[&str]) -> usize {
             [word, ..] if word.contains('=') && !word.starts_with('-') => 1,
             ["env" | "cross-env" | "npx" | "bunx" | "exec" | "time", ..] => 1,
             ["poetry" | "pipenv" | "uv" | "pdm" | "hatch" | "rye", "run", ..] => 2,
-            ["pnpm" | "yarn" | "npm", "exec", ..] => 2,
+            ["pnpm" | "yarn" | "npm" | "bundle", "exec", ..] => 2,
             _ => return at,
         };
     }

@@ -312,3 +312,96 @@ fn builds_of_java_net_and_c_run_some_tests_alone() {
         )
     );
 }
+
+#[test]
+fn rspec_is_asked_by_its_options_and_minitest_by_those_of_ruby() {
+    let asked = |command: &str, files: &[&str]| {
+        let read = |path: &str| files.contains(&path).then(Vec::new);
+        reporting_command(command, None, "", &read, "/home/r")
+    };
+    let helper = "/home/r-helper/test_report.rb";
+    let rspec = asked("bundle exec rspec", &["Gemfile"]);
+    assert_eq!(rspec.environment, BTreeMap::from([("SPEC_OPTS".to_owned(), format!("--require {helper}"))]));
+    assert_eq!(
+        (rspec.helpers[0].path.as_str(), rspec.reports[0].as_str()),
+        (helper, "/home/r-helper/*.jsonl")
+    );
+    let rails = asked("bin/rails test test/models", &[]);
+    assert_eq!(rails.environment, BTreeMap::from([("RUBYOPT".to_owned(), format!("-r{helper}"))]));
+    for command in ["bundle exec rake", "make test"] {
+        let asked = asked(command, &["Rakefile"]);
+        let variables: Vec<&str> = asked.environment.keys().map(String::as_str).collect();
+        assert_eq!(variables, ["PYTEST_ADDOPTS", "RUBYOPT", "SPEC_OPTS"], "{command}");
+        assert_ne!(asked.helpers[0].path, asked.helpers[1].path);
+    }
+    let spaced = reporting_command("bin/rails test", None, "", &|_| None, "/home/a b");
+    assert!(spaced.environment.is_empty() && spaced.reports.is_empty(), "Ruby would split the path");
+
+    let select = |asked: &ReportingCommand, by: &'static str, names: &[&str]| {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        asked.select(Some(&RunnerName::new(by)), &names, &[])
+    };
+    let names = [
+        "spec/a_spec.rb > Calc#add adds",
+        "spec/a_spec.rb > Calc > it { is_expected.to eq 2 }",
+        "spec/a_spec.rb > Calc twice (2)",
+    ];
+    assert_eq!(
+        select(&rspec, "rspec", &names).unwrap().environment["SPEC_OPTS"],
+        format!("--require {helper} -e Calc -e 'Calc twice' -e 'Calc#add adds'")
+    );
+    assert_eq!(select(&rspec, "rspec", &["spec/a_spec.rb"]), None, "a file that does not load is no example");
+    let names = ["test/a_test.rb > ATest > test_adds[one]", "test/b_test.rb > b::when 0 > is 1.5"];
+    let option = r"--name='/(is 1\.5|test_adds)/'";
+    let by_words = select(&rails, "minitest", &names).unwrap();
+    assert_eq!(by_words.command, format!("bin/rails test test/models {option}"));
+    let by_variable = select(&asked("rake test", &["Rakefile"]), "test-unit", &names).unwrap();
+    assert_eq!(
+        (by_variable.command.as_str(), by_variable.environment["TESTOPTS"].as_str()),
+        ("rake test", option)
+    );
+    assert_eq!(select(&rails, "minitest", &["test/a_test.rb > A > it's"]), None);
+    assert_eq!(select(&asked("make test", &["Rakefile"]), "minitest", &names), None, "it may start no rake");
+}
+
+#[test]
+fn phpunit_is_asked_by_words_also_behind_a_script() {
+    let manifest = r#"{"scripts": {"test": ["@putenv A=1", "@php vendor/bin/phpunit"], "both": ["phpcs", "phpunit"],
+        "filtered": "phpunit --filter Unit"}}"#;
+    let asked = |command: &str| {
+        let read = |path: &str| (path == "composer.json").then(|| manifest.as_bytes().to_vec());
+        reporting_command(command, None, "", &read, "/home/r")
+    };
+    let by_method = "--filter '/::(testAdds|testOk)( .*)?$/'";
+    let by_title = "--filter '/(testAdds|testOk)( .*)?$/'";
+    let names =
+        ["App.Tests.CalcTest.testOk", "App.Tests.CalcTest.testAdds with data set \"1.5\""].map(str::to_owned);
+    for (command, reporting, filter) in [
+        ("vendor/bin/phpunit tests", "vendor/bin/phpunit tests --log-junit=/home/r", Some(by_method)),
+        ("php vendor/bin/phpunit", "php vendor/bin/phpunit --log-junit=/home/r", Some(by_method)),
+        ("composer run-script test", "composer run-script test -- --log-junit=/home/r", Some(by_method)),
+        ("composer filtered", "composer filtered -- --log-junit=/home/r", None),
+        ("vendor/bin/pest", "vendor/bin/pest --log-junit=/home/r", Some(by_title)),
+        ("php artisan test --parallel", "php artisan test --parallel --log-junit=/home/r", Some(by_title)),
+        ("phpunit --log-junit out.xml", "phpunit --log-junit out.xml", Some(by_method)),
+    ] {
+        let asked = asked(command);
+        assert_eq!(asked.command, reporting);
+        let selected = asked.select(Some(&RunnerName::JUNIT), &names, &[]).map(|selected| selected.command);
+        assert_eq!(selected, filter.map(|filter| format!("{reporting} {filter}")), "{command}");
+    }
+    let pest = asked("vendor/bin/pest");
+    let select = |names: [&str; 2]| {
+        let selected = pest.select(Some(&RunnerName::JUNIT), &names.map(str::to_owned), &[])?;
+        Some(selected.command)
+    };
+    assert_eq!(
+        select([r#"Tests.Unit.ATest.it takes with data set "(1)""#, "Tests.Unit.ATest.`a/b` → is 1.5"]),
+        Some(
+            r"vendor/bin/pest --log-junit=/home/r --filter '/(`a\/b` → is 1\.5|it takes)( .*)?$/'".to_owned()
+        )
+    );
+    let sentence = "Tests.Unit.ClassicTest.Adds two";
+    assert_eq!(select(["Tests.Unit.ATest.it takes", sentence]), None, "no filter finds a sentence");
+    assert_eq!(asked("composer both").command, "composer both", "each of its commands would get the words");
+}

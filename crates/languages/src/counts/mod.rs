@@ -7,7 +7,9 @@ pub(crate) mod javascript;
 pub(crate) mod maven;
 pub(crate) mod native;
 pub(crate) mod node;
+pub(crate) mod php;
 pub(crate) mod python;
+pub(crate) mod ruby;
 pub(crate) mod tap;
 
 use std::collections::BTreeMap;

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 use crate::counts::maven;
 use crate::report;
-use crate::runner::SummaryForm;
+use crate::runner::{SummaryForm, TestRunner};
 use crate::runs::TestRuns;
 use crate::table::RUNNERS;
 use crate::text::plain;
@@ -53,17 +53,22 @@ fn read_part(output: &str, reports: &[Vec<u8>], is_cut: bool, runs: &TestRuns) -
         let printed = runner.printed?;
         Some((*runner, printed, (printed.read)(lines)?))
     });
+    let from_report = report::read(reports, maven::ended_well(lines));
+    // A task of Rake starts processes that no word of the command tells of.
+    let expected = |runner: &TestRunner| {
+        let of_it = from_report.as_ref().filter(|report| report.named_by == runner.name);
+        runs.count(runner).max(of_it.map_or(0, |report| report.processes))
+    };
     let from_output = printed.max_by_key(|(_, _, summary)| summary.line).map(|(runner, printed, summary)| {
         if is_cut {
             // Only what is said at the very end is known.
             let counts = summary.counts.filter(|_| printed.form != SummaryForm::Parts);
             return (runner, several::RunnerSummary { counts, cases: None, ..summary }, false);
         }
-        let (summary, are_several) = several::together(lines, printed, summary, runs.count(runner));
+        let (summary, are_several) = several::together(lines, printed, summary, expected(runner));
         (runner, summary, are_several)
     });
     let are_several = from_output.as_ref().is_some_and(|(_, _, are_several)| *are_several);
-    let from_report = report::read(reports, maven::ended_well(lines));
     let mut unloaded = unloaded::read(lines);
     if let Some(report) = &from_report {
         unloaded.extend(report.unloaded.iter().cloned());
@@ -109,6 +114,10 @@ fn tidy(names: Vec<String>) -> Vec<String> {
 }
 
 #[cfg(test)]
+mod php_tests;
+#[cfg(test)]
 mod report_tests;
+#[cfg(test)]
+mod ruby_tests;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 use super::*;
 use crate::report::files_after;
-use journeyman_order::TestCaseStatus;
+use journeyman_order::{TestCaseStatus, TestCounts};
 use proptest::prelude::*;
 
 pub(super) fn fixture(name: &str) -> Vec<u8> {
@@ -21,6 +21,15 @@ pub(super) fn shown(reading: &TestReport) -> Vec<String> {
         TestCaseStatus::Skipped => '/',
     };
     cases.tests.iter().map(|(name, status)| format!("{} {name}", mark(status))).collect()
+}
+
+/// `+ name`, `- name`, `/ name`, of a run that printed and reported the same.
+pub(super) fn agreed(printed: &str, report: &str) -> (TestCounts, Vec<String>) {
+    let by_text = read(&output(printed), None);
+    let both = read(&output(printed), Some(&fixture(report)));
+    assert_eq!(both.counts, by_text.counts, "{printed}");
+    assert_eq!(by_text.cases, None, "only a report names them");
+    (both.counts.expect("counts"), shown(&both))
 }
 
 /// In each of these runs a test prints that a test named `forged` passed.

@@ -15,10 +15,15 @@ pub(super) fn read(lines: &[&str]) -> Vec<String> {
         pattern!(r"^(\S[^:]*\.[cm]?tsx?):\d+:\d+ - error TS\d+: "),
         pattern!(r"^\S*?\b(src/\S+?\.java):\d+: error: "),
         pattern!(r"^e: \S*?\b(src/\S+?\.kts?):\d+:\d+"),
+        pattern!(r"^An error occurred while loading (?:\./)?(\S+?)\.$"),
     ];
     // Style checkers name lines of files in the same way as Maven's compiler.
     let of_maven = pattern!(r"^\[ERROR\] \S*?\b(src/\S+?\.java):\[\d+,\d+\] ");
     let maven_failed = lines.iter().any(|line| line.trim_end() == "[ERROR] COMPILATION ERROR :");
+    // PHP says the same of a file that a test loads.
+    let php_file =
+        pattern!(r"^(?:(?:PHP )?Fatal error: +Uncaught .* in |Location: )/(?:\S+/)?(\S+\.php):\d+$");
+    let php_found_none = lines.iter().any(|line| line.contains(r"PHPUnit\Framework\TestSuite->addTestFile"));
     let jest_file = pattern!(r"^FAIL (\S+)");
     // A file that fails as a whole may be a test without a runner; these words show that it did not load.
     let node_file = pattern!(r"^(?:✖|not ok \d+ -) (/\S.*\.[cm]?[jt]sx?)(?: \([\d.]+ms\))?$");
@@ -40,6 +45,8 @@ pub(super) fn read(lines: &[&str]) -> Vec<String> {
                 None => name.to_owned(),
             });
         } else if maven_failed && let Some(file) = of_maven.captures(line).and_then(|found| found.get(1)) {
+            unloaded.push(file.as_str().to_owned());
+        } else if php_found_none && let Some(file) = php_file.captures(line).and_then(|found| found.get(1)) {
             unloaded.push(file.as_str().to_owned());
         } else if let Some(file) = jest_file.captures(line).and_then(|found| found.get(1)) {
             jest = Some(file.as_str());

@@ -16,6 +16,8 @@ use journeyman_order::{TestCaseStatus, TestCounts};
 pub(crate) struct RunReport {
     /// Whose names they are, as in journals.
     pub(crate) named_by: &'static str,
+    /// How many processes of that runner wrote one, as far as helpers tell.
+    pub(crate) processes: usize,
     pub(crate) counts: TestCounts,
     pub(crate) failing: Vec<String>,
     pub(crate) cases: Option<BTreeMap<String, TestCaseStatus>>,
@@ -33,6 +35,7 @@ impl RunReport {
 #[derive(Default)]
 struct ReportedTests {
     named_by: Option<&'static str>,
+    processes: usize,
     counts: TestCounts,
     failing: Vec<String>,
     cases: CaseList,
@@ -79,14 +82,17 @@ pub(crate) fn read(files: &[Vec<u8>], ended_well: bool) -> Option<RunReport> {
     }
     let mut all = ReportedTests { ended_well, ..ReportedTests::default() };
     for file in files {
-        let forms = [lines::read, meson::read, junit::read, trx::read];
-        let named_by = forms.iter().find_map(|read| read(file, &mut all));
+        let of_helper = lines::read(file, &mut all);
+        let forms = [meson::read, junit::read, trx::read];
+        let named_by = of_helper.or_else(|| forms.iter().find_map(|read| read(file, &mut all)));
         all.named_by = all.named_by.or(named_by);
+        all.processes += usize::from(of_helper.is_some() && of_helper == all.named_by);
     }
     let named_by = all.named_by.filter(|_| !all.is_cut && all.counts != TestCounts::default())?;
     let named = TestCounts { failed: all.counts.failed.saturating_sub(all.beside), ..all.counts };
     let cases = all.cases.adding_up_to(&named).filter(|_| !all.is_broken);
-    Some(RunReport { named_by, counts: all.counts, failing: all.failing, cases, unloaded: all.unloaded })
+    let ReportedTests { processes, counts, failing, unloaded, .. } = all;
+    Some(RunReport { named_by, processes, counts, failing, cases, unloaded })
 }
 
 /// The files that follow lines with `mark`, one after the other.

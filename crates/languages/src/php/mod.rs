@@ -2,9 +2,12 @@
 //!
 //! May know: composer.json. Must never know: other ecosystems.
 
+mod runners;
+
 use crate::files::RepositoryFiles;
 use crate::language::{Facts, InstalledPrograms, Language, PackageSource};
 use crate::project::{Detection, FoundProject};
+use crate::script::ScriptCall;
 use crate::stated::{self, StatedCommand, StatedReading};
 use crate::tool_facts::{SetupAction, ToolFacts};
 
@@ -38,6 +41,7 @@ impl Language for Php {
                     folder: BIN,
                     made_by: &["composer install", "composer update"],
                 }],
+                runners: runners::RUNNERS,
                 ..Facts::NONE
             }
         }
@@ -45,6 +49,10 @@ impl Language for Php {
 
     fn find(&self, ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
         find(ask)
+    }
+
+    fn script(&self, words: &[&str], read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Option<ScriptCall> {
+        runners::script(words, read)
     }
 }
 

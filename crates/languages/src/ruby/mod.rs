@@ -2,6 +2,8 @@
 //!
 //! May know: Gemfile, gemspecs, Rakefile. Must never know: other ecosystems.
 
+mod runners;
+
 use regex::Regex;
 
 use crate::language::{Facts, Language, PackageSource};
@@ -42,6 +44,7 @@ impl Language for Ruby {
                 dependency_folders: &["/vendor/bundle", "/.bundle"],
                 protected: &[".bundle/config", ".gemrc"],
                 told: &["Rakefile"],
+                runners: runners::RUNNERS,
                 ..Facts::NONE
             }
         }

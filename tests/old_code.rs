@@ -1,6 +1,6 @@
-//! Tests of a change that do more than fail on the old code: they kill their process, or never end.
+//! Tests of a change that do more than fail: they kill their process, or never end.
 
-use journeyman::order::scrutiny::Scrutiny;
+use journeyman::order::scrutiny::{Scrutiny, VerdictRun, WithoutResult};
 use journeyman::order::{Exit, Proof, ProofGrade, TestVerdict};
 
 use crate::change_tester::{ChangeTester, TestedChange, tested_by};
@@ -44,5 +44,31 @@ async fn a_test_that_dies_or_never_ends_without_the_change_proves_it_and_it_is_s
         let [died] = &scrutiny.died[..] else { panic!("{name}: {scrutiny:#?}") };
         assert_eq!(died.exit, exit);
         assert!(died.sentence().starts_with(words), "{}", died.sentence());
+        for run in ["tests", "tests-base", "tests-old-tests", "tests-old-code", "tests-alone-old-code"] {
+            assert!(named(&scrutiny, run).duration_seconds > 0.0, "{name}: {run}");
+        }
     }
+}
+
+fn named<'s>(scrutiny: &'s Scrutiny, name: &str) -> &'s VerdictRun {
+    let found = scrutiny.runs.iter().find(|run| run.name == name);
+    found.unwrap_or_else(|| panic!("{name}: {:#?}", scrutiny.runs))
+}
+
+/// An assertion that waits until both sides are the same.
+const WAITS: &str =
+    "    def assertEqual(self, one, other):\n        while one != other:\n            pass\n\n";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tests_that_never_end_with_a_wrong_expectation_are_stopped_soon_and_that_is_said() {
+    let before = TESTS.replace("    def test_whole", &format!("{WAITS}    def test_whole"));
+    let after = format!(
+        "{before}{}",
+        NEW.replace("assertEqual(cents('-3'), -300)", "assertTrue(cents('-3') == -300)")
+    );
+    let scrutiny = scrutinized("waits", "return 300", (&before, &after)).await;
+    let hung = named(&scrutiny, "tests-lie-1");
+    assert!(hung.exit == Exit::TimedOut && hung.duration_seconds < 7.0, "{hung:?}");
+    let open = scrutiny.without_result.iter().find(|run| run.name == "tests-lie-1");
+    assert_eq!(open.map(|run| run.because), Some(WithoutResult::NotEnded), "{scrutiny:#?}");
 }

@@ -1,34 +1,26 @@
-//! A complete verdict, compared with its plain test runs, started by hand in a work tree. Also the separate costs of
-//! the base commit, the new tests on the old code, and all other experiments.
+//! A complete verdict, compared with one run of the tests, started by hand in a work tree. What a setup installs is there
+//! before.
 
 #[path = "../../tests/cheats/commits.rs"]
 mod commits;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use journeyman::engine::testing::{CommitTester, TestRunRequest};
-use journeyman::order::scrutiny::ProofTarget;
+use journeyman::order::scrutiny::{ProofTarget, VerdictRun};
 use journeyman::order::{PinnedImages, RepositoryName, RepositorySettings, TestVerdict, TestingSettings};
 use journeyman::sandbox::{IsolationMode, Sandbox};
 use journeyman::workspace::Workspaces;
 use journeyman_test_support::change::laid_out;
 
-use tracing::field::{Field, Visit};
-use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
-
 use commits::Commits;
 
 use super::{heading, line, middle_and_tail, ratio};
 
-const TIMES: usize = 5;
-/// The runs of the comparison with the base commit: baseline, the change's own, red then green, and the base's tests on
-/// the change's code.
-const COMPARISON: [&str; 4] = ["tests-base", "tests", "tests-old-code", "tests-old-tests"];
+const TIMES: usize = 3;
 /// A slow test, so that the suite takes measurable time.
 const LONG_TEST: &str = "import unittest\n\n\nclass Long(unittest.TestCase):\n    def test_long(self):\n        \
     self.assertGreater(sum(number % 7 for number in range(30_000_000)), 0)\n";
@@ -41,10 +33,14 @@ struct Sample {
     command: String,
 }
 
-/// Measures this repository's samples, or yours: `JOURNEYMAN_BENCH_CHANGE="FOLDER BASE COMMIT COMMAND…"`.
+/// Measures this repository's samples, or yours, one a line: `JOURNEYMAN_BENCH_CHANGE="FOLDER BASE COMMIT COMMAND…"`.
 pub async fn measure() {
+    let mut measured = Vec::new();
     if let Ok(own) = std::env::var("JOURNEYMAN_BENCH_CHANGE") {
-        return verdict_of(&Sample::of(&own).expect("FOLDER BASE COMMIT COMMAND…")).await;
+        for own in own.lines().filter(|own| !own.trim().is_empty()) {
+            measured.push(verdict_of(&Sample::of(own.trim()).expect("FOLDER BASE COMMIT COMMAND…")).await);
+        }
+        return show_ratios(&measured);
     }
     for (sample, name, command, long_test) in [
         ("python-fixes-with-test", "a fix with its test", "python3 -m unittest", None),
@@ -65,9 +61,11 @@ pub async fn measure() {
             std::fs::write(change.join(side).join(test), LONG_TEST).expect("a test");
         }
         let commits = commits::commits(&git, change);
-        let (name, repository) = (name.to_owned(), folder.path().join("git"));
-        verdict_of(&Sample { name, repository, commits, command: command.to_owned() }).await;
+        let (name, repository) = (format!("{name}, {command}"), folder.path().join("git"));
+        let sample = Sample { name, repository, commits, command: command.to_owned() };
+        measured.push(verdict_of(&sample).await);
     }
+    show_ratios(&measured);
 }
 
 impl Sample {
@@ -83,18 +81,27 @@ impl Sample {
     }
 }
 
-async fn verdict_of(sample: &Sample) {
+/// What a verdict on a sample took, in medians.
+struct VerdictTimes {
+    name: String,
+    by_hand: Duration,
+    /// With a run of the base.
+    first: Duration,
+    /// With the base's run kept.
+    kept: Duration,
+}
+
+async fn verdict_of(sample: &Sample) -> VerdictTimes {
     let Sample { name, repository: place, commits: Commits { before, after, tree }, command } = sample;
-    heading(&format!("verdict: {name}, `{command}`"));
+    heading(&format!("verdict: {name}"));
     let folder = tempfile::tempdir().expect("a folder");
     let repository: RepositoryName = "ada/sample".parse().expect("a name");
-    let runs = Runs::default();
-    let _told = tracing::subscriber::set_default(tracing_subscriber::registry().with(runs.clone()));
-    let (mut plain, mut alone) = (Vec::new(), Vec::new());
-    let (mut first, mut again) = (VerdictTimes::default(), VerdictTimes::default());
+    let (mut by_hand, mut alone) = (Vec::new(), Vec::new());
+    let (mut first, mut kept) = (Vec::new(), Vec::new());
+    let mut runs: BTreeMap<String, Vec<Duration>> = BTreeMap::new();
     for turn in 0..TIMES {
         let walls = Sandbox::new(IsolationMode::Bubblewrap, vec![]).await.expect("bubblewrap");
-        plain.push(by_hand(sample, &walls, &folder.path().join(format!("tree-{turn}"))));
+        by_hand.push(run_by_hand(sample, &walls, &folder.path().join(format!("tree-{turn}"))));
         let workspaces = Workspaces::new(&folder.path().join(format!("data-{turn}"))).expect("a folder");
         workspaces.import_local(&repository, place).expect("the commits");
         let testing = CommitTester::new(
@@ -121,33 +128,55 @@ async fn verdict_of(sample: &Sample) {
             folder: folder.path().join("tests"),
             environments: folder.path().join("environments"),
         };
-        let timed = async |base| {
-            runs.forget();
+        let timed = async |base| -> (Duration, Vec<VerdictRun>) {
             let begun = Instant::now();
             let run = testing.run(&ask(base)).await.expect("a verdict").run;
+            let took = begun.elapsed();
             assert_eq!(run.verdict, TestVerdict::Passed, "{}", run.tail);
-            if let Some(scrutiny) = run.scrutiny {
-                assert_eq!(scrutiny.unproven(ProofTarget::Fix), None, "{scrutiny:#?}");
-            }
-            begun.elapsed()
+            let Some(scrutiny) = run.scrutiny else { return (took, Vec::new()) };
+            assert_eq!(scrutiny.unproven(ProofTarget::Fix), None, "{scrutiny:#?}");
+            (took, scrutiny.runs)
         };
-        // A commit compared with itself is only run, nothing else.
-        alone.push(timed(*after).await);
-        let took = timed(*before).await;
-        first.add(took, &runs);
-        let took = timed(*before).await;
-        again.add(took, &runs);
+        // A commit compared with itself is only run, nothing else. The first time it is set up.
+        timed(*after).await;
+        alone.push(timed(*after).await.0);
+        first.push(timed(*before).await.0);
+        let (took, made) = timed(*before).await;
+        kept.push(took);
+        for run in made {
+            runs.entry(run.name).or_default().push(Duration::from_secs_f64(run.duration_seconds));
+        }
     }
-    let (plain, _) = middle_and_tail(plain);
-    line("by hand: the tests in a work tree", plain, "");
-    let (alone, _) = middle_and_tail(alone);
-    line("one run of the tests, checked out afresh", alone, &format!("{} by hand", ratio(alone, plain)));
-    first.show("a verdict", plain);
-    again.show("the same, the base's run kept", plain);
+    let [by_hand, alone, first, kept] = [by_hand, alone, first, kept].map(|all| middle_and_tail(all).0);
+    line("by hand: the tests in a work tree", by_hand, "");
+    line("one run of the tests, checked out afresh", alone, &format!("{} by hand", ratio(alone, by_hand)));
+    line("a verdict", first, &format!("{} by hand", ratio(first, by_hand)));
+    line("the same, the base's run kept", kept, &format!("{} by hand", ratio(kept, by_hand)));
+    for (run, took) in runs {
+        let note = if took.len() > TIMES { format!("{} of them", took.len() / TIMES) } else { String::new() };
+        line(&format!("  {run}"), middle_and_tail(took).0, &note);
+    }
+    VerdictTimes { name: name.clone(), by_hand, first, kept }
+}
+
+/// How much longer each verdict takes than the tests by hand, and the median.
+fn show_ratios(all: &[VerdictTimes]) {
+    heading("verdict: times one run of the tests by hand, with a run of the base, and with that kept");
+    for VerdictTimes { name, by_hand, first, kept } in all {
+        println!("  {name:<44} {:>12} {:>12}", ratio(*first, *by_hand), ratio(*kept, *by_hand));
+    }
+    let middle = |of: fn(&VerdictTimes) -> Duration| {
+        let mut ratios: Vec<f64> =
+            all.iter().map(|times| of(times).as_secs_f64() / times.by_hand.as_secs_f64()).collect();
+        ratios.sort_by(f64::total_cmp);
+        let (below, above) = (ratios.get((ratios.len().max(1) - 1) / 2), ratios.get(ratios.len() / 2));
+        format!("{:.1} times", below.zip(above).map_or(0.0, |(below, above)| (below + above) / 2.0))
+    };
+    println!("  {:<44} {:>12} {:>12}", "median", middle(|times| times.first), middle(|times| times.kept));
 }
 
 /// Runs the change's tests by hand, with the same program as in a job.
-fn by_hand(sample: &Sample, walls: &Sandbox, tree: &Path) -> Duration {
+fn run_by_hand(sample: &Sample, walls: &Sandbox, tree: &Path) -> Duration {
     let Sample { repository, commits, command, .. } = sample;
     let added = Command::new("git")
         .current_dir(repository)
@@ -167,102 +196,4 @@ fn by_hand(sample: &Sample, walls: &Sandbox, tree: &Path) -> Duration {
         tests.args(["-c", command]).current_dir(tree).stdout(Stdio::null()).stderr(Stdio::null()).status();
     assert!(ran.expect("the tests").success());
     begun.elapsed()
-}
-
-/// Durations of verdicts on one change.
-#[derive(Default)]
-struct VerdictTimes {
-    all: Vec<Duration>,
-    /// Without the time in which only runs outside the comparison were active.
-    comparison: Vec<Duration>,
-    each: BTreeMap<String, Vec<Duration>>,
-}
-
-impl VerdictTimes {
-    fn add(&mut self, took: Duration, runs: &Runs) {
-        let runs = runs.0.lock().expect("the runs").clone();
-        let is_of_comparison = |run: &&Run| COMPARISON.contains(&run.name.as_str());
-        let busy = covered(runs.iter());
-        self.all.push(took);
-        self.comparison.push((took + covered(runs.iter().filter(is_of_comparison))).saturating_sub(busy));
-        for run in runs {
-            self.each.entry(run.name).or_default().push(run.end - run.begun);
-        }
-    }
-
-    fn show(self, what: &str, plain: Duration) {
-        let (all, comparison) = (middle_and_tail(self.all).0, middle_and_tail(self.comparison).0);
-        let runs = |names: usize| format!("{names} runs, {} these by hand", ratio(all, plain * names as u32));
-        let compared = self.each.keys().filter(|name| COMPARISON.contains(&name.as_str())).count();
-        let note = format!("{compared} runs, {} these by hand", ratio(comparison, plain * compared as u32));
-        line(&format!("{what}: compared with the base"), comparison, &note);
-        line(&format!("{what}: with all experiments"), all, &runs(self.each.len()));
-        for (name, took) in self.each {
-            line(&format!("  {name}"), middle_and_tail(took).0, "");
-        }
-    }
-}
-
-/// How long at least one of them was active.
-fn covered<'a>(runs: impl Iterator<Item = &'a Run>) -> Duration {
-    let mut runs: Vec<&Run> = runs.collect();
-    runs.sort_by_key(|run| run.begun);
-    let (mut covered, mut until) = (Duration::ZERO, None);
-    for run in runs {
-        let begun = until.map_or(run.begun, |until: Instant| until.max(run.begun));
-        covered += run.end.saturating_duration_since(begun);
-        until = Some(until.map_or(run.end, |until| until.max(run.end)));
-    }
-    covered
-}
-
-#[derive(Clone)]
-struct Run {
-    name: String,
-    begun: Instant,
-    end: Instant,
-}
-
-/// The runs in the engine's log.
-#[derive(Clone, Default)]
-struct Runs(Arc<Mutex<Vec<Run>>>);
-
-impl Runs {
-    fn forget(&self) {
-        self.0.lock().expect("the runs").clear();
-    }
-}
-
-impl<S: tracing::Subscriber> Layer<S> for Runs {
-    fn on_event(&self, event: &tracing::Event<'_>, _: Context<'_, S>) {
-        let mut told = RunFields::default();
-        event.record(&mut told);
-        if let RunFields { name: Some(name), seconds: Some(seconds) } = told {
-            let end = Instant::now();
-            let run = Run { name, begun: end - Duration::from_secs_f64(seconds), end };
-            self.0.lock().expect("the runs").push(run);
-        }
-    }
-}
-
-#[derive(Default)]
-struct RunFields {
-    name: Option<String>,
-    seconds: Option<f64>,
-}
-
-impl Visit for RunFields {
-    fn record_str(&mut self, field: &Field, value: &str) {
-        if field.name() == "run" {
-            self.name = Some(value.to_owned());
-        }
-    }
-
-    fn record_f64(&mut self, field: &Field, value: f64) {
-        if field.name() == "seconds" {
-            self.seconds = Some(value);
-        }
-    }
-
-    fn record_debug(&mut self, _: &Field, _: &dyn fmt::Debug) {}
 }

@@ -6,11 +6,11 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::key::is_sha256;
-use journeyman_order::TestVerdict;
 use journeyman_order::bounds::LONGEST_LINE;
 use journeyman_order::length::shorten;
 use journeyman_order::receipt::TestEvidence;
 use journeyman_order::scrutiny::ExampleRun;
+use journeyman_order::{Scrutiny, TestVerdict};
 
 /// One statement of a receipt, and the result of trying it again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -134,7 +134,7 @@ fn row(
 /// A field's kind, by its name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FieldKind {
-    /// Duration or caching, which is no result.
+    /// Duration, caching, and how often tests run, which depends on the speed of a machine: no result.
     Aside,
     Digest,
     Walls,
@@ -143,7 +143,7 @@ enum FieldKind {
 
 fn kind(key: &str) -> FieldKind {
     match key {
-        "kept" => FieldKind::Aside,
+        "kept" | "runs" | "without_result" => FieldKind::Aside,
         "sandbox" => FieldKind::Walls,
         _ if key.ends_with("_seconds") => FieldKind::Aside,
         _ if key.ends_with("sha256") => FieldKind::Digest,
@@ -203,6 +203,7 @@ const EXAMINATION: &str =
     "the programs come from the examiner, and a receipt does not hold them: this is the signer's word alone";
 const MUTANTS: &str = "mutants are not tried again: this is the signer's word alone";
 const ISSUE: &str = "what the issue speaks of is not in a receipt";
+const TIME: &str = "how many edits of the tests are tried depends on how long the tests take on a machine";
 const IMAGE: &str = "not checked, since the image's name has no digest and means another image today";
 
 /// A run of today that a receipt is compared with.
@@ -237,6 +238,14 @@ fn unknowable(said: &TestEvidence, today: RunOfToday<'_>) -> OpenStatements {
     }
     if found.mutants.is_none() {
         open.insert("scrutiny: mutants", MUTANTS);
+    }
+    let is_cut = |of: &Scrutiny| !of.without_result.is_empty();
+    if let (Some(said), Some(here)) = (&scrutiny.lies, &found.lies)
+        && (is_cut(scrutiny) || is_cut(found))
+        && (said.told.iter().all(|lie| here.told.contains(lie))
+            || here.told.iter().all(|lie| said.told.contains(lie)))
+    {
+        open.insert("scrutiny: lies: told", TIME);
     }
     let is_for_the_issue =
         said.verdict == TestVerdict::Unmended && scrutiny.examples.iter().any(ExampleRun::is_against);

@@ -65,6 +65,7 @@ pub mod title;
 pub mod toml_text;
 pub mod trace;
 pub mod verdict;
+mod verdict_run;
 pub mod weakening;
 pub mod yaml;
 mod yaml_tree;

@@ -14,6 +14,7 @@ use super::weakening::Weakening;
 
 pub use super::command_run::DiedTest;
 pub use super::mutant_tally::MutantTally;
+pub use super::verdict_run::{RunWithoutResult, VerdictRun, WithoutResult};
 
 fn yes() -> bool {
     true
@@ -86,6 +87,13 @@ pub struct Scrutiny {
     /// tests' own inputs, or asks whether a runner of tests is there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weakenings: Vec<Weakening>,
+    /// Every run that was made for the verdict, that of the commit and those of mutants among them; none in older
+    /// journals. A run of the base that was made before is not among them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub runs: Vec<VerdictRun>,
+    /// Runs that say nothing, for lack of time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without_result: Vec<RunWithoutResult>,
 }
 
 /// The tests on the base commit. Made once for a base commit and a test command, for all orders.

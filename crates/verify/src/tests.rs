@@ -1,3 +1,4 @@
+mod budget;
 mod detector;
 mod judge;
 mod table;

@@ -186,6 +186,26 @@ fn what_only_the_issue_the_plan_or_mutants_tell_is_no_difference() {
 }
 
 #[test]
+fn what_is_not_tried_for_lack_of_time_is_no_difference() {
+    let lie = |line: u32| json!({"path": "t.py", "line": line, "was": "1", "now": "2", "noticed": true});
+    let seen = |lines: &[u32], without_result: Value| {
+        let told: Vec<Value> = lines.iter().map(|line| lie(*line)).collect();
+        let lies = json!({"said": {"lies": "noticed"}, "told": told});
+        bug(|tests| {
+            let scrutiny = scrutiny(tests);
+            scrutiny.lies = serde_json::from_value(lies).unwrap();
+            scrutiny.without_result = serde_json::from_value(without_result).unwrap();
+        })
+    };
+    let cut = || json!([{"name": "tests-lie-2", "shows": "whether it is noticed", "because": "left_out"}]);
+    assert_eq!(differing(&compared(&seen(&[3, 9], json!([])), &seen(&[3], cut()))), [""; 0]);
+    assert_eq!(differing(&compared(&seen(&[3], cut()), &seen(&[3, 9], json!([])))), [""; 0]);
+    let told = ["scrutiny: lies: told"];
+    assert_eq!(differing(&compared(&seen(&[3, 9], json!([])), &seen(&[3], json!([])))), told);
+    assert_eq!(differing(&compared(&seen(&[3, 9], json!([])), &seen(&[4], cut()))), told);
+}
+
+#[test]
 fn an_image_that_has_another_digest_today_is_told_as_that() {
     let in_image = |image: &str| bug(|tests| tests.image = Some(image.to_owned()));
     let digest = |digit: &str| format!("docker.io/library/python@sha256:{}", digit.repeat(64));

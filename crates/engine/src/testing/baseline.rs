@@ -40,6 +40,10 @@ impl CachedBaseline {
         self.test.as_ref().map(|run| run.exit)
     }
 
+    pub(super) fn seconds(&self) -> f64 {
+        self.test.as_ref().map_or(0.0, |run| run.duration_seconds)
+    }
+
     pub(super) fn is_passed(&self) -> Option<bool> {
         let exit = self.exit()?;
         Some(journeyman_verify::verdict(&exit, self.reading.counts.as_ref()).is_pass())

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
 
@@ -59,6 +59,8 @@ pub(super) struct CheckoutRun {
     pub(super) setup_network: SetupNetwork,
     /// `None` if the setup failed or there is no test command.
     pub(super) test: Option<FinishedCommand>,
+    /// Runs of the tests in whose place it was made.
+    pub(super) earlier: Vec<CommandRun>,
     pub(super) reading: TestReport,
     pub(super) rewritten: Vec<String>,
     /// Folders tested separately whose command ran no test.
@@ -78,6 +80,8 @@ pub(super) struct PreparedCheckout {
 
 pub(super) struct TestCommandResult {
     pub(super) ended: FinishedCommand,
+    /// Runs with options that the runner did not know.
+    earlier: Vec<CommandRun>,
     pub(super) reading: TestReport,
     pub(super) is_selected: bool,
     invocation: TestInvocation,
@@ -125,7 +129,14 @@ impl CheckoutRun {
             _ => (None, next.setup),
         };
         let without_tests = [self.without_tests, next.without_tests].concat();
-        Self { test, setup, rewritten, without_tests, is_selected: false, invocation: None, ..next }
+        let earlier = [self.earlier, next.earlier].concat();
+        let (is_selected, invocation) = (false, None);
+        Self { test, earlier, setup, rewritten, without_tests, is_selected, invocation, ..next }
+    }
+
+    /// Every run of the tests.
+    pub(super) fn commands(&self) -> impl Iterator<Item = &CommandRun> + '_ {
+        self.earlier.iter().chain(self.test.iter().map(|ended| &ended.run))
     }
 
     pub(super) fn seconds(&self) -> f64 {
@@ -142,6 +153,12 @@ impl CheckoutRun {
 
     pub(super) fn last_output(&self) -> &str {
         self.test.as_ref().or(self.setup.as_ref()).map_or("", |ended| &ended.output.text)
+    }
+}
+
+impl TestCommandResult {
+    pub(super) fn commands(&self) -> impl Iterator<Item = &CommandRun> + '_ {
+        self.earlier.iter().chain([&self.ended.run])
     }
 }
 
@@ -167,14 +184,8 @@ impl CommitTester {
         run: CheckoutRunSpec<'_>,
     ) -> Result<CheckoutRun, EffectError> {
         let place = basis.checkouts.acquire(self, ask).await?;
-        let (what, begun) = (run.what, Instant::now());
         let ran = Box::pin(self.run_in_each_folder(ask, basis, run, &place)).await;
         remove(&place.folder).await?;
-        tracing::debug!(
-            run = format!("tests{what}"),
-            seconds = begun.elapsed().as_secs_f64(),
-            "a run of the tests"
-        );
         ran
     }
 
@@ -236,7 +247,7 @@ impl CommitTester {
         let changed = blocking(move || ready.place.tree.touched(&ready.source, &marks)).await?;
         let changed = changed.map_err(disk("look through a checkout"))?;
         ran.rewritten = changed.iter().take(MOST_ITEMS).map(|path| path.display().to_string()).collect();
-        (ran.reading, ran.test) = (tests.reading, Some(tests.ended));
+        (ran.reading, ran.test, ran.earlier) = (tests.reading, Some(tests.ended), tests.earlier);
         (ran.is_selected, ran.invocation) = (tests.is_selected, Some(tests.invocation));
         Ok(ran)
     }
@@ -269,6 +280,7 @@ impl CommitTester {
             setup: None,
             setup_network: own.network.clone(),
             test: None,
+            earlier: Vec::new(),
             reading: TestReport::default(),
             rewritten: Vec::new(),
             without_tests: Vec::new(),
@@ -458,11 +470,15 @@ impl CommitTester {
         let Some((whole, selected, planned)) = asked.await? else { return Ok(None) };
         let is_selected = selected.is_some();
         let mut asked = selected.unwrap_or_else(|| whole.clone());
+        let mut earlier = Vec::new();
         let (reading, mut ended) = loop {
             let (reading, ended) = self.test_once(place, &asked, how.clone(), at).await?;
             // What a runner does not know, it is not asked for again in this run.
             match asked.unasked(&ended.output.text) {
-                Some(plain) if !ran_any(&reading) && ended.run.exit != Exit::Code(0) => asked = plain,
+                Some(plain) if !ran_any(&reading) && ended.run.exit != Exit::Code(0) => {
+                    earlier.push(CommandRun { command: asked.shown(), ..ended.run });
+                    asked = plain;
+                }
                 _ => break (reading, ended.shortened()),
             }
         };
@@ -474,7 +490,7 @@ impl CommitTester {
                 journeyman_verify::tail(&failure.said)
             ));
         }
-        Ok(Some(TestCommandResult { ended, reading, is_selected, invocation: whole }))
+        Ok(Some(TestCommandResult { ended, earlier, reading, is_selected, invocation: whole }))
     }
 
     /// Runs a test command once and reads its output and reports.

@@ -7,7 +7,7 @@ use super::change::{ChangeAnalysis, texts_of};
 use super::checkout_run::CheckoutRun;
 use super::{CommandOutput, CommitTester, EffectError, TestRunRequest, VerdictBasis};
 use journeyman_order::examination::{ExaminerStatement, IssueExamination, StatementKind};
-use journeyman_order::scrutiny::MutantTally;
+use journeyman_order::scrutiny::{MutantTally, VerdictRun};
 use journeyman_order::test_run::CommandRun;
 use journeyman_verify::examination::ProgramBatch;
 use journeyman_verify::examples::{ExampleProgram, IssueExample, examples};
@@ -62,8 +62,12 @@ impl<'a> ExperimentContext<'a> {
 /// A run that was made for a row.
 pub(super) struct ExperimentRun {
     pub(super) row: &'static Experiment,
-    /// `None` if there is nothing that could run.
+    pub(super) what: String,
+    /// `None` if there is nothing that could run, or no time for it.
     pub(super) ran: Option<CheckoutRun>,
+    pub(super) is_left_out: bool,
+    /// Runs in whose place it was made, and those of mutants.
+    pub(super) earlier: Vec<CommandRun>,
     pub(super) only: Vec<String>,
     pub(super) overlays: Vec<Overlay>,
     pub(super) unloaded: Vec<String>,
@@ -82,7 +86,14 @@ pub(super) struct ProgramInstead {
 
 impl ExperimentRun {
     pub(super) fn finished(&self) -> FinishedRun<'_> {
-        let Some(ran) = &self.ran else { return FinishedRun::not_made(self.row.name) };
+        let Some(ran) = &self.ran else {
+            return FinishedRun {
+                only: &self.only,
+                lies: &self.lies,
+                is_left_out: self.is_left_out,
+                ..FinishedRun::not_made(self.row.name)
+            };
+        };
         FinishedRun {
             only: &self.only,
             is_selected: ran.is_selected,
@@ -100,6 +111,17 @@ impl ExperimentRun {
     pub(super) fn command(&self) -> Option<CommandRun> {
         Some(self.ran.as_ref()?.test.as_ref()?.run.clone())
     }
+
+    /// Every run of it, as it is recorded.
+    pub(super) fn recorded(&self) -> impl Iterator<Item = VerdictRun> + '_ {
+        let runs = self.earlier.iter().chain(self.ran.iter().flat_map(CheckoutRun::commands));
+        runs.map(move |run| recorded(&self.what, run))
+    }
+}
+
+/// A run under the name of its output.
+pub(super) fn recorded(what: &str, run: &CommandRun) -> VerdictRun {
+    VerdictRun::of(&format!("tests{what}"), run)
 }
 
 /// How often each program runs: what differs between runs says nothing.

@@ -6,16 +6,16 @@ use std::collections::BTreeSet;
 use super::CommandOutput;
 use super::change::texts_of;
 use super::checkout_run::CheckoutRun;
-use super::context::{ExperimentContext, ExperimentRun};
+use super::context::{ExperimentContext, ExperimentRun, recorded};
 use journeyman_order::bounds::MOST_LISTED;
 use journeyman_order::comparison::RunnerName;
 use journeyman_order::scrutiny::{
-    Baseline, ChangedTest, DiedTest, FalsifiedExpectation, LieDetector, MutantTally, OldTests,
+    Baseline, ChangedTest, DiedTest, FalsifiedExpectation, LieDetector, MutantTally, OldTests, VerdictRun,
 };
 use journeyman_order::{ComparedBy, EffectError, Scrutiny};
 use journeyman_verify::experiment::{
     DeathOnOldCode, ExperimentMatrix, ExperimentName, ExperimentResult, KnownChange, Lie, compared,
-    find_lies, how_edited, lie_findings, matrix, verdict,
+    find_lies, how_edited, lie_findings, matrix, verdict, without_result,
 };
 
 impl<'a> ExperimentContext<'a> {
@@ -117,7 +117,15 @@ impl<'a> ExperimentContext<'a> {
             dependencies: self.change.dependencies.clone(),
             mutants: Some(mutants.unwrap_or_else(untried)),
             weakenings: self.change.remarks.clone(),
+            runs: self.baseline_run().chain(runs.iter().flat_map(ExperimentRun::recorded)).collect(),
+            without_result: without_result(&known),
         })
+    }
+
+    /// The run of the base, unless it was made before.
+    fn baseline_run(&self) -> impl Iterator<Item = VerdictRun> + '_ {
+        let run = self.baseline.test.iter().filter(move |_| !self.baseline.kept);
+        run.map(|run| recorded(ExperimentName::Base.as_str(), run))
     }
 
     /// Tracked files that are written while the tests of the change run, though not while those of the base do.

@@ -22,6 +22,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use journeyman_environment::{EnvironmentPlan, edited_setup, judge_by, without_own_tests};
+use journeyman_order::scrutiny::VerdictRun;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{
     CommitSha, ComparisonVerdict, EffectError, IssueExamination, PinnedImages, RepositoryName,
@@ -40,8 +41,11 @@ use baseline::CachedBaseline;
 use change::read_change;
 use checkout::CheckoutPool;
 use checkout_run::CheckoutRunSpec;
-use context::ExperimentContext;
+use context::{ExperimentContext, recorded};
 use unrun::not_tested;
+
+/// What the run with the base's setup is called.
+const BASE_SETUP: &str = "-base-setup";
 
 #[derive(Clone)]
 pub struct CommitTester {
@@ -205,13 +209,16 @@ impl CommitTester {
         };
         let by_base = async {
             let Some(BaseSetup::PutBack(by_base)) = &set_up else { return Ok(None) };
-            let ran = self.run_in_checkout(ask, by_base, first("-base-setup", &by_base.plan)).await?;
+            let ran = self.run_in_checkout(ask, by_base, first(BASE_SETUP, &by_base.plan)).await?;
             Ok(Some((&**by_base, ran)))
         };
         let own = self.run_in_checkout(ask, &basis, first("", &basis.plan));
         let (own, by_base, compared) = tokio::try_join!(own, by_base, compared)?;
         outputs.extend(own.outputs());
         outputs.extend(by_base.iter().flat_map(|(_, ran)| ran.outputs()));
+        let mut runs: Vec<VerdictRun> = own.commands().map(|run| recorded("", run)).collect();
+        let by_base_setup = by_base.iter().flat_map(|(_, ran)| ran.commands());
+        runs.extend(by_base_setup.map(|run| recorded(BASE_SETUP, run)));
         let by_base = by_base.filter(|(_, ran)| ran.is_passed());
         let is_offline = by_base.is_some() && self.is_offline_failure(ask, &basis, &own).await?;
         if is_offline {
@@ -244,6 +251,8 @@ impl CommitTester {
                 context.basis = basis;
             }
             let mut scrutiny = context.experiment(judged, &mut outputs).await?;
+            runs.append(&mut scrutiny.runs);
+            scrutiny.runs = runs;
             scrutiny.base_setup = by_base.as_ref().and_then(|(_, ran)| Some(ran.test.as_ref()?.run.clone()));
             run.verdict = commit_verdict(run.verdict, &scrutiny, ask.settings.accept, &ask.issue);
             run.doubt = run.doubt.or_else(|| scrutiny.never_seen_to_fail());

@@ -11,6 +11,7 @@ use crate::command::CommandOptions;
 use crate::effect_error::soon;
 use journeyman_order::bounds::MOST_NAMED;
 use journeyman_order::scrutiny::MutantTally;
+use journeyman_order::test_run::CommandRun;
 use journeyman_order::{Exit, TestCaseStatus};
 use journeyman_verify::experiment::{ExperimentCell, died, not_loaded};
 
@@ -21,11 +22,13 @@ const SHORT: f64 = 10.0;
 const AT_LEAST: Duration = Duration::from_secs(10);
 
 impl ExperimentContext<'_> {
-    /// Runs mutants of the changed lines against these tests, or against all if there are none.
+    /// Runs mutants of the changed lines against these tests, or against all if there are none, and adds the runs to
+    /// `made`.
     pub(super) async fn mutants(
         &self,
         names: &[String],
         with_the_change: &CheckoutRun,
+        made: &mut Vec<CommandRun>,
     ) -> Result<MutantTally, EffectError> {
         let (limit, took) = (self.testing.settings.mutant_time, with_the_change.seconds());
         if limit.is_zero() {
@@ -78,6 +81,7 @@ impl ExperimentContext<'_> {
                 let Some(bytes) = self.change.after.get(&mutant.path) else { continue };
                 lay_one(&mut ready, &mutant.path, mutant.apply(bytes)).await?;
                 let mut ran = self.testing.test((&ready, plan), only, how(), RunPlace::Here).await?;
+                made.extend(ran.iter().flat_map(TestCommandResult::commands).cloned());
                 // Other tests may catch what the proving tests miss.
                 let is_missed = |ran: &TestCommandResult| ran.ended.run.exit == Exit::Code(0) && took < SHORT;
                 let ran_none =
@@ -86,6 +90,7 @@ impl ExperimentContext<'_> {
                     |ran: &TestCommandResult| ran.reading.cases.is_none() || is_missed(ran) || ran_none(ran);
                 if ran.as_ref().is_some_and(|ran| ran.is_selected && is_open(ran)) {
                     ran = self.testing.test((&ready, plan), None, how(), RunPlace::Here).await?;
+                    made.extend(ran.iter().flat_map(TestCommandResult::commands).cloned());
                 }
                 lay_one(&mut ready, &mutant.path, bytes.clone()).await?;
                 let Some(TestCommandResult { ended, reading, .. }) = ran else { break };

@@ -19,9 +19,6 @@ use journeyman_verify::experiment::{
 
 /// Retries without the base's test files that do not load.
 const MOST_TRIES: usize = 3;
-/// A run on the base's code counts as endless after this multiple of the time with the change.
-const TIMES_AS_LONG: f64 = 5.0;
-const AT_LEAST: Duration = Duration::from_secs(20);
 
 impl ExperimentContext<'_> {
     /// Makes runs until no more are needed.
@@ -47,7 +44,7 @@ impl ExperimentContext<'_> {
         runs: &'k [ExperimentRun],
         lies: Option<&'k TellableLies<'k>>,
     ) -> KnownSoFar<'k> {
-        let base = FinishedRun::whole(ExperimentName::Base, self.baseline.cell(), 0.0);
+        let base = FinishedRun::whole(ExperimentName::Base, self.baseline.cell(), self.baseline.seconds());
         let change = FinishedRun::whole(ExperimentName::Change, own.cell(), own.seconds());
         let runs = runs.iter().map(ExperimentRun::finished).collect();
         let known = KnownSoFar::new(self.of_change(own), [base, change], own.invocation.as_ref(), runs);
@@ -55,18 +52,32 @@ impl ExperimentContext<'_> {
     }
 
     async fn make(&self, own: &CheckoutRun, planned: PlannedRun) -> Result<ExperimentRun, EffectError> {
-        let (what, row) = (planned.name(), planned.row);
-        let PlannedRun { only, overlays, lies, took, .. } = planned;
-        let (ran, mutants, unloaded) = (None, None, Vec::new());
-        let mut run = ExperimentRun { row, ran, only, overlays, unloaded, lies, mutants };
+        let what = planned.name();
+        let PlannedRun { row, only, overlays, lies, most_seconds, is_left_out, .. } = planned;
+        let mut run = ExperimentRun {
+            row,
+            what,
+            ran: None,
+            is_left_out,
+            earlier: Vec::new(),
+            only,
+            overlays,
+            unloaded: Vec::new(),
+            lies,
+            mutants: None,
+        };
+        if is_left_out {
+            return Ok(run);
+        }
         let program = match row.edit {
             Edit::Nothing | Edit::OldData | Edit::TestFiles | Edit::Lies(_) | Edit::Reworded(_) => {
                 let configuration = &self.change.sides.configuration;
                 let (baseline, is_on_old_code) = (self.baseline.cell(), row.code == Side::Base);
                 let mut tries = if row.leaves_out { MOST_TRIES } else { 0 };
                 loop {
-                    let ran = self.run_row(&run, &what, took).await?;
+                    let ran = self.run_row(&run, most_seconds).await?;
                     let out = left_out(&baseline, &ran.cell(), &run.overlays, configuration, is_on_old_code);
+                    run.earlier.extend(run.ran.iter().flat_map(CheckoutRun::commands).cloned());
                     run.ran = Some(ran);
                     if tries == 0 || out.is_empty() {
                         return Ok(run);
@@ -77,23 +88,22 @@ impl ExperimentContext<'_> {
                 }
             }
             Edit::Mutants => {
-                run.mutants = Some(self.mutants(&run.only, own).await?);
+                run.mutants = Some(self.mutants(&run.only, own, &mut run.earlier).await?);
                 return Ok(run);
             }
             Edit::Examples => self.example_program(row.code).await?,
             Edit::Programs => Some(self.statement_programs(row.code)),
         };
         if let Some(program) = program {
-            run.ran = Some(self.run_program(row, &what, program).await?);
+            run.ran = Some(self.run_program(row, &run.what, program).await?);
         }
         Ok(run)
     }
 
     async fn run_row(
         &self,
-        ExperimentRun { row, only, overlays, .. }: &ExperimentRun,
-        what: &str,
-        took: Option<f64>,
+        ExperimentRun { row, what, only, overlays, .. }: &ExperimentRun,
+        most_seconds: Option<f64>,
     ) -> Result<CheckoutRun, EffectError> {
         let plan = match row.setup {
             Side::Base => &self.basis.before,
@@ -103,7 +113,7 @@ impl ExperimentContext<'_> {
             overlays: overlays.clone(),
             only: (!only.is_empty()).then_some((only.as_slice(), self.named_by())),
             at: place_of(row),
-            time: took.map(|took| time_on_old_code(took, self.testing.settings.test_time)),
+            time: most_seconds.map(|most| Duration::from_secs_f64(most).min(self.testing.settings.test_time)),
             ..CheckoutRunSpec::all(what, self.commit_of(row), plan)
         };
         match row.only {
@@ -119,7 +129,11 @@ impl ExperimentContext<'_> {
         // Jest omits files without selected tests but counts their tests, so its exit code would cover tests that
         // cannot be told apart. Run all of them instead.
         match ran.is_selected && ran.reading.cases.is_none() && died(&ran.cell()).is_none() {
-            true => self.testing.run_in_checkout(self.ask, self.basis, all).await,
+            true => {
+                let whole = self.testing.run_in_checkout(self.ask, self.basis, all).await?;
+                let earlier = ran.commands().cloned().chain(whole.earlier).collect();
+                Ok(CheckoutRun { earlier, ..whole })
+            }
             false => Ok(ran),
         }
     }
@@ -148,11 +162,6 @@ impl ExperimentContext<'_> {
             Side::Change => &self.ask.commit,
         }
     }
-}
-
-/// How long a run on the base's code may take, given the time with the change.
-fn time_on_old_code(took: f64, most: Duration) -> Duration {
-    AT_LEAST.max(Duration::from_secs_f64(took * TIMES_AS_LONG)).min(most)
 }
 
 fn place_of(row: &Experiment) -> RunPlace {

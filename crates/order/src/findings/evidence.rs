@@ -14,7 +14,7 @@ use crate::comparison::{ComparedBy, TestList};
 use crate::examination::StatementKind;
 use crate::feedback::{Feedback, Severity};
 use crate::proof::{Proof, ProofGrade};
-use crate::scrutiny::{ExampleVerdict, FalsifiedExpectation, LieVerdict, Scrutiny};
+use crate::scrutiny::{ExampleVerdict, FalsifiedExpectation, LieVerdict, Scrutiny, WithoutResult};
 use crate::test_run::{TestEvidence, TestVerdict};
 
 /// Most gaps that the last line names.
@@ -275,7 +275,20 @@ fn of_run(tests: &TestEvidence) -> Vec<VerdictFinding> {
         Some(image) => isolation.text("; image: ").code("image", image),
         None => isolation,
     });
+    all.extend(runs_made(tests));
     all
+}
+
+fn runs_made(tests: &TestEvidence) -> Option<VerdictFinding> {
+    let runs = &tests.scrutiny.as_deref()?.runs;
+    let total: f64 = runs.iter().map(|run| run.duration_seconds).sum();
+    let alone = tests.test.as_ref()?.duration_seconds;
+    let count = many(runs.len() as u64, "run", "runs");
+    let said = format!("{count}, {total:.1} seconds in total (the tests alone need {alone:.1})");
+    let to_tenths = |seconds: f64| (seconds * 10.0).round() / 10.0;
+    let made = of(WhatRan, Fact::RunsMade).text(said).value("count", runs.len());
+    let made = made.value("seconds", to_tenths(total)).value("seconds_of_the_tests", to_tenths(alone));
+    (!runs.is_empty()).then_some(made)
 }
 
 fn of_comparison(scrutiny: &Scrutiny) -> Vec<VerdictFinding> {
@@ -419,6 +432,27 @@ fn gaps_of_scrutiny(scrutiny: &Scrutiny) -> Vec<VerdictFinding> {
     let brings =
         |what: &String| gap(Fact::Dependency, "new dependencies").text("Dependency: ").foreign("what", what);
     all.extend(scrutiny.dependencies.iter().map(brings));
+    for (because, fact, words, said) in [
+        (
+            WithoutResult::LeftOut,
+            Fact::RunsLeftOut,
+            "what takes too long to try",
+            "Not tried, as it takes too long: ",
+        ),
+        (
+            WithoutResult::NotEnded,
+            Fact::RunsNotEnded,
+            "edits of the tests that did not end",
+            "Stopped before their end, as the same tests need at most a third of that time without the edit: ",
+        ),
+    ] {
+        let of_it = scrutiny.without_result.iter().filter(|run| run.because == because);
+        let mut shows: Vec<&str> = of_it.map(|run| run.shows.as_str()).collect();
+        shows.dedup();
+        if !shows.is_empty() {
+            all.push(gap(fact, words).text(said).foreign("shows", &shows.join("; ")));
+        }
+    }
     all
 }
 

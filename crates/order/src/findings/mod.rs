@@ -56,6 +56,7 @@ pub enum FindingKind {
     SetupRan,
     SetupOfBase,
     Isolation,
+    RunsMade,
     FilesRewritten,
     Doubted,
     ComparedWithBase,
@@ -80,6 +81,8 @@ pub enum FindingKind {
     ProjectNotTested,
     TestsSkipped,
     Dependency,
+    RunsLeftOut,
+    RunsNotEnded,
 
     // These rest on the order, and not on the evidence of a test run.
     RedAccepted,

@@ -115,6 +115,43 @@ fn a_fix_is_told_in_five_lines_and_the_rest_below_them() {
 }
 
 #[test]
+fn the_runs_and_what_was_not_tried_for_lack_of_time_are_told() {
+    let ran = |name: &str, seconds: f64| {
+        let mut one = run(0);
+        (one["name"], one["duration_seconds"]) = (json!(name), json!(seconds));
+        one
+    };
+    let open =
+        |name: &str, shows: &str, because: &str| json!({"name": name, "shows": shows, "because": because});
+    let told = told(Some(&evidence(
+        "passed",
+        run(0),
+        scrutiny(json!({
+            "runs": [ran("tests", 1.0), ran("tests-old-code", 2.26)],
+            "without_result": [
+                open("tests-repeat-2", "once more whether it passes", "left_out"),
+                open("tests-repeat-3", "once more whether it passes", "left_out"),
+                open("tests-reworded", "whether it passes in other words", "left_out"),
+                open("tests-lie-1", "whether a wrong expectation is noticed", "not_ended"),
+            ],
+        })),
+    )));
+    for said in [
+        "  Noted 2 runs, 3.3 seconds in total (the tests alone need 1.0)\n",
+        "  Noted Not tried, as it takes too long: once more whether it passes; whether it passes in other words\n",
+        "  Noted Stopped before their end, as the same tests need at most a third of that time without the edit: whether a wrong \
+         expectation is noticed\n",
+        "What was not verified: some mutants; new dependencies; what takes too long to try; edits of the tests that did not \
+         end; 1 skipped test.\n",
+    ] {
+        assert!(told.contains(said), "{said}: {told}");
+    }
+    let without = evidence("passed", run(0), scrutiny(json!({})));
+    let facts: Vec<FindingKind> = findings(Some(&without), Vec::new()).iter().map(|one| one.fact).collect();
+    assert!(!facts.contains(&FindingKind::RunsMade), "older journals do not know: {facts:?}");
+}
+
+#[test]
 fn what_is_not_known_is_never_said_to_be_so() {
     let red = json!({"proof": {"proof": "cannot_tell", "because": "it did not end"}, "changed_tests": [],
         "lies": {"said": {"lies": "not_told", "because": "none was found"}}, "mutants": null, "examination": null,

@@ -152,6 +152,8 @@ pub struct FinishedRun<'a> {
     pub unloaded: &'a [String],
     /// The expectations that were made false, or spelled otherwise.
     pub lies: &'a [Lie],
+    /// Whether it was not made, for lack of time.
+    pub is_left_out: bool,
 }
 
 /// A run that could not be made: it shows nothing.
@@ -161,7 +163,17 @@ static NO_REPORT: TestReport =
 impl<'a> FinishedRun<'a> {
     /// A run of all tests with nothing laid over the commit.
     pub fn whole(name: ExperimentName, cell: ExperimentCell<'a>, seconds: f64) -> Self {
-        Self { name, cell, seconds, only: &[], is_selected: false, overlays: &[], unloaded: &[], lies: &[] }
+        Self {
+            name,
+            cell,
+            seconds,
+            only: &[],
+            is_selected: false,
+            overlays: &[],
+            unloaded: &[],
+            lies: &[],
+            is_left_out: false,
+        }
     }
 
     pub fn not_made(name: ExperimentName) -> Self {
@@ -216,6 +228,16 @@ impl<'a> KnownSoFar<'a> {
     pub(super) fn alone(&self) -> TestVerdict {
         let cell = &self.change.cell;
         crate::verdict(&cell.exit.unwrap_or(Exit::Code(-1)), cell.reading.counts.as_ref())
+    }
+
+    /// How many seconds the tests of the base take on the base.
+    pub(super) fn base_seconds(&self) -> f64 {
+        self.base.seconds
+    }
+
+    /// The finished runs but those of base and change.
+    pub(super) fn runs(&self) -> &[FinishedRun<'a>] {
+        &self.runs
     }
 
     pub fn all(&self, name: ExperimentName) -> impl Iterator<Item = &FinishedRun<'a>> {

@@ -6,6 +6,7 @@
 //!
 //! Nothing here judges by reading the change: reading only decides what to run.
 
+mod budget;
 mod cell;
 mod compared;
 mod detector;
@@ -35,6 +36,7 @@ mod sides;
 mod table;
 mod tellable;
 mod text;
+mod time_limit;
 mod titles;
 
 use journeyman_languages::names;
@@ -55,7 +57,7 @@ pub use matrix::{ExperimentMatrix, ExperimentResult, evidence_of};
 pub(crate) use names::has_word;
 pub use names::is_of;
 pub use old_tests::{how_edited, may_be_flaky_there};
-pub use row::{Edit, Experiment, PlannedRun, Side, WhichTests};
+pub use row::{Edit, Experiment, PlannedRun, Side, TimeShare, WhichTests};
 pub use sides::{ChangeSplit, is_of_tests, is_source, may_hold_tests, split_change};
-pub use table::{EXPERIMENTS, due};
+pub use table::{EXPERIMENTS, due, without_result};
 pub use tellable::TellableLies;

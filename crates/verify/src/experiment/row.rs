@@ -1,9 +1,10 @@
 //! One row of the table of experiments, and the runs that it plans.
 
-use super::known::{ExperimentName, KnownSoFar};
+use super::known::{ExperimentName, FinishedRun, KnownSoFar};
 use super::lie::Lie;
 use super::lies::TestTexts;
 use super::tellable::TellableLies;
+use super::time_limit;
 use crate::overlay::Overlay;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +44,19 @@ pub enum WhichTests {
     Alone(fn(&KnownSoFar<'_>) -> Vec<String>),
 }
 
+/// What the runs of a row get of the time that edits and repetitions of the tests have together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimeShare {
+    /// All of them are made, whatever they take.
+    All,
+    /// The first is made whatever it takes. The others may use half of the time, so that edits have the other half.
+    FirstThenHalf,
+    /// The first is made whatever it takes, and the others if there is time left.
+    FirstThenRest,
+    /// They are made if there is time left.
+    Rest,
+}
+
 #[derive(Clone, Copy)]
 pub struct Experiment {
     pub name: ExperimentName,
@@ -61,6 +75,7 @@ pub struct Experiment {
     pub is_kept: bool,
     /// Whether it may be needed more than once.
     pub repeats: bool,
+    pub time: TimeShare,
     /// Whether it is needed now.
     pub when: fn(&KnownSoFar<'_>) -> bool,
     /// How many runs of it are made at once.
@@ -78,20 +93,32 @@ pub struct PlannedRun {
     pub only: Vec<String>,
     pub overlays: Vec<Overlay>,
     pub lies: Vec<Lie>,
-    /// How many seconds the same takes with the change. `None` if that says nothing about it.
-    pub took: Option<f64>,
+    /// After how many seconds it counts as endless. `None`: as long as any run may take.
+    pub most_seconds: Option<f64>,
+    /// Whether it is not made, for lack of time.
+    pub is_left_out: bool,
 }
 
 impl PlannedRun {
     pub fn name(&self) -> String {
         self.row.name.of_run(self.number)
     }
+
+    /// Whether it is made whatever it takes.
+    pub(super) fn is_needed(&self) -> bool {
+        match self.row.time {
+            TimeShare::All => true,
+            TimeShare::FirstThenHalf | TimeShare::FirstThenRest => self.number == 1,
+            TimeShare::Rest => false,
+        }
+    }
 }
 
 impl Experiment {
     /// Its runs that are needed now. They can be made side by side.
     pub(super) fn planned(&'static self, known: &KnownSoFar<'_>) -> Vec<PlannedRun> {
-        if (known.is_made(self.name) && !self.repeats) || !(self.when)(known) {
+        let is_finished = known.is_made(self.name) && !self.repeats && self.time == TimeShare::All;
+        if is_finished || !(self.when)(known) {
             return Vec::new();
         }
         let only = match self.only {
@@ -117,16 +144,25 @@ impl Experiment {
             (Edit::Lies(_) | Edit::Reworded(_), None) => Vec::new(),
             _ => vec![Vec::new(); (self.times)(known)],
         };
-        let (made, took) = (known.all(self.name).count(), self.took(known));
-        let each = edits.into_iter().zip(made + 1..).map(|(lies, number)| PlannedRun {
-            row: self,
-            number,
-            only: if matches!(self.edit, Edit::Lies(_)) { tests_of(&lies) } else { only.clone() },
-            overlays: self.overlays(known, &lies),
-            lies,
-            took,
+        let made = known.all(self.name).count();
+        let known_before = if self.repeats { 0 } else { made };
+        let each = edits.into_iter().skip(known_before).zip(made + 1..).map(|(lies, number)| {
+            let only = if matches!(self.edit, Edit::Lies(_)) { tests_of(&lies) } else { only.clone() };
+            let most_seconds = self.most_seconds(known, &only);
+            let overlays = self.overlays(known, &lies);
+            PlannedRun { row: self, number, only, overlays, lies, most_seconds, is_left_out: false }
         });
         each.collect()
+    }
+
+    /// Whether we edit its tests.
+    pub(super) fn is_edited(&self) -> bool {
+        matches!(self.edit, Edit::Lies(_) | Edit::Reworded(_))
+    }
+
+    /// Whether it takes of the time that edits and repetitions have together.
+    pub(super) fn is_timed(&self) -> bool {
+        self.is_edited() || self.time != TimeShare::All
     }
 
     /// What is laid over the commit of the code.
@@ -165,8 +201,11 @@ impl Experiment {
         if self.tests == Side::Base { &lies.old } else { &lies.new }
     }
 
-    fn took(&self, known: &KnownSoFar<'_>) -> Option<f64> {
-        let is_comparable = matches!(self.edit, Edit::Nothing | Edit::TestFiles | Edit::Lies(_));
+    fn most_seconds(&self, known: &KnownSoFar<'_>, only: &[String]) -> Option<f64> {
+        if self.is_edited() {
+            return Some(time_limit::with_an_edit(self.without_edit(known, only)));
+        }
+        let is_comparable = matches!(self.edit, Edit::Nothing | Edit::TestFiles);
         if self.code == Side::Change || self.setup == Side::Base || !is_comparable {
             return None;
         }
@@ -174,7 +213,21 @@ impl Experiment {
             WhichTests::Alone(_) => known.last(ExperimentName::Alone)?,
             WhichTests::All | WhichTests::Selected(_) | WhichTests::These(_) => &known.change,
         };
-        Some(with_the_change.seconds)
+        Some(time_limit::on_old_code(with_the_change.seconds))
+    }
+
+    /// How many seconds these tests take without an edit, or all tests if that is not known of these alone.
+    fn without_edit(&self, known: &KnownSoFar<'_>, only: &[String]) -> f64 {
+        let is_of_these = |run: &&FinishedRun<'_>| {
+            !only.is_empty() && run.is_selected && only.iter().all(|name| run.only.contains(name))
+        };
+        let alone = known.all(ExperimentName::Repeat).filter(is_of_these).map(|run| run.seconds);
+        let whole = match self.code {
+            Side::Change => known.last(ExperimentName::OldTests).map_or(0.0, |run| run.seconds),
+            Side::Base => known.base_seconds(),
+        };
+        let alone = alone.reduce(f64::max).filter(|_| self.code == Side::Change);
+        alone.unwrap_or_else(|| known.change.seconds.max(whole))
     }
 }
 

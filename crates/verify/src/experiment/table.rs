@@ -2,18 +2,20 @@
 //!
 //! May know: what is known so far. Must never know: how a run is made.
 
+use super::budget::TimeBudget;
+use super::cell::lie_told;
 use super::compared::{compared, matrix, passes};
 use super::detector::{self, LieFindings, first_of, lie_findings};
 use super::judge::{before_lies, before_reruns, verdict};
-use super::known::{ExperimentName, KnownSoFar};
+use super::known::{ExperimentName, FinishedRun, KnownSoFar};
 use super::matrix::{ExperimentResult, evidence_of};
 use super::old_code::concerned;
 use super::old_tests::may_be_flaky_there;
 use super::reruns;
-use super::row::{Edit, Experiment, PlannedRun, Side, WhichTests};
+use super::row::{Edit, Experiment, PlannedRun, Side, TimeShare, WhichTests};
 use crate::may_be_flaky;
-use journeyman_order::scrutiny::LieVerdict;
-use journeyman_order::{ComparisonVerdict, Proof};
+use journeyman_order::scrutiny::{LieVerdict, RunWithoutResult, WithoutResult};
+use journeyman_order::{ComparisonVerdict, Exit, Proof};
 
 /// How often the tests of one side run again on the change while different tests fail each time.
 const MOST_RERUNS: usize = 3;
@@ -62,6 +64,7 @@ const CHANGE: Experiment = Experiment {
     leaves_out: false,
     is_kept: true,
     repeats: false,
+    time: TimeShare::All,
     when: |_| true,
     times: |_| 1,
     shows: "whether the change passes its own tests",
@@ -258,6 +261,7 @@ const REPEAT: Experiment = Experiment {
     only: WhichTests::These(|known| of_good(known, before_lies, reruns::evidence_to_repeat)),
     is_elsewhere: true,
     is_kept: false,
+    time: TimeShare::FirstThenHalf,
     times: |_| reruns::REPEATS,
     shows: "whether the tests that the pass rests on pass each time, and outside of continuous integration",
     ..CHANGE
@@ -268,6 +272,7 @@ const LIE: Experiment = Experiment {
     edit: Edit::Lies(|_, lies| lies.in_old.rounds.clone()),
     leaves_out: false,
     is_kept: false,
+    time: TimeShare::FirstThenRest,
     when: CHANGE.when,
     shows: "whether tests of the base notice a wrong expectation: what was fixed, or what is nearest to the change",
     ..OLD_TESTS
@@ -286,6 +291,7 @@ const REWORDED: Experiment = Experiment {
     edit: Edit::Reworded(detector::rewords_old),
     only: WhichTests::Selected(|known| first_of(known.lies.map_or(&[], |lies| &lies.fixed))),
     is_elsewhere: true,
+    time: TimeShare::Rest,
     shows: "whether what was fixed passes in other words as well",
     ..LIE
 };
@@ -294,6 +300,7 @@ const LIE_NEW: Experiment = Experiment {
     name: ExperimentName::LieNew,
     edit: Edit::Lies(|_, lies| lies.in_new.rounds.clone()),
     is_kept: false,
+    time: TimeShare::FirstThenRest,
     shows: "whether the tests that prove the change notice a wrong expectation",
     ..CHANGE
 };
@@ -303,6 +310,7 @@ const REWORDED_NEW: Experiment = Experiment {
     edit: Edit::Reworded(detector::rewords_new),
     only: WhichTests::Selected(|known| first_of(known.lies.map_or(&[], |lies| &lies.red))),
     is_elsewhere: true,
+    time: TimeShare::Rest,
     shows: "whether the tests that prove the change pass by themselves, and in other words",
     ..LIE_NEW
 };
@@ -311,7 +319,9 @@ const LIE_ANY: Experiment = Experiment {
     name: ExperimentName::LieAny,
     edit: Edit::Lies(|known, lies| detector::tell_anywhere(known, lies).with_the_change()),
     repeats: true,
-    shows: "the same where tests are not named, with one wrong expectation in a run of all of them",
+    // As long as they are told, nothing else shows that the tests can fail.
+    time: TimeShare::All,
+    shows: "whether a run of all tests notices a wrong expectation, where tests are not named",
     ..LIE
 };
 
@@ -325,6 +335,7 @@ const LIE_ANY_BASE: Experiment = Experiment {
 const LIE_SLIGHT: Experiment = Experiment {
     name: ExperimentName::LieSlight,
     edit: Edit::Lies(|known, lies| vec![detector::slight(known, lies)]),
+    time: TimeShare::Rest,
     shows: "whether an expectation that is nearly right is noticed",
     ..LIE
 };
@@ -371,7 +382,36 @@ pub fn due(known: &KnownSoFar<'_>) -> Vec<PlannedRun> {
     let planned = |group: &&'static [Experiment]| -> Vec<PlannedRun> {
         group.iter().flat_map(|row| row.planned(known)).collect()
     };
-    EXPERIMENTS.iter().skip(at).map(planned).find(|planned| !planned.is_empty()).unwrap_or_default()
+    let needed = EXPERIMENTS.iter().skip(at).map(planned).find(|planned| !planned.is_empty());
+    let is_timed = |run: &&FinishedRun<'_>| row_of(run.name).is_some_and(Experiment::is_timed);
+    let spent = known.runs().iter().filter(is_timed).map(|run| run.seconds).sum();
+    TimeBudget::new(known.change.seconds, spent).granted(known, needed.unwrap_or_default())
+}
+
+fn row_of(name: ExperimentName) -> Option<&'static Experiment> {
+    EXPERIMENTS.iter().flat_map(|group| group.iter()).find(|row| row.name == name)
+}
+
+/// The runs that say nothing for lack of time: those that were not made, and edits that did not end and of which no test
+/// says anything.
+pub fn without_result(known: &KnownSoFar<'_>) -> Vec<RunWithoutResult> {
+    let because = |row: &Experiment, run: &FinishedRun<'_>| {
+        let is_silent = || run.lies.iter().all(|lie| lie_told(&run.cell, lie.test.as_deref()).is_none());
+        let is_endless = row.is_edited() && run.cell.exit == Some(Exit::TimedOut);
+        match run.is_left_out {
+            true => Some(WithoutResult::LeftOut),
+            false => (is_endless && is_silent()).then_some(WithoutResult::NotEnded),
+        }
+    };
+    let mut all = Vec::new();
+    for row in EXPERIMENTS.iter().flat_map(|group| group.iter()) {
+        for (number, run) in (1..).zip(known.all(row.name)) {
+            let shows = if number == 1 { row.shows.to_owned() } else { format!("once more {}", row.shows) };
+            let name = format!("tests{}", row.name.of_run(number));
+            all.extend(because(row, run).map(|because| RunWithoutResult { name, shows, because }));
+        }
+    }
+    all
 }
 
 /// A rerun tells flaky tests from broken ones. If different tests fail each time, it is worth another rerun.

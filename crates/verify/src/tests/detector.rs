@@ -5,21 +5,25 @@ use crate::experiment::*;
 use journeyman_order::Proof;
 use journeyman_order::scrutiny::LieVerdict;
 
-type TestFiles = Vec<(String, Vec<u8>)>;
+pub(super) type TestFiles = Vec<(String, Vec<u8>)>;
 
-const A: &str = "def a():\n    assert one() == 1\n";
+pub(super) const A: &str = "def a():\n    assert one() == 1\n";
 
-fn files(text: &str) -> TestFiles {
+pub(super) fn files(text: &str) -> TestFiles {
     vec![("tests/test_a.py".to_owned(), text.as_bytes().to_vec())]
 }
 
 /// What can be told where the base has the first text, and the change the second.
-fn tellable<'t>(story: &RunStory, before: &'t TestFiles, after: &'t TestFiles) -> TellableLies<'t> {
+pub(super) fn tellable<'t>(
+    story: &RunStory,
+    before: &'t TestFiles,
+    after: &'t TestFiles,
+) -> TellableLies<'t> {
     assert!(story.due_with(None).is_empty(), "the other runs are finished");
     story.known(None, |known| find_lies(known, &verdict(known), [before, after, before]))
 }
 
-fn found(story: &RunStory, lies: &TellableLies<'_>) -> LieFindings {
+pub(super) fn found(story: &RunStory, lies: &TellableLies<'_>) -> LieFindings {
     story.known(Some(lies), lie_findings).expect("lies can be told")
 }
 
@@ -52,6 +56,18 @@ fn what_was_fixed_has_to_notice_a_wrong_expectation_and_no_other_words() {
         reworded.told.last().map(|(lie, noticed)| (lie.now.as_str(), *noticed)),
         Some(("1 + 1", false))
     );
+}
+
+#[test]
+fn wrong_expectations_of_different_tests_share_a_run_and_do_not_hide_each_other() {
+    let text = files("def b():\n    assert two() == 2\n\ndef c():\n    assert three() == 3\n");
+    let fix = || story("+a -b -c", "+a +b +c").and(ExperimentName::FixedBase, &["-b -c"; 3]);
+    let lies = tellable(&fix(), &text, &text);
+    assert_eq!(fix().due_with(Some(&lies)), ["-lie-1", "-reworded"]);
+    let told = found(&fix().goes_on(&lies, &["+a -b +c", "+a +b +c"]), &lies);
+    let each: Vec<(&str, bool)> =
+        told.told.iter().map(|(lie, noticed)| (lie.was.as_str(), *noticed)).collect();
+    assert_eq!((each, told.said), (vec![("2", true), ("3", false)], LieVerdict::Unnoticed));
 }
 
 #[test]

@@ -17,6 +17,8 @@ pub(super) struct RunStory {
     can_select: bool,
     base: CellRun,
     change: CellRun,
+    /// How many seconds the tests take.
+    seconds: f64,
     runs: Vec<StoryRun>,
 }
 
@@ -24,13 +26,15 @@ pub(super) struct RunStory {
 struct StoryRun {
     name: ExperimentName,
     run: CellRun,
+    seconds: f64,
     only: Vec<String>,
     lies: Vec<Lie>,
+    is_left_out: bool,
 }
 
 impl StoryRun {
     fn of_all(name: ExperimentName, run: CellRun) -> Self {
-        Self { name, run, only: Vec::new(), lies: Vec::new() }
+        Self { name, run, seconds: 2.0, only: Vec::new(), lies: Vec::new(), is_left_out: false }
     }
 }
 
@@ -50,6 +54,7 @@ pub(super) fn story(base: &str, change: &str) -> RunStory {
         can_select: false,
         base: run(base),
         change: run(change),
+        seconds: 1.0,
         runs: Vec::new(),
     }
 }
@@ -73,17 +78,42 @@ impl RunStory {
         self
     }
 
+    /// The tests, and the runs so far, take this long.
+    pub(super) fn taking(mut self, seconds: f64) -> Self {
+        self.seconds = seconds;
+        self.runs.iter_mut().for_each(|run| run.seconds = seconds);
+        self
+    }
+
+    /// All tests take this long, whatever the runs so far took.
+    pub(super) fn beside_others(mut self, seconds: f64) -> Self {
+        self.seconds = seconds;
+        self
+    }
+
+    /// The runner can run some tests alone.
+    pub(super) fn selects(mut self) -> Self {
+        self.can_select = true;
+        self
+    }
+
     /// The runs that are needed now end so, in their order.
-    pub(super) fn goes_on(mut self, lies: &TellableLies<'_>, runs: &[&str]) -> Self {
+    pub(super) fn goes_on(self, lies: &TellableLies<'_>, runs: &[&str]) -> Self {
+        let runs: Vec<CellRun> = runs.iter().map(|tests| run(tests)).collect();
+        self.goes_on_for(lies, 2.0, &runs)
+    }
+
+    /// The same, after this many seconds each.
+    pub(super) fn goes_on_for(mut self, lies: &TellableLies<'_>, seconds: f64, runs: &[CellRun]) -> Self {
         let planned = self.known(Some(lies), due);
         assert_eq!(planned.len(), runs.len());
-        for (PlannedRun { row, only, lies, .. }, tests) in planned.into_iter().zip(runs) {
-            self.runs.push(StoryRun { name: row.name, run: run(tests), only, lies });
+        for (PlannedRun { row, only, lies, is_left_out, .. }, run) in planned.into_iter().zip(runs) {
+            self.runs.push(StoryRun { name: row.name, run: run.clone(), seconds, only, lies, is_left_out });
         }
         self
     }
 
-    fn and_alone(mut self, name: ExperimentName, test: &str, run: CellRun) -> Self {
+    pub(super) fn and_alone(mut self, name: ExperimentName, test: &str, run: CellRun) -> Self {
         self.runs.push(StoryRun { only: vec![test.to_owned()], ..StoryRun::of_all(name, run) });
         self
     }
@@ -94,11 +124,13 @@ impl RunStory {
         ask: impl FnOnce(&KnownSoFar<'_>) -> T,
     ) -> T {
         let asked = TestInvocation::new("python3 -m unittest", None, &|_| None, "/r.xml");
-        let runs = self.runs.iter().map(|StoryRun { name, run, only, lies }| FinishedRun {
-            only,
-            is_selected: self.can_select,
-            lies,
-            ..finished(*name, run, 2.0)
+        let runs = self.runs.iter().map(|StoryRun { name, run, seconds, only, lies, is_left_out }| {
+            let finished = match is_left_out {
+                true => FinishedRun { is_left_out: true, ..FinishedRun::not_made(*name) },
+                false => finished(*name, run, *seconds),
+            };
+            let is_selected = self.can_select && !is_left_out && *name != ExperimentName::OldTests;
+            FinishedRun { only, is_selected, lies, ..finished }
         });
         let of_change = KnownChange {
             sides: &self.sides,
@@ -113,8 +145,8 @@ impl RunStory {
             has_examples: self.has_examples,
         };
         let first = [
-            finished(ExperimentName::Base, &self.base, 1.0),
-            finished(ExperimentName::Change, &self.change, 1.0),
+            finished(ExperimentName::Base, &self.base, self.seconds),
+            finished(ExperimentName::Change, &self.change, self.seconds),
         ];
         let asked = Some(&asked).filter(|_| self.can_select);
         ask(&KnownSoFar::new(of_change, first, asked, runs.collect()).with_lies(lies))
@@ -244,8 +276,9 @@ fn a_test_that_kills_the_run_on_the_old_code_is_found_by_running_it_alone() {
     assert_eq!((died().due(), only(&died())), (vec!["-alone".to_owned()], vec![new.to_owned()]));
     let passes = died().and_alone(ExperimentName::Alone, new, run("+new"));
     assert_eq!((passes.due(), only(&passes)), (vec!["-alone-old-code".to_owned()], vec![new.to_owned()]));
-    let took = passes.known(None, |known| due(known)[0].took);
-    assert_eq!(took, Some(2.0), "as long as it takes alone");
+    let most = |story: RunStory| story.known(None, |known| due(known)[0].most_seconds);
+    let slow = died().and_alone(ExperimentName::Alone, new, run("+new")).taking(9.0);
+    assert_eq!(most(slow.beside_others(1.0)), Some(45.0), "five times what it takes alone");
     let found = passes.and_alone(ExperimentName::AloneOldCode, new, dead());
     let proof = Some(Proof::Proven { by: ProofGrade::Test, red: vec![new.to_owned()] });
     assert_eq!(found.verdict().proof, proof);

@@ -86,6 +86,8 @@ fn seen(
         base_setup: None,
         old_code: None,
         weakenings: Vec::new(),
+        runs: Vec::new(),
+        without_result: Vec::new(),
     }));
     EffectOutcome::Tested(run)
 }

@@ -29,7 +29,7 @@ pub struct ReportingCommand {
     candidates: Vec<&'static TestRunner>,
     /// Whether the repository itself says where its reports are.
     is_own_report: bool,
-    /// Words of ours that stand for words of the command, and those words.
+    /// Words of ours that name files of ours, and words of the command in their place.
     stand_ins: Vec<(String, String)>,
     /// The options with which it was asked, without their values.
     options: Vec<String>,
@@ -97,6 +97,8 @@ pub fn reporting_command(
         if let WordsPlace::Instead(count) = answer.place {
             let replaced = call.words.iter().skip(call.start).take(count).cloned().collect::<Vec<_>>();
             asked.stand_ins.push((answer.words.join(" "), replaced.join(" ")));
+        } else if answer.report.is_some() && !answer.words.is_empty() {
+            asked.stand_ins.push((format!(" {}", answer.words.join(" ")), String::new()));
         }
         if let Some(text) = call.with(&answer) {
             asked.command.replace_range(call.segment.range.clone(), &text);
@@ -133,6 +135,7 @@ impl FoundCall<'_> {
             words: inner.as_deref().unwrap_or(direct),
             outer: &outer,
             is_script: self.script.is_some(),
+            script: self.script.as_ref().map_or("", |script| script.line.as_str()),
             report,
             read,
         });
@@ -203,8 +206,14 @@ impl ReportingCommand {
                 0 => report.to_owned(),
                 nth => format!("{report}-{nth}"),
             });
-            let call =
-                RunnerCall { words: &[], outer: &[], is_script: true, report: report.as_deref(), read };
+            let call = RunnerCall {
+                words: &[],
+                outer: &[],
+                is_script: true,
+                script: "",
+                report: report.as_deref(),
+                read,
+            };
             let asked = (runner.ask)(&call);
             self.candidates.extend(asked.report.is_some().then_some(runner));
             self.add(folder, runner, &Asked { words: Vec::new(), ..asked });

@@ -26,15 +26,6 @@ pub fn counted_together(one: TestCounts, other: TestCounts) -> TestCounts {
     }
 }
 
-/// A test's result from the groups of a pattern for passed and failed. If neither matched, it was skipped.
-pub(crate) fn ended(found: &regex::Captures<'_>, passed: usize, failed: usize) -> TestCaseStatus {
-    match (found.get(passed), found.get(failed)) {
-        (Some(_), _) => TestCaseStatus::Passed,
-        (None, Some(_)) => TestCaseStatus::Failed,
-        (None, None) => TestCaseStatus::Skipped,
-    }
-}
-
 /// Tests in the order in which they were read.
 #[derive(Debug, Default)]
 pub(crate) struct CaseList {

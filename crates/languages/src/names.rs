@@ -17,7 +17,9 @@ pub fn is_of(name: &str, path: &str) -> Option<bool> {
     if !own.is_empty() && has_word(name, own) {
         return Some(true);
     }
-    let names_a_file = [".py", ".rs", ".js", ".ts", ".rb"].iter().any(|ending| name.contains(ending));
+    let names_a_file = [".py", ".rs", ".rb", ".js", ".ts", ".mjs", ".cjs", ".mts", ".cts"]
+        .iter()
+        .any(|ending| name.contains(ending));
     let is_dotted = path.ends_with(".py") && name.matches('.').count() >= 2;
     // PHPUnit's classes are called as their files. Files with other names may hold any.
     let is_class_file = path.ends_with(".php") && file.starts_with(|c: char| c.is_ascii_uppercase());
@@ -65,6 +67,8 @@ mod tests {
             ("tests.test_parse.CentsTest.test_whole", "tests/test_other.py", Some(false)),
             ("parse.test.js > cents > reads", "test/parse.test.js", Some(true)),
             ("parse.test.js > cents > reads", "test/other.test.js", Some(false)),
+            ("web/parse.test.mjs > cents > reads", "web/parse.test.mjs", Some(true)),
+            ("web/parse.test.mjs > cents > reads", "web/other.test.mjs", Some(false)),
             ("amounts > tests/amounts.rs > whole", "tests/amounts.rs", Some(true)),
             ("whole", "tests/amounts.rs", None),
             ("spec/calc_spec.rb > Calc adds", "spec/calc_spec.rb", Some(true)),

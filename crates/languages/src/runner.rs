@@ -50,6 +50,8 @@ pub(crate) struct RunnerCall<'a> {
     /// The words of the whole command, such as `npm test`, if it only names a script that calls the runner.
     pub(crate) outer: &'a [&'a str],
     pub(crate) is_script: bool,
+    /// That script, as it is written.
+    pub(crate) script: &'a str,
     /// Where it may write a report: an absolute path outside the checkout. `None` if the repository names its own.
     pub(crate) report: Option<&'a str>,
     /// Reads a file of the commit.
@@ -61,6 +63,12 @@ impl RunnerCall<'_> {
     pub(crate) fn has(&self, options: &[&str]) -> bool {
         let all = || self.words.iter().chain(self.outer);
         all().any(|word| options.iter().any(|option| word.strip_prefix(option).is_some_and(is_ended)))
+    }
+
+    /// Whether the call sets a variable itself.
+    pub(crate) fn sets(&self, variable: &str) -> bool {
+        let is_set = |word: &str| word.strip_prefix(variable).is_some_and(|rest| rest.starts_with('='));
+        self.outer.iter().copied().chain(self.script.split_whitespace()).any(is_set)
     }
 }
 
@@ -154,7 +162,8 @@ impl TestSelection<'_> {
     /// Titles as alternatives of a regular expression.
     pub(crate) fn titles(&self) -> Option<String> {
         let own = self.names.iter().map(|name| name.rsplit(" > ").next().unwrap_or(name).trim());
-        let own: Vec<String> = own.map(regex::escape).collect();
+        // Reports have one space for several, and for a line break.
+        let own: Vec<String> = own.map(|title| regex::escape(title).replace(' ', r"\s+")).collect();
         let is_plain = |title: &String| !title.is_empty() && !title.contains(['\'', '\n', '\0']);
         (own.len() <= MOST_NAMED && own.iter().all(is_plain)).then(|| own.join("|"))
     }

@@ -234,6 +234,7 @@ mod tests {
             "c=$?; [ $c -eq 0 ] || s=$c",
             "printf '\\n%s %s\\n' m-1 1",
             "(",
+            "export NODE_OPTIONS=\"${NODE_OPTIONS:+$NODE_OPTIONS }\"'--require=\"/home/report.xml.1-helper/preload.cjs\"'",
             "cd web && npm test",
             ")",
             "c=$?; [ $c -eq 0 ] || s=$c",
@@ -242,7 +243,8 @@ mod tests {
         assert_eq!(asked.shell("m-1").lines().collect::<Vec<_>>(), shell);
         let python = "-----\nRan 1 test in 0.001s\n\nOK\n";
         let report = b"{\"runner\": \"unittest\"}\n{\"test\": {\"name\": \"tests.T.test_a\", \"status\": \"passed\"}}\n";
-        let reports = [vec![report.to_vec()]];
+        let of_node = b"{\"runner\": \"node\"}\n{\"test\": {\"name\": \"adds\", \"status\": \"passed\"}}\n";
+        let reports = [vec![report.to_vec()], vec![of_node.to_vec()]];
         let node = "✔ adds (0.5ms)\nℹ tests 1\nℹ suites 0\nℹ pass 1\nℹ fail 0\nℹ cancelled 0\nℹ skipped 0\nℹ todo 0\nℹ duration_ms 5\n";
         let output = format!("\nm-1 0\n{python}\nm-1 1\n{node}");
         let reading = asked.read(&output, "m-1", &reports, false);

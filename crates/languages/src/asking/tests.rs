@@ -20,53 +20,95 @@ fn a_command_is_asked_for_names_and_tests_the_same() {
         (".venv/bin/python3.12 -m unittest", ".venv/bin/python3.12 -m unittest"),
         ("uv run python -m unittest -q", "uv run python -m unittest -q"),
         ("python3 -m unittest -v", "python3 -m unittest -v"),
-        ("npx vitest run", "npx vitest run --reporter=verbose"),
-        ("vitest run --reporter=dot", "vitest run --reporter=dot"),
-        ("jest", "jest --verbose"),
+        ("npx vitest run", "npx vitest run"),
         ("node --test", "node --test"),
+        ("bun test src", "bun test src"),
         ("make test", "make test"),
         // Each command of a chain is asked by itself.
         ("cargo test && cargo clippy", "cargo test --no-fail-fast && cargo clippy"),
         ("cargo test || cargo clippy", "cargo test || cargo clippy"),
         ("cargo test > log", "cargo test > log"),
-        (
-            "vitest run && npx vitest run -c b",
-            "vitest run --reporter=verbose && npx vitest run -c b --reporter=verbose",
-        ),
-        ("jest --silent && jest", "jest --silent && jest --verbose"),
-        ("vitest run && ./more.sh", "vitest run --reporter=verbose && ./more.sh"),
+        ("cargo test && cargo test -p b", "cargo test --no-fail-fast && cargo test --no-fail-fast -p b"),
+        ("cargo test && ./more.sh", "cargo test --no-fail-fast && ./more.sh"),
     ] {
         assert_eq!(asked(command, &[]).shown(), adapted);
     }
 }
 
 #[test]
-fn a_script_of_a_manifest_is_asked_by_its_last_command() {
+fn a_runner_of_javascript_is_asked_by_what_node_loads_first_also_behind_scripts_and_make() {
     for (command, script, adapted) in [
-        ("npm test", "vitest run", "npm test -- --reporter=verbose"),
-        ("npm test", "tsc && cross-env A=b jest --ci", "npm test -- --verbose"),
-        ("npm run unit", "jest", "npm run unit -- --verbose"),
-        ("npm test -- src", "jest", "npm test -- src --verbose"),
-        ("pnpm test", "jest", "pnpm run test --verbose"),
-        ("CI=1 pnpm t", "vitest run", "CI=1 pnpm run test --reporter=verbose"),
+        ("npm test", "vitest run", "npm test"),
+        ("npm test", "npm run unit && npm run e2e", "npm test"),
+        ("npm test", "c8 mocha", "npm test"),
+        ("npm run unit", "jest", "npm run unit"),
+        ("pnpm test", "jest", "pnpm run test"),
+        ("CI=1 pnpm t", "vitest run", "CI=1 pnpm run test"),
         ("pnpm test", "mocha", "pnpm run test"),
         ("pnpm test", "./more.sh", "pnpm test"),
-        ("yarn test", "vitest", "yarn test --reporter=verbose"),
-        ("npm test", "jest --verbose", "npm test"),
-        ("npm test", "jest; echo done", "npm test"),
         ("npm test", "jest && ./more.sh", "npm test"),
         ("npm test", "node --test", "npm test"),
+        ("make test", "", "make test"),
+        ("npx ava", "", "npx ava"),
     ] {
         let manifest = format!(r#"{{"scripts": {{"test": "{script}", "unit": "{script}"}}}}"#);
-        assert_eq!(asked(command, &[("package.json", &manifest)]).command, adapted, "{script}");
+        let asked = asked(command, &[("package.json", &manifest)]);
+        assert_eq!(asked.command, adapted, "{command}: {script}");
+        let helper = &asked.helpers[0].path;
+        assert!(helper.ends_with("-helper/preload.cjs"), "{helper}");
+        assert_eq!(asked.environment["NODE_OPTIONS"], format!("--require=\"{helper}\""));
+        let report = helper.strip_suffix("-helper/preload.cjs").unwrap();
+        assert!(asked.reports.iter().any(|known| known == report), "{:?}", asked.reports);
     }
-    assert_eq!(asked("npm test", &[("package.json", "[")]).command, "npm test");
+    let unknown = asked("npm test", &[("package.json", "[")]);
+    assert_eq!((unknown.command.as_str(), unknown.helpers.len()), ("npm test", 7));
+    assert!(asked("make test", &[]).helpers.is_empty(), "where there is no package.json, nobody is asked");
+}
+
+#[test]
+fn a_script_that_sets_the_options_of_node_itself_is_asked_by_its_last_command() {
+    let helper = |name: &str| format!("'/home/a b/report.xml-helper/{name}'");
+    for (script, option) in [
+        (
+            "NODE_OPTIONS=--experimental-vm-modules jest",
+            format!("--testResultsProcessor={}", helper("jest.cjs")),
+        ),
+        (
+            "tsc && cross-env NODE_OPTIONS='--a --b' mocha spec",
+            format!("--require={}", helper("preload.cjs")),
+        ),
+        ("NODE_OPTIONS=--a vitest run", format!("--reporter=default --reporter={}", helper("vitest.cjs"))),
+        ("NODE_OPTIONS=--a vitest --reporter=dot", format!("--reporter={}", helper("vitest.cjs"))),
+    ] {
+        let manifest = serde_json::json!({"scripts": {"test": script}}).to_string();
+        let asked = asked("npm test", &[("package.json", &manifest)]);
+        assert_eq!(asked.command, format!("npm test -- {option}"));
+        assert_eq!(asked.shown(), "npm test --", "people have no file of ours");
+    }
+    let direct = asked("NODE_OPTIONS=--a npx jest", &[]);
+    assert_eq!(
+        direct.command,
+        format!("NODE_OPTIONS=--a npx jest --testResultsProcessor={}", helper("jest.cjs"))
+    );
+    assert_eq!(direct.shown(), "NODE_OPTIONS=--a npx jest");
+}
+
+#[test]
+fn bun_is_asked_for_a_report_unless_it_writes_one() {
+    let options = "--reporter=junit --reporter-outfile='/home/a b/report.xml'";
+    assert_eq!(asked("bun test src", &[]).command, format!("bun test src {options}"));
+    let manifest = r#"{"scripts": {"test": "bun test"}}"#;
+    let script = asked("bun run test", &[("package.json", manifest)]);
+    assert_eq!(script.command, format!("bun run test {options}"));
+    let own = asked("bun test --reporter=junit --reporter-outfile=a.xml", &[]);
+    assert_eq!((own.command == own.shown(), own.reports.len()), (true, 0));
 }
 
 #[test]
 fn one_more_option_has_its_place() {
     for (command, script, before) in [
-        ("npm test", "vitest run", Some("")),
+        ("npm test", "vitest run", Some("--")),
+        ("npm test", "NODE_OPTIONS=--a vitest run", Some("")),
         ("npm test", "jest --verbose", Some("--")),
         ("npm test -- src", "jest --verbose", Some("")),
         ("yarn test", "mocha", Some("")),
@@ -102,7 +144,7 @@ fn pytest_and_go_are_asked_through_their_variables_also_behind_make() {
     }
     let own = asked("GOFLAGS=-tags=unit go test ./...", &[("go.mod", "module a")]);
     assert_eq!(own.command, "GOFLAGS=-tags=unit go test -v ./...", "what it sets itself is kept");
-    for command in ["cargo test", "node --test"] {
+    for command in ["cargo test", "cargo build && cargo test"] {
         let asked = asked(command, &[("go.mod", "module a")]);
         assert_eq!((asked.environment.len(), asked.reports.len()), (0, 0), "{command}");
     }
@@ -149,17 +191,24 @@ fn a_runner_is_asked_for_some_tests() {
     assert_eq!(of("cargo test -- --nocapture", "", "libtest", &names), None);
     assert_eq!(of("cargo test && cargo clippy", "", "libtest", &names), None);
     assert_eq!(of("cargo test", "", "libtest", &["a > two words"]), None);
-    let titles = ["outer > adds (1 + 1)", "says \"no\""];
+    let titles = ["a.test.js > outer > adds (1 + 1)", "a.test.js > says \"no\""];
     assert_eq!(
         of("node --test tests", "", "node", &titles),
-        known(r#"node --test-name-pattern='^(adds \(1 \+ 1\)|says "no")$' --test tests"#)
+        known(r#"node --test-name-pattern='(adds\s+\(1\s+\+\s+1\)|outer|says\s+"no")$' --test tests"#),
+        "a test runs only if those around it do"
     );
     assert_eq!(of("npm test", "node --test tests", "node", &titles), None, "no option can follow a file");
     assert_eq!(
         of("npx jest", "", "jest", &titles),
-        known(r#"npx jest --verbose -t '(adds \(1 \+ 1\)|says "no")$'"#)
+        known(r#"npx jest -t '(adds\s+\(1\s+\+\s+1\)|says\s+"no")$'"#)
     );
-    assert_eq!(of("npm test", "mocha", "mocha", &titles[1..]), known(r#"npm test -- -g '(says "no")$'"#));
+    assert_eq!(of("npm test", "mocha", "mocha", &titles[1..]), known(r#"npm test -- -g '(says\s+"no")$'"#));
+    assert_eq!(
+        of("npx ava", "", "ava", &["test/a.js > adds up", "test/a.js > one"]),
+        known("npx ava --match='adds*up' --match='one'")
+    );
+    assert_eq!(of("npx ava", "", "ava", &["test/a.js > it's"]), None);
+    assert_eq!(of("bun test src", "", "bun", &titles[1..]), known(r#"bun test src -t '(says\s+"no")$'"#));
     let subtests = ["example.com/v2/a.TestCompare/1.0.0-rc.1", "example.com/v2/a.TestAll"];
     let go = select("go test ./...", "{}", "go", &subtests, &[]).unwrap();
     assert_eq!(go.environment["GOFLAGS"], "-v -run=^(TestAll|TestCompare)$");
@@ -168,10 +217,10 @@ fn a_runner_is_asked_for_some_tests() {
 
 #[test]
 fn what_a_runner_refused_is_not_asked_again() {
-    let jest = asked("jest", &[]);
-    let refused = "● Unrecognized CLI Parameter:\n\n  Unrecognized option \"--verbose\".\n";
-    assert_eq!(jest.unasked("jest", refused).unwrap().command, "jest");
-    assert_eq!(jest.unasked("jest", "unknown column in a table\n  1 failed\n"), None);
+    let cargo = asked("cargo test", &[]);
+    let refused = "error: unexpected argument '--no-fail-fast' found\n";
+    assert_eq!(cargo.unasked("cargo test", refused).unwrap().command, "cargo test");
+    assert_eq!(cargo.unasked("cargo test", "unknown column in a table\n  1 failed\n"), None);
 }
 
 #[test]

@@ -54,27 +54,35 @@ fn read_part(output: &str, reports: &[Vec<u8>], is_cut: bool, runs: &TestRuns) -
         Some((*runner, printed, (printed.read)(lines)?))
     });
     let from_report = report::read(reports, maven::ended_well(lines));
-    // A task of Rake starts processes that no word of the command tells of.
-    let expected = |runner: &TestRunner| {
-        let of_it = from_report.as_ref().filter(|report| report.named_by == runner.name);
-        runs.count(runner).max(of_it.map_or(0, |report| report.processes))
-    };
-    let from_output = printed.max_by_key(|(_, _, summary)| summary.line).map(|(runner, printed, summary)| {
+    let printed: Vec<_> = printed.collect();
+    let last = printed.iter().max_by_key(|(_, _, summary)| summary.line).map(|(runner, _, _)| *runner);
+    let reported = |runner: &TestRunner| from_report.as_ref().map_or(0, |report| report.runs_of(runner.name));
+    let is_of_many =
+        |runner: &TestRunner| !is_cut && reported(runner) > 0 && last.is_some_and(|last| reported(last) > 0);
+    let wanted = printed.into_iter().filter(|(runner, _, _)| Some(*runner) == last || is_of_many(runner));
+    let summaries = wanted.map(|(runner, printed, summary)| {
         if is_cut {
             // Only what is said at the very end is known.
             let counts = summary.counts.filter(|_| printed.form != SummaryForm::Parts);
             return (runner, several::RunnerSummary { counts, cases: None, ..summary }, false);
         }
-        let (summary, are_several) = several::together(lines, printed, summary, expected(runner));
+        // A report knows of runs behind scripts, and of the processes of a task of Rake.
+        let expected = runs.count(runner).max(reported(runner).min(MOST_LISTED));
+        let (summary, are_several) = several::together(lines, printed, summary, expected);
         (runner, summary, are_several)
     });
+    // Runners that have all reported are read together.
+    let from_output = summaries
+        .reduce(|(runner, one, _), (_, other, _)| (runner, several::of_two_runners(one, other), true));
     let are_several = from_output.as_ref().is_some_and(|(_, _, are_several)| *are_several);
     let mut unloaded = unloaded::read(lines);
     if let Some(report) = &from_report {
+        unloaded.retain(|name| !report.knows(name));
         unloaded.extend(report.unloaded.iter().cloned());
     }
-    // With several runs, the one report belongs to the last one.
-    let from_report = from_report.filter(|_| !are_several || reports.len() > 1);
+    // With several runs, the report of one belongs to the last one.
+    let has_several = |runs: usize| runs > 1 || reports.len() > 1;
+    let from_report = from_report.filter(|report| !are_several || has_several(report.runs.len()));
     let named = match (&from_report, &from_output) {
         (Some(report), output) => {
             let is_believed = output.as_ref().is_none_or(|(_, output, _)| {
@@ -113,6 +121,8 @@ fn tidy(names: Vec<String>) -> Vec<String> {
         .collect()
 }
 
+#[cfg(test)]
+mod javascript_tests;
 #[cfg(test)]
 mod php_tests;
 #[cfg(test)]

@@ -51,6 +51,17 @@ pub(super) fn together(
     (summary, are_several)
 }
 
+/// The summary of what two runners printed, without names.
+pub(super) fn of_two_runners(one: RunnerSummary, other: RunnerSummary) -> RunnerSummary {
+    RunnerSummary {
+        counts: one.counts.zip(other.counts).map(|(one, other)| counted_together(one, other)),
+        failing: [one.failing, other.failing].concat(),
+        line: one.line.max(other.line),
+        cases: None,
+        is_whole: one.is_whole && other.is_whole,
+    }
+}
+
 /// A repeated name is the same test in another run.
 fn joined(
     mut all: BTreeMap<String, TestCaseStatus>,
@@ -83,12 +94,12 @@ mod tests {
         assert_eq!(counted(&both, &["vitest", "vitest"]), (3, 1, 0));
         let reading = read_runs(&both, &[], &TestRuns::named(&["vitest", "vitest"]));
         assert_eq!(reading.failing, ["b.test.mjs > fails"]);
+        let one = "a.py::test_adds PASSED\na.py::test_more PASSED\n===== 2 passed in 0.01s =====\n";
+        let two = "a.py::test_adds PASSED\n===== 1 passed in 0.02s =====\n";
+        let reading = read_runs(&format!("{one}{two}"), &[], &TestRuns::named(&["pytest", "pytest"]));
         let cases = reading.cases.expect("names");
         let names: Vec<&str> = cases.tests.keys().map(String::as_str).collect();
-        assert_eq!(
-            names,
-            ["a.test.mjs > adds", "a.test.mjs > adds [run 2]", "a.test.mjs > more", "b.test.mjs > fails"]
-        );
+        assert_eq!(names, ["a.py::test_adds", "a.py::test_adds [run 2]", "a.py::test_more"]);
         let line = "===== 2 passed in 0.01s =====\n===== 1 failed, 1 skipped in 0.02s =====\n";
         assert_eq!(counted(line, &["pytest", "pytest"]), (2, 1, 1));
         // Each run overwrites the report.

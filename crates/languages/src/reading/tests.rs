@@ -35,19 +35,6 @@ pub(super) fn agreed(printed: &str, report: &str) -> (TestCounts, Vec<String>) {
 /// In each of these runs a test prints that a test named `forged` passed.
 #[test]
 fn every_test_is_named_by_what_the_runners_really_print() {
-    let node = [
-        "- adds",
-        "- broken.test.js",
-        "+ fun # name",
-        "- group > inner fails",
-        "+ group > inner ok",
-        "/ later",
-        "+ ok",
-        "+ ok (2)",
-        "/ someday",
-        "+ with parts > part one",
-        "+ with parts > part two",
-    ];
     let pytest = [
         "- test_calc.py::TestGroup::test_inner",
         "- test_calc.py::test_adds",
@@ -94,36 +81,11 @@ fn every_test_is_named_by_what_the_runners_really_print() {
         "/ example.org/calc.TestSkipped",
         "+ example.org/calc/sub.TestOK",
     ];
-    let vitest = [
-        "- calc.test.mjs > adds",
-        "+ calc.test.mjs > expected",
-        "- calc.test.mjs > group > inner fails",
-        "+ calc.test.mjs > group > inner ok",
-        "/ calc.test.mjs > later",
-        "+ calc.test.mjs > ok",
-        "+ calc.test.mjs > slow",
-        "/ calc.test.mjs > someday",
-        "+ ok.test.mjs > ok",
-    ];
-    let jest = [
-        "- j/calc.test.js > adds",
-        "+ j/calc.test.js > expected",
-        "- j/calc.test.js > group > deep > inner fails",
-        "+ j/calc.test.js > group > inner ok",
-        "+ j/calc.test.js > group > last",
-        "/ j/calc.test.js > later",
-        "+ j/calc.test.js > ok",
-        "+ j/calc.test.js > slow (ish)",
-        "/ j/calc.test.js > someday",
-        "+ j/ok.test.js > ok",
-    ];
     let table: &[(&str, &str, &[&str], &[&str])] = &[
         ("cargo-named.txt", "libtest", &cargo, &[]),
         ("pytest-named.txt", "pytest", &pytest, &[]),
         ("pytest-xdist-named.txt", "pytest", &pytest, &[]),
         ("go-named.txt", "go", &go, &["example.org/calc/bad"]),
-        ("node-tap-named.txt", "node", &node, &["broken.test.js"]),
-        ("jest-named.txt", "jest", &jest, &["j/broken.test.js"]),
         ("mocha-tap.txt", "tap", &["- group fails", "+ group ok", "/ group pending"], &[]),
     ];
     for (name, runner, expected, unloaded) in table {
@@ -134,24 +96,6 @@ fn every_test_is_named_by_what_the_runners_really_print() {
     }
     let report = fixture("unittest-report.jsonl");
     assert_eq!(shown(&read(&output("unittest-named.txt"), Some(&report))), unittest);
-    // If the forged line looks like the runner's own, there is one test too many, and no name is believed.
-    for (name, genuine, forged) in [
-        ("node-spec-named.txt", &node[..], "✔ forged (0.1ms)\n"),
-        ("vitest-named.txt", &vitest[..], " ✓ calc.test.mjs > forged 0ms\n"),
-        (
-            "mocha-named.txt",
-            &["- group > fails", "/ group > pending", "+ group > deep > slow"][..],
-            "    ✔ forged\n",
-        ),
-    ] {
-        let text = plain(&output(name));
-        assert!(text.contains(forged), "{name}");
-        assert_eq!(read(&text, None).cases, None, "{name}");
-        let honest = read(&text.replacen(forged, "", 1), None);
-        let honest = shown(&honest);
-        assert!(genuine.iter().all(|line| honest.iter().any(|shown| shown == line)), "{name}: {honest:?}");
-        assert!(!honest.iter().any(|line| line.contains("forged")), "{name}");
-    }
 }
 
 #[test]
@@ -186,7 +130,6 @@ fn what_does_not_compile_or_load_is_named() {
         ("pytest-unloaded.txt", &["test_broken.py"][..]),
         ("unittest-unloaded.txt", &["unittest.loader._FailedTest.test_broken"][..]),
         ("vitest-named.txt", &["broken.test.mjs"][..]),
-        ("node-spec-named.txt", &["broken.test.js"][..]),
         ("cargo-named.txt", &[][..]),
     ] {
         assert_eq!(read(&output(name), None).unloaded, unloaded, "{name}");
@@ -262,7 +205,7 @@ fn of_an_output_whose_start_is_missing_no_test_is_named() {
         assert_eq!((end.cases, end.counts.is_some()), (None, are_counted), "{name}");
         assert_eq!(end.failing, read(&text, None).failing);
     }
-    let text = output("jest-named.txt");
+    let text = output("pytest-named.txt");
     for before in ["\n".repeat(MOST_LINES), "x".repeat(LARGEST_FILE) + "\n"] {
         assert_eq!(read(&format!("{before}{text}"), None).cases, None);
     }
@@ -303,7 +246,7 @@ proptest! {
     ) {
         let names = ["cargo-named.txt", "nextest-named.txt", "pytest-named.txt", "pytest-xdist-named.txt",
             "unittest-named.txt", "go-named.txt", "node-tap-named.txt", "node-spec-named.txt", "vitest-named.txt",
-            "jest-named.txt", "mocha-named.txt", "mocha-tap.txt"];
+            "jest-named.txt", "mocha-named.txt", "mocha-tap.txt", "ava-named.txt", "bun-named.txt"];
         let mut text = String::new();
         for (name, start, length) in picked {
             let whole = output(name.get::<&str>(&names));
@@ -317,10 +260,7 @@ proptest! {
         if let (Some(cases), Some(counts)) = (&reading.cases, reading.counts) {
             let of = |wanted| cases.tests.values().filter(|status| **status == wanted).count() as u64;
             prop_assert!(of(TestCaseStatus::Failed) <= counts.failed);
-            // Node also counts tests with subtests. Vitest names an expected failure as passed.
-            if !["node", "vitest"].contains(&cases.named_by.as_str()) {
-                prop_assert!(of(TestCaseStatus::Passed) <= counts.passed);
-            }
+            prop_assert!(of(TestCaseStatus::Passed) <= counts.passed);
         }
     }
 }

@@ -25,12 +25,6 @@ pub(super) fn read(lines: &[&str]) -> Vec<String> {
         pattern!(r"^(?:(?:PHP )?Fatal error: +Uncaught .* in |Location: )/(?:\S+/)?(\S+\.php):\d+$");
     let php_found_none = lines.iter().any(|line| line.contains(r"PHPUnit\Framework\TestSuite->addTestFile"));
     let jest_file = pattern!(r"^FAIL (\S+)");
-    // A file that fails as a whole may be a test without a runner; these words show that it did not load.
-    let node_file = pattern!(r"^(?:✖|not ok \d+ -) (/\S.*\.[cm]?[jt]sx?)(?: \([\d.]+ms\))?$");
-    let no_module = pattern!(
-        r"^(?:#? *)(?:Error: Cannot find module |Error \[ERR_[A-Z_]*(?:NOT_FOUND|NOT_EXPORTED|UNSUPPORTED_DIR_IMPORT)\]|SyntaxError: )"
-    );
-    let node_found_none = lines.iter().any(|line| no_module.is_match(line));
     let mut jest = None;
     let mut unloaded = Vec::new();
     for line in lines {
@@ -52,10 +46,8 @@ pub(super) fn read(lines: &[&str]) -> Vec<String> {
             jest = Some(file.as_str());
         } else if *line == "  ● Test suite failed to run" {
             unloaded.extend(jest.map(str::to_owned));
-        } else if node_found_none && let Some(file) = node_file.captures(line).and_then(|found| found.get(1))
-        {
-            unloaded.push(crate::counts::node::file_name(file.as_str()).to_owned());
         }
     }
+    unloaded.extend(crate::counts::native::bun_unloaded(lines));
     unloaded
 }

@@ -25,7 +25,11 @@ pub(super) fn read(xml: &[u8], into: &mut ReportedTests) -> Option<&'static str>
     let mut see = |depth: usize, tag: Option<&BytesStart<'_>>| match (tag, &mut open) {
         (Some(tag), None) => match tag.name().as_ref() {
             "testcase" => open = Some((depth, JUnitCase::of(tag, runner))),
-            "testsuites" if attribute(tag, "name").as_deref() == Some("nextest-run") => runner = "nextest",
+            "testsuites" => match attribute(tag, "name").as_deref() {
+                Some("nextest-run") => runner = "nextest",
+                Some("bun test") => runner = "bun",
+                _ => {}
+            },
             _ => {}
         },
         (Some(tag), Some((at, case))) if depth == *at + 1 => case.hear(tag),
@@ -63,7 +67,10 @@ impl JUnitCase {
             "notrun" | "disabled" => TestCaseStatus::Skipped,
             _ => TestCaseStatus::Passed,
         };
-        let name = name(&of("classname"), &of("name"), runner);
+        let name = match runner {
+            "bun" => name_in_bun(&of("file"), &of("classname"), &of("name")),
+            _ => name(&of("classname"), &of("name"), runner),
+        };
         Self { name, status, is_not_run: state == "notrun", is_unloaded: false }
     }
 
@@ -114,4 +121,12 @@ fn name(class: &str, test: &str, runner: &str) -> String {
         _ if class.contains(['/', ' ']) => format!("{class} > {test}"),
         _ => format!("{class}.{}", with_brackets(test)),
     }
+}
+
+/// Bun names groups from the inside out, and the file elsewhere.
+fn name_in_bun(file: &str, class: &str, test: &str) -> String {
+    // Older ones escape it twice.
+    let groups = class.replace("&gt;", ">");
+    let all = [file].into_iter().chain(groups.rsplit(" > ")).chain([test]);
+    all.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" > ")
 }

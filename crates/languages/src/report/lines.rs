@@ -9,7 +9,7 @@ use journeyman_order::TestCaseStatus;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 enum ReportLine {
-    /// The first line: whose helper wrote it.
+    /// The first line of a run: whose helper wrote it.
     Runner(String),
     Test {
         name: String,
@@ -27,13 +27,16 @@ pub(super) fn read(text: &[u8], into: &mut ReportedTests) -> Option<&'static str
     let mut lines = text.lines().map(serde_json::from_str::<ReportLine>);
     let Ok(ReportLine::Runner(runner)) = lines.next()? else { return None };
     let runner = runner_named(&runner)?.name;
+    into.runs.push(runner);
     for line in lines {
         match line {
             Ok(ReportLine::Test { name, status }) => into.add(name, status),
             Ok(ReportLine::Failed(name)) => into.add_beside(name),
             Ok(ReportLine::Unloaded(name)) => into.unloaded.push(name),
+            // Another run of the same command.
+            Ok(ReportLine::Runner(name)) => into.runs.extend(runner_named(&name).map(|runner| runner.name)),
             // The process was killed while it wrote, or something else wrote there: not every test is named.
-            Ok(ReportLine::Runner(_)) | Err(_) => into.is_broken = true,
+            Err(_) => into.is_broken = true,
         }
     }
     Some(runner)

@@ -16,15 +16,27 @@ use journeyman_order::{TestCaseStatus, TestCounts};
 pub(crate) struct RunReport {
     /// Whose names they are, as in journals.
     pub(crate) named_by: &'static str,
-    /// How many processes of that runner wrote one, as far as helpers tell.
-    pub(crate) processes: usize,
     pub(crate) counts: TestCounts,
     pub(crate) failing: Vec<String>,
     pub(crate) cases: Option<BTreeMap<String, TestCaseStatus>>,
     pub(crate) unloaded: Vec<String>,
+    /// The runner of each run that a helper of ours wrote about.
+    pub(crate) runs: Vec<&'static str>,
 }
 
 impl RunReport {
+    /// How many of these runs are a runner's.
+    pub(crate) fn runs_of(&self, runner: &str) -> usize {
+        self.runs.iter().filter(|run| **run == runner).count()
+    }
+
+    /// Whether the report says itself that a file did not load, or names its tests. The output may name the file as it is
+    /// seen from another folder.
+    pub(crate) fn knows(&self, file: &str) -> bool {
+        let mut tests = self.cases.iter().flatten().filter_map(|(name, _)| name.split_once(" > "));
+        self.unloaded.iter().any(|known| known.ends_with(file)) || tests.any(|(of, _)| of.ends_with(file))
+    }
+
     /// Whether the report is no better than the printed counts.
     pub(crate) fn claims_no_more(&self, printed: &TestCounts) -> bool {
         self.counts.passed <= printed.passed && self.counts.failed >= printed.failed
@@ -35,11 +47,11 @@ impl RunReport {
 #[derive(Default)]
 struct ReportedTests {
     named_by: Option<&'static str>,
-    processes: usize,
     counts: TestCounts,
     failing: Vec<String>,
     cases: CaseList,
     unloaded: Vec<String>,
+    runs: Vec<&'static str>,
     /// Failures that are counted and are no tests.
     beside: u64,
     /// Whether some tests may be missing.
@@ -82,17 +94,15 @@ pub(crate) fn read(files: &[Vec<u8>], ended_well: bool) -> Option<RunReport> {
     }
     let mut all = ReportedTests { ended_well, ..ReportedTests::default() };
     for file in files {
-        let of_helper = lines::read(file, &mut all);
-        let forms = [meson::read, junit::read, trx::read];
-        let named_by = of_helper.or_else(|| forms.iter().find_map(|read| read(file, &mut all)));
+        let forms = [lines::read, meson::read, junit::read, trx::read];
+        let named_by = forms.iter().find_map(|read| read(file, &mut all));
         all.named_by = all.named_by.or(named_by);
-        all.processes += usize::from(of_helper.is_some() && of_helper == all.named_by);
     }
     let named_by = all.named_by.filter(|_| !all.is_cut && all.counts != TestCounts::default())?;
     let named = TestCounts { failed: all.counts.failed.saturating_sub(all.beside), ..all.counts };
     let cases = all.cases.adding_up_to(&named).filter(|_| !all.is_broken);
-    let ReportedTests { processes, counts, failing, unloaded, .. } = all;
-    Some(RunReport { named_by, processes, counts, failing, cases, unloaded })
+    let ReportedTests { counts, failing, unloaded, runs, .. } = all;
+    Some(RunReport { named_by, counts, failing, cases, unloaded, runs })
 }
 
 /// The files that follow lines with `mark`, one after the other.

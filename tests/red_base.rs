@@ -148,3 +148,48 @@ async fn what_does_not_compile_beside_red_tests_is_left_out_and_that_is_said() {
         assert_eq!(ran, Some(format!("{command} --no-fail-fast").as_str()));
     }
 }
+
+/// A crate with a test that is always red, and a test program with a harness of its own.
+fn with_own_harness(sum: &str, more: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
+    let manifest = "[[test]]\nname = \"cases\"\nharness = false\n";
+    let code = format!("pub fn total(all: &[i64]) -> i64 {{\n    {sum}\n}}\n");
+    let cases = "fn main() {\n    let none = total::total(&[]);\n    println!(\"<> ... {none}\");\n    \
+                 std::process::exit(i32::from(none != 0));\n}\n";
+    let tests = "#[test]\nfn of_old() {\n    assert_eq!(total::total(&[0]), 7);\n}\n\n\
+                 #[test]\nfn of_nine() {\n    assert_eq!(total::total(&[0, 9]), 9);\n}\n";
+    let manifest =
+        format!("[package]\nname = \"total\"\nversion = \"1.0.0\"\nedition = \"2021\"\n\n{manifest}");
+    let mut files = vec![
+        ("Cargo.toml", manifest),
+        ("src/lib.rs", code),
+        ("tests/cases.rs", cases.to_owned()),
+        ("tests/unit.rs", tests.to_owned()),
+    ];
+    files.extend(more.iter().map(|(path, text)| (*path, (*text).to_owned())));
+    files
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn beside_a_program_that_names_no_tests_red_tests_are_known_by_name() {
+    let new = ("tests/sums.rs", "#[test]\nfn of_some() {\n    assert_eq!(total::total(&[1, 2, 3]), 6);\n}\n");
+    let before = with_own_harness("all.iter().skip(1).sum()", &[]);
+    for (sum, verdict, judged) in [
+        ("all.iter().sum()", TestVerdict::Passed, ComparisonVerdict::PassedBesideRed),
+        // It breaks what the other program checks.
+        ("all.iter().sum::<i64>().max(1)", TestVerdict::Failed, ComparisonVerdict::Failed),
+    ] {
+        let tester = ChangeTester::within(100).await;
+        let after = with_own_harness(sum, &[new]);
+        let [before, after] = [&before, &after]
+            .map(|files| files.iter().map(|(path, text)| (*path, text.as_str())).collect::<Vec<_>>());
+        let commits = tester.commits_of(&before, &after);
+        let settings =
+            RepositorySettings { accept: AcceptedRun::NoNewFailures, ..RepositorySettings::default() };
+        let run = tester.tested("one", TestedChange::new(commits, settings)).await.run;
+        let scrutiny = run.scrutiny.as_ref().expect("a scrutiny");
+        assert_eq!((run.verdict, scrutiny.judged), (verdict, judged), "{sum}: {run:#?}");
+        assert_eq!(scrutiny.comparison.programs, ["tests/cases.rs"]);
+        let is_broken = scrutiny.comparison.newly_broken.names == ["tests/cases.rs"];
+        assert_eq!(is_broken, judged == ComparisonVerdict::Failed, "{scrutiny:#?}");
+    }
+}

@@ -20,13 +20,104 @@ pub struct TestReport {
     pub counts: Option<TestCounts>,
     /// Tests that failed, by name, in their order, each once, at most a hundred.
     pub failing: Vec<String>,
-    /// Every test by name; none where the run does not name them all, or names others than it counts.
+    /// Every test by name, except those of [`Self::programs`]; none where the run does not name them, or names others
+    /// than it counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cases: Option<TestCases>,
+    /// The test programs of the run that do not name all of their tests. Empty where there are no `cases`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<TestProgram>,
     /// What could not be compiled or loaded, so that none of its tests ran: crates, packages, files. At most a
     /// hundred.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unloaded: Vec<String>,
+}
+
+impl TestReport {
+    /// How a test ended, or a program that does not name its tests. `None` if the run does not say.
+    pub fn status(&self, name: &str) -> Option<TestCaseStatus> {
+        let named = self.cases.as_ref().and_then(|cases| cases.tests.get(name).copied());
+        named.or_else(|| self.programs.iter().find_map(|program| program.status_of(name)))
+    }
+
+    pub fn program(&self, name: &str) -> Option<&TestProgram> {
+        self.programs.iter().find(|program| program.name == name)
+    }
+
+    /// How a program ended. If its tests are named here, the worst of them counts.
+    pub fn status_of_program(&self, name: &str) -> Option<TestCaseStatus> {
+        if let Some(program) = self.program(name) {
+            return Some(program.status());
+        }
+        let start = format!("{name}{OF_PROGRAM}");
+        let own = self.cases.iter().flat_map(|cases| cases.tests.range(start.clone()..));
+        let own = own.take_while(|(test, _)| test.starts_with(&start)).map(|(_, status)| *status);
+        own.reduce(|one, other| match (one, other) {
+            (TestCaseStatus::Failed, _) | (_, TestCaseStatus::Failed) => TestCaseStatus::Failed,
+            (TestCaseStatus::Passed, _) | (_, TestCaseStatus::Passed) => TestCaseStatus::Passed,
+            (TestCaseStatus::Skipped, TestCaseStatus::Skipped) => TestCaseStatus::Skipped,
+        })
+    }
+}
+
+/// What stands between a program and its test in the test's name.
+const OF_PROGRAM: &str = " > ";
+
+/// A test program that does not name all of its tests. They are held by their number, and by how the program ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TestProgram {
+    pub name: String,
+    /// None where it does not count them either.
+    pub counts: Option<TestCounts>,
+    /// Its tests that failed; none where it does not name each of these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failing: Vec<String>,
+    /// Whether it ended well.
+    pub passed: bool,
+}
+
+impl TestProgram {
+    /// How it ended, as if it were one test.
+    pub fn status(&self) -> TestCaseStatus {
+        match self.counts {
+            _ if !self.passed => TestCaseStatus::Failed,
+            Some(counts) if counts.ran() == 0 => TestCaseStatus::Skipped,
+            Some(_) | None => TestCaseStatus::Passed,
+        }
+    }
+
+    fn status_of(&self, name: &str) -> Option<TestCaseStatus> {
+        if name == self.name {
+            return Some(self.status());
+        }
+        let test = self.own_name(name)?;
+        self.failing.iter().any(|failing| failing == test).then_some(TestCaseStatus::Failed)
+    }
+
+    /// What a run calls one of its tests.
+    pub fn name_of(&self, test: &str) -> String {
+        format!("{}{OF_PROGRAM}{test}", self.name)
+    }
+
+    /// Whether it is what a run calls one of its tests.
+    pub fn has(&self, name: &str) -> bool {
+        self.own_name(name).is_some()
+    }
+
+    fn own_name<'n>(&self, name: &'n str) -> Option<&'n str> {
+        name.strip_prefix(&self.name)?.strip_prefix(OF_PROGRAM)
+    }
+
+    /// Its tests that failed. `None` if it does not name each of them.
+    pub fn all_failing(&self) -> Option<&[String]> {
+        let failed = self.failed();
+        (failed > 0 && failed == self.failing.len() as u64).then_some(self.failing.as_slice())
+    }
+
+    /// How many of its tests failed, as far as it counts them.
+    pub fn failed(&self) -> u64 {
+        self.counts.map_or(0, |counts| counts.failed)
+    }
 }
 
 /// Every test of a run. Tests of one name are told apart by a number after it.
@@ -143,6 +234,9 @@ pub struct Comparison {
     pub newly_broken: TestList,
     /// Failed before, fail now.
     pub already_red: TestList,
+    /// Programs that failed before and fail now, and do not say which of their tests fail.
+    #[serde(default, skip_serializing_if = "TestList::is_empty")]
+    pub untold: TestList,
     /// Failed once and passed once on the same tree.
     pub flaky: TestList,
     /// Were there before, and nobody says where they went.
@@ -160,6 +254,10 @@ pub struct Comparison {
     /// What could not be compiled or loaded now, though it could on the base.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unloaded: Vec<String>,
+    /// Test programs that do not name all of their tests, before or now. They were compared by the number of these, and
+    /// by how they ended; in the lists each is like one test.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<String>,
 }
 
 impl Comparison {
@@ -173,6 +271,7 @@ impl Comparison {
             ("newly broken", true, &self.newly_broken),
             ("new and failing", true, &self.new_failing),
             ("failing on the base as well", true, &self.already_red),
+            ("failing on the base as well, perhaps in other tests", true, &self.untold),
             ("flaky", true, &self.flaky),
             ("gone", true, &self.gone),
             ("skipped now", true, &self.skipped),

@@ -74,7 +74,7 @@ pub use agent_run::{AgentFailure, AgentRun, AgentUsage};
 pub use backoff::Backoff;
 pub use command_run::{Exit, TestCounts};
 pub use comparison::{
-    ComparedBy, Comparison, ComparisonVerdict, TestCaseStatus, TestCases, TestList, TestReport,
+    ComparedBy, Comparison, ComparisonVerdict, TestCaseStatus, TestCases, TestList, TestProgram, TestReport,
 };
 pub use effect_name::{EffectPart, EffectScope, ReservedWord};
 pub use environment_report::PinnedImages;

@@ -163,6 +163,9 @@ fn named(folder: &str, mut report: TestReport) -> TestReport {
     };
     report.failing = report.failing.into_iter().map(own).collect();
     report.unloaded = report.unloaded.into_iter().map(own).collect();
+    for program in &mut report.programs {
+        program.name = own(std::mem::take(&mut program.name));
+    }
     report.cases = report.cases.map(|cases| TestCases {
         tests: cases.tests.into_iter().map(|(name, status)| (own(name), status)).collect(),
         ..cases
@@ -196,6 +199,7 @@ pub fn reports_together<'a>(reports: impl IntoIterator<Item = (&'a str, TestRepo
         all.counts = all.counts.zip(one.counts).map(|(all, one)| counted_together(all, one));
         all.failing.extend(one.failing);
         all.unloaded.extend(one.unloaded);
+        all.programs.extend(one.programs);
         let Some(TestCases { named_by: by, tests }) = one.cases else {
             are_named = false;
             continue;
@@ -210,6 +214,9 @@ pub fn reports_together<'a>(reports: impl IntoIterator<Item = (&'a str, TestRepo
         }
     }
     all.cases = named_by.filter(|_| are_named).map(|named_by| TestCases { named_by, tests: names });
+    if all.cases.is_none() {
+        all.programs.clear();
+    }
     all
 }
 
@@ -255,6 +262,19 @@ mod tests {
         let forged = format!("\nm-1 0\n{python}\nm-1 1\n{node}\nm-1 1\n{node}");
         assert_eq!(asked.read(&forged, "m-1", &[], false), TestReport::default());
         assert!(asked.select(Some(&RunnerName::new("node")), &["adds".to_owned()], &[]).is_none());
+    }
+
+    #[test]
+    fn programs_of_several_folders_keep_their_names_while_all_folders_name_tests() {
+        let named = "running 1 test\ntest one ... ok\n\ntest result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; \
+                     finished in 0.00s\n\n     Running tests/own.rs (target/debug/deps/own-1f)\nall is well\n";
+        let report = |output: &str| read_runs(output, &[], &TestRuns::default());
+        let both = reports_together([("a", report(named)), ("b", report(named))]);
+        let names: Vec<&str> = both.programs.iter().map(|program| program.name.as_str()).collect();
+        assert_eq!(names, ["a > tests/own.rs", "b > tests/own.rs"]);
+        assert!(both.programs.iter().all(|program| program.passed));
+        let one = reports_together([("a", report(named)), ("b", report("1 test passed\n"))]);
+        assert_eq!((one.cases, one.programs), (None, Vec::new()));
     }
 
     #[test]

@@ -120,7 +120,7 @@ impl CommitTester {
         digest.update(mode);
         digest.update(env!("CARGO_PKG_VERSION"));
         // The version of what is read and kept of a run.
-        digest.update("form 8");
+        digest.update("form 9");
         let how = hex::encode(digest.finalize());
         let folder = self.workspaces.baselines(&ask.repository);
         folder.join(format!("{}-{}.json", ask.base, how.get(..16).unwrap_or(&how)))

@@ -86,8 +86,11 @@ impl ExperimentContext<'_> {
                 let is_missed = |ran: &TestCommandResult| ran.ended.run.exit == Exit::Code(0) && took < SHORT;
                 let ran_none =
                     |ran: &TestCommandResult| ran.reading.counts.is_some_and(|counts| counts.ran() == 0);
-                let is_open =
-                    |ran: &TestCommandResult| ran.reading.cases.is_none() || is_missed(ran) || ran_none(ran);
+                // A program with a harness of its own may fail because it is asked for some tests.
+                let is_unsure = |ran: &TestCommandResult| {
+                    ran.reading.cases.is_none() || ran.reading.programs.iter().any(|program| !program.passed)
+                };
+                let is_open = |ran: &TestCommandResult| is_unsure(ran) || is_missed(ran) || ran_none(ran);
                 if ran.as_ref().is_some_and(|ran| ran.is_selected && is_open(ran)) {
                     ran = self.testing.test((&ready, plan), None, how(), RunPlace::Here).await?;
                     made.extend(ran.iter().flat_map(TestCommandResult::commands).cloned());
@@ -129,7 +132,11 @@ fn is_caught(without: &ExperimentCell<'_>, with: &ExperimentCell<'_>) -> bool {
     }
     let passing = without.reading.cases.iter().flat_map(|cases| &cases.tests);
     let mut passing = passing.filter(|(_, status)| **status == TestCaseStatus::Passed);
-    died(with).is_some() || passing.any(|(name, _)| with.status(name) == Some(TestCaseStatus::Failed))
+    let programs = without.reading.programs.iter().filter(|program| program.passed);
+    let mut programs = programs.map(|program| with.reading.status_of_program(&program.name));
+    died(with).is_some()
+        || passing.any(|(name, _)| with.status(name) == Some(TestCaseStatus::Failed))
+        || programs.any(|status| status == Some(TestCaseStatus::Failed))
 }
 
 async fn lay_one(ready: &mut PreparedCheckout, path: &str, bytes: Vec<u8>) -> Result<(), EffectError> {

@@ -1,8 +1,11 @@
 //! `cargo test` (libtest) and cargo-nextest.
 
+use std::collections::BTreeMap;
+
 use super::{RunnerSummary, last_of, number, numbers, summary};
 use crate::cases::{CaseList, count, counted_together};
-use journeyman_order::{TestCaseStatus, TestCounts};
+use journeyman_order::bounds::{LONGEST_LINE, MOST_LISTED};
+use journeyman_order::{TestCaseStatus, TestCounts, TestProgram};
 
 /// The tests of one binary, or of one run of documentation tests.
 #[derive(Default)]
@@ -17,9 +20,37 @@ struct CargoTestBinary<'a> {
     is_over: bool,
 }
 
+/// What Cargo runs at a time: a program, or the documentation tests of a crate.
+#[derive(Default)]
+struct CargoTarget<'a> {
+    /// What its tests are named after. Empty if Cargo does not say what it runs.
+    name: String,
+    is_of_docs: bool,
+    /// Documentation tests may run in two parts. A program with a harness of its own may print no part at all.
+    binaries: Vec<CargoTestBinary<'a>>,
+    /// Whether Cargo says that it failed.
+    has_failed: bool,
+}
+
 /// All binaries of a `cargo test`, summed. Each first announces how many tests it has, and its summary must add up to
 /// that. A summary printed by a test usually does not.
 pub(crate) fn libtest(lines: &[&str]) -> Option<RunnerSummary> {
+    let binaries = binaries(lines);
+    let mut total = TestCounts::default();
+    let mut failing = Vec::new();
+    let mut last_line = None;
+    for (counts, at) in binaries.iter().filter_map(|binary| binary.found) {
+        total = counted_together(total, counts);
+        failing.extend(failing_above(lines, counts, at));
+        last_line = Some(at);
+    }
+    let last_line = last_line?;
+    let (cases, programs) = named(lines, binaries).unzip();
+    let programs = programs.unwrap_or_default();
+    Some(RunnerSummary { failing, cases, programs, ..summary(total, last_line) })
+}
+
+fn binaries<'a>(lines: &[&'a str]) -> Vec<CargoTestBinary<'a>> {
     let running = pattern!(r"^running (\d+) tests?$");
     let result = pattern!(
         r"^test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored; (\d+) measured; \d+ filtered out",
@@ -27,8 +58,8 @@ pub(crate) fn libtest(lines: &[&str]) -> Option<RunnerSummary> {
     let case = pattern!(
         r"^test (.+?)(?: - should panic| - compile fail| - compile)? \.\.\. (?:(ok)|(FAILED)|(ignored)(?:, .*)?|(bench): .*)$"
     );
-    let mut binaries: Vec<CargoTestBinary<'_>> = Vec::new();
-    for (at, line) in lines.iter().enumerate() {
+    let mut binaries: Vec<CargoTestBinary<'a>> = Vec::new();
+    for (at, line) in lines.iter().copied().enumerate() {
         if let Some(captures) = running.captures(line) {
             let expected = number(&captures, 1);
             binaries.push(CargoTestBinary { start: at, expected, ..CargoTestBinary::default() });
@@ -43,27 +74,20 @@ pub(crate) fn libtest(lines: &[&str]) -> Option<RunnerSummary> {
                 binary.found = Some((TestCounts { passed, failed, skipped: ignored }, at));
                 binary.is_over = true;
             }
-        } else if *line == "failures:" {
+        } else if line == "failures:" {
             binary.is_over = true;
-        } else if let Some(captures) = case.captures(line).filter(|_| !binary.is_over) {
+        } else if let Some(captures) = case.captures(line).filter(|_| !binary.is_over)
+            && let Some(name) = captures.get(1)
+        {
             let status = match (captures.get(3), captures.get(4)) {
                 (Some(_), _) => TestCaseStatus::Failed,
                 (None, Some(_)) => TestCaseStatus::Skipped,
                 (None, None) => TestCaseStatus::Passed,
             };
-            binary.cases.push((captures.get(1)?.as_str(), status));
+            binary.cases.push((name.as_str(), status));
         }
     }
-    let mut total = TestCounts::default();
-    let mut failing = Vec::new();
-    let mut last_line = None;
-    for (counts, at) in binaries.iter().filter_map(|binary| binary.found) {
-        total = counted_together(total, counts);
-        failing.extend(failing_above(lines, counts, at));
-        last_line = Some(at);
-    }
-    let cases = named(lines, &binaries).believed_if(is_whole(lines, &binaries));
-    Some(RunnerSummary { failing, cases, ..summary(total, last_line?) })
+    binaries
 }
 
 /// The list of failures is directly above the summary, whatever the tests printed before.
@@ -77,65 +101,150 @@ fn failing_above(lines: &[&str], counts: TestCounts, at: usize) -> impl Iterator
     names.into_iter().rev()
 }
 
-/// Whether every binary named as many tests as it counted, and no binary was skipped because another failed.
-fn is_whole(lines: &[&str], binaries: &[CargoTestBinary<'_>]) -> bool {
-    let is_named = |binary: &CargoTestBinary<'_>| {
-        let mut named = TestCounts::default();
-        binary.cases.iter().for_each(|(_, status)| count(&mut named, *status));
-        binary.found.is_some_and(|(counts, _)| counts == named)
-    };
+/// All tests by name, and the programs that do not name theirs. `None` if nothing can be said of some of the tests, or
+/// if a program was skipped because another failed.
+fn named(
+    lines: &[&str],
+    binaries: Vec<CargoTestBinary<'_>>,
+) -> Option<(BTreeMap<String, TestCaseStatus>, Vec<TestProgram>)> {
     // Cargo prints a final list of failed targets only if it continued after a failure.
     let stopped = lines.iter().rposition(|line| line.starts_with("error: test failed, to rerun pass "));
-    let last = pattern!(r"^error: \d+ targets? failed:$");
-    let summed = lines.iter().rposition(|line| last.is_match(line));
+    let summed = lines.iter().rposition(|line| failed_targets(line).is_some());
     let went_on = stopped.is_none() || summed > stopped;
-    went_on && binaries.iter().all(is_named)
+    if !went_on {
+        return None;
+    }
+    let (targets, is_each_end_told) = targets(lines, binaries);
+    let mut list = CaseList::default();
+    let mut programs: Vec<TestProgram> = Vec::new();
+    let mut seen: BTreeMap<String, u32> = BTreeMap::new();
+    for target in targets {
+        if target.is_named() {
+            target.add_to(&mut list);
+            continue;
+        }
+        let mut program =
+            target.program(lines).filter(|program| program.counts.is_some() || is_each_end_told)?;
+        // Packages of a workspace share names.
+        let times = seen.entry(program.name.clone()).or_default();
+        *times += 1;
+        if *times > 1 {
+            program.name = format!("{} ({times})", program.name);
+        }
+        programs.push(program);
+    }
+    let names_none = list.counts() == TestCounts::default();
+    let is_by_number = names_none && programs.iter().any(|program| program.counts.is_some());
+    let cases = list.believed_if(!is_by_number && programs.len() <= MOST_LISTED)?;
+    Some((cases, programs))
 }
 
-/// Names prefixed with their binary, since several binaries often share names. Cargo and the binaries print to
-/// different streams, so only the order within each is reliable, not the order between them.
-fn named(lines: &[&str], binaries: &[CargoTestBinary<'_>]) -> CaseList {
-    let mut list = CaseList::default();
+/// How many targets failed, in Cargo's last lines.
+fn failed_targets(line: &str) -> Option<u64> {
+    Some(number(&pattern!(r"^error: (\d+) targets? failed:$").captures(line)?, 1))
+}
+
+/// What Cargo ran, in its order, and whether Cargo says of each how it ended. Cargo and what it runs print into one
+/// pipe, so the lines of a program follow the line with its name. The first has no name.
+fn targets<'a>(lines: &[&str], binaries: Vec<CargoTestBinary<'a>>) -> (Vec<CargoTarget<'a>>, bool) {
     let unit = pattern!(r"^ +Running (unittests )?(\S.*) \((\S.*)\)$");
     let doc = pattern!(r"^ +Doc-tests (\S+)$");
-    let mut units = Vec::new();
-    let mut docs = Vec::new();
+    let failed = pattern!(r"^error: (?:doc)?test failed, to rerun pass ");
+    let mut binaries = binaries.into_iter().peekable();
+    let (mut target, mut targets) = (CargoTarget::default(), Vec::new());
+    let (mut failures, mut summed, mut printed_until) = (0_u64, 0_u64, 0);
     for (at, line) in lines.iter().enumerate() {
-        if let Some(captures) = unit.captures(line) {
+        if let Some(binary) = binaries.next_if(|binary| binary.start == at) {
+            printed_until = binary.found.map_or(0, |(_, end)| end);
+            target.binaries.push(binary);
+        }
+        // What tests print is not Cargo's.
+        if at < printed_until {
+            continue;
+        }
+        let next = if let Some(captures) = unit.captures(line) {
             let (path, program) = (&captures[2], &captures[3]);
             let program = program.rsplit(['/', '\\']).next().unwrap_or_default();
             let of = program.rsplit_once('-').map_or(program, |(of, _)| of);
             let name = if captures.get(1).is_some() { format!("{of} > {path}") } else { path.to_owned() };
-            units.push((at, name));
+            Some(CargoTarget { name, ..CargoTarget::default() })
         } else if let Some(captures) = doc.captures(line) {
-            docs.push((at, format!("doc > {}", &captures[1])));
-        }
-    }
-    let line_of = pattern!(r"^(.*) \(line (\d+)\)$");
-    for (index, binary) in binaries.iter().enumerate() {
-        let of_docs = index.checked_sub(units.len());
-        let name = match of_docs {
-            None => units.get(index),
-            // Documentation tests come last; those of one crate may run in two parts.
-            Some(index) if docs.len() + units.len() == binaries.len() => docs.get(index),
-            Some(_) => docs.iter().rev().find(|(at, _)| *at < binary.start).or(docs.first()),
+            let name = format!("doc > {}", &captures[1]);
+            Some(CargoTarget { name, is_of_docs: true, ..CargoTarget::default() })
+        } else {
+            None
         };
-        let prefix = name.map_or("", |(_, name)| name.as_str());
-        let between = if prefix.is_empty() { "" } else { " > " };
-        // Line numbers of documentation tests shift with edits above them; several of one item keep their order.
-        let mut cases: Vec<(u64, &str, TestCaseStatus)> = Vec::new();
-        for (test, status) in &binary.cases {
-            let of_line = of_docs.and_then(|_| line_of.captures(test));
-            let of_line = of_line.and_then(|found| Some((number(&found, 2), found.get(1)?.as_str())));
-            let (line, test) = of_line.unwrap_or((0, test));
-            cases.push((line, test, *status));
-        }
-        cases.sort_by_key(|(line, _, _)| *line);
-        for (_, test, status) in cases {
-            list.add(&format!("{prefix}{between}{test}"), status);
+        if let Some(next) = next {
+            targets.push(std::mem::replace(&mut target, next));
+        } else if failed.is_match(line) {
+            failures += 1;
+            target.has_failed = true;
+        } else if let Some(more) = failed_targets(line) {
+            summed = summed.saturating_add(more);
         }
     }
-    list
+    targets.push(target);
+    (targets, failures == summed)
+}
+
+impl CargoTestBinary<'_> {
+    /// Whether it named as many tests as it counted.
+    fn is_named(&self) -> bool {
+        let mut named = TestCounts::default();
+        self.cases.iter().for_each(|(_, status)| count(&mut named, *status));
+        self.found.is_some_and(|(counts, _)| counts == named)
+    }
+}
+
+impl CargoTarget<'_> {
+    /// Whether all of its tests are named. Where nothing ran, there is nothing to name.
+    fn is_named(&self) -> bool {
+        let has_own_harness = self.binaries.is_empty() && !self.name.is_empty();
+        !has_own_harness && self.binaries.iter().all(CargoTestBinary::is_named)
+    }
+
+    /// Adds its tests. Their names begin with its own, since several binaries often share names.
+    fn add_to(&self, list: &mut CaseList) {
+        let prefix = self.name.as_str();
+        let between = if prefix.is_empty() { "" } else { " > " };
+        let line_of = pattern!(r"^(.*) \(line (\d+)\)$");
+        // Line numbers of documentation tests shift with edits above them; several of one item keep their order.
+        let may_have_lines = self.is_of_docs || prefix.is_empty();
+        for binary in &self.binaries {
+            let mut cases: Vec<(u64, &str, TestCaseStatus)> = Vec::new();
+            for (test, status) in &binary.cases {
+                let of_line = line_of.captures(test).filter(|_| may_have_lines);
+                let of_line = of_line.and_then(|found| Some((number(&found, 2), found.get(1)?.as_str())));
+                let (line, test) = of_line.unwrap_or((0, test));
+                cases.push((line, test, *status));
+            }
+            cases.sort_by_key(|(line, _, _)| *line);
+            for (_, test, status) in cases {
+                list.add(&format!("{prefix}{between}{test}"), status);
+            }
+        }
+    }
+
+    /// The same as a program whose tests are not named. `None` if it died while they ran, or has no name itself.
+    fn program(&self, lines: &[&str]) -> Option<TestProgram> {
+        let found: Vec<(TestCounts, usize)> =
+            self.binaries.iter().filter_map(|binary| binary.found).collect();
+        let is_counted = !found.is_empty() && found.len() == self.binaries.len();
+        let died = self.has_failed && found.len() < self.binaries.len();
+        if self.name.is_empty() || died {
+            return None;
+        }
+        let counts = found.iter().fold(TestCounts::default(), |all, (one, _)| counted_together(all, *one));
+        let failing = found.iter().flat_map(|(counts, at)| failing_above(lines, *counts, *at));
+        let failing: Vec<String> = failing.take(MOST_LISTED + 1).collect();
+        let names_each = is_counted && failing.len() as u64 == counts.failed && failing.len() <= MOST_LISTED;
+        Some(TestProgram {
+            name: self.name.chars().take(LONGEST_LINE).collect(),
+            counts: is_counted.then_some(counts),
+            failing: if names_each { failing } else { Vec::new() },
+            passed: !self.has_failed && (!is_counted || counts.failed == 0),
+        })
+    }
 }
 
 /// Nextest's summary.

@@ -139,7 +139,7 @@ fn plain(lines: &[&str]) -> Option<RunnerSummary> {
     let is_counted = !begun.is_empty() || packages_with_tests == 0;
     let cases = cases.believed_if(is_counted && is_whole);
     let counts = is_counted.then_some(counts);
-    Some(RunnerSummary { counts, failing, line: line?, cases, is_whole })
+    Some(RunnerSummary { counts, failing, line: line?, cases, programs: Vec::new(), is_whole })
 }
 
 /// Of a test with subtests, only the subtests count, unless it failed although no subtest did.

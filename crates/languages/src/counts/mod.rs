@@ -14,7 +14,7 @@ pub(crate) mod tap;
 
 use std::collections::BTreeMap;
 
-use journeyman_order::{TestCaseStatus, TestCounts};
+use journeyman_order::{TestCaseStatus, TestCounts, TestProgram};
 
 /// The summary of a run.
 pub(crate) struct RunnerSummary {
@@ -22,15 +22,25 @@ pub(crate) struct RunnerSummary {
     pub(crate) failing: Vec<String>,
     /// Its line number. With several runners, the last one to report is the one that was requested.
     pub(crate) line: usize,
-    /// Every test by name. `None` if the runner does not name all, or names others than it counts.
+    /// Every test by name, except those of `programs`. `None` if the runner does not name all, or names others than it
+    /// counts.
     pub(crate) cases: Option<BTreeMap<String, TestCaseStatus>>,
+    /// The programs of the run that do not name their tests, if others do.
+    pub(crate) programs: Vec<TestProgram>,
     /// Whether it ran all tests: some runners stop at a failure.
     pub(crate) is_whole: bool,
 }
 
 /// The summary of a complete run, without names of tests.
 fn summary(counts: TestCounts, line: usize) -> RunnerSummary {
-    RunnerSummary { counts: Some(counts), failing: Vec::new(), line, cases: None, is_whole: true }
+    RunnerSummary {
+        counts: Some(counts),
+        failing: Vec::new(),
+        line,
+        cases: None,
+        programs: Vec::new(),
+        is_whole: true,
+    }
 }
 
 /// The last line with a match, and the match.

@@ -2,7 +2,8 @@
 //!
 //! The code under test wrote all of it, and may print fake summaries. So a summary must look genuine: in its place, and
 //! with consistent numbers where they can be checked. The last one counts, and nothing here turns a failure into a
-//! pass; the exit code decides that. If the names of tests do not match the counts, all names are ignored.
+//! pass; the exit code decides that. If the names of tests do not match the counts, they are ignored: those of a program
+//! whose tests are counted by themselves, else all.
 
 mod several;
 mod unloaded;
@@ -88,18 +89,19 @@ fn read_part(output: &str, reports: &[Vec<u8>], is_cut: bool, runs: &TestRuns) -
             let is_believed = output.as_ref().is_none_or(|(_, output, _)| {
                 output.is_whole && output.counts.is_none_or(|counts| report.claims_no_more(&counts))
             });
-            report
-                .cases
-                .clone()
-                .filter(|_| is_believed)
-                .map(|tests| (RunnerName::new(report.named_by), tests))
+            let cases = report.cases.clone().filter(|_| is_believed);
+            cases.map(|tests| (report.named_by, tests, report.programs.clone()))
         }
         (None, Some((runner, output, _))) => {
-            output.cases.clone().map(|tests| (RunnerName::new(runner.name), tests))
+            output.cases.clone().map(|tests| (runner.name, tests, output.programs.clone()))
         }
         (None, None) => None,
     };
-    let cases = named.map(|(named_by, tests)| TestCases { named_by, tests });
+    let (cases, programs) = named
+        .map(|(named_by, tests, programs)| {
+            (TestCases { named_by: RunnerName::new(named_by), tests }, programs)
+        })
+        .unzip();
     let (counts, failing) = match (from_report, from_output) {
         (Some(report), Some((_, output, _))) if report.failing.is_empty() => {
             (Some(report.counts), output.failing)
@@ -108,7 +110,8 @@ fn read_part(output: &str, reports: &[Vec<u8>], is_cut: bool, runs: &TestRuns) -
         (None, Some((_, output, _))) => (output.counts, output.failing),
         (None, None) => (None, Vec::new()),
     };
-    TestReport { counts, failing: tidy(failing), cases, unloaded: tidy(unloaded) }
+    let programs = programs.unwrap_or_default();
+    TestReport { counts, failing: tidy(failing), cases, programs, unloaded: tidy(unloaded) }
 }
 
 fn tidy(names: Vec<String>) -> Vec<String> {

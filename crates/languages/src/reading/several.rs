@@ -58,6 +58,7 @@ pub(super) fn of_two_runners(one: RunnerSummary, other: RunnerSummary) -> Runner
         failing: [one.failing, other.failing].concat(),
         line: one.line.max(other.line),
         cases: None,
+        programs: Vec::new(),
         is_whole: one.is_whole && other.is_whole,
     }
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::report::files_after;
-use journeyman_order::{TestCaseStatus, TestCounts};
+use journeyman_order::{TestCaseStatus, TestCounts, TestProgram};
 use proptest::prelude::*;
 
 pub(super) fn fixture(name: &str) -> Vec<u8> {
@@ -141,22 +141,95 @@ fn what_does_not_compile_or_load_is_named() {
     assert_eq!(read(typescript, None).unloaded, ["src/add.test.ts"]);
 }
 
+/// A program with a harness of its own, one that prints dots, and two that name their tests.
 #[test]
-fn what_cargo_says_of_binaries_may_come_before_or_after_what_they_say() {
-    let binary = |name: &str| {
-        format!(
-            "\nrunning 1 test\ntest {name} ... ok\n\ntest result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n\n"
-        )
+fn a_program_that_names_no_tests_makes_only_itself_nameless() {
+    let reading = read(&output("cargo-programs.txt"), None);
+    let named = [
+        "+ calc > src/lib.rs > tests::of_one",
+        "+ doc > calc > src/lib.rs -",
+        "+ tests/unit.rs > of_none",
+        "- tests/unit.rs > of_three",
+    ];
+    assert_eq!(shown(&reading), named);
+    let program = |name: &str, counts, failing: &[&str]| TestProgram {
+        name: name.to_owned(),
+        counts,
+        failing: failing.iter().map(|test| (*test).to_owned()).collect(),
+        passed: false,
     };
-    let (lib, more) = (
-        "     Running unittests src/lib.rs (target/debug/deps/a-1f)\n",
-        "     Running tests/b.rs (target/debug/deps/b-2f)\n",
+    let dots = TestCounts { passed: 2, failed: 1, skipped: 0 };
+    assert_eq!(
+        reading.programs,
+        [program("tests/cases.rs", None, &[]), program("tests/dots.rs", Some(dots), &["of_five"])]
     );
-    let in_turn = format!("{lib}{}{more}{}", binary("one"), binary("two"));
-    let apart = format!("{}{}{lib}{more}", binary("one"), binary("two"));
-    let expected = ["+ a > src/lib.rs > one", "+ tests/b.rs > two"];
-    assert_eq!(shown(&read(&in_turn, None)), expected);
-    assert_eq!(shown(&read(&apart, None)), expected);
+    assert_eq!(reading.counts, Some(TestCounts { passed: 5, failed: 2, skipped: 0 }));
+    assert_eq!(reading.failing, ["of_five", "of_three"]);
+}
+
+#[test]
+fn how_a_program_ended_is_what_cargo_says_of_it() {
+    let text = output("cargo-programs.txt");
+    let programs = |text: &str| -> Option<Vec<(String, bool, bool)>> {
+        let reading = read(text, None);
+        let of = |program: &TestProgram| (program.name.clone(), program.counts.is_some(), program.passed);
+        reading.cases.is_some().then(|| reading.programs.iter().map(of).collect())
+    };
+    let ended = |cases, dots| {
+        let dots = ("tests/dots.rs".to_owned(), true, dots);
+        Some(vec![("tests/cases.rs".to_owned(), false, cases), dots])
+    };
+    assert_eq!(programs(&text), ended(false, false));
+    let failed = "error: test failed, to rerun pass `--test cases`\n";
+    let fixed = text.replace(failed, "").replace("3 targets failed", "2 targets failed");
+    assert_eq!(programs(&fixed), ended(true, false));
+    // Cargo says that three failed, and does not say which.
+    assert_eq!(programs(&text.replace(failed, "")), None);
+    // What a failing test prints is not Cargo's.
+    let printed = format!("     Running tests/more.rs (target/debug/deps/more-1f)\n{failed}");
+    let loud = text.replace("note: run with", &format!("{printed}note: run with"));
+    assert_eq!(read(&loud, None), read(&text, None));
+    // A program that died has no last line.
+    let died = text.replace("test result: FAILED. 2 passed", "Segmentation fault: 2 passed");
+    assert_eq!(programs(&died), None);
+    let quiet = died
+        .replace("error: test failed, to rerun pass `--test dots`\n", "")
+        .replace("3 targets failed", "2 targets failed");
+    let dots = ("tests/dots.rs".to_owned(), false, true);
+    assert_eq!(programs(&quiet), Some(vec![("tests/cases.rs".to_owned(), false, false), dots]));
+    // Two packages have a program of this name.
+    let twice = text.replace("tests/dots.rs", "tests/cases.rs");
+    let names: Vec<String> = programs(&twice).expect("names").into_iter().map(|(name, ..)| name).collect();
+    assert_eq!(names, ["tests/cases.rs", "tests/cases.rs (2)"]);
+}
+
+#[test]
+fn where_no_program_names_its_tests_only_the_sum_is_known() {
+    let dots = "\nrunning 2 tests\n..\ntest result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n\n";
+    let quiet = format!(
+        "     Running tests/a.rs (target/debug/deps/a-1f)\n{dots}     Running tests/b.rs (target/debug/deps/b-1f)\n{dots}"
+    );
+    for text in [quiet.as_str(), &format!("{dots}{dots}")] {
+        let reading = read(text, None);
+        assert_eq!((reading.counts.map(|counts| counts.passed), reading.cases), (Some(4), None));
+        assert!(reading.programs.is_empty());
+    }
+}
+
+#[test]
+fn a_suite_of_a_report_that_names_no_test_is_counted() {
+    let named = r#"<testsuite name="a" tests="9"><testcase classname="a" name="one"/></testsuite>"#;
+    let unnamed = r#"<testsuite name="b" tests="5" failures="1" errors="1" skipped="1"></testsuite>"#;
+    let report = |suites: &str| format!("<testsuites tests=\"14\">{suites}</testsuites>").into_bytes();
+    let reading = read("", Some(&report(&format!("{named}{unnamed}{unnamed}"))));
+    assert_eq!(shown(&reading), ["+ a.one"], "some count assertions as tests");
+    let counts = TestCounts { passed: 2, failed: 2, skipped: 1 };
+    let of = |program: &TestProgram| (program.name.clone(), program.counts, program.passed);
+    let programs: Vec<_> = reading.programs.iter().map(of).collect();
+    assert_eq!(programs, [("b".to_owned(), Some(counts), false), ("b (2)".to_owned(), Some(counts), false)]);
+    assert_eq!(reading.counts, Some(TestCounts { passed: 5, failed: 4, skipped: 2 }));
+    // A report without any test says nothing.
+    assert_eq!(read("", Some(&report(unnamed))), TestReport::default());
 }
 
 #[test]

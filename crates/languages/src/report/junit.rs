@@ -6,7 +6,7 @@ use quick_xml::events::BytesStart;
 
 use super::xml::{attribute, visit};
 use super::{ReportedTests, with_brackets};
-use journeyman_order::TestCaseStatus;
+use journeyman_order::{TestCaseStatus, TestCounts};
 
 /// A case, and what the elements in it say.
 struct JUnitCase {
@@ -17,24 +17,44 @@ struct JUnitCase {
     is_unloaded: bool,
 }
 
+/// A suite, and what it says of its tests.
+struct JUnitSuite {
+    name: String,
+    counts: TestCounts,
+    /// Whether it holds a case or another suite. Then its numbers say nothing more: some count assertions as tests.
+    holds_any: bool,
+}
+
 /// Adds every case of a report. `None` if it is no report that can be read.
 pub(super) fn read(xml: &[u8], into: &mut ReportedTests) -> Option<&'static str> {
     let mut runner = "junit";
     let mut cases: Vec<JUnitCase> = Vec::new();
     let mut open: Option<(usize, JUnitCase)> = None;
+    let mut suites: Vec<(usize, JUnitSuite)> = Vec::new();
+    let mut unnamed: Vec<JUnitSuite> = Vec::new();
     let mut see = |depth: usize, tag: Option<&BytesStart<'_>>| match (tag, &mut open) {
-        (Some(tag), None) => match tag.name().as_ref() {
-            "testcase" => open = Some((depth, JUnitCase::of(tag, runner))),
-            "testsuites" => match attribute(tag, "name").as_deref() {
-                Some("nextest-run") => runner = "nextest",
-                Some("bun test") => runner = "bun",
+        (Some(tag), None) => {
+            if let Some((_, outer)) = suites.last_mut() {
+                outer.holds_any |= matches!(tag.name().as_ref(), "testcase" | "testsuite");
+            }
+            match tag.name().as_ref() {
+                "testcase" => open = Some((depth, JUnitCase::of(tag, runner))),
+                "testsuite" => suites.push((depth, JUnitSuite::of(tag))),
+                "testsuites" => match attribute(tag, "name").as_deref() {
+                    Some("nextest-run") => runner = "nextest",
+                    Some("bun test") => runner = "bun",
+                    _ => {}
+                },
                 _ => {}
-            },
-            _ => {}
-        },
+            }
+        }
         (Some(tag), Some((at, case))) if depth == *at + 1 => case.hear(tag),
         (None, Some((at, _))) if depth == *at => cases.extend(open.take().map(|(_, case)| case)),
-        (Some(_) | None, Some(_)) | (None, None) => {}
+        (None, None) => {
+            let ended = suites.pop_if(|(at, _)| *at == depth);
+            unnamed.extend(ended.map(|(_, suite)| suite).filter(JUnitSuite::names_none));
+        }
+        (Some(_) | None, Some(_)) => {}
     };
     if !visit(xml, &["testsuites", "testsuite"], &mut see)? {
         into.is_cut = true;
@@ -55,7 +75,32 @@ pub(super) fn read(xml: &[u8], into: &mut ReportedTests) -> Option<&'static str>
         into.unloaded.extend(case.is_unloaded.then(|| case.name.clone()));
         into.add(case.name, case.status);
     }
+    for suite in unnamed {
+        into.add_program(&suite.name, suite.counts);
+    }
     Some(runner)
+}
+
+impl JUnitSuite {
+    fn of(tag: &BytesStart<'_>) -> Self {
+        let number = |name: &str| -> u64 {
+            attribute(tag, name).and_then(|number| number.trim().parse().ok()).unwrap_or_default()
+        };
+        let tests = number("tests");
+        let failed = number("failures").saturating_add(number("errors")).min(tests);
+        let skipped = number("skipped").min(tests - failed);
+        let passed = tests - failed - skipped;
+        Self {
+            name: attribute(tag, "name").unwrap_or_default(),
+            counts: TestCounts { passed, failed, skipped },
+            holds_any: false,
+        }
+    }
+
+    /// Whether it counts tests and names none of them.
+    fn names_none(&self) -> bool {
+        !self.holds_any && self.counts != TestCounts::default() && !self.name.trim().is_empty()
+    }
 }
 
 impl JUnitCase {

@@ -8,9 +8,9 @@ mod xml;
 
 use std::collections::BTreeMap;
 
-use crate::cases::{CaseList, count};
-use journeyman_order::bounds::LARGEST_FILE;
-use journeyman_order::{TestCaseStatus, TestCounts};
+use crate::cases::{CaseList, count, counted_together};
+use journeyman_order::bounds::{LARGEST_FILE, LONGEST_LINE, MOST_LISTED};
+use journeyman_order::{TestCaseStatus, TestCounts, TestProgram};
 
 /// The tests of a run, by its reports.
 pub(crate) struct RunReport {
@@ -19,6 +19,8 @@ pub(crate) struct RunReport {
     pub(crate) counts: TestCounts,
     pub(crate) failing: Vec<String>,
     pub(crate) cases: Option<BTreeMap<String, TestCaseStatus>>,
+    /// What it counts without naming any test.
+    pub(crate) programs: Vec<TestProgram>,
     pub(crate) unloaded: Vec<String>,
     /// The runner of each run that a helper of ours wrote about.
     pub(crate) runs: Vec<&'static str>,
@@ -50,6 +52,7 @@ struct ReportedTests {
     counts: TestCounts,
     failing: Vec<String>,
     cases: CaseList,
+    programs: Vec<TestProgram>,
     unloaded: Vec<String>,
     runs: Vec<&'static str>,
     /// Failures that are counted and are no tests.
@@ -67,6 +70,24 @@ impl ReportedTests {
         count(&mut self.counts, status);
         self.cases.add(&name, status);
         self.failing.extend((status == TestCaseStatus::Failed).then_some(name));
+    }
+
+    /// Adds what counts its tests and names none of them. Several may share a name.
+    fn add_program(&mut self, name: &str, counts: TestCounts) {
+        if self.programs.len() >= MOST_LISTED {
+            self.is_broken = true;
+            return;
+        }
+        let own: String = name.trim().chars().take(LONGEST_LINE).collect();
+        let is_taken = |name: &String| self.programs.iter().any(|program| program.name == *name);
+        let numbered = (2..).map(|times: u32| format!("{own} ({times})"));
+        let name = std::iter::once(own.clone()).chain(numbered).find(|name| !is_taken(name));
+        self.programs.push(TestProgram {
+            name: name.unwrap_or(own),
+            counts: Some(counts),
+            failing: Vec::new(),
+            passed: counts.failed == 0,
+        });
     }
 
     fn add_beside(&mut self, name: String) {
@@ -101,8 +122,10 @@ pub(crate) fn read(files: &[Vec<u8>], ended_well: bool) -> Option<RunReport> {
     let named_by = all.named_by.filter(|_| !all.is_cut && all.counts != TestCounts::default())?;
     let named = TestCounts { failed: all.counts.failed.saturating_sub(all.beside), ..all.counts };
     let cases = all.cases.adding_up_to(&named).filter(|_| !all.is_broken);
-    let ReportedTests { counts, failing, unloaded, runs, .. } = all;
-    Some(RunReport { named_by, counts, failing, cases, unloaded, runs })
+    let unnamed = all.programs.iter().filter_map(|program| program.counts);
+    let counts = unnamed.fold(all.counts, counted_together);
+    let ReportedTests { failing, programs, unloaded, runs, .. } = all;
+    Some(RunReport { named_by, counts, failing, cases, programs, unloaded, runs })
 }
 
 /// The files that follow lines with `mark`, one after the other.

@@ -175,6 +175,10 @@ fn existing_tests(scrutiny: Option<&Scrutiny>) -> VerdictFinding {
             let count = existing_tests_changed(changed.len() as u64);
             line.text(format!("{count}: ")).names("changed", &changed).text(".").bears(Open)
         }
+        (ComparedBy::Test, true) if !comparison.programs.is_empty() => {
+            let line = line.text("No edited test was found. A removed one may go unnoticed in ");
+            line.names("unnamed", &comparison.programs).text(", where not every test is named.").bears(Open)
+        }
         (ComparedBy::Test, true) if is_complete => line.text("No existing test changed."),
         (ComparedBy::Test, true) => line.text("No existing test was edited."),
         (_, true) if scrutiny.proof == Some(Proof::NoTestsChanged) => line.text("The change edits no test."),
@@ -401,6 +405,11 @@ fn gaps_of_scrutiny(scrutiny: &Scrutiny) -> Vec<VerdictFinding> {
         let said =
             format!("A comparison test by test: the runs do not name each test, so they were compared {by}.");
         all.push(gap(Fact::TestsNotNamed, "single tests").text(said).value("by", by));
+    } else if !scrutiny.comparison.programs.is_empty() {
+        let said = "A comparison test by test where not every test is named; there, how many ran and how the program ended \
+                    were compared: ";
+        let said = gap(Fact::TestsNotNamed, "tests without names").text(said).value("by", by);
+        all.push(said.names("programs", &scrutiny.comparison.programs));
     }
     let (not_run, unclear) = scrutiny.unjudged_examples();
     let unclear: Vec<String> = unclear.into_iter().map(str::to_owned).collect();

@@ -152,6 +152,22 @@ fn the_runs_and_what_was_not_tried_for_lack_of_time_are_told() {
 }
 
 #[test]
+fn what_is_not_named_is_not_said_to_be_unchanged() {
+    let mut with = scrutiny(json!({"changed_tests": []}));
+    with["comparison"]["programs"] = json!(["tests/wpt.rs"]);
+    with["comparison"]["untold"] = json!({"total": 1, "names": ["tests/wpt.rs"]});
+    let words = told(Some(&evidence("failed", run(1), with)));
+    for said in [
+        "Open Existing tests: No edited test was found. A removed one may go unnoticed in tests/wpt.rs, where not every test \
+         is named.\n",
+        "1 failing on the base as well, perhaps in other tests: tests/wpt.rs\n",
+        "there, how many ran and how the program ended were compared: tests/wpt.rs\n",
+    ] {
+        assert!(words.contains(said), "{said}: {words}");
+    }
+}
+
+#[test]
 fn what_is_not_known_is_never_said_to_be_so() {
     let red = json!({"proof": {"proof": "cannot_tell", "because": "it did not end"}, "changed_tests": [],
         "lies": {"said": {"lies": "not_told", "because": "none was found"}}, "mutants": null, "examination": null,

@@ -3,13 +3,15 @@
 use std::collections::BTreeSet;
 
 use crate::verdict;
+use journeyman_order::bounds::MOST_LISTED;
 use journeyman_order::comparison::ComparedExits;
 use journeyman_order::{
-    ComparedBy, Comparison, ComparisonVerdict, Exit, TestCaseStatus, TestCases, TestCounts, TestReport,
-    TestVerdict,
+    ComparedBy, Comparison, ComparisonVerdict, Exit, TestCaseStatus, TestCases, TestCounts, TestProgram,
+    TestReport, TestVerdict,
 };
 
-/// Compares test by test if both runs name their tests, otherwise by counts or exit, and records which.
+/// Compares test by test if both runs name their tests, otherwise by counts or exit, and records which. A program that
+/// does not name its tests is compared by their number and its end.
 ///
 /// `reruns` are of the same tree as `after`. A test that both failed and passed among them is flaky, neither broken nor
 /// fixed. A renamed test counts as one gone and one new.
@@ -28,22 +30,25 @@ pub(super) fn compare(base: &TestReport, after: &TestReport, reruns: &[TestRepor
     comparison.unnamed = ran(base.counts) > 0 && after.counts.is_none();
     let Some(before) = &base.cases else { return comparison };
     // If the base has no tests, all are new, whichever runner names them.
-    let is_comparable = |cases: &&TestCases| cases.named_by == before.named_by || before.tests.is_empty();
-    let mut named = std::iter::once(after).chain(reruns).filter_map(|reading| reading.cases.as_ref());
-    let Some(now) = named.find(is_comparable) else {
+    let is_comparable = |cases: &TestCases| cases.named_by == before.named_by || before.tests.is_empty();
+    let readings: Vec<&TestReport> = std::iter::once(after)
+        .chain(reruns)
+        .filter(|reading| reading.cases.as_ref().is_some_and(is_comparable))
+        .collect();
+    let open = readings.iter().find(|reading| !hides_any(reading, before)).or(readings.first());
+    let Some((reading, now)) = open.and_then(|reading| Some((*reading, reading.cases.as_ref()?))) else {
         comparison.unnamed |= !before.tests.is_empty();
         return comparison;
     };
     comparison.by = ComparedBy::Test;
-    comparison.unnamed = false;
-    let flaky = flaky(now, reruns);
+    comparison.unnamed = hides_any(reading, before);
+    let flaky = flaky(now, &readings);
     for (name, status) in &now.tests {
-        let former = before.tests.get(name).copied();
         if flaky.contains(name.as_str()) {
             comparison.flaky.add(name);
             continue;
         }
-        match (former, *status) {
+        match (former(base, name, *status), *status) {
             (Some(TestCaseStatus::Passed), TestCaseStatus::Passed) => comparison.still_green += 1,
             (Some(TestCaseStatus::Failed), TestCaseStatus::Passed) => comparison.fixed.add(name),
             // A test that did not run shows nothing about the code before.
@@ -62,19 +67,33 @@ pub(super) fn compare(base: &TestReport, after: &TestReport, reruns: &[TestRepor
             (Some(TestCaseStatus::Skipped), TestCaseStatus::Skipped) => comparison.still_skipped += 1,
         }
     }
-    for name in before.tests.keys().filter(|name| !now.tests.contains_key(*name)) {
+    // A program that names no other test may name those that fail.
+    for name in before.tests.keys().filter(|name| reading.status(name).is_none()) {
         comparison.gone.add(name);
     }
+    compare_programs(base, reading, &readings, &mut comparison);
     comparison
 }
 
+/// Whether a program does not name tests that it names on the base: what other tests print may hide them.
+fn hides_any(reading: &TestReport, before: &TestCases) -> bool {
+    let is_hidden = |name: &String| {
+        reading.programs.iter().any(|program| program.has(name)) && reading.status(name).is_none()
+    };
+    before.tests.keys().any(is_hidden)
+}
+
+/// How a test ended on the base. One whose program only counted its tests there may have been among them.
+fn former(base: &TestReport, name: &str, status: TestCaseStatus) -> Option<TestCaseStatus> {
+    base.status(name).or_else(|| {
+        let mut counted = base.programs.iter().filter(|program| program.counts.is_some());
+        let may_have_run = status != TestCaseStatus::Failed && counted.any(|program| program.has(name));
+        may_have_run.then_some(status)
+    })
+}
+
 /// Tests that passed in one run and failed in another on the same tree.
-fn flaky<'a>(now: &'a TestCases, reruns: &[TestReport]) -> BTreeSet<&'a str> {
-    let again: Vec<&TestCases> = reruns
-        .iter()
-        .filter_map(|rerun| rerun.cases.as_ref())
-        .filter(|cases| cases.named_by == now.named_by)
-        .collect();
+fn flaky<'a>(now: &'a TestCases, readings: &[&TestReport]) -> BTreeSet<&'a str> {
     now.tests
         .iter()
         .filter(|(name, status)| {
@@ -83,17 +102,113 @@ fn flaky<'a>(now: &'a TestCases, reruns: &[TestReport]) -> BTreeSet<&'a str> {
                 TestCaseStatus::Failed => TestCaseStatus::Passed,
                 TestCaseStatus::Skipped => return false,
             };
-            again.iter().any(|cases| cases.tests.get(*name) == Some(&other))
+            readings.iter().any(|reading| reading.status(name) == Some(other))
         })
         .map(|(name, _)| name.as_str())
         .collect()
 }
 
+/// Compares programs whose tests are not named, in one of the runs or in both.
+fn compare_programs(
+    base: &TestReport,
+    now: &TestReport,
+    readings: &[&TestReport],
+    comparison: &mut Comparison,
+) {
+    let names: BTreeSet<&String> =
+        base.programs.iter().chain(&now.programs).map(|program| &program.name).collect();
+    comparison.programs = names.into_iter().take(MOST_LISTED).cloned().collect();
+    for program in &base.programs {
+        match fewer_tests(program, base, now) {
+            None => comparison.gone.add(&program.name),
+            Some(0) => {}
+            Some(1) => comparison.gone.add(&format!("a test of {}", program.name)),
+            Some(fewer) => comparison.gone.add(&format!("{fewer} tests of {}", program.name)),
+        }
+    }
+    for program in &now.programs {
+        let is_one = |status| {
+            let of = |reading: &&TestReport| reading.status_of_program(&program.name) == Some(status);
+            readings.iter().any(of)
+        };
+        if is_one(TestCaseStatus::Failed) && is_one(TestCaseStatus::Passed) {
+            comparison.flaky.add(&program.name);
+            continue;
+        }
+        let before = base.program(&program.name);
+        let passed = |program: &TestProgram| program.counts.map_or(0, |counts| counts.passed);
+        comparison.still_green += before.map_or(0, passed).min(passed(program));
+        let has_all = || before.is_some_and(|before| fewer_tests(before, base, now) == Some(0));
+        match (before.map(TestProgram::status), program.status()) {
+            (_, TestCaseStatus::Failed) => add_failing(program, before, base, comparison),
+            (Some(TestCaseStatus::Failed), TestCaseStatus::Passed) if has_all() => {
+                comparison.fixed.add(&program.name);
+            }
+            // Where the base names its tests, these are gone.
+            (None, TestCaseStatus::Passed | TestCaseStatus::Skipped)
+                if base.status_of_program(&program.name).is_none() =>
+            {
+                comparison.new.add(&program.name);
+            }
+            (_, TestCaseStatus::Passed | TestCaseStatus::Skipped) => {}
+        }
+    }
+}
+
+/// How many tests of a program ran on the base and do not run now. `None` if it is gone, or counts them no more.
+fn fewer_tests(program: &TestProgram, base: &TestReport, now: &TestReport) -> Option<u64> {
+    let ran = |program: &TestProgram| program.counts.map_or(0, |counts| counts.ran());
+    if let Some(same) = now.program(&program.name) {
+        let is_counted = program.counts.is_none() || same.counts.is_some();
+        return is_counted.then(|| ran(program).saturating_sub(ran(same)));
+    }
+    // Its tests may be named now. Another program of the same name named its own before.
+    let is_known = |name: &String| base.cases.as_ref().is_some_and(|cases| cases.tests.contains_key(name));
+    let is_own = |name: &String| program.has(name) && !is_known(name);
+    let own = now.cases.iter().flat_map(|cases| &cases.tests).filter(|(name, _)| is_own(name));
+    let statuses: Vec<TestCaseStatus> = own.map(|(_, status)| *status).collect();
+    let ran_now = statuses.iter().filter(|status| **status != TestCaseStatus::Skipped).count() as u64;
+    (!statuses.is_empty()).then(|| ran(program).saturating_sub(ran_now))
+}
+
+/// Adds a program that fails now: each of its failing tests, if it names them, else the program.
+fn add_failing(
+    program: &TestProgram,
+    before: Option<&TestProgram>,
+    base: &TestReport,
+    comparison: &mut Comparison,
+) {
+    for test in program.all_failing().unwrap_or_default() {
+        let name = program.name_of(test);
+        let list = match (base.status(&name), before) {
+            (Some(TestCaseStatus::Failed), _) => &mut comparison.already_red,
+            (Some(TestCaseStatus::Passed | TestCaseStatus::Skipped), _) | (None, Some(_)) => {
+                &mut comparison.newly_broken
+            }
+            (None, None) => &mut comparison.new_failing,
+        };
+        list.add(&name);
+    }
+    if program.all_failing().is_some() {
+        return;
+    }
+    let list = match before.map(|before| (before.status(), before.failed())) {
+        None => &mut comparison.new_failing,
+        Some((TestCaseStatus::Failed, failed)) if failed == 0 && program.failed() == 0 => {
+            &mut comparison.already_red
+        }
+        Some((TestCaseStatus::Failed, failed)) if failed >= program.failed() => &mut comparison.untold,
+        Some(_) => &mut comparison.newly_broken,
+    };
+    list.add(&program.name);
+}
+
 /// Whether another run on the same tree would help: a test that passed on the base and fails now may be flaky, and
-/// other output may have hidden the names of tests.
+/// other output may have hidden the names of tests, or those of one program.
 pub fn may_be_flaky(base: &TestReport, after: &TestReport, alone: TestVerdict) -> bool {
     let comparison = compare(base, after, &[]);
-    !comparison.newly_broken.is_empty() || (comparison.unnamed && alone == TestVerdict::Passed)
+    let may_show_names = alone == TestVerdict::Passed || comparison.by == ComparedBy::Test;
+    !comparison.newly_broken.is_empty() || (comparison.unnamed && may_show_names)
 }
 
 /// The verdict of a run on the commit.
@@ -115,6 +230,7 @@ pub(super) fn judged(exits: &ComparedExits, own: &Comparison, old: &Comparison) 
     } else if is_by_test
         && own.newly_broken.is_empty()
         && own.new_failing.is_empty()
+        && own.untold.is_empty()
         && is_red_as_before(exits, own)
     {
         ComparisonVerdict::PassedBesideRed
@@ -126,7 +242,8 @@ pub(super) fn judged(exits: &ComparedExits, own: &Comparison, old: &Comparison) 
 
 /// Whether no test failed in all runs on the commit.
 fn has_no_red(own: &Comparison) -> bool {
-    own.newly_broken.is_empty() && own.new_failing.is_empty() && own.already_red.is_empty()
+    let lists = [&own.newly_broken, &own.new_failing, &own.already_red, &own.untold];
+    lists.iter().all(|list| list.is_empty())
 }
 
 /// Whether every failure is red on the base or flaky, with the same exit code. Some runners use special exit codes for

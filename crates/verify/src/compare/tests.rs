@@ -30,7 +30,26 @@ fn run(tests: &str) -> TestReport {
         counts: Some(counts),
         failing: failing.map(|(name, _)| name.clone()).collect(),
         cases: Some(TestCases { named_by: RunnerName::new("libtest"), tests }),
-        unloaded: Vec::new(),
+        ..TestReport::default()
+    }
+}
+
+/// The same run, with programs that do not name their tests.
+fn beside(programs: &[TestProgram], run: TestReport) -> TestReport {
+    TestReport { programs: programs.to_vec(), ..run }
+}
+
+/// A program that does not count its tests.
+fn silent(passed: bool) -> TestProgram {
+    TestProgram { name: "tests/p.rs".to_owned(), counts: None, failing: Vec::new(), passed }
+}
+
+/// A program that counts its tests, and names those that fail.
+fn counted(passed: u64, failing: &[&str]) -> TestProgram {
+    TestProgram {
+        counts: Some(TestCounts { passed, failed: failing.len() as u64, skipped: 0 }),
+        failing: failing.iter().map(|test| (*test).to_owned()).collect(),
+        ..silent(failing.is_empty())
     }
 }
 
@@ -204,6 +223,97 @@ fn a_change_that_silences_the_names_of_tests_does_not_pass() {
 }
 
 #[test]
+fn red_tests_beside_a_program_without_names_are_red_as_before() {
+    let judge = |base: &[TestProgram], after: &[TestProgram]| {
+        let comparison = compare(&beside(base, run("+a -b")), &beside(after, run("+a -b")), &[]);
+        judged(&exits(101, 101, &[]), &comparison, &comparison)
+    };
+    assert_eq!(judge(&[silent(true)], &[silent(true)]), ComparisonVerdict::PassedBesideRed);
+    assert_eq!(judge(&[silent(false)], &[silent(false)]), ComparisonVerdict::PassedBesideRed);
+    assert_eq!(judge(&[silent(false)], &[silent(true)]), ComparisonVerdict::PassedBesideRed);
+    assert_eq!(judge(&[silent(true)], &[silent(false)]), ComparisonVerdict::Failed, "it fails now");
+    assert_eq!(judge(&[], &[silent(false)]), ComparisonVerdict::Failed, "it is new, and fails");
+    assert_eq!(judge(&[silent(true)], &[]), ComparisonVerdict::TestsMissing, "it is gone");
+    let red = || counted(5, &["x", "y"]);
+    assert_eq!(judge(&[red()], &[red()]), ComparisonVerdict::PassedBesideRed);
+    assert_eq!(judge(&[red()], &[counted(6, &["x"])]), ComparisonVerdict::PassedBesideRed);
+    assert_eq!(judge(&[red()], &[counted(5, &["x", "z"])]), ComparisonVerdict::Failed, "another one fails");
+    assert_eq!(judge(&[red()], &[counted(9, &["x", "y", "z"])]), ComparisonVerdict::Failed);
+    assert_eq!(judge(&[red()], &[counted(4, &["x", "y"])]), ComparisonVerdict::TestsMissing, "one is gone");
+    assert_eq!(judge(&[red()], &[silent(true)]), ComparisonVerdict::TestsMissing, "nothing is counted now");
+    let untold = || TestProgram { failing: Vec::new(), ..red() };
+    assert_eq!(judge(&[untold()], &[untold()]), ComparisonVerdict::Failed, "which ones fail is not known");
+}
+
+#[test]
+fn what_became_of_a_program_without_names_is_said() {
+    let compared = |base: TestProgram, after: Option<TestProgram>| {
+        let after: Vec<TestProgram> = after.into_iter().collect();
+        compare(&beside(&[base], run("+a")), &beside(&after, run("+a")), &[])
+    };
+    let names = |tests: &TestList| tests.names.join(", ");
+    let fixed = compared(silent(false), Some(silent(true)));
+    assert_eq!((names(&fixed.fixed).as_str(), fixed.programs.len()), ("tests/p.rs", 1));
+    assert_eq!(names(&compared(silent(true), Some(silent(false))).newly_broken), "tests/p.rs");
+    assert_eq!(names(&compared(silent(false), Some(silent(false))).already_red), "tests/p.rs");
+    assert_eq!(names(&compared(silent(true), None).gone), "tests/p.rs");
+    assert_eq!(names(&compared(counted(5, &[]), Some(counted(4, &[]))).gone), "a test of tests/p.rs");
+    assert_eq!(names(&compared(counted(5, &[]), Some(counted(1, &[]))).gone), "4 tests of tests/p.rs");
+    let red = compared(counted(5, &["x"]), Some(counted(4, &["x", "y"])));
+    assert_eq!(names(&red.already_red), "tests/p.rs > x");
+    assert_eq!(names(&red.newly_broken), "tests/p.rs > y");
+    assert_eq!((red.still_green, red.gone.total), (5, 0), "a, and four of its own");
+    let untold = || Some(TestProgram { failing: Vec::new(), ..counted(5, &["x"]) });
+    assert_eq!(names(&compared(counted(5, &["x"]), untold()).untold), "tests/p.rs");
+}
+
+#[test]
+fn a_change_that_silences_the_names_of_one_program_does_not_pass() {
+    let mut named = run("+a");
+    let of_program = [("x", TestCaseStatus::Passed), ("y", TestCaseStatus::Failed)];
+    let of_program = of_program.map(|(test, status)| (silent(true).name_of(test), status));
+    named.cases.as_mut().unwrap().tests.extend(of_program);
+    named.counts = Some(TestCounts { passed: 2, failed: 1, skipped: 0 });
+    let hidden = beside(&[counted(1, &["y"])], run("+a"));
+    let comparison = compare(&named, &hidden, &[]);
+    assert!(comparison.unnamed && may_be_flaky(&named, &hidden, TestVerdict::Failed));
+    assert_eq!(comparison.gone.names, ["tests/p.rs > x"]);
+    assert_eq!(comparison.already_red.names, ["tests/p.rs > y"]);
+    for exits in [exits(101, 0, &[]), exits(101, 101, &[])] {
+        let judged = judged(&exits, &comparison, &comparison);
+        assert!(!judged.is_pass(), "{judged:?}");
+    }
+    let own_harness = beside(&[silent(false)], run("+a"));
+    let comparison = compare(&named, &own_harness, &[]);
+    assert_eq!(judged(&exits(101, 101, &[]), &comparison, &comparison), ComparisonVerdict::Failed);
+    // Other output hides the names in one run, and the next run shows them.
+    let comparison = compare(&named, &hidden, std::slice::from_ref(&named));
+    assert_eq!((comparison.unnamed, comparison.gone.total, comparison.still_green), (false, 0, 2));
+    assert_eq!(
+        judged(&exits(101, 101, &[101]), &comparison, &comparison),
+        ComparisonVerdict::PassedBesideRed
+    );
+    // On the base they were hidden, and are not now.
+    let comparison = compare(&hidden, &named, &[]);
+    assert_eq!((comparison.gone.total, comparison.new.total, comparison.still_green), (0, 0, 2));
+    assert_eq!(comparison.already_red.names, ["tests/p.rs > y"]);
+    assert_eq!(judged(&exits(101, 101, &[]), &comparison, &comparison), ComparisonVerdict::PassedBesideRed);
+    let more = beside(&[counted(2, &["y"])], run("+a"));
+    assert_eq!(compare(&more, &named, &[]).gone.names, ["a test of tests/p.rs"]);
+}
+
+#[test]
+fn a_program_that_fails_once_and_passes_once_on_one_tree_is_flaky() {
+    let of = |passed| beside(&[silent(passed)], run("+a"));
+    assert!(may_be_flaky(&of(true), &of(false), TestVerdict::Failed));
+    let again = compare(&of(true), &of(false), &[of(true)]);
+    assert_eq!((again.flaky.names.as_slice(), again.newly_broken.total), (&["tests/p.rs".to_owned()][..], 0));
+    assert_eq!(judged(&exits(0, 101, &[0]), &again, &again), ComparisonVerdict::Passed);
+    let broken = compare(&of(true), &of(false), &[of(false)]);
+    assert_eq!(judged(&exits(0, 101, &[101]), &broken, &broken), ComparisonVerdict::Failed);
+}
+
+#[test]
 fn lists_are_cut_and_counted_to_their_end() {
     let many: String = (0..500).map(|index| format!("+t{index} ")).collect();
     let comparison = untold(&many, "+a");
@@ -217,6 +327,20 @@ fn some_run() -> impl Strategy<Value = TestReport> {
         let words: Vec<String> =
             tests.iter().map(|(name, status)| format!("{}m::t{name}", ["+", "-", "/"][*status])).collect();
         run(&words.join(" "))
+    })
+}
+
+fn some_programs() -> impl Strategy<Value = Vec<TestProgram>> {
+    let names = proptest::sample::subsequence(vec!["x", "y", "z"], 0..=3);
+    let one = (0_u64..4, names, any::<bool>(), any::<bool>());
+    let all = proptest::collection::btree_map(0_u8..3, one, 0..3);
+    all.prop_map(|all| {
+        let of = |(number, (passed, failing, is_counted, is_told)): (u8, (u64, Vec<&str>, bool, bool))| {
+            let program = if is_counted { counted(passed, &failing) } else { silent(failing.is_empty()) };
+            let failing = if is_told { program.failing } else { Vec::new() };
+            TestProgram { name: format!("p{number}"), failing, ..program }
+        };
+        all.into_iter().map(of).collect()
     })
 }
 
@@ -279,6 +403,29 @@ proptest! {
                     TestCaseStatus::Skipped => matches!(now.get(name), Some(TestCaseStatus::Passed | TestCaseStatus::Skipped)),
                 };
                 prop_assert!(is_kept, "{name}");
+            }
+        }
+    }
+
+    /// A program without names cannot lose tests either, and fails only where it failed before.
+    #[test]
+    fn nothing_passes_beside_a_program_that_lost_tests_or_fails_anew(
+        base in some_programs(), after in some_programs(), code in 0..3, before in 0..3,
+    ) {
+        let (base, after) = (beside(&base, run("+a -b")), beside(&after, run("+a -b")));
+        let comparison = compare(&base, &after, &[]);
+        let judged = judged(&exits(before, code, &[]), &comparison, &comparison);
+        if judged.is_pass() {
+            let ran = |program: &TestProgram| program.counts.map_or(0, |counts| counts.ran());
+            for program in &base.programs {
+                let now = after.program(&program.name);
+                prop_assert!(now.is_some_and(|now| ran(now) >= ran(program)), "{program:?} {now:?}");
+            }
+            for program in after.programs.iter().filter(|program| !program.passed) {
+                let former = base.program(&program.name);
+                prop_assert!(former.is_some_and(|former| !former.passed), "{program:?} {former:?}");
+                let is_same = program.failing.iter().all(|test| former.unwrap().failing.contains(test));
+                prop_assert!(is_same && program.failed() == program.failing.len() as u64, "{program:?}");
             }
         }
     }

@@ -13,9 +13,9 @@ pub struct ExperimentCell<'a> {
 }
 
 impl ExperimentCell<'_> {
-    /// The result of a test, if it is named.
+    /// The result of a test, or of a program whose tests are not named. `None` if the run does not say.
     pub fn status(&self, name: &str) -> Option<TestCaseStatus> {
-        self.reading.cases.as_ref()?.tests.get(name).copied()
+        self.reading.status(name)
     }
 
     /// Whether it exited with 0 and counted no failure: a runner may hide failures.
@@ -51,7 +51,7 @@ pub fn not_loaded(cell: &ExperimentCell<'_>) -> Vec<String> {
 /// Whether a run with a lie in it noticed the lie. `None` if nothing was loaded, so the run shows nothing.
 pub fn lie_told(cell: &ExperimentCell<'_>, test: Option<&str>) -> Option<bool> {
     match (test, &cell.reading.cases) {
-        (Some(test), Some(cases)) => match cases.tests.get(test) {
+        (Some(test), Some(_)) => match cell.status(test) {
             Some(TestCaseStatus::Passed) => Some(false),
             Some(TestCaseStatus::Failed) => Some(true),
             Some(TestCaseStatus::Skipped) | None => None,

@@ -22,8 +22,10 @@ pub fn passes(known: &KnownSoFar<'_>) -> bool {
 pub fn compared<'k>(known: &'k KnownSoFar<'_>) -> &'k (ExperimentResult, DeathOnOldCode) {
     known.compared(|| {
         let matrix = matrix(known);
-        let old_code = known.last(ExperimentName::OldCode).map(|run| run.cell);
-        let judgement = judge(&ExperimentMatrix { old_code, ..matrix.clone() });
+        let old_code = known.last(ExperimentName::OldCode);
+        let old_code_is_selected = old_code.is_some_and(|run| run.is_selected);
+        let old_code = old_code.map(|run| run.cell);
+        let judgement = judge(&ExperimentMatrix { old_code, old_code_is_selected, ..matrix.clone() });
         let (fixed, red) = evidence_of(&judgement);
         let is_silent = judgement.judged.is_pass() && fixed.is_empty() && red.is_empty();
         let death = if is_silent { death(known) } else { DeathOnOldCode::Alive };
@@ -69,6 +71,7 @@ pub fn matrix<'k>(known: &'k KnownSoFar<'_>) -> ExperimentMatrix<'k> {
         old_tests: old_tests.map(|run| run.cell),
         old_tests_again: cells(ExperimentName::OldTestsAgain),
         old_code: old_code.map(|run| run.cell),
+        old_code_is_selected: old_code.is_some_and(|run| run.is_selected),
         laid: &sides.test_paths,
         added: &sides.added,
         configuration: &sides.configuration,

@@ -149,8 +149,10 @@ fn anywhere<'l>(known: &KnownSoFar<'_>, lies: &'l TellableLies<'_>) -> &'l [Lie]
 
 /// How it is known of test files that the runs read them.
 fn read_by<'t>(known: &KnownSoFar<'_>, texts: &TestTexts<'t>) -> BTreeMap<&'t str, ReadBy> {
-    let cases = suite(known).cell.reading.cases.iter();
-    let names: Vec<String> = cases.flat_map(|cases| cases.tests.keys().cloned()).collect();
+    let reading = suite(known).cell.reading;
+    let tests = reading.cases.iter().flat_map(|cases| cases.tests.keys());
+    let programs = reading.programs.iter().map(|program| &program.name);
+    let names: Vec<String> = tests.chain(programs).cloned().collect();
     let output = format!("{}\n{}", known.baseline().output, suite(known).cell.output);
     texts.read_by(&TestReading { command: &known.command(), names: &names, output: &output })
 }

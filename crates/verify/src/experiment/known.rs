@@ -158,7 +158,7 @@ pub struct FinishedRun<'a> {
 
 /// A run that could not be made: it shows nothing.
 static NO_REPORT: TestReport =
-    TestReport { counts: None, failing: Vec::new(), cases: None, unloaded: Vec::new() };
+    TestReport { counts: None, failing: Vec::new(), cases: None, programs: Vec::new(), unloaded: Vec::new() };
 
 impl<'a> FinishedRun<'a> {
     /// A run of all tests with nothing laid over the commit.
@@ -264,7 +264,15 @@ impl<'a> KnownSoFar<'a> {
 
     /// Whether the runner can run these tests alone.
     pub(super) fn can_select(&self, names: &[String]) -> bool {
-        self.invocation.is_some_and(|asked| asked.select(self.named_by(), names, &[]).is_some())
+        !self.are_of_programs(names)
+            && self.invocation.is_some_and(|asked| asked.select(self.named_by(), names, &[]).is_some())
+    }
+
+    /// Whether one of these is no test, but a program whose tests are not named: it runs only beside all others.
+    pub(super) fn are_of_programs(&self, names: &[String]) -> bool {
+        let of_run =
+            |run: &FinishedRun<'_>| names.iter().any(|name| run.cell.reading.program(name).is_some());
+        of_run(&self.base) || of_run(&self.change)
     }
 
     /// What the four runs come to: worked out once.
@@ -278,8 +286,10 @@ impl<'a> KnownSoFar<'a> {
 
 /// The report without tests whose names change in another run of the same commit: by a time, or by a path.
 fn with_stable_names(base: &TestReport, again: &TestReport) -> Option<TestReport> {
-    let again = again.cases.as_ref()?;
+    let named = &again.cases.as_ref()?.tests;
     let mut base = base.clone();
-    base.cases.as_mut()?.tests.retain(|name, _| again.tests.contains_key(name));
+    // Of a program that does not name its tests this time, nothing is known.
+    let is_hidden = |name: &String| again.programs.iter().any(|program| program.has(name));
+    base.cases.as_mut()?.tests.retain(|name, _| named.contains_key(name) || is_hidden(name));
     Some(base)
 }

@@ -29,6 +29,8 @@ pub struct ExperimentMatrix<'a> {
     pub configuration: &'a [String],
     /// Those whose base version does not load on the code of the change.
     pub unloaded: &'a [String],
+    /// Whether only some tests were asked for there: a program with a harness of its own may not know how to select.
+    pub old_code_is_selected: bool,
     /// The change's tests that did not load on the code of the base, and were skipped.
     pub old_code_unloaded: &'a [String],
     /// Whether any code differs.

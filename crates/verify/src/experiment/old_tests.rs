@@ -1,5 +1,6 @@
 //! What the tests of the base say of the change's code.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::cell::ExperimentCell;
@@ -8,7 +9,7 @@ use super::matrix::ExperimentMatrix;
 use super::names::is_of;
 use super::sides::is_source;
 use journeyman_order::scrutiny::{ChangedTest, TestChange};
-use journeyman_order::{ComparedBy, Comparison, Exit, TestCaseStatus, TestList};
+use journeyman_order::{ComparedBy, Comparison, Exit, TestCaseStatus, TestList, TestProgram};
 
 pub(super) fn changed_test(name: &str, how: TestChange) -> ChangedTest {
     ChangedTest { test: name.to_owned(), how, old: None, new: None }
@@ -54,23 +55,27 @@ pub(super) fn of_old_tests(
     let Some(before) = &matrix.baseline.reading.cases else { return };
     let unloaded: BTreeSet<String> = changed.iter().map(|test| test.test.clone()).collect();
     let mut blocked = Vec::new();
-    for (name, status) in &before.tests {
-        if comparison.flaky.names.contains(name) {
+    let of_programs = of_programs(matrix, old);
+    let of_tests = before
+        .tests
+        .iter()
+        .map(|(name, before)| OldTest::of(matrix, old, name.into(), *before, |cell| cell.status(name)));
+    for OldTest { name, before, old, now, passed_again } in of_tests.chain(of_programs) {
+        let name = &*name;
+        if comparison.flaky.names.iter().any(|flaky| flaky == name) {
             continue;
         }
-        let passed_again =
-            matrix.old_tests_again.iter().any(|again| again.status(name) == Some(TestCaseStatus::Passed));
-        if old.status(name) == Some(TestCaseStatus::Failed) && passed_again {
+        if old == Some(TestCaseStatus::Failed) && passed_again {
             comparison.flaky.add(name);
             continue;
         }
         let is_unloaded = unloaded.contains(name);
-        match (status, old.status(name), matrix.change.status(name)) {
+        match (before, old, now) {
             (TestCaseStatus::Passed, Some(TestCaseStatus::Failed), _) => {
                 if is_edited(matrix, name) {
                     changed.push(changed_test(name, TestChange::FailsAsItWas));
                 } else {
-                    blocked.push(name.as_str());
+                    blocked.push(name.to_owned());
                 }
             }
             // A test that was red, and still is in its old form, proves nothing and is no pass.
@@ -105,6 +110,55 @@ pub(super) fn of_old_tests(
     comparison.already_red = TestList::default();
 }
 
+/// A test of the base, or a program whose tests it does not name, in the runs.
+struct OldTest<'a> {
+    name: Cow<'a, str>,
+    before: TestCaseStatus,
+    /// As the base has it, on the code of the change.
+    old: Option<TestCaseStatus>,
+    /// As the change has it.
+    now: Option<TestCaseStatus>,
+    /// Whether it passed in a repeated run as the base has it.
+    passed_again: bool,
+}
+
+impl<'a> OldTest<'a> {
+    fn of(
+        matrix: &ExperimentMatrix<'_>,
+        old: &ExperimentCell<'_>,
+        name: Cow<'a, str>,
+        before: TestCaseStatus,
+        status: impl Fn(&ExperimentCell<'_>) -> Option<TestCaseStatus>,
+    ) -> Self {
+        let passed = |again: &ExperimentCell<'_>| status(again) == Some(TestCaseStatus::Passed);
+        let passed_again = matrix.old_tests_again.iter().any(passed);
+        Self { name, before, old: status(old), now: status(&matrix.change), passed_again }
+    }
+}
+
+/// The programs whose tests the base does not name, each like one test. Of those that failed, what fails only on the
+/// code of the change.
+fn of_programs<'a>(matrix: &ExperimentMatrix<'a>, old: &ExperimentCell<'_>) -> Vec<OldTest<'a>> {
+    let mut all = Vec::new();
+    for program in &matrix.baseline.reading.programs {
+        let (name, before) = (program.name.as_str(), program.status());
+        let of_program = |cell: &ExperimentCell<'_>| cell.reading.status_of_program(name);
+        all.push(OldTest::of(matrix, old, name.into(), before, of_program));
+        let failing = old.reading.program(name).and_then(TestProgram::all_failing);
+        let failing = failing.filter(|_| before == TestCaseStatus::Failed).unwrap_or_default();
+        let names = failing.iter().map(|test| program.name_of(test));
+        let is_new = |name: &String| matrix.baseline.status(name) != Some(TestCaseStatus::Failed);
+        all.extend(names.filter(is_new).map(|name| OldTest {
+            name: name.into(),
+            before: TestCaseStatus::Passed,
+            old: Some(TestCaseStatus::Failed),
+            now: None,
+            passed_again: false,
+        }));
+    }
+    all
+}
+
 /// Whether to rerun the base's tests on the code of the change: a test that passes everywhere else, and that the change
 /// does not edit, failed there each time. The same failures twice in a row are not chance.
 pub fn may_be_flaky_there(matrix: &ExperimentMatrix<'_>) -> bool {
@@ -116,7 +170,8 @@ pub fn may_be_flaky_there(matrix: &ExperimentMatrix<'_>) -> bool {
     {
         return false;
     }
-    before.tests.iter().any(|(name, status)| {
+    let programs = matrix.baseline.reading.programs.iter().map(|program| (&program.name, program.status()));
+    before.tests.iter().map(|(name, status)| (name, *status)).chain(programs).any(|(name, status)| {
         let is_same = match status {
             TestCaseStatus::Passed => !is_edited(matrix, name),
             TestCaseStatus::Failed => !has_other_text(matrix, name),

@@ -1,5 +1,6 @@
 //! What the tests of the change prove when they run on the code of the base.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::cell::{ExperimentCell, not_loaded};
@@ -25,11 +26,11 @@ pub(super) fn proof(matrix: &ExperimentMatrix<'_>, comparison: &Comparison) -> P
     }
     let (mut by_test, mut by_case, mut of_new_names) = (Vec::new(), Vec::new(), Vec::new());
     let mut is_changed_only = false;
-    let all_failing = failing(old.reading);
+    let failing = failing(old.reading);
+    let all_failing: Vec<&str> = failing.iter().map(|name| &**name).collect();
     // A test that does not pass with the change shows nothing, and takes no slot in the capped list.
-    let is_told_apart = |name: &&str| {
-        !comparison.flaky.names.iter().any(|flaky| flaky == *name) && passes(&matrix.change, name)
-    };
+    let is_flaky = |name: &str| comparison.flaky.names.iter().any(|flaky| flaky == name);
+    let is_told_apart = |name: &&str| !is_flaky(name) && passes(&matrix.change, name);
     let mut looked_at: Vec<&str> = all_failing.iter().copied().filter(is_told_apart).collect();
     let is_cut = looked_at.len() > MOST_LOOKED_AT;
     looked_at.truncate(MOST_LOOKED_AT);
@@ -39,7 +40,7 @@ pub(super) fn proof(matrix: &ExperimentMatrix<'_>, comparison: &Comparison) -> P
         let as_it_was = matrix.old_tests.and_then(|old| old.status(name));
         match matrix.baseline.status(name) {
             _ if printed.names_what_is_new(name) => of_new_names.push(name.to_owned()),
-            None if is_case(&known_cases, name) => by_case.push(name.to_owned()),
+            None if is_case(&known_cases, name) || was_counted(matrix, name) => by_case.push(name.to_owned()),
             None => by_test.push(name.to_owned()),
             Some(TestCaseStatus::Passed) if as_it_was == Some(TestCaseStatus::Passed) => {
                 by_case.push(name.to_owned());
@@ -47,6 +48,24 @@ pub(super) fn proof(matrix: &ExperimentMatrix<'_>, comparison: &Comparison) -> P
             // It was skipped before: a known bug that is now an ordinary test.
             Some(TestCaseStatus::Skipped) => by_test.push(name.to_owned()),
             Some(TestCaseStatus::Passed | TestCaseStatus::Failed) => is_changed_only = true,
+        }
+    }
+    for program in old.reading.programs.iter().filter(|_| !matrix.old_code_is_selected) {
+        let name = program.name.as_str();
+        let of = |cell: &ExperimentCell<'_>| cell.reading.status_of_program(name);
+        let passes = of(&matrix.change) == Some(TestCaseStatus::Passed);
+        if program.status() != TestCaseStatus::Failed || !passes || is_flaky(name) {
+            continue;
+        }
+        let as_it_was = matrix.old_tests.and_then(|old| of(&old));
+        match of(&matrix.baseline) {
+            None | Some(TestCaseStatus::Skipped) => by_test.push(name.to_owned()),
+            Some(TestCaseStatus::Passed) if as_it_was == Some(TestCaseStatus::Passed) => {
+                by_case.push(name.to_owned());
+            }
+            Some(TestCaseStatus::Passed | TestCaseStatus::Failed) => {
+                is_changed_only = true;
+            }
         }
     }
     for (by, mut red) in [(ProofGrade::Test, by_test), (ProofGrade::Case, by_case)] {
@@ -95,14 +114,14 @@ fn of_tests_that_pass(matrix: &ExperimentMatrix<'_>, after: &TestCases, before: 
         after.tests.iter().filter(|(name, _)| is_own(name)).map(|(name, status)| (name, *status)).collect();
     let paths: Vec<&str> = matrix.own_tests().take(MOST_IN_A_SENTENCE).map(String::as_str).collect();
     let paths = paths.join(", ");
-    if own.is_empty() {
+    if own.is_empty() && matrix.change.reading.programs.is_empty() {
         return not_proven(format!(
             "the test command runs no test of what the change adds or edits: {paths}"
         ));
     }
     let ran: Vec<&String> =
         own.iter().filter(|(_, status)| *status != TestCaseStatus::Skipped).map(|(name, _)| *name).collect();
-    if ran.is_empty() {
+    if ran.is_empty() && !own.is_empty() {
         return not_proven(format!("the tests of the change are skipped, and did not run: {paths}"));
     }
     // A parameter that holds a time or a random value gives the test a new name in each run.
@@ -161,19 +180,30 @@ fn is_case(known: &BTreeSet<&str>, name: &str) -> bool {
     own != name && known.contains(own)
 }
 
-fn failing(reading: &TestReport) -> Vec<&str> {
+/// Whether its program did not name its tests on the base, so that it may have been among them.
+fn was_counted(matrix: &ExperimentMatrix<'_>, name: &str) -> bool {
+    matrix.baseline.reading.programs.iter().any(|program| program.has(name))
+}
+
+/// The tests that failed, as far as they are named.
+fn failing(reading: &TestReport) -> Vec<Cow<'_, str>> {
     let is_red = |(_, status): &(&String, &TestCaseStatus)| **status == TestCaseStatus::Failed;
-    let names: Vec<&str> = match &reading.cases {
-        Some(cases) => cases.tests.iter().filter(is_red).map(|(name, _)| name.as_str()).collect(),
-        None => reading.failing.iter().map(String::as_str).collect(),
+    let mut names: Vec<Cow<'_, str>> = match &reading.cases {
+        Some(cases) => cases.tests.iter().filter(is_red).map(|(name, _)| name.into()).collect(),
+        None => reading.failing.iter().map(Cow::from).collect(),
     };
-    names.into_iter().filter(|name| !reading.unloaded.iter().any(|unloaded| unloaded == name)).collect()
+    names.retain(|name| !reading.unloaded.iter().any(|unloaded| unloaded == name));
+    for program in &reading.programs {
+        let tests = program.all_failing().unwrap_or_default().iter();
+        names.extend(tests.map(|test| Cow::Owned(program.name_of(test))));
+    }
+    names
 }
 
 fn passes(change: &ExperimentCell<'_>, name: &str) -> bool {
     let is_green = |counts: TestCounts| counts.passed > 0 && counts.failed == 0 && counts.skipped == 0;
     match &change.reading.cases {
-        Some(cases) => cases.tests.get(name) == Some(&TestCaseStatus::Passed),
+        Some(_) => change.status(name) == Some(TestCaseStatus::Passed),
         // Without names: if nothing failed and nothing was skipped, it passed.
         None => change.reading.counts.is_some_and(is_green),
     }

@@ -23,10 +23,12 @@ pub(super) fn with_old_configuration(known: &KnownSoFar<'_>, judgement: &mut Exp
     let baseline = known.baseline();
     let failing = run.cell.reading.cases.as_ref().map(|cases| {
         // New tests may need the new configuration. Tests that the base has may not.
-        cases
-            .tests
-            .iter()
-            .any(|(name, status)| *status == TestCaseStatus::Failed && baseline.status(name).is_some())
+        let mut tests = cases.tests.iter();
+        let mut programs = run.cell.reading.programs.iter().filter(|program| !program.passed);
+        tests.any(|(name, status)| *status == TestCaseStatus::Failed && baseline.status(name).is_some())
+            || programs.any(|program| {
+                baseline.reading.status_of_program(&program.name) == Some(TestCaseStatus::Passed)
+            })
     });
     let is_red = failing.unwrap_or(matches!(run.cell.exit, Some(Exit::Code(code)) if code != 0));
     if is_red && not_loaded(&run.cell).is_empty() {

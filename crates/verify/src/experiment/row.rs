@@ -132,6 +132,7 @@ impl Experiment {
                 these
             }
         };
+        let runnable = |only: Vec<String>| if known.are_of_programs(&only) { Vec::new() } else { only };
         let edits: Vec<Vec<Lie>> = match (self.edit, known.lies) {
             (Edit::Lies(rounds), Some(lies)) => {
                 rounds(known, lies).into_iter().filter(|round| !round.is_empty()).collect()
@@ -147,7 +148,8 @@ impl Experiment {
         let made = known.all(self.name).count();
         let known_before = if self.repeats { 0 } else { made };
         let each = edits.into_iter().skip(known_before).zip(made + 1..).map(|(lies, number)| {
-            let only = if matches!(self.edit, Edit::Lies(_)) { tests_of(&lies) } else { only.clone() };
+            let told = matches!(self.edit, Edit::Lies(_)).then(|| tests_of(&lies));
+            let only = runnable(told.unwrap_or_else(|| only.clone()));
             let most_seconds = self.most_seconds(known, &only);
             let overlays = self.overlays(known, &lies);
             PlannedRun { row: self, number, only, overlays, lies, most_seconds, is_left_out: false }

@@ -7,7 +7,8 @@ use crate::experiment::*;
 use journeyman_order::comparison::RunnerName;
 use journeyman_order::scrutiny::TestChange;
 use journeyman_order::{
-    ComparisonVerdict, Exit, Proof, ProofGrade, TestCaseStatus, TestCases, TestCounts, TestReport,
+    ComparisonVerdict, Exit, Proof, ProofGrade, TestCaseStatus, TestCases, TestCounts, TestProgram,
+    TestReport,
 };
 
 /// `+a -b /c`: a run in which a passed, b failed and c was skipped.
@@ -40,6 +41,14 @@ fn silent(code: i32) -> (Exit, TestReport) {
 }
 
 pub(super) type CellRun = (Exit, TestReport);
+
+/// The same run beside a program that does not name its tests.
+pub(super) fn beside_program(passes: bool, (exit, reading): CellRun) -> CellRun {
+    let exit = if passes { exit } else { Exit::Code(1) };
+    let name = "tests/rows.rs".to_owned();
+    let program = TestProgram { name, counts: None, failing: Vec::new(), passed: passes };
+    (exit, TestReport { programs: vec![program], ..reading })
+}
 
 struct ExperimentCase {
     baseline: CellRun,
@@ -95,6 +104,7 @@ impl ExperimentCase {
             added: &[],
             configuration: &self.configuration,
             unloaded: &self.unloaded,
+            old_code_is_selected: false,
             old_code_unloaded: &[],
             code_differs: self.code_differs,
             edited: &[],
@@ -164,6 +174,36 @@ fn a_test_that_was_red_and_is_so_in_its_old_form_stands_against_the_change_whate
     let silent = case(silent(1), silent(0), silent(1), silent(1)).judged();
     assert!(silent.against[0].contains("as they did before"), "{:?}", silent.against);
     assert!(!matches!(silent.proof, Some(Proof::Proven { .. })));
+}
+
+#[test]
+fn a_program_that_does_not_name_its_tests_is_judged_like_one_test() {
+    let of = |path: &str, [base, change, old_tests, old_code]: [bool; 4]| {
+        let [base, change, old_tests, old_code] =
+            [base, change, old_tests, old_code].map(|passes| beside_program(passes, run("+a")));
+        ExperimentCase { laid: vec![path.to_owned()], ..case(base, change, old_tests, old_code) }
+    };
+    let new_rows = of("tests/rows.json", [true, true, true, false]);
+    assert_eq!(new_rows.judged().proof, proven(ProofGrade::Case, "tests/rows.rs"));
+    assert!(new_rows.judged().is_good());
+    // It may have failed because it was asked for some tests alone.
+    let selected = judge(&ExperimentMatrix { old_code_is_selected: true, ..new_rows.matrix() });
+    assert!(matches!(selected.proof, Some(Proof::NotProven { .. })), "{:?}", selected.proof);
+    let fixed = of("tests/rows.json", [false, true, true, false]).judged();
+    assert_eq!(fixed.comparison.fixed.names, ["tests/rows.rs"]);
+    assert!(fixed.is_good(), "{fixed:?}");
+    let weakened = of("tests/rows.json", [false, true, false, true]).judged();
+    assert!(weakened.against[0].starts_with("tests/rows.rs failed before"), "{:?}", weakened.against);
+    assert!(weakened.comparison.fixed.is_empty());
+    let edited = of("tests/rows.json", [true, true, false, false]).judged();
+    assert_eq!(edited.changed[0].how, TestChange::FailsAsItWas);
+    assert!(matches!(edited.proof, Some(Proof::NotProven { .. })), "{:?}", edited.proof);
+    let broken = of("tests/others.rs", [true, true, false, true]);
+    assert!(broken.judged().against[0].starts_with("tests/rows.rs fails on the code of the change"));
+    assert!(may_be_flaky_there(&broken.matrix()));
+    let again = vec![beside_program(true, run("+a"))];
+    let flaky = ExperimentCase { old_tests_again: again, ..broken }.judged();
+    assert_eq!((flaky.comparison.flaky.names, flaky.against.len()), (vec!["tests/rows.rs".to_owned()], 0));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::judge::{CellRun, run};
+use super::judge::{CellRun, beside_program, run};
 use crate::experiment::*;
 use crate::{Overlay, OverlayAction, TestInvocation};
 use journeyman_order::{ComparisonVerdict, Exit, Proof, ProofGrade, TestReport};
@@ -245,6 +245,23 @@ fn a_test_of_the_base_that_fails_by_chance_runs_again() {
         .and(ExperimentName::OldCode, &["+a -b"]);
     assert_eq!(once.due(), ["-old-tests-again"]);
     assert_eq!(once.and(ExperimentName::OldTestsAgain, &["-a"]).due(), NONE, "it fails every time");
+}
+
+#[test]
+fn a_program_that_does_not_name_its_tests_runs_only_beside_all_others() {
+    let mut fix = RunStory { can_select: true, ..story("+a -b", "+a +b") };
+    assert_eq!(fix.due(), ["-fixed-base-1", "-fixed-base-2", "-fixed-base-3"]);
+    let asked = |fix: &RunStory| {
+        fix.known(None, |known| due(known).into_iter().map(|run| run.only).collect::<Vec<_>>())
+    };
+    assert_eq!(asked(&fix)[0], ["tests.test_a.b"]);
+    (fix.base, fix.change) = (beside_program(false, run("+a -b")), beside_program(true, run("+a +b")));
+    assert_eq!(fix.verdict().comparison.fixed.total, 2);
+    assert_eq!(asked(&fix), [NONE; 3], "all tests");
+    let by_chance = StoryRun::of_all(ExperimentName::FixedBase, beside_program(true, run("+a -b")));
+    fix.runs = vec![by_chance; 3];
+    assert_eq!(fix.verdict().comparison.fixed.names, ["tests.test_a.b"]);
+    assert_eq!(fix.verdict().comparison.flaky.names, ["tests/rows.rs"]);
 }
 
 #[test]

@@ -50,6 +50,7 @@ fn seen(
         by_data: tests(),
         newly_broken: tests(),
         already_red: tests(),
+        untold: tests(),
         flaky: tests(),
         gone: tests(),
         new: tests(),
@@ -57,6 +58,7 @@ fn seen(
         skipped: tests(),
         unloaded: Vec::new(),
         unnamed: Default::default(),
+        programs: Vec::new(),
     };
     run.scrutiny = Some(Box::new(Scrutiny {
         baseline: Baseline { commit: sha(1), test: None, counts: None, kept: true },

@@ -46,6 +46,7 @@ mod c;
 mod cases;
 mod counts;
 mod dotnet;
+mod elixir;
 mod go;
 mod java;
 mod javascript;

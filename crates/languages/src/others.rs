@@ -5,28 +5,6 @@ use crate::counts::tap;
 use crate::language::{Facts, Language, PackageSource};
 use crate::runner::{PrintedResult, SummaryForm, TestRunner};
 
-pub(crate) struct Elixir;
-
-impl Language for Elixir {
-    fn facts(&self) -> &'static Facts {
-        const {
-            &Facts {
-                name: "Elixir",
-                sources: &["ex", "exs"],
-                manifests: &["mix.exs"],
-                programs: &["mix"],
-                packages: &[PackageSource {
-                    signs: &["mix.exs", "rebar.config"],
-                    programs: &["mix", "rebar3"],
-                    hosts: &["repo.hex.pm", "builds.hex.pm"],
-                }],
-                lockfiles: &["mix.lock", "rebar.lock"],
-                ..Facts::NONE
-            }
-        }
-    }
-}
-
 pub(crate) struct Dart;
 
 impl Language for Dart {

@@ -4,11 +4,12 @@ use std::sync::LazyLock;
 
 use crate::c::C;
 use crate::dotnet::DotNet;
+use crate::elixir::Elixir;
 use crate::go::Go;
 use crate::java::Java;
 use crate::javascript::JavaScript;
 use crate::language::{Facts, Language};
-use crate::others::{Dart, Elixir, Haskell, Swift, Tap};
+use crate::others::{Dart, Haskell, Swift, Tap};
 use crate::php::Php;
 use crate::python::Python;
 use crate::ruby::Ruby;

@@ -32,7 +32,7 @@ pub(crate) struct RunnerSummary {
 }
 
 /// The summary of a complete run, without names of tests.
-fn summary(counts: TestCounts, line: usize) -> RunnerSummary {
+pub(crate) fn summary(counts: TestCounts, line: usize) -> RunnerSummary {
     RunnerSummary {
         counts: Some(counts),
         failing: Vec::new(),
@@ -44,7 +44,7 @@ fn summary(counts: TestCounts, line: usize) -> RunnerSummary {
 }
 
 /// The last line with a match, and the match.
-fn last_of<'l, T>(lines: &[&'l str], find: impl Fn(&'l str) -> Option<T>) -> Option<(usize, T)> {
+pub(crate) fn last_of<'l, T>(lines: &[&'l str], find: impl Fn(&'l str) -> Option<T>) -> Option<(usize, T)> {
     lines.iter().enumerate().rev().find_map(|(at, line)| Some((at, find(line)?)))
 }
 
@@ -56,6 +56,6 @@ fn numbers(text: &str) -> impl Iterator<Item = (u64, &str)> {
     })
 }
 
-fn number(captures: &regex::Captures<'_>, group: usize) -> u64 {
+pub(crate) fn number(captures: &regex::Captures<'_>, group: usize) -> u64 {
     captures.get(group).and_then(|found| found.as_str().parse().ok()).unwrap_or(0)
 }

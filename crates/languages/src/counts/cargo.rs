@@ -16,6 +16,8 @@ struct CargoTestBinary<'a> {
     /// Its own summary, and the summary's line number.
     found: Option<(TestCounts, usize)>,
     cases: Vec<(&'a str, TestCaseStatus)>,
+    /// Results behind text that something else printed without a newline.
+    torn: Vec<(&'a str, TestCaseStatus)>,
     /// Set once printed output of tests begins: only lines above it can come from the runner.
     is_over: bool,
 }
@@ -58,6 +60,15 @@ fn binaries<'a>(lines: &[&'a str]) -> Vec<CargoTestBinary<'a>> {
     let case = pattern!(
         r"^test (.+?)(?: - should panic| - compile fail| - compile)? \.\.\. (?:(ok)|(FAILED)|(ignored)(?:, .*)?|(bench): .*)$"
     );
+    let torn = pattern!(r"^.+test (\S.*?)(?: - should panic)? \.\.\. (?:(ok)|(FAILED)|(ignored)(?:, .*)?)$");
+    let result_in = |captures: &regex::Captures<'a>| {
+        let status = match (captures.get(3), captures.get(4)) {
+            (Some(_), _) => TestCaseStatus::Failed,
+            (None, Some(_)) => TestCaseStatus::Skipped,
+            (None, None) => TestCaseStatus::Passed,
+        };
+        Some((captures.get(1)?.as_str(), status))
+    };
     let mut binaries: Vec<CargoTestBinary<'a>> = Vec::new();
     for (at, line) in lines.iter().copied().enumerate() {
         if let Some(captures) = running.captures(line) {
@@ -76,17 +87,15 @@ fn binaries<'a>(lines: &[&'a str]) -> Vec<CargoTestBinary<'a>> {
             }
         } else if line == "failures:" {
             binary.is_over = true;
-        } else if let Some(captures) = case.captures(line).filter(|_| !binary.is_over)
-            && let Some(name) = captures.get(1)
-        {
-            let status = match (captures.get(3), captures.get(4)) {
-                (Some(_), _) => TestCaseStatus::Failed,
-                (None, Some(_)) => TestCaseStatus::Skipped,
-                (None, None) => TestCaseStatus::Passed,
-            };
-            binary.cases.push((name.as_str(), status));
+        } else if !binary.is_over {
+            if let Some(captures) = case.captures(line) {
+                binary.cases.extend(result_in(&captures));
+            } else if let Some(captures) = torn.captures(line) {
+                binary.torn.extend(result_in(&captures));
+            }
         }
     }
+    binaries.iter_mut().for_each(CargoTestBinary::mend);
     binaries
 }
 
@@ -190,9 +199,20 @@ fn targets<'a>(lines: &[&str], binaries: Vec<CargoTestBinary<'a>>) -> (Vec<Cargo
 impl CargoTestBinary<'_> {
     /// Whether it named as many tests as it counted.
     fn is_named(&self) -> bool {
+        self.adds_up(&self.cases)
+    }
+
+    fn adds_up<'c>(&self, cases: impl IntoIterator<Item = &'c (&'c str, TestCaseStatus)>) -> bool {
         let mut named = TestCounts::default();
-        self.cases.iter().for_each(|(_, status)| count(&mut named, *status));
+        cases.into_iter().for_each(|(_, status)| count(&mut named, *status));
         self.found.is_some_and(|(counts, _)| counts == named)
+    }
+
+    /// Takes the torn results, if exactly these are missing.
+    fn mend(&mut self) {
+        if !self.is_named() && self.adds_up(self.cases.iter().chain(&self.torn)) {
+            self.cases.append(&mut self.torn);
+        }
     }
 }
 

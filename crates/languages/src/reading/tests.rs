@@ -203,6 +203,27 @@ fn how_a_program_ended_is_what_cargo_says_of_it() {
     assert_eq!(names, ["tests/cases.rs", "tests/cases.rs (2)"]);
 }
 
+/// What a test prints may have no newline at its end yet.
+#[test]
+fn a_test_is_named_behind_what_another_one_prints_if_no_name_is_too_many() {
+    let text = output("cargo-programs.txt");
+    let whole = read(&text, None);
+    let torn = text.replace("test of_none ... ok", "   7: <alloc::boxed::Box<F,A>test of_none ... ok");
+    assert_eq!(read(&torn, None), whole);
+    let torn = torn.replace("test of_three ... FAILED", "a test of_three ... FAILED");
+    assert_eq!(read(&torn, None), whole);
+    for forged in ["a test forged ... ok", "test forged ... ok"] {
+        let forged = torn.replace("running 2 tests", &format!("running 2 tests\n{forged}"));
+        let reading = read(&forged, None);
+        let program = reading.programs.last().expect("a program");
+        assert_eq!(
+            (program.name.as_str(), &program.failing[..]),
+            ("tests/unit.rs", &["of_three".to_owned()][..])
+        );
+        assert!(shown(&reading).iter().all(|test| !test.contains("unit.rs")));
+    }
+}
+
 #[test]
 fn where_no_program_names_its_tests_only_the_sum_is_known() {
     let dots = "\nrunning 2 tests\n..\ntest result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n\n";

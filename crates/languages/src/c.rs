@@ -4,6 +4,8 @@
 //!
 //! The test command includes the build: a build of another commit's sources proves nothing about this one.
 
+mod registered;
+
 use regex::Regex;
 
 use crate::counts::native;
@@ -13,6 +15,7 @@ use crate::project::{Detection, FoundProject};
 use crate::runner::{Asked, PrintedResult, RunnerCall, SelectedRun, SummaryForm, TestRunner, TestSelection};
 use crate::tool_facts::{SetupAction, ToolFacts, ToolPackage};
 use journeyman_order::bounds::MOST_NAMED;
+use registered::{BuildFile, old_registrations, registers_more};
 
 pub(crate) struct C;
 
@@ -33,6 +36,11 @@ impl Language for C {
                     ToolFacts { name: "ninja", package: ToolPackage::Pypi, ..ToolFacts::NONE },
                 ],
                 decides: &["Makefile", "GNUmakefile", "*.mk"],
+                configuration: &["Makefile", "GNUmakefile", "*.mk"],
+                settings: &[
+                    ("cmakelists.txt", |base, after| old_registrations(BuildFile::Cmake, base, after)),
+                    ("meson.build", |base, after| old_registrations(BuildFile::Meson, base, after)),
+                ],
                 runners: RUNNERS,
                 ..Facts::NONE
             }
@@ -41,6 +49,10 @@ impl Language for C {
 
     fn find(&self, ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
         find(ask)
+    }
+
+    fn brings_tests(&self, name: &str, base: Option<&[u8]>, after: Option<&[u8]>) -> bool {
+        BuildFile::named(name).is_some_and(|file| registers_more(file, base, after))
     }
 }
 

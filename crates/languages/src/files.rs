@@ -219,6 +219,16 @@ pub fn fits(sign: &str, name: &str) -> bool {
     }
 }
 
+/// Whether a sign fits the end of a path, with as many parts as it has. A sign that ends in a slash fits any part.
+pub(crate) fn fits_path(sign: &str, path: &str) -> bool {
+    if let Some(sign) = sign.strip_suffix('/') {
+        return path.split('/').any(|part| fits(sign, part));
+    }
+    let depth = sign.matches('/').count();
+    let start = path.rmatch_indices('/').nth(depth).map_or(0, |(slash, _)| slash + 1);
+    path.get(start..).is_some_and(|end| fits(sign, end))
+}
+
 /// Folders that show or serve a project. They need no tests.
 pub fn is_beside(folder: &str) -> bool {
     let beside = [
@@ -247,6 +257,26 @@ pub fn is_beside(folder: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sign_with_folders_fits_the_end_of_a_path() {
+        for (sign, path, is_fit) in [
+            ("conftest.py", "a/ConfTest.py", true),
+            ("conftest.py", "a/my_conftest.py", false),
+            ("jest.config.*", "web/jest.config.ts", true),
+            (".cargo/config", "a/.cargo/config", true),
+            (".cargo/config", "config", false),
+            ("venv/bin/*", "venv/bin/python", true),
+            ("venv/bin/*", "venv/bin/a/python", false),
+            ("venv/bin/*", "bin/python", false),
+            ("rakelib/*.rake", "lib/tasks/a.rake", false),
+            ("*.egg-info/", "a/b.egg-info/entry_points.txt", true),
+            ("*.egg-info/", "a/b.egg-info", true),
+            ("*.egg-info/", "egg-info/a", false),
+        ] {
+            assert_eq!(fits_path(sign, path), is_fit, "{sign}: {path}");
+        }
+    }
 
     #[test]
     fn an_ini_file_is_read_as_configparser_does() {

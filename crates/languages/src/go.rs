@@ -5,6 +5,7 @@
 use crate::counts::go;
 use crate::files::{RepositoryFiles, is_beside, quote};
 use crate::language::{Facts, Language, PackageSource};
+use crate::old_settings::old_text;
 use crate::planned::KeptBuild;
 use crate::project::{Detection, FoundProject};
 use crate::runner::{
@@ -23,6 +24,8 @@ impl Language for Go {
             &Facts {
                 name: "Go",
                 sources: &["go"],
+                configuration: &["go.work"],
+                settings: &[("go.mod", |base, after| old_text(base, after, directive))],
                 manifests: &["go.mod"],
                 programs: &["go", "gotestsum"],
                 // Go ignores modules inside another module.
@@ -205,4 +208,10 @@ fn keep_build(files: &RepositoryFiles<'_>, kept: &mut KeptBuild) -> bool {
     }
     kept.home.push(BUILD_CACHE);
     true
+}
+
+/// Whether a line starts a directive that replaces a dependency or sets the toolchain. A block ends at its bracket.
+fn directive(line: &str) -> Option<bool> {
+    let is_deeper = line.starts_with([' ', '\t', ')']);
+    (!is_deeper).then(|| line.starts_with("replace") || line.starts_with("toolchain"))
 }

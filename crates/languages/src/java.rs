@@ -19,6 +19,18 @@ impl Language for Java {
             &Facts {
                 name: "Java",
                 sources: &["java", "kt", "kts", "scala", "groovy"],
+                configuration: &[
+                    "pom.xml",
+                    "build.gradle",
+                    "build.gradle.kts",
+                    "settings.gradle",
+                    "settings.gradle.kts",
+                    "gradle.properties",
+                    "gradlew",
+                    "gradle/wrapper/*",
+                    "mvnw",
+                    ".mvn/*",
+                ],
                 manifests: &["pom.xml", "build.gradle", "build.gradle.kts", "build.sbt"],
                 programs: &["mvn", "mvnw", "gradle", "gradlew", "sbt"],
                 runners: RUNNERS,

@@ -3,6 +3,7 @@
 //! May know: how detection asks, what a runner is. Must never know: which languages there are.
 
 use crate::files::RepositoryFiles;
+use crate::old_settings::OldPart;
 use crate::planned::{KeptBuild, PackagePlace};
 use crate::project::{Detection, FoundProject};
 use crate::runner::TestRunner;
@@ -65,18 +66,45 @@ pub(crate) trait Language: Sync {
         None
     }
 
+    /// Whether a new file takes the place of a module of the language's own library, or of a runner's. `starts` are the
+    /// folders where commands start, in lower case.
+    fn shadows(
+        &self,
+        _path: &str,
+        _starts: &[String],
+        _read_base: FileReader<'_>,
+        _read_after: FileReader<'_>,
+    ) -> bool {
+        false
+    }
+
+    /// Whether a file of a build registers tests that the base does not have. The name is in lower case.
+    fn brings_tests(&self, _name: &str, _base: Option<&[u8]>, _after: Option<&[u8]>) -> bool {
+        false
+    }
+
     /// The script that its package manager runs with these words.
     fn script(&self, _words: &[&str], _read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Option<ScriptCall> {
         None
     }
 }
 
-/// The lists of a language.
+/// Reads a file of one commit.
+pub(crate) type FileReader<'a> = &'a dyn Fn(&str) -> Option<Vec<u8>>;
+
+/// The lists of a language. A sign may hold one star, is read without regard to case, and with folders fits the end of
+/// a path.
 pub(crate) struct Facts {
     /// The language's name, for people.
     pub(crate) name: &'static str,
     /// Endings of its sources, without the dot.
     pub(crate) sources: &'static [&'static str],
+    /// Files that configure a whole test run, in any folder.
+    pub(crate) configuration: &'static [&'static str],
+    /// The same, in the root and where commands start.
+    pub(crate) configuration_at_start: &'static [&'static str],
+    /// Files of which a part configures the test run, by their names in lower case.
+    pub(crate) settings: &'static [(&'static str, OldPart)],
     /// Files that make a folder a project. A leading star matches any prefix.
     pub(crate) manifests: &'static [&'static str],
     /// Words of a command that run its tests.
@@ -129,6 +157,9 @@ impl Facts {
     pub(crate) const NONE: Self = Self {
         name: "",
         sources: &[],
+        configuration: &[],
+        configuration_at_start: &[],
+        settings: &[],
         manifests: &[],
         programs: &[],
         has_nested_projects: false,

@@ -51,6 +51,7 @@ mod go;
 mod java;
 mod javascript;
 mod language;
+mod old_settings;
 mod others;
 mod php;
 mod python;

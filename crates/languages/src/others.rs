@@ -1,5 +1,5 @@
-//! Languages of which only projects and packages are recognized, and the Test Anything Protocol, which any program may
-//! print.
+//! Languages of which only projects and packages are recognized, and what serves any language: shells, programs that start
+//! tasks, and the Test Anything Protocol.
 
 use crate::counts::tap;
 use crate::language::{Facts, Language, PackageSource};
@@ -63,6 +63,21 @@ impl Language for Haskell {
     }
 }
 
+/// No language: what starts the tests of any.
+pub(crate) struct Shell;
+
+impl Language for Shell {
+    fn facts(&self) -> &'static Facts {
+        const {
+            &Facts {
+                name: "Shell",
+                configuration: &[".env", ".env.*", "justfile", ".justfile", "Taskfile.yml", "Taskfile.yaml"],
+                ..Facts::NONE
+            }
+        }
+    }
+}
+
 /// No language: programs that print the Test Anything Protocol.
 pub(crate) struct Tap;
 
@@ -71,6 +86,7 @@ impl Language for Tap {
         const {
             &Facts {
                 name: "TAP",
+                configuration: &[".proverc"],
                 runners: &[TestRunner {
                     name: "tap",
                     printed: Some(PrintedResult { read: tap::tap, form: SummaryForm::Parts }),

@@ -9,7 +9,7 @@ use crate::go::Go;
 use crate::java::Java;
 use crate::javascript::JavaScript;
 use crate::language::{Facts, Language};
-use crate::others::{Dart, Haskell, Swift, Tap};
+use crate::others::{Dart, Haskell, Shell, Swift, Tap};
 use crate::php::Php;
 use crate::python::Python;
 use crate::ruby::Ruby;
@@ -35,6 +35,7 @@ pub(crate) const LANGUAGES: &[&dyn Language] = &[
     &Swift,
     &Haskell,
     &Tap,
+    &Shell,
     &SaidAlone,
 ];
 

@@ -2,6 +2,7 @@
 //!
 //! May know: package.json and the lockfiles. Must never know: other ecosystems.
 
+mod manifest;
 mod reach;
 mod runners;
 mod stated;
@@ -210,6 +211,8 @@ impl Language for JavaScript {
             &Facts {
                 name: "JavaScript",
                 sources: &["js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts", "vue", "svelte"],
+                configuration: manifest::CONFIGURATION,
+                settings: manifest::SETTINGS,
                 manifests: &["package.json", "deno.json", "deno.jsonc"],
                 programs: PROGRAMS,
                 tools: tools::TOOLS,

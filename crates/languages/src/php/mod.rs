@@ -21,6 +21,7 @@ impl Language for Php {
             &Facts {
                 name: "PHP",
                 sources: &["php"],
+                configuration: &["phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"],
                 manifests: &["composer.json"],
                 programs: &["php", "phpunit", "pest", "composer", "simple-phpunit"],
                 tools: &[ToolFacts {

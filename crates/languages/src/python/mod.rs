@@ -6,6 +6,7 @@
 
 mod build_modules;
 mod managers;
+mod manifest;
 mod native;
 mod needs;
 mod nox;
@@ -14,12 +15,13 @@ mod project;
 mod reach;
 mod runner;
 mod runners;
+mod shadows;
 mod stated;
 mod tools;
 mod tox;
 
 use crate::files::RepositoryFiles;
-use crate::language::{Facts, InstalledPrograms, Language, PackageSource};
+use crate::language::{Facts, FileReader, InstalledPrograms, Language, PackageSource};
 use crate::planned::{PackagePlace, PlannedTest, ProgramFolder};
 use crate::project::{Detection, FoundProject};
 use crate::test_call::{TestCall, words};
@@ -58,6 +60,10 @@ impl Language for Python {
             &Facts {
                 name: "Python",
                 sources: &["py", "pyi", "pyx"],
+                configuration: manifest::CONFIGURATION,
+                // It shadows the runner of that name, which is not in the standard library.
+                configuration_at_start: &["pytest.py"],
+                settings: manifest::SETTINGS,
                 manifests: &["pyproject.toml", "setup.py", "setup.cfg", "Pipfile", "requirements.txt"],
                 programs: &[
                     "python",
@@ -156,6 +162,16 @@ impl Language for Python {
             programs: PROGRAMS,
             variable: ("VIRTUAL_ENV", "{tree}/.venv"),
         })
+    }
+
+    fn shadows(
+        &self,
+        path: &str,
+        starts: &[String],
+        read_base: FileReader<'_>,
+        read_after: FileReader<'_>,
+    ) -> bool {
+        shadows::shadows(path, starts, read_base, read_after)
     }
 }
 

@@ -20,6 +20,8 @@ impl Language for Ruby {
             &Facts {
                 name: "Ruby",
                 sources: &["rb"],
+                // Rake loads what is in rakelib by itself. Elsewhere, as in lib/tasks, a task is the program's own code.
+                configuration: &[".rspec", ".rspec-local", "Rakefile", "Rakefile.rb", "rakelib/*.rake"],
                 manifests: &["Gemfile", "*.gemspec"],
                 programs: &["bundle", "rake", "rspec", "ruby", "rails"],
                 tools: &[ToolFacts {

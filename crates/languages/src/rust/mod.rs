@@ -3,6 +3,7 @@
 //! May know: Cargo.toml. Must never know: other ecosystems.
 
 mod kept_build;
+mod manifest;
 mod reach;
 mod runners;
 pub mod tests_inside;
@@ -23,6 +24,8 @@ impl Language for Rust {
             &Facts {
                 name: "Rust",
                 sources: &["rs"],
+                configuration: manifest::CONFIGURATION,
+                settings: manifest::SETTINGS,
                 manifests: &["Cargo.toml"],
                 programs: &["cargo"],
                 tools: &[ToolFacts {

@@ -2,14 +2,19 @@
 //!
 //! May know: how Python finds modules. Must never know: the content of such a file.
 
-type Reader<'a> = &'a dyn Fn(&str) -> Option<Vec<u8>>;
+use crate::language::FileReader;
 
 /// Folders below Python's start folder that projects put on its path.
 const SOURCES: [&str; 3] = ["src", "lib", "python"];
 
 /// Whether a path is new and shadows a standard library module: `argparse.py`, or any file in a new package
 /// `argparse/`. `starts` are the folders where commands start. Inside a package of the project, names do not clash.
-pub fn shadows(path: &str, starts: &[String], read_base: Reader<'_>, read_after: Reader<'_>) -> bool {
+pub(super) fn shadows(
+    path: &str,
+    starts: &[String],
+    read_base: FileReader<'_>,
+    read_after: FileReader<'_>,
+) -> bool {
     let is_there = |path: &str| read_base(path).is_some() || read_after(path).is_some();
     // Symmetric, since what is restored on one side is added on the other. The changed path itself counts as different
     // if neither side is readable.

@@ -6,12 +6,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use crate::old_settings::OldSettings;
 use journeyman_order::bounds::LARGEST_FILE;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BuildFile {
+pub(super) enum BuildFile {
     Cmake,
     Meson,
+}
+
+impl BuildFile {
+    /// The form of a file with this name in lower case.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        match name {
+            "cmakelists.txt" => Some(Self::Cmake),
+            "meson.build" => Some(Self::Meson),
+            _ => None,
+        }
+    }
 }
 
 /// A call that configures how a test runs.
@@ -22,9 +34,19 @@ struct Registration<'t> {
     test: Option<String>,
 }
 
+/// Restores the base's registrations in a file of the change.
+pub(super) fn old_registrations(kind: BuildFile, base: Option<&[u8]>, after: &[u8]) -> OldSettings {
+    let old = base.and_then(|base| with_old_registrations(kind, &text(base), &text(after)));
+    old.map_or(OldSettings::AsItIs, |old| OldSettings::Part(old.into_bytes()))
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
 /// The change's file with the base's registrations restored, and without new properties for its tests. `None` if
 /// nothing differs. If calls cannot be parsed, it is the base's file.
-pub(super) fn with_old_registrations(kind: BuildFile, base: &str, after: &str) -> Option<String> {
+fn with_old_registrations(kind: BuildFile, base: &str, after: &str) -> Option<String> {
     let (Some(before), Some(now)) = (registrations(kind, base), registrations(kind, after)) else {
         return Some(base.to_owned());
     };
@@ -53,9 +75,10 @@ pub(super) fn with_old_registrations(kind: BuildFile, base: &str, after: &str) -
 }
 
 /// Whether the change registers tests that the base does not.
-pub(super) fn registers_more(kind: BuildFile, base: &str, after: &str) -> bool {
-    let tests = |text: &str| -> BTreeSet<String> {
-        registrations(kind, text).unwrap_or_default().into_iter().filter_map(|call| call.test).collect()
+pub(super) fn registers_more(kind: BuildFile, base: Option<&[u8]>, after: Option<&[u8]>) -> bool {
+    let tests = |bytes: Option<&[u8]>| -> BTreeSet<String> {
+        let text = text(bytes.unwrap_or_default());
+        registrations(kind, &text).unwrap_or_default().into_iter().filter_map(|call| call.test).collect()
     };
     !tests(after).is_subset(&tests(base))
 }
@@ -124,6 +147,10 @@ fn in_one_line(text: &str) -> String {
 mod tests {
     use super::*;
 
+    fn more(base: &str, after: &str) -> bool {
+        registers_more(BuildFile::Cmake, Some(base.as_bytes()), Some(after.as_bytes()))
+    }
+
     #[test]
     fn where_calls_cannot_be_told_apart_all_is_as_it_was() {
         let base = "add_test(NAME sub COMMAND a sub)\n";
@@ -132,7 +159,7 @@ mod tests {
         for after in [within, &open] {
             assert_eq!(with_old_registrations(BuildFile::Cmake, base, after).as_deref(), Some(base));
         }
-        assert!(!registers_more(BuildFile::Cmake, base, &open));
+        assert!(!more(base, &open));
     }
 
     #[test]
@@ -156,8 +183,8 @@ mod tests {
         ] {
             assert_eq!(with_old_registrations(BuildFile::Cmake, base, &after), laid, "{after}");
         }
-        assert!(registers_more(BuildFile::Cmake, base, &format!("{base}add_test(new a)\n")));
-        assert!(!registers_more(BuildFile::Cmake, base, &base.replace("a sub", "b sub")));
+        assert!(more(base, &format!("{base}add_test(new a)\n")));
+        assert!(!more(base, &base.replace("a sub", "b sub")));
         let base = "exe = executable('a', 'a.c')\ntest('sub', exe, args: ['(sub'])\n";
         let after = base.replace("args: ", "should_fail: true, args: ");
         assert_eq!(with_old_registrations(BuildFile::Meson, base, &after).as_deref(), Some(base));

@@ -219,6 +219,11 @@ pub fn fits(sign: &str, name: &str) -> bool {
     }
 }
 
+/// Whether a path leads to a file of this name.
+pub(crate) fn is_named(path: &str, name: &str) -> bool {
+    path.rsplit('/').next() == Some(name)
+}
+
 /// Whether a sign fits the end of a path, with as many parts as it has. A sign that ends in a slash fits any part.
 pub(crate) fn fits_path(sign: &str, path: &str) -> bool {
     if let Some(sign) = sign.strip_suffix('/') {

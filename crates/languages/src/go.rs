@@ -3,7 +3,8 @@
 //! May know: go.mod, go.work. Must never know: other ecosystems.
 
 use crate::counts::go;
-use crate::files::{RepositoryFiles, is_beside, quote};
+use crate::dependency_versions::{DependencyReader, DependencyVersions, put};
+use crate::files::{RepositoryFiles, is_beside, is_named, quote};
 use crate::language::{Facts, Language, PackageSource};
 use crate::old_settings::old_text;
 use crate::planned::KeptBuild;
@@ -56,6 +57,10 @@ impl Language for Go {
     fn reaches(&self, call: &TestCall<'_, '_>) -> bool {
         // Other modules are not part of it.
         call.below.is_empty()
+    }
+
+    fn dependencies(&self, path: &str) -> Option<DependencyReader> {
+        is_named(path, "go.mod").then_some(dependencies)
     }
 
     fn build_call<'w>(&self, words: &[&'w str]) -> Option<Vec<&'w str>> {
@@ -214,4 +219,32 @@ fn keep_build(files: &RepositoryFiles<'_>, kept: &mut KeptBuild) -> bool {
 fn directive(line: &str) -> Option<bool> {
     let is_deeper = line.starts_with([' ', '\t', ')']);
     (!is_deeper).then(|| line.starts_with("replace") || line.starts_with("toolchain"))
+}
+
+fn dependencies(text: &str) -> Option<DependencyVersions> {
+    let mut entries = DependencyVersions::new();
+    let mut block = "";
+    for line in text.lines() {
+        let line = line.split("//").next().unwrap_or_default().trim();
+        if line == ")" {
+            block = "";
+        } else if let Some(word) = line.strip_suffix('(') {
+            block = word.trim();
+        } else {
+            let (verb, rest) =
+                if block.is_empty() { line.split_once(' ').unwrap_or_default() } else { (block, line) };
+            let mut words = rest.split_whitespace();
+            match (verb, words.next()) {
+                ("require" | "tool", Some(name)) => {
+                    put(&mut entries, name, words.next().unwrap_or_default(), "");
+                }
+                ("replace", Some(name)) => {
+                    let by = rest.split_once("=>").map_or("", |(_, by)| by).trim();
+                    put(&mut entries, name, &format!("replaced by {by}"), "");
+                }
+                _ => {}
+            }
+        }
+    }
+    Some(entries)
 }

@@ -3,6 +3,8 @@
 //! May know: pom.xml, build.gradle. Must never know: other ecosystems.
 
 use crate::counts::maven;
+use crate::dependency_versions::{DependencyReader, DependencyVersions, put};
+use crate::files::is_named;
 use crate::language::{Facts, Language, PackageSource};
 use crate::project::{Detection, FoundProject};
 use crate::runner::{Asked, PrintedResult, RunnerCall, SelectedRun, SummaryForm, TestRunner, TestSelection};
@@ -87,6 +89,10 @@ impl Language for Java {
 
     fn find(&self, ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
         find(ask)
+    }
+
+    fn dependencies(&self, path: &str) -> Option<DependencyReader> {
+        is_named(path, "pom.xml").then_some(dependencies)
     }
 
     fn reaches(&self, call: &TestCall<'_, '_>) -> bool {
@@ -310,4 +316,36 @@ fn reaches(call: &TestCall<'_, '_>) -> bool {
         prefix = joined(&prefix, part);
         pom.contains(&format!("<module>{prefix}</module>"))
     })
+}
+
+/// Parses tags only: properties and parents are not resolved.
+fn dependencies(text: &str) -> Option<DependencyVersions> {
+    let mut entries = DependencyVersions::new();
+    for (open, close) in [
+        ("<dependency>", "</dependency>"),
+        ("<plugin>", "</plugin>"),
+        ("<extension>", "</extension>"),
+        ("<parent>", "</parent>"),
+    ] {
+        let mut rest = text;
+        while let Some((_, from)) = rest.split_once(open) {
+            let Some((inner, after)) = from.split_once(close) else { break };
+            let tag = |name: &str| {
+                let (_, value) = inner.split_once(&format!("<{name}>"))?;
+                Some(value.split_once('<')?.0.trim())
+            };
+            if let Some(artifact) = tag("artifactId") {
+                let name =
+                    tag("groupId").map_or_else(|| artifact.to_owned(), |group| format!("{group}:{artifact}"));
+                put(
+                    &mut entries,
+                    &name,
+                    tag("version").unwrap_or_default(),
+                    tag("systemPath").unwrap_or_default(),
+                );
+            }
+            rest = after;
+        }
+    }
+    Some(entries)
 }

@@ -2,6 +2,7 @@
 //!
 //! May know: how detection asks, what a runner is. Must never know: which languages there are.
 
+use crate::dependency_versions::DependencyReader;
 use crate::files::RepositoryFiles;
 use crate::old_settings::OldPart;
 use crate::planned::{KeptBuild, PackagePlace};
@@ -38,6 +39,11 @@ pub(crate) trait Language: Sync {
     /// Whether tests of another language may run its code.
     fn is_loaded_by_others(&self, _: &TestCall<'_, '_>) -> bool {
         false
+    }
+
+    /// What reads the dependencies that a manifest declares. `None` for other files.
+    fn dependencies(&self, _path: &str) -> Option<DependencyReader> {
+        None
     }
 
     /// The call that only builds what a call of its test runner runs. `None` for a call of something else, or if a build

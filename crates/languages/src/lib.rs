@@ -45,6 +45,7 @@ pub mod text;
 mod c;
 mod cases;
 mod counts;
+mod dependency_versions;
 mod dotnet;
 mod elixir;
 mod go;

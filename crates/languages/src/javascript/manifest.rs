@@ -1,9 +1,10 @@
-//! What the files of a JavaScript project say about its tests.
+//! What the files of a JavaScript project say about its tests and dependencies.
 //!
 //! May know: package.json, bunfig.toml, names of runners' files. Must never know: what changed in them.
 
 use serde_json::Value;
 
+use crate::dependency_versions::{DependencyVersions, put};
 use crate::old_settings::{OldPart, OldSettings, old_toml, restore_keys};
 use crate::text::json;
 
@@ -102,4 +103,30 @@ fn old_package(base: Option<&[u8]>, after: &[u8]) -> OldSettings {
         true => serde_json::to_vec_pretty(&now).map_or(OldSettings::Whole, OldSettings::Part),
         false => OldSettings::AsItIs,
     }
+}
+
+pub(super) fn dependencies(text: &str) -> Option<DependencyVersions> {
+    let value = json(text.as_bytes())?;
+    let mut entries = DependencyVersions::new();
+    let lists = [
+        "dependencies",
+        "devDependencies",
+        "optionalDependencies",
+        "peerDependencies",
+        "overrides",
+        "resolutions",
+    ];
+    for list in lists.iter().filter_map(|list| value.get(list)?.as_object()) {
+        for (name, version) in list {
+            let version = version.as_str().map_or_else(|| version.to_string(), str::to_owned);
+            put(&mut entries, name, &version, "");
+        }
+    }
+    for list in ["bundledDependencies", "bundleDependencies"] {
+        for name in value.get(list).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+        {
+            put(&mut entries, name, "bundled", "");
+        }
+    }
+    Some(entries)
 }

@@ -12,7 +12,8 @@ use std::cell::Cell;
 
 use serde_json::Value;
 
-use crate::files::{MOST_READ, RepositoryFiles};
+use crate::dependency_versions::DependencyReader;
+use crate::files::{MOST_READ, RepositoryFiles, is_named};
 use crate::language::{Facts, InstalledPrograms, Language, PackageSource};
 use crate::planned::{PlannedTest, ProgramFolder};
 use crate::project::{Detection, FoundProject};
@@ -270,6 +271,10 @@ impl Language for JavaScript {
 
     fn script(&self, words: &[&str], read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Option<ScriptCall> {
         runners::script(words, read)
+    }
+
+    fn dependencies(&self, path: &str) -> Option<DependencyReader> {
+        is_named(path, "package.json").then_some(manifest::dependencies)
     }
 
     fn reaches(&self, call: &TestCall<'_, '_>) -> bool {

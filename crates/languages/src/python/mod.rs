@@ -20,6 +20,7 @@ mod stated;
 mod tools;
 mod tox;
 
+use crate::dependency_versions::DependencyReader;
 use crate::files::RepositoryFiles;
 use crate::language::{Facts, FileReader, InstalledPrograms, Language, PackageSource};
 use crate::planned::{PackagePlace, PlannedTest, ProgramFolder};
@@ -145,6 +146,10 @@ impl Language for Python {
 
     fn find_last(&self, ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
         find(ask)
+    }
+
+    fn dependencies(&self, path: &str) -> Option<DependencyReader> {
+        manifest::dependencies(path)
     }
 
     fn reaches(&self, call: &TestCall<'_, '_>) -> bool {

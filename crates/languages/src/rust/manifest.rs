@@ -1,8 +1,10 @@
-//! What Cargo.toml says about tests.
+//! What Cargo.toml says about tests and dependencies.
 //!
 //! May know: Cargo.toml, names of Cargo's other files. Must never know: what changed in them.
 
+use crate::dependency_versions::{DependencyVersions, children, put_table, put_values};
 use crate::old_settings::{OldPart, old_toml, restore_keys};
+use crate::text::toml_table;
 
 pub(super) const CONFIGURATION: &[&str] = &[
     "build.rs",
@@ -61,4 +63,22 @@ fn restore_targets(list: &str, before: &toml::Table, now: &mut toml::Table) -> b
         }
     }
     is_touched
+}
+
+pub(super) fn dependencies(text: &str) -> Option<DependencyVersions> {
+    let root = toml_table(text)?;
+    let mut entries = DependencyVersions::new();
+    let mut tables = vec![&root];
+    tables.extend(root.get("workspace").and_then(toml::Value::as_table));
+    tables.extend(children(root.get("target")));
+    for table in tables {
+        for list in ["dependencies", "dev-dependencies", "build-dependencies"] {
+            put_table(&mut entries, table.get(list));
+        }
+    }
+    put_table(&mut entries, root.get("replace"));
+    for source in children(root.get("patch")) {
+        put_values(&mut entries, source);
+    }
+    Some(entries)
 }

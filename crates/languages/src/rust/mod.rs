@@ -8,7 +8,8 @@ mod reach;
 mod runners;
 pub mod tests_inside;
 
-use crate::files::RepositoryFiles;
+use crate::dependency_versions::DependencyReader;
+use crate::files::{RepositoryFiles, is_named};
 use crate::language::{Facts, Language, PackageSource};
 use crate::planned::KeptBuild;
 use crate::project::{Detection, FoundProject};
@@ -65,6 +66,10 @@ impl Language for Rust {
 
     fn find(&self, ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
         find(ask)
+    }
+
+    fn dependencies(&self, path: &str) -> Option<DependencyReader> {
+        is_named(path, "Cargo.toml").then_some(manifest::dependencies)
     }
 
     fn reaches(&self, call: &TestCall<'_, '_>) -> bool {

@@ -1,0 +1,46 @@
+//! The files that name dependencies: manifests with their readers, and lockfiles.
+//!
+//! May know: the languages. Must never know: what changed in such a file, a registry.
+
+use crate::dependency_versions::DependencyReader;
+use crate::files::fits;
+use crate::table::{LANGUAGES, all};
+
+/// Whether a file is a lockfile of some package manager.
+pub fn is_lockfile(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    all(|facts| facts.lockfiles).any(|lockfile| fits(lockfile, name))
+}
+
+/// What reads the dependencies that a manifest declares. It gives `None` for text that is not of its form.
+pub fn reader(path: &str) -> Option<DependencyReader> {
+    LANGUAGES.iter().find_map(|language| language.dependencies(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manifest_is_known_by_its_path() {
+        for (path, is_read) in [
+            ("a/package.json", true),
+            ("Cargo.toml", true),
+            ("cargo.toml", false),
+            ("pyproject.toml", true),
+            ("x/go.mod", true),
+            ("pom.xml", true),
+            ("requirements.txt", true),
+            ("dev-requirements.in", true),
+            ("constraints.txt", true),
+            ("requirements/base.txt", true),
+            ("my-requirements/base.in", true),
+            ("requirements/base.lock", false),
+            ("requirements/a/base.txt", false),
+            ("notes.txt", false),
+            ("Gemfile", false),
+        ] {
+            assert_eq!(reader(path).is_some(), is_read, "{path}");
+        }
+    }
+}

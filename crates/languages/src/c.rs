@@ -42,6 +42,20 @@ impl Language for C {
                     ("meson.build", |base, after| old_registrations(BuildFile::Meson, base, after)),
                 ],
                 runners: RUNNERS,
+                missing: &[
+                    r"^.*Compatibility with CMake < [\d.]+ has been removed from CMake.*$",
+                    r"^.*CMake Error: CMAKE_\w+_COMPILER not set.*$",
+                    r"^.*No CMAKE_\w+_COMPILER could be found.*$",
+                    // With leading dashes CMake continues, because the package is optional.
+                    r"^(?:[^-].*)?Could NOT find \w+ .*$",
+                    r"^.*Could not find a package configuration file provided by .*$",
+                    r#"^.*ERROR: Dependency "[^"]+" not found.*$"#,
+                    r"^.*No package '[^']+' found.*$",
+                    r"^Package \S+ was not found in the pkg-config search path\.$",
+                    r"^configure: error: .*$",
+                    r"^.*fatal error: (?P<module>[A-Za-z0-9_]+)[\w./+-]*: No such file or directory$",
+                    r"^.*error: .*\[-Werror(?:=[\w+=-]+)?\]$",
+                ],
                 ..Facts::NONE
             }
         }

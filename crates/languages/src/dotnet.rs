@@ -41,6 +41,7 @@ impl Language for DotNet {
                 decides: &["*.props", "*.targets", "global.json"],
                 dependency_folders: &["obj"],
                 protected: &["nuget.config"],
+                missing: &[r"^.*error NU1\d{3}: .*$"],
                 ..Facts::NONE
             }
         }

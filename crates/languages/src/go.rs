@@ -45,6 +45,10 @@ impl Language for Go {
                 }],
                 lockfiles: &["go.sum", "go.work.sum"],
                 runners: RUNNERS,
+                missing: &[
+                    r"^.*no required module provides package .*$",
+                    r"^go: inconsistent vendoring in .*$",
+                ],
                 ..Facts::NONE
             }
         }

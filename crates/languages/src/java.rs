@@ -82,6 +82,11 @@ impl Language for Java {
                     "mvnw.bat",
                     "mvnw.cmd",
                 ],
+                missing: &[
+                    r"^.*Could not (?:find|resolve) (?:dependencies|artifact|com\.|org\.).*$",
+                    r"^.*\[ERROR\].*Could not transfer artifact .*$",
+                    r"^.*Could not resolve all (?:files|dependencies|artifacts) .*$",
+                ],
                 ..Facts::NONE
             }
         }

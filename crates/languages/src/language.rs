@@ -138,6 +138,11 @@ pub(crate) struct Facts {
     /// Globs of files in any folder that decide what code of others is built or run, besides those that decide a setup.
     pub(crate) told: &'static [&'static str],
     pub(crate) runners: &'static [TestRunner],
+    /// Lines, as regular expressions, that report something missing around the tests. A group `module` is the name of
+    /// what may be the repository's own.
+    pub(crate) missing: &'static [&'static str],
+    /// The same, with which a version manager reports a missing version, or that none is set.
+    pub(crate) no_version: &'static [&'static str],
 }
 
 /// A folder of installed programs, which come before those of the machine.
@@ -180,5 +185,7 @@ impl Facts {
         protected: &[],
         told: &[],
         runners: &[],
+        missing: &[],
+        no_version: &[],
     };
 }

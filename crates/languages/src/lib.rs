@@ -24,6 +24,7 @@ pub mod found;
 pub mod grammar_kind;
 pub mod mutants;
 pub mod names;
+pub mod not_run;
 pub mod planned;
 pub mod project;
 pub mod project_signs;

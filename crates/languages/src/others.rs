@@ -72,6 +72,18 @@ impl Language for Shell {
             &Facts {
                 name: "Shell",
                 configuration: &[".env", ".env.*", "justfile", ".justfile", "Taskfile.yml", "Taskfile.yaml"],
+                missing: &[
+                    r"^.*(?:sh|bash|env): (?:\d+: |line \d+: )?\S+: (?:command )?not found$",
+                    r"^.*(?:sh|bash): (?:\d+: |line \d+: )?\S+: Permission denied$",
+                    r"^.*: \S+: (?:command )?not found$",
+                    r"^fatal: ambiguous argument .*: unknown revision or path not in the working tree\.$",
+                ],
+                no_version: &[
+                    r"^(?:py|rb|nod|j|go|php|pl|ex|er|lua|swift|tf)env: version [`'][^'`]+' is not installed\b.*$",
+                    r"^(?:mise ERROR )?(?:asdf: )?No (?:preset )?version (?:is )?(?:set|installed) for (?:command|shim)\b.*$",
+                    // The prefix alone is not enough: mise also prints it for a failed task.
+                    r"^mise ERROR .*(?:[Nn]o version|not installed|not trusted).*$",
+                ],
                 ..Facts::NONE
             }
         }

@@ -1,11 +1,9 @@
 //! What an output says about an environment in which no test can run: the line with the cause, and whether the
 //! environment is at fault rather than the code.
 
-use std::sync::LazyLock;
-
+use journeyman_languages::not_run::{has_no_version, is_missing};
 use journeyman_order::bounds::{LARGEST_SOURCE, LONGEST_LINE};
 use journeyman_order::{Exit, TestReport};
-use regex::Regex;
 
 use super::text::plain;
 
@@ -13,59 +11,6 @@ use super::text::plain;
 const LAST_LINES: usize = 5;
 /// Exit codes of a shell for a program that cannot be started or does not exist.
 const NOT_STARTED: [i32; 2] = [126, 127];
-
-/// Lines that report something missing around the tests. A `module` may be the repository's own.
-const MISSING: [&str; 28] = [
-    r"^.*(?:sh|bash|env): (?:\d+: |line \d+: )?(?P<whole>\S+): (?:command )?not found$",
-    r"^.*(?:sh|bash): (?:\d+: |line \d+: )?(?P<whole>\S+): Permission denied$",
-    r"^.*: (?P<whole>\S+): (?:command )?not found$",
-    r"^.*No module named '?(?P<module>[A-Za-z0-9_]+)[\w.]*'?.*$",
-    r"^.*[Cc]annot find (?:module|package) '(?P<module>[^'./][^']*)'.*$",
-    r"^.*error: no matching package named .*$",
-    r"^.*error: failed to (?:get|download|load source for dependency) .*$",
-    r"^.*no required module provides package .*$",
-    r"^.*Could not (?:find|resolve) (?:dependencies|artifact|gem|com\.|org\.).*$",
-    r"^.*Could not find gem .*$",
-    r"^.*\[ERROR\].*Could not transfer artifact .*$",
-    r"^.*Could not resolve all (?:files|dependencies|artifacts) .*$",
-    r"^.*error NU1\d{3}: .*$",
-    r"^.*Compatibility with CMake < [\d.]+ has been removed from CMake.*$",
-    r"^.*CMake Error: CMAKE_\w+_COMPILER not set.*$",
-    r"^.*No CMAKE_\w+_COMPILER could be found.*$",
-    // With leading dashes CMake continues, because the package is optional.
-    r"^(?:[^-].*)?Could NOT find (?P<whole>\w+) .*$",
-    r#"^.*Could not find a package configuration file provided by .*$"#,
-    r#"^.*ERROR: Dependency "[^"]+" not found.*$"#,
-    r"^.*No package '[^']+' found.*$",
-    r"^Package \S+ was not found in the pkg-config search path\.$",
-    r"^configure: error: .*$",
-    r"^.*fatal error: (?P<module>[A-Za-z0-9_]+)[\w./+-]*: No such file or directory$",
-    r"^.*error: .*\[-Werror(?:=[\w+=-]+)?\]$",
-    r"^go: inconsistent vendoring in .*$",
-    r"^.*: error: unrecognized arguments: .*$",
-    r"^INTERNALERROR> .*(?:Error|Exception)\b.*$",
-    r"^fatal: ambiguous argument .*: unknown revision or path not in the working tree\.$",
-];
-/// Lines with which a version manager reports a missing version, or that none is set.
-const NO_VERSION: [&str; 10] = [
-    r"^error: rustup could not choose a version of .*$",
-    r"^error: no override and no default toolchain set\b.*$",
-    r"^error: (?:override )?toolchain '[^']+' is not installed\b.*$",
-    r"^error: '[^']+' is not installed for the (?:custom )?toolchain '[^']+'.*$",
-    r"^(?:py|rb|nod|j|go|php|pl|ex|er|lua|swift|tf)env: version [`'][^'`]+' is not installed\b.*$",
-    r"^(?:mise ERROR )?(?:asdf: )?No (?:preset )?version (?:is )?(?:set|installed) for (?:command|shim)\b.*$",
-    // The prefix alone is not enough: mise also prints it for a failed task.
-    r"^mise ERROR .*(?:[Nn]o version|not installed|not trusted).*$",
-    r"^(?:Volta error: .*|error: (?:Node|npm|Yarn|pnpm) is not available\.)$",
-    r#"^N/A: version "[^"]+" is not yet installed\.?.*$"#,
-    r"^error: (?:Requested version \S+ is not currently installed|No interpreter found for Python \S+.*)$",
-];
-
-/// Compiled once, since every line of an output is matched against each.
-static MISSING_PATTERNS: LazyLock<Vec<Regex>> =
-    LazyLock::new(|| MISSING.iter().chain(&NO_VERSION).filter_map(|one| Regex::new(one).ok()).collect());
-static NO_VERSION_PATTERNS: LazyLock<Vec<Regex>> =
-    LazyLock::new(|| NO_VERSION.iter().filter_map(|one| Regex::new(one).ok()).collect());
 
 /// The line that most likely says why a command failed. A certificate error comes first, since package managers then
 /// report missing packages. Next is the first line in the form of an error, then the first that mentions one without
@@ -152,12 +97,7 @@ pub fn missing_for_tests(
             return None;
         }
     }
-    let is_missing =
-        |found: regex::Captures<'_>| found.name("module").is_none_or(|module| !is_own(module.as_str()));
-    let found = text
-        .lines()
-        .map(str::trim)
-        .find(|line| MISSING_PATTERNS.iter().any(|pattern| pattern.captures(line).is_some_and(is_missing)));
+    let found = text.lines().map(str::trim).find(|line| is_missing(line, is_own));
     let line = found.map(str::to_owned).or_else(|| not_started_by_make(&text));
     let line = line.or_else(|| match NOT_STARTED.map(Exit::Code).contains(&exit) {
         true => telling_line(output),
@@ -249,7 +189,6 @@ pub fn missing_program(exit: Exit, output: &str) -> Option<String> {
     let pattern = pattern!(
         r"^(?:.*(?:sh|bash|env): (?:\d+: |line \d+: )?[^\s/]+: (?:command )?not found|make(?:\[\d+\])?: [^\s/]+: No such file or directory)$"
     );
-    let has_no_version = |line: &str| NO_VERSION_PATTERNS.iter().any(|pattern| pattern.is_match(line));
     let is_red = matches!(exit, Exit::Code(code) if code != 0);
     let line = last.iter().rfind(|line| is_so && pattern.is_match(line) || is_red && has_no_version(line))?;
     Some(line.chars().take(LONGEST_LINE).collect())

@@ -254,6 +254,13 @@ impl Language for JavaScript {
                 ],
                 told: &["jsr.json"],
                 runners: runners::RUNNERS,
+                missing: &[
+                    r"^.*[Cc]annot find (?:module|package) '(?P<module>[^'./][^']*)'.*$",
+                ],
+                no_version: &[
+                    r"^(?:Volta error: .*|error: (?:Node|npm|Yarn|pnpm) is not available\.)$",
+                    r#"^N/A: version "[^"]+" is not yet installed\.?.*$"#,
+                ],
                 ..Facts::NONE
             }
         }

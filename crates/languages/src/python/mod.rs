@@ -131,6 +131,14 @@ impl Language for Python {
                     "usercustomize.py",
                 ],
                 runners: runners::RUNNERS,
+                missing: &[
+                    r"^.*No module named '?(?P<module>[A-Za-z0-9_]+)[\w.]*'?.*$",
+                    r"^.*: error: unrecognized arguments: .*$",
+                    r"^INTERNALERROR> .*(?:Error|Exception)\b.*$",
+                ],
+                no_version: &[
+                    r"^error: (?:Requested version \S+ is not currently installed|No interpreter found for Python \S+.*)$",
+                ],
                 ..Facts::NONE
             }
         }

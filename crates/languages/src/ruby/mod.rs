@@ -47,6 +47,7 @@ impl Language for Ruby {
                 protected: &[".bundle/config", ".gemrc"],
                 told: &["Rakefile"],
                 runners: runners::RUNNERS,
+                missing: &[r"^.*Could not (?:find|resolve) gem.*$"],
                 ..Facts::NONE
             }
         }

@@ -59,6 +59,16 @@ impl Language for Rust {
                     ".cargo/credentials.toml",
                 ],
                 runners: runners::RUNNERS,
+                missing: &[
+                    r"^.*error: no matching package named .*$",
+                    r"^.*error: failed to (?:get|download|load source for dependency) .*$",
+                ],
+                no_version: &[
+                    r"^error: rustup could not choose a version of .*$",
+                    r"^error: no override and no default toolchain set\b.*$",
+                    r"^error: (?:override )?toolchain '[^']+' is not installed\b.*$",
+                    r"^error: '[^']+' is not installed for the (?:custom )?toolchain '[^']+'.*$",
+                ],
                 ..Facts::NONE
             }
         }

@@ -11,6 +11,7 @@ use regex::Regex;
 use crate::counts::native;
 use crate::files::{MOST_READ, RepositoryFiles};
 use crate::language::{Facts, Language};
+use crate::not_loaded::NotLoaded;
 use crate::project::{Detection, FoundProject};
 use crate::runner::{Asked, PrintedResult, RunnerCall, SelectedRun, SummaryForm, TestRunner, TestSelection};
 use crate::tool_facts::{SetupAction, ToolFacts, ToolPackage};
@@ -56,6 +57,7 @@ impl Language for C {
                     r"^.*fatal error: (?P<module>[A-Za-z0-9_]+)[\w./+-]*: No such file or directory$",
                     r"^.*error: .*\[-Werror(?:=[\w+=-]+)?\]$",
                 ],
+                not_loaded: NOT_LOADED,
                 ..Facts::NONE
             }
         }
@@ -69,6 +71,16 @@ impl Language for C {
         BuildFile::named(name).is_some_and(|file| registers_more(file, base, after))
     }
 }
+
+const NOT_LOADED: &[NotLoaded] = &[
+    NotLoaded::COMPILER,
+    NotLoaded::run(r".*undefined reference to"),
+    NotLoaded::program(r"implicit declaration of function ['‘](\w+)['’]"),
+    NotLoaded::program(r"undefined reference to [`'](\w+)'"),
+    NotLoaded::program(r"['‘](\w+)['’] (?:undeclared|was not declared)"),
+    NotLoaded::program(r"no member named ['‘](\w+)['’]"),
+    NotLoaded::program(r"^\S+\.(?:c|cc|cpp|h):\d+.*(?:error|syntax)"),
+];
 
 const RUNNERS: &[TestRunner] = &[
     TestRunner {

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use crate::counts::dotnet;
 use crate::files::MOST_READ;
 use crate::language::{Facts, Language, PackageSource};
+use crate::not_loaded::NotLoaded;
 use crate::project::{Detection, FoundProject};
 use crate::runner::{
     Asked, PrintedResult, RunnerCall, SelectedRun, SummaryForm, TestRunner, TestSelection, WordsPlace,
@@ -42,6 +43,7 @@ impl Language for DotNet {
                 dependency_folders: &["obj"],
                 protected: &["nuget.config"],
                 missing: &[r"^.*error NU1\d{3}: .*$"],
+                not_loaded: NOT_LOADED,
                 ..Facts::NONE
             }
         }
@@ -51,6 +53,8 @@ impl Language for DotNet {
         find(ask)
     }
 }
+
+const NOT_LOADED: &[NotLoaded] = &[NotLoaded::base(r".*: error (?:CS|FS|BC)\d+: ")];
 
 const RUNNERS: &[TestRunner] = &[TestRunner {
     name: "vstest",

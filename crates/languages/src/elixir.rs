@@ -4,6 +4,7 @@
 
 use crate::counts::{RunnerSummary, last_of, number, summary};
 use crate::language::{Facts, Language, PackageSource};
+use crate::not_loaded::NotLoaded;
 use crate::project::{Detection, FoundProject};
 use crate::runner::{
     Asked, Helper, PrintedResult, RunnerCall, SelectedRun, SummaryForm, TestRunner, TestSelection, WordsPlace,
@@ -35,6 +36,7 @@ impl Language for Elixir {
                 }],
                 lockfiles: &["mix.lock", "rebar.lock"],
                 dependency_folders: &["/deps"],
+                not_loaded: &[NotLoaded::base(r"\*\* \((?:Compile|Syntax|TokenMissing)Error\) ")],
                 runners: &[TestRunner {
                     name: "ex_unit",
                     runs: |words| words.starts_with(&["mix", "test"]),

@@ -6,6 +6,7 @@ use crate::counts::go;
 use crate::dependency_versions::{DependencyReader, DependencyVersions, put};
 use crate::files::{RepositoryFiles, is_beside, is_named, quote};
 use crate::language::{Facts, Language, PackageSource};
+use crate::not_loaded::NotLoaded;
 use crate::old_settings::old_text;
 use crate::planned::KeptBuild;
 use crate::project::{Detection, FoundProject};
@@ -49,6 +50,7 @@ impl Language for Go {
                     r"^.*no required module provides package .*$",
                     r"^go: inconsistent vendoring in .*$",
                 ],
+                not_loaded: NOT_LOADED,
                 ..Facts::NONE
             }
         }
@@ -75,6 +77,16 @@ impl Language for Go {
         keep_build(files, kept)
     }
 }
+
+const NOT_LOADED: &[NotLoaded] = &[
+    NotLoaded::part(r"^FAIL\t(\S+) \[(?:build|setup) failed\]$"),
+    NotLoaded::base(r"\S+\.go:\d+:\d+: "),
+    NotLoaded::program(r"undefined(?: \(type [^)]*\))?: (?:\w+\.)*(\w+)"),
+    NotLoaded::program(r"has no field or method (\w+)"),
+    NotLoaded::program(r"unknown field (\w+) in struct"),
+    NotLoaded::program(r"^\S+\.go:\d+.*(?:error|syntax)"),
+    NotLoaded::program(r"^# command-line-arguments"),
+];
 
 const RUNNERS: &[TestRunner] = &[TestRunner {
     name: "go",

@@ -6,6 +6,7 @@ use crate::counts::maven;
 use crate::dependency_versions::{DependencyReader, DependencyVersions, put};
 use crate::files::is_named;
 use crate::language::{Facts, Language, PackageSource};
+use crate::not_loaded::NotLoaded;
 use crate::project::{Detection, FoundProject};
 use crate::runner::{Asked, PrintedResult, RunnerCall, SelectedRun, SummaryForm, TestRunner, TestSelection};
 use crate::test_call::{TestCall, joined};
@@ -87,6 +88,7 @@ impl Language for Java {
                     r"^.*\[ERROR\].*Could not transfer artifact .*$",
                     r"^.*Could not resolve all (?:files|dependencies|artifacts) .*$",
                 ],
+                not_loaded: NOT_LOADED,
                 ..Facts::NONE
             }
         }
@@ -96,6 +98,10 @@ impl Language for Java {
         find(ask)
     }
 
+    fn unloaded(&self, lines: &[&str]) -> Vec<(usize, String)> {
+        unloaded_by_maven(lines)
+    }
+
     fn dependencies(&self, path: &str) -> Option<DependencyReader> {
         is_named(path, "pom.xml").then_some(dependencies)
     }
@@ -103,6 +109,28 @@ impl Language for Java {
     fn reaches(&self, call: &TestCall<'_, '_>) -> bool {
         call.below.is_empty() || reaches(call)
     }
+}
+
+const NOT_LOADED: &[NotLoaded] = &[
+    NotLoaded::part(r"^\S*?\b(src/\S+?\.java):\d+: error: "),
+    NotLoaded::part(r"^e: \S*?\b(src/\S+?\.kts?):\d+:\d+"),
+    NotLoaded::COMPILER,
+    NotLoaded::run(r".*cannot find symbol"),
+    NotLoaded::base(r"(?:\[ERROR\] )?\S+\.(?:java|kt|scala|groovy):\S* "),
+    NotLoaded::base(r"e: \S+\.kts?:"),
+    NotLoaded::program(r"symbol: +(?:method|class|variable) (\w+)"),
+    NotLoaded::program(r"^\S+\.java:\d+.*(?:error|syntax)"),
+    NotLoaded::program(r"^javac: "),
+];
+
+/// Style checkers name lines of files in the same way as Maven's compiler.
+fn unloaded_by_maven(lines: &[&str]) -> Vec<(usize, String)> {
+    let of_maven = pattern!(r"^\[ERROR\] \S*?\b(src/\S+?\.java):\[\d+,\d+\] ");
+    if !lines.iter().any(|line| line.trim_end() == "[ERROR] COMPILATION ERROR :") {
+        return Vec::new();
+    }
+    let file = |(at, line): (usize, &&str)| Some((at, of_maven.captures(line)?.get(1)?.as_str().to_owned()));
+    lines.iter().enumerate().filter_map(file).collect()
 }
 
 /// Both write a report for each class unasked.

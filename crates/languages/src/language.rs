@@ -4,6 +4,7 @@
 
 use crate::dependency_versions::DependencyReader;
 use crate::files::RepositoryFiles;
+use crate::not_loaded::NotLoaded;
 use crate::old_settings::OldPart;
 use crate::planned::{KeptBuild, PackagePlace};
 use crate::project::{Detection, FoundProject};
@@ -89,6 +90,11 @@ pub(crate) trait Language: Sync {
         false
     }
 
+    /// What did not load, where only several lines of an output say so. Each with the number of its line.
+    fn unloaded(&self, _lines: &[&str]) -> Vec<(usize, String)> {
+        Vec::new()
+    }
+
     /// The script that its package manager runs with these words.
     fn script(&self, _words: &[&str], _read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Option<ScriptCall> {
         None
@@ -143,6 +149,8 @@ pub(crate) struct Facts {
     pub(crate) missing: &'static [&'static str],
     /// The same, with which a version manager reports a missing version, or that none is set.
     pub(crate) no_version: &'static [&'static str],
+    /// How its compilers, interpreters and runners say that code did not load.
+    pub(crate) not_loaded: &'static [NotLoaded],
 }
 
 /// A folder of installed programs, which come before those of the machine.
@@ -187,5 +195,6 @@ impl Facts {
         runners: &[],
         missing: &[],
         no_version: &[],
+        not_loaded: &[],
     };
 }

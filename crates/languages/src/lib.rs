@@ -53,6 +53,7 @@ mod go;
 mod java;
 mod javascript;
 mod language;
+mod not_loaded;
 mod old_settings;
 mod others;
 mod php;

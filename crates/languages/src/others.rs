@@ -3,6 +3,7 @@
 
 use crate::counts::tap;
 use crate::language::{Facts, Language, PackageSource};
+use crate::not_loaded::NotLoaded;
 use crate::runner::{PrintedResult, SummaryForm, TestRunner};
 
 pub(crate) struct Dart;
@@ -38,6 +39,7 @@ impl Language for Swift {
                 manifests: &["Package.swift"],
                 programs: &["swift", "xcodebuild"],
                 lockfiles: &["Package.resolved"],
+                not_loaded: &[NotLoaded::COMPILER],
                 ..Facts::NONE
             }
         }
@@ -84,6 +86,12 @@ impl Language for Shell {
                     // The prefix alone is not enough: mise also prints it for a failed task.
                     r"^mise ERROR .*(?:[Nn]o version|not installed|not trusted).*$",
                 ],
+                not_loaded: &[
+                    NotLoaded::run(r".*: (?:command )?not found$"),
+                    NotLoaded::run(r"make: \*\*\* No rule to make target"),
+                    NotLoaded::program(r"sh: (?:\d+: |line \d+: )?(\S+): (?:command )?not found"),
+                    NotLoaded::program(r"^.*: syntax error"),
+                ],
                 ..Facts::NONE
             }
         }
@@ -104,6 +112,10 @@ impl Language for Tap {
                     printed: Some(PrintedResult { read: tap::tap, form: SummaryForm::Parts }),
                     ..TestRunner::NONE
                 }],
+                not_loaded: &[
+                    // Perl prints it.
+                    NotLoaded::base(r"Can't locate \S+ in @INC"),
+                ],
                 ..Facts::NONE
             }
         }

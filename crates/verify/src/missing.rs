@@ -1,7 +1,7 @@
 //! What an output says about an environment in which no test can run: the line with the cause, and whether the
 //! environment is at fault rather than the code.
 
-use journeyman_languages::not_run::{has_no_version, is_missing};
+use journeyman_languages::not_run::{has_no_version, is_missing, is_reason};
 use journeyman_order::bounds::{LARGEST_SOURCE, LONGEST_LINE};
 use journeyman_order::{Exit, TestReport};
 
@@ -124,27 +124,9 @@ pub fn not_loaded(exit: Exit, reading: &TestReport, output: &str) -> Option<Stri
     if reading.unloaded.is_empty() && summary.is_match(&text) {
         return None;
     }
-    let pattern = pattern!(
-        r"(?x)^(?:
-            \S+:\d+(?::\d+)?:\ (?:fatal\ )?error:                               # C, Java, Swift, Haskell
-            | error\[E\d+\]:\ | error:\ could\ not\ compile\                       # Rust
-            | (?:\[ERROR\]\ )?\S+\.(?:java|kt|scala|groovy):\S*\                  # Maven, Kotlin
-            | e:\ \S+\.kts?:
-            | .*:\ error\ (?:CS|FS|BC|TS)\d+:\                                     # .NET, TypeScript
-            | \S+\.go:\d+:\d+:\                                                   # Go
-            | (?:\w+\.)*(?:Syntax|Indentation|Import|ModuleNotFound)Error:\         # Python, JavaScript
-            | (?:Uncaught\ )?Error:\ Cannot\ find\ module\x20 | Error\ \[ERR_\w+\]:\x20
-            | .*cannot\ load\ such\ file\ --\                                       # Ruby
-            | Can't\ locate\ \S+\ in\ @INC                                         # Perl
-            | (?:PHP\ )?(?:Fatal|Parse)\ error:
-            | \*\*\ \((?:Compile|Syntax|TokenMissing)Error\)\     # Elixir
-        )"
-    );
-    // Unittest prints its own message before the reason.
-    let says_why = |line: &&str| pattern.is_match(line) && !line.contains("Failed to import test module");
     // Node's own runner prefixes what a file printed.
     let mut lines = text.lines().map(|line| line.trim().trim_start_matches("# "));
-    let line = lines.find(says_why).map(str::to_owned);
+    let line = lines.find(|line| is_reason(line)).map(str::to_owned);
     let line = line.or_else(|| if reading.unloaded.is_empty() { None } else { telling_line(output) })?;
     Some(line.chars().take(LONGEST_LINE).collect())
 }

@@ -161,19 +161,19 @@ pub(crate) fn bun(lines: &[&str]) -> Option<RunnerSummary> {
     adds_up.then(|| summary(counts, line))
 }
 
-/// Files in which an error came before any test. Bun counts each as a test.
-pub(crate) fn bun_unloaded(lines: &[&str]) -> Vec<String> {
+/// Files in which an error came before any test, each with the number of that line. Bun counts each as a test.
+pub(crate) fn bun_unloaded(lines: &[&str]) -> Vec<(usize, String)> {
     let file_of = pattern!(r"^(\S+\.[cm]?[jt]sx?):$");
     let case = pattern!(r"^\((?:pass|fail|skip|todo)\) ");
     let mut file = None;
     let mut unloaded = Vec::new();
-    for line in lines {
+    for (at, line) in lines.iter().enumerate() {
         if let Some(found) = file_of.captures(line) {
             file = Some(found[1].to_owned());
         } else if case.is_match(line) {
             file = None;
         } else if *line == "# Unhandled error between tests" {
-            unloaded.extend(file.take());
+            unloaded.extend(file.take().map(|file| (at, file)));
         }
     }
     unloaded

@@ -3,6 +3,7 @@
 //! May know: package.json and the lockfiles. Must never know: other ecosystems.
 
 mod manifest;
+mod not_loaded;
 mod reach;
 mod runners;
 mod stated;
@@ -254,9 +255,8 @@ impl Language for JavaScript {
                 ],
                 told: &["jsr.json"],
                 runners: runners::RUNNERS,
-                missing: &[
-                    r"^.*[Cc]annot find (?:module|package) '(?P<module>[^'./][^']*)'.*$",
-                ],
+                not_loaded: not_loaded::NOT_LOADED,
+                missing: &[r"^.*[Cc]annot find (?:module|package) '(?P<module>[^'./][^']*)'.*$"],
                 no_version: &[
                     r"^(?:Volta error: .*|error: (?:Node|npm|Yarn|pnpm) is not available\.)$",
                     r#"^N/A: version "[^"]+" is not yet installed\.?.*$"#,
@@ -278,6 +278,10 @@ impl Language for JavaScript {
 
     fn script(&self, words: &[&str], read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Option<ScriptCall> {
         runners::script(words, read)
+    }
+
+    fn unloaded(&self, lines: &[&str]) -> Vec<(usize, String)> {
+        not_loaded::unloaded(lines)
     }
 
     fn dependencies(&self, path: &str) -> Option<DependencyReader> {

@@ -6,6 +6,7 @@ mod runners;
 
 use crate::files::RepositoryFiles;
 use crate::language::{Facts, InstalledPrograms, Language, PackageSource};
+use crate::not_loaded::NotLoaded;
 use crate::project::{Detection, FoundProject};
 use crate::script::ScriptCall;
 use crate::stated::{self, StatedCommand, StatedReading};
@@ -43,6 +44,7 @@ impl Language for Php {
                     made_by: &["composer install", "composer update"],
                 }],
                 runners: runners::RUNNERS,
+                not_loaded: NOT_LOADED,
                 ..Facts::NONE
             }
         }
@@ -52,9 +54,31 @@ impl Language for Php {
         find(ask)
     }
 
+    fn unloaded(&self, lines: &[&str]) -> Vec<(usize, String)> {
+        unloaded_by_phpunit(lines)
+    }
+
     fn script(&self, words: &[&str], read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Option<ScriptCall> {
         runners::script(words, read)
     }
+}
+
+const NOT_LOADED: &[NotLoaded] = &[
+    NotLoaded::base(r"(?:PHP )?(?:Fatal|Parse) error:"),
+    NotLoaded::program(r"Call to undefined (?:function|method) (?:[\w\\]+::)?(\w+)"),
+    NotLoaded::program(r#"Class "(?:\w+\\)*(\w+)" not found"#),
+    NotLoaded::program(r"Unknown named parameter \$(\w+)"),
+    NotLoaded::program(r"^(?:ParseError|.*Parse error)"),
+];
+
+/// PHP says the same of a file that a test loads.
+fn unloaded_by_phpunit(lines: &[&str]) -> Vec<(usize, String)> {
+    let of_php = pattern!(r"^(?:(?:PHP )?Fatal error: +Uncaught .* in |Location: )/(?:\S+/)?(\S+\.php):\d+$");
+    if !lines.iter().any(|line| line.contains(r"PHPUnit\Framework\TestSuite->addTestFile")) {
+        return Vec::new();
+    }
+    let file = |(at, line): (usize, &&str)| Some((at, of_php.captures(line)?.get(1)?.as_str().to_owned()));
+    lines.iter().enumerate().filter_map(file).collect()
 }
 
 fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {

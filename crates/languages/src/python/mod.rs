@@ -23,6 +23,7 @@ mod tox;
 use crate::dependency_versions::DependencyReader;
 use crate::files::RepositoryFiles;
 use crate::language::{Facts, FileReader, InstalledPrograms, Language, PackageSource};
+use crate::not_loaded::NotLoaded;
 use crate::planned::{PackagePlace, PlannedTest, ProgramFolder};
 use crate::project::{Detection, FoundProject};
 use crate::test_call::{TestCall, words};
@@ -139,6 +140,7 @@ impl Language for Python {
                 no_version: &[
                     r"^error: (?:Requested version \S+ is not currently installed|No interpreter found for Python \S+.*)$",
                 ],
+                not_loaded: NOT_LOADED,
                 ..Facts::NONE
             }
         }
@@ -199,6 +201,23 @@ fn calls_pip(commands: &str) -> bool {
     let words: Vec<&str> = words(commands).collect();
     words.windows(2).any(|pair| matches!(pair, [program, "install" | "sync"] if is_pip(program)))
 }
+
+const NOT_LOADED: &[NotLoaded] = &[
+    NotLoaded::part(r"^_+ ERROR collecting (\S.*) _+$"),
+    NotLoaded::part(r"^ERROR: \S+ \((unittest\.loader\._FailedTest[^)]+)\)"),
+    NotLoaded::part(r"^ERROR: (\S+) \((?P<class>unittest\.loader\._FailedTest)\)"),
+    NotLoaded::run(r"SyntaxError: "),
+    NotLoaded::run(r".*\b(?:Import|ModuleNotFound)Error: "),
+    // Unittest prints its own message before the reason.
+    NotLoaded::base(r"(?:\w+\.)*(?:Syntax|Indentation|Import|ModuleNotFound)Error: ")
+        .unless(r".*Failed to import test module"),
+    NotLoaded::program(r"(?:ImportError|cannot import name) ?:?.*?name '(\w+)'"),
+    NotLoaded::program(r"ModuleNotFoundError: No module named '([\w.]+)'"),
+    NotLoaded::program(r"NameError: name '(\w+)' is not defined"),
+    NotLoaded::program(r"(?:AttributeError|TypeError): .*has no attribute '(\w+)'"),
+    NotLoaded::program(r"TypeError: .*unexpected keyword argument '(\w+)'"),
+    NotLoaded::program(r"^(?:\s*SyntaxError|IndentationError)"),
+];
 
 /// A package with native code and its own tests, even if a compiled language's manifest is beside it.
 fn find_with_native_code(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {

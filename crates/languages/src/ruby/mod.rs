@@ -7,6 +7,7 @@ mod runners;
 use regex::Regex;
 
 use crate::language::{Facts, Language, PackageSource};
+use crate::not_loaded::NotLoaded;
 use crate::planned::{PlannedTest, SetupCommand};
 use crate::project::{Detection, FoundProject};
 use crate::stated::{self, StatedCommand, StatedReading};
@@ -48,6 +49,7 @@ impl Language for Ruby {
                 told: &["Rakefile"],
                 runners: runners::RUNNERS,
                 missing: &[r"^.*Could not (?:find|resolve) gem.*$"],
+                not_loaded: NOT_LOADED,
                 ..Facts::NONE
             }
         }
@@ -57,6 +59,15 @@ impl Language for Ruby {
         find(ask)
     }
 }
+
+const NOT_LOADED: &[NotLoaded] = &[
+    NotLoaded::part(r"^An error occurred while loading (?:\./)?(\S+?)\.$"),
+    NotLoaded::base(r".*cannot load such file -- "),
+    NotLoaded::program(r"undefined (?:local variable or )?method [`'](\w+)[?!=]?'"),
+    NotLoaded::program(r"uninitialized constant (?:\w+::)*(\w+)"),
+    NotLoaded::program(r"unknown keywords?: :(\w+)"),
+    NotLoaded::program(r"^.*: syntax error"),
+];
 
 fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     ask.files.text("Gemfile")?;

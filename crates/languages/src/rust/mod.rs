@@ -11,6 +11,7 @@ pub mod tests_inside;
 use crate::dependency_versions::DependencyReader;
 use crate::files::{RepositoryFiles, is_named};
 use crate::language::{Facts, Language, PackageSource};
+use crate::not_loaded::NotLoaded;
 use crate::planned::KeptBuild;
 use crate::project::{Detection, FoundProject};
 use crate::test_call::TestCall;
@@ -69,6 +70,7 @@ impl Language for Rust {
                     r"^error: (?:override )?toolchain '[^']+' is not installed\b.*$",
                     r"^error: '[^']+' is not installed for the (?:custom )?toolchain '[^']+'.*$",
                 ],
+                not_loaded: NOT_LOADED,
                 ..Facts::NONE
             }
         }
@@ -100,6 +102,19 @@ impl Language for Rust {
         kept_build::keep(files, kept)
     }
 }
+
+const NOT_LOADED: &[NotLoaded] = &[
+    NotLoaded::part(r"^error: could not compile `([^`]+)`"),
+    // Cargo also prints such a line for tests that ran and failed.
+    NotLoaded::run(r"error(?:\[E\d+\])?: ")
+        .unless(r"error: (?:(?:doc)?test failed, to rerun pass |\d+ targets? failed:)"),
+    NotLoaded::base(r"error\[E\d+\]: "),
+    NotLoaded::base(r"error: could not compile "),
+    NotLoaded::program(
+        r"error\[E0[0-9]+\]: .*?(?:named|function|value|type|macro|method|module|import|associated item)s? .*?`([\w:]+)`",
+    ),
+    NotLoaded::program(r"^error(?:\[E\d+\])?: "),
+];
 
 fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     let text = ask.files.text("Cargo.toml")?;

@@ -1,5 +1,6 @@
 //! Judges a change by what a statement's programs print on both codes.
 
+use journeyman_languages::not_run::missing_name;
 use journeyman_order::bounds::LONGEST_LINE;
 use journeyman_order::examination::{
     ExaminerStatement, ExpectedAnswer, FailedAnswer, StatementKind, StatementProgram, StatementRun,
@@ -8,7 +9,6 @@ use journeyman_order::examination::{
 use journeyman_order::length::shorten;
 
 use super::ProgramOutput;
-use super::loading::unloaded;
 
 /// The runs of one program on the base and on the change.
 pub type ProgramRuns = (Vec<ProgramOutput>, Vec<ProgramOutput>);
@@ -107,6 +107,16 @@ fn on_the_change(
 /// Whether a program printed nothing because it could not be loaded.
 fn is_unloaded(ran: &ProgramOutput) -> bool {
     ran.exit != Some(0) && ran.printed.trim().is_empty() && unloaded(&ran.complaints).is_some()
+}
+
+/// The missing names if a program without output could not be loaded. Empty if the names are unknown. `None` if it was
+/// loaded.
+fn unloaded(complaints: &str) -> Option<Vec<String>> {
+    let mut found: Option<Vec<String>> = None;
+    for missing in complaints.lines().filter_map(missing_name) {
+        found.get_or_insert_default().extend(missing);
+    }
+    found
 }
 
 /// Whether a text contains a name as a whole word.

@@ -6,7 +6,6 @@
 
 mod inputs;
 mod judge;
-mod loading;
 #[cfg(test)]
 mod tests;
 

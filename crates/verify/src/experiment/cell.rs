@@ -1,5 +1,6 @@
 //! One run of the experiment, and what it shows.
 
+use journeyman_languages::not_run::broken_run;
 use journeyman_order::{Exit, TestCaseStatus, TestReport};
 
 /// One run: how certain tests on certain code ended, and the parsed report.
@@ -30,20 +31,11 @@ pub fn not_loaded(cell: &ExperimentCell<'_>) -> Vec<String> {
         return Vec::new();
     }
     let mut unloaded = cell.reading.unloaded.clone();
-    let compilers = pattern!(
-        r"(?m)^\s*(?:\S+:\d+(?::\d+)?:\s+(?:fatal )?error:|error(?:\[E\d+\])?: |.*undefined reference to|.*cannot find symbol|SyntaxError: |.*\bImportError: |.*\bModuleNotFoundError: |.*: (?:command )?not found$|make: \*\*\* No rule to make target)"
-    );
-    // Cargo also prints such a line for tests that ran and failed.
-    let failed = pattern!(r"^\s*error: (?:(?:doc)?test failed, to rerun pass |\d+ targets? failed:)");
-    let is_of_a_test = |at: usize| {
-        let rest = cell.output.get(at..).unwrap_or_default();
-        failed.is_match(rest)
-    };
     if unloaded.is_empty()
         && cell.reading.cases.is_none()
-        && let Some(found) = compilers.find_iter(cell.output).find(|found| !is_of_a_test(found.start()))
+        && let Some(found) = broken_run(cell.output)
     {
-        unloaded.push(found.as_str().trim().chars().take(200).collect());
+        unloaded.push(found.chars().take(200).collect());
     }
     unloaded
 }

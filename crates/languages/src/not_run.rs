@@ -203,7 +203,7 @@ mod tests {
         m Stats | a.rb:1:in `<main>': uninitialized constant Calc::Stats (NameError)
         m strict | a.rb:1:in `mean': unknown keyword: :strict (ArgumentError)
         m - | a.rb:3: syntax error, unexpected end-of-input
-        bm Calc | PHP Fatal error:  Uncaught Error: Call to undefined function Calc\mean() in /w/a.php:3
+        bm mean | PHP Fatal error:  Uncaught Error: Call to undefined function Calc\mean() in /w/a.php:3
         bm - | PHP Parse error:  syntax error, unexpected end of file in /w/a.php on line 3
         bm Stats | Fatal error: Uncaught Error: Class "Calc\Stats" not found in /w/a.php:3
         m mean | Error: Call to undefined method Calc\Stats::mean()

@@ -65,7 +65,7 @@ impl Language for Php {
 
 const NOT_LOADED: &[NotLoaded] = &[
     NotLoaded::base(r"(?:PHP )?(?:Fatal|Parse) error:"),
-    NotLoaded::program(r"Call to undefined (?:function|method) (?:[\w\\]+::)?(\w+)"),
+    NotLoaded::program(r"Call to undefined (?:function|method) (?:[\w\\]+::|(?:\w+\\)+)?(\w+)"),
     NotLoaded::program(r#"Class "(?:\w+\\)*(\w+)" not found"#),
     NotLoaded::program(r"Unknown named parameter \$(\w+)"),
     NotLoaded::program(r"^(?:ParseError|.*Parse error)"),

@@ -3,6 +3,7 @@
 //! May know: how detection asks, what a runner is. Must never know: which languages there are.
 
 use crate::dependency_versions::DependencyReader;
+use crate::example_runner::ExampleRunner;
 use crate::files::RepositoryFiles;
 use crate::not_loaded::NotLoaded;
 use crate::old_settings::OldPart;
@@ -151,6 +152,8 @@ pub(crate) struct Facts {
     pub(crate) no_version: &'static [&'static str],
     /// How its compilers, interpreters and runners say that code did not load.
     pub(crate) not_loaded: &'static [NotLoaded],
+    /// What evaluates the examples of an issue.
+    pub(crate) examples: Option<&'static ExampleRunner>,
 }
 
 /// A folder of installed programs, which come before those of the machine.
@@ -196,5 +199,6 @@ impl Facts {
         missing: &[],
         no_version: &[],
         not_loaded: &[],
+        examples: None,
     };
 }

@@ -19,6 +19,7 @@ pub mod chain;
 pub mod configuration;
 pub mod dependencies;
 pub mod doc_examples;
+pub mod example_runner;
 pub mod files;
 pub mod found;
 pub mod grammar_kind;
@@ -68,3 +69,4 @@ mod version;
 mod words;
 
 pub use cases::counted_together;
+pub use table::example_runners;

@@ -4,7 +4,11 @@ use std::sync::LazyLock;
 
 use crate::c::C;
 use crate::dotnet::DotNet;
+<<<<<<< HEAD
 use crate::elixir::Elixir;
+=======
+use crate::example_runner::ExampleRunner;
+>>>>>>> 1ad930c2 (languages: what evaluates an issue's examples is a row of the language)
 use crate::go::Go;
 use crate::java::Java;
 use crate::javascript::JavaScript;
@@ -52,6 +56,11 @@ pub(crate) fn tool(name: &str) -> &'static ToolFacts {
 /// The runners of all languages.
 pub(crate) static RUNNERS: LazyLock<Vec<&'static TestRunner>> =
     LazyLock::new(|| all(|facts| facts.runners).collect());
+
+/// What evaluates the examples of an issue, in each language that has it.
+pub fn example_runners() -> impl Iterator<Item = &'static ExampleRunner> {
+    LANGUAGES.iter().filter_map(|language| language.facts().examples)
+}
 
 /// The runner that words call, from the program on.
 pub(crate) fn runner_of(words: &[&str]) -> Option<&'static TestRunner> {

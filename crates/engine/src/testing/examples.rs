@@ -4,12 +4,8 @@ use super::context::{ExperimentContext, ProgramInstead};
 use super::{EffectError, TestRunRequest};
 use journeyman_order::bounds::LARGEST_FILE;
 use journeyman_order::scrutiny::ExampleRun;
-use journeyman_verify::examples::{ExampleProgram, answers, judge_examples, programs};
+use journeyman_verify::examples::{ExampleProgram, answers, can_be_called, judge_examples, programs};
 use journeyman_verify::experiment::{ExperimentName, KnownSoFar, Side};
-
-fn is_wanted(path: &str) -> bool {
-    [".py", ".js", ".mjs", ".cjs"].iter().any(|end| path.ends_with(end))
-}
 
 impl ExperimentContext<'_> {
     /// What both codes answer to the calls in the issue, and the calls that cannot run on either.
@@ -49,7 +45,7 @@ impl ExperimentContext<'_> {
         let (shown, marks) = (self.shown.clone(), self.marks.clone());
         self.testing
             .git(move |workspaces| {
-                let files = |at| workspaces.some_files(&repository, at, LARGEST_FILE, &is_wanted);
+                let files = |at| workspaces.some_files(&repository, at, LARGEST_FILE, &can_be_called);
                 let (before, after) = (files(&base)?, files(&commit)?);
                 let changes = workspaces.changes(&repository, &base, &commit)?;
                 let changed = changes.into_iter().map(|file| file.path).collect();

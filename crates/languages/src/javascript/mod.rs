@@ -2,6 +2,7 @@
 //!
 //! May know: package.json and the lockfiles. Must never know: other ecosystems.
 
+mod examples;
 mod manifest;
 mod not_loaded;
 mod reach;
@@ -256,6 +257,7 @@ impl Language for JavaScript {
                 told: &["jsr.json"],
                 runners: runners::RUNNERS,
                 not_loaded: not_loaded::NOT_LOADED,
+                examples: Some(&examples::EXAMPLES),
                 missing: &[r"^.*[Cc]annot find (?:module|package) '(?P<module>[^'./][^']*)'.*$"],
                 no_version: &[
                     r"^(?:Volta error: .*|error: (?:Node|npm|Yarn|pnpm) is not available\.)$",

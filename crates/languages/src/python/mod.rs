@@ -5,6 +5,7 @@
 //! The project itself is always installed editable: a copy among the installed packages would test stale code.
 
 mod build_modules;
+mod examples;
 mod managers;
 mod manifest;
 mod native;
@@ -141,6 +142,7 @@ impl Language for Python {
                     r"^error: (?:Requested version \S+ is not currently installed|No interpreter found for Python \S+.*)$",
                 ],
                 not_loaded: NOT_LOADED,
+                examples: Some(&examples::EXAMPLES),
                 ..Facts::NONE
             }
         }

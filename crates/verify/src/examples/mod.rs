@@ -14,6 +14,11 @@ pub use program::{ExampleProgram, answers, programs};
 
 const MOST: usize = 6;
 
+/// Whether an example may call the code of a file.
+pub fn can_be_called(path: &str) -> bool {
+    journeyman_languages::example_runners().any(|runner| runner.takes(path))
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IssueExample {
     pub code: String,

@@ -4,13 +4,16 @@
 //! answer that is right only by chance, or only at first, then varies.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::IssueExample;
 use crate::experiment::has_word;
 use crate::overlay::{Overlay, OverlayAction};
+use journeyman_languages::example_runner::{ExampleCall, ExampleRunner};
+use journeyman_languages::example_runners;
 use journeyman_order::bounds::LONGEST_LINE;
 use journeyman_order::test_path::is_of_tests;
+use regex::Regex;
 
 const FOLDER: &str = "journeyman_examples";
 const MOST_ANSWERS: usize = 3;
@@ -23,16 +26,10 @@ pub struct ExampleProgram {
     pub command: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum ExampleLanguage {
-    Python,
-    JavaScript,
-}
-
 type CodeFile = (String, Vec<u8>);
 
-/// The language of the code that an example calls, and the files that define it, the likeliest first.
-type ExampleDefinition<'f> = (ExampleLanguage, Vec<&'f str>);
+/// What evaluates the code that an example calls, and the files that define it, the likeliest first.
+type ExampleDefinition<'f> = (&'static ExampleRunner, Vec<&'f str>);
 
 /// The programs for base and change. `None` if none of a side's files defines what the examples call. A mark is a text
 /// that the side's output cannot contain otherwise.
@@ -62,33 +59,14 @@ fn program(
     let mut all =
         ExampleProgram { overlays: Vec::new(), command: format!("export JOURNEYMAN_MARK={mark}\n") };
     for (number, (example, on_base)) in examples.iter().zip(on_base).enumerate() {
-        let Some((language, paths)) = defining(example, files, on_base.as_ref()) else { continue };
-        let (script, text, modules, commands) = match language {
-            ExampleLanguage::Python => {
-                let (places, modules): (Vec<String>, Vec<String>) =
-                    paths.iter().map(|path| python_module(path, files)).unzip();
-                let places: Vec<_> = places.iter().map(|place| shell_words::quote(place)).collect();
-                let run = |option: &str| {
-                    let arguments =
-                        format!("{option} {FOLDER}/evaluate.py {FOLDER}/{number}.json {}", places.join(" "));
-                    format!(
-                        "if command -v python >/dev/null; then timeout 20 python {arguments}; else timeout 20 python3 {arguments}; fi"
-                    )
-                };
-                ("evaluate.py", include_str!("evaluate.py"), modules, [run(""), run("-O")])
-            }
-            ExampleLanguage::JavaScript => {
-                let modules = paths.into_iter().map(str::to_owned).collect();
-                let run = |place: &str| {
-                    format!("timeout 20 node {FOLDER}/evaluate.mjs {FOLDER}/{number}.json {place}")
-                };
-                ("evaluate.mjs", include_str!("evaluate.mjs"), modules, [run("here"), run("elsewhere")])
-            }
-        };
+        let Some((runner, paths)) = defining(example, files, on_base.as_ref()) else { continue };
+        let words = format!("{FOLDER}/{} {FOLDER}/{number}.json", runner.script);
+        let is_there = |path: &str| files.iter().any(|(known, _)| known == path);
+        let ExampleCall { modules, commands } = (runner.call)(&words, &paths, &is_there);
         let told = serde_json::json!({
             "number": number, "code": example.code, "setup": example.setup.join("\n"), "modules": modules,
         });
-        all.overlays.push(file(script, text.to_owned()));
+        all.overlays.push(file(runner.script, runner.text.to_owned()));
         all.overlays.push(file(&format!("{number}.json"), told.to_string()));
         for command in commands {
             // An unfinished line of the program's output must not swallow an answer.
@@ -138,9 +116,9 @@ fn defining_on_base<'f>(
     };
     let best = |paths: &[&str]| paths.iter().map(|path| rank(path)).max();
     let found = all_defining(example, files).into_iter();
-    let (language, mut paths) = found.max_by_key(|(_, paths)| (best(paths), paths.len()))?;
+    let (runner, mut paths) = found.max_by_key(|(_, paths)| (best(paths), paths.len()))?;
     paths.sort_by_key(|path| (Reverse(rank(path)), path.len(), *path));
-    Some((language, paths))
+    Some((runner, paths))
 }
 
 /// The same for either side: first the files that define it on the base, then the shortest path.
@@ -149,12 +127,13 @@ fn defining<'f>(
     files: &'f [CodeFile],
     on_base: Option<&ExampleDefinition<'_>>,
 ) -> Option<ExampleDefinition<'f>> {
-    let mut found = all_defining(example, files);
-    let language = match on_base {
-        Some((language, _)) => *language,
-        None => *found.iter().max_by_key(|(_, paths)| paths.len())?.0,
+    let found = all_defining(example, files);
+    let runner = match on_base {
+        Some((runner, _)) => *runner,
+        None => found.iter().max_by_key(|(_, paths)| paths.len())?.0,
     };
-    let mut paths = found.remove(&language).unwrap_or_default();
+    let own = found.into_iter().find(|(one, _)| one.language == runner.language);
+    let mut paths = own.map(|(_, paths)| paths).unwrap_or_default();
     let known = on_base.map(|(_, paths)| paths.as_slice()).unwrap_or_default();
     // A file of the base's definition stays, so that rewriting the definition cannot hide it.
     let is_hidden = |path: &&str| known.contains(path) && !paths.contains(path);
@@ -163,66 +142,27 @@ fn defining<'f>(
     let rank = |path: &str| known.iter().position(|one| *one == path).unwrap_or(known.len());
     paths.sort_by_key(|path| (rank(path), path.len(), *path));
     paths.truncate(MOST_MODULES);
-    (!paths.is_empty()).then_some((language, paths))
+    (!paths.is_empty()).then_some((runner, paths))
 }
 
 /// The files other than tests that define what an example calls, by language. The first name counts, otherwise the last
 /// one called before the arguments.
-fn all_defining<'f>(
-    example: &IssueExample,
-    files: &'f [CodeFile],
-) -> BTreeMap<ExampleLanguage, Vec<&'f str>> {
+fn all_defining<'f>(example: &IssueExample, files: &'f [CodeFile]) -> Vec<ExampleDefinition<'f>> {
     let called = example.code.split('(').next().unwrap_or_default();
     let own = called.rsplit(['.', ':']).next().filter(|name| !name.is_empty() && *name != example.root());
-    let mut found: BTreeMap<ExampleLanguage, Vec<&str>> = BTreeMap::new();
-    for name in [Some(example.root()), own].into_iter().flatten() {
-        for (path, bytes) in files.iter().filter(|(path, _)| !is_of_tests(path)) {
-            let Some(language) = language(path) else { continue };
-            if defines(language, name, &String::from_utf8_lossy(bytes)) {
-                found.entry(language).or_default().push(path);
-            }
-        }
-        if !found.is_empty() {
-            break;
-        }
-    }
-    found
-}
-
-fn language(path: &str) -> Option<ExampleLanguage> {
-    let (_, ending) = path.rsplit_once('.')?;
-    Some(match ending {
-        "py" => ExampleLanguage::Python,
-        "js" | "mjs" | "cjs" => ExampleLanguage::JavaScript,
-        _ => return None,
-    })
-}
-
-fn defines(language: ExampleLanguage, name: &str, text: &str) -> bool {
-    let name = regex::escape(name);
-    let pattern = match language {
-        ExampleLanguage::Python => format!(r"(?m)^(?:async\s+)?(?:def|class)\s+{name}\b|^{name}\s*="),
-        ExampleLanguage::JavaScript => format!(
-            r"(?m)\b(?:function\*?|class|const|let|var)\s+{name}\b|\bexports\.{name}\s*=|^\s*{name}\s*[:=]\s*(?:async\s*)?(?:function|\()"
-        ),
+    let defining = |name: &str| {
+        let of_a_language = |runner: &'static ExampleRunner| {
+            let pattern = Regex::new(&runner.defines.replace("NAME", &regex::escape(name))).ok()?;
+            let is_one = |(path, bytes): &&'f CodeFile| {
+                runner.takes(path) && !is_of_tests(path) && pattern.is_match(&String::from_utf8_lossy(bytes))
+            };
+            let paths: Vec<&str> = files.iter().filter(is_one).map(|(path, _)| path.as_str()).collect();
+            (!paths.is_empty()).then_some((runner, paths))
+        };
+        example_runners().filter_map(of_a_language).collect::<Vec<_>>()
     };
-    regex::Regex::new(&pattern).is_ok_and(|pattern| pattern.is_match(text))
-}
-
-/// A module is imported from the outermost folder that is not a package: that folder, and the module's name.
-fn python_module(path: &str, files: &[CodeFile]) -> (String, String) {
-    let folder_of = |path: &str| path.rfind('/').unwrap_or(0);
-    let mut end = folder_of(path);
-    let is_package = |end: usize| {
-        let init = format!("{}/__init__.py", &path[..end]);
-        end > 0 && files.iter().any(|(known, _)| *known == init)
-    };
-    while is_package(end) {
-        end = folder_of(&path[..end]);
-    }
-    let folder = &path[..end];
-    let name = path.strip_prefix(folder).unwrap_or(path).trim_start_matches('/').trim_end_matches(".py");
-    (folder.to_owned(), name.replace('/', ".").trim_end_matches(".__init__").to_owned())
+    let names = [Some(example.root()), own].into_iter().flatten();
+    names.map(defining).find(|found| !found.is_empty()).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -231,11 +171,7 @@ mod tests {
     use crate::examples::examples;
 
     /// The files that define the first example of an issue, on the code of a change.
-    fn asked_of(
-        issue: &str,
-        base: &[(&str, &str)],
-        after: &[(&str, &str)],
-    ) -> (ExampleLanguage, Vec<String>) {
+    fn asked_of(issue: &str, base: &[(&str, &str)], after: &[(&str, &str)]) -> (&'static str, Vec<String>) {
         let files = |side: &[(&str, &str)]| -> Vec<(String, Vec<u8>)> {
             side.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect()
         };
@@ -244,28 +180,29 @@ mod tests {
             after.iter().filter(|file| !base.contains(file)).map(|(path, _)| (*path).to_owned()).collect();
         let (base, after) = (files(base), files(after));
         let on_base = defining_on_base(&shown[0], issue, &base, &changed);
-        let (language, paths) = defining(&shown[0], &after, on_base.as_ref()).unwrap();
-        (language, paths.into_iter().map(str::to_owned).collect())
+        let (runner, paths) = defining(&shown[0], &after, on_base.as_ref()).unwrap();
+        (runner.language, paths.into_iter().map(str::to_owned).collect())
     }
 
     #[test]
     fn an_example_is_asked_of_what_the_issue_speaks_of_and_not_of_a_twin() {
-        use ExampleLanguage::{JavaScript, Python};
+        const PYTHON: &str = "Python";
+        const JAVASCRIPT: &str = "JavaScript";
         const ISSUE: &str = "`cents(\"-3.50\")` is `-250`. It should be `-350`.";
         const PY: (&str, &str) = ("backend/parse.py", "def cents(t): return 1\n");
         const JS: (&str, &str) = ("web/cents.js", "function cents(t) { return 1 }\n");
         let (py, js) =
             (("backend/parse.py", "def cents(t): return 2\n"), ("web/cents.js", "function cents() {}\n"));
         // Of two on the base, the one that the change touches.
-        assert_eq!(asked_of(ISSUE, &[PY, JS], &[py, JS]), (Python, vec!["backend/parse.py".to_owned()]));
-        assert_eq!(asked_of(ISSUE, &[PY, JS], &[PY, js]), (JavaScript, vec!["web/cents.js".to_owned()]));
+        assert_eq!(asked_of(ISSUE, &[PY, JS], &[py, JS]), (PYTHON, vec!["backend/parse.py".to_owned()]));
+        assert_eq!(asked_of(ISSUE, &[PY, JS], &[PY, js]), (JAVASCRIPT, vec!["web/cents.js".to_owned()]));
         // The one that the issue names, even if the change fixes the other.
         let named = format!("In `web/cents.js`, {ISSUE}");
-        assert_eq!(asked_of(&named, &[PY, JS], &[py, JS]).0, JavaScript);
-        assert_eq!(asked_of(&named.replace("web/", ""), &[PY, JS], &[py, JS]).0, JavaScript);
+        assert_eq!(asked_of(&named, &[PY, JS], &[py, JS]).0, JAVASCRIPT);
+        assert_eq!(asked_of(&named.replace("web/", ""), &[PY, JS], &[py, JS]).0, JAVASCRIPT);
         // Regardless of how the change writes it.
         let hidden = ("backend/parse.py", "if True:\n    def cents(t): return 1\n");
-        assert_eq!(asked_of(ISSUE, &[PY], &[hidden, js]), (Python, vec!["backend/parse.py".to_owned()]));
+        assert_eq!(asked_of(ISSUE, &[PY], &[hidden, js]), (PYTHON, vec!["backend/parse.py".to_owned()]));
         // A definition that the change adds is not used.
         let more = [
             ("a.js", "function cents() {}\n"),
@@ -274,6 +211,6 @@ mod tests {
         ];
         let added = [PY, more[0], more[1], more[2]];
         let expected = vec!["backend/parse.py".to_owned(), "c.py".to_owned()];
-        assert_eq!(asked_of(ISSUE, &[PY], &added), (Python, expected));
+        assert_eq!(asked_of(ISSUE, &[PY], &added), (PYTHON, expected));
     }
 }

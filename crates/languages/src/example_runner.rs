@@ -1,0 +1,32 @@
+//! How the examples of an issue are evaluated in a language.
+//!
+//! May know: files, commands. Must never know: which languages there are, what an issue says.
+
+/// What evaluates calls of a language's code.
+#[derive(Debug)]
+pub struct ExampleRunner {
+    pub language: &'static str,
+    /// Endings of the files whose code it can call, without the dot.
+    pub endings: &'static [&'static str],
+    /// A regular expression of what defines a name, which stands for `NAME`.
+    pub defines: &'static str,
+    /// The name of our program that evaluates an example, and its text.
+    pub script: &'static str,
+    pub text: &'static str,
+    /// How that program is called with these words to load the code of these files. It may ask which files there are.
+    pub call: fn(&str, &[&str], &dyn Fn(&str) -> bool) -> ExampleCall,
+}
+
+#[derive(Debug)]
+pub struct ExampleCall {
+    /// The files, as the program loads them.
+    pub modules: Vec<String>,
+    /// As it is, and in a way in which code that is right only by chance answers otherwise.
+    pub commands: [String; 2],
+}
+
+impl ExampleRunner {
+    pub fn takes(&self, path: &str) -> bool {
+        path.rsplit_once('.').is_some_and(|(_, ending)| self.endings.contains(&ending))
+    }
+}

@@ -226,6 +226,21 @@ impl ReportingCommand {
         self.stand_ins.iter().fold(self.command.clone(), shown)
     }
 
+    /// The runners that may select tests by their names in a report.
+    fn selecting(&self, named_by: &RunnerName) -> Vec<&'static TestRunner> {
+        match runner_named(named_by.as_str()) {
+            Some(runner) => vec![runner],
+            // A report of the repository's own may name tests in any way.
+            None if self.is_own_report => Vec::new(),
+            None => self.runner.map_or_else(|| self.candidates.clone(), |runner| vec![runner]),
+        }
+    }
+
+    /// Whether the runner loads a file of some name before it selects. `None` if it selects first.
+    pub fn loads(&self, named_by: &RunnerName) -> Option<fn(&str) -> bool> {
+        self.selecting(named_by).into_iter().find_map(|runner| runner.loads)
+    }
+
     /// The same run of these tests alone. `None` if the runner cannot select them, so that all must run.
     ///
     /// Some runners match parts of names and run additional tests, which is harmless. `files` are the checkout's test
@@ -239,15 +254,7 @@ impl ReportingCommand {
             names,
             files,
         };
-        let selected = match runner_named(named_by.as_str()) {
-            Some(runner) => (runner.select)(&selection),
-            // A report of the repository's own may name tests in any way.
-            None if self.is_own_report => None,
-            None => match self.runner {
-                Some(runner) => (runner.select)(&selection),
-                None => self.candidates.iter().find_map(|runner| (runner.select)(&selection)),
-            },
-        }?;
+        let selected = self.selecting(named_by).into_iter().find_map(|runner| (runner.select)(&selection))?;
         Some(Self { command: selected.command, environment: selected.environment, ..self.clone() })
     }
 

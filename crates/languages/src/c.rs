@@ -102,6 +102,7 @@ const RUNNERS: &[TestRunner] = &[
         written: &["**/meson-logs/testlog*.json"],
         select: select_in_meson,
         printed: Some(PrintedResult { read: native::meson, form: SummaryForm::WholeRun }),
+        ..TestRunner::NONE
     },
     // Only `make check` runs it. What it writes for each program does not name the program.
     TestRunner {

@@ -143,6 +143,7 @@ const RUNNERS: &[TestRunner] = &[
         written: &["**/target/surefire-reports/TEST-*.xml", "**/target/failsafe-reports/TEST-*.xml"],
         select: select_in_maven,
         printed: Some(PrintedResult { read: maven::maven, form: SummaryForm::Parts }),
+        ..TestRunner::NONE
     },
     TestRunner {
         name: "gradle",

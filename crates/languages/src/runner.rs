@@ -23,6 +23,8 @@ pub(crate) struct TestRunner {
     pub(crate) written: &'static [&'static str],
     /// Changes an asked command to run only these tests, and maybe others. `None`: it cannot.
     pub(crate) select: fn(&TestSelection<'_>) -> Option<SelectedRun>,
+    /// Whether it loads a file of this name before it selects, whichever tests are asked for.
+    pub(crate) loads: Option<fn(&str) -> bool>,
     /// Reads what it prints.
     pub(crate) printed: Option<PrintedResult>,
 }
@@ -195,6 +197,7 @@ impl TestRunner {
         behind: &[],
         written: &[],
         select: |_| None,
+        loads: None,
         printed: None,
     };
 }

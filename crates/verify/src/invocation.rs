@@ -55,6 +55,12 @@ impl TestInvocation {
         Self { parts: all.iter().enumerate().map(part).collect() }
     }
 
+    /// Whether the runner loads a file of some name before it selects. `None` if it selects first.
+    pub fn loads(&self, named_by: Option<&RunnerName>) -> Option<fn(&str) -> bool> {
+        let [only] = self.parts.as_slice() else { return None };
+        only.asked.loads(named_by?)
+    }
+
     /// The same run of these tests alone. `None` if the runner cannot select tests, or if there are several folders.
     pub fn select(&self, named_by: Option<&RunnerName>, names: &[String], files: &[String]) -> Option<Self> {
         let [only] = self.parts.as_slice() else { return None };

@@ -63,15 +63,12 @@ impl CommitTester {
     }
 }
 
-/// The files that pytest takes for tests by name. Like pytest, it skips environments and packages.
-pub(super) fn python_tests(source: &SourceTree) -> Vec<String> {
-    let is_test = |name: &str| {
-        name.strip_suffix(".py").is_some_and(|stem| stem.starts_with("test_") || stem.ends_with("_test"))
-    };
+/// The files with such names, except in environments and packages, into which runners do not look.
+pub(super) fn files_named(source: &SourceTree, is_one: fn(&str) -> bool) -> Vec<String> {
     let is_looked_into = |folder: &str| !folder.starts_with('.') && folder != "node_modules";
     let paths = source.paths().filter_map(Path::to_str).filter(|path| {
         let mut parts = path.rsplit('/');
-        parts.next().is_some_and(is_test) && parts.all(is_looked_into)
+        parts.next().is_some_and(is_one) && parts.all(is_looked_into)
     });
     paths.map(str::to_owned).collect()
 }

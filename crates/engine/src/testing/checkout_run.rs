@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
 
-use super::checkout::{CheckoutPlace, python_tests};
+use super::checkout::{CheckoutPlace, files_named};
 use super::{CommandOutput, CommitTester, TestRunRequest, VerdictBasis, blocking, remove};
 use crate::command::{CommandOptions, FinishedCommand, run_command, to_reach};
 use crate::effect_error::disk;
@@ -458,10 +458,8 @@ impl CommitTester {
             let (command, read) = (plan.test_command()?, |path: &str| tree.read(path));
             let asked = TestInvocation::new(command, plan.report.as_deref(), &read, &own_report);
             let select = |(names, runner): (Vec<String>, Option<RunnerName>)| {
-                // Only pytest reads all files before it selects.
-                let reads_all =
-                    runner.as_ref().is_some_and(|name| ["pytest", "junit"].contains(&name.as_str()));
-                let files = if reads_all { python_tests(&source) } else { Vec::new() };
+                let loads = asked.loads(runner.as_ref());
+                let files = loads.map(|loads| files_named(&source, loads)).unwrap_or_default();
                 asked.select(runner.as_ref(), &names, &files)
             };
             let selected = only.and_then(select);

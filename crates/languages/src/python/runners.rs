@@ -21,6 +21,7 @@ pub(super) const RUNNERS: &[TestRunner] = &[
         ask: report_of_pytest,
         behind: &[""],
         select: select_in_pytest,
+        loads: Some(is_test_file),
         printed: Some(PrintedResult { read: python::pytest, form: SummaryForm::OneRun }),
         ..TestRunner::NONE
     },
@@ -66,6 +67,11 @@ fn select_in_pytest(selection: &TestSelection<'_>) -> Option<SelectedRun> {
     let names = selection.identifiers()?.join(" or ");
     let ignored = ignored(selection.names, selection.files);
     selection.with_variable("PYTEST_ADDOPTS", &format!(" -k '{names}'{ignored}"))
+}
+
+/// Whether pytest takes a file of this name for tests.
+fn is_test_file(name: &str) -> bool {
+    name.strip_suffix(".py").is_some_and(|stem| stem.starts_with("test_") || stem.ends_with("_test"))
 }
 
 /// Options that make pytest skip the files with none of these tests.

@@ -25,6 +25,7 @@ impl Language for C {
         const {
             &Facts {
                 name: "C",
+                compiled: &["so", "dll", "dylib", "exe"],
                 tools: &[
                     ToolFacts {
                         name: "cmake",

@@ -1,4 +1,4 @@
-//! A file's grammar, and whether its path indicates code.
+//! A file's grammar, by its path.
 
 use std::sync::LazyLock;
 
@@ -57,38 +57,7 @@ pub fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Extensions of compiled code: it runs, but its source cannot be inspected.
-const COMPILED: [&str; 12] =
-    ["pyc", "pyo", "pyd", "so", "dll", "dylib", "node", "wasm", "class", "jar", "war", "exe"];
-
-pub fn is_compiled_path(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    // A library may have a version suffix: `libsums.so.2`.
-    let ending = name.rsplit('.').find(|part| !part.bytes().all(|byte| byte.is_ascii_digit()));
-    name.contains('.')
-        && ending.is_some_and(|ending| COMPILED.contains(&ending.to_ascii_lowercase().as_str()))
-}
-
 /// Whether a file is source in a language that is parsed here.
 pub fn is_source_path(path: &str) -> bool {
     GrammarKind::of(path).is_some()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_compiled_path;
-
-    #[test]
-    fn compiled_code_is_known_by_its_name() {
-        for (path, expected) in [
-            ("sums/_sizes.pyc", true),
-            ("lib/libsums.so.2.1", true),
-            ("web/app.WASM", true),
-            ("sums/node.py", false),
-            ("node", false),
-            ("docs/class.md", false),
-        ] {
-            assert_eq!(is_compiled_path(path), expected, "{path}");
-        }
-    }
 }

@@ -22,6 +22,7 @@ impl Language for Java {
             &Facts {
                 name: "Java",
                 sources: &["java", "kt", "kts", "scala", "groovy"],
+                compiled: &["class", "jar", "war"],
                 configuration: &[
                     "pom.xml",
                     "build.gradle",

@@ -118,6 +118,12 @@ pub(crate) struct Facts {
     pub(crate) configuration_at_start: &'static [&'static str],
     /// Files of which a part configures the test run, by their names in lower case.
     pub(crate) settings: &'static [(&'static str, OldPart)],
+    /// Endings of its sources in which tests may stand beside the code.
+    pub(crate) with_tests: &'static [&'static str],
+    /// Endings of its sources whose documentation may hold examples that run as tests, and what begins one.
+    pub(crate) with_examples: &'static [(&'static str, &'static str)],
+    /// Endings of compiled code, in lower case.
+    pub(crate) compiled: &'static [&'static str],
     /// Files that make a folder a project. A leading star matches any prefix.
     pub(crate) manifests: &'static [&'static str],
     /// Words of a command that run its tests.
@@ -179,6 +185,9 @@ impl Facts {
     pub(crate) const NONE: Self = Self {
         name: "",
         sources: &[],
+        with_tests: &[],
+        with_examples: &[],
+        compiled: &[],
         configuration: &[],
         configuration_at_start: &[],
         settings: &[],

@@ -33,6 +33,7 @@ pub mod reading;
 pub mod recipes;
 pub mod report;
 pub mod required_tool;
+pub mod roles;
 pub mod runner;
 pub mod runs;
 pub mod rust;

@@ -7,8 +7,8 @@ use super::{CommitTester, TestRunRequest, VerdictBasis};
 use journeyman_order::bounds::{LARGEST_DOCUMENT, LARGEST_FILE};
 use journeyman_order::{CommitSha, EffectError, Weakening, WeakeningKind};
 use journeyman_verify::experiment::{
-    ChangeSplit, EditedTest, defined_in, edited_tests, holds_examples, holds_tests, is_of_tests, is_source,
-    may_hold_tests, split_change, words_in,
+    ChangeSplit, EditedTest, defined_in, edited_tests, example_mark, has_words_of_tests, holds_examples,
+    holds_tests, is_of_tests, is_source, may_hold_tests, split_change, words_in,
 };
 use journeyman_verify::{
     ChangedPath, Mutant, Overlay, OverlayAction, changed_lines, mutants, new_dependencies, tamper,
@@ -133,13 +133,13 @@ fn of(
     let after = || changed.iter().filter(is_code).filter_map(|file| Some((file.path, file.after?)));
     let new_words: BTreeSet<String> =
         after().flat_map(|(_, bytes)| words_in(bytes)).filter(|word| !old_words.contains(word)).collect();
-    // In Rust, a code file of the base may contain tests.
+    // A code file of the base may contain tests.
     let had_tests = |file: &ChangedFile| {
         let before = file.before.as_ref().and_then(ChangedContent::bytes).unwrap_or_default();
-        file.path.ends_with(".rs") && may_hold_tests(before)
+        may_hold_tests(&file.path) && has_words_of_tests(before)
     };
     // Unread files are restored anyway. Whether the tests of an unread program changed stays unknown.
-    let is_program = |path: &str| is_source(path) && (is_of_tests(path) || path.ends_with(".rs"));
+    let is_program = |path: &str| is_source(path) && (is_of_tests(path) || may_hold_tests(path));
     let is_unread = |file: &&ChangedFile| {
         let was_unread = file.before == Some(ChangedContent::NotRead) && !file.is_moved;
         let is_unread = file.after == Some(ChangedContent::NotRead);
@@ -238,7 +238,7 @@ fn in_turn(mut lists: Vec<std::vec::IntoIter<Mutant>>, most: usize) -> Vec<Mutan
     all
 }
 
-/// The test files of a commit with overlays, which may carry lies. In Rust any file may contain tests.
+/// The test files of a commit with overlays, which may carry lies. In some languages any file may contain tests.
 pub(super) async fn texts_of(
     testing: &CommitTester,
     ask: &TestRunRequest,
@@ -248,9 +248,9 @@ pub(super) async fn texts_of(
     let (repository, commit, overlays) = (ask.repository.clone(), commit.clone(), overlays.to_vec());
     testing
         .git(move |workspaces| {
-            let is_wanted = |path: &str| is_of_tests(path) || path.ends_with(".rs");
+            let is_wanted = |path: &str| is_of_tests(path) || may_hold_tests(path);
             // Code whose documentation may contain examples, after all test files are read.
-            let is_documented = |path: &str| path.ends_with(".py") && !is_of_tests(path);
+            let is_documented = |path: &str| example_mark(path).is_some() && !is_wanted(path);
             let files = workspaces.some_files(&repository, &commit, LARGEST_FILE, &is_wanted)?;
             let mut files: BTreeMap<String, Vec<u8>> = files.into_iter().collect();
             files.extend(workspaces.some_files(&repository, &commit, LARGEST_FILE, &is_documented)?);

@@ -214,6 +214,7 @@ impl Language for JavaScript {
             &Facts {
                 name: "JavaScript",
                 sources: &["js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts", "vue", "svelte"],
+                compiled: &["node", "wasm"],
                 configuration: manifest::CONFIGURATION,
                 settings: manifest::SETTINGS,
                 manifests: &["package.json", "deno.json", "deno.jsonc"],

@@ -63,6 +63,8 @@ impl Language for Python {
             &Facts {
                 name: "Python",
                 sources: &["py", "pyi", "pyx"],
+                with_examples: &[("py", ">>> ")],
+                compiled: &["pyc", "pyo", "pyd"],
                 configuration: manifest::CONFIGURATION,
                 // It shadows the runner of that name, which is not in the standard library.
                 configuration_at_start: &["pytest.py"],

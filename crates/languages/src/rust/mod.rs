@@ -26,6 +26,8 @@ impl Language for Rust {
             &Facts {
                 name: "Rust",
                 sources: &["rs"],
+                with_tests: &["rs"],
+                with_examples: &[("rs", "```")],
                 configuration: manifest::CONFIGURATION,
                 settings: manifest::SETTINGS,
                 manifests: &["Cargo.toml"],

@@ -3,18 +3,18 @@
 use super::family::SourceLanguage;
 use super::lie::{Lie, lies_in, lies_of};
 use super::scan::SourceScan;
+use journeyman_languages::roles::{example_mark, may_hold_tests};
 use journeyman_order::bounds::MOST_LOOKED_AT;
 
 /// Whether a file belongs to the tests, or is code with tests in it. Lies are told only in these tests.
 pub fn holds_tests(path: &str, bytes: &[u8]) -> bool {
     super::sides::is_of_tests(path)
-        || path.ends_with(".rs") && bytes.windows(6).any(|window| window == b"test]\n" || window == b"(test)")
+        || may_hold_tests(path) && bytes.windows(6).any(|window| window == b"test]\n" || window == b"(test)")
 }
 
 /// Whether a code file may have documentation examples that run as tests.
 pub fn holds_examples(path: &str, bytes: &[u8]) -> bool {
-    let has = |mark: &[u8]| bytes.windows(mark.len()).any(|window| window == mark);
-    path.ends_with(".py") && has(b">>> ") || path.ends_with(".rs") && has(b"```")
+    example_mark(path).is_some_and(|mark| bytes.windows(mark.len()).any(|window| window == mark.as_bytes()))
 }
 
 /// Whether a file has no tests except documentation examples.

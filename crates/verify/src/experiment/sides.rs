@@ -58,11 +58,11 @@ fn is_data(path: &str) -> bool {
         || name.starts_with("requirements")
         || name.ends_with(".gradle")
         || name.ends_with(".mk");
-    name.contains('.') && !is_manifest && !is_source(path) && !crate::tamper::is_source_path(path)
+    name.contains('.') && !is_manifest && !is_source(path)
 }
 
 /// Whether a code file contains words that mark tests.
-pub fn may_hold_tests(bytes: &[u8]) -> bool {
+pub fn has_words_of_tests(bytes: &[u8]) -> bool {
     const OTHERS: [&[u8]; 3] = [b"rstest", b"proptest", b"doctest"];
     let is_one = |word: &[u8]| word.starts_with(b"test") || OTHERS.contains(&word);
     bytes.split(|byte| !byte.is_ascii_alphanumeric()).any(is_one)
@@ -109,7 +109,7 @@ pub fn split_change(
         }
         let differs = self::code_differs(file);
         sides.code_differs |= differs;
-        sides.source_differs |= differs && (is_source(file.path) || crate::tamper::is_source_path(file.path));
+        sides.source_differs |= differs && is_source(file.path);
         // In some languages tests are in the same file as the code.
         let (before, after) = (file.before.unwrap_or_default(), file.after.unwrap_or_default());
         let mut is_unread = false;
@@ -119,7 +119,7 @@ pub fn split_change(
             mixed.ok().flatten().filter(|mixed| Some(mixed.as_slice()) != code)
         };
         let (old, new) = (mixed(file.after, before), mixed(file.before, after));
-        if is_unread && may_hold_tests(before) {
+        if is_unread && has_words_of_tests(before) {
             sides.unread.push(file.path.to_owned());
         }
         if old.is_some() || new.is_some() {

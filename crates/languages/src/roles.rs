@@ -1,0 +1,58 @@
+//! What a file is to the tests, by its path.
+//!
+//! May know: the languages. Must never know: what is in a file.
+
+use crate::table::all;
+
+/// Whether a file is compiled code: it runs, but its source cannot be inspected.
+pub fn is_compiled_path(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    // A library may have a version suffix: `libsums.so.2`.
+    let ending = name.rsplit('.').find(|part| !part.bytes().all(|byte| byte.is_ascii_digit()));
+    name.contains('.')
+        && ending
+            .is_some_and(|ending| all(|facts| facts.compiled).any(|one| one.eq_ignore_ascii_case(ending)))
+}
+
+/// Whether a file of code may hold tests as well.
+pub fn may_hold_tests(path: &str) -> bool {
+    path.rsplit_once('.').is_some_and(|(_, ending)| all(|facts| facts.with_tests).any(|one| *one == ending))
+}
+
+/// What begins an example in the documentation of a file of code, if such examples run as tests.
+pub fn example_mark(path: &str) -> Option<&'static str> {
+    let (_, ending) = path.rsplit_once('.')?;
+    all(|facts| facts.with_examples).find(|(one, _)| *one == ending).map(|(_, mark)| *mark)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compiled_code_is_known_by_its_name() {
+        for (path, expected) in [
+            ("sums/_sizes.pyc", true),
+            ("lib/libsums.so.2.1", true),
+            ("web/app.WASM", true),
+            ("sums/node.py", false),
+            ("node", false),
+            ("docs/class.md", false),
+        ] {
+            assert_eq!(is_compiled_path(path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_languages_know_what_was_known() {
+        let mut compiled: Vec<&str> = all(|facts| facts.compiled).copied().collect();
+        compiled.sort_unstable();
+        let mut old =
+            ["pyc", "pyo", "pyd", "so", "dll", "dylib", "node", "wasm", "class", "jar", "war", "exe"];
+        old.sort_unstable();
+        assert_eq!(compiled, old);
+        assert_eq!(all(|facts| facts.with_tests).copied().collect::<Vec<_>>(), ["rs"]);
+        let marks: Vec<_> = all(|facts| facts.with_examples).copied().collect();
+        assert_eq!(marks, [("rs", "```"), ("py", ">>> ")]);
+    }
+}

@@ -224,10 +224,12 @@ pub(crate) fn is_named(path: &str, name: &str) -> bool {
     path.rsplit('/').next() == Some(name)
 }
 
-/// Whether a sign fits the end of a path, with as many parts as it has. A sign that ends in a slash fits any part.
+/// Whether a sign fits the end of a path, with as many parts as it has. A slash at its end stands for whatever is in such
+/// a folder.
 pub(crate) fn fits_path(sign: &str, path: &str) -> bool {
-    if let Some(sign) = sign.strip_suffix('/') {
-        return path.split('/').any(|part| fits(sign, part));
+    if let Some(folder) = sign.strip_suffix('/') {
+        let parts: Vec<&str> = path.split('/').collect();
+        return parts.windows(folder.split('/').count()).any(|some| fits(folder, &some.join("/")));
     }
     let depth = sign.matches('/').count();
     let start = path.rmatch_indices('/').nth(depth).map_or(0, |(slash, _)| slash + 1);
@@ -278,6 +280,15 @@ mod tests {
             ("*.egg-info/", "a/b.egg-info/entry_points.txt", true),
             ("*.egg-info/", "a/b.egg-info", true),
             ("*.egg-info/", "egg-info/a", false),
+            ("requirements*.in", "api/requirements-dev.in", true),
+            ("requirements*.in", "requirements.in/a", false),
+            (".bundle/config", ".bundle/config", true),
+            (".bundle/config", "a.bundle/config", false),
+            (".yarn/releases/", "web/.yarn/releases/yarn.cjs", true),
+            (".yarn/releases/", ".yarn/releases", true),
+            (".yarn/releases/", ".yarn/releases-old/yarn.cjs", false),
+            (".pip/", "a.pip/pip.conf", false),
+            (".pip/", "a.pip/.pip/pip.conf", true),
         ] {
             assert_eq!(fits_path(sign, path), is_fit, "{sign}: {path}");
         }

@@ -73,6 +73,7 @@ impl Language for Shell {
         const {
             &Facts {
                 name: "Shell",
+                scripts: &["sh", "bash", "ps1", "lua"],
                 configuration: &[".env", ".env.*", "justfile", ".justfile", "Taskfile.yml", "Taskfile.yaml"],
                 missing: &[
                     r"^.*(?:sh|bash|env): (?:\d+: |line \d+: )?\S+: (?:command )?not found$",
@@ -106,16 +107,15 @@ impl Language for Tap {
         const {
             &Facts {
                 name: "TAP",
+                // Programs of Perl print it.
+                scripts: &["pl"],
                 configuration: &[".proverc"],
                 runners: &[TestRunner {
                     name: "tap",
                     printed: Some(PrintedResult { read: tap::tap, form: SummaryForm::Parts }),
                     ..TestRunner::NONE
                 }],
-                not_loaded: &[
-                    // Perl prints it.
-                    NotLoaded::base(r"Can't locate \S+ in @INC"),
-                ],
+                not_loaded: &[NotLoaded::base(r"Can't locate \S+ in @INC")],
                 ..Facts::NONE
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! May know: the lists of all languages. Must never know: which languages there are, plans, how a setup runs.
 
-use crate::files::{RepositoryFiles, fits};
+use crate::files::{RepositoryFiles, fits, fits_path};
 use crate::language::PackageSource;
 use crate::planned::PackagePlace;
 use crate::table::{self, LANGUAGES, all};
@@ -26,7 +26,7 @@ pub fn registries(root: &[String], words: &[&str]) -> Vec<&'static str> {
 
 /// Whether a file decides what a setup installs or runs, whatever its commands are.
 pub fn decides(path: &str) -> bool {
-    deciding().chain(all(|facts| facts.protected).copied()).chain(DECIDES).any(|sign| is_at(sign, path))
+    deciding().chain(all(|facts| facts.protected).copied()).chain(DECIDES).any(|sign| fits_path(sign, path))
 }
 
 /// Signs of the files that decide, of all languages, besides those that no agent may change.
@@ -35,21 +35,6 @@ fn deciding() -> impl Iterator<Item = &'static str> {
     let versions = all(|facts| facts.tools).flat_map(|tool| tool.version_files);
     let manifests = all(|facts| facts.manifests).chain(all(|facts| facts.lockfiles));
     signs.chain(versions).chain(manifests).chain(all(|facts| facts.decides)).copied()
-}
-
-/// Whether a path ends with a name, in which one star matches anything, or with a path. A slash at the end of the sign
-/// stands for whatever is in such a folder.
-fn is_at(sign: &str, path: &str) -> bool {
-    let is_start = |before: &str| before.is_empty() || before.ends_with('/');
-    match sign.strip_suffix('/') {
-        Some(folder) => path.match_indices(folder).any(|(at, _)| {
-            let (before, rest) = path.split_at(at);
-            let after = rest.strip_prefix(folder).unwrap_or(rest);
-            is_start(before) && (after.is_empty() || after.starts_with('/'))
-        }),
-        None if sign.contains('/') => path.strip_suffix(sign).is_some_and(is_start),
-        None => fits(sign, path.rsplit('/').next().unwrap_or(path)),
-    }
 }
 
 /// Files of other package managers, and of a tool that installs any language, which decide too.
@@ -66,11 +51,8 @@ const DECIDES: [&str; 8] = [
 
 /// Whether a file with an ending can be run by its name.
 pub fn is_script(ending: &str) -> bool {
-    all(|facts| facts.scripts).chain(&SCRIPTS).any(|script| *script == ending)
+    all(|facts| facts.scripts).any(|script| *script == ending)
 }
-
-/// Endings of scripts of other languages.
-const SCRIPTS: [&str; 5] = ["sh", "bash", "pl", "ps1", "lua"];
 
 /// The commands of the repository that package managers run during an installation, one a line.
 pub fn install_scripts(files: &RepositoryFiles<'_>) -> String {

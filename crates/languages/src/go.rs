@@ -2,6 +2,8 @@
 //!
 //! May know: go.mod, go.work. Must never know: other ecosystems.
 
+mod items;
+
 use crate::counts::go;
 use crate::dependency_versions::{DependencyReader, DependencyVersions, put};
 use crate::files::{RepositoryFiles, is_beside, is_named, quote};
@@ -51,6 +53,7 @@ impl Language for Go {
                     r"^go: inconsistent vendoring in .*$",
                 ],
                 not_loaded: NOT_LOADED,
+                syntax: Some(&items::SYNTAX),
                 ..Facts::NONE
             }
         }

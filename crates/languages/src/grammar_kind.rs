@@ -1,4 +1,4 @@
-//! A file's grammar, by its path.
+//! The grammars by which files are parsed.
 
 use std::sync::LazyLock;
 
@@ -18,20 +18,6 @@ pub enum GrammarKind {
 }
 
 impl GrammarKind {
-    pub fn of(path: &str) -> Option<Self> {
-        let (_, extension) = file_name(path).rsplit_once('.')?;
-        Some(match extension {
-            "rs" => Self::Rust,
-            "py" | "pyi" => Self::Python,
-            "js" | "jsx" | "mjs" | "cjs" => Self::JavaScript,
-            "ts" | "mts" | "cts" => Self::TypeScript,
-            "tsx" => Self::Tsx,
-            "go" => Self::Go,
-            "java" => Self::Java,
-            _ => return None,
-        })
-    }
-
     pub fn loaded(self) -> &'static Grammar {
         static RUST: LazyLock<Grammar> = LazyLock::new(|| tree_sitter_rust::LANGUAGE.into());
         static PYTHON: LazyLock<Grammar> = LazyLock::new(|| tree_sitter_python::LANGUAGE.into());
@@ -55,9 +41,4 @@ impl GrammarKind {
 
 pub fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
-}
-
-/// Whether a file is source in a language that is parsed here.
-pub fn is_source_path(path: &str) -> bool {
-    GrammarKind::of(path).is_some()
 }

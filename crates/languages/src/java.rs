@@ -2,6 +2,8 @@
 //!
 //! May know: pom.xml, build.gradle. Must never know: other ecosystems.
 
+mod items;
+
 use crate::counts::maven;
 use crate::dependency_versions::{DependencyReader, DependencyVersions, put};
 use crate::files::is_named;
@@ -90,6 +92,7 @@ impl Language for Java {
                     r"^.*Could not resolve all (?:files|dependencies|artifacts) .*$",
                 ],
                 not_loaded: NOT_LOADED,
+                syntax: Some(&items::SYNTAX),
                 ..Facts::NONE
             }
         }

@@ -11,6 +11,7 @@ use crate::planned::{KeptBuild, PackagePlace};
 use crate::project::{Detection, FoundProject};
 use crate::runner::TestRunner;
 use crate::script::ScriptCall;
+use crate::syntax_rules::SyntaxRules;
 use crate::test_call::TestCall;
 use crate::tool_facts::ToolFacts;
 
@@ -158,6 +159,8 @@ pub(crate) struct Facts {
     pub(crate) no_version: &'static [&'static str],
     /// How its compilers, interpreters and runners say that code did not load.
     pub(crate) not_loaded: &'static [NotLoaded],
+    /// How its files are parsed. `None`: they are read as text.
+    pub(crate) syntax: Option<&'static SyntaxRules>,
     /// What evaluates the examples of an issue.
     pub(crate) examples: Option<&'static ExampleRunner>,
 }
@@ -208,6 +211,7 @@ impl Facts {
         missing: &[],
         no_version: &[],
         not_loaded: &[],
+        syntax: None,
         examples: None,
     };
 }

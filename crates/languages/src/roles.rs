@@ -2,11 +2,24 @@
 //!
 //! May know: the languages. Must never know: what is in a file.
 
-use crate::table::all;
+use crate::grammar_kind::{GrammarKind, file_name};
+use crate::table::{all, syntaxes};
+
+/// The grammar by which a file is parsed.
+pub fn grammar_of(path: &str) -> Option<GrammarKind> {
+    let (_, ending) = file_name(path).rsplit_once('.')?;
+    let mut grammars = syntaxes().flat_map(|rules| rules.grammars);
+    grammars.find(|(_, endings)| endings.contains(&ending)).map(|(grammar, _)| *grammar)
+}
+
+/// Whether a file is source in a language that is parsed here.
+pub fn is_source_path(path: &str) -> bool {
+    grammar_of(path).is_some()
+}
 
 /// Whether a file is compiled code: it runs, but its source cannot be inspected.
 pub fn is_compiled_path(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
+    let name = file_name(path);
     // A library may have a version suffix: `libsums.so.2`.
     let ending = name.rsplit('.').find(|part| !part.bytes().all(|byte| byte.is_ascii_digit()));
     name.contains('.')
@@ -54,5 +67,16 @@ mod tests {
         assert_eq!(all(|facts| facts.with_tests).copied().collect::<Vec<_>>(), ["rs"]);
         let marks: Vec<_> = all(|facts| facts.with_examples).copied().collect();
         assert_eq!(marks, [("rs", "```"), ("py", ">>> ")]);
+        let grammars: Vec<_> = syntaxes().flat_map(|rules| rules.grammars).copied().collect();
+        let old: [(GrammarKind, &[&str]); 7] = [
+            (GrammarKind::Rust, &["rs"]),
+            (GrammarKind::Go, &["go"]),
+            (GrammarKind::Java, &["java"]),
+            (GrammarKind::Python, &["py", "pyi"]),
+            (GrammarKind::JavaScript, &["js", "jsx", "mjs", "cjs"]),
+            (GrammarKind::TypeScript, &["ts", "mts", "cts"]),
+            (GrammarKind::Tsx, &["tsx"]),
+        ];
+        assert_eq!(grammars, old);
     }
 }

@@ -10,6 +10,7 @@ use crate::elixir::Elixir;
 use crate::example_runner::ExampleRunner;
 >>>>>>> 1ad930c2 (languages: what evaluates an issue's examples is a row of the language)
 use crate::go::Go;
+use crate::grammar_kind::GrammarKind;
 use crate::java::Java;
 use crate::javascript::JavaScript;
 use crate::language::{Facts, Language};
@@ -20,6 +21,7 @@ use crate::ruby::Ruby;
 use crate::runner::TestRunner;
 use crate::rust::Rust;
 use crate::said_alone::SaidAlone;
+use crate::syntax_rules::SyntaxRules;
 use crate::tool_facts::ToolFacts;
 
 /// In order of precedence: a compiled language's manifest in the root is rarely there for something else, while
@@ -60,6 +62,15 @@ pub(crate) static RUNNERS: LazyLock<Vec<&'static TestRunner>> =
 /// What evaluates the examples of an issue, in each language that has it.
 pub fn example_runners() -> impl Iterator<Item = &'static ExampleRunner> {
     LANGUAGES.iter().filter_map(|language| language.facts().examples)
+}
+
+/// How files of a grammar are parsed.
+pub(crate) fn syntax_of(grammar: GrammarKind) -> Option<&'static SyntaxRules> {
+    syntaxes().find(|rules| rules.grammars.iter().any(|(one, _)| *one == grammar))
+}
+
+pub(crate) fn syntaxes() -> impl Iterator<Item = &'static SyntaxRules> {
+    LANGUAGES.iter().filter_map(|language| language.facts().syntax)
 }
 
 /// The runner that words call, from the program on.

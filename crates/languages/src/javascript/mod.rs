@@ -3,6 +3,7 @@
 //! May know: package.json and the lockfiles. Must never know: other ecosystems.
 
 mod examples;
+mod items;
 mod manifest;
 mod not_loaded;
 mod reach;
@@ -258,6 +259,7 @@ impl Language for JavaScript {
                 told: &["jsr.json"],
                 runners: runners::RUNNERS,
                 not_loaded: not_loaded::NOT_LOADED,
+                syntax: Some(&items::SYNTAX),
                 examples: Some(&examples::EXAMPLES),
                 missing: &[r"^.*[Cc]annot find (?:module|package) '(?P<module>[^'./][^']*)'.*$"],
                 no_version: &[

@@ -6,6 +6,7 @@
 
 mod build_modules;
 mod examples;
+mod items;
 mod managers;
 mod manifest;
 mod native;
@@ -144,6 +145,7 @@ impl Language for Python {
                     r"^error: (?:Requested version \S+ is not currently installed|No interpreter found for Python \S+.*)$",
                 ],
                 not_loaded: NOT_LOADED,
+                syntax: Some(&items::SYNTAX),
                 examples: Some(&examples::EXAMPLES),
                 ..Facts::NONE
             }

@@ -2,6 +2,7 @@
 //!
 //! May know: Cargo.toml. Must never know: other ecosystems.
 
+mod items;
 mod kept_build;
 mod manifest;
 mod reach;
@@ -73,6 +74,7 @@ impl Language for Rust {
                     r"^error: '[^']+' is not installed for the (?:custom )?toolchain '[^']+'.*$",
                 ],
                 not_loaded: NOT_LOADED,
+                syntax: Some(&items::SYNTAX),
                 ..Facts::NONE
             }
         }

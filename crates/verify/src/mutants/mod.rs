@@ -18,8 +18,9 @@ mod statements;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Range, RangeInclusive};
 
-use journeyman_languages::grammar_kind::{GrammarKind, file_name};
+use journeyman_languages::grammar_kind::file_name;
 use journeyman_languages::mutants::names::NameTable;
+use journeyman_languages::roles::grammar_of;
 use journeyman_languages::syntax_tree::{NodeId, SyntaxTree};
 use journeyman_order::bounds::LONGEST_TEXT;
 
@@ -170,7 +171,7 @@ pub fn mutants(path: &str, after: &[u8], lines: &[RangeInclusive<u32>], most: us
     let name = file_name(path);
     // Type declaration files contain no code that runs.
     let declares = name.ends_with(".pyi") || name.contains(".d.") && name.ends_with("ts");
-    let Some(grammar) = GrammarKind::of(path).filter(|_| !declares && most > 0 && !lines.is_empty()) else {
+    let Some(grammar) = grammar_of(path).filter(|_| !declares && most > 0 && !lines.is_empty()) else {
         return Some(Vec::new());
     };
     let tree = SyntaxTree::read(grammar, after).ok()?;

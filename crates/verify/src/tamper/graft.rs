@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use journeyman_languages::doc_examples::with_examples_of;
 use journeyman_languages::grammar_kind::GrammarKind;
+use journeyman_languages::roles::grammar_of;
 use journeyman_languages::rust::tests_inside::{attributes, is_item_for_tests};
 use journeyman_languages::syntax_tokens::syntax_tokens;
 use journeyman_languages::syntax_tree::{NodeId, SyntaxTooLarge, SyntaxTree};
@@ -12,7 +13,7 @@ use journeyman_languages::syntax_tree::{NodeId, SyntaxTooLarge, SyntaxTree};
 /// if the language keeps tests in separate files.
 pub fn graft(path: &str, code: &[u8], tests: &[u8]) -> Result<Option<Vec<u8>>, SyntaxTooLarge> {
     let is_one = |grammar: &GrammarKind| matches!(grammar, GrammarKind::Rust | GrammarKind::Python);
-    let Some(grammar) = GrammarKind::of(path).filter(is_one) else { return Ok(None) };
+    let Some(grammar) = grammar_of(path).filter(is_one) else { return Ok(None) };
     let has_examples = |bytes: &[u8]| bytes.windows(4).any(|window| window == b">>> ");
     if grammar == GrammarKind::Python && !has_examples(code) && !has_examples(tests) {
         return Ok(None);
@@ -57,7 +58,7 @@ fn with_tests_of(source: &SyntaxTree<'_>, of_tests: &SyntaxTree<'_>) -> Option<V
 /// The tokens of a file's code, without comments, layout and the tests in it. `None` for unknown languages and
 /// unparsable files.
 pub fn code_tokens(path: &str, bytes: &[u8]) -> Option<Vec<String>> {
-    let grammar = GrammarKind::of(path)?;
+    let grammar = grammar_of(path)?;
     let tree = SyntaxTree::read(grammar, bytes).ok()?;
     let tests: Vec<Range<NodeId>> = match grammar == GrammarKind::Rust {
         true => items(&tree).into_iter().map(|item| first_of(&tree, item)..tree.all(item).end).collect(),

@@ -18,8 +18,7 @@ use journeyman_order::bounds::MOST_LISTED;
 use journeyman_order::{Weakening, WeakeningKind};
 
 pub use graft::{code_tokens, graft};
-pub use journeyman_languages::grammar_kind::is_source_path;
-pub use journeyman_languages::roles::is_compiled_path;
+pub use journeyman_languages::roles::{is_compiled_path, is_source_path};
 pub use journeyman_languages::syntax_tree::SyntaxTooLarge;
 pub use journeyman_order::test_path::is_test_path;
 use read::ParsedFile;

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use journeyman_languages::grammar_kind::GrammarKind;
+use journeyman_languages::roles::grammar_of;
 use journeyman_languages::rust::tests_inside;
 use journeyman_languages::syntax_tree::{NodeId, SyntaxTooLarge, SyntaxTree};
 use journeyman_order::test_path::is_test_path;
@@ -24,7 +25,7 @@ pub(super) struct ParsedFile<'a> {
 impl<'a> ParsedFile<'a> {
     /// Parses a file with a known grammar. `None` for other files.
     pub(super) fn read(path: &str, bytes: &'a [u8]) -> Option<Result<Self, SyntaxTooLarge>> {
-        let grammar = GrammarKind::of(path)?;
+        let grammar = grammar_of(path)?;
         Some(SyntaxTree::read(grammar, bytes).map(|tree| Self::of(path, tree)))
     }
 

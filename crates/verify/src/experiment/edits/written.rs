@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
-use journeyman_languages::grammar_kind::GrammarKind;
+use journeyman_languages::roles::grammar_of;
 use journeyman_languages::syntax_tokens::SyntaxToken;
 use journeyman_languages::syntax_tree::SyntaxTree;
 use journeyman_languages::test_items::{test_items, tokens_outside};
@@ -64,7 +64,7 @@ impl<'t> TestFile<'t> {
     }
 
     fn by_grammar(path: &str, text: &'t str) -> Option<Self> {
-        let tree = SyntaxTree::read(GrammarKind::of(path)?, text.as_bytes()).ok()?;
+        let tree = SyntaxTree::read(grammar_of(path)?, text.as_bytes()).ok()?;
         let items = test_items(&tree);
         let written = items.iter().map(|item| WrittenTest {
             tokens: item.tokens(&tree),

@@ -109,7 +109,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 /// Number of syntax errors in a file.
 fn errors(path: &str, source: &[u8]) -> usize {
     let mut parser = tree_sitter::Parser::new();
-    parser.set_language(GrammarKind::of(path).unwrap().loaded()).unwrap();
+    parser.set_language(grammar_of(path).unwrap().loaded()).unwrap();
     let tree = parser.parse(source, None).unwrap();
     let (mut cursor, mut count) = (tree.walk(), 0);
     loop {
@@ -136,7 +136,7 @@ fn mutants_of_real_files_are_in_their_language() {
     for file in sources {
         let path = file.to_str().unwrap();
         let bytes = fs::read(&file).unwrap();
-        if GrammarKind::of(path).is_none() || !texts.insert(bytes.clone()) {
+        if grammar_of(path).is_none() || !texts.insert(bytes.clone()) {
             continue;
         }
         let before = errors(path, &bytes);

@@ -55,28 +55,4 @@ mod tests {
             assert_eq!(is_compiled_path(path), expected, "{path}");
         }
     }
-
-    #[test]
-    fn the_languages_know_what_was_known() {
-        let mut compiled: Vec<&str> = all(|facts| facts.compiled).copied().collect();
-        compiled.sort_unstable();
-        let mut old =
-            ["pyc", "pyo", "pyd", "so", "dll", "dylib", "node", "wasm", "class", "jar", "war", "exe"];
-        old.sort_unstable();
-        assert_eq!(compiled, old);
-        assert_eq!(all(|facts| facts.with_tests).copied().collect::<Vec<_>>(), ["rs"]);
-        let marks: Vec<_> = all(|facts| facts.with_examples).copied().collect();
-        assert_eq!(marks, [("rs", "```"), ("py", ">>> ")]);
-        let grammars: Vec<_> = syntaxes().flat_map(|rules| rules.grammars).copied().collect();
-        let old: [(GrammarKind, &[&str]); 7] = [
-            (GrammarKind::Rust, &["rs"]),
-            (GrammarKind::Go, &["go"]),
-            (GrammarKind::Java, &["java"]),
-            (GrammarKind::Python, &["py", "pyi"]),
-            (GrammarKind::JavaScript, &["js", "jsx", "mjs", "cjs"]),
-            (GrammarKind::TypeScript, &["ts", "mts", "cts"]),
-            (GrammarKind::Tsx, &["tsx"]),
-        ];
-        assert_eq!(grammars, old);
-    }
 }

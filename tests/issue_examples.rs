@@ -224,7 +224,7 @@ async fn an_examiner_writes_a_test_of_the_issue_which_counts_where_the_runner_na
         ],
         [
             "statement 1 (issue: “The sign belongs to the whole amount”) holds",
-            "statement 1 (issue: “The sign belongs to the whole amount”) does not hold: negative gives a failure, and a pass is expected",
+            "statement 1 (issue: “The sign belongs to the whole amount”) does not hold: issue.test.js > negative gives a failure, and a pass is expected",
         ],
         [
             "statement 1 (issue: “The sign belongs to the whole amount”) does not count: the runner does not name its tests",

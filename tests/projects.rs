@@ -36,7 +36,7 @@ async fn the_tests_of_a_project_below_the_root_judge_what_is_edited_there() {
     let nothing = RepositorySettings::default;
     let broken = tested(nothing(), BROKEN, WEB_TEST).await;
     assert_eq!(broken.verdict, TestVerdict::Failed, "{broken:#?}");
-    assert_eq!(broken.failing, ["web > half of four"]);
+    assert_eq!(broken.failing, ["web > web/half.test.js > half of four"]);
 
     let right = tested(nothing(), REWRITTEN, WEB_TEST).await;
     assert_eq!((right.verdict, right.doubt.as_deref()), (TestVerdict::Passed, None), "{right:#?}");

@@ -2,6 +2,9 @@
 //!
 //! May know: files, commands. Must never know: which languages there are, what an issue says.
 
+/// The words, the files with code, and whether a file is there.
+type ExampleCaller = fn(&str, &[&str], &dyn Fn(&str) -> bool) -> ExampleCall;
+
 /// What evaluates calls of a language's code.
 #[derive(Debug)]
 pub struct ExampleRunner {
@@ -14,7 +17,7 @@ pub struct ExampleRunner {
     pub script: &'static str,
     pub text: &'static str,
     /// How that program is called with these words to load the code of these files. It may ask which files there are.
-    pub call: fn(&str, &[&str], &dyn Fn(&str) -> bool) -> ExampleCall,
+    pub call: ExampleCaller,
 }
 
 #[derive(Debug)]

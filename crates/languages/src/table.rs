@@ -4,11 +4,8 @@ use std::sync::LazyLock;
 
 use crate::c::C;
 use crate::dotnet::DotNet;
-<<<<<<< HEAD
 use crate::elixir::Elixir;
-=======
 use crate::example_runner::ExampleRunner;
->>>>>>> 1ad930c2 (languages: what evaluates an issue's examples is a row of the language)
 use crate::go::Go;
 use crate::grammar_kind::GrammarKind;
 use crate::java::Java;

@@ -14,8 +14,8 @@ use journeyman_order::scrutiny::{
 };
 use journeyman_order::{ComparedBy, EffectError, Scrutiny};
 use journeyman_verify::experiment::{
-    DeathOnOldCode, ExperimentMatrix, ExperimentName, ExperimentResult, KnownChange, Lie, compared,
-    find_lies, how_edited, lie_findings, matrix, verdict, without_result,
+    DeathOnOldCode, ExperimentName, ExperimentResult, KnownChange, KnownSoFar, Lie, compared, find_lies,
+    how_edited, lie_findings, verdict, without_result,
 };
 
 impl<'a> ExperimentContext<'a> {
@@ -92,7 +92,7 @@ impl<'a> ExperimentContext<'a> {
         Ok(Scrutiny {
             baseline,
             base_setup: None,
-            changed_tests: self.changed_tests(&judgement, &matrix(&known)),
+            changed_tests: self.changed_tests(&judgement, &known),
             comparison: judgement.comparison,
             judged: judgement.judged,
             reruns: of(ExperimentName::Again).filter_map(ExperimentRun::command).collect(),
@@ -151,14 +151,12 @@ impl<'a> ExperimentContext<'a> {
     }
 
     /// Tests of the base that the change altered, by the runs and by their texts, with the old and the new text.
-    fn changed_tests(&self, judgement: &ExperimentResult, matrix: &ExperimentMatrix<'_>) -> Vec<ChangedTest> {
+    fn changed_tests(&self, judgement: &ExperimentResult, known: &KnownSoFar<'_>) -> Vec<ChangedTest> {
         let mut changed = judgement.changed.clone();
         for edited in &self.change.edited_tests {
-            match changed.iter_mut().find(|known| edited.is(&known.test)) {
-                Some(known) => {
-                    (known.old, known.new) = (edited.old.clone(), edited.new.clone());
-                }
-                None if edited.is_edited => changed.push(edited.as_changed(how_edited(edited, matrix))),
+            match changed.iter_mut().find(|test| edited.is(&test.test)) {
+                Some(test) => (test.old, test.new) = (edited.old.clone(), edited.new.clone()),
+                None if edited.is_edited => changed.push(edited.as_changed(how_edited(edited, known))),
                 None => {}
             }
         }

@@ -11,7 +11,7 @@
 
 use super::compared::compared;
 use super::known::KnownSoFar;
-use super::matrix::ExperimentResult;
+use super::result::ExperimentResult;
 use super::{detector, put_back, reruns};
 use journeyman_order::settings::AcceptedRun;
 use journeyman_order::{ComparisonVerdict, Scrutiny, TestVerdict};

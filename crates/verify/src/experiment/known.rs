@@ -9,7 +9,7 @@ use super::cell::ExperimentCell;
 use super::died::DeathOnOldCode;
 use super::edits::EditedTest;
 use super::lie::Lie;
-use super::matrix::ExperimentResult;
+use super::result::ExperimentResult;
 use super::sides::ChangeSplit;
 use super::tellable::TellableLies;
 use crate::invocation::TestInvocation;

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 
 use super::cell::ExperimentCell;
 use super::edits::EditedTest;
-use super::matrix::ExperimentMatrix;
+use super::known::{ExperimentName, FinishedRun, KnownChange, KnownSoFar};
 use super::names::is_of;
-use super::sides::is_source;
+use super::sides::{ChangeSplit, is_source};
 use journeyman_order::scrutiny::{ChangedTest, TestChange};
 use journeyman_order::{ComparedBy, Comparison, Exit, TestCaseStatus, TestList, TestProgram};
 
@@ -17,14 +17,15 @@ pub(super) fn changed_test(name: &str, how: TestChange) -> ChangedTest {
 
 /// Compares what the base's tests report on the code of the change with what they reported on the base.
 pub(super) fn of_old_tests(
-    matrix: &ExperimentMatrix<'_>,
-    old: &ExperimentCell<'_>,
+    known: &KnownSoFar<'_>,
+    old: &FinishedRun<'_>,
     comparison: &mut Comparison,
     changed: &mut Vec<ChangedTest>,
     against: &mut Vec<String>,
 ) {
     let run = "the run of the base's tests on the code of the change";
-    against.extend(match old.exit {
+    let (baseline, sides) = (known.baseline(), known.of_change.sides);
+    against.extend(match old.cell.exit {
         Some(Exit::Code(_)) => None,
         None => Some(
             "what the tests of the base need could not be installed for the code of the change".to_owned(),
@@ -33,14 +34,14 @@ pub(super) fn of_old_tests(
         Some(Exit::TimedOut) => Some(format!("{run} did not end in its time")),
     });
     if comparison.by != ComparedBy::Test {
-        let loads = matrix.unloaded.is_empty();
-        match (matrix.baseline.is_green(), old.is_green()) {
+        let loads = old.unloaded.is_empty();
+        match (baseline.is_green(), old.cell.is_green()) {
             (_, true) => {}
             (true, false) if loads => {
-                let own = matrix.own_tests().filter(|path| !matrix.added.contains(path));
+                let own = sides.own_tests().filter(|path| !sides.added.contains(path));
                 let mut named = own.map(|path| changed_test(path, TestChange::FailsAsItWas)).peekable();
                 if named.peek().is_none() {
-                    against.push(with_old_configuration(matrix, "the tests of the base"));
+                    against.push(with_old_configuration(sides, "the tests of the base"));
                 }
                 changed.extend(named);
             }
@@ -52,14 +53,14 @@ pub(super) fn of_old_tests(
         }
         return;
     }
-    let Some(before) = &matrix.baseline.reading.cases else { return };
+    let Some(before) = &baseline.reading.cases else { return };
     let unloaded: BTreeSet<String> = changed.iter().map(|test| test.test.clone()).collect();
     let mut blocked = Vec::new();
-    let of_programs = of_programs(matrix, old);
+    let of_programs = of_programs(known, &baseline, &old.cell);
     let of_tests = before
         .tests
         .iter()
-        .map(|(name, before)| OldTest::of(matrix, old, name.into(), *before, |cell| cell.status(name)));
+        .map(|(name, before)| OldTest::of(known, &old.cell, name.into(), *before, |cell| cell.status(name)));
     for OldTest { name, before, old, now, passed_again } in of_tests.chain(of_programs) {
         let name = &*name;
         if comparison.flaky.names.iter().any(|flaky| flaky == name) {
@@ -72,7 +73,7 @@ pub(super) fn of_old_tests(
         let is_unloaded = unloaded.contains(name);
         match (before, old, now) {
             (TestCaseStatus::Passed, Some(TestCaseStatus::Failed), _) => {
-                if is_edited(matrix, name) {
+                if is_edited(sides, name) {
                     changed.push(changed_test(name, TestChange::FailsAsItWas));
                 } else {
                     blocked.push(name.to_owned());
@@ -88,7 +89,7 @@ pub(super) fn of_old_tests(
                 ));
             }
             (TestCaseStatus::Passed, Some(TestCaseStatus::Passed), None | Some(TestCaseStatus::Skipped))
-                if !is_unloaded && matrix.change.reading.cases.is_some() =>
+                if !is_unloaded && known.change.cell.reading.cases.is_some() =>
             {
                 changed.push(changed_test(name, TestChange::RemovedOrRenamed));
             }
@@ -97,7 +98,7 @@ pub(super) fn of_old_tests(
     }
     if let Some(first) = blocked.first() {
         let more = if blocked.len() > 1 { format!(" and {} more", blocked.len() - 1) } else { String::new() };
-        against.push(with_old_configuration(matrix, &format!("{first}{more}")));
+        against.push(with_old_configuration(sides, &format!("{first}{more}")));
     }
     // What the change edits is named as edited, and appears in no other list.
     let flaky = comparison.flaky.names.clone();
@@ -124,30 +125,34 @@ struct OldTest<'a> {
 
 impl<'a> OldTest<'a> {
     fn of(
-        matrix: &ExperimentMatrix<'_>,
+        known: &KnownSoFar<'_>,
         old: &ExperimentCell<'_>,
         name: Cow<'a, str>,
         before: TestCaseStatus,
         status: impl Fn(&ExperimentCell<'_>) -> Option<TestCaseStatus>,
     ) -> Self {
-        let passed = |again: &ExperimentCell<'_>| status(again) == Some(TestCaseStatus::Passed);
-        let passed_again = matrix.old_tests_again.iter().any(passed);
-        Self { name, before, old: status(old), now: status(&matrix.change), passed_again }
+        let mut again = known.all(ExperimentName::OldTestsAgain);
+        let passed_again = again.any(|run| status(&run.cell) == Some(TestCaseStatus::Passed));
+        Self { name, before, old: status(old), now: status(&known.change.cell), passed_again }
     }
 }
 
 /// The programs whose tests the base does not name, each like one test. Of those that failed, what fails only on the
 /// code of the change.
-fn of_programs<'a>(matrix: &ExperimentMatrix<'a>, old: &ExperimentCell<'_>) -> Vec<OldTest<'a>> {
+fn of_programs<'a>(
+    known: &KnownSoFar<'_>,
+    baseline: &ExperimentCell<'a>,
+    old: &ExperimentCell<'_>,
+) -> Vec<OldTest<'a>> {
     let mut all = Vec::new();
-    for program in &matrix.baseline.reading.programs {
+    for program in &baseline.reading.programs {
         let (name, before) = (program.name.as_str(), program.status());
         let of_program = |cell: &ExperimentCell<'_>| cell.reading.status_of_program(name);
-        all.push(OldTest::of(matrix, old, name.into(), before, of_program));
+        all.push(OldTest::of(known, old, name.into(), before, of_program));
         let failing = old.reading.program(name).and_then(TestProgram::all_failing);
         let failing = failing.filter(|_| before == TestCaseStatus::Failed).unwrap_or_default();
         let names = failing.iter().map(|test| program.name_of(test));
-        let is_new = |name: &String| matrix.baseline.status(name) != Some(TestCaseStatus::Failed);
+        let is_new = |name: &String| baseline.status(name) != Some(TestCaseStatus::Failed);
         all.extend(names.filter(is_new).map(|name| OldTest {
             name: name.into(),
             before: TestCaseStatus::Passed,
@@ -161,62 +166,70 @@ fn of_programs<'a>(matrix: &ExperimentMatrix<'a>, old: &ExperimentCell<'_>) -> V
 
 /// Whether to rerun the base's tests on the code of the change: a test that passes everywhere else, and that the change
 /// does not edit, failed there each time. The same failures twice in a row are not chance.
-pub fn may_be_flaky_there(matrix: &ExperimentMatrix<'_>) -> bool {
-    let (Some(before), Some(old)) = (&matrix.baseline.reading.cases, matrix.old_tests) else { return false };
-    let runs: Vec<ExperimentCell<'_>> =
-        std::iter::once(old).chain(matrix.old_tests_again.iter().copied()).collect();
+pub fn may_be_flaky_there(known: &KnownSoFar<'_>) -> bool {
+    let (baseline, sides) = (known.baseline(), known.of_change.sides);
+    let Some(before) = &baseline.reading.cases else { return false };
+    let runs: Vec<&ExperimentCell<'_>> = of_base_with_the_change(known).collect();
     if let [.., last, newest] = &runs[..]
         && last.reading.failing == newest.reading.failing
     {
         return false;
     }
-    let programs = matrix.baseline.reading.programs.iter().map(|program| (&program.name, program.status()));
+    let programs = baseline.reading.programs.iter().map(|program| (&program.name, program.status()));
     before.tests.iter().map(|(name, status)| (name, *status)).chain(programs).any(|(name, status)| {
         let is_same = match status {
-            TestCaseStatus::Passed => !is_edited(matrix, name),
-            TestCaseStatus::Failed => !has_other_text(matrix, name),
+            TestCaseStatus::Passed => !is_edited(sides, name),
+            TestCaseStatus::Failed => !has_other_text(known, name),
             TestCaseStatus::Skipped => false,
         };
         is_same
-            && matrix.change.status(name) == Some(TestCaseStatus::Passed)
+            && known.change.cell.status(name) == Some(TestCaseStatus::Passed)
             && runs.iter().all(|run| run.status(name) == Some(TestCaseStatus::Failed))
     })
 }
 
+/// The tests of the base on the code of the change, in each of their runs.
+fn of_base_with_the_change<'k, 'a>(
+    known: &'k KnownSoFar<'a>,
+) -> impl Iterator<Item = &'k ExperimentCell<'a>> + use<'k, 'a> {
+    let runs = known.all(ExperimentName::OldTests).chain(known.all(ExperimentName::OldTestsAgain));
+    runs.map(|run| &run.cell)
+}
+
 /// Whether the test's own text or data it may read differs. Other differences in its file may be new tests.
-fn has_other_text(matrix: &ExperimentMatrix<'_>, name: &str) -> bool {
-    matrix.edited.iter().any(|edited| edited.is(name)) || matrix.own_tests().any(|path| !is_source(path))
+fn has_other_text(known: &KnownSoFar<'_>, name: &str) -> bool {
+    let KnownChange { edited, sides, .. } = known.of_change;
+    edited.iter().any(|edited| edited.is(name)) || sides.own_tests().any(|path| !is_source(path))
 }
 
 /// Whether the change edits a test or its data. Otherwise the two runs differ only in how tests are run.
-fn is_edited(matrix: &ExperimentMatrix<'_>, name: &str) -> bool {
-    matrix.own_tests().any(|path| is_of(name, path) != Some(false) || !is_source(path))
+fn is_edited(sides: &ChangeSplit, name: &str) -> bool {
+    sides.own_tests().any(|path| is_of(name, path) != Some(false) || !is_source(path))
 }
 
-fn with_old_configuration(matrix: &ExperimentMatrix<'_>, what: &str) -> String {
-    if matrix.configuration.is_empty() {
+fn with_old_configuration(sides: &ChangeSplit, what: &str) -> String {
+    if sides.configuration.is_empty() {
         return format!(
             "{what} fails on the code of the change as the base has it, and passes as the change has it; the change touches {}",
-            matrix.laid.join(", ")
+            sides.test_paths.join(", ")
         );
     }
     format!(
         "with the configuration of the base commit the tests do not pass: {what} fails; the change touches {}",
-        matrix.configuration.join(", ")
+        sides.configuration.join(", ")
     )
 }
 
 /// What became of an edited test, as far as runs show it.
-pub fn how_edited(edited: &EditedTest, matrix: &ExperimentMatrix<'_>) -> TestChange {
+pub fn how_edited(edited: &EditedTest, known: &KnownSoFar<'_>) -> TestChange {
     let of = |cell: &ExperimentCell<'_>| -> Vec<TestCaseStatus> {
         let cases = cell.reading.cases.iter().flat_map(|cases| &cases.tests);
         cases.filter(|(name, _)| edited.is(name)).map(|(_, status)| *status).collect()
     };
     let are = |all: &[TestCaseStatus], wanted| !all.is_empty() && all.iter().all(|status| *status == wanted);
-    let old: Vec<Vec<TestCaseStatus>> =
-        matrix.old_tests.iter().chain(&matrix.old_tests_again).map(of).collect();
-    let was_skipped = are(&of(&matrix.baseline), TestCaseStatus::Skipped);
-    if was_skipped && are(&of(&matrix.change), TestCaseStatus::Passed) {
+    let old: Vec<Vec<TestCaseStatus>> = of_base_with_the_change(known).map(of).collect();
+    let was_skipped = are(&of(&known.baseline()), TestCaseStatus::Skipped);
+    if was_skipped && are(&of(&known.change.cell), TestCaseStatus::Passed) {
         TestChange::RunsNow
     } else if old.iter().any(|run| are(run, TestCaseStatus::Passed)) {
         TestChange::Edited

@@ -5,20 +5,30 @@ use std::collections::BTreeSet;
 
 use super::cell::{ExperimentCell, not_loaded};
 use super::died::died;
-use super::matrix::ExperimentMatrix;
+use super::known::{FinishedRun, KnownChange, KnownSoFar};
 use super::names::{is_of, without_parameters};
 use super::printed::PrintedFailures;
+use super::sides::ChangeSplit;
 use journeyman_order::bounds::{MOST_IN_A_SENTENCE, MOST_LISTED, MOST_LOOKED_AT};
 use journeyman_order::{
     Comparison, Exit, Proof, ProofGrade, TestCaseStatus, TestCases, TestCounts, TestReport,
 };
 
 /// What the change's tests prove when they run on the code of the base.
-pub(super) fn proof(matrix: &ExperimentMatrix<'_>, comparison: &Comparison) -> Proof {
+pub(super) fn proof(
+    known: &KnownSoFar<'_>,
+    old_tests: &FinishedRun<'_>,
+    old_code: Option<&FinishedRun<'_>>,
+    comparison: &Comparison,
+) -> Proof {
     let not_proven = |because: &str| Proof::NotProven { because: because.to_owned() };
     let cannot_tell = |because: &str| Proof::CannotTell { because: because.to_owned() };
-    let Some(old) = matrix.old_code else { return Proof::NoTestsChanged };
-    if !matrix.code_differs {
+    let Some(FinishedRun { cell: old, unloaded, is_selected, .. }) = old_code else {
+        return Proof::NoTestsChanged;
+    };
+    let (baseline, change) = (known.baseline(), &known.change.cell);
+    let sides = known.of_change.sides;
+    if !sides.code_differs {
         return not_proven("the change touches no code beside its tests, so no test can fail without it");
     }
     if old.exit.is_none() {
@@ -30,17 +40,19 @@ pub(super) fn proof(matrix: &ExperimentMatrix<'_>, comparison: &Comparison) -> P
     let all_failing: Vec<&str> = failing.iter().map(|name| &**name).collect();
     // A test that does not pass with the change shows nothing, and takes no slot in the capped list.
     let is_flaky = |name: &str| comparison.flaky.names.iter().any(|flaky| flaky == name);
-    let is_told_apart = |name: &&str| !is_flaky(name) && passes(&matrix.change, name);
+    let is_told_apart = |name: &&str| !is_flaky(name) && passes(change, name);
     let mut looked_at: Vec<&str> = all_failing.iter().copied().filter(is_told_apart).collect();
     let is_cut = looked_at.len() > MOST_LOOKED_AT;
     looked_at.truncate(MOST_LOOKED_AT);
-    let printed = PrintedFailures::of(old.output, &all_failing, &looked_at, matrix.new_words);
-    let known_cases = known_cases(matrix);
+    let printed = PrintedFailures::of(old.output, &all_failing, &looked_at, known.of_change.new_words);
+    let known_cases = known_cases(&baseline);
     for name in looked_at {
-        let as_it_was = matrix.old_tests.and_then(|old| old.status(name));
-        match matrix.baseline.status(name) {
+        let as_it_was = old_tests.cell.status(name);
+        match baseline.status(name) {
             _ if printed.names_what_is_new(name) => of_new_names.push(name.to_owned()),
-            None if is_case(&known_cases, name) || was_counted(matrix, name) => by_case.push(name.to_owned()),
+            None if is_case(&known_cases, name) || was_counted(&baseline, name) => {
+                by_case.push(name.to_owned())
+            }
             None => by_test.push(name.to_owned()),
             Some(TestCaseStatus::Passed) if as_it_was == Some(TestCaseStatus::Passed) => {
                 by_case.push(name.to_owned());
@@ -50,15 +62,15 @@ pub(super) fn proof(matrix: &ExperimentMatrix<'_>, comparison: &Comparison) -> P
             Some(TestCaseStatus::Passed | TestCaseStatus::Failed) => is_changed_only = true,
         }
     }
-    for program in old.reading.programs.iter().filter(|_| !matrix.old_code_is_selected) {
+    for program in old.reading.programs.iter().filter(|_| !is_selected) {
         let name = program.name.as_str();
         let of = |cell: &ExperimentCell<'_>| cell.reading.status_of_program(name);
-        let passes = of(&matrix.change) == Some(TestCaseStatus::Passed);
+        let passes = of(change) == Some(TestCaseStatus::Passed);
         if program.status() != TestCaseStatus::Failed || !passes || is_flaky(name) {
             continue;
         }
-        let as_it_was = matrix.old_tests.and_then(|old| of(&old));
-        match of(&matrix.baseline) {
+        let as_it_was = of(&old_tests.cell);
+        match of(&baseline) {
             None | Some(TestCaseStatus::Skipped) => by_test.push(name.to_owned()),
             Some(TestCaseStatus::Passed) if as_it_was == Some(TestCaseStatus::Passed) => {
                 by_case.push(name.to_owned());
@@ -75,16 +87,16 @@ pub(super) fn proof(matrix: &ExperimentMatrix<'_>, comparison: &Comparison) -> P
         }
     }
     // A crash or a timeout is red as a whole, until the responsible test is known.
-    if died(&old).is_some() {
-        return by_file(matrix, &old);
+    if died(old).is_some() {
+        return by_file(sides, &baseline, old_tests, old);
     }
-    of_new_names.extend(matrix.old_code_unloaded.iter().cloned());
+    of_new_names.extend(unloaded.iter().cloned());
     if !of_new_names.is_empty() {
         of_new_names.truncate(MOST_LISTED);
         return Proof::NamesWhatIsNew { tests: of_new_names };
     }
-    if old.exit != Some(Exit::Code(0)) && !not_loaded(&old).is_empty() {
-        return Proof::NamesWhatIsNew { tests: matrix.own_tests().cloned().collect() };
+    if old.exit != Some(Exit::Code(0)) && !not_loaded(old).is_empty() {
+        return Proof::NamesWhatIsNew { tests: sides.own_tests().cloned().collect() };
     }
     if is_cut {
         return cannot_tell(
@@ -96,25 +108,26 @@ pub(super) fn proof(matrix: &ExperimentMatrix<'_>, comparison: &Comparison) -> P
             "the only tests that fail without the change are tests of the base that the change edits: a test of its own would show it",
         );
     }
-    match (&matrix.change.reading.cases, &old.reading.cases) {
-        (Some(after), Some(before)) => of_tests_that_pass(matrix, after, before),
-        (None, _) | (_, None) => by_file(matrix, &old),
+    match (&change.reading.cases, &old.reading.cases) {
+        (Some(after), Some(before)) => of_tests_that_pass(known, after, before),
+        (None, _) | (_, None) => by_file(sides, &baseline, old_tests, old),
     }
 }
 
 /// What the change's tests show if none fails on the code of the base. A test that did not run there did not pass.
-fn of_tests_that_pass(matrix: &ExperimentMatrix<'_>, after: &TestCases, before: &TestCases) -> Proof {
+fn of_tests_that_pass(known: &KnownSoFar<'_>, after: &TestCases, before: &TestCases) -> Proof {
+    let (baseline, KnownChange { sides, edited, .. }) = (known.baseline(), known.of_change);
     let not_proven = |because: String| Proof::NotProven { because };
     let is_own = |name: &str| {
-        matrix.baseline.status(name).is_none()
-            || matrix.edited.iter().any(|edited| edited.is(name))
-            || matrix.laid.iter().any(|path| is_of(name, path) == Some(true))
+        baseline.status(name).is_none()
+            || edited.iter().any(|edited| edited.is(name))
+            || sides.test_paths.iter().any(|path| is_of(name, path) == Some(true))
     };
     let own: Vec<(&String, TestCaseStatus)> =
         after.tests.iter().filter(|(name, _)| is_own(name)).map(|(name, status)| (name, *status)).collect();
-    let paths: Vec<&str> = matrix.own_tests().take(MOST_IN_A_SENTENCE).map(String::as_str).collect();
+    let paths: Vec<&str> = sides.own_tests().take(MOST_IN_A_SENTENCE).map(String::as_str).collect();
     let paths = paths.join(", ");
-    if own.is_empty() && matrix.change.reading.programs.is_empty() {
+    if own.is_empty() && known.change.cell.reading.programs.is_empty() {
         return not_proven(format!(
             "the test command runs no test of what the change adds or edits: {paths}"
         ));
@@ -152,15 +165,20 @@ fn of_tests_that_pass(matrix: &ExperimentMatrix<'_>, after: &TestCases, before: 
 }
 
 /// Judges the change's test files as a whole, if tests are not named.
-fn by_file(matrix: &ExperimentMatrix<'_>, old: &ExperimentCell<'_>) -> Proof {
-    let own: Vec<String> = matrix.own_tests().cloned().collect();
+fn by_file(
+    sides: &ChangeSplit,
+    baseline: &ExperimentCell<'_>,
+    old_tests: &FinishedRun<'_>,
+    old: &ExperimentCell<'_>,
+) -> Proof {
+    let own: Vec<String> = sides.own_tests().cloned().collect();
     let because = if own.is_empty() {
         "the change touches how the tests are run, and no test"
     } else if old.is_green() {
         "the test command passes on the old code with the change's tests as well"
-    } else if !matrix.baseline.is_green() {
+    } else if !baseline.is_green() {
         "the tests failed before the change as well, and are not told apart"
-    } else if matrix.old_tests.is_some_and(|tests| !tests.is_green()) {
+    } else if !old_tests.cell.is_green() {
         "the tests of the base fail on the code of the change, and are not told apart"
     } else {
         return Proof::Proven { by: ProofGrade::File, red: own };
@@ -169,8 +187,8 @@ fn by_file(matrix: &ExperimentMatrix<'_>, old: &ExperimentCell<'_>) -> Proof {
 }
 
 /// The names of the base's tests without their parameters.
-fn known_cases<'m>(matrix: &ExperimentMatrix<'m>) -> BTreeSet<&'m str> {
-    let before = matrix.baseline.reading.cases.iter().flat_map(|before| before.tests.keys());
+fn known_cases<'b>(baseline: &ExperimentCell<'b>) -> BTreeSet<&'b str> {
+    let before = baseline.reading.cases.iter().flat_map(|before| before.tests.keys());
     before.map(|known| without_parameters(known)).collect()
 }
 
@@ -181,8 +199,8 @@ fn is_case(known: &BTreeSet<&str>, name: &str) -> bool {
 }
 
 /// Whether its program did not name its tests on the base, so that it may have been among them.
-fn was_counted(matrix: &ExperimentMatrix<'_>, name: &str) -> bool {
-    matrix.baseline.reading.programs.iter().any(|program| program.has(name))
+fn was_counted(baseline: &ExperimentCell<'_>, name: &str) -> bool {
+    baseline.reading.programs.iter().any(|program| program.has(name))
 }
 
 /// The tests that failed, as far as they are named.

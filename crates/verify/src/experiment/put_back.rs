@@ -2,7 +2,7 @@
 
 use super::cell::{lie_told, not_loaded};
 use super::known::{ExperimentName, KnownSoFar};
-use super::matrix::ExperimentResult;
+use super::result::ExperimentResult;
 use journeyman_order::{Exit, TestCaseStatus};
 
 /// Code has to fix a test: one that fails again with the base's data is not fixed.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::cell::lie_told;
 use super::known::{ExperimentName, KnownSoFar};
-use super::matrix::{ExperimentResult, evidence_of};
+use super::result::{ExperimentResult, evidence_of};
 use journeyman_order::{ComparedBy, ComparisonVerdict, TestCaseStatus};
 
 /// Runs on each side. A slow suite whose tests cannot be selected gets fewer.

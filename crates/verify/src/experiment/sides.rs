@@ -31,6 +31,13 @@ pub struct ChangeSplit {
     pub code_differs: bool,
 }
 
+impl ChangeSplit {
+    /// The changed test paths that do not configure how tests run.
+    pub(super) fn own_tests(&self) -> impl Iterator<Item = &String> {
+        self.test_paths.iter().filter(|path| !self.configuration.contains(path))
+    }
+}
+
 /// Whether a path is source code rather than data.
 pub fn is_source(path: &str) -> bool {
     LanguageFamily::of(path).is_some() && path.contains('.')

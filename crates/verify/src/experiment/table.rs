@@ -4,14 +4,14 @@
 
 use super::budget::TimeBudget;
 use super::cell::lie_told;
-use super::compared::{compared, matrix, passes};
+use super::compared::{compared, passes};
 use super::detector::{self, LieFindings, first_of, lie_findings};
 use super::judge::{before_lies, before_reruns, verdict};
 use super::known::{ExperimentName, FinishedRun, KnownSoFar};
-use super::matrix::{ExperimentResult, evidence_of};
 use super::old_code::concerned;
 use super::old_tests::may_be_flaky_there;
 use super::reruns;
+use super::result::{ExperimentResult, evidence_of};
 use super::row::{Edit, Experiment, PlannedRun, Side, TimeShare, WhichTests};
 use crate::may_be_flaky;
 use journeyman_order::scrutiny::{LieVerdict, RunWithoutResult, WithoutResult};
@@ -447,7 +447,7 @@ fn old_tests(known: &KnownSoFar<'_>) -> bool {
 
 fn old_tests_again(known: &KnownSoFar<'_>) -> bool {
     let made = known.all(ExperimentName::OldTestsAgain).count();
-    known.is_made(ExperimentName::OldTests) && made < MOST_RERUNS && may_be_flaky_there(&matrix(known))
+    known.is_made(ExperimentName::OldTests) && made < MOST_RERUNS && may_be_flaky_there(known)
 }
 
 /// Where nothing but the configuration differs, the base's tests show the same.

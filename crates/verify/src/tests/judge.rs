@@ -58,6 +58,8 @@ struct ExperimentCase {
     old_tests_again: Vec<CellRun>,
     old_code: Option<CellRun>,
     said_on_old_code: &'static str,
+    /// Whether only some tests were asked for there.
+    is_selected: bool,
     laid: Vec<String>,
     configuration: Vec<String>,
     unloaded: Vec<String>,
@@ -77,6 +79,7 @@ fn case(baseline: CellRun, change: CellRun, old_tests: CellRun, old_code: CellRu
         old_tests_again: Vec::new(),
         old_code: Some(old_code),
         said_on_old_code: "",
+        is_selected: false,
         laid: vec!["tests/test_a.py".to_owned()],
         configuration: Vec::new(),
         unloaded: Vec::new(),
@@ -86,30 +89,52 @@ fn case(baseline: CellRun, change: CellRun, old_tests: CellRun, old_code: CellRu
 
 impl ExperimentCase {
     fn judged(&self) -> ExperimentResult {
-        judge(&self.matrix())
+        self.known(|known| compared(known).0.clone())
     }
 
-    fn matrix(&self) -> ExperimentMatrix<'_> {
-        fn cell<'a>(run: &'a CellRun, output: &'a str) -> ExperimentCell<'a> {
-            ExperimentCell { exit: Some(run.0), reading: &run.1, output }
+    fn may_be_flaky_there(&self) -> bool {
+        self.known(may_be_flaky_there)
+    }
+
+    fn known<T>(&self, ask: impl FnOnce(&KnownSoFar<'_>) -> T) -> T {
+        fn finished<'a>(name: ExperimentName, of: &'a CellRun, output: &'a str) -> FinishedRun<'a> {
+            FinishedRun::whole(name, ExperimentCell { exit: Some(of.0), reading: &of.1, output }, 1.0)
         }
-        ExperimentMatrix {
-            baseline: cell(&self.baseline, ""),
-            change: cell(&self.change, ""),
-            again: self.again.iter().map(|run| cell(run, "")).collect(),
-            old_tests: self.old_tests.as_ref().map(|run| cell(run, "")),
-            old_tests_again: self.old_tests_again.iter().map(|run| cell(run, "")).collect(),
-            old_code: self.old_code.as_ref().map(|run| cell(run, self.said_on_old_code)),
-            laid: &self.laid,
-            added: &[],
-            configuration: &self.configuration,
-            unloaded: &self.unloaded,
-            old_code_is_selected: false,
-            old_code_unloaded: &[],
+        let sides = ChangeSplit {
+            test_paths: self.laid.clone(),
+            configuration: self.configuration.clone(),
             code_differs: self.code_differs,
+            ..ChangeSplit::default()
+        };
+        let of_change = KnownChange {
+            sides: &sides,
             edited: &[],
             new_words: &NEW_WORDS,
-        }
+            own_words: &NEW_WORDS,
+            unread: &[],
+            is_rewritten: false,
+            is_examined: false,
+            has_programs: false,
+            test_files: &[],
+            has_examples: false,
+        };
+        let first = [
+            finished(ExperimentName::Base, &self.baseline, ""),
+            finished(ExperimentName::Change, &self.change, ""),
+        ];
+        let again = self.again.iter().map(|of| finished(ExperimentName::Again, of, ""));
+        let old_tests = self
+            .old_tests
+            .iter()
+            .map(|of| FinishedRun { unloaded: &self.unloaded, ..finished(ExperimentName::OldTests, of, "") });
+        let old_tests_again =
+            self.old_tests_again.iter().map(|of| finished(ExperimentName::OldTestsAgain, of, ""));
+        let old_code = self.old_code.iter().map(|of| FinishedRun {
+            is_selected: self.is_selected,
+            ..finished(ExperimentName::OldCode, of, self.said_on_old_code)
+        });
+        let runs = again.chain(old_tests).chain(old_tests_again).chain(old_code).collect();
+        ask(&KnownSoFar::new(of_change, first, None, runs))
     }
 }
 
@@ -129,7 +154,7 @@ fn a_test_of_the_base_that_fails_once_and_passes_once_on_the_same_code_stands_ag
           change touches tests/test_z.py"
         ]
     );
-    assert!(may_be_flaky_there(&once.matrix()));
+    assert!(once.may_be_flaky_there());
     let twice = ExperimentCase { old_tests_again: vec![run("-a")], ..once };
     assert_eq!(twice.judged().against.len(), 1);
     let flaky = ExperimentCase { old_tests_again: vec![run("+a")], ..twice };
@@ -187,7 +212,7 @@ fn a_program_that_does_not_name_its_tests_is_judged_like_one_test() {
     assert_eq!(new_rows.judged().proof, proven(ProofGrade::Case, "tests/rows.rs"));
     assert!(new_rows.judged().is_good());
     // It may have failed because it was asked for some tests alone.
-    let selected = judge(&ExperimentMatrix { old_code_is_selected: true, ..new_rows.matrix() });
+    let selected = ExperimentCase { is_selected: true, ..new_rows }.judged();
     assert!(matches!(selected.proof, Some(Proof::NotProven { .. })), "{:?}", selected.proof);
     let fixed = of("tests/rows.json", [false, true, true, false]).judged();
     assert_eq!(fixed.comparison.fixed.names, ["tests/rows.rs"]);
@@ -200,7 +225,7 @@ fn a_program_that_does_not_name_its_tests_is_judged_like_one_test() {
     assert!(matches!(edited.proof, Some(Proof::NotProven { .. })), "{:?}", edited.proof);
     let broken = of("tests/others.rs", [true, true, false, true]);
     assert!(broken.judged().against[0].starts_with("tests/rows.rs fails on the code of the change"));
-    assert!(may_be_flaky_there(&broken.matrix()));
+    assert!(broken.may_be_flaky_there());
     let again = vec![beside_program(true, run("+a"))];
     let flaky = ExperimentCase { old_tests_again: again, ..broken }.judged();
     assert_eq!((flaky.comparison.flaky.names, flaky.against.len()), (vec!["tests/rows.rs".to_owned()], 0));

@@ -11,7 +11,7 @@ use crate::environment::{EnvironmentOwner, EnvironmentRequest, Preparation};
 use journeyman_environment::{EnvironmentPlan, SetupNetwork};
 use journeyman_order::bounds::MOST_IN_A_SENTENCE;
 use journeyman_order::network::NetworkRecord;
-use journeyman_order::{CommitSha, EffectError, Exit};
+use journeyman_order::{CommitSha, EffectError, Exit, TestVerdict};
 use journeyman_verify::{Overlay, OverlayAction};
 use journeyman_workspace::{ChangedContent, SourceTree};
 
@@ -149,9 +149,7 @@ impl CommitTester {
 
 impl CheckoutRun {
     pub(super) fn is_passed(&self) -> bool {
-        self.test.as_ref().is_some_and(|ended| {
-            journeyman_verify::verdict(&ended.run.exit, self.reading.counts.as_ref()).is_pass()
-        })
+        self.cell().verdict().is_some_and(TestVerdict::is_pass)
     }
 
     /// What only the server's operator can do for a setup that asked for what is in the record.

@@ -10,7 +10,7 @@ use super::{BaselineSource, CommandOutput, CommitTester, TestRunRequest, Verdict
 use journeyman_order::bounds::{LONGEST_TAIL, MOST_LISTED};
 use journeyman_order::scrutiny::Baseline;
 use journeyman_order::test_run::CommandRun;
-use journeyman_order::{EffectError, Exit, TestReport};
+use journeyman_order::{EffectError, Exit, TestReport, TestVerdict};
 use journeyman_verify::experiment::ExperimentCell;
 use journeyman_workspace::write_whole;
 
@@ -45,8 +45,7 @@ impl CachedBaseline {
     }
 
     pub(super) fn is_passed(&self) -> Option<bool> {
-        let exit = self.exit()?;
-        Some(journeyman_verify::verdict(&exit, self.reading.counts.as_ref()).is_pass())
+        self.cell().verdict().map(TestVerdict::is_pass)
     }
 
     pub(super) fn shown(&self, ask: &TestRunRequest) -> Baseline {

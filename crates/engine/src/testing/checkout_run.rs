@@ -109,9 +109,7 @@ impl CheckoutRun {
     }
 
     fn of_folder(mut self, folder: &str) -> Self {
-        let counts = self.reading.counts.as_ref();
-        let verdict = self.test.as_ref().map(|test| journeyman_verify::verdict(&test.run.exit, counts));
-        if verdict == Some(TestVerdict::NoTests) {
+        if self.cell().verdict() == Some(TestVerdict::NoTests) {
             self.without_tests.push(folder.to_owned());
         }
         self

@@ -11,7 +11,7 @@ use journeyman_order::scrutiny::{MutantTally, VerdictRun};
 use journeyman_order::test_run::CommandRun;
 use journeyman_verify::examination::ProgramBatch;
 use journeyman_verify::examples::{ExampleProgram, IssueExample, examples};
-use journeyman_verify::experiment::{Experiment, FinishedRun, Lie};
+use journeyman_verify::experiment::{FinishedRun, PlannedRun};
 use journeyman_verify::{Overlay, OverlayAction};
 
 pub(super) struct ExperimentContext<'a> {
@@ -61,47 +61,27 @@ impl<'a> ExperimentContext<'a> {
 
 /// A run that was made for a row.
 pub(super) struct ExperimentRun {
-    pub(super) row: &'static Experiment,
-    pub(super) what: String,
+    pub(super) planned: PlannedRun,
     /// `None` if there is nothing that could run, or no time for it.
     pub(super) ran: Option<CheckoutRun>,
-    pub(super) is_left_out: bool,
     /// Runs in whose place it was made, and those of mutants.
     pub(super) earlier: Vec<CommandRun>,
-    pub(super) only: Vec<String>,
-    pub(super) overlays: Vec<Overlay>,
     pub(super) unloaded: Vec<String>,
-    pub(super) lies: Vec<Lie>,
     /// Of the row of mutants.
     pub(super) mutants: Option<MutantTally>,
 }
 
-/// A program that runs in place of the tests.
-pub(super) struct ProgramInstead {
-    pub(super) command: String,
-    pub(super) overlays: Vec<Overlay>,
-    /// What it is, for people.
-    pub(super) source: &'static str,
-}
-
 impl ExperimentRun {
     pub(super) fn finished(&self) -> FinishedRun<'_> {
-        let Some(ran) = &self.ran else {
-            return FinishedRun {
-                only: &self.only,
-                lies: &self.lies,
-                is_left_out: self.is_left_out,
-                ..FinishedRun::not_made(self.row.name)
-            };
+        let PlannedRun { row, only, overlays, lies, is_left_out, .. } = &self.planned;
+        let made = match &self.ran {
+            Some(ran) => FinishedRun {
+                is_selected: ran.is_selected,
+                ..FinishedRun::whole(row.name, ran.cell(), ran.seconds())
+            },
+            None => FinishedRun::not_made(row.name),
         };
-        FinishedRun {
-            only: &self.only,
-            is_selected: ran.is_selected,
-            overlays: &self.overlays,
-            unloaded: &self.unloaded,
-            lies: &self.lies,
-            ..FinishedRun::whole(self.row.name, ran.cell(), ran.seconds())
-        }
+        FinishedRun { only, overlays, unloaded: &self.unloaded, lies, is_left_out: *is_left_out, ..made }
     }
 
     pub(super) fn outputs(&self) -> impl Iterator<Item = CommandOutput> + '_ {
@@ -115,7 +95,8 @@ impl ExperimentRun {
     /// Every run of it, as it is recorded.
     pub(super) fn recorded(&self) -> impl Iterator<Item = VerdictRun> + '_ {
         let runs = self.earlier.iter().chain(self.ran.iter().flat_map(CheckoutRun::commands));
-        runs.map(move |run| recorded(&self.what, run))
+        let name = self.planned.name();
+        runs.map(move |run| recorded(&name, run))
     }
 }
 

@@ -1,30 +1,15 @@
 //! The examiner's statements on both codes. They were written before the change, without knowledge of it.
 
 use super::EffectError;
-use super::context::{ExperimentContext, ProgramInstead};
+use super::context::ExperimentContext;
 use journeyman_order::TestCaseStatus;
 use journeyman_order::examination::{
     ExaminationRun, ExaminerStatement, FailedAnswer, StatementKind, StatementProgram, StatementVerdict,
 };
 use journeyman_verify::examination::{ProgramOutput, judge_statement, together, unnamed_inputs};
-use journeyman_verify::experiment::{
-    ExperimentCell, ExperimentName, KnownSoFar, Side, is_of, not_loaded, passes,
-};
+use journeyman_verify::experiment::{ExperimentCell, ExperimentName, KnownSoFar, is_of, not_loaded, passes};
 
 impl ExperimentContext<'_> {
-    pub(super) fn statement_programs(&self, side: Side) -> ProgramInstead {
-        let [before, after] = &self.batches;
-        let batch = match side {
-            Side::Base => before,
-            Side::Change => after,
-        };
-        ProgramInstead {
-            command: batch.command(),
-            overlays: batch.overlays(),
-            source: "the statements of the examiner",
-        }
-    }
-
     /// What the examiner's statements say about the change. `None` if nobody examined the issue, or the tests do not
     /// pass.
     pub(super) fn examined(&self, known: &KnownSoFar<'_>) -> Option<ExaminationRun> {

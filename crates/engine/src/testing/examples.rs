@@ -1,6 +1,6 @@
 //! The issue's own examples on both codes. The author of the change did not write them.
 
-use super::context::{ExperimentContext, ProgramInstead};
+use super::context::ExperimentContext;
 use super::{EffectError, TestRunRequest};
 use journeyman_order::bounds::LARGEST_FILE;
 use journeyman_order::scrutiny::ExampleRun;
@@ -27,17 +27,9 @@ impl ExperimentContext<'_> {
     }
 
     /// The program that evaluates them on a side's code. `None` if none of its files defines what they call.
-    pub(super) async fn example_program(&self, side: Side) -> Result<Option<ProgramInstead>, EffectError> {
-        let [before, after] = self.example_programs.get_or_try_init(|| self.programs()).await?;
-        let program = match side {
-            Side::Base => before,
-            Side::Change => after,
-        };
-        Ok(program.clone().map(|ExampleProgram { command, overlays }| ProgramInstead {
-            command,
-            overlays,
-            source: "the examples of the issue",
-        }))
+    pub(super) async fn example_program(&self, side: Side) -> Result<Option<ExampleProgram>, EffectError> {
+        let programs = self.example_programs.get_or_try_init(|| self.programs()).await?;
+        Ok(side.of(programs.each_ref()).clone())
     }
 
     async fn programs(&self) -> Result<[Option<ExampleProgram>; 2], EffectError> {

@@ -10,7 +10,7 @@ use super::context::{ExperimentContext, ExperimentRun, recorded};
 use journeyman_order::bounds::MOST_LISTED;
 use journeyman_order::comparison::RunnerName;
 use journeyman_order::scrutiny::{
-    Baseline, ChangedTest, DiedTest, FalsifiedExpectation, LieDetector, MutantTally, OldTests, VerdictRun,
+    Baseline, ChangedTest, FalsifiedExpectation, LieDetector, MutantTally, OldTests, VerdictRun,
 };
 use journeyman_order::{ComparedBy, EffectError, Scrutiny};
 use journeyman_verify::experiment::{
@@ -44,28 +44,36 @@ impl<'a> ExperimentContext<'a> {
         Box::pin(self.run_due(ran, &mut runs, None)).await?;
         let judgement = verdict(&self.known(ran, &runs, None));
         let texts = match judgement.is_good() {
-            true => Some(self.test_texts(&runs).await?),
+            true => Some((self.test_texts(&runs).await?, self.new_texts().await?)),
             false => None,
         };
-        let lies = texts.as_ref().map(|[old, base]| {
-            let new = self.new_texts.get().map_or(&[][..], Vec::as_slice);
-            find_lies(&self.known(ran, &runs, None), &judgement, [old, new, base])
-        });
+        let lies = texts
+            .as_ref()
+            .map(|([old, base], new)| find_lies(&self.known(ran, &runs, None), &judgement, [old, new, base]));
         Box::pin(self.run_due(ran, &mut runs, lies.as_ref())).await?;
         let known = self.known(ran, &runs, lies.as_ref());
-        let (judgement, died) = (verdict(&known), &compared(&known).1);
-        let of = |name: ExperimentName| runs.iter().filter(move |run| run.row.name == name);
+        let judgement = verdict(&known);
+        let died = match &compared(&known).1 {
+            DeathOnOldCode::Found(_, death) => death.iter().cloned().collect(),
+            DeathOnOldCode::OfAll(death) => vec![death.clone()],
+            DeathOnOldCode::Alive
+            | DeathOnOldCode::Suspected(_)
+            | DeathOnOldCode::PassesAlone(_)
+            | DeathOnOldCode::NotFound => Vec::new(),
+        };
+        let of = |name: ExperimentName| runs.iter().filter(move |run| run.planned.row.name == name);
         let last = |name: ExperimentName| of(name).next_back();
-        outputs.extend(runs.iter().filter(|run| run.row.is_kept).flat_map(ExperimentRun::outputs));
+        outputs.extend(runs.iter().filter(|run| run.planned.row.is_kept).flat_map(ExperimentRun::outputs));
         let mut baseline = self.baseline.shown(self.ask);
         // Tests that are not named are red on the base only as a whole.
-        let is_green =
-            |run: &&CheckoutRun| run.cell().is_green() && judgement.comparison.by != ComparedBy::Test;
-        if let Some(green) = of(ExperimentName::FixedBase).filter_map(|run| run.ran.as_ref()).find(is_green) {
+        let is_green = |run: &&ExperimentRun| {
+            run.finished().cell.is_green() && judgement.comparison.by != ComparedBy::Test
+        };
+        if let Some(green) = of(ExperimentName::FixedBase).find(is_green) {
             outputs.extend(green.outputs());
             baseline = Baseline {
-                counts: green.reading.counts,
-                test: green.test.as_ref().map(|ended| ended.run.clone()),
+                counts: green.finished().cell.reading.counts,
+                test: green.command(),
                 kept: false,
                 ..baseline
             };
@@ -77,7 +85,7 @@ impl<'a> ExperimentContext<'a> {
         let found = lie_findings(&known);
         let of_lies = || {
             let groups = found.iter().flat_map(|found| &found.runs);
-            groups.flat_map(|group| runs.iter().filter(move |run| group.contains(&run.row.name)))
+            groups.flat_map(|group| runs.iter().filter(move |run| group.contains(&run.planned.row.name)))
         };
         outputs.extend(of_lies().flat_map(ExperimentRun::outputs));
         let commands = of_lies().filter_map(ExperimentRun::command).collect();
@@ -99,14 +107,14 @@ impl<'a> ExperimentContext<'a> {
             old_tests: old_tests.map(|old| OldTests {
                 laid: self.change.sides.test_paths.clone(),
                 unloaded: old.unloaded.clone(),
-                counts: old.ran.as_ref().and_then(|ran| ran.reading.counts),
+                counts: old.finished().cell.reading.counts,
                 test: old.command(),
                 against: Vec::new(),
             }),
             against: judgement.against,
             proof: judgement.proof,
             old_code: old_code.and_then(ExperimentRun::command),
-            died: death_of(died).into_iter().cloned().collect(),
+            died,
             lies,
             examples,
             unanswered,
@@ -136,8 +144,8 @@ impl<'a> ExperimentContext<'a> {
 
     /// The test files of the change with those of the base, as far as they load, and of the base.
     async fn test_texts(&self, runs: &[ExperimentRun]) -> Result<[Vec<(String, Vec<u8>)>; 2], EffectError> {
-        let old_tests = runs.iter().rfind(|run| run.row.name == ExperimentName::OldTests);
-        let overlays = old_tests.map_or(&[][..], |run| run.overlays.as_slice());
+        let old_tests = runs.iter().rfind(|run| run.planned.row.name == ExperimentName::OldTests);
+        let overlays = old_tests.map_or(&[][..], |run| run.planned.overlays.as_slice());
         let (old, base, _) = tokio::try_join!(
             texts_of(self.testing, self.ask, &self.ask.commit, overlays),
             texts_of(self.testing, self.ask, &self.ask.base, &[]),
@@ -163,17 +171,6 @@ impl<'a> ExperimentContext<'a> {
         changed.sort_by_key(|test| (!test.how.is_of_behaviour(), test.test.clone()));
         changed.truncate(MOST_LISTED);
         changed
-    }
-}
-
-fn death_of(died: &DeathOnOldCode) -> Option<&DiedTest> {
-    match died {
-        DeathOnOldCode::Found(_, death) => death.as_ref(),
-        DeathOnOldCode::OfAll(death) => Some(death),
-        DeathOnOldCode::Alive
-        | DeathOnOldCode::Suspected(_)
-        | DeathOnOldCode::PassesAlone(_)
-        | DeathOnOldCode::NotFound => None,
     }
 }
 

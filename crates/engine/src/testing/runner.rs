@@ -9,9 +9,10 @@ use futures_util::future::try_join_all;
 
 use super::EffectError;
 use super::checkout_run::{CheckoutRun, CheckoutRunSpec, RunPlace};
-use super::context::{ExperimentContext, ExperimentRun, ProgramInstead};
+use super::context::{ExperimentContext, ExperimentRun};
 use journeyman_environment::PlannedTest;
 use journeyman_order::CommitSha;
+use journeyman_verify::Overlay;
 use journeyman_verify::experiment::{
     Edit, Experiment, ExperimentName, FinishedRun, KnownSoFar, PlannedRun, Side, TellableLies, WhichTests,
     died, due, left_out,
@@ -47,26 +48,14 @@ impl ExperimentContext<'_> {
         let base = FinishedRun::whole(ExperimentName::Base, self.baseline.cell(), self.baseline.seconds());
         let change = FinishedRun::whole(ExperimentName::Change, own.cell(), own.seconds());
         let runs = runs.iter().map(ExperimentRun::finished).collect();
-        let known = KnownSoFar::new(self.of_change(own), [base, change], own.invocation.as_ref(), runs);
-        known.with_lies(lies)
+        KnownSoFar::new(self.of_change(own), [base, change], own.invocation.as_ref(), runs, lies)
     }
 
     async fn make(&self, own: &CheckoutRun, planned: PlannedRun) -> Result<ExperimentRun, EffectError> {
-        let what = planned.name();
-        let PlannedRun { row, only, overlays, lies, most_seconds, is_left_out, .. } = planned;
-        let mut run = ExperimentRun {
-            row,
-            what,
-            ran: None,
-            is_left_out,
-            earlier: Vec::new(),
-            only,
-            overlays,
-            unloaded: Vec::new(),
-            lies,
-            mutants: None,
-        };
-        if is_left_out {
+        let row = planned.row;
+        let (earlier, unloaded) = (Vec::new(), Vec::new());
+        let mut run = ExperimentRun { planned, ran: None, earlier, unloaded, mutants: None };
+        if run.planned.is_left_out {
             return Ok(run);
         }
         let program = match row.edit {
@@ -75,46 +64,49 @@ impl ExperimentContext<'_> {
                 let (baseline, is_on_old_code) = (self.baseline.cell(), row.code == Side::Base);
                 let mut tries = if row.leaves_out { MOST_TRIES } else { 0 };
                 loop {
-                    let ran = self.run_row(&run, most_seconds).await?;
-                    let out = left_out(&baseline, &ran.cell(), &run.overlays, configuration, is_on_old_code);
+                    let ran = self.run_row(&run.planned).await?;
+                    let laid = &run.planned.overlays;
+                    let out = left_out(&baseline, &ran.cell(), laid, configuration, is_on_old_code);
                     run.earlier.extend(run.ran.iter().flat_map(CheckoutRun::commands).cloned());
                     run.ran = Some(ran);
                     if tries == 0 || out.is_empty() {
                         return Ok(run);
                     }
                     tries -= 1;
-                    run.overlays.retain(|overlay| !out.contains(&overlay.path));
+                    run.planned.overlays.retain(|overlay| !out.contains(&overlay.path));
                     run.unloaded.extend(out.into_iter().filter(|path| !configuration.contains(path)));
                 }
             }
             Edit::Mutants => {
-                run.mutants = Some(self.mutants(&run.only, own, &mut run.earlier).await?);
+                run.mutants = Some(self.mutants(&run.planned.only, own, &mut run.earlier).await?);
                 return Ok(run);
             }
-            Edit::Examples => self.example_program(row.code).await?,
-            Edit::Programs => Some(self.statement_programs(row.code)),
+            Edit::Examples => self.example_program(row.code).await?.map(|program| {
+                let test = PlannedTest::new(program.command, "the examples of the issue");
+                (test, program.overlays)
+            }),
+            Edit::Programs => {
+                let batch = row.code.of(self.batches.each_ref());
+                let test = PlannedTest::new(batch.command(), "the statements of the examiner");
+                Some((test, batch.overlays()))
+            }
         };
-        if let Some(program) = program {
-            run.ran = Some(self.run_program(row, &run.what, program).await?);
+        if let Some((test, overlays)) = program {
+            run.ran = Some(self.run_program(&run.planned, test, overlays).await?);
         }
         Ok(run)
     }
 
-    async fn run_row(
-        &self,
-        ExperimentRun { row, what, only, overlays, .. }: &ExperimentRun,
-        most_seconds: Option<f64>,
-    ) -> Result<CheckoutRun, EffectError> {
-        let plan = match row.setup {
-            Side::Base => &self.basis.before,
-            Side::Change => &self.basis.plan,
-        };
+    async fn run_row(&self, planned: &PlannedRun) -> Result<CheckoutRun, EffectError> {
+        let PlannedRun { row, only, overlays, most_seconds, .. } = planned;
+        let name = planned.name();
+        let plan = row.setup.of([&self.basis.before, &self.basis.plan]);
         let spec = CheckoutRunSpec {
             overlays: overlays.clone(),
             only: (!only.is_empty()).then_some((only.as_slice(), self.named_by())),
             at: place_of(row),
             time: most_seconds.map(|most| Duration::from_secs_f64(most).min(self.testing.settings.test_time)),
-            ..CheckoutRunSpec::all(what, self.commit_of(row), plan)
+            ..CheckoutRunSpec::all(&name, self.commit_of(row), plan)
         };
         match row.only {
             WhichTests::Alone(_) => self.testing.run_in_checkout(self.ask, self.basis, spec).await,
@@ -138,29 +130,26 @@ impl ExperimentContext<'_> {
         }
     }
 
+    /// Runs a program in place of the tests.
     async fn run_program(
         &self,
-        row: &Experiment,
-        what: &str,
-        program: ProgramInstead,
+        planned: &PlannedRun,
+        test: PlannedTest,
+        overlays: Vec<Overlay>,
     ) -> Result<CheckoutRun, EffectError> {
+        let (name, row) = (planned.name(), planned.row);
         let mut plan = self.basis.plan.clone();
-        plan.test = Some(PlannedTest::new(program.command, program.source));
-        plan.report = None;
-        plan.folders = Vec::new();
+        (plan.test, plan.report, plan.folders) = (Some(test), None, Vec::new());
         let spec = CheckoutRunSpec {
-            overlays: program.overlays,
+            overlays,
             at: place_of(row),
-            ..CheckoutRunSpec::all(what, self.commit_of(row), &plan)
+            ..CheckoutRunSpec::all(&name, self.commit_of(row), &plan)
         };
         self.testing.run_in_checkout(self.ask, self.basis, spec).await
     }
 
     fn commit_of(&self, row: &Experiment) -> &CommitSha {
-        match row.code {
-            Side::Base => &self.ask.base,
-            Side::Change => &self.ask.commit,
-        }
+        row.code.of([&self.ask.base, &self.ask.commit])
     }
 }
 

@@ -1,7 +1,7 @@
 //! One run of the experiment, and what it shows.
 
 use journeyman_languages::not_run::broken_run;
-use journeyman_order::{Exit, TestCaseStatus, TestReport};
+use journeyman_order::{Exit, TestCaseStatus, TestReport, TestVerdict};
 
 /// One run: how certain tests on certain code ended, and the parsed report.
 #[derive(Debug, Clone, Copy)]
@@ -17,6 +17,11 @@ impl ExperimentCell<'_> {
     /// The result of a test, or of a program whose tests are not named. `None` if the run does not say.
     pub fn status(&self, name: &str) -> Option<TestCaseStatus> {
         self.reading.status(name)
+    }
+
+    /// The verdict of this run alone. `None` if it could not run.
+    pub fn verdict(&self) -> Option<TestVerdict> {
+        Some(crate::verdict(&self.exit?, self.reading.counts.as_ref()))
     }
 
     /// Whether it exited with 0 and counted no failure: a runner may hide failures.

@@ -14,8 +14,7 @@ use super::sides::ChangeSplit;
 use super::tellable::TellableLies;
 use crate::invocation::TestInvocation;
 use crate::overlay::Overlay;
-use journeyman_order::comparison::RunnerName;
-use journeyman_order::{Exit, TestReport, TestVerdict};
+use journeyman_order::{TestReport, TestVerdict};
 
 /// What an experiment's runs are called in logs and artifacts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -183,12 +182,13 @@ impl<'a> FinishedRun<'a> {
 
 pub struct KnownSoFar<'a> {
     pub of_change: KnownChange<'a>,
-    base: FinishedRun<'a>,
+    pub(super) base: FinishedRun<'a>,
     /// The change's own run.
     pub change: FinishedRun<'a>,
     /// How the change's own run was started.
     invocation: Option<&'a TestInvocation>,
-    runs: Vec<FinishedRun<'a>>,
+    /// The finished runs but those of base and change.
+    pub(super) runs: Vec<FinishedRun<'a>>,
     /// `None` until it is known what the pass rests on.
     pub(super) lies: Option<&'a TellableLies<'a>>,
     stable: Option<TestReport>,
@@ -201,15 +201,12 @@ impl<'a> KnownSoFar<'a> {
         [base, change]: [FinishedRun<'a>; 2],
         invocation: Option<&'a TestInvocation>,
         runs: Vec<FinishedRun<'a>>,
+        lies: Option<&'a TellableLies<'a>>,
     ) -> Self {
         let again = runs.iter().find(|run| run.name == ExperimentName::BaseAgain);
         let stable = again.and_then(|again| with_stable_names(base.cell.reading, again.cell.reading));
         let compared = OnceLock::new();
-        Self { of_change, base, change, invocation, runs, lies: None, stable, compared }
-    }
-
-    pub fn with_lies(self, lies: Option<&'a TellableLies<'a>>) -> Self {
-        Self { lies, ..self }
+        Self { of_change, base, change, invocation, runs, lies, stable, compared }
     }
 
     /// The tests of the base on the base, without those whose names are not the same in each run.
@@ -218,26 +215,9 @@ impl<'a> KnownSoFar<'a> {
         ExperimentCell { reading, ..self.base.cell }
     }
 
-    /// Whether the base passes. `None` if it could not run.
-    pub(super) fn base_passes(&self) -> Option<bool> {
-        let cell = self.baseline();
-        Some(crate::verdict(&cell.exit?, cell.reading.counts.as_ref()).is_pass())
-    }
-
     /// The verdict of the change's own run alone.
     pub(super) fn alone(&self) -> TestVerdict {
-        let cell = &self.change.cell;
-        crate::verdict(&cell.exit.unwrap_or(Exit::Code(-1)), cell.reading.counts.as_ref())
-    }
-
-    /// How many seconds the tests of the base take on the base.
-    pub(super) fn base_seconds(&self) -> f64 {
-        self.base.seconds
-    }
-
-    /// The finished runs but those of base and change.
-    pub(super) fn runs(&self) -> &[FinishedRun<'a>] {
-        &self.runs
+        self.change.cell.verdict().unwrap_or(TestVerdict::Failed)
     }
 
     pub fn all(&self, name: ExperimentName) -> impl Iterator<Item = &FinishedRun<'a>> {
@@ -252,11 +232,6 @@ impl<'a> KnownSoFar<'a> {
         [self.base.name, self.change.name].contains(&name) || self.last(name).is_some()
     }
 
-    /// The runner that names the base's tests.
-    pub fn named_by(&self) -> Option<&RunnerName> {
-        self.base.cell.reading.cases.as_ref().map(|cases| &cases.named_by)
-    }
-
     /// The test command.
     pub(super) fn command(&self) -> String {
         self.invocation.map(TestInvocation::shown).unwrap_or_default()
@@ -264,8 +239,9 @@ impl<'a> KnownSoFar<'a> {
 
     /// Whether the runner can run these tests alone.
     pub(super) fn can_select(&self, names: &[String]) -> bool {
+        let named_by = self.base.cell.reading.cases.as_ref().map(|cases| &cases.named_by);
         !self.are_of_programs(names)
-            && self.invocation.is_some_and(|asked| asked.select(self.named_by(), names, &[]).is_some())
+            && self.invocation.is_some_and(|asked| asked.select(named_by, names, &[]).is_some())
     }
 
     /// Whether one of these is no test, but a program whose tests are not named: it runs only beside all others.

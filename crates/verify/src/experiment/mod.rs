@@ -36,7 +36,6 @@ mod sides;
 mod table;
 mod tellable;
 mod text;
-mod time_limit;
 mod titles;
 
 use journeyman_languages::names;

@@ -94,7 +94,9 @@ pub(super) fn hold_flaky_against_base(known: &KnownSoFar<'_>, judgement: &mut Ex
 pub(super) fn may_be_fixed_by_chance(known: &KnownSoFar<'_>, judgement: &ExperimentResult) -> bool {
     match judgement.comparison.by {
         ComparedBy::Test => !judgement.comparison.fixed.names.is_empty(),
-        ComparedBy::Counts | ComparedBy::ExitCode => known.base_passes() == Some(false),
+        ComparedBy::Counts | ComparedBy::ExitCode => {
+            known.baseline().verdict().is_some_and(|verdict| !verdict.is_pass())
+        }
     }
 }
 

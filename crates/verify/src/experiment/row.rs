@@ -4,13 +4,27 @@ use super::known::{ExperimentName, FinishedRun, KnownSoFar};
 use super::lie::Lie;
 use super::lies::TestTexts;
 use super::tellable::TellableLies;
-use super::time_limit;
 use crate::overlay::Overlay;
+
+const TIMES_WITH_AN_EDIT: f64 = 3.0;
+const MORE_WITH_AN_EDIT: f64 = 2.0;
+const TIMES_ON_OLD_CODE: f64 = 5.0;
+const LEAST_ON_OLD_CODE: f64 = 20.0;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     Base,
     Change,
+}
+
+impl Side {
+    /// What is of this side.
+    pub fn of<T>(self, [base, change]: [T; 2]) -> T {
+        match self {
+            Self::Base => base,
+            Self::Change => change,
+        }
+    }
 }
 
 /// What differs from both sides.
@@ -148,8 +162,9 @@ impl Experiment {
         let made = known.all(self.name).count();
         let known_before = if self.repeats { 0 } else { made };
         let each = edits.into_iter().skip(known_before).zip(made + 1..).map(|(lies, number)| {
-            let told = matches!(self.edit, Edit::Lies(_)).then(|| tests_of(&lies));
-            let only = runnable(told.unwrap_or_else(|| only.clone()));
+            let told = lies.iter().filter_map(|lie| lie.test.clone());
+            let only =
+                runnable(if matches!(self.edit, Edit::Lies(_)) { told.collect() } else { only.clone() });
             let most_seconds = self.most_seconds(known, &only);
             let overlays = self.overlays(known, &lies);
             PlannedRun { row: self, number, only, overlays, lies, most_seconds, is_left_out: false }
@@ -203,9 +218,14 @@ impl Experiment {
         if self.tests == Side::Base { &lies.old } else { &lies.new }
     }
 
+    /// After how many seconds it counts as endless, given what the same tests took elsewhere. That time includes the
+    /// start of sandbox and runner.
     fn most_seconds(&self, known: &KnownSoFar<'_>, only: &[String]) -> Option<f64> {
         if self.is_edited() {
-            return Some(time_limit::with_an_edit(self.without_edit(known, only)));
+            let took = self.without_edit(known, only);
+            // Tests notice a wrong expectation at once, or wait for something that never comes. A busy machine may start
+            // a short run late.
+            return Some((took * TIMES_WITH_AN_EDIT).max(took + MORE_WITH_AN_EDIT));
         }
         let is_comparable = matches!(self.edit, Edit::Nothing | Edit::TestFiles);
         if self.code == Side::Change || self.setup == Side::Base || !is_comparable {
@@ -215,7 +235,7 @@ impl Experiment {
             WhichTests::Alone(_) => known.last(ExperimentName::Alone)?,
             WhichTests::All | WhichTests::Selected(_) | WhichTests::These(_) => &known.change,
         };
-        Some(time_limit::on_old_code(with_the_change.seconds))
+        Some((with_the_change.seconds * TIMES_ON_OLD_CODE).max(LEAST_ON_OLD_CODE))
     }
 
     /// How many seconds these tests take without an edit, or all tests if that is not known of these alone.
@@ -226,13 +246,9 @@ impl Experiment {
         let alone = known.all(ExperimentName::Repeat).filter(is_of_these).map(|run| run.seconds);
         let whole = match self.code {
             Side::Change => known.last(ExperimentName::OldTests).map_or(0.0, |run| run.seconds),
-            Side::Base => known.base_seconds(),
+            Side::Base => known.base.seconds,
         };
         let alone = alone.reduce(f64::max).filter(|_| self.code == Side::Change);
         alone.unwrap_or_else(|| known.change.seconds.max(whole))
     }
-}
-
-fn tests_of(lies: &[Lie]) -> Vec<String> {
-    lies.iter().filter_map(|lie| lie.test.clone()).collect()
 }

@@ -2,7 +2,7 @@
 //!
 //! May know: what is known so far. Must never know: how a run is made.
 
-use super::budget::TimeBudget;
+use super::budget::granted;
 use super::cell::lie_told;
 use super::compared::{compared, passes};
 use super::detector::{self, LieFindings, first_of, lie_findings};
@@ -384,8 +384,8 @@ pub fn due(known: &KnownSoFar<'_>) -> Vec<PlannedRun> {
     };
     let needed = EXPERIMENTS.iter().skip(at).map(planned).find(|planned| !planned.is_empty());
     let is_timed = |run: &&FinishedRun<'_>| row_of(run.name).is_some_and(Experiment::is_timed);
-    let spent = known.runs().iter().filter(is_timed).map(|run| run.seconds).sum();
-    TimeBudget::new(known.change.seconds, spent).granted(known, needed.unwrap_or_default())
+    let spent = known.runs.iter().filter(is_timed).map(|run| run.seconds).sum();
+    granted(known, spent, needed.unwrap_or_default())
 }
 
 fn row_of(name: ExperimentName) -> Option<&'static Experiment> {

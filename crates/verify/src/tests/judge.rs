@@ -134,7 +134,7 @@ impl ExperimentCase {
             ..finished(ExperimentName::OldCode, of, self.said_on_old_code)
         });
         let runs = again.chain(old_tests).chain(old_tests_again).chain(old_code).collect();
-        ask(&KnownSoFar::new(of_change, first, None, runs))
+        ask(&KnownSoFar::new(of_change, first, None, runs, None))
     }
 }
 

@@ -149,7 +149,7 @@ impl RunStory {
             finished(ExperimentName::Change, &self.change, self.seconds),
         ];
         let asked = Some(&asked).filter(|_| self.can_select);
-        ask(&KnownSoFar::new(of_change, first, asked, runs.collect()).with_lies(lies))
+        ask(&KnownSoFar::new(of_change, first, asked, runs.collect(), lies))
     }
 
     /// The names of the runs that are needed now.

@@ -8,7 +8,6 @@ use sha2::{Digest, Sha256};
 use super::checkout_run::CheckoutRunSpec;
 use super::{BaselineSource, CommandOutput, CommitTester, TestRunRequest, VerdictBasis};
 use journeyman_order::bounds::{LONGEST_TAIL, MOST_LISTED};
-use journeyman_order::scrutiny::Baseline;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{EffectError, Exit, TestReport, TestVerdict};
 use journeyman_verify::experiment::ExperimentCell;
@@ -46,15 +45,6 @@ impl CachedBaseline {
 
     pub(super) fn is_passed(&self) -> Option<bool> {
         self.cell().verdict().map(TestVerdict::is_pass)
-    }
-
-    pub(super) fn shown(&self, ask: &TestRunRequest) -> Baseline {
-        Baseline {
-            commit: ask.base.clone(),
-            test: self.test.clone(),
-            counts: self.reading.counts,
-            kept: self.kept,
-        }
     }
 }
 

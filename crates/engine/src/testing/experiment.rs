@@ -64,7 +64,12 @@ impl<'a> ExperimentContext<'a> {
         let of = |name: ExperimentName| runs.iter().filter(move |run| run.planned.row.name == name);
         let last = |name: ExperimentName| of(name).next_back();
         outputs.extend(runs.iter().filter(|run| run.planned.row.is_kept).flat_map(ExperimentRun::outputs));
-        let mut baseline = self.baseline.shown(self.ask);
+        let mut baseline = Baseline {
+            commit: self.ask.base.clone(),
+            test: self.baseline.test.clone(),
+            counts: self.baseline.reading.counts,
+            kept: self.baseline.kept,
+        };
         // Tests that are not named are red on the base only as a whole.
         let is_green = |run: &&ExperimentRun| {
             run.finished().cell.is_green() && judgement.comparison.by != ComparedBy::Test

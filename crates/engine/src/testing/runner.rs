@@ -62,7 +62,7 @@ impl ExperimentContext<'_> {
             Edit::Nothing | Edit::OldData | Edit::TestFiles | Edit::Lies(_) | Edit::Reworded(_) => {
                 let configuration = &self.change.sides.configuration;
                 let (baseline, is_on_old_code) = (self.baseline.cell(), row.code == Side::Base);
-                let mut tries = if row.leaves_out { MOST_TRIES } else { 0 };
+                let mut tries = if row.leaves_out() { MOST_TRIES } else { 0 };
                 loop {
                     let ran = self.run_row(&run.planned).await?;
                     let laid = &run.planned.overlays;

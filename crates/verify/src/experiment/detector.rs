@@ -185,20 +185,18 @@ fn was_told(known: &KnownSoFar<'_>, names: &[ExperimentName]) -> bool {
 
 /// What telling lies one at a time comes to.
 pub(super) enum Telling {
-    /// This is the next one to tell with the change.
-    Next(Lie),
-    /// It went unnoticed, and is told on the base.
-    OnBase(Lie),
+    /// This is the next one to tell, in this experiment.
+    Next(ExperimentName, Lie),
     Said(LieVerdict, Option<(Lie, bool)>),
 }
 
 impl Telling {
-    pub(super) fn with_the_change(self) -> Vec<Vec<Lie>> {
-        if let Self::Next(lie) = self { vec![vec![lie]] } else { Vec::new() }
-    }
-
-    pub(super) fn on_the_base(self) -> Vec<Vec<Lie>> {
-        if let Self::OnBase(lie) = self { vec![vec![lie]] } else { Vec::new() }
+    /// The run of this experiment that is needed next.
+    pub(super) fn next(self, name: ExperimentName) -> Vec<Vec<Lie>> {
+        match self {
+            Self::Next(of, lie) if of == name => vec![vec![lie]],
+            Self::Next(..) | Self::Said(..) => Vec::new(),
+        }
     }
 }
 
@@ -225,7 +223,7 @@ fn one_by_one(
     let with = |name, lie: &Lie| known.all(name).find(|run| run.lies == std::slice::from_ref(lie));
     let mut unheard = None;
     for lie in all {
-        let Some(run) = with(name, lie) else { return Telling::Next(lie.clone()) };
+        let Some(run) = with(name, lie) else { return Telling::Next(name, lie.clone()) };
         let Some(noticed) = lie_told(&run.cell, None) else { continue };
         if noticed {
             return Telling::Said(LieVerdict::Noticed, Some((lie.clone(), true)));
@@ -237,7 +235,7 @@ fn one_by_one(
         } else if lies.also_on_base(std::iter::once(lie)).is_empty() {
             false
         } else {
-            let Some(run) = with(on_base, lie) else { return Telling::OnBase(lie.clone()) };
+            let Some(run) = with(on_base, lie) else { return Telling::Next(on_base, lie.clone()) };
             lie_told(&run.cell, None) == Some(true)
         };
         if is_bent {

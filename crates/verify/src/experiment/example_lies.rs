@@ -77,11 +77,7 @@ fn lies_in_sessions(path: &str, text: &str) -> Vec<Lie> {
                 was,
                 now,
                 is_sure: true,
-                is_negative: false,
-                is_input: false,
-                is_opposite: false,
-                is_reworded: false,
-                test: None,
+                ..Lie::default()
             });
         }
     }

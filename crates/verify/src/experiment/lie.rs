@@ -8,7 +8,7 @@ use super::family::SourceLanguage;
 use super::scan::SourceScan;
 use journeyman_order::bounds::{LARGEST_SOURCE, MOST_LOOKED_AT};
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lie {
     /// The test file.
     pub path: String,
@@ -54,8 +54,7 @@ pub(super) fn lies_of(path: &str, text: &str, scan: &SourceScan<'_>) -> Vec<Lie>
             is_negative,
             is_input: edit.is_input,
             is_opposite: edit.is_opposite,
-            is_reworded: false,
-            test: None,
+            ..Lie::default()
         }));
     }
     found.sort_by_key(|lie| (lie.at.start, lie.at.end));

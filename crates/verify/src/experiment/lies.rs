@@ -33,9 +33,12 @@ impl<'a> TestTexts<'a> {
         self.files.iter().filter_map(read).collect()
     }
 
+    pub(super) fn file(&self, path: &str) -> Option<&'a [u8]> {
+        self.files.iter().find(|(known, _)| known == path).map(|(_, bytes)| bytes.as_slice())
+    }
+
     pub(super) fn text_of(&self, path: &str) -> Option<&'a str> {
-        let (_, bytes) = self.files.iter().find(|(known, _)| known == path)?;
-        std::str::from_utf8(bytes).ok()
+        std::str::from_utf8(self.file(path)?).ok()
     }
 
     /// For each of these tests, by its runner's name, the possible lies in it. Those that `hints` mention come first,
@@ -95,12 +98,8 @@ impl<'a> TestTexts<'a> {
                 at: found.range(),
                 was: found.as_str().to_owned(),
                 now,
-                is_sure: false,
-                is_negative: false,
                 is_input: true,
-                is_opposite: false,
-                is_reworded: false,
-                test: None,
+                ..Lie::default()
             });
         }
         lies

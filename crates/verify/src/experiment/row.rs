@@ -83,8 +83,6 @@ pub struct Experiment {
     pub only: WhichTests,
     /// Whether it runs without any sign of continuous integration.
     pub is_elsewhere: bool,
-    /// Whether test files that do not load are left out in another try.
-    pub leaves_out: bool,
     /// Whether its output is kept for people.
     pub is_kept: bool,
     /// Whether it may be needed more than once.
@@ -172,6 +170,11 @@ impl Experiment {
         each.collect()
     }
 
+    /// Whether test files that do not load are left out in another try. Later runs of them lay what loaded.
+    pub fn leaves_out(&self) -> bool {
+        self.code != self.tests && matches!(self.edit, Edit::Nothing) && !self.repeats
+    }
+
     /// Whether we edit its tests.
     pub(super) fn is_edited(&self) -> bool {
         matches!(self.edit, Edit::Lies(_) | Edit::Reworded(_))
@@ -187,7 +190,7 @@ impl Experiment {
         let sides = known.of_change.sides;
         // What did not load in an earlier run is not laid again.
         let loaded = |name: ExperimentName, all: &[Overlay]| match known.last(name) {
-            Some(run) if !self.leaves_out => run.overlays.to_vec(),
+            Some(run) if !self.leaves_out() => run.overlays.to_vec(),
             Some(_) | None => all.to_vec(),
         };
         let mut laid = match (self.code, self.tests, self.configuration) {

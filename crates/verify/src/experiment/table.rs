@@ -61,7 +61,6 @@ const CHANGE: Experiment = Experiment {
     edit: Edit::Nothing,
     only: WhichTests::All,
     is_elsewhere: false,
-    leaves_out: false,
     is_kept: true,
     repeats: false,
     time: TimeShare::All,
@@ -150,7 +149,6 @@ const OLD_TESTS: Experiment = Experiment {
     name: ExperimentName::OldTests,
     tests: Side::Base,
     configuration: Side::Base,
-    leaves_out: true,
     when: old_tests,
     shows: "whether the tests of the base still pass, as the base has them, and which of them were fixed",
     ..CHANGE
@@ -158,7 +156,6 @@ const OLD_TESTS: Experiment = Experiment {
 
 const OLD_TESTS_AGAIN: Experiment = Experiment {
     name: ExperimentName::OldTestsAgain,
-    leaves_out: false,
     repeats: true,
     when: old_tests_again,
     shows: "whether a test of the base that fails there passes as well: then it is flaky",
@@ -170,7 +167,6 @@ const OLD_CODE: Experiment = Experiment {
     tests: Side::Change,
     configuration: Side::Change,
     only: WhichTests::Selected(|known| concerned(known).unwrap_or_default()),
-    leaves_out: true,
     when: old_tests,
     shows: "whether the tests of the change fail without it",
     ..ON_BASE
@@ -212,7 +208,6 @@ const ALONE: Experiment = Experiment {
 const ALONE_OLD_CODE: Experiment = Experiment {
     name: ExperimentName::AloneOldCode,
     only: WhichTests::Alone(|known| compared(known).1.passes_alone()),
-    leaves_out: false,
     repeats: true,
     when: ALONE.when,
     shows: "whether it dies, never ends or fails by itself on the old code",
@@ -222,7 +217,6 @@ const ALONE_OLD_CODE: Experiment = Experiment {
 const OLD_DATA: Experiment = Experiment {
     name: ExperimentName::OldData,
     edit: Edit::OldData,
-    leaves_out: false,
     when: old_data,
     shows: "whether what was fixed is fixed by code, and not by data that the change touches",
     ..OLD_TESTS
@@ -270,7 +264,6 @@ const REPEAT: Experiment = Experiment {
 const LIE: Experiment = Experiment {
     name: ExperimentName::Lie,
     edit: Edit::Lies(|_, lies| lies.in_old.rounds.clone()),
-    leaves_out: false,
     is_kept: false,
     time: TimeShare::FirstThenRest,
     when: CHANGE.when,
@@ -317,7 +310,7 @@ const REWORDED_NEW: Experiment = Experiment {
 
 const LIE_ANY: Experiment = Experiment {
     name: ExperimentName::LieAny,
-    edit: Edit::Lies(|known, lies| detector::tell_anywhere(known, lies).with_the_change()),
+    edit: Edit::Lies(|known, lies| detector::tell_anywhere(known, lies).next(ExperimentName::LieAny)),
     repeats: true,
     // As long as they are told, nothing else shows that the tests can fail.
     time: TimeShare::All,
@@ -327,7 +320,7 @@ const LIE_ANY: Experiment = Experiment {
 
 const LIE_ANY_BASE: Experiment = Experiment {
     name: ExperimentName::LieAnyBase,
-    edit: Edit::Lies(|known, lies| detector::tell_anywhere(known, lies).on_the_base()),
+    edit: Edit::Lies(|known, lies| detector::tell_anywhere(known, lies).next(ExperimentName::LieAnyBase)),
     repeats: true,
     ..LIE_BASE
 };
@@ -349,7 +342,7 @@ const REWORDED_ANY: Experiment = Experiment {
 
 const LIE_DATA: Experiment = Experiment {
     name: ExperimentName::LieData,
-    edit: Edit::Lies(|known, lies| detector::tell_in_data(known, lies).with_the_change()),
+    edit: Edit::Lies(|known, lies| detector::tell_in_data(known, lies).next(ExperimentName::LieData)),
     repeats: true,
     shows: "whether a wrong number in the data of the tests is noticed",
     ..LIE
@@ -357,7 +350,7 @@ const LIE_DATA: Experiment = Experiment {
 
 const LIE_DATA_BASE: Experiment = Experiment {
     name: ExperimentName::LieDataBase,
-    edit: Edit::Lies(|known, lies| detector::tell_in_data(known, lies).on_the_base()),
+    edit: Edit::Lies(|known, lies| detector::tell_in_data(known, lies).next(ExperimentName::LieDataBase)),
     repeats: true,
     ..LIE_BASE
 };
@@ -369,7 +362,6 @@ const MUTANTS: Experiment = Experiment {
         let (fixed, red) = evidence_of(&verdict(known));
         fixed.into_iter().chain(red).collect()
     }),
-    is_kept: false,
     when: mutants,
     shows: "whether the tests that the pass rests on notice when the changed lines do something else",
     ..CHANGE

@@ -43,9 +43,3 @@ impl TellableLies<'_> {
         first
     }
 }
-
-impl<'a> TestTexts<'a> {
-    fn file(&self, path: &str) -> Option<&'a [u8]> {
-        self.files.iter().find(|(known, _)| known == path).map(|(_, bytes)| bytes.as_slice())
-    }
-}

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::command::{CommandOutput, FinishedCommand};
 use crate::environment::{EnvironmentRequest, PlanFault, Preparation, ServiceFailure};
-use crate::testing::{BaselineOutcome, BaselineSource, CommitTester, TestRunRequest};
+use crate::testing::{BaselineSource, CachedBaseline, CommitTester, TestRunRequest};
 use journeyman_environment::{EnvironmentPlan, EnvironmentSource, RequiredTool, ToolFit};
 use journeyman_order::bounds::MOST_IN_A_SENTENCE;
 use journeyman_order::environment_report::{BaselineRun, EnvironmentProblem, EnvironmentReport};
@@ -159,14 +159,14 @@ impl CommitTester {
         enough: BaselineSource,
         survey: &mut EnvironmentSurvey,
     ) -> Result<(), EffectError> {
-        let mut outcome = self.run_base(tests, enough).await?;
+        let (mut outcome, mut tests_alone) = self.run_base(tests, enough).await?;
         let mut problem = of_tests(ask, tests, &outcome);
         if outcome.kept && problem.is_some() {
             // A missing program may have been installed on this machine since.
-            outcome = self.run_base(tests, BaselineSource::Run).await?;
+            (outcome, tests_alone) = self.run_base(tests, BaselineSource::Run).await?;
             problem = of_tests(ask, tests, &outcome);
         }
-        let BaselineOutcome { test, reading, tail, tests_alone, .. } = outcome;
+        let CachedBaseline { test, reading, tail, .. } = outcome;
         let Some(run) = test else { return Ok(()) };
         if let (Some(whole), Some(alone)) = (ask.plan.test_command(), &tests_alone) {
             survey.report.notes.push(judged_by(whole, alone, &reading));
@@ -239,7 +239,7 @@ fn of_service(failure: &ServiceFailure) -> EnvironmentProblem {
 fn of_tests(
     ask: &EnvironmentRequest,
     tests: &TestRunRequest,
-    outcome: &BaselineOutcome,
+    outcome: &CachedBaseline,
 ) -> Option<EnvironmentProblem> {
     let run = outcome.test.as_ref()?;
     let problem = |what: &str, line: Option<String>, remedy: String| {

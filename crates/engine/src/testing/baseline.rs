@@ -14,18 +14,18 @@ use journeyman_verify::experiment::ExperimentCell;
 use journeyman_workspace::write_whole;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct CachedBaseline {
+pub(crate) struct CachedBaseline {
     /// `None` if it could not run, such as after a failed setup.
-    pub(super) test: Option<CommandRun>,
-    pub(super) reading: TestReport,
+    pub(crate) test: Option<CommandRun>,
+    pub(crate) reading: TestReport,
     #[serde(default)]
-    pub(super) tail: String,
+    pub(crate) tail: String,
     #[serde(default)]
     pub(super) rewritten: Vec<String>,
     #[serde(default)]
     pub(super) without_tests: Vec<String>,
     #[serde(skip)]
-    pub(super) kept: bool,
+    pub(crate) kept: bool,
     #[serde(skip)]
     pub(super) outputs: Vec<CommandOutput>,
 }

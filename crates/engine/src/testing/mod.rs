@@ -23,10 +23,9 @@ use std::sync::Arc;
 
 use journeyman_environment::{EnvironmentPlan, edited_setup, judge_by, without_own_tests};
 use journeyman_order::scrutiny::VerdictRun;
-use journeyman_order::test_run::CommandRun;
 use journeyman_order::{
     CommitSha, ComparisonVerdict, EffectError, IssueExamination, PinnedImages, RepositoryName,
-    RepositorySettings, TestReport, TestRun, TestVerdict, TestingSettings, TreeSha, UnrunProject,
+    RepositorySettings, TestRun, TestVerdict, TestingSettings, TreeSha, UnrunProject,
 };
 use journeyman_sandbox::Sandbox;
 use journeyman_verify::experiment::commit_verdict;
@@ -37,7 +36,7 @@ pub use crate::command::CommandOutput;
 use crate::environment::{EnvironmentOwner, Environments};
 use crate::job::{blocking, remove};
 use base_setup::BaseSetup;
-use baseline::CachedBaseline;
+pub(crate) use baseline::CachedBaseline;
 use change::read_change;
 use checkout::CheckoutPool;
 use checkout_run::CheckoutRunSpec;
@@ -93,15 +92,6 @@ pub struct TestRunResult {
     pub is_image_by_digest: bool,
 }
 
-pub(crate) struct BaselineOutcome {
-    /// `None` if the tests could not run.
-    pub(crate) test: Option<CommandRun>,
-    pub(crate) reading: TestReport,
-    pub(crate) tail: String,
-    pub(crate) kept: bool,
-    pub(crate) tests_alone: Option<String>,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BaselineSource {
     KnownOrRun,
@@ -147,12 +137,13 @@ impl CommitTester {
         tested
     }
 
-    /// Runs the tests on the base commit, or returns the known result if that is enough.
+    /// Runs the tests on the base commit, or returns the known result if that is enough. And the narrower command that
+    /// judges changes, if there is one.
     pub(crate) async fn run_base(
         &self,
         ask: &TestRunRequest,
         enough: BaselineSource,
-    ) -> Result<BaselineOutcome, EffectError> {
+    ) -> Result<(CachedBaseline, Option<String>), EffectError> {
         remove(&ask.folder).await?;
         let basis = self.verdict_basis(ask, enough).await?;
         // A basis that depends on a run has made that run already.
@@ -160,10 +151,10 @@ impl CommitTester {
         let source = if is_made { BaselineSource::KnownOrRun } else { enough };
         let ran = Box::pin(self.baseline(source, ask, &basis)).await;
         remove(&ask.folder).await?;
-        let CachedBaseline { test, reading, tail, kept, .. } = ran?;
-        let kept = kept && enough == BaselineSource::KnownOrRun;
+        let mut ran = ran?;
+        ran.kept &= enough == BaselineSource::KnownOrRun;
         let tests_alone = basis.is_by_tests_alone.then(|| basis.before.test_command().map(str::to_owned));
-        Ok(BaselineOutcome { test, reading, tail, kept, tests_alone: tests_alone.flatten() })
+        Ok((ran, tests_alone.flatten()))
     }
 
     async fn judge(&self, ask: &TestRunRequest) -> Result<TestRunResult, EffectError> {

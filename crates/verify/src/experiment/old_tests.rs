@@ -191,7 +191,7 @@ pub fn may_be_flaky_there(known: &KnownSoFar<'_>) -> bool {
 /// The tests of the base on the code of the change, in each of their runs.
 fn of_base_with_the_change<'k, 'a>(
     known: &'k KnownSoFar<'a>,
-) -> impl Iterator<Item = &'k ExperimentCell<'a>> + use<'k, 'a> {
+) -> impl Iterator<Item = &'k ExperimentCell<'a>> {
     let runs = known.all(ExperimentName::OldTests).chain(known.all(ExperimentName::OldTestsAgain));
     runs.map(|run| &run.cell)
 }

@@ -34,7 +34,7 @@ pub struct ChangeSplit {
 impl ChangeSplit {
     /// The changed test paths that do not configure how tests run.
     pub(super) fn own_tests(&self) -> impl Iterator<Item = &String> {
-        self.test_paths.iter().filter(|path| !self.configuration.contains(path))
+        self.test_paths.iter().filter(move |path| !self.configuration.contains(path))
     }
 }
 

@@ -41,17 +41,10 @@ pub(super) struct CheckoutRunSpec<'a> {
     pub(super) plan: &'a EnvironmentPlan,
     /// The selected tests and the runner that names them. `None`: all tests.
     pub(super) only: Option<(&'a [String], Option<&'a RunnerName>)>,
-    pub(super) at: RunPlace,
+    /// Whether it runs without any sign of continuous integration.
+    pub(super) is_elsewhere: bool,
     /// The tests' timeout. `None`: as in the settings.
     pub(super) time: Option<Duration>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RunPlace {
-    /// As in an ordinary test run.
-    Here,
-    /// Without any sign of continuous integration.
-    Elsewhere,
 }
 
 pub(super) struct CheckoutRun {
@@ -89,7 +82,7 @@ pub(super) struct TestCommandResult {
 
 impl<'a> CheckoutRunSpec<'a> {
     pub(super) fn all(what: &'a str, commit: &'a CommitSha, plan: &'a EnvironmentPlan) -> Self {
-        Self { what, commit, overlays: Vec::new(), plan, only: None, at: RunPlace::Here, time: None }
+        Self { what, commit, overlays: Vec::new(), plan, only: None, is_elsewhere: false, time: None }
     }
 }
 
@@ -224,23 +217,26 @@ impl CommitTester {
         run: CheckoutRunSpec<'_>,
         place: &CheckoutPlace,
     ) -> Result<CheckoutRun, EffectError> {
-        let (only, what, plan, at) = (run.only, run.what, run.plan, run.at);
+        let (only, what, plan, is_elsewhere) = (run.only, run.what, run.plan, run.is_elsewhere);
         let timeout = run.time.unwrap_or(self.settings.test_time);
         let (mut ran, ready) = Box::pin(self.prepare(ask, basis, run, place)).await?;
         let Some(ready) = ready else { return Ok(ran) };
-        let how = CommandOptions {
+        let mut how = CommandOptions {
             name: format!("tests{what}"),
             access: self.for_tests(ask)?,
             timeout,
             environment: ready.environment.clone(),
         };
+        if is_elsewhere {
+            how.environment.insert("CI".to_owned(), String::new());
+        }
         if let Some(command) = plan.test_command() {
             let command = command.to_owned();
             self.environments.progress.tell(EnvironmentProgress::TestsBegan { command });
         }
         let (tree, source) = (ready.place.tree.clone(), ready.source.clone());
         let marks = blocking(move || tree.marks(&source)).await?;
-        let Some(tests) = self.test((&ready, plan), only, how, at).await? else { return Ok(ran) };
+        let Some(tests) = self.test((&ready, plan), only, how).await? else { return Ok(ran) };
         // A file written while tests run may have been restored since. Then the tested content is not the commit's.
         let changed = blocking(move || ready.place.tree.touched(&ready.source, &marks)).await?;
         let changed = changed.map_err(disk("look through a checkout"))?;
@@ -446,7 +442,6 @@ impl CommitTester {
         (ready, plan): (&PreparedCheckout, &EnvironmentPlan),
         only: Option<(&[String], Option<&RunnerName>)>,
         how: CommandOptions,
-        at: RunPlace,
     ) -> Result<Option<TestCommandResult>, EffectError> {
         let place = &ready.place;
         let (tree, source, plan) = (place.tree.clone(), ready.source.clone(), plan.clone());
@@ -468,7 +463,7 @@ impl CommitTester {
         let mut asked = selected.unwrap_or_else(|| whole.clone());
         let mut earlier = Vec::new();
         let (reading, mut ended) = loop {
-            let (reading, ended) = self.test_once(place, &asked, how.clone(), at).await?;
+            let (reading, ended) = self.test_once(place, &asked, how.clone()).await?;
             // What a runner does not know, it is not asked for again in this run.
             match asked.unasked(&ended.output.text) {
                 Some(plain) if !ran_any(&reading) && ended.run.exit != Exit::Code(0) => {
@@ -495,7 +490,6 @@ impl CommitTester {
         place: &EnvironmentPlace,
         asked: &TestInvocation,
         mut how: CommandOptions,
-        at: RunPlace,
     ) -> Result<(TestReport, FinishedCommand), EffectError> {
         for report in asked.reports() {
             self.clear_report(place, report).await?;
@@ -509,9 +503,6 @@ impl CommitTester {
         // Unpredictable: output after the mark belongs to another command.
         let mark = uuid::Uuid::new_v4().simple().to_string();
         let command = asked.shell(&mark);
-        if at == RunPlace::Elsewhere {
-            how.environment.insert("CI".to_owned(), String::new());
-        }
         let ended = Box::pin(run_command(&self.sandbox, place, &command, how)).await?;
         let mut reports = Vec::new();
         for report in asked.reports() {

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use super::checkout_run::{CheckoutRun, CheckoutRunSpec, PreparedCheckout, RunPlace, TestCommandResult};
+use super::checkout_run::{CheckoutRun, CheckoutRunSpec, PreparedCheckout, TestCommandResult};
 use super::context::ExperimentContext;
 use super::{EffectError, blocking};
 use crate::command::CommandOptions;
@@ -80,7 +80,7 @@ impl ExperimentContext<'_> {
                 }
                 let Some(bytes) = self.change.after.get(&mutant.path) else { continue };
                 lay_one(&mut ready, &mutant.path, mutant.apply(bytes)).await?;
-                let mut ran = self.testing.test((&ready, plan), only, how(), RunPlace::Here).await?;
+                let mut ran = self.testing.test((&ready, plan), only, how()).await?;
                 made.extend(ran.iter().flat_map(TestCommandResult::commands).cloned());
                 // Other tests may catch what the proving tests miss.
                 let is_missed = |ran: &TestCommandResult| ran.ended.run.exit == Exit::Code(0) && took < SHORT;
@@ -92,7 +92,7 @@ impl ExperimentContext<'_> {
                 };
                 let is_open = |ran: &TestCommandResult| is_unsure(ran) || is_missed(ran) || ran_none(ran);
                 if ran.as_ref().is_some_and(|ran| ran.is_selected && is_open(ran)) {
-                    ran = self.testing.test((&ready, plan), None, how(), RunPlace::Here).await?;
+                    ran = self.testing.test((&ready, plan), None, how()).await?;
                     made.extend(ran.iter().flat_map(TestCommandResult::commands).cloned());
                 }
                 lay_one(&mut ready, &mutant.path, bytes.clone()).await?;

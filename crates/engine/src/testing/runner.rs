@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::future::try_join_all;
 
 use super::EffectError;
-use super::checkout_run::{CheckoutRun, CheckoutRunSpec, RunPlace};
+use super::checkout_run::{CheckoutRun, CheckoutRunSpec};
 use super::context::{ExperimentContext, ExperimentRun};
 use journeyman_environment::PlannedTest;
 use journeyman_order::CommitSha;
@@ -104,7 +104,7 @@ impl ExperimentContext<'_> {
         let spec = CheckoutRunSpec {
             overlays: overlays.clone(),
             only: (!only.is_empty()).then_some((only.as_slice(), self.named_by())),
-            at: place_of(row),
+            is_elsewhere: row.is_elsewhere,
             time: most_seconds.map(|most| Duration::from_secs_f64(most).min(self.testing.settings.test_time)),
             ..CheckoutRunSpec::all(&name, self.commit_of(row), plan)
         };
@@ -142,7 +142,7 @@ impl ExperimentContext<'_> {
         (plan.test, plan.report, plan.folders) = (Some(test), None, Vec::new());
         let spec = CheckoutRunSpec {
             overlays,
-            at: place_of(row),
+            is_elsewhere: row.is_elsewhere,
             ..CheckoutRunSpec::all(&name, self.commit_of(row), &plan)
         };
         self.testing.run_in_checkout(self.ask, self.basis, spec).await
@@ -151,8 +151,4 @@ impl ExperimentContext<'_> {
     fn commit_of(&self, row: &Experiment) -> &CommitSha {
         row.code.of([&self.ask.base, &self.ask.commit])
     }
-}
-
-fn place_of(row: &Experiment) -> RunPlace {
-    if row.is_elsewhere { RunPlace::Elsewhere } else { RunPlace::Here }
 }

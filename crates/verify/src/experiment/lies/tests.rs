@@ -400,3 +400,12 @@ fn an_edit_changes_nothing_but_what_is_expected_in_perl_elixir_and_shell() {
         assert_eq!(told(path, text), lies, "{text}");
     }
 }
+
+#[test]
+fn a_word_without_quotes_is_what_a_helper_of_a_shell_expects_wherever_it_stands() {
+    let text = "check 1 \"there is an answer\" yes \"$([ -s answer ] && echo yes)\"\nassert_sum 2 3 5\n";
+    let files = [("test.sh".to_owned(), text.as_bytes().to_vec())];
+    let lies = TestTexts { files: &files }.anywhere("");
+    let edits: Vec<(&str, &str)> = lies.iter().map(|lie| (lie.was.as_str(), lie.now.as_str())).collect();
+    assert_eq!(edits, [("yes", "qyesq"), ("5", "22")]);
+}

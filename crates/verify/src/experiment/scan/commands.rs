@@ -160,14 +160,21 @@ impl SourceScan<'_> {
         let ends = ["&&", "|", " >", " <", " 2>"];
         let end = ends.iter().filter_map(|word| self.find_top(&statement, word)).min();
         let line = self.trimmed(&(from..end.unwrap_or(statement.end)));
-        let words = self.part(&line);
-        let last = words.rsplit([' ', '\t']).next().unwrap_or(words);
-        let start = line.end - last.len();
-        let is_option = last.starts_with('-') && last.trim_start_matches('-').parse::<f64>().is_err();
-        let is_word = is_bare(last) && !is_option && start > line.start && self.is_code(start);
-        match is_word {
-            true => AssertionSite::of(AssertionKind::Word, std::iter::once(start..line.end).collect()),
-            false => AssertionSite::of(AssertionKind::Something, vec![line]),
+        let mut words = Vec::new();
+        let mut from = line.start;
+        for (at, _) in self.top(&line).filter(|(_, byte)| byte.is_ascii_whitespace()) {
+            words.push(from..at);
+            from = at + 1;
+        }
+        words.push(from..line.end);
+        let is_word = |at: &&Range<usize>| {
+            let word = self.part(at);
+            let is_option = word.starts_with('-') && word.trim_start_matches('-').parse::<f64>().is_err();
+            is_bare(word) && !is_option && self.is_code(at.start)
+        };
+        match words.iter().skip(1).rev().find(is_word) {
+            Some(word) => AssertionSite::of(AssertionKind::Word, vec![word.clone()]),
+            None => AssertionSite::of(AssertionKind::Something, vec![line]),
         }
     }
 }

@@ -45,19 +45,8 @@ macro_rules! samples {
 }
 
 samples!(
-    c,
-    dotnet,
-    elixir,
-    go,
-    java_gradle,
-    java_maven,
-    javascript_node,
-    php,
-    python,
-    python_unittest,
-    ruby_minitest,
-    ruby_rspec,
-    rust,
+    c, dotnet, elixir, go, java_gradle, java_maven, javascript_node, php, python, python_unittest,
+    ruby_minitest, ruby_rspec, rust,
 );
 
 /// A sample's `sample.toml`.

@@ -17,17 +17,8 @@ const IMAGE: &str = "busybox";
 
 /// The equivalent command by hand: separate namespaces, the system read-only.
 const BY_HAND: [&str; 11] = [
-    "bwrap",
-    "--unshare-all",
-    "--die-with-parent",
-    "--new-session",
-    "--ro-bind",
-    "/",
-    "/",
-    "--proc",
-    "/proc",
-    "--dev",
-    "/dev",
+    "bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--ro-bind", "/", "/", "--proc", "/proc",
+    "--dev", "/dev",
 ];
 /// The program: it prints a word and ends.
 const PROGRAM: [&str; 2] = ["/bin/echo", "word"];

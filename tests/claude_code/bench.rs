@@ -159,15 +159,7 @@ impl Bench {
         command
             .args(["--uid", "1000", "--gid", "1000", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]);
         command.args([
-            "--ro-bind",
-            "/usr",
-            "/usr",
-            "--symlink",
-            "usr/bin",
-            "/bin",
-            "--symlink",
-            "usr/lib",
-            "/lib",
+            "--ro-bind", "/usr", "/usr", "--symlink", "usr/bin", "/bin", "--symlink", "usr/lib", "/lib",
         ]);
         command.args(["--symlink", "usr/lib64", "/lib64", "--ro-bind-try", "/etc/ssl", "/etc/ssl"]);
         let claude = self.claude.canonicalize().expect("the program is there");

@@ -41,20 +41,8 @@ async fn what_is_said_and_what_the_hidden_tests_say_stand_side_by_side() {
 
     let ended = bench
         .eval(&[
-            "--suite",
-            &suite,
-            "--pipeline",
-            &pipeline,
-            "--agent",
-            "scripted-developer",
-            "--config",
-            "settings.toml",
-            "--json",
-            "report.json",
-            "--html",
-            "report.html",
-            "--keep",
-            "kept",
+            "--suite", &suite, "--pipeline", &pipeline, "--agent", "scripted-developer", "--config",
+            "settings.toml", "--json", "report.json", "--html", "report.html", "--keep", "kept",
         ])
         .await;
 

@@ -49,11 +49,7 @@ async fn the_second_round_passes_and_all_of_it_is_archived() {
         moves.iter().position(|made| made == name).unwrap_or_else(|| panic!("{name}: {moves:?}"))
     };
     let in_order = [
-        "develop/1/commit",
-        "test/1/tests",
-        "publish/pull",
-        "review/1/verify-1",
-        "review/2/agent",
+        "develop/1/commit", "test/1/tests", "publish/pull", "review/1/verify-1", "review/2/agent",
         "archive/archive",
     ];
     assert!(in_order.windows(2).all(|pair| at(pair[0]) < at(pair[1])), "{moves:?}");

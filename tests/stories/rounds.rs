@@ -29,10 +29,7 @@ async fn failing_tests_send_the_agent_back_with_their_names_and_the_end_of_their
     assert!(first.contains("Write 42 into answer") && first.contains("It says 41, and it should say 42."));
     let second = ended.said("implement/2/agent");
     for told in [
-        "attempt 2 of 3",
-        "the answer is right",
-        "# expected 42, found 43",
-        "exit code 1",
+        "attempt 2 of 3", "the answer is right", "# expected 42, found 43", "exit code 1",
         "1 passed, 1 failed",
     ] {
         assert!(second.contains(told), "{told:?} is not in the second round's prompt: {second}");

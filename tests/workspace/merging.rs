@@ -210,17 +210,8 @@ async fn whatever_contradicts_itself_is_named_and_what_is_text_is_marked() {
     let file = |path: &str| house.file(&marked, path).unwrap_or_else(|| "none".to_owned());
     // They are listed under every name that they have on either side.
     for path in [
-        "both-base.txt",
-        "both-ours.txt",
-        "both.txt",
-        "dir/a",
-        "gone.txt",
-        "kept.txt",
-        "lines.txt",
-        "link",
-        "new",
-        "picture",
-        "renamed.txt",
+        "both-base.txt", "both-ours.txt", "both.txt", "dir/a", "gone.txt", "kept.txt", "lines.txt", "link",
+        "new", "picture", "renamed.txt",
     ] {
         assert!(paths.iter().any(|there| there == path), "{path} is not in {paths:?}");
     }

@@ -96,32 +96,15 @@ fn kind_of_words(words: &str) -> Option<AgentFailureKind> {
     let words = words.to_ascii_lowercase();
     let says = |signs: &[&str]| signs.iter().any(|sign| words.contains(sign));
     if says(&[
-        "not logged in",
-        "/login",
-        "invalid api key",
-        "api key is required",
-        "no api key",
-        "oauth token",
+        "not logged in", "/login", "invalid api key", "api key is required", "no api key", "oauth token",
     ]) {
         Some(AgentFailureKind::Misconfigured)
     } else if says(&["output token maximum", "max_tokens", "prompt is too long"]) {
         Some(AgentFailureKind::LimitReached)
     } else if says(&[
-        "connection error",
-        "unable to connect",
-        "connection refused",
-        "connectionrefused",
-        "econnrefused",
-        "econnreset",
-        "enotfound",
-        "etimedout",
-        "eai_again",
-        "fetch failed",
-        "socket hang up",
-        "request timed out",
-        "overloaded",
-        "rate limit",
-        "usage limit reached",
+        "connection error", "unable to connect", "connection refused", "connectionrefused", "econnrefused",
+        "econnreset", "enotfound", "etimedout", "eai_again", "fetch failed", "socket hang up",
+        "request timed out", "overloaded", "rate limit", "usage limit reached",
     ]) {
         Some(AgentFailureKind::Unavailable)
     } else {

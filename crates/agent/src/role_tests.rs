@@ -8,17 +8,8 @@ use super::*;
 use journeyman_order::role::Tool;
 
 const SHIPPED: [&str; 12] = [
-    "architecture_reviewer",
-    "archiver",
-    "business_analyst",
-    "code_reviewer",
-    "developer",
-    "examiner",
-    "logic_reviewer",
-    "quality_analyst",
-    "security_reviewer",
-    "software_engineer",
-    "tech_lead",
+    "architecture_reviewer", "archiver", "business_analyst", "code_reviewer", "developer", "examiner",
+    "logic_reviewer", "quality_analyst", "security_reviewer", "software_engineer", "tech_lead",
     "technical_architect",
 ];
 

@@ -20,14 +20,8 @@ const PIPELINES: [(&str, &str, &[&str]); 3] = [
         "software-team",
         include_str!("../../../templates/pipelines/software-team.yaml"),
         &[
-            "examine",
-            "business_analyst",
-            "quality_analyst",
-            "technical_architect",
-            "software_engineer",
-            "publish",
-            "tech_lead",
-            "ready",
+            "examine", "business_analyst", "quality_analyst", "technical_architect", "software_engineer",
+            "publish", "tech_lead", "ready",
         ],
     ),
 ];

@@ -132,13 +132,7 @@ mod tests {
         let env = [("HTTPS_PROXY", "http://p:1"), ("NO_PROXY", "a.example,.b.example,*.c.example")];
         let proxy = load("", &env).unwrap().proxy.unwrap();
         for host in [
-            "a.example",
-            "x.a.example",
-            "A.Example.",
-            "x.b.example",
-            "x.c.example",
-            "localhost",
-            "127.0.0.1",
+            "a.example", "x.a.example", "A.Example.", "x.b.example", "x.c.example", "localhost", "127.0.0.1",
             "[::1]",
         ] {
             assert!(proxy.is_bypassed(host), "{host}");

@@ -267,10 +267,7 @@ fn what_models_cost_can_be_said() {
 fn with_nothing_at_all_it_says_what_to_write() {
     let error = Settings::load(None, std::iter::empty()).unwrap_err().to_string();
     for part in [
-        "github.app_id",
-        "github.private_key_path",
-        "github.webhook_secret",
-        "journeyman.toml",
+        "github.app_id", "github.private_key_path", "github.webhook_secret", "journeyman.toml",
         "JOURNEYMAN_GITHUB__APP_ID",
     ] {
         assert!(error.contains(part), "{error}");

@@ -170,13 +170,8 @@ pub(crate) fn to_reach(
 }
 
 const CERTIFICATE_VARIABLES: [&str; 7] = [
-    "SSL_CERT_FILE",
-    "CURL_CA_BUNDLE",
-    "REQUESTS_CA_BUNDLE",
-    "PIP_CERT",
-    "NODE_EXTRA_CA_CERTS",
-    "CARGO_HTTP_CAINFO",
-    "GIT_SSL_CAINFO",
+    "SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "PIP_CERT", "NODE_EXTRA_CA_CERTS",
+    "CARGO_HTTP_CAINFO", "GIT_SSL_CAINFO",
 ];
 const BUNDLES: [&str; 4] = [
     "/etc/ssl/certs/ca-certificates.crt",

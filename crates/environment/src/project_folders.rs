@@ -21,15 +21,8 @@ pub(crate) struct Project<'f> {
 /// Test data, templates and vendored code: not projects of the repository.
 fn is_data(folder: &str, language: ProjectLanguage) -> bool {
     let data = [
-        "testdata",
-        "fixtures",
-        "__fixtures__",
-        "test-fixtures",
-        "templates",
-        "template",
-        "node_modules",
-        "vendor",
-        "third_party",
+        "testdata", "fixtures", "__fixtures__", "test-fixtures", "templates", "template", "node_modules",
+        "vendor", "third_party",
     ];
     let parts: Vec<&str> = folder.split('/').collect();
     let is_one = |part: &&str| data.contains(part) || (part.starts_with('.') && part.len() > 1);

@@ -12,26 +12,8 @@ use journeyman_order::bounds::{LARGEST_SOURCE, MOST_HOPS};
 
 /// Programs that run what other files define, in formats that are not parsed here.
 const CLOSED: [&str; 20] = [
-    "bazel",
-    "bazelisk",
-    "buck2",
-    "pants",
-    "nx",
-    "turbo",
-    "lerna",
-    "moon",
-    "rush",
-    "wireit",
-    "docker",
-    "docker-compose",
-    "podman",
-    "earthly",
-    "nix",
-    "mise",
-    "just",
-    "task",
-    "inv",
-    "invoke",
+    "bazel", "bazelisk", "buck2", "pants", "nx", "turbo", "lerna", "moon", "rush", "wireit", "docker",
+    "docker-compose", "podman", "earthly", "nix", "mise", "just", "task", "inv", "invoke",
 ];
 
 /// Whether a command runs any test of a project.

@@ -26,13 +26,9 @@ pub(super) fn environment(port: u16, model: Option<Provider>) -> Vec<(String, St
         variables.push((name, near.to_owned()));
     }
     for name in [
-        "npm_config_https_proxy",
-        "npm_config_proxy",
-        "PIP_PROXY",
-        "CARGO_HTTP_PROXY",
+        "npm_config_https_proxy", "npm_config_proxy", "PIP_PROXY", "CARGO_HTTP_PROXY",
         // Yarn 2 and later read no other.
-        "YARN_HTTPS_PROXY",
-        "YARN_HTTP_PROXY",
+        "YARN_HTTPS_PROXY", "YARN_HTTP_PROXY",
     ] {
         variables.push((name, url.clone()));
     }

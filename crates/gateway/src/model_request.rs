@@ -36,15 +36,8 @@ pub(super) enum ModelRequestError {
 
 /// Settings that let the service contact other servers, run in the background, or cost more than the model's price.
 const TAKEN_OUT: &[&str] = &[
-    "mcp_servers",
-    "container",
-    "speed",
-    "service_tier",
-    "web_search_options",
-    "background",
-    "prompt",
-    "conversation",
-    "plugins",
+    "mcp_servers", "container", "speed", "service_tier", "web_search_options", "background", "prompt",
+    "conversation", "plugins",
 ];
 
 /// Whether the client runs the tool. A name that ends in `_` is the prefix of dated names.

@@ -237,21 +237,8 @@ mod tests {
     #[test]
     fn an_address_is_no_name_however_it_is_spelled() {
         for spelled in [
-            "127.0.0.1",
-            "127.1",
-            "2130706433",
-            "0x7f000001",
-            "0x7F.1",
-            "0177.0.0.1",
-            "127.0.0.1.",
-            "0x",
-            "[::1]",
-            "[::ffff:127.0.0.1]",
-            "::1",
-            "[fe80::1%25eth0]",
-            "1.1.1.1",
-            "a.1",
-            "registry.0x1f",
+            "127.0.0.1", "127.1", "2130706433", "0x7f000001", "0x7F.1", "0177.0.0.1", "127.0.0.1.", "0x",
+            "[::1]", "[::ffff:127.0.0.1]", "::1", "[fe80::1%25eth0]", "1.1.1.1", "a.1", "registry.0x1f",
         ] {
             assert!(ConnectTarget::parse(&format!("{spelled}:443")).is_err(), "{spelled}");
             assert!(AllowedHost::parse(spelled).is_err(), "{spelled}");

@@ -37,10 +37,7 @@ pub(super) fn variables(port: u16, access: &EgressPolicy) -> Vec<(String, String
     if !of_kind(access, RegistryKind::Npm).is_empty() {
         let all = format!("http://127.0.0.1:{port}{NPM_PREFIX}");
         let names = [
-            "npm_config_registry",
-            "YARN_REGISTRY",
-            "YARN_NPM_REGISTRY_SERVER",
-            "BUN_CONFIG_REGISTRY",
+            "npm_config_registry", "YARN_REGISTRY", "YARN_NPM_REGISTRY_SERVER", "BUN_CONFIG_REGISTRY",
             "COREPACK_NPM_REGISTRY",
         ];
         variables.extend(names.map(|name| (name, all.clone())));

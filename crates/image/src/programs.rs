@@ -125,13 +125,7 @@ impl ImageSettings {
     ) -> Result<(), ImageError> {
         let mut command = self.walled(folder);
         command.args([
-            "umoci",
-            "--log=error",
-            "raw",
-            "unpack",
-            "--rootless",
-            "--image=layout:image",
-            "image/root",
+            "umoci", "--log=error", "raw", "unpack", "--rootless", "--image=layout:image", "image/root",
         ]);
         run(command, LONGEST_WORK, watch, &|said| ImageError::said(image, said)).await.map(drop)
     }

@@ -102,15 +102,8 @@ fn python_item(tree: &SyntaxTree<'_>, node: NodeId) -> Option<DocumentedItem> {
 /// An item with its doc comments.
 fn rust_item(tree: &SyntaxTree<'_>, node: NodeId) -> Option<DocumentedItem> {
     const ITEMS: [&str; 9] = [
-        "function_item",
-        "function_signature_item",
-        "struct_item",
-        "enum_item",
-        "trait_item",
-        "mod_item",
-        "macro_definition",
-        "const_item",
-        "type_item",
+        "function_item", "function_signature_item", "struct_item", "enum_item", "trait_item", "mod_item",
+        "macro_definition", "const_item", "type_item",
     ];
     let is_doc =
         |node: NodeId, mark: &str| tree.kind(node) == "line_comment" && tree.text(node).starts_with(mark);

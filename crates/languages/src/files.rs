@@ -239,24 +239,8 @@ pub(crate) fn fits_path(sign: &str, path: &str) -> bool {
 /// Folders that show or serve a project. They need no tests.
 pub fn is_beside(folder: &str) -> bool {
     let beside = [
-        "examples",
-        "example",
-        "_examples",
-        "samples",
-        "sample",
-        "demo",
-        "demos",
-        "docs",
-        "doc",
-        "website",
-        "benchmarks",
-        "bench",
-        "tools",
-        "_tools",
-        "tool",
-        "hack",
-        "testdata",
-        "vendor",
+        "examples", "example", "_examples", "samples", "sample", "demo", "demos", "docs", "doc", "website",
+        "benchmarks", "bench", "tools", "_tools", "tool", "hack", "testdata", "vendor",
     ];
     folder.split('/').any(|part| beside.contains(&part) || part.starts_with('.'))
 }

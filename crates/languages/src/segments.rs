@@ -105,15 +105,8 @@ mod tests {
         assert_eq!(read("a -j \"$(nproc)\" && b"), all(&[("a|-j|\"$(nproc)\"", true), ("b", true)]));
         assert_eq!(read(""), all(&[]));
         for unknown in [
-            "(a && b)",
-            "for x in y; do a; done",
-            "a `b`",
-            "a $(b && c)",
-            "a 'b",
-            "{ a; }",
-            "! a",
-            "a # && b",
-            "a \"$(b \"c\")\"",
+            "(a && b)", "for x in y; do a; done", "a `b`", "a $(b && c)", "a 'b", "{ a; }", "! a",
+            "a # && b", "a \"$(b \"c\")\"",
         ] {
             assert_eq!(read(unknown), None, "{unknown}");
         }

@@ -39,13 +39,7 @@ fn deciding() -> impl Iterator<Item = &'static str> {
 
 /// Files of other package managers, and of a tool that installs any language, which decide too.
 const DECIDES: [&str; 8] = [
-    "*.lock",
-    "*.lockb",
-    "*.lockfile",
-    "*-lock.json",
-    "*-lock.yaml",
-    ".tool-versions",
-    "mise.toml",
+    "*.lock", "*.lockb", "*.lockfile", "*-lock.json", "*-lock.yaml", ".tool-versions", "mise.toml",
     ".mise.toml",
 ];
 

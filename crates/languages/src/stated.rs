@@ -12,36 +12,9 @@ use journeyman_order::settings::plain_folder;
 
 /// Programs that start what a test run does not have here. A statement with one of them is not taken.
 const ELSEWHERE: [&str; 30] = [
-    "sudo",
-    "docker",
-    "docker-compose",
-    "podman",
-    "buildah",
-    "vagrant",
-    "kubectl",
-    "minikube",
-    "helm",
-    "apt",
-    "apt-get",
-    "yum",
-    "dnf",
-    "apk",
-    "brew",
-    "choco",
-    "systemctl",
-    "service",
-    "psql",
-    "createdb",
-    "mysql",
-    "mysqladmin",
-    "redis-server",
-    "mongod",
-    "pg_ctl",
-    "xvfb-run",
-    "ssh",
-    "osascript",
-    "powershell",
-    "pwsh",
+    "sudo", "docker", "docker-compose", "podman", "buildah", "vagrant", "kubectl", "minikube", "helm", "apt",
+    "apt-get", "yum", "dnf", "apk", "brew", "choco", "systemctl", "service", "psql", "createdb", "mysql",
+    "mysqladmin", "redis-server", "mongod", "pg_ctl", "xvfb-run", "ssh", "osascript", "powershell", "pwsh",
 ];
 /// Words of a shell that decide what runs, or whether. The first five begin a block, and the next three end one.
 const CONTROL: [&str; 17] = [
@@ -52,26 +25,9 @@ const CONTROL: [&str; 17] = [
 const IDLE: [&str; 8] = ["set", ":", "true", "echo", "printf", ".", "source", "wait"];
 /// Variables of a machine or a look, by their beginnings. Tests do not depend on them.
 const IDLE_VARIABLES: [&str; 20] = [
-    "CI",
-    "GITHUB_",
-    "FORCE_COLOR",
-    "NO_COLOR",
-    "PY_COLORS",
-    "CLICOLOR",
-    "TERM",
-    "CARGO_TERM_",
-    "COVERAGE_",
-    "CODECOV_",
-    "COVERALLS_",
-    "PIP_",
-    "UV_",
-    "TOX",
-    "NOX",
-    "VIRTUALENV_",
-    "PYTHONUNBUFFERED",
-    "PYTHONDONTWRITEBYTECODE",
-    "PYTHONWARNINGS",
-    "NPM_CONFIG_",
+    "CI", "GITHUB_", "FORCE_COLOR", "NO_COLOR", "PY_COLORS", "CLICOLOR", "TERM", "CARGO_TERM_", "COVERAGE_",
+    "CODECOV_", "COVERALLS_", "PIP_", "UV_", "TOX", "NOX", "VIRTUALENV_", "PYTHONUNBUFFERED",
+    "PYTHONDONTWRITEBYTECODE", "PYTHONWARNINGS", "NPM_CONFIG_",
 ];
 
 /// A place that says how tests are run.
@@ -471,13 +427,8 @@ mod tests {
     #[test]
     fn a_command_that_a_shell_has_to_work_out_is_not_plain() {
         for script in [
-            "pytest $ARGS",
-            "pytest | tee log",
-            "pytest > log",
-            "pytest || true",
-            "(pytest)",
-            "pytest \"`x`\"",
-            "pytest '",
+            "pytest $ARGS", "pytest | tee log", "pytest > log", "pytest || true", "(pytest)",
+            "pytest \"`x`\"", "pytest '",
         ] {
             let commands = plain(script).unwrap();
             assert!(commands[0].starts_with("? "), "{script}: {commands:?}");

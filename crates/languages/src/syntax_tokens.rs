@@ -152,16 +152,8 @@ fn is_layout(tree: &SyntaxTree<'_>, token: NodeId, text: &str) -> bool {
 /// them.
 fn is_loose(tree: &SyntaxTree<'_>, node: NodeId) -> bool {
     const USES: [&str; 10] = [
-        "call",
-        "call_expression",
-        "method_invocation",
-        "attribute",
-        "member_expression",
-        "field_expression",
-        "selector_expression",
-        "field_access",
-        "subscript",
-        "subscript_expression",
+        "call", "call_expression", "method_invocation", "attribute", "member_expression", "field_expression",
+        "selector_expression", "field_access", "subscript", "subscript_expression",
     ];
     tree.kind(node) == "parenthesized_expression"
         && tree.parent(node).is_none_or(|parent| !USES.contains(&tree.kind(parent)))

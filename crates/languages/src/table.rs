@@ -24,22 +24,8 @@ use crate::tool_facts::ToolFacts;
 /// In order of precedence: a compiled language's manifest in the root is rarely there for something else, while
 /// package.json and Makefile often serve another ecosystem's project.
 pub(crate) const LANGUAGES: &[&dyn Language] = &[
-    &Rust,
-    &Go,
-    &Java,
-    &DotNet,
-    &Python,
-    &Ruby,
-    &Php,
-    &JavaScript,
-    &C,
-    &Elixir,
-    &Dart,
-    &Swift,
-    &Haskell,
-    &Tap,
-    &Shell,
-    &SaidAlone,
+    &Rust, &Go, &Java, &DotNet, &Python, &Ruby, &Php, &JavaScript, &C, &Elixir, &Dart, &Swift, &Haskell,
+    &Tap, &Shell, &SaidAlone,
 ];
 
 /// One list of all languages.

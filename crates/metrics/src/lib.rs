@@ -102,18 +102,8 @@ families! {
 
 /// How orders end, in the words of the lists.
 const ENDS: [&str; 12] = [
-    "verified",
-    "unverified",
-    "unproven",
-    "approved",
-    "escalated",
-    "blocked",
-    "failed",
-    "unprepared",
-    "cancelled",
-    "merged",
-    "closed",
-    "refused",
+    "verified", "unverified", "unproven", "approved", "escalated", "blocked", "failed", "unprepared",
+    "cancelled", "merged", "closed", "refused",
 ];
 const RUN_ENDS: [&str; 6] =
     ["done", "unavailable", "misconfigured", "unknown_session", "limit_reached", "ended"];

@@ -114,11 +114,7 @@ mod tests {
         assert_eq!(kind("Read negative amounts", "", &["area: feature-flags"], "/bug"), ChangeKind::Bug);
         assert_eq!(kind("Read negative amounts", "", &["area/docs"], "/bug"), ChangeKind::Bug);
         for label in [
-            "feature",
-            "kind/feature",
-            "type: Feature Request",
-            "✨ enhancement",
-            "feature-request",
+            "feature", "kind/feature", "type: Feature Request", "✨ enhancement", "feature-request",
             "C-enhancement",
         ] {
             assert_eq!(kind("Read negative amounts", "", &[label], "/bug"), ChangeKind::Feature, "{label}");

@@ -27,15 +27,8 @@ pub fn clean(text: &str) -> Option<String> {
 
 /// Markers in a commit message that disable a repository's CI or releases.
 const SWITCHES: [&str; 9] = [
-    "[skip ci]",
-    "[ci skip]",
-    "[no ci]",
-    "[skip actions]",
-    "[actions skip]",
-    "***no_ci***",
-    "[skip release]",
-    "[release skip]",
-    "[no release]",
+    "[skip ci]", "[ci skip]", "[no ci]", "[skip actions]", "[actions skip]", "***no_ci***", "[skip release]",
+    "[release skip]", "[no release]",
 ];
 
 /// The line made harmless. Repeated until stable, because a removal may join its neighbours.

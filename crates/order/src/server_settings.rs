@@ -266,15 +266,8 @@ mod tests {
         let read = CommitterIdentity::parse("Sums Bot <bot@example.org>").unwrap();
         assert_eq!((read.name.as_str(), read.email.as_str()), ("Sums Bot", "bot@example.org"));
         for text in [
-            "",
-            "bot@example.org",
-            "<bot@example.org>",
-            "A <b>",
-            "A <b@c",
-            "A <b@c> d",
-            "A\n <b@c>",
-            "A <b @c>",
-            "A < <b@c>",
+            "", "bot@example.org", "<bot@example.org>", "A <b>", "A <b@c", "A <b@c> d", "A\n <b@c>",
+            "A <b @c>", "A < <b@c>",
         ] {
             assert_eq!(CommitterIdentity::parse(text), None, "{text:?}");
         }

@@ -15,15 +15,8 @@ pub fn is_test_path(path: &str) -> bool {
 /// Whether a path belongs to the tests: a test, its helpers and data, or a runner's configuration.
 pub fn is_of_tests(path: &str) -> bool {
     const FOLDERS: [&str; 9] = [
-        "fixtures",
-        "__fixtures__",
-        "golden",
-        "goldens",
-        "snapshots",
-        "__snapshots__",
-        "__mocks__",
-        "test-data",
-        "test_data",
+        "fixtures", "__fixtures__", "golden", "goldens", "snapshots", "__snapshots__", "__mocks__",
+        "test-data", "test_data",
     ];
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
     let stem = name.split('.').next().unwrap_or(name).to_ascii_lowercase();

@@ -110,15 +110,8 @@ mod tests {
             assert_eq!(pages.location(&sha(), place), format!("[{shown}]({root}/{path})"));
         }
         for place in [
-            "test_sum",
-            "src/sum.py",
-            "../x:1",
-            "/etc/passwd:1",
-            "x:0",
-            "line 3 of x",
-            "x:3 and more",
-            "a//b:1",
-            ":3",
+            "test_sum", "src/sum.py", "../x:1", "/etc/passwd:1", "x:0", "line 3 of x", "x:3 and more",
+            "a//b:1", ":3",
         ] {
             assert_eq!(pages.location(&sha(), place), format!("`{place}`"));
         }
@@ -132,10 +125,7 @@ mod tests {
     #[test]
     fn without_a_usable_address_nothing_is_linked() {
         for url in [
-            "https://x/o/r/issues/8",
-            "javascript:alert(1)/issues/7",
-            "https://x/o)/r/issues/7",
-            "",
+            "https://x/o/r/issues/8", "javascript:alert(1)/issues/7", "https://x/o)/r/issues/7", "",
             "/issues/7",
         ] {
             let pages = RepositoryLinks::by_issue(url, IssueNumber(7));

@@ -179,13 +179,7 @@ mod tests {
     #[test]
     fn whatever_a_verifier_says_it_stays_in_its_cell_and_the_body_fits() {
         for hostile in [
-            "a | b",
-            "a \\| b",
-            "x|`|`|",
-            "`a\\\\|b`",
-            "end\\",
-            "@x|@y",
-            "new\n| line | two |",
+            "a | b", "a \\| b", "x|`|`|", "`a\\\\|b`", "end\\", "@x|@y", "new\n| line | two |",
             "<!-- x --> |",
         ] {
             let mut all = finding(hostile);

@@ -30,17 +30,8 @@ const OF_MAVEN: &str = "conf/settings.xml";
 const NO_SETTINGS: &[u8] = b"<settings/>\n";
 /// Words in lines with credentials.
 const WORDS: [&str; 11] = [
-    "_auth",
-    "authorization",
-    "default_pw",
-    "license",
-    "passphrase",
-    "passw",
-    "private key",
-    "privatekey",
-    "secret",
-    "token",
-    "username",
+    "_auth", "authorization", "default_pw", "license", "passphrase", "passw", "private key", "privatekey",
+    "secret", "token", "username",
 ];
 
 /// The files on this machine.

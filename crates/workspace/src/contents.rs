@@ -83,14 +83,8 @@ fn is_set(word: &str, names: &HashSet<&str>) -> bool {
 /// Whether the file is a native executable.
 pub(super) fn is_program(bytes: &[u8]) -> bool {
     const BEGINNINGS: [&[u8]; 8] = [
-        b"\x7fELF",
-        b"\xfe\xed\xfa\xce",
-        b"\xfe\xed\xfa\xcf",
-        b"\xce\xfa\xed\xfe",
-        b"\xcf\xfa\xed\xfe",
-        b"\xca\xfe\xba\xbe",
-        b"\0asm",
-        b"dex\n",
+        b"\x7fELF", b"\xfe\xed\xfa\xce", b"\xfe\xed\xfa\xcf", b"\xce\xfa\xed\xfe", b"\xcf\xfa\xed\xfe",
+        b"\xca\xfe\xba\xbe", b"\0asm", b"dex\n",
     ];
     let windows = bytes.starts_with(b"MZ") && bytes.iter().take(512).any(|byte| *byte == 0);
     windows || BEGINNINGS.iter().any(|beginning| bytes.starts_with(beginning))
@@ -132,12 +126,7 @@ mod tests {
             );
         }
         for line in [
-            "",
-            "# a filter=x",
-            "* text=auto eol=lf",
-            "filter=x text",
-            "* -filter",
-            "*.png !filter",
+            "", "# a filter=x", "* text=auto eol=lf", "filter=x text", "* -filter", "*.png !filter",
             "*.md diff=markdown",
         ] {
             assert_eq!(attributes(line.as_bytes(), None), [], "{line}");

@@ -128,26 +128,9 @@ mod tests {
     #[test]
     fn names_that_are_not_what_they_seem_are_refused() {
         let hidden = [
-            ".git",
-            ".GIT",
-            ".Git",
-            "git~1",
-            "GIT~12",
-            ".git.",
-            ".git ",
-            ".git . .",
-            ".git::$INDEX_ALLOCATION",
-            ".g\u{200c}it",
-            "\u{feff}.git",
-            ".gi\u{200d}t",
-            ".",
-            "..",
-            "a/b",
-            "a\\b",
-            "a\nb",
-            "a\u{7f}",
-            "a\u{202e}b",
-            "",
+            ".git", ".GIT", ".Git", "git~1", "GIT~12", ".git.", ".git ", ".git . .",
+            ".git::$INDEX_ALLOCATION", ".g\u{200c}it", "\u{feff}.git", ".gi\u{200d}t", ".", "..", "a/b",
+            "a\\b", "a\nb", "a\u{7f}", "a\u{202e}b", "",
         ];
         for name in hidden {
             assert!(
@@ -157,23 +140,8 @@ mod tests {
         }
         assert!(entry_name_problem(b"caf\xe9").is_some() && entry_name_problem(&[b'a'; 256]).is_some());
         for name in [
-            "a",
-            ".gitignore",
-            ".github",
-            "git",
-            "git~",
-            "git~x",
-            "café",
-            "日本語",
-            "a b",
-            "-x",
-            "a~1b",
-            "longer-than~1",
-            "a.~1~",
-            "console",
-            "com",
-            "com10",
-            "auxiliary.c",
+            "a", ".gitignore", ".github", "git", "git~", "git~x", "café", "日本語", "a b", "-x", "a~1b",
+            "longer-than~1", "a.~1~", "console", "com", "com10", "auxiliary.c",
         ] {
             assert_eq!(entry_name_problem(name.as_bytes()), None, "{name:?}");
         }
@@ -182,16 +150,8 @@ mod tests {
     #[test]
     fn names_that_some_machine_takes_for_others_or_cannot_write_are_told_apart() {
         for name in [
-            "AGENTS.md.",
-            "AGENTS.md ",
-            "...",
-            "a:b",
-            "AGENTS.md::$DATA",
-            "GITMOD~1",
-            "gi7eba~1",
-            "GI7D29~1",
-            "AGENTS~1.MD",
-            "CODEOW~2",
+            "AGENTS.md.", "AGENTS.md ", "...", "a:b", "AGENTS.md::$DATA", "GITMOD~1", "gi7eba~1", "GI7D29~1",
+            "AGENTS~1.MD", "CODEOW~2",
         ] {
             assert!(
                 matches!(entry_name_problem(name.as_bytes()), Some(EntryNameProblem::Alias(_))),
@@ -236,16 +196,7 @@ mod tests {
             assert_eq!(link_problem(target.as_bytes(), depth), None, "{target}");
         }
         let bad = [
-            "/etc/passwd",
-            "..",
-            "../a",
-            "a/../../b",
-            "a/..",
-            "C:/x",
-            "C:\\x",
-            ".git/config",
-            "x/.GIT",
-            "",
+            "/etc/passwd", "..", "../a", "a/../../b", "a/..", "C:/x", "C:\\x", ".git/config", "x/.GIT", "",
             "a\nb",
         ];
         for target in bad {

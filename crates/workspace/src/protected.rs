@@ -265,32 +265,12 @@ mod tests {
     fn what_fetches_builds_and_runs_is_told_and_the_rest_is_free() {
         let protected = with(&[]);
         for path in [
-            "package.json",
-            "web/package-lock.json",
-            "Cargo.toml",
-            "crates/a/Cargo.lock",
-            "go.sum",
-            "requirements-dev.txt",
-            "pyproject.toml",
-            "Dockerfile",
-            "Dockerfile.test",
-            "docker-compose.override.yml",
-            "build.rs",
-            "conftest.py",
-            "scripts/postinstall.js",
-            "MAKEFILE",
-            ".gitattributes",
-            // What decides a setup.
-            ".nvmrc",
-            ".ruby-version",
-            "mise.toml",
-            "global.json",
-            "gradle/dependencies.gradle",
-            "build.sbt",
-            "Package.resolved",
-            "app/stack.yaml",
-            "pubspec.lock",
-            "rules.mk",
+            "package.json", "web/package-lock.json", "Cargo.toml", "crates/a/Cargo.lock", "go.sum",
+            "requirements-dev.txt", "pyproject.toml", "Dockerfile", "Dockerfile.test",
+            "docker-compose.override.yml", "build.rs", "conftest.py", "scripts/postinstall.js", "MAKEFILE",
+            ".gitattributes", // What decides a setup.
+            ".nvmrc", ".ruby-version", "mise.toml", "global.json", "gradle/dependencies.gradle", "build.sbt",
+            "Package.resolved", "app/stack.yaml", "pubspec.lock", "rules.mk",
         ] {
             assert_eq!(protected.protection(path), PathProtection::Reported, "{path}");
         }

@@ -12,29 +12,9 @@ use regex::Regex;
 use super::{parts, text};
 
 pub const WORDS: &[&str] = &[
-    "$ARGUMENTS",
-    "$ARGUMENT",
-    "$1",
-    "$2",
-    "$9",
-    "$0",
-    "$10",
-    "${1}",
-    "${10}",
-    "${",
-    "${99999999999999999999}",
-    "\\$",
-    "\\\\$",
-    "$$",
-    "{{stage.key}}",
-    "<untrusted",
-    "</untrusted>",
-    "< / UNTRUSTED >",
-    "<untrusted name=\"x\">",
-    "---\n",
-    "---\r\n",
-    "\n%%\n",
-    "\n%%\n$ARGUMENTS",
+    "$ARGUMENTS", "$ARGUMENT", "$1", "$2", "$9", "$0", "$10", "${1}", "${10}", "${",
+    "${99999999999999999999}", "\\$", "\\\\$", "$$", "{{stage.key}}", "<untrusted", "</untrusted>",
+    "< / UNTRUSTED >", "<untrusted name=\"x\">", "---\n", "---\r\n", "\n%%\n", "\n%%\n$ARGUMENTS",
     "\n%%\n$1",
 ];
 

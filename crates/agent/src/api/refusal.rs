@@ -69,13 +69,9 @@ impl ApiRefusal {
         if self.is_named(&["authentication_error", "permission_error", "invalid_api_key"]) {
             return RefusalCause::KeyRefused;
         }
-        if self.is_named(&[
-            "overloaded_error",
-            "rate_limit_error",
-            "api_error",
-            "timeout_error",
-            "server_error",
-        ]) || self.is_named(&["rate_limit_exceeded", "server_overloaded"])
+        if self
+            .is_named(&["overloaded_error", "rate_limit_error", "api_error", "timeout_error", "server_error"])
+            || self.is_named(&["rate_limit_exceeded", "server_overloaded"])
         {
             return RefusalCause::Busy;
         }

@@ -38,13 +38,7 @@ fn the_same_run_says_the_same_of_everything() {
     assert!(rows.iter().all(|row| row.found == ReverificationResult::Same), "{rows:#?}");
     let statements: Vec<&str> = rows.iter().map(|row| row.statement.as_str()).collect();
     for about in [
-        "verdict",
-        "setup",
-        "test: command",
-        "test: exit",
-        "test: output sha256",
-        "counts",
-        "failing",
+        "verdict", "setup", "test: command", "test: exit", "test: output sha256", "counts", "failing",
         "sandbox",
     ] {
         assert!(statements.contains(&about), "{about}: {statements:?}");

@@ -14,16 +14,8 @@ use crate::{WebPages, repos};
 
 /// Events that the App's webhook receives.
 const EVENTS: [&str; 10] = [
-    "check_run",
-    "check_suite",
-    "issue_comment",
-    "issues",
-    "pull_request",
-    "pull_request_review",
-    "pull_request_review_comment",
-    "push",
-    "status",
-    "workflow_run",
+    "check_run", "check_suite", "issue_comment", "issues", "pull_request", "pull_request_review",
+    "pull_request_review_comment", "push", "status", "workflow_run",
 ];
 
 pub(crate) fn time(at: DateTime<Utc>) -> String {

@@ -5,25 +5,8 @@ use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, TagEnd, html
 
 /// Raw HTML tags that are allowed in exactly this form.
 const TAGS: [&str; 19] = [
-    "<details>",
-    "<details open>",
-    "</details>",
-    "<summary>",
-    "</summary>",
-    "<br>",
-    "<br/>",
-    "<br />",
-    "<b>",
-    "</b>",
-    "<i>",
-    "</i>",
-    "<sub>",
-    "</sub>",
-    "<sup>",
-    "</sup>",
-    "<kbd>",
-    "</kbd>",
-    "<hr>",
+    "<details>", "<details open>", "</details>", "<summary>", "</summary>", "<br>", "<br/>", "<br />", "<b>",
+    "</b>", "<i>", "</i>", "<sub>", "</sub>", "<sup>", "</sup>", "<kbd>", "</kbd>", "<hr>",
 ];
 
 /// Renders a text to HTML; `repository` is the target of `#7`.

@@ -51,31 +51,9 @@ fn what_a_checkout_lacks_is_named_with_the_reason() {
 /// The plan on a machine with all tools.
 pub(super) fn planned(files: FileTable<'_>) -> EnvironmentPlan {
     let all = [
-        "python3",
-        "uv",
-        "poetry",
-        "pdm",
-        "pipenv",
-        "node",
-        "npm",
-        "pnpm",
-        "yarn",
-        "bun",
-        "cargo",
-        "go",
-        "java",
-        "mvn",
-        "gradle",
-        "dotnet",
-        "ruby",
-        "bundle",
-        "php",
-        "composer",
-        "cmake",
-        "make",
-        "meson",
-        "ninja",
-        "autoreconf",
+        "python3", "uv", "poetry", "pdm", "pipenv", "node", "npm", "pnpm", "yarn", "bun", "cargo", "go",
+        "java", "mvn", "gradle", "dotnet", "ruby", "bundle", "php", "composer", "cmake", "make", "meson",
+        "ninja", "autoreconf",
     ];
     let there: Vec<(&str, &str)> = all.into_iter().map(|name| (name, "")).collect();
     planned_with(&RepositorySettings::default(), files, &there)

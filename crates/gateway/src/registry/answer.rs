@@ -14,15 +14,8 @@ use journeyman_order::RegistryKind;
 
 /// Headers that a package manager needs. No cookies, and no request for a credential.
 const HANDED_BACK: [HeaderName; 9] = [
-    CONTENT_TYPE,
-    CONTENT_ENCODING,
-    CONTENT_RANGE,
-    ACCEPT_RANGES,
-    CACHE_CONTROL,
-    EXPIRES,
-    ETAG,
-    LAST_MODIFIED,
-    RETRY_AFTER,
+    CONTENT_TYPE, CONTENT_ENCODING, CONTENT_RANGE, ACCEPT_RANGES, CACHE_CONTROL, EXPIRES, ETAG,
+    LAST_MODIFIED, RETRY_AFTER,
 ];
 /// Precedes a link that starts with a slash, in HTML and in JSON.
 const BEFORE_LINKS: [&str; 4] = ["href=\"", "href='", "\"url\":\"", "\"url\": \""];

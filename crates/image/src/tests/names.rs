@@ -32,31 +32,10 @@ fn names_are_read_by_dockers_rules() {
     let both = format!("docker.io/library/python:3@sha256:{digest}");
     assert_eq!(read(&format!("python:3@sha256:{digest}")), Ok(both));
     let wrong = [
-        "",
-        "Python",
-        "owner/Name",
-        "A/0:_",
-        "https://ghcr.io/o/n",
-        "python:",
-        "python:-x",
-        "python@sha256:abc",
-        "-python",
-        "a//b",
-        "ghcr.io/",
-        "ghcr.io/../x",
-        "x/..",
-        "a___b",
-        "host:999999/x",
-        "host_name.example/x",
-        "ho st.example/x",
-        "user@host.example/x",
-        "python\n",
-        "x?y",
-        "x%2f..",
-        "x@md5:1",
-        "a.example:/x",
-        &digest,
-        "ghcr.io/o/N",
+        "", "Python", "owner/Name", "A/0:_", "https://ghcr.io/o/n", "python:", "python:-x",
+        "python@sha256:abc", "-python", "a//b", "ghcr.io/", "ghcr.io/../x", "x/..", "a___b", "host:999999/x",
+        "host_name.example/x", "ho st.example/x", "user@host.example/x", "python\n", "x?y", "x%2f..",
+        "x@md5:1", "a.example:/x", &digest, "ghcr.io/o/N",
     ];
     for text in wrong {
         let error = read(text).unwrap_err();

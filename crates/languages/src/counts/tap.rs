@@ -149,12 +149,8 @@ mod tests {
         assert_eq!(
             told,
             [
-                "test/a.js > reads: Passed",
-                "test/a.js > writes: Failed",
-                "test/b.js > later: Skipped",
-                "test/b.js > reads: Passed",
-                "test/c.js: Skipped",
-                "test/d.js: Failed",
+                "test/a.js > reads: Passed", "test/a.js > writes: Failed", "test/b.js > later: Skipped",
+                "test/b.js > reads: Passed", "test/c.js: Skipped", "test/d.js: Failed",
                 "test/d.js > reads: Passed",
             ]
         );

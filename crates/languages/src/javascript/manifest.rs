@@ -9,49 +9,13 @@ use crate::old_settings::{OldPart, OldSettings, old_toml, restore_keys};
 use crate::text::json;
 
 pub(super) const CONFIGURATION: &[&str] = &[
-    ".npmrc",
-    ".nvmrc",
-    ".node-version",
-    ".swcrc",
-    "tsconfig.json",
-    "tsconfig.*",
-    ".babelrc",
-    ".babelrc.*",
-    "babel.config.*",
-    ".nycrc",
-    ".nycrc.*",
-    "nyc.config.*",
-    ".c8rc",
-    ".c8rc.*",
-    ".mocharc",
-    ".mocharc.*",
-    "mocha.opts",
-    "mocha.config.*",
-    ".jestrc",
-    "jest.config.*",
-    "jest.preset.*",
-    "jest.setup.js",
-    "jest.setup.ts",
-    "jest.setup.mjs",
-    "jest.setup.cjs",
-    "jest.setup.tsx",
-    "setupTests.js",
-    "setupTests.ts",
-    "vite.config.*",
-    "vitest.config.*",
-    "vitest.workspace.*",
-    "vitest.setup.js",
-    "vitest.setup.ts",
-    "ava.config.*",
-    ".taprc*",
-    "karma.conf.*",
-    "playwright.config.*",
-    "cypress.config.*",
-    "webpack.test*",
-    "rollup.test*",
-    "deno.json",
-    "deno.jsonc",
-    "import_map.json",
+    ".npmrc", ".nvmrc", ".node-version", ".swcrc", "tsconfig.json", "tsconfig.*", ".babelrc", ".babelrc.*",
+    "babel.config.*", ".nycrc", ".nycrc.*", "nyc.config.*", ".c8rc", ".c8rc.*", ".mocharc", ".mocharc.*",
+    "mocha.opts", "mocha.config.*", ".jestrc", "jest.config.*", "jest.preset.*", "jest.setup.js",
+    "jest.setup.ts", "jest.setup.mjs", "jest.setup.cjs", "jest.setup.tsx", "setupTests.js", "setupTests.ts",
+    "vite.config.*", "vitest.config.*", "vitest.workspace.*", "vitest.setup.js", "vitest.setup.ts",
+    "ava.config.*", ".taprc*", "karma.conf.*", "playwright.config.*", "cypress.config.*", "webpack.test*",
+    "rollup.test*", "deno.json", "deno.jsonc", "import_map.json",
 ];
 
 pub(super) const SETTINGS: &[(&str, OldPart)] = &[
@@ -61,23 +25,8 @@ pub(super) const SETTINGS: &[(&str, OldPart)] = &[
 
 /// Sections of package.json that decide how tests run and how their imports resolve. Dependencies are not among them.
 const PACKAGE: [&str; 17] = [
-    "scripts",
-    "jest",
-    "vitest",
-    "mocha",
-    "ava",
-    "nyc",
-    "c8",
-    "babel",
-    "tap",
-    "xo",
-    "wireit",
-    "imports",
-    "exports",
-    "main",
-    "module",
-    "browser",
-    "_moduleAliases",
+    "scripts", "jest", "vitest", "mocha", "ava", "nyc", "c8", "babel", "tap", "xo", "wireit", "imports",
+    "exports", "main", "module", "browser", "_moduleAliases",
 ];
 /// Tables of bunfig.toml that decide how `bun test` and scripts run. `install` is not among them.
 const BUN: &[&[&str]] = &[&["test"], &["preload"], &["define"], &["loader"], &["run"]];
@@ -109,11 +58,7 @@ pub(super) fn dependencies(text: &str) -> Option<DependencyVersions> {
     let value = json(text.as_bytes())?;
     let mut entries = DependencyVersions::new();
     let lists = [
-        "dependencies",
-        "devDependencies",
-        "optionalDependencies",
-        "peerDependencies",
-        "overrides",
+        "dependencies", "devDependencies", "optionalDependencies", "peerDependencies", "overrides",
         "resolutions",
     ];
     for list in lists.iter().filter_map(|list| value.get(list)?.as_object()) {

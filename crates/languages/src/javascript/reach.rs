@@ -6,17 +6,8 @@ use crate::test_call::{TestCall, segments, words};
 /// Whether a JavaScript runner searches all folders, or a package manager runs in all packages.
 pub(super) fn reaches(call: &TestCall<'_, '_>) -> bool {
     const OF_MANY: [&str; 11] = [
-        "-r",
-        "--recursive",
-        "--workspaces",
-        "-ws",
-        "workspaces",
-        "foreach",
-        "--filter",
-        "turbo",
-        "nx",
-        "lerna",
-        "wireit",
+        "-r", "--recursive", "--workspaces", "-ws", "workspaces", "foreach", "--filter", "turbo", "nx",
+        "lerna", "wireit",
     ];
     segments(call.text).any(|segment| {
         let all: Vec<&str> = words(segment).collect();

@@ -7,23 +7,10 @@ use crate::old_settings::{OldPart, old_text, old_toml, restore_keys};
 use crate::text::toml_table;
 
 pub(super) const CONFIGURATION: &[&str] = &[
-    "conftest.py",
-    "pytest.ini",
-    ".pytest.ini",
-    "pytest.toml",
-    ".pytest.toml",
-    "tox.ini",
-    "tox.toml",
-    ".noserc",
-    "noxfile.py",
-    "sitecustomize.py",
-    "usercustomize.py",
-    "*.pth",
-    ".coveragerc",
-    ".python-version",
-    // Runners load plugins that such a folder declares.
-    "*.egg-info/",
-    "*.dist-info/",
+    "conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "tox.toml",
+    ".noserc", "noxfile.py", "sitecustomize.py", "usercustomize.py", "*.pth", ".coveragerc",
+    ".python-version", // Runners load plugins that such a folder declares.
+    "*.egg-info/", "*.dist-info/",
 ];
 
 pub(super) const SETTINGS: &[(&str, OldPart)] = &[

@@ -44,12 +44,7 @@ impl NativeBuild {
         let names: Vec<String> = requires.iter().map(|one| normalized(one)).collect();
         let asks = |name: &str| names.iter().any(|one| one == name);
         let has_extension = [
-            "ext_modules",
-            "Extension(",
-            "cythonize(",
-            "RustExtension(",
-            "rust_extensions",
-            "cffi_modules",
+            "ext_modules", "Extension(", "cythonize(", "RustExtension(", "rust_extensions", "cffi_modules",
             "CMakeExtension(",
         ]
         .iter()

@@ -35,18 +35,8 @@ impl TestNeeds {
 }
 
 const OF_TESTS: [&str; 12] = [
-    "test",
-    "tests",
-    "testing",
-    "unittest",
-    "unittests",
-    "unit",
-    "unit-tests",
-    "pytest",
-    "test-deps",
-    "tests-require",
-    "tests-all",
-    "test-all",
+    "test", "tests", "testing", "unittest", "unittests", "unit", "unit-tests", "pytest", "test-deps",
+    "tests-require", "tests-all", "test-all",
 ];
 const OF_DEVELOPMENT: [&str; 7] = ["dev", "develop", "development", "devel", "dev-deps", "ci", "all-dev"];
 
@@ -61,17 +51,7 @@ fn about_tests<'n>(names: impl Iterator<Item = &'n String> + Clone) -> Vec<&'n S
         let name = plain(name);
         let mut words = name.split('-');
         let others = [
-            "docs",
-            "doc",
-            "integration",
-            "e2e",
-            "release",
-            "lint",
-            "bench",
-            "perf",
-            "gpu",
-            "minimal",
-            "min",
+            "docs", "doc", "integration", "e2e", "release", "lint", "bench", "perf", "gpu", "minimal", "min",
         ];
         name.split('-').any(|word| matches!(word, "test" | "tests" | "testing" | "pytest"))
             && !words.any(|word| others.contains(&word))
@@ -133,23 +113,12 @@ fn has_runner(needs: &TestNeeds) -> bool {
 
 /// Requirements files besides `requirements.txt`.
 const REQUIREMENT_FILES: [&str; 16] = [
-    "requirements-test.txt",
-    "requirements-tests.txt",
-    "requirements_test.txt",
-    "test-requirements.txt",
-    "test_requirements.txt",
-    "tests/requirements.txt",
-    "test/requirements.txt",
-    "requirements/test.txt",
-    "requirements/tests.txt",
-    "requirements/testing.txt",
+    "requirements-test.txt", "requirements-tests.txt", "requirements_test.txt", "test-requirements.txt",
+    "test_requirements.txt", "tests/requirements.txt", "test/requirements.txt", "requirements/test.txt",
+    "requirements/tests.txt", "requirements/testing.txt",
     // Read only if there are none for tests.
-    "requirements-dev.txt",
-    "requirements_dev.txt",
-    "dev-requirements.txt",
-    "requirements/dev.txt",
-    "requirements/development.txt",
-    "requirements/ci.txt",
+    "requirements-dev.txt", "requirements_dev.txt", "dev-requirements.txt", "requirements/dev.txt",
+    "requirements/development.txt", "requirements/ci.txt",
 ];
 /// How many of them are about tests.
 const OF_TESTS_ONLY: usize = 10;

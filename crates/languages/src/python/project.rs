@@ -92,14 +92,8 @@ impl PythonProject {
         dependencies.extend(setup_cfg.lines("options", "install_requires"));
         let native = NativeBuild::of(&pyproject, &setup_py);
         let asks_git = [
-            "setuptools-scm",
-            "hatch-vcs",
-            "versioningit",
-            "poetry-dynamic-versioning",
-            "flit-scm",
-            "dunamai",
-            "setuptools-git-versioning",
-            "versioneer",
+            "setuptools-scm", "hatch-vcs", "versioningit", "poetry-dynamic-versioning", "flit-scm",
+            "dunamai", "setuptools-git-versioning", "versioneer",
         ];
         let builds_with = strings(at(&["build-system", "requires"]));
         let version_from_git = builds_with.iter().any(|one| asks_git.contains(&normalized(one).as_str()))

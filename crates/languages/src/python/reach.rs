@@ -6,13 +6,7 @@ use crate::test_call::{TestCall, mentions, segments, words};
 pub(super) fn reaches(call: &TestCall<'_, '_>) -> bool {
     // In the order in which pytest looks for its settings.
     const SETTINGS: [&str; 7] = [
-        "pytest.toml",
-        ".pytest.toml",
-        "pytest.ini",
-        ".pytest.ini",
-        "pyproject.toml",
-        "tox.ini",
-        "setup.cfg",
+        "pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg",
     ];
     let told = SETTINGS.iter().find_map(|name| {
         let text = call.file(name)?;

@@ -65,17 +65,8 @@ fn is_on_the_path(folder: &str, parts: &[&str], starts: &[String]) -> bool {
 
 /// Test runners, and what they import before any test.
 const RUNNERS: [&str; 11] = [
-    "pytest",
-    "_pytest",
-    "pluggy",
-    "iniconfig",
-    "packaging",
-    "pygments",
-    "exceptiongroup",
-    "tomli",
-    "nose2",
-    "tox",
-    "xdist",
+    "pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments", "exceptiongroup", "tomli", "nose2",
+    "tox", "xdist",
 ];
 
 /// The modules of Python 3.10 to 3.14. `test` is excluded, since projects use the name.

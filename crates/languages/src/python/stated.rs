@@ -48,40 +48,20 @@ const SCRIPTS: [&[&str]; 6] = [
 ];
 /// Options before the program that `uv run` and the like start, with a value.
 const RUN_VALUES: [&str; 9] = [
-    "--group",
-    "--extra",
-    "--with",
-    "--with-requirements",
-    "--python",
-    "-p",
-    "--only-group",
-    "--no-group",
+    "--group", "--extra", "--with", "--with-requirements", "--python", "-p", "--only-group", "--no-group",
     "--no-extra",
 ];
 /// Options of these that lead to another place.
 const RUN_ELSEWHERE: [&str; 5] = ["--directory", "--project", "--package", "--cwd", "-C"];
 const COVERAGE_VALUES: [&str; 8] = [
-    "--source",
-    "--source-pkgs",
-    "--omit",
-    "--include",
-    "--rcfile",
-    "--context",
-    "--concurrency",
+    "--source", "--source-pkgs", "--omit", "--include", "--rcfile", "--context", "--concurrency",
     "--data-file",
 ];
 const PACKAGED: [&str; 6] = ["coverage", "pytest", "py.test", "trial", "tox", "nox"];
 /// Programs with which repositories start their own tests, without the ending. Files that unittest finds are none: it
 /// names their tests, and a program may not.
 const SUITES: [&str; 9] = [
-    "runtests",
-    "run_tests",
-    "runtest",
-    "run_test",
-    "testrunner",
-    "run_all_tests",
-    "alltests",
-    "all_tests",
+    "runtests", "run_tests", "runtest", "run_test", "testrunner", "run_all_tests", "alltests", "all_tests",
     "testsuite",
 ];
 

@@ -63,18 +63,10 @@ fn maven_and_gradle_name_each_test_by_its_class() {
     assert_eq!(
         shown(&gradle),
         [
-            "+ last.LastTest.green",
-            "- old.AfterTest.classMethod",
-            "+ old.AfterTest.one",
-            "- old.BeforeTest.classMethod",
-            "+ old.CalcTest.adds",
-            "/ old.CalcTest.assumes",
-            "- old.CalcTest.errs",
-            "- old.CalcTest.fails",
-            "/ old.OldTest.off[0]",
-            "/ old.OldTest.off[1]",
-            "+ old.OldTest.whole[0]",
-            "+ old.OldTest.whole[1]",
+            "+ last.LastTest.green", "- old.AfterTest.classMethod", "+ old.AfterTest.one",
+            "- old.BeforeTest.classMethod", "+ old.CalcTest.adds", "/ old.CalcTest.assumes",
+            "- old.CalcTest.errs", "- old.CalcTest.fails", "/ old.OldTest.off[0]", "/ old.OldTest.off[1]",
+            "+ old.OldTest.whole[0]", "+ old.OldTest.whole[1]",
         ]
     );
 }
@@ -137,21 +129,8 @@ fn ctest_fails_for_a_program_that_it_cannot_start_whatever_its_report_calls_it()
     assert_eq!(
         shown(&reading),
         [
-            "+ Group/Case.adds/0",
-            "- bad",
-            "- crashes",
-            "- fixture",
-            "- forged",
-            "- gone",
-            "- needs",
-            "/ off",
-            "+ ok",
-            "- reads",
-            "/ skips",
-            "/ skips_by_text",
-            "- slow",
-            "- two",
-            "- unexpected",
+            "+ Group/Case.adds/0", "- bad", "- crashes", "- fixture", "- forged", "- gone", "- needs",
+            "/ off", "+ ok", "- reads", "/ skips", "/ skips_by_text", "- slow", "- two", "- unexpected",
             "+ will_fail",
         ]
     );
@@ -192,14 +171,8 @@ fn nextest_names_tests_by_their_binary_and_counts_the_last_try() {
     assert_eq!(
         shown(&reading),
         [
-            "- calc > tests::adds",
-            "+ calc > tests::flaky",
-            "+ calc > tests::ok",
-            "+ calc > tests::panics",
-            "+ calc > top",
-            "+ calc::bin/calc > tests::ok",
-            "- calc::more > aborts",
-            "- calc::more > fails",
+            "- calc > tests::adds", "+ calc > tests::flaky", "+ calc > tests::ok", "+ calc > tests::panics",
+            "+ calc > top", "+ calc::bin/calc > tests::ok", "- calc::more > aborts", "- calc::more > fails",
             "+ calc::more > ok",
         ]
     );

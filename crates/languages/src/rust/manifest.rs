@@ -7,11 +7,7 @@ use crate::old_settings::{OldPart, old_toml, restore_keys};
 use crate::text::toml_table;
 
 pub(super) const CONFIGURATION: &[&str] = &[
-    "build.rs",
-    "rust-toolchain",
-    "rust-toolchain.toml",
-    ".cargo/config",
-    ".cargo/config.toml",
+    "build.rs", "rust-toolchain", "rust-toolchain.toml", ".cargo/config", ".cargo/config.toml",
     ".config/nextest.toml",
 ];
 

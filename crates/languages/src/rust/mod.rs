@@ -57,10 +57,7 @@ impl Language for Rust {
                 decides: &["build.rs", "rust-toolchain", "rust-toolchain.toml", ".cargo/"],
                 dependency_folders: &["/target"],
                 protected: &[
-                    ".cargo/config",
-                    ".cargo/config.toml",
-                    ".cargo/credentials",
-                    ".cargo/credentials.toml",
+                    ".cargo/config", ".cargo/config.toml", ".cargo/credentials", ".cargo/credentials.toml",
                 ],
                 runners: runners::RUNNERS,
                 missing: &[

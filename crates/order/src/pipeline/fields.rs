@@ -39,11 +39,7 @@ impl Stage {
             Some(StageOutput::File(_)) => return vec!["result", "file", "content"],
             Some(StageOutput::CodeArtifact) => {
                 return vec![
-                    "result",
-                    "artifact_id",
-                    "implementation_files",
-                    "test_files",
-                    "stories_covered",
+                    "result", "artifact_id", "implementation_files", "test_files", "stories_covered",
                 ];
             }
             Some(StageOutput::Text | StageOutput::OneOf(_)) => None,

@@ -164,14 +164,7 @@ fn hold_checks(stage: &Stage, wrong: &mut ProblemSink<'_>) {
 
 /// Fields that only apply to a stage with a worker. The others apply to every stage.
 const OF_WORKER: [&str; 9] = [
-    "agent",
-    "command",
-    "arguments",
-    "inputs",
-    "feedback_mode",
-    "retry_count",
-    "retry_policy",
-    "timeout",
+    "agent", "command", "arguments", "inputs", "feedback_mode", "retry_count", "retry_policy", "timeout",
     "budget",
 ];
 /// Fields about the stage's result.

@@ -346,14 +346,8 @@ fn some_programs() -> impl Strategy<Value = Vec<TestProgram>> {
 
 fn lists(comparison: &Comparison) -> [&TestList; 8] {
     [
-        &comparison.fixed,
-        &comparison.newly_broken,
-        &comparison.already_red,
-        &comparison.flaky,
-        &comparison.gone,
-        &comparison.new,
-        &comparison.new_failing,
-        &comparison.skipped,
+        &comparison.fixed, &comparison.newly_broken, &comparison.already_red, &comparison.flaky,
+        &comparison.gone, &comparison.new, &comparison.new_failing, &comparison.skipped,
     ]
 }
 

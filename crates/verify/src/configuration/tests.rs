@@ -85,18 +85,10 @@ fn files_that_configure_tests_are_known_wherever_they_lie() {
         assert_eq!(old("make test", &[(path, "old")], &[(path, "old")]), []);
     }
     for path in [
-        "src/lib.rs",
-        "tests/test_a.py",
-        "README.md",
-        "src/a/unittest.py",
-        "config.toml",
-        "src/environment.py",
-        "lib/tasks/import.rake",
+        "src/lib.rs", "tests/test_a.py", "README.md", "src/a/unittest.py", "config.toml",
+        "src/environment.py", "lib/tasks/import.rake",
         // What these build is part of what the tests test.
-        "gulpfile.js",
-        "Gruntfile.js",
-        "lib/rakelib.rb",
-        "Cargo.lock",
+        "gulpfile.js", "Gruntfile.js", "lib/rakelib.rb", "Cargo.lock",
     ] {
         assert_eq!(old("make test", &[(path, "old")], &[(path, "new")]), [], "{path}");
     }

@@ -46,20 +46,9 @@ fn packages_and_programs_in_the_repository_are_named() {
 #[test]
 fn the_lockfile_of_any_package_manager_is_named() {
     for path in [
-        "package-lock.json",
-        "web/bun.lockb",
-        "deno.lock",
-        "Cargo.lock",
-        "Pipfile.lock",
-        "pylock.dev.toml",
-        "go.work.sum",
-        "Gemfile.lock",
-        "api/composer.lock",
-        "gradle.lockfile",
-        "src/packages.lock.json",
-        "mix.lock",
-        "pubspec.lock",
-        "Package.resolved",
+        "package-lock.json", "web/bun.lockb", "deno.lock", "Cargo.lock", "Pipfile.lock", "pylock.dev.toml",
+        "go.work.sum", "Gemfile.lock", "api/composer.lock", "gradle.lockfile", "src/packages.lock.json",
+        "mix.lock", "pubspec.lock", "Package.resolved",
     ] {
         assert_eq!(of(path, "old", "new"), [format!("{path} is changed, which says what is installed")]);
     }
@@ -160,21 +149,9 @@ fn names_stay_within_their_sentence() {
 }
 
 const PATHS: &[&str] = &[
-    "package.json",
-    "package-lock.json",
-    "yarn.lock",
-    "pnpm-lock.yaml",
-    "Cargo.toml",
-    "Cargo.lock",
-    "requirements.txt",
-    "pyproject.toml",
-    "go.mod",
-    "go.sum",
-    "pom.xml",
-    "node_modules/",
-    "vendor//a",
-    "/a.dist-info/",
-    "@/@.pth",
+    "package.json", "package-lock.json", "yarn.lock", "pnpm-lock.yaml", "Cargo.toml", "Cargo.lock",
+    "requirements.txt", "pyproject.toml", "go.mod", "go.sum", "pom.xml", "node_modules/", "vendor//a",
+    "/a.dist-info/", "@/@.pth",
 ];
 
 proptest! {

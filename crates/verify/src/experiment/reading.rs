@@ -86,18 +86,8 @@ impl<'a> TestTexts<'a> {
 
 fn lies_among_data(path: &str) -> bool {
     const FOLDERS: [&str; 12] = [
-        "fixtures",
-        "fixture",
-        "__fixtures__",
-        "testdata",
-        "test_data",
-        "test-data",
-        "data",
-        "resources",
-        "snapshots",
-        "__snapshots__",
-        "__mocks__",
-        "samples",
+        "fixtures", "fixture", "__fixtures__", "testdata", "test_data", "test-data", "data", "resources",
+        "snapshots", "__snapshots__", "__mocks__", "samples",
     ];
     let folders = path.rsplit_once('/').map_or("", |(folders, _)| folders);
     folders.split('/').any(|folder| FOLDERS.contains(&folder))

@@ -46,18 +46,8 @@ pub fn is_source(path: &str) -> bool {
 /// Whether a path is data: neither source nor a file that controls installation or build.
 fn is_data(path: &str) -> bool {
     const MANIFESTS: [&str; 12] = [
-        "package.json",
-        "package-lock.json",
-        "cargo.toml",
-        "pyproject.toml",
-        "setup.cfg",
-        "pom.xml",
-        "go.mod",
-        "go.sum",
-        "makefile",
-        "cmakelists.txt",
-        "dockerfile",
-        "gemfile",
+        "package.json", "package-lock.json", "cargo.toml", "pyproject.toml", "setup.cfg", "pom.xml",
+        "go.mod", "go.sum", "makefile", "cmakelists.txt", "dockerfile", "gemfile",
     ];
     let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
     let is_manifest = MANIFESTS.contains(&name.as_str())

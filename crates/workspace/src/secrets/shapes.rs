@@ -14,19 +14,8 @@ const CHECKSUM: usize = 6;
 const RUN: usize = 7;
 /// Words in placeholders only.
 const MADE_UP: [&[u8]; 13] = [
-    b"example",
-    b"sample",
-    b"dummy",
-    b"placeholder",
-    b"redacted",
-    b"changeme",
-    b"your-",
-    b"your_",
-    b"not-a-",
-    b"fake",
-    b"test-only",
-    b"1234567890abcdef",
-    b"abcdefghijklmnop",
+    b"example", b"sample", b"dummy", b"placeholder", b"redacted", b"changeme", b"your-", b"your_", b"not-a-",
+    b"fake", b"test-only", b"1234567890abcdef", b"abcdefghijklmnop",
 ];
 
 /// Bits of entropy per byte, from 0 to 8.

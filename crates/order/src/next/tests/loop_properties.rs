@@ -487,21 +487,9 @@ fn the_random_pipelines_are_worth_their_name() {
         }
     }
     for what in [
-        "verified",
-        "unverified",
-        "escalated",
-        "blocked",
-        "failed",
-        "side by side",
-        "reviewed",
-        "reviewed by several",
-        "asked again, of several",
-        "diagnosed",
-        "pushed again",
-        "fourth round",
-        "escalates",
-        "two writers",
-        "when",
+        "verified", "unverified", "escalated", "blocked", "failed", "side by side", "reviewed",
+        "reviewed by several", "asked again, of several", "diagnosed", "pushed again", "fourth round",
+        "escalates", "two writers", "when",
     ] {
         assert!(seen.get(what).is_some_and(|times| *times >= 2), "{what} is rare: {seen:?}");
     }

@@ -248,10 +248,7 @@ fn whatever_a_test_does_differently_is_told_with_its_own_lines() {
         ("a_test.go", GO, "\t\t{1, 1},\n", "\t\t{1, 1},\n\t\t{2, 2},\n", "TestB: - => {2, 2}"),
         ("a_test.go", GO, "Output: 1", "Output: 2", "ExampleC: // Output: 1 => // Output: 2"),
         (
-            "src/test/java/ShopTest.java",
-            JAVA,
-            "    void adds",
-            "    @Disabled\n    void adds",
+            "src/test/java/ShopTest.java", JAVA, "    void adds", "    @Disabled\n    void adds",
             "adds: - => @Disabled",
         ),
         (

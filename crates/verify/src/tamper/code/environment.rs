@@ -9,21 +9,9 @@ use journeyman_order::test_path::is_test_path;
 
 /// Names that only a test runner sets.
 const OF_RUNNERS: &[&str] = &[
-    "PYTEST_CURRENT_TEST",
-    "PYTEST_VERSION",
-    "PYTEST_XDIST_WORKER",
-    "JEST_WORKER_ID",
-    "VITEST",
-    "VITEST_WORKER_ID",
-    "VITEST_POOL_ID",
-    "NODE_TEST_CONTEXT",
-    "MOCHA_COLORS",
-    "NEXTEST",
-    "NEXTEST_RUN_ID",
-    "RUST_TEST_THREADS",
-    "RUST_TEST_NOCAPTURE",
-    "test.v",
-    "test.run",
+    "PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_XDIST_WORKER", "JEST_WORKER_ID", "VITEST",
+    "VITEST_WORKER_ID", "VITEST_POOL_ID", "NODE_TEST_CONTEXT", "MOCHA_COLORS", "NEXTEST", "NEXTEST_RUN_ID",
+    "RUST_TEST_THREADS", "RUST_TEST_NOCAPTURE", "test.v", "test.run",
 ];
 
 /// What a node checks, if it checks whether the code is being tested.
@@ -109,21 +97,9 @@ fn around(tree: &SyntaxTree<'_>, node: NodeId) -> String {
 fn asks_modules(tree: &SyntaxTree<'_>, node: NodeId) -> bool {
     let text = around(tree, node);
     [
-        "sys . modules",
-        "sys . argv",
-        "process . argv",
-        "process . execArgv",
-        "Class . forName",
-        "os . Args",
-        "current_exe",
-        "env :: args",
-        "getStackTrace",
-        "getClassName",
-        "_getframe",
-        "inspect . stack",
-        "find_spec",
-        "extract_stack",
-        ". stack",
+        "sys . modules", "sys . argv", "process . argv", "process . execArgv", "Class . forName",
+        "os . Args", "current_exe", "env :: args", "getStackTrace", "getClassName", "_getframe",
+        "inspect . stack", "find_spec", "extract_stack", ". stack",
     ]
     .iter()
     .any(|word| text.contains(word))
@@ -133,17 +109,8 @@ fn asks_modules(tree: &SyntaxTree<'_>, node: NodeId) -> bool {
 pub(super) fn reads_environment(tree: &SyntaxTree<'_>) -> bool {
     let text = tree.text(SyntaxTree::ROOT);
     [
-        "environ",
-        "getenv",
-        "process.env",
-        "import.meta.env",
-        "env::var",
-        "Getenv",
-        "LookupEnv",
-        "option_env",
-        "env!(",
-        "flag.Lookup",
-        "{ env }",
+        "environ", "getenv", "process.env", "import.meta.env", "env::var", "Getenv", "LookupEnv",
+        "option_env", "env!(", "flag.Lookup", "{ env }",
     ]
     .iter()
     .any(|word| text.contains(word))

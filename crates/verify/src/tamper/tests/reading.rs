@@ -28,16 +28,8 @@ fn what_tests_expect_is_found_in_every_language() {
 #[test]
 fn paths_tell_tests_from_code() {
     for path in [
-        "tests/a.rs",
-        "test_x.py",
-        "pkg/x_test.py",
-        "tests/helpers.py",
-        "conftest.py",
-        "a/b.test.tsx",
-        "a_test.go",
-        "src/__snapshots__/a.snap",
-        "src/test/java/FooTest.java",
-        "src/parser/tests.rs",
+        "tests/a.rs", "test_x.py", "pkg/x_test.py", "tests/helpers.py", "conftest.py", "a/b.test.tsx",
+        "a_test.go", "src/__snapshots__/a.snap", "src/test/java/FooTest.java", "src/parser/tests.rs",
     ] {
         assert!(is_test_path(path), "{path}");
     }

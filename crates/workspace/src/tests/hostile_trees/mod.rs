@@ -229,14 +229,7 @@ impl ImportFixture {
         let path = self.workspaces.order_dirs(self.order).runs.join("export");
         let mut child = Command::new("bwrap")
             .args([
-                "--ro-bind",
-                "/",
-                "/",
-                "--dev",
-                "/dev",
-                "--proc",
-                "/proc",
-                "--unshare-all",
+                "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-all",
                 "--die-with-parent",
             ])
             // The data folder may be in /dev/shm, which a new /dev hides.

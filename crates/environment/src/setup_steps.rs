@@ -56,10 +56,8 @@ pub(crate) fn read(files: &RepositoryFiles<'_>) -> Option<SourceStatement> {
     if job.get("services").is_some() {
         said.note(path, "`services` are left out: name them in .github/journeyman.yml");
     }
-    let default_folder = [job, &parsed]
-        .into_iter()
-        .find_map(|of| of.get("defaults")?.get("run")?.get("working-directory")?.as_str().map(str::to_owned));
-    steps(job.get("steps"), path, default_folder.as_deref(), Some(files), &mut said);
+    let default_folder = [job, &parsed].into_iter().find_map(workflow::default_folder);
+    steps(job.get("steps"), path, default_folder, Some(files), &mut said);
     Some(said)
 }
 

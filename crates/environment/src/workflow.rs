@@ -19,15 +19,11 @@ const EVENTS: [&str; 5] = ["pull_request", "pull_request_target", "push", "merge
 /// Usual names of a default branch, or patterns for all branches.
 const DEFAULT_BRANCHES: [&str; 9] =
     ["main", "master", "develop", "development", "trunk", "devel", "dev", "*", "**"];
-/// Words in names of workflows, jobs and steps beside the tests of a change: of another kind, machine or time.
-const BESIDE: [&str; 48] = [
-    "lint", "linting", "linters", "style", "format", "formatting", "typing", "types", "typecheck", "mypy",
-    "docs", "doc", "documentation", "docstrings", "integration", "e2e", "end2end", "smoke", "acceptance",
-    "system", "browser", "bench", "benchmark", "benchmarks", "perf", "performance", "nightly", "weekly",
-    "fuzz", "fuzzing", "release", "publish", "deploy", "windows", "macos", "freebsd", "downstream",
-    "upstream", "minimal", "minimum", "oldest", "examples", "example", "docker", "package", "wheel",
-    "wheels", "codeql",
-];
+/// Words in names of workflows, jobs and steps beside the tests of a change: of another kind, machine or time. Each stands
+/// for all that begin with it.
+const BESIDE: &str = "lint style format typing types typecheck mypy doc integration e2e end2end smoke acceptance system browser bench perf \
+                      nightly weekly fuzz release publish deploy windows macos freebsd downstream upstream minim \
+                      oldest example package wheel codeql";
 
 /// The steps that may run the tests of a change as they are written: without conditions, services and what only
 /// GitHub knows.
@@ -74,28 +70,24 @@ pub(crate) fn text_of(value: &Value) -> Option<String> {
 
 /// Whether a workflow runs for changes to the default branch.
 fn judges_changes(on: &Value) -> bool {
-    let is_event = |name: &str| EVENTS.contains(&name);
-    match on {
-        Value::String(name) => is_event(name),
-        Value::Array(names) => names.iter().filter_map(Value::as_str).any(is_event),
-        Value::Object(events) => events.iter().any(|(name, of)| is_event(name) && has_default_branch(of)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
-    }
+    let is_default = |event: &Value| match event.get("branches") {
+        Some(branches) => has_one(branches, &DEFAULT_BRANCHES),
+        None => event.get("tags").is_none(),
+    };
+    let mut events = on.as_object().into_iter().flatten();
+    has_one(on, &EVENTS) || events.any(|(name, of)| EVENTS.contains(&name.as_str()) && is_default(of))
 }
 
-fn has_default_branch(event: &Value) -> bool {
-    match event.get("branches") {
-        Some(Value::Array(branches)) => {
-            branches.iter().filter_map(Value::as_str).any(|branch| DEFAULT_BRANCHES.contains(&branch))
-        }
-        Some(branch) => branch.as_str().is_some_and(|branch| DEFAULT_BRANCHES.contains(&branch)),
-        None => event.get("tags").is_none(),
-    }
+/// Whether a text, or one of a list, is among these.
+fn has_one(value: &Value, these: &[&str]) -> bool {
+    let mut texts = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice).iter();
+    texts.any(|text| text.as_str().is_some_and(|text| these.contains(&text)))
 }
 
 fn is_beside(name: &str) -> bool {
-    name.split(|c: char| !c.is_ascii_alphanumeric())
-        .any(|word| BESIDE.contains(&word.to_ascii_lowercase().as_str()))
+    let name = name.to_ascii_lowercase();
+    let mut words = name.split(|c: char| !c.is_ascii_alphanumeric());
+    words.any(|word| BESIDE.split(' ').any(|beside| word.starts_with(beside)))
 }
 
 /// Whether the steps of a job run in nothing but a checkout of this repository on Linux.
@@ -104,10 +96,8 @@ fn is_plain_job(name: &str, job: &Value) -> bool {
     let machine = job.get("runs-on").map(Value::to_string).unwrap_or_default().to_ascii_lowercase();
     let is_other_machine = ["windows", "macos"].iter().any(|other| machine.contains(other));
     let has_more = ["if", "services", "container", "environment"].iter().any(|key| job.get(*key).is_some());
-    let is_other_checkout = |step: &Value| {
-        step.get("uses").and_then(Value::as_str).is_some_and(|uses| uses.starts_with("actions/checkout@"))
-            && step.get("with").is_some_and(|with| with.get("repository").is_some())
-    };
+    let is_other_checkout =
+        |step: &Value| step.get("with").is_some_and(|with| with.get("repository").is_some());
     let mut steps = job.get("steps").and_then(Value::as_array).into_iter().flatten();
     !is_beside(name)
         && !is_beside(text("name"))
@@ -116,7 +106,7 @@ fn is_plain_job(name: &str, job: &Value) -> bool {
         && !steps.any(is_other_checkout)
 }
 
-fn default_folder(of: &Value) -> Option<&str> {
+pub(crate) fn default_folder(of: &Value) -> Option<&str> {
     of.get("defaults")?.get("run")?.get("working-directory")?.as_str()
 }
 

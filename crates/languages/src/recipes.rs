@@ -5,6 +5,8 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use regex::Captures;
+
 use crate::files::RepositoryFiles;
 use journeyman_order::bounds::{LARGEST_SOURCE, MOST_HOPS, MOST_ITEMS, MOST_NAMED};
 
@@ -24,8 +26,6 @@ pub struct RecipeFile {
 struct RecipeRule {
     targets: Vec<String>,
     needs: Vec<String>,
-    /// Parameters of a recipe of just.
-    parameters: Vec<String>,
     lines: Vec<String>,
 }
 
@@ -55,8 +55,8 @@ impl RecipeFile {
             if let Some((name, operator, value)) = assignment(line) {
                 let known = all.variables.entry(name.to_owned()).or_default();
                 match operator {
-                    '?' if !known.is_empty() => {}
-                    '+' => known.push_str(&format!(" {value}")),
+                    "?" if !known.is_empty() => {}
+                    "+" => known.push_str(&format!(" {value}")),
                     _ => value.clone_into(known),
                 }
             } else if let Some((targets, rest)) = line.split_once(':') {
@@ -70,7 +70,6 @@ impl RecipeFile {
                     targets: words(targets),
                     needs: words(needs),
                     lines: lines.into_iter().collect(),
-                    ..RecipeRule::default()
                 });
             }
         }
@@ -80,37 +79,17 @@ impl RecipeFile {
         all
     }
 
+    /// Read as the Makefile that runs the same. A caller gives no arguments, and what only just can work out is no plain
+    /// word.
     fn of_just(text: &str) -> Self {
-        let mut all = Self::default();
-        for line in text.replace("\\\n", " ").lines().take(MOST_ITEMS) {
-            if line.starts_with([' ', '\t']) {
-                if let Some(rule) = all.rules.last_mut() {
-                    rule.lines.push(line.trim().to_owned());
-                }
-            } else if let Some((name, value)) = line.split_once(":=") {
-                let name = name.trim().trim_start_matches("export ").to_owned();
-                all.variables.insert(name, value.trim().trim_matches(['"', '\'']).to_owned());
-            } else if let Some((head, needs)) = line.split_once(':').filter(|_| !line.starts_with(['#', '[']))
-            {
-                let mut words = head.split_whitespace();
-                let target = words.next().map(|name| name.trim_start_matches('@').to_owned());
-                let parameter = |word: &str| {
-                    word.trim_start_matches(['*', '+', '$']).split('=').next().map(str::to_owned)
-                };
-                all.rules.push(RecipeRule {
-                    targets: target.into_iter().collect(),
-                    parameters: words.filter_map(parameter).collect(),
-                    needs: needs.split_whitespace().map(str::to_owned).collect(),
-                    lines: Vec::new(),
-                });
-            }
-        }
-        for rule in &mut all.rules {
-            for line in &mut rule.lines {
-                *line = without_parameters(line, &rule.parameters, &all.variables);
-            }
-        }
-        all
+        let text = text.replace('$', "$$");
+        let text = pattern!(r"\{\{\s*([\w.-]+)\s*\}\}").replace_all(&text, "$$($1)");
+        let text = pattern!(r"\{\{.*?\}\}").replace_all(&text, "$$$$");
+        let text = pattern!(r"(?m)^ +").replace_all(&text, "\t");
+        let value = pattern!(r#"(?m)^(?:(?:export|set|alias) +)?([\w-]+)\s*:=\s*['"]?(.*?)['"]?$"#);
+        let text = value.replace_all(&text, "$1 := $2");
+        let head = pattern!(r"(?m)^@?([\w-]+)(?:[ \t][^:\n]*)?:([^=\n]|$)");
+        Self::of_make(&pattern!(r"(?m)^\[.*$").replace_all(&head.replace_all(&text, "$1:$2"), ""))
     }
 
     pub fn has(&self, target: &str) -> bool {
@@ -155,40 +134,29 @@ impl RecipeFile {
             targets: words(&rule.targets),
             needs: words(&rule.needs),
             lines: rule.lines.iter().map(expand).collect(),
-            ..RecipeRule::default()
         }
     }
 
     /// As in make, a variable that is not set is empty. What only make can tell stays as it is.
     fn expand(&self, line: &str, target: &str, depth: usize, left: &Cell<usize>) -> String {
-        let mut text = String::new();
-        let mut rest = line;
-        while let Some((before, after)) = rest.split_once('$') {
-            text.push_str(before);
-            rest = after;
-            if let Some(after) = rest.strip_prefix('$') {
-                text.push('$');
-                rest = after;
-            } else if let Some(after) = rest.strip_prefix('@') {
-                text.push_str(target);
-                rest = after;
-            } else if let Some((name, after)) = reference(rest) {
-                let value = self.variables.get(name).map_or("", String::as_str);
-                let value = if name == "MAKE" { "make" } else { value };
-                let fewer = left.get().checked_sub(value.len() + 1);
-                let Some(fewer) = fewer.filter(|_| depth <= MOST_HOPS) else {
-                    text.push('$');
-                    continue;
-                };
-                left.set(fewer);
-                text.push_str(&self.expand(value, target, depth + 1, left));
-                rest = after;
-            } else {
-                text.push('$');
+        let value = |reference: &Captures<'_>| {
+            let whole = reference.get(0).map_or("", |whole| whole.as_str());
+            let name = reference.get(1).or(reference.get(2)).map(|name| name.as_str());
+            let value = match (whole, name) {
+                ("$$", _) => return "$".to_owned(),
+                ("$@", _) => return target.to_owned(),
+                (_, Some("MAKE")) => "make",
+                (_, name) => name.and_then(|name| self.variables.get(name)).map_or("", String::as_str),
+            };
+            match left.get().checked_sub(value.len() + 1).filter(|_| depth <= MOST_HOPS) {
+                Some(fewer) => {
+                    left.set(fewer);
+                    self.expand(value, target, depth + 1, left)
+                }
+                None => whole.to_owned(),
             }
-        }
-        text.push_str(rest);
-        text
+        };
+        pattern!(r"\$[$@]|\$\(([\w.-]+)\)|\$\{([\w.-]+)\}").replace_all(line, value).into_owned()
     }
 }
 
@@ -198,47 +166,11 @@ fn first(files: &RepositoryFiles<'_>, folder: &str, names: &[&str]) -> Option<(S
     names.iter().map(path).find_map(|path| files.text(&path).map(|text| (path, text)))
 }
 
-/// `NAME = value`, with the character before the equals sign.
-fn assignment(line: &str) -> Option<(&str, char, &str)> {
-    let (before, value) = line.split_once('=')?;
-    let operator = before.chars().next_back()?;
-    let name = before.trim_end_matches([':', '?', '+', '!']).trim();
-    let name = name.trim_start_matches("export ").trim_start_matches("override ").trim();
-    (!name.is_empty() && name.chars().all(is_of_name)).then_some((name, operator, value.trim()))
-}
-
-/// `(NAME)` or `{NAME}` at the start, and what follows.
-fn reference(text: &str) -> Option<(&str, &str)> {
-    let (inner, after) = match text.strip_prefix('(') {
-        Some(rest) => rest.split_once(')')?,
-        None => text.strip_prefix('{')?.split_once('}')?,
-    };
-    (!inner.is_empty() && inner.chars().all(is_of_name)).then_some((inner, after))
-}
-
-fn is_of_name(c: char) -> bool {
-    c.is_ascii_alphanumeric() || "_-.".contains(c)
-}
-
-/// A line of just without what a caller may add. Without arguments, parameters are mostly empty.
-fn without_parameters(line: &str, parameters: &[String], variables: &BTreeMap<String, String>) -> String {
-    let mut text = String::new();
-    let mut rest = line;
-    while let Some((before, inner)) = rest.split_once("{{")
-        && let Some((name, after)) = inner.split_once("}}")
-    {
-        text.push_str(before);
-        let name = name.trim();
-        match variables.get(name) {
-            Some(value) => text.push_str(value),
-            None if parameters.iter().any(|known| known == name) => {}
-            // It stands for a text that only just knows.
-            None => text.push('$'),
-        }
-        rest = after;
-    }
-    text.push_str(rest);
-    text
+/// `NAME = value`, with what stands before the equals sign.
+fn assignment(line: &str) -> Option<(&str, &str, &str)> {
+    let found =
+        pattern!(r"^\s*(?:export |override )*\s*([\w.-]+)\s*([:?+!]*)=\s*(.*?)\s*$").captures(line)?;
+    Some((found.get(1)?.as_str(), found.get(2)?.as_str(), found.get(3)?.as_str()))
 }
 
 #[cfg(test)]

@@ -83,11 +83,6 @@ fn a_runner_that_names_tests_is_worth_more_than_one_that_hides_them() {
 
 #[test]
 fn a_tool_that_runs_sessions_says_what_it_runs() {
-    let tox = (
-        "tox.toml",
-        "[env_run_base]\ncommands = [['pytest', '-v', {replace = 'posargs', default = ['tests'], extend = true}]]\n",
-    );
-    assert_eq!(command(&[PYTHON, PYTEST, UNITTEST, tox]), "python3 -m pytest tests");
     let nox = (
         "noxfile.py",
         "@nox.session\ndef tests(session):\n    session.install('-e', '.', 'attrs')\n    session.run('pytest', '-W', 'error', *session.posargs)\n",

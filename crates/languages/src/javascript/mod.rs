@@ -21,7 +21,7 @@ use crate::language::{Facts, InstalledPrograms, Language, PackageSource};
 use crate::planned::{PlannedTest, ProgramFolder};
 use crate::project::{Detection, FoundProject};
 use crate::script::ScriptCall;
-use crate::stated::{StatedCommand, TestStatement, agreed, of_just, of_make};
+use crate::stated::{StatedCommand, TestStatement, find as find_stated};
 use crate::test_call::TestCall;
 use journeyman_order::bounds::MOST_LOOKED_AT;
 
@@ -269,8 +269,7 @@ fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     {
         found.setup(manager.install(is_locked), lock);
     }
-    let statements = [ask.steps.to_vec(), of_make(files), of_just(files)];
-    found.test = test(files, &manifest, (manager, is_workspace), &statements, &mut found.notes);
+    found.test = test(files, &manifest, (manager, is_workspace), ask.steps, &mut found.notes);
     // A manifest for a linter or a site's style is not a project.
     (found.test.is_some() || !found.setup.is_empty()).then_some(found)
 }
@@ -283,7 +282,7 @@ fn test(
     files: &RepositoryFiles<'_>,
     manifest: &Value,
     (manager, is_workspace): (PackageManager, bool),
-    statements: &[Vec<TestStatement>],
+    steps: &[TestStatement],
     notes: &mut Vec<String>,
 ) -> Option<PlannedTest> {
     let scripts = manifest.get("scripts").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -293,13 +292,8 @@ fn test(
     let is_one = |name: &str| runs_tests(&text(name), &text, 0, &left);
     // The script of that name is what the repository says. Which of the others is one, or how a runner starts without
     // a script, others say better than a guess.
-    let said = match is_one("test") {
-        true => None,
-        false => {
-            let read = |command: &StatedCommand| stated::reading(command, &is_one);
-            statements.iter().find_map(|all| agreed(all, files, &read))
-        }
-    };
+    let read = |command: &StatedCommand| stated::reading(command, &is_one);
+    let said = if is_one("test") { None } else { find_stated(steps, Vec::new(), files, &read) };
     let said_script = said.as_ref().and_then(|(command, _)| stated::script(command));
     let chosen = said_script.or_else(|| SCRIPTS.into_iter().find(|name| is_one(name)));
     if let Some(name) = chosen {

@@ -9,7 +9,7 @@ use crate::language::{Facts, InstalledPrograms, Language, PackageSource};
 use crate::not_loaded::NotLoaded;
 use crate::project::{Detection, FoundProject};
 use crate::script::ScriptCall;
-use crate::stated::{self, StatedCommand, StatedReading};
+use crate::stated::{self, StatedCommand, StatedReading, without_looks};
 use crate::tool_facts::{SetupAction, ToolFacts};
 
 const BIN: &str = "vendor/bin";
@@ -107,9 +107,8 @@ fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     };
     let script = |name: &str| manifest.get("scripts").and_then(|scripts| scripts.get(name)).is_some();
     let files = ask.files;
-    let statements = [ask.steps.to_vec(), stated::of_make(files), stated::of_just(files)];
     let read = |command: &StatedCommand| reading(command, files);
-    let said = || statements.iter().find_map(|all| stated::agreed(all, files, &read));
+    let said = || stated::find(ask.steps, Vec::new(), files, &read);
     let configuration = ask.files.first(&["phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"]);
     if requires("pestphp/pest") {
         found.test("vendor/bin/pest", "pestphp/pest in composer.json");
@@ -133,10 +132,7 @@ fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
 /// requirements.
 fn reading(command: &StatedCommand, files: &RepositoryFiles<'_>) -> StatedReading {
     let words = command.words();
-    let words = match words.as_slice() {
-        ["php", rest @ ..] => rest,
-        all => all,
-    };
+    let words = words.strip_prefix(&["php"]).unwrap_or(&words);
     let Some((program, args)) = words.split_first() else { return StatedReading::Nothing };
     let path = program.trim_start_matches("./");
     let name = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".phar");
@@ -144,10 +140,6 @@ fn reading(command: &StatedCommand, files: &RepositoryFiles<'_>) -> StatedReadin
     if !is_runner || !command.folder.is_empty() {
         return StatedReading::Nothing;
     }
-    let is_kept = |arg: &&&str| {
-        let looks = ["--coverage", "--colors", "--log-", "--testdox", "--stop-on-"];
-        !looks.iter().any(|look| arg.starts_with(look))
-    };
-    let words = ["php", path].into_iter().chain(args.iter().filter(is_kept).copied());
+    let words = ["php", path].into_iter().chain(without_looks(args));
     StatedReading::Tests(words.map(str::to_owned).collect())
 }

@@ -12,7 +12,6 @@ mod manifest;
 mod native;
 mod needs;
 mod nox;
-mod options;
 mod project;
 mod reach;
 mod runner;

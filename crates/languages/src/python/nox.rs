@@ -8,16 +8,12 @@ use crate::stated::TestStatement;
 use journeyman_order::bounds::MOST_LISTED;
 
 const FILE: &str = "noxfile.py";
-/// Names of sessions that run tests.
-const SESSIONS: [&str; 7] = ["tests", "test", "unit", "unit_tests", "unittests", "pytest", "py"];
 
 /// What the session for tests runs.
 pub(super) fn statements(files: &RepositoryFiles<'_>) -> Vec<TestStatement> {
     let Some(session) = files.text(FILE).and_then(|text| session(&text)) else { return Vec::new() };
-    // A word that is no text is worked out by the session: no shell can read it.
-    let word = |word: Option<String>| word.map_or("$word".to_owned(), |word| quote(&word));
-    let line = |call: Vec<Option<String>>| call.into_iter().map(word).collect::<Vec<_>>().join(" ");
-    let lines: Vec<String> = calls(&session, "session.run(").into_iter().map(line).collect();
+    let line = |call: &Vec<String>| call.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ");
+    let lines: Vec<String> = calls(&session, "session.run(").iter().map(line).collect();
     vec![TestStatement::new(FILE, lines.join("\n"))]
 }
 
@@ -26,7 +22,7 @@ pub(super) fn needs(files: &RepositoryFiles<'_>) -> Option<SessionNeeds> {
     let session = session(&files.text(FILE)?)?;
     let mut needs = SessionNeeds::default();
     for call in calls(&session, "session.install(") {
-        let mut words = call.into_iter().flatten();
+        let mut words = call.into_iter();
         while let Some(word) = words.next() {
             match word.as_str() {
                 "-r" | "--requirement" => needs.add(&format!("-r{}", words.next().unwrap_or_default())),
@@ -39,60 +35,23 @@ pub(super) fn needs(files: &RepositoryFiles<'_>) -> Option<SessionNeeds> {
     (needs != SessionNeeds::default()).then_some(needs)
 }
 
-/// The body of the session.
+/// The body of the session that runs tests.
 fn session(text: &str) -> Option<String> {
-    SESSIONS.iter().find_map(|name| {
-        let mut lines = text.lines().skip_while(|line| {
-            let rest = line.strip_prefix("def ").and_then(|rest| rest.strip_prefix(name));
-            !rest.is_some_and(|rest| rest.starts_with('('))
-        });
-        lines.next()?;
-        let is_inside = |line: &&str| line.is_empty() || line.starts_with([' ', '\t', ')']);
-        Some(lines.take_while(is_inside).fold(String::new(), |all, line| all + line + "\n"))
-    })
+    let session = pattern!(r"(?m)^def (?:tests?|unit|unit_?tests|pytest|py)\(.*\n((?:(?:[ \t)].*)?\n)*)");
+    Some(session.captures(&format!("{text}\n"))?.get(1)?.as_str().to_owned())
 }
 
-/// The arguments of each call: texts, and nothing for what is worked out. Arguments by name and lists of the caller's
-/// are left out.
-fn calls(body: &str, call: &str) -> Vec<Vec<Option<String>>> {
-    body.split(call).skip(1).take(MOST_LISTED).map(arguments).collect()
-}
-
-fn arguments(text: &str) -> Vec<Option<String>> {
-    let mut all = Vec::new();
-    let (mut argument, mut depth, mut quoted) = (String::new(), 0_usize, None);
-    for c in text.chars() {
-        match (quoted, c) {
-            (Some(mark), _) => quoted = (mark != c).then_some(mark),
-            (None, '\'' | '"') => quoted = Some(c),
-            (None, '(' | '[' | '{') => depth += 1,
-            (None, ')' | ']' | '}') if depth > 0 => depth -= 1,
-            (None, ')') => break,
-            (None, ',') if depth == 0 => {
-                all.extend(one(&argument));
-                argument.clear();
-                continue;
-            }
-            _ => {}
+/// The arguments of each call, up to the first that is worked out.
+fn calls(body: &str, call: &str) -> Vec<Vec<String>> {
+    let one = |mut text: &str| {
+        let mut all = Vec::new();
+        while let Some(argument) = pattern!(r#"^\s*(?:'([^'\\]*)'|"([^"\\]*)")\s*(?:,|\))"#).captures(text) {
+            all.extend(argument.get(1).or(argument.get(2)).map(|word| word.as_str().to_owned()));
+            text = argument.get(0).and_then(|whole| text.get(whole.end()..)).unwrap_or_default();
         }
-        argument.push(c);
-    }
-    all.extend(one(&argument));
-    all
-}
-
-/// An argument, if it is one of the command's own.
-fn one(argument: &str) -> Option<Option<String>> {
-    let argument = argument.trim();
-    let is_named = argument
-        .split_once('=')
-        .is_some_and(|(name, _)| name.trim().chars().all(|c| c.is_ascii_alphanumeric() || c == '_'));
-    if argument.is_empty() || argument.starts_with(['*', '#']) || is_named {
-        return None;
-    }
-    let inner = |mark: char| argument.strip_prefix(mark)?.strip_suffix(mark);
-    let text = inner('"').or_else(|| inner('\'')).filter(|text| !text.contains(['"', '\'', '\\']));
-    Some(text.map(str::to_owned))
+        all
+    };
+    body.split(call).skip(1).take(MOST_LISTED).map(one).collect()
 }
 
 #[cfg(test)]
@@ -114,7 +73,7 @@ mod tests {
              session.install('-e', '.[test]', \"attrs>=1\")\n    session.run(\n        'coverage', \"run\", '-m', 'pytest',\n        \
              *session.posargs, env={'A': 'b'},\n    )\n    session.run('pytest', f'--n={n}', '-k', 'not a')\n\n\ndef other():\n    session.run('x')\n",
         );
-        assert_eq!(said, ["coverage run -m pytest\npytest $word -k 'not a'"]);
+        assert_eq!(said, ["coverage run -m pytest\npytest"]);
         let needs = needs.unwrap();
         assert_eq!(
             (needs.files, needs.extras),
@@ -129,6 +88,6 @@ mod tests {
             assert_eq!(of(text), (Vec::new(), None), "{text}");
         }
         let (said, _) = of("def tests(session):\n    session.run('a', 'b");
-        assert_eq!(said, ["a $word"], "a file that ends too early");
+        assert_eq!(said, ["a"], "a file that ends too early");
     }
 }

@@ -14,7 +14,8 @@ pub(super) fn find(places: &StatementPlaces<'_>, needs: &TestNeeds) -> Option<Py
     let found = sign.clone().map(pytest).or_else(|| guess(files, project, needs));
     let Some(stated) = stated::find(places) else { return found };
     // Where a repository configures pytest, pytest runs these tests too, names each, and can run some alone.
-    let is_hidden = stated.is_unittest || stated.is_django && needs.names("pytest-django");
+    let is_hidden = stated.command.contains("-m unittest")
+        || needs.names("pytest-django") && pattern!(r"(-m django|manage\.py) test").is_match(&stated.command);
     if sign.is_some() && is_hidden {
         return found;
     }
@@ -74,11 +75,11 @@ fn guess(files: &RepositoryFiles<'_>, project: &PythonProject, needs: &TestNeeds
 /// A program of the repository that prepares and starts its tests. Others may not even load them.
 fn program(files: &RepositoryFiles<'_>) -> Option<PythonRunner> {
     let is_django = files.text("manage.py").is_some_and(|text| text.contains("django"));
-    let (command, because) = match is_django {
-        true => ("python3 manage.py test".to_owned(), "manage.py"),
-        false => stated::suite(files).map(|path| (format!("python3 {path}"), path))?,
-    };
-    Some(PythonRunner { is_stated: true, ..found(command, because) })
+    let django = is_django.then(|| found("python3 manage.py test", "manage.py"));
+    let suites = ["runtests.py", "run_tests.py", "tests/runtests.py", "tests/run_tests.py"];
+    let suite = || suites.into_iter().find(|path| files.text(path).is_some());
+    let program = django.or_else(|| suite().map(|path| found(format!("python3 {path}"), path)))?;
+    Some(PythonRunner { is_stated: true, ..program })
 }
 
 fn pytest_sign(files: &RepositoryFiles<'_>) -> Option<String> {

@@ -5,9 +5,9 @@
 use toml::Value;
 
 use super::project::PythonProject;
-use super::{nox, options, tox};
+use super::{nox, tox};
 use crate::files::RepositoryFiles;
-use crate::stated::{self, StatedCommand, StatedReading, TestStatement};
+use crate::stated::{self, StatedCommand, StatedReading, TestStatement, without_looks};
 use crate::words::is_python;
 use journeyman_order::bounds::MOST_HOPS;
 
@@ -19,50 +19,13 @@ pub(super) struct StatementPlaces<'a> {
     pub(super) steps: &'a [TestStatement],
 }
 
-/// One kind of place.
-struct StatementKind {
-    say: fn(&StatementPlaces<'_>) -> Vec<TestStatement>,
-    /// Whether all its statements have to agree. Otherwise the first that says something counts.
-    all: bool,
-}
-
-/// In the order in which they are believed, all before a guess from files. Nearer to what decides about a pull request
-/// comes first; that is also what maintainers notice when it is wrong.
-const KINDS: [StatementKind; 6] = [
-    StatementKind { say: |places| places.steps.to_vec(), all: true },
-    StatementKind { say: |places| stated::of_make(places.files), all: false },
-    StatementKind { say: |places| stated::of_just(places.files), all: false },
-    StatementKind { say: |places| of_scripts(places.project), all: false },
-    StatementKind { say: |places| tox::statements(places.files, places.project), all: false },
-    StatementKind { say: |places| nox::statements(places.files), all: false },
-];
-
 /// Tables of scripts in pyproject.toml.
-const SCRIPTS: [&[&str]; 6] = [
+const SCRIPTS: [&[&str]; 5] = [
     &["tool", "hatch", "envs", "default", "scripts"],
     &["tool", "hatch", "envs", "test", "scripts"],
     &["tool", "pdm", "scripts"],
     &["tool", "poe", "tasks"],
     &["tool", "taskipy", "tasks"],
-    &["tool", "rye", "scripts"],
-];
-/// Options before the program that `uv run` and the like start, with a value.
-const RUN_VALUES: [&str; 9] = [
-    "--group", "--extra", "--with", "--with-requirements", "--python", "-p", "--only-group", "--no-group",
-    "--no-extra",
-];
-/// Options of these that lead to another place.
-const RUN_ELSEWHERE: [&str; 5] = ["--directory", "--project", "--package", "--cwd", "-C"];
-const COVERAGE_VALUES: [&str; 8] = [
-    "--source", "--source-pkgs", "--omit", "--include", "--rcfile", "--context", "--concurrency",
-    "--data-file",
-];
-const PACKAGED: [&str; 6] = ["coverage", "pytest", "py.test", "trial", "tox", "nox"];
-/// Programs with which repositories start their own tests, without the ending. Files that unittest finds are none: it
-/// names their tests, and a program may not.
-const SUITES: [&str; 9] = [
-    "runtests", "run_tests", "runtest", "run_test", "testrunner", "run_all_tests", "alltests", "all_tests",
-    "testsuite",
 ];
 
 /// How a project's tests are run.
@@ -73,8 +36,6 @@ pub(super) struct PythonRunner {
     pub(super) because: String,
     /// Whether pytest has to be installed.
     pub(super) wants_pytest: bool,
-    pub(super) is_unittest: bool,
-    pub(super) is_django: bool,
     /// Whether the repository itself says so.
     pub(super) is_stated: bool,
     /// The command to try if this one cannot run here.
@@ -83,63 +44,71 @@ pub(super) struct PythonRunner {
 
 /// The command that the repository says. `None` if nothing says one that can be run here.
 pub(super) fn find(places: &StatementPlaces<'_>) -> Option<PythonRunner> {
-    let read = |command: &StatedCommand| read(command, places);
-    let agreed = |statements: &[TestStatement]| stated::agreed(statements, places.files, &read);
-    let (command, because) = KINDS.iter().find_map(|kind| {
-        let statements = (kind.say)(places);
-        match kind.all {
-            true => agreed(&statements),
-            false => statements.iter().find_map(|one| agreed(std::slice::from_ref(one))),
-        }
-    })?;
-    Some(PythonRunner {
-        is_stated: true,
-        wants_pytest: is_module(&command, "pytest"),
-        is_unittest: is_module(&command, "unittest"),
-        is_django: is_module(&command, "django") || command.words().get(2) == Some(&"test"),
-        command: command.shell(),
-        because,
-        other: None,
-    })
+    let StatementPlaces { files, project, steps } = places;
+    let scripts = ["test", "tests"].into_iter().flat_map(|name| script(project, name));
+    let sessions = tox::statements(files, project).into_iter().chain(nox::statements(files));
+    let read = |command: &StatedCommand| read(&command.words(), &command.folder, places, MOST_HOPS);
+    let (command, because) = stated::find(steps, scripts.chain(sessions).collect(), files, &read)?;
+    let wants_pytest = command.words().starts_with(&["python3", "-m", "pytest"]);
+    Some(PythonRunner { command: command.shell(), because, wants_pytest, is_stated: true, other: None })
 }
 
-/// A program of the repository that starts its tests.
-pub(super) fn suite(files: &RepositoryFiles<'_>) -> Option<&'static str> {
-    ["runtests.py", "run_tests.py", "tests/runtests.py", "tests/run_tests.py"]
-        .into_iter()
-        .find(|path| files.text(path).is_some())
-}
-
-fn is_module(command: &StatedCommand, module: &str) -> bool {
-    matches!(command.words().as_slice(), ["python3", "-m", name, ..] if *name == module)
-}
-
-fn read(command: &StatedCommand, places: &StatementPlaces<'_>) -> StatedReading {
-    let words = inner(command.words());
-    let Some((first, rest)) = words.split_first() else { return StatedReading::Nothing };
-    let name = base(first);
-    let elsewhere = |is_so: bool, statements: Vec<TestStatement>| match is_so && !statements.is_empty() {
-        true => StatedReading::Elsewhere(statements),
-        false => StatedReading::Nothing,
+/// What words in a folder have to do with tests.
+fn read(words: &[&str], folder: &str, places: &StatementPlaces<'_>, left: usize) -> StatedReading {
+    let (is_module, words) = match words {
+        ["-m", module @ ..] => (true, module),
+        words => (false, words),
     };
-    let folder = command.folder.as_str();
-    match (name, rest) {
-        ("pytest" | "py.test", args) => pytest(args, folder, places.files),
+    let Some(((program, args), left)) = words.split_first().zip(left.checked_sub(1)) else {
+        return StatedReading::Nothing;
+    };
+    let name = program.rsplit('/').next().unwrap_or(program);
+    let said = match (name, args) {
+        ("tox", args) if is_of_tests(args) => tox::statements(places.files, places.project),
+        ("nox", args) if is_of_tests(args) => nox::statements(places.files),
+        ("hatch" | "pdm", ["run", name, ..]) | ("poe" | "task", [name, ..]) => {
+            script(places.project, name.rsplit(':').next().unwrap_or(name))
+        }
+        _ => Vec::new(),
+    };
+    if !said.is_empty() {
+        return StatedReading::Elsewhere(said);
+    }
+    let deciding = without_looks(args);
+    match (name, args) {
+        ("pytest" | "py.test", _) => tests(&["python3", "-m", "pytest"], &deciding),
         ("hatch", ["test", ..]) => tests(&["python3", "-m", "pytest"], &[]),
-        ("trial", args) => tests(&["trial"], args),
-        ("django-admin", ["test", args @ ..]) => {
-            tests(&["python3", "-m", "django", "test"], &options::django(args))
+        ("unittest", _) if is_module => {
+            let whole: Vec<&str> = deciding.into_iter().filter(|arg| *arg != "-f").collect();
+            tests(&["python3", "-m", "unittest"], &whole)
         }
-        ("tox", args) => elsewhere(is_of_tests(args), tox::statements(places.files, places.project)),
-        ("nox", args) => elsewhere(is_of_tests(args), nox::statements(places.files)),
-        ("pdm" | "poe" | "task" | "taskipy", [name, ..]) => elsewhere(true, script(places.project, name)),
-        (name, args) if is_python(name) => of_python(args, folder, places),
-        (name, args) if name.ends_with(".py") => of_program(first, args, folder, places.files),
-        (name, _) if name == *first => {
-            let name = name.rsplit(':').next().unwrap_or(name);
-            elsewhere(true, script(places.project, name))
+        ("django-admin" | "django", ["test", ..]) => tests(&["python3", "-m", "django"], &deciding),
+        ("trial", _) => tests(&["trial"], args),
+        ("twisted.trial", _) => tests(&["python3", "-m", "twisted.trial"], args),
+        ("uv" | "rye" | "poetry" | "pdm" | "pipenv" | "hatch" | "pixi" | "coverage", ["run", rest @ ..]) => {
+            started(rest, folder, places, left)
         }
-        _ => StatedReading::Nothing,
+        _ if is_python(name) || matches!(name, "time" | "exec") => started(args, folder, places, left),
+        _ if is_module => {
+            let path = program.replace('.', "/");
+            let is_there = [format!("{path}.py"), format!("{path}/__main__.py")]
+                .iter()
+                .any(|path| is_file(path, folder, places.files));
+            let stem = name.rsplit('.').next().unwrap_or(name);
+            match is_there && (stem == "tests" || is_suite(stem)) {
+                true => tests(&["python3", "-m", *program], args),
+                false => StatedReading::Nothing,
+            }
+        }
+        _ => {
+            let path = program.trim_start_matches("./");
+            let stem = name.strip_suffix(".py").filter(|_| is_file(path, folder, places.files));
+            match (stem, args) {
+                (Some("manage"), ["test", ..]) => tests(&["python3", path], &deciding),
+                (Some(stem), _) if is_suite(stem) => tests(&["python3", path], args),
+                _ => StatedReading::Nothing,
+            }
+        }
     }
 }
 
@@ -147,182 +116,52 @@ fn tests(words: &[&str], args: &[&str]) -> StatedReading {
     StatedReading::Tests(words.iter().chain(args).map(|word| (*word).to_owned()).collect())
 }
 
-/// The words of a command without programs that only start or measure another.
-fn inner(mut words: Vec<&str>) -> Vec<&str> {
-    for _ in 0..MOST_HOPS {
-        let started = match words.as_slice() {
-            ["uv" | "rye" | "poetry" | "pdm" | "pipenv" | "hatch" | "pixi", "run", rest @ ..] => {
-                after_options(rest, &RUN_VALUES)
-            }
-            ["time" | "exec" | "command" | "nice", rest @ ..] => rest.to_vec(),
-            [coverage, "run", rest @ ..] if matches!(base(coverage), "coverage" | "coverage3") => {
-                of_interpreter(&after_options(rest, &COVERAGE_VALUES))
-            }
-            [python, rest @ ..] if is_python(python) => {
-                let rest = after_own_options(rest);
-                match rest {
-                    ["-m", "coverage", "run", rest @ ..] => {
-                        of_interpreter(&after_options(rest, &COVERAGE_VALUES))
-                    }
-                    // Programs of packages, which an interpreter can also be given as files.
-                    [program, ..] if PACKAGED.contains(&base(program)) => rest.to_vec(),
-                    rest if words.len() > rest.len() + 1 => of_interpreter(rest),
-                    _ => break,
-                }
-            }
-            _ => break,
-        };
-        words = match started.as_slice() {
-            ["-m", ..] => of_interpreter(&started),
-            _ => started,
-        };
-    }
-    words
-}
-
-fn of_interpreter<'w>(words: &[&'w str]) -> Vec<&'w str> {
-    std::iter::once("python3").chain(words.iter().copied()).collect()
-}
-
-/// The words after options. Empty if one leads to another place.
-fn after_options<'w>(words: &[&'w str], with_value: &[&str]) -> Vec<&'w str> {
-    let mut rest = words;
-    while let [option, others @ ..] = rest {
-        if !option.starts_with('-') || *option == "-m" {
+/// The same of the words after a program that starts another. That is the first one that is known behind options, each
+/// of which may have a value.
+fn started(words: &[&str], folder: &str, places: &StatementPlaces<'_>, left: usize) -> StatedReading {
+    let mut is_after_option = false;
+    for (at, word) in words.iter().enumerate() {
+        if pattern!(r"^(--directory|--project|--package|-C)(=|$)").is_match(word) {
             break;
         }
-        if RUN_ELSEWHERE.contains(&option.split('=').next().unwrap_or(option)) {
-            return Vec::new();
+        let reading = read(words.get(at..).unwrap_or_default(), folder, places, left);
+        if *word == "-m" || !matches!(reading, StatedReading::Nothing) {
+            return reading;
         }
-        let takes_next = with_value.contains(option);
-        rest = if takes_next { others.get(1..).unwrap_or_default() } else { others };
-        if *option == "--" {
+        let is_option = word.starts_with('-');
+        if !is_option && !is_after_option {
             break;
         }
+        is_after_option = is_option;
     }
-    rest.to_vec()
+    StatedReading::Nothing
 }
 
-/// The words after the interpreter's own options. Warnings and the like hide from us which program it starts, and
-/// names are worth more than these.
-fn after_own_options<'r, 'w>(words: &'r [&'w str]) -> &'r [&'w str] {
-    let mut rest = words;
-    while let [option, others @ ..] = rest {
-        let is_own = option.starts_with("-W") || option.starts_with("-X");
-        if !is_own
-            && !matches!(*option, "-b" | "-bb" | "-B" | "-u" | "-s" | "-S" | "-E" | "-I" | "-O" | "-OO")
-        {
-            break;
-        }
-        rest = if matches!(*option, "-W" | "-X") { others.get(1..).unwrap_or_default() } else { others };
-    }
-    rest
-}
-
-/// The name of a program.
-fn base(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
-}
-
-fn of_python(args: &[&str], folder: &str, places: &StatementPlaces<'_>) -> StatedReading {
-    match args {
-        ["-m", "pytest" | "py.test", args @ ..] => pytest(args, folder, places.files),
-        ["-m", "unittest", args @ ..] => tests(&["python3", "-m", "unittest"], &options::unittest(args)),
-        ["-m", "django", "test", args @ ..] => {
-            tests(&["python3", "-m", "django", "test"], &options::django(args))
-        }
-        ["-m", "twisted.trial", args @ ..] => tests(&["python3", "-m", "twisted.trial"], args),
-        ["-m", rest @ ..] if matches!(rest.first(), Some(&("tox" | "nox"))) => {
-            let words = rest.iter().map(|word| (*word).to_owned()).collect();
-            read(&StatedCommand { words, folder: folder.to_owned(), ..StatedCommand::default() }, places)
-        }
-        ["-m", module, args @ ..] => {
-            let path = module.replace('.', "/");
-            let is_suite =
-                module.rsplit('.').next().is_some_and(|name| SUITES.contains(&name) || name == "tests");
-            let is_there = [format!("{path}.py"), format!("{path}/__main__.py")]
-                .iter()
-                .any(|path| is_file(path, folder, places.files));
-            match is_suite && is_there {
-                true => tests(&["python3", "-m", *module], args),
-                false => StatedReading::Nothing,
-            }
-        }
-        [program, args @ ..] => of_program(program, args, folder, places.files),
-        [] => StatedReading::Nothing,
-    }
-}
-
-/// A program of the repository.
-fn of_program(program: &str, args: &[&str], folder: &str, files: &RepositoryFiles<'_>) -> StatedReading {
-    let path = program.trim_start_matches("./");
-    let stem = base(path).trim_end_matches(".py").to_lowercase().replace('-', "_");
-    match args {
-        _ if !is_file(path, folder, files) => StatedReading::Nothing,
-        ["test", args @ ..] if stem == "manage" => tests(&["python3", path, "test"], &options::django(args)),
-        args if SUITES.contains(&stem.as_str()) => tests(&["python3", path], args),
-        _ => StatedReading::Nothing,
-    }
+/// Whether a repository names a program like this that starts its tests. Files that unittest finds are none: it names
+/// their tests, and a program may not.
+fn is_suite(stem: &str) -> bool {
+    pattern!(r"(?i)^(run[_-]?tests?|testrunner|(run[_-])?all[_-]?tests|testsuite)$").is_match(stem)
 }
 
 fn is_file(path: &str, folder: &str, files: &RepositoryFiles<'_>) -> bool {
-    let path = if folder.is_empty() { path.to_owned() } else { format!("{folder}/{path}") };
-    files.text(&path).is_some()
-}
-
-fn pytest(args: &[&str], folder: &str, files: &RepositoryFiles<'_>) -> StatedReading {
-    let has = |path: &str| match folder.is_empty() {
-        true => files.has(path),
-        false => files.has(&format!("{folder}/{path}")),
-    };
-    match options::pytest(args, &has) {
-        Some(args) => tests(&["python3", "-m", "pytest"], &args),
-        // It runs where other files are, or after something has made them.
-        None => StatedReading::Unknown,
-    }
+    files.text(format!("{folder}/{path}").trim_start_matches('/')).is_some()
 }
 
 /// Whether a call of tox or nox runs its environment for tests.
 fn is_of_tests(args: &[&str]) -> bool {
-    let mut chosen = None;
-    let mut args = args.iter().copied();
-    while let Some(arg) = args.next() {
-        let joined = ["-e", "-s", "--env=", "--session=", "--sessions="]
-            .iter()
-            .find_map(|option| arg.strip_prefix(option));
-        match (arg, joined) {
-            ("--", _) => break,
-            // Several environments by a label or a factor.
-            ("-f" | "-m" | "-t" | "-k", _) => return false,
-            ("-e" | "-s" | "--env" | "--session" | "--sessions", _) => chosen = args.next(),
-            (_, Some(names)) => chosen = Some(names),
-            _ => {}
-        }
-    }
-    let is_one = |word: &str| {
-        matches!(word, "test" | "tests" | "unit" | "unittest" | "unittests" | "pytest" | "py" | "pypy3")
-            || word.starts_with("py3")
-            || word.starts_with("3.")
-    };
-    chosen.is_none_or(|names| names.split([',', '-', '_']).any(is_one))
-}
-
-/// The scripts for tests in pyproject.toml.
-fn of_scripts(project: &PythonProject) -> Vec<TestStatement> {
-    ["test", "tests"].into_iter().flat_map(|name| script(project, name)).collect()
+    let args = args.join(" ");
+    let chosen = pattern!(r"(?:^|\s)(?:-[esfmtk]|--env|--sessions?)[ =]?(\S+)").captures(&args);
+    let is_one = pattern!(r"(^|[,_-])(tests?|unit\w*|pytest|py|pypy3|py3\w*|3\.\S*)([,_-]|$)");
+    chosen.is_none_or(|chosen| chosen.get(1).is_some_and(|names| is_one.is_match(names.as_str())))
 }
 
 /// The scripts of a name in pyproject.toml.
 fn script(project: &PythonProject, name: &str) -> Vec<TestStatement> {
     let of_table = |table: &&[&str]| {
         let script = project.at(table)?.get(name)?;
-        let line = |value: &Value| value.as_str().map(str::to_owned);
-        let of_keys = || ["cmd", "shell"].into_iter().find_map(|key| line(script.get(key)?));
-        let of_list = || {
-            let lines: Option<Vec<String>> = script.as_array()?.iter().map(line).collect();
-            Some(lines?.join("\n"))
-        };
-        let text = line(script).or_else(of_keys).or_else(of_list)?;
+        let lines = || script.as_array()?.iter().map(Value::as_str).collect::<Option<Vec<&str>>>();
+        let text = script.get("cmd").unwrap_or(script).as_str().map(str::to_owned);
+        let text = text.or_else(|| Some(lines()?.join("\n")))?;
         let place = format!("the script {name} in pyproject.toml");
         Some(TestStatement::new(place, tox::without_arguments(&text)))
     };
@@ -370,7 +209,7 @@ mod tests {
             ),
             (
                 "python -W error -m pytest -k 'not slow' -m \"unit\" -xvs -ra --cov tests",
-                "python3 -m pytest -k 'not slow' -m unit -s",
+                "python3 -m pytest -k 'not slow' -m unit -s -ra",
             ),
             (
                 "uv run --locked --group dev pytest --junitxml=r.xml tests/test_a.py::test_a",
@@ -390,7 +229,7 @@ mod tests {
             ),
             (
                 "DJANGO_SETTINGS_MODULE=a.s CI=1 django-admin test -v 2",
-                "DJANGO_SETTINGS_MODULE=a.s python3 -m django test -v 2",
+                "DJANGO_SETTINGS_MODULE=a.s python3 -m django test",
             ),
             ("python -Wall bin/coverage run -p bin/trial a", "trial a"),
             ("python -m a.tests", "python3 -m a.tests"),
@@ -404,7 +243,8 @@ mod tests {
     fn a_step_that_runs_something_else_or_elsewhere_is_not_taken() {
         for stated in [
             "ruff check . && mypy a",
-            "pytest other/tests",
+            "python -m pip install pytest",
+            "if x; then pytest; fi",
             "pytest $ARGS",
             "uv run --directory b pytest",
             "python setup.py test",

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use toml::Value;
 
 use super::project::{MOST_INCLUDED, PythonProject};
-use crate::files::{IniFile, RepositoryFiles, quote};
+use crate::files::{IniFile, RepositoryFiles};
 use crate::stated::{TestStatement, decides};
 use journeyman_order::bounds::MOST_LISTED;
 
@@ -113,90 +113,40 @@ pub(super) fn needs(files: &RepositoryFiles<'_>, project: &PythonProject) -> Opt
     (needs != SessionNeeds::default()).then_some(needs)
 }
 
-/// What tox's environments run, those for tests first.
+/// What the environments of tox.ini run, those for tests first.
 pub(super) fn statements(files: &RepositoryFiles<'_>, project: &PythonProject) -> Vec<TestStatement> {
-    let said = toml_statement(files, project);
-    let Some((name, ini)) = ini(files, project) else { return said.into_iter().collect() };
-    let of_section = |section: &str| {
-        let lines = expand(&ini, section, "commands");
+    let Some((name, ini)) = ini(files, project) else { return Vec::new() };
+    let of_section = |section: &&str| {
+        let commands = expand(&ini, section, "commands").join("\n").replace("\\\n", " ");
+        // Such a line may fail, or has to.
+        let plain = |line: &str| without_arguments(line.trim_start_matches(['-', '!', ' ']));
+        let lines: Vec<String> = commands.lines().filter_map(unconditional).map(plain).collect();
         let set = ["setenv", "set_env"].map(|key| match expand(&ini, section, key) {
-            own if own.is_empty() => expand(&ini, SECTIONS[0], key),
+            own if own.is_empty() => expand(&ini, "testenv", key),
             own => own,
         });
-        let set = set.concat();
-        let set = set.iter().filter_map(|line| unconditional(line)?.split_once('='));
-        let joined = lines.join("\n").replace("\\\n", " ");
-        statement(name, joined.lines().filter_map(unconditional), set)
+        let variable = |line: &String| {
+            let (name, value) = unconditional(line)?.split_once('=')?;
+            let value = without_arguments(value.trim());
+            (decides(name.trim()) && !value.contains('{')).then(|| (name.trim().to_owned(), value))
+        };
+        let variables = set.concat().iter().filter_map(variable).collect();
+        let statement = TestStatement { variables, ..TestStatement::new(name, lines.join("\n")) };
+        (!lines.is_empty()).then_some(statement)
     };
-    said.into_iter().chain(SECTIONS.into_iter().filter_map(of_section)).collect()
-}
-
-fn toml_statement(files: &RepositoryFiles<'_>, project: &PythonProject) -> Option<TestStatement> {
-    let own = files.toml("tox.toml").map(|table| ("tox.toml", Value::Table(table)));
-    let (name, table) =
-        own.or_else(|| Some(("[tool.tox] in pyproject.toml", project.at(&["tool", "tox"])?.clone())))?;
-    let of = |name: &str| table.get("env")?.get(name);
-    let runs = |env: Option<&Value>| env.is_some_and(|env| env.get("commands").is_some());
-    let envs = [of("test"), of("tests"), of("py"), table.get("env_run_base")];
-    let env = envs.into_iter().find(|env| runs(*env))??;
-    let lines: Vec<String> = env.get("commands")?.as_array()?.iter().filter_map(toml_command).collect();
-    let set = env.get("set_env").and_then(Value::as_table).into_iter().flatten();
-    let set = set.filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)));
-    statement(name, lines.iter().map(String::as_str), set)
-}
-
-/// The words of a command. One that tox works out stands for itself, and no shell can read it.
-fn toml_command(command: &Value) -> Option<String> {
-    let mut words = Vec::new();
-    for word in command.as_array()? {
-        match word.as_str() {
-            Some(text) if text.contains('{') => words.push(text.to_owned()),
-            Some(text) => words.push(quote(text)),
-            None if word.get("replace").and_then(Value::as_str) == Some("posargs") => {
-                let default = word.get("default").and_then(Value::as_array).into_iter().flatten();
-                words.extend(default.filter_map(Value::as_str).map(quote));
-            }
-            None => words.push("{}".to_owned()),
-        }
-    }
-    Some(words.join(" "))
-}
-
-fn statement<'a>(
-    at: &str,
-    lines: impl Iterator<Item = &'a str>,
-    set: impl Iterator<Item = (&'a str, &'a str)>,
-) -> Option<TestStatement> {
-    // Such a line may fail, or has to.
-    let lines: Vec<String> =
-        lines.map(|line| without_arguments(line.trim_start_matches(['-', '!', ' ']))).collect();
-    let value = |(name, value): (&str, &str)| (name.trim().to_owned(), without_arguments(value.trim()));
-    let is_known = |(name, value): &(String, String)| decides(name) && !value.contains('{');
-    let variables = set.map(value).filter(is_known).collect();
-    let script = lines.join("\n");
-    (!script.is_empty()).then(|| TestStatement { variables, ..TestStatement::new(at, script) })
+    SECTIONS.iter().filter_map(of_section).collect()
 }
 
 /// A command with the values of what tox and hatch replace, as far as they are known without a run.
 pub(super) fn without_arguments(command: &str) -> String {
-    let arguments = pattern!(r"\{(?:posargs|args)(?::([^{}]*))?\}|\{\[posargs\]\}|\[\]");
-    let variable = pattern!(r"\{env:\w+(?::([^{}]*))?\}");
-    let mut plain = command.replace("{tty:--color=yes}", "");
-    for (placeholder, value) in [
-        ("{envpython}", "python3"),
-        ("{env_python}", "python3"),
-        ("{toxinidir}/", ""),
-        ("{tox_root}/", ""),
-        ("{toxinidir}", "."),
-        ("{tox_root}", "."),
-        ("{envbindir}/", ""),
-        ("{env_bin_dir}/", ""),
-        ("{envtmpdir}", ".tox/tmp"),
-        ("{env_tmp_dir}", ".tox/tmp"),
-    ] {
-        plain = plain.replace(placeholder, value);
-    }
-    arguments.replace_all(&variable.replace_all(&plain, "$1"), "$1").trim().to_owned()
+    let nothing = pattern!(r"\{(?:envbindir|toxinidir|tox_root)\}/|\{\[posargs\]\}|\[\]");
+    let root = pattern!(r"\{(?:toxinidir|tox_root)\}");
+    let default = pattern!(r"\{(?:posargs|args|tty|env:\w+)(?::([^{}]*))?\}");
+    let plain = command.replace("{envpython}", "python3");
+    let plain = nothing.replace_all(&plain, "");
+    let plain = root.replace_all(&plain, ".");
+    // One may be the default of another.
+    default.replace_all(&default.replace_all(&plain, "$1"), "$1").trim().to_owned()
 }
 
 /// A list with references such as `{[base]deps}` expanded. Each is expanded once, since it may refer to itself.

@@ -126,10 +126,8 @@ fn test(ask: &Detection<'_, '_>) -> Option<PlannedTest> {
     if files.has("test") && rake.contains("Rails.application") {
         return of_task("test");
     }
-    for statements in [ask.steps.to_vec(), stated::of_make(files), stated::of_just(files)] {
-        if let Some((command, at)) = stated::agreed(&statements, files, &reading) {
-            return planned(&command.shell(), &at, true);
-        }
+    if let Some((command, at)) = stated::find(ask.steps, Vec::new(), files, &reading) {
+        return planned(&command.shell(), &at, true);
     }
     // What it depends on says whether it is for tests or only checks the style.
     let default = pattern!(r"(?m)^\s*task[ (]+:?default\b.*\b(?:test|spec|minitest)");
@@ -141,20 +139,12 @@ fn test(ask: &Detection<'_, '_>) -> Option<PlannedTest> {
 /// What a command of a statement has to do with tests.
 fn reading(command: &StatedCommand) -> StatedReading {
     let words = command.words();
-    let words = match words.as_slice() {
-        ["bundle", "exec", rest @ ..] => rest,
-        all => all,
-    };
+    let words = words.strip_prefix(&["bundle", "exec"]).unwrap_or(&words);
+    let is_of_tests =
+        pattern!(r"^(rake$|(bin/)?rspec\b|(rake|ruby) .*(test|spec))").is_match(&words.join(" "));
     // Another folder is another project.
-    if !command.folder.is_empty() {
+    if !command.folder.is_empty() || !is_of_tests {
         return StatedReading::Nothing;
-    }
-    let is_of_tests = |word: &&str| ["test", "spec"].iter().any(|part| word.contains(part));
-    match words {
-        ["rake"] => {}
-        ["rake" | "ruby", args @ ..] if args.iter().any(is_of_tests) => {}
-        ["rspec" | "bin/rspec", ..] => {}
-        _ => return StatedReading::Nothing,
     }
     let bundle = ["bundle", "exec"].iter().chain(words);
     StatedReading::Tests(bundle.map(|word| (*word).to_owned()).collect())

@@ -6,12 +6,11 @@ import sys
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-REPORT = open(HERE[: -len("-helper")], "w", encoding="utf-8", errors="backslashreplace")
 
 
 def write(what):
-    REPORT.write(json.dumps(what) + "\n")
-    REPORT.flush()
+    with open(HERE[: -len("-helper")], "a", encoding="utf-8", errors="backslashreplace") as report:
+        report.write(json.dumps(what) + "\n")
 
 
 class Result(unittest.TextTestResult):
@@ -71,7 +70,9 @@ class Runner(unittest.TextTestRunner):
     resultclass = Result
 
 
-write({"runner": "unittest"})
-sys.path[0] = ""
-sys.argv[0] = os.path.basename(sys.executable) + " -m unittest"
-unittest.main(module=None, testRunner=Runner)
+# Processes that a test starts load this file as well.
+if __name__ == "__main__":
+    write({"runner": "unittest"})
+    sys.path[0] = os.getcwd()
+    sys.argv[0] = os.path.basename(sys.executable) + " -m unittest"
+    unittest.main(module=None, testRunner=Runner)

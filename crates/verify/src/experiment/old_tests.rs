@@ -61,7 +61,18 @@ pub(super) fn of_old_tests(
         .tests
         .iter()
         .map(|(name, before)| OldTest::of(known, &old.cell, name.into(), *before, |cell| cell.status(name)));
-    for OldTest { name, before, old, now, passed_again } in of_tests.chain(of_programs) {
+    // A failure under a name that no other run has may be that of a test whose name something else took.
+    let is_known = |name: &String| {
+        let own = known.change.cell.reading.cases.as_ref();
+        before.tests.contains_key(name) || own.is_some_and(|own| own.tests.contains_key(name))
+    };
+    let cases = old.cell.reading.cases.iter().flat_map(|cases| &cases.tests);
+    let failed = cases.filter(|(_, status)| **status == TestCaseStatus::Failed).map(|(name, _)| name);
+    let of_others = failed.filter(|name| !is_known(name)).map(|name| {
+        let before = TestCaseStatus::Passed;
+        OldTest::of(known, &old.cell, name.into(), before, |cell| cell.status(name))
+    });
+    for OldTest { name, before, old, now, passed_again } in of_tests.chain(of_programs).chain(of_others) {
         let name = &*name;
         if comparison.flaky.names.iter().any(|flaky| flaky == name) {
             continue;

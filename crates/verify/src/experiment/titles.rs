@@ -1,5 +1,6 @@
 //! The location of each test in a file, by its title.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use regex::Regex;
@@ -33,8 +34,15 @@ impl TestTitle {
         let own = super::names::without_parameters(name);
         let own = own.split_once(" with data set ").map_or(own, |(own, _)| own);
         let numbered = pattern!(r"(?:^|\W)test_\d{4}_$");
+        // Runners print a line break or several blanks as one.
+        let is_one =
+            |text: &str| !text.contains("  ") && !text.contains(|c: char| c.is_whitespace() && c != ' ');
+        let folded = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text =
+            if is_one(&self.text) { Cow::Borrowed(self.text.as_str()) } else { folded(&self.text).into() };
         [name, own].into_iter().any(|name| {
-            name.strip_suffix(self.text.as_str()).is_some_and(|before| {
+            let name = if is_one(name) { Cow::Borrowed(name) } else { folded(name).into() };
+            name.strip_suffix(&*text).is_some_and(|before| {
                 !before.chars().next_back().is_some_and(|c| c.is_alphanumeric() || c == '_')
                     || numbered.is_match(before)
             })
@@ -369,6 +377,14 @@ mod tests {
         );
         assert!(titles("test_a.py", &long)[0].own_text(&long).starts_with("@pytest"), "whatever it is given");
     }
+    #[test]
+    fn blanks_of_a_title_are_told_as_one() {
+        let title = TestTitle::called("adds  two\u{a0}numbers");
+        assert!(title.is_called("a.test.js > adds two numbers"));
+        assert!(title.is_called("a.test.js > adds  two\u{a0}numbers"));
+        assert!(!title.is_called("a.test.js > adds two more numbers"));
+    }
+
     #[test]
     fn a_test_is_found_by_the_name_of_its_runner_in_every_language() {
         let ruby = "RSpec.describe Parser do\n  def row\n    1\n  end\n  it \"adds two\" do\n    is(1)\n  end\n  it 'adds three' do\n    is(2)\n  end\nend\n";

@@ -332,6 +332,14 @@ fn a_test_of_the_base_that_fails_as_it_was_is_named_and_proves_nothing() {
 }
 
 #[test]
+fn a_failure_under_a_name_that_no_other_run_has_stands_against_the_change() {
+    let judged = case(run("+a +b"), run("+a +b"), run("+a +b -b(2)"), run("+a +b")).judged();
+    assert!(!judged.against.is_empty() || !judged.changed.is_empty(), "{judged:#?}");
+    let honest = case(run("+a +b"), run("+a +b"), run("+a +b +b(2)"), run("+a +b")).judged();
+    assert!(honest.against.is_empty() && honest.changed.is_empty(), "{honest:#?}");
+}
+
+#[test]
 fn a_test_of_the_change_proves_it_where_it_is_red_without_it() {
     let new = case(run("+a"), run("+a +new"), run("+a"), run("+a -new")).judged();
     assert_eq!(new.proof, proven(ProofGrade::Test, "tests.test_a.new"));

@@ -9,8 +9,9 @@ exports.begin = program => {
   const main = path.join(path.dirname(program), program.endsWith('/lib/cli/cli.js') ? '..' : '../lib', 'mocha')
   const Mocha = require(['.js', '.cjs'].map(end => main + end).find(fs.existsSync))
   const start = Mocha.prototype.run
-  // Its first process may only start another one.
+  // Its first process may only start another one. A test may run mocha too, which is no run of the command.
   Mocha.prototype.run = function (...words) {
+    Mocha.prototype.run = start
     leaveEnvironment()
     const runner = start.apply(this, words)
     listen(runner)

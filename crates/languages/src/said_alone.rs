@@ -1,7 +1,7 @@
 //! Projects of which only is known what the repository says of their tests: a step of a workflow, a target of make, a recipe
 //! of just.
 //!
-//! May know: programs that run tests of languages without a file of their own. Must never know: how those are set up.
+//! May know: programs that run tests, also of languages that are not found here. Must never know: how those are set up.
 
 use crate::files::RepositoryFiles;
 use crate::language::{Facts, Language};

@@ -1,4 +1,5 @@
-//! When is a commit verified? [`verdict`] reads the finished runs, and [`commit_verdict`] all that was found.
+//! When is a commit verified? [`verdict`] reads the finished runs, and [`commit_verdict`] all that was found. Whether
+//! an order asks for proof, for mutants that are caught and for a reviewer is decided on top, in `order`'s `verdict.rs`.
 //!
 //! 1. The tests of the change pass on the change, or fail by flaky tests alone, or where they fail on the base as well.
 //! 2. No test of the base is missing, and none that passed on the base fails on the change's code as the base has it.

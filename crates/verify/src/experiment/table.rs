@@ -20,7 +20,7 @@ use journeyman_order::{ComparisonVerdict, Exit, Proof};
 /// How often the tests of one side run again on the change while different tests fail each time.
 const MOST_RERUNS: usize = 3;
 
-/// All experiments. The runs of a group can be made side by side. A group is left once none of its rows is needed, and
+/// All experiments, but the run with the base's setup, which decides what counts as the change's own run. The runs of a group can be made side by side. A group is left once none of its rows is needed, and
 /// what is found later makes no row of it needed again.
 pub static EXPERIMENTS: [&[Experiment]; 14] = [
     &[BASE, CHANGE],

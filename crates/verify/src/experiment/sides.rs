@@ -6,7 +6,8 @@ use crate::ChangedPath;
 use crate::configuration::old_configuration;
 use crate::overlay::{Overlay, OverlayAction};
 use crate::tamper::graft;
-use journeyman_languages::configuration::registers_new_tests;
+use journeyman_languages::configuration::{kind, registers_new_tests};
+use journeyman_languages::setups::decides;
 
 pub use journeyman_order::test_path::is_of_tests;
 
@@ -43,19 +44,10 @@ pub fn is_source(path: &str) -> bool {
     LanguageFamily::of(path).is_some() && path.contains('.')
 }
 
-/// Whether a path is data: neither source nor a file that controls installation or build.
+/// Whether a path is data: neither source nor a file that controls installation, build or tests.
 fn is_data(path: &str) -> bool {
-    const MANIFESTS: [&str; 12] = [
-        "package.json", "package-lock.json", "cargo.toml", "pyproject.toml", "setup.cfg", "pom.xml",
-        "go.mod", "go.sum", "makefile", "cmakelists.txt", "dockerfile", "gemfile",
-    ];
-    let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
-    let is_manifest = MANIFESTS.contains(&name.as_str())
-        || name.ends_with(".lock")
-        || name.starts_with("requirements")
-        || name.ends_with(".gradle")
-        || name.ends_with(".mk");
-    name.contains('.') && !is_manifest && !is_source(path)
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.contains('.') && !is_source(path) && !decides(path) && kind(path, &[]).is_none()
 }
 
 /// Whether a code file contains words that mark tests.
@@ -264,6 +256,15 @@ mod tests {
             laid(&sides.new_tests),
             ["conftest.py Remove", "tests/a.c: new test", "tests/data/rows.csv: row"]
         );
+    }
+
+    #[test]
+    fn what_controls_installation_or_build_is_no_data() {
+        let edited = |path| (path, Some("old"), Some("new"));
+        let paths =
+            ["rates.csv", "composer.json", "app/mix.exs", "requirements-dev.txt", "CMakeLists.txt", "a.py"];
+        let data = taken(&paths.map(edited)).old_data;
+        assert_eq!(laid(&data), ["rates.csv: old"]);
     }
 
     #[test]

@@ -100,19 +100,16 @@ impl ChangeTester {
     }
 
     fn request(&self, case: &str, change: TestedChange) -> TestRunRequest {
-        let Commits { before, after, tree } = change.commits;
+        let Commits { before, after } = change.commits;
+        let commits = [before, after].map(|commit| commit.to_string().parse().expect("a commit"));
         TestRunRequest {
-            repository: name(),
-            base: before.to_string().parse().expect("a commit"),
             base_is_of_the_default_branch: change.base_is_of_the_default_branch,
-            commit: after.to_string().parse().expect("a commit"),
-            tree: tree.to_string().parse().expect("a tree"),
-            settings: change.settings,
             issue: change.issue,
             examination: change.examination,
             images: change.images,
             folder: self.place.path().join("tests").join(case),
             environments: self.place.path().join("environments").join(case),
+            ..TestRunRequest::new(name(), commits, change.settings, self.place.path())
         }
     }
 }

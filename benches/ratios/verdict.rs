@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use journeyman::engine::testing::{CommitTester, TestRunRequest};
 use journeyman::order::scrutiny::{ProofTarget, VerdictRun};
-use journeyman::order::{PinnedImages, RepositoryName, RepositorySettings, TestVerdict, TestingSettings};
+use journeyman::order::{RepositoryName, RepositorySettings, TestVerdict, TestingSettings};
 use journeyman::sandbox::{IsolationMode, Sandbox};
 use journeyman::workspace::Workspaces;
 use journeyman_test_support::change::laid_out;
@@ -75,7 +75,7 @@ impl Sample {
         let git = git2::Repository::open(&repository).ok()?;
         let mut commit = || git.revparse_single(words.next()?).ok()?.peel_to_commit().ok();
         let (base, commit) = (commit()?, commit()?);
-        let commits = Commits { before: base.id(), after: commit.id(), tree: commit.tree_id() };
+        let commits = Commits { before: base.id(), after: commit.id() };
         let name = format!("{} {:.10}", repository.file_name()?.display(), commits.after.to_string());
         Some(Self { name, repository: repository.clone(), commits, command: words.next()?.to_owned() })
     }
@@ -92,7 +92,7 @@ struct VerdictTimes {
 }
 
 async fn verdict_of(sample: &Sample) -> VerdictTimes {
-    let Sample { name, repository: place, commits: Commits { before, after, tree }, command } = sample;
+    let Sample { name, repository: place, commits: Commits { before, after }, command } = sample;
     heading(&format!("verdict: {name}"));
     let folder = tempfile::tempdir().expect("a folder");
     let repository: RepositoryName = "ada/sample".parse().expect("a name");
@@ -115,18 +115,11 @@ async fn verdict_of(sample: &Sample) -> VerdictTimes {
         )
         .await
         .expect("a tester");
-        let ask = |base: git2::Oid| TestRunRequest {
-            repository: repository.clone(),
-            base: base.to_string().parse().expect("a commit"),
-            base_is_of_the_default_branch: true,
-            commit: after.to_string().parse().expect("a commit"),
-            tree: tree.to_string().parse().expect("a tree"),
-            settings: RepositorySettings { test: Some(command.clone()), ..RepositorySettings::default() },
-            issue: String::new(),
-            examination: None,
-            images: PinnedImages::default(),
-            folder: folder.path().join("tests"),
-            environments: folder.path().join("environments"),
+        let settings = RepositorySettings { test: Some(command.clone()), ..RepositorySettings::default() };
+        let ask = |base: git2::Oid| {
+            let commits = [base, *after].map(|commit| commit.to_string().parse().expect("a commit"));
+            let asked = TestRunRequest::new(repository.clone(), commits, settings.clone(), folder.path());
+            TestRunRequest { base_is_of_the_default_branch: true, ..asked }
         };
         let timed = async |base| -> (Duration, Vec<VerdictRun>) {
             let begun = Instant::now();

@@ -14,7 +14,7 @@ use crate::engine::testing::{BaselineSource, CommitTester, TestRunRequest};
 use crate::engine::{EnvironmentProgress, EnvironmentSurvey};
 use crate::environment::EnvironmentPlan;
 use crate::order::environment_report::EnvironmentProblem;
-use crate::order::{CommitSha, PinnedImages, RepositoryName, RepositorySettings};
+use crate::order::{CommitSha, RepositoryName, RepositorySettings};
 use crate::sandbox::IsolationMode;
 use crate::workspace::Workspaces;
 
@@ -49,23 +49,17 @@ impl LocalEnvironment {
         let name: RepositoryName = format!("local/{}", name_by_place(repository)?).parse()?;
         let (commits, of, at, path) =
             (workspaces.clone(), name.clone(), commit.clone(), repository.to_owned());
-        let (tree, settings) = tokio::task::spawn_blocking(move || {
+        let settings = tokio::task::spawn_blocking(move || {
             commits.import_local(&of, &path)?;
-            anyhow::Ok((commits.tree_of(&of, &at)?, super::settings_on(&commits, &of, &at)?))
+            super::settings_on(&commits, &of, &at)
         })
         .await??;
+        let [runs, own] = ["runs", "own"].map(|kind| folder.join(kind).join(name.name()));
         let ask = TestRunRequest {
-            base: commit.clone(),
             base_is_of_the_default_branch: true,
-            commit: commit.clone(),
-            tree,
-            settings,
-            issue: String::new(),
-            examination: None,
-            images: PinnedImages::default(),
-            folder: folder.join("runs").join(name.name()),
-            environments: folder.join("own").join(name.name()),
-            repository: name,
+            folder: runs,
+            environments: own,
+            ..TestRunRequest::new(name, [commit.clone(), commit.clone()], settings, &folder)
         };
         let testing = super::commit_tester(rules, rules.testing.clone(), workspaces).await?;
         Ok(Self { testing, ask, _lock: lock })

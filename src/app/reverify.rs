@@ -9,9 +9,9 @@ use anyhow::Context as _;
 use crate::attest::ReceiptClaims;
 use crate::config::TestRunSettings;
 use crate::engine::testing::TestRunRequest;
+use crate::order::TestingSettings;
 use crate::order::receipt::TestEvidence;
 use crate::order::settings::ProofRequirement;
-use crate::order::{PinnedImages, TestingSettings};
 use crate::workspace::Workspaces;
 
 /// Results of the repeated tests.
@@ -57,19 +57,8 @@ pub async fn reverify(
     // Mutants only inform; no verdict rests on them.
     let how = TestingSettings { mutant_time: Duration::ZERO, ..rules.testing.clone() };
     let testing = super::commit_tester(rules, how, workspaces).await?;
-    let ask = TestRunRequest {
-        repository: claims.repository.clone(),
-        base,
-        base_is_of_the_default_branch: false,
-        commit: claims.commit.clone(),
-        tree: claims.tree.clone(),
-        settings,
-        issue: String::new(),
-        examination: None,
-        images: PinnedImages::default(),
-        folder: place.path().join("tests"),
-        environments: place.path().join("environments"),
-    };
+    let commits = [base, claims.commit.clone()];
+    let ask = TestRunRequest::new(claims.repository.clone(), commits, settings, place.path());
     let tested = Box::pin(testing.run(&ask)).await.map_err(|trouble| anyhow::anyhow!(trouble.message));
     // Not on drop: tests may leave deeply nested folders that `TempDir` cannot remove.
     super::remove_all(place.path())?;

@@ -7,8 +7,6 @@ use std::path::Path;
 pub struct Commits {
     pub before: git2::Oid,
     pub after: git2::Oid,
-    /// The tree of `after`.
-    pub tree: git2::Oid,
 }
 
 /// Commits the folder `before`, then `after` on top. The same folders always give the same commits.
@@ -20,11 +18,10 @@ pub fn commits(repository: &git2::Repository, folder: &Path) -> Commits {
         let parent = parent.map(|parent| repository.find_commit(parent).expect("the parent"));
         let parents: Vec<&git2::Commit<'_>> = parent.iter().collect();
         let found = repository.find_tree(tree).expect("the tree");
-        (repository.commit(None, &who, &who, side, &found, &parents).expect("a commit"), tree)
+        repository.commit(None, &who, &who, side, &found, &parents).expect("a commit")
     };
-    let (before, _) = commit("before", None);
-    let (after, tree) = commit("after", Some(before));
-    Commits { before, after, tree }
+    let before = commit("before", None);
+    Commits { before, after: commit("after", Some(before)) }
 }
 
 fn tree(repository: &git2::Repository, folder: &Path) -> git2::Oid {

@@ -132,14 +132,12 @@ impl Stranger {
         let who = git2::Signature::new("Ada", "ada@example.org", &time).expect("a name");
         let commit = |entries: &BTreeMap<String, Entry>, words: &str, parents: &[&git2::Commit<'_>]| {
             let tree = repository.find_tree(tree(repository, entries)).expect("the tree");
-            let made = repository.commit(None, &who, &who, words, &tree, parents).expect("a commit");
-            (made, tree.id())
+            repository.commit(None, &who, &who, words, &tree, parents).expect("a commit")
         };
         // Everyone who changed the same base shares one commit, so that its baseline is reused.
-        let (before, _) = commit(&self.before, "base", &[]);
+        let before = commit(&self.before, "base", &[]);
         let parent = repository.find_commit(before).expect("the base");
-        let (after, tree) = commit(&self.after, &self.name, &[&parent]);
-        Commits { before, after, tree }
+        Commits { before, after: commit(&self.after, &self.name, &[&parent]) }
     }
 }
 

@@ -44,10 +44,6 @@ pub(crate) struct FinishedCommand {
 }
 
 impl FinishedCommand {
-    pub(crate) fn printed(&self) -> &str {
-        &self.output.text
-    }
-
     pub(crate) fn shortened(mut self) -> Self {
         let text = &mut self.output.text;
         let from = text.floor_char_boundary(text.len().saturating_sub(LARGEST_DOCUMENT));

@@ -59,17 +59,12 @@ impl CommitTester {
         ask: &TestRunRequest,
         enough: BaselineSource,
     ) -> Result<EnvironmentSurvey, EffectError> {
-        let (request, images) = match self.environment_request(ask).await {
-            Ok(planned) => planned,
-            Err(PlanFault::Problem(problem)) => return Ok(EnvironmentSurvey::without_plan(problem)),
-            Err(PlanFault::Trouble(trouble)) => return Err(trouble),
-        };
-        Box::pin(self.survey_in(&request, images, ask, enough)).await
+        Box::pin(self.survey_in(&ask.only_folder(), ask, enough)).await
     }
 
     /// The plan of the base commit.
     pub async fn environment_plan(&self, ask: &TestRunRequest) -> Result<EnvironmentPlan, EffectError> {
-        match self.environment_request(ask).await {
+        match self.environment_request(ask, &ask.only_folder()).await {
             Ok((request, _)) => Ok(request.plan),
             // The plan is known even though its image is unavailable.
             Err(fault) => {
@@ -86,34 +81,39 @@ impl CommitTester {
     }
 
     async fn base_source(&self, ask: &TestRunRequest) -> Result<SourceTree, EffectError> {
-        let (workspaces, repository, base) =
-            (self.workspaces.clone(), ask.repository.clone(), ask.base.clone());
-        let source = crate::job::blocking(move || workspaces.source_tree(&repository, &base)).await?;
-        source.map_err(EffectError::from)
+        let (repository, base) = (ask.repository.clone(), ask.base.clone());
+        self.git(move |workspaces| workspaces.source_tree(&repository, &base)).await
     }
 
-    async fn environment_request(
+    /// The environment of the base commit for jobs in a folder, and what image names mean. Without a sandbox, an
+    /// environment works at one path only.
+    pub(crate) async fn environment_request(
         &self,
         ask: &TestRunRequest,
+        folder: &Path,
     ) -> Result<(EnvironmentRequest, PinnedImages), PlanFault> {
         let source = self.base_source(ask).await?;
         let planned = self.environments.plan(ask.settings.clone(), source.clone(), &ask.images).await?;
         let (plan, images) = planned;
-        // Where the tests will run. Without a sandbox, an environment works at one path only.
-        let inside = self.environments.inside(&CommitTester::only_folder(ask));
+        let inside = self.environments.inside(folder);
         let of = (ask.repository.clone(), ask.base.clone());
-        let owner = ask.owner();
-        let asked = EnvironmentRequest::of_base(&self.settings, of, source, plan, owner, inside);
+        let asked = EnvironmentRequest::of_base(&self.settings, of, source, plan, ask.owner(), inside);
         Ok((asked, images))
     }
 
+    /// The same as [`Self::survey`], with the environment for jobs in a folder.
     pub(crate) async fn survey_in(
         &self,
-        ask: &EnvironmentRequest,
-        images: PinnedImages,
+        folder: &Path,
         tests: &TestRunRequest,
         enough: BaselineSource,
     ) -> Result<EnvironmentSurvey, EffectError> {
+        let (ask, images) = match self.environment_request(tests, folder).await {
+            Ok(planned) => planned,
+            Err(PlanFault::Problem(problem)) => return Ok(EnvironmentSurvey::without_plan(problem)),
+            Err(PlanFault::Trouble(trouble)) => return Err(trouble),
+        };
+        let (ask, tests) = (&ask, &TestRunRequest { images: images.clone(), ..tests.clone() });
         let report = EnvironmentReport {
             source: ask.plan.source.to_string(),
             image: ask.plan.image.clone(),

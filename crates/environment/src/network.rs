@@ -40,13 +40,14 @@ impl<'c> NamedFiles<'c> {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum SetupNetwork {
     /// These hosts, as settings entries.
     Hosts(Vec<String>),
     /// No host: the change itself decides what is installed, through these files.
     Edited(Vec<String>),
     /// No host; requested hosts are recorded.
+    #[default]
     Nowhere,
 }
 

@@ -4,13 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{EffectContext, EffectError, disk, soon};
-use crate::environment::{
-    Environment, EnvironmentOwner, EnvironmentRequest, PlaceLease, PlanFault, Preparation,
-};
+use crate::environment::{Environment, EnvironmentRequest, PlaceLease, Preparation};
 use crate::job::readable;
 use crate::place::EnvironmentPlace;
+use journeyman_order::CommitSha;
 use journeyman_order::moves::{AgentTask, AgentTaskWorkspace};
-use journeyman_order::{CommitSha, PinnedImages};
 use journeyman_sandbox::Mount;
 use journeyman_workspace::{OrderDirs, SourceTree};
 
@@ -46,7 +44,12 @@ impl EffectContext {
     }
 
     pub(super) async fn environment(&self) -> Result<(EnvironmentRequest, Arc<Environment>), EffectError> {
-        let (ask, _) = self.environment_request().await?;
+        let (base, folder) = (self.base_request()?, self.order_root());
+        let asked = self.tester().environment_request(&base, &folder).await;
+        let (ask, _) = match asked {
+            Ok(asked) => asked,
+            Err(fault) => return Err(self.after_trouble(fault.into()).await),
+        };
         match Box::pin(self.parts.environments.prepare(&ask)).await? {
             Preparation::Ready(environment) => Ok((ask, environment)),
             Preparation::Failed(failed) => Err(soon(format!(
@@ -56,20 +59,6 @@ impl EffectContext {
                 journeyman_verify::tail(&failed.output.text).lines().next_back().unwrap_or_default()
             ))),
         }
-    }
-
-    pub(super) async fn environment_request(&self) -> Result<(EnvironmentRequest, PinnedImages), PlanFault> {
-        let (repository, base) = (self.opened().repository.clone(), self.base()?);
-        let (environments, settings) = (&self.parts.environments, &self.parts.settings.testing);
-        let (source, known) = (self.source(&base).await?, self.pinned_images());
-        let (plan, images) = environments.plan(self.settings(), source.clone(), &known).await?;
-        let inside = environments.inside(&self.order_root());
-        let owner = match self.is_on_the_default_branch() {
-            true => EnvironmentOwner::Repository,
-            false => EnvironmentOwner::Folder(self.order_environments()),
-        };
-        let asked = EnvironmentRequest::of_base(settings, (repository, base), source, plan, owner, inside);
-        Ok((asked, images))
     }
 
     pub(super) async fn held(
@@ -92,10 +81,6 @@ impl EffectContext {
 
     pub(super) fn order_root(&self) -> PathBuf {
         self.parts.workspaces.order_dirs(self.order).root
-    }
-
-    pub(super) fn order_environments(&self) -> PathBuf {
-        self.order_root().join("environments")
     }
 
     pub(super) fn place_of(&self, task: &AgentTask) -> PathBuf {

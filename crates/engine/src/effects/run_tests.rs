@@ -1,10 +1,6 @@
 //! Runs the tests on the order's commits, and before that on the base, through [`crate::testing`].
 
-use std::time::Duration;
-
 use super::{EffectContext, EffectResult};
-use crate::environment::PlanFault;
-use crate::environment_survey::EnvironmentSurvey;
 use crate::testing::{BaselineSource, CommitTester, TestRunRequest};
 use journeyman_order::{CommitSha, EffectError, EffectOutcome, PinnedImages};
 
@@ -27,16 +23,11 @@ impl EffectContext {
         let ask = TestRunRequest {
             issue: self.issue(),
             examination: self.journal.examination(),
-            ..self.test_request((base, is_of_the_default_branch), commit.clone()).await?
+            ..self.test_request((base, is_of_the_default_branch), commit.clone())
         };
         self.bring_large_files(vec![ask.base.clone(), ask.commit.clone()]).await?;
-        let mut testing = self.tester();
-        if let Some(seconds) = self.settings().prove.mutants {
-            let time = &mut testing.settings.mutant_time;
-            *time = (*time).min(Duration::from_secs(seconds.into()));
-        }
         // Boxed: several sandboxes need more than a thread's stack should hold.
-        let mut tested = match Box::pin(testing.run(&ask)).await {
+        let mut tested = match Box::pin(self.tester().run(&ask)).await {
             Ok(tested) => tested,
             Err(trouble) => return Err(self.after_trouble(trouble).await),
         };
@@ -52,22 +43,12 @@ impl EffectContext {
     /// Prepares the environment before any agent runs, and runs the tests in it once. A problem is reported with its
     /// fix, and costs no round.
     pub(super) async fn prepare_environment(&self) -> EffectResult {
-        self.bring_large_files(vec![self.base()?]).await?;
-        let (ask, images) = match self.environment_request().await {
-            Ok(planned) => planned,
-            Err(PlanFault::Problem(problem)) => {
-                let survey = EnvironmentSurvey::without_plan(problem);
-                return Ok(EffectOutcome::EnvironmentPrepared(Box::new(survey.report)));
-            }
-            Err(PlanFault::Trouble(trouble)) => return Err(trouble),
-        };
-        let base = (ask.commit.clone(), self.is_on_the_default_branch());
-        let request = self.test_request(base, ask.commit.clone()).await?;
+        let base = self.base_request()?;
+        self.bring_large_files(vec![base.base.clone()]).await?;
         let comments = self.journal.task().comments.kept.into_iter().map(|comment| comment.body);
         let issue = comments.fold(self.issue(), |all, comment| format!("{all}\n\n{comment}"));
-        let tests = TestRunRequest { images: images.clone(), issue, ..request };
-        let testing = self.tester();
-        let surveyed = Box::pin(testing.survey_in(&ask, images, &tests, BaselineSource::KnownOrRun)).await;
+        let (ask, testing, folder) = (TestRunRequest { issue, ..base }, self.tester(), self.order_root());
+        let surveyed = Box::pin(testing.survey_in(&folder, &ask, BaselineSource::KnownOrRun)).await;
         let survey = match surveyed {
             Ok(survey) => survey,
             Err(trouble) => return Err(self.after_trouble(trouble).await),
@@ -86,7 +67,7 @@ impl EffectContext {
         format!("{}\n\n{}", task.title, task.body)
     }
 
-    fn tester(&self) -> CommitTester {
+    pub(super) fn tester(&self) -> CommitTester {
         CommitTester {
             sandbox: self.parts.sandbox.clone(),
             workspaces: self.parts.workspaces.clone(),
@@ -95,30 +76,30 @@ impl EffectContext {
         }
     }
 
-    /// A test run on a commit, without what depends on the issue.
-    async fn test_request(
+    /// The base itself.
+    pub(super) fn base_request(&self) -> Result<TestRunRequest, EffectError> {
+        let base = self.base()?;
+        Ok(self.test_request((base.clone(), self.is_on_the_default_branch()), base))
+    }
+
+    /// A commit, without what depends on the issue.
+    fn test_request(
         &self,
         (base, base_is_of_the_default_branch): (CommitSha, bool),
         commit: CommitSha,
-    ) -> Result<TestRunRequest, EffectError> {
-        let (name, of) = (format!("{}.{}", self.key.file_name(), self.attempt), commit.clone());
-        Ok(TestRunRequest {
-            repository: self.opened().repository.clone(),
-            base,
+    ) -> TestRunRequest {
+        let name = format!("{}.{}", self.key.file_name(), self.attempt);
+        let repository = self.opened().repository.clone();
+        TestRunRequest {
             base_is_of_the_default_branch,
-            commit,
-            tree: self.git(move |workspaces, repository| workspaces.tree_of(repository, &of)).await?,
-            settings: self.settings(),
-            issue: String::new(),
-            examination: None,
             images: self.pinned_images(),
             folder: self.parts.workspaces.order_dirs(self.order).tests.join(name),
-            environments: self.order_environments(),
-        })
+            ..TestRunRequest::new(repository, [base, commit], self.settings(), &self.order_root())
+        }
     }
 
     /// What image names mean for this order: what they meant when its environment was prepared.
-    pub(super) fn pinned_images(&self) -> PinnedImages {
+    fn pinned_images(&self) -> PinnedImages {
         let mut known = self.outcomes().rev().filter_map(|outcome| {
             if let EffectOutcome::EnvironmentPrepared(report) = outcome { Some(&report.images) } else { None }
         });

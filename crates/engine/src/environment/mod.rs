@@ -33,7 +33,7 @@ use journeyman_order::test_run::CommandRun;
 use journeyman_order::{EffectError, TestingSettings};
 use journeyman_sandbox::{IsolationMode, Sandbox};
 use journeyman_workspace::{SourceTree, Workspaces};
-pub(crate) use request::{EnvironmentOwner, EnvironmentRequest, version_tag};
+pub(crate) use request::{EnvironmentOwner, EnvironmentRequest};
 pub(crate) use services::{RunningServices, ServiceFailure};
 use shelf::{EnvironmentRecord, Lease};
 

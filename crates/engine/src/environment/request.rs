@@ -51,7 +51,7 @@ impl EnvironmentRequest {
         root.dedup();
         let network =
             journeyman_environment::setup_network(&settings.setup_network, &root, &command, &[], true);
-        let version_tag = version_tag(&plan, &source);
+        let version_tag = plan.version_from_git.then(|| source.version_tag()).flatten();
         Self { repository, plan, commit, source, laid: Vec::new(), network, owner, inside, version_tag }
     }
 }
@@ -120,8 +120,4 @@ impl Environments {
         };
         words.iter().filter_map(identity).collect()
     }
-}
-
-pub(crate) fn version_tag(plan: &EnvironmentPlan, source: &SourceTree) -> Option<String> {
-    plan.version_from_git.then(|| source.version_tag()).flatten()
 }

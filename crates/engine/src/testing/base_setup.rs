@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::checkout_run::CheckoutRun;
-use super::{CommitTester, TestRunRequest, VerdictBasis, remove};
+use super::{TestRunRequest, VerdictBasis, remove};
 use crate::command::FinishedCommand;
 use crate::environment::{EnvironmentOwner, EnvironmentRequest, Preparation};
 use journeyman_environment::{EnvironmentPlan, SetupNetwork};
@@ -13,15 +13,15 @@ use journeyman_order::bounds::MOST_IN_A_SENTENCE;
 use journeyman_order::network::NetworkRecord;
 use journeyman_order::{CommitSha, EffectError, Exit, TestVerdict};
 use journeyman_verify::{Overlay, OverlayAction};
-use journeyman_workspace::{ChangedContent, SourceTree};
+use journeyman_workspace::{ChangedContent, SourceTree, Workspaces};
 
-pub(super) enum BaseSetup {
-    PutBack(Box<VerdictBasis>),
+pub(super) enum BaseSetup<'a> {
+    PutBack(Box<VerdictBasis<'a>>),
     /// The base's version of a setup file cannot be read.
     Unreadable,
 }
 
-impl VerdictBasis {
+impl<'a> VerdictBasis<'a> {
     /// Whether the change is set up differently from the base, or with other files.
     pub(super) fn is_set_up_anew(&self) -> bool {
         !self.edited_setup.is_empty() || self.plan.setup_command() != self.before.setup_command()
@@ -60,21 +60,16 @@ impl VerdictBasis {
             (false, more) => format!("{} and {more} more", named.join(", ")),
         }
     }
-}
 
-impl CommitTester {
     /// The same change with the base's setup. `None` if its setup is the base's anyway.
-    pub(super) async fn with_base_setup(
-        &self,
-        ask: &TestRunRequest,
-        basis: &VerdictBasis,
-    ) -> Result<Option<BaseSetup>, EffectError> {
-        if !basis.is_set_up_anew() {
+    pub(super) async fn with_base_setup(&self) -> Result<Option<BaseSetup<'a>>, EffectError> {
+        if !self.is_set_up_anew() {
             return Ok(None);
         }
-        let edited: BTreeSet<String> = basis.edited_setup.iter().cloned().collect();
-        let TestRunRequest { repository, base, commit, .. } = ask.clone();
-        let changes = self.git(move |workspaces| workspaces.changes(&repository, &base, &commit)).await?;
+        let edited: BTreeSet<&String> = self.edited_setup.iter().collect();
+        let TestRunRequest { repository, base, commit, .. } = self.ask.clone();
+        let changes =
+            self.testing.git(move |workspaces| workspaces.changes(&repository, &base, &commit)).await?;
         let mut put_back = Vec::new();
         for file in changes.into_iter().filter(|file| edited.contains(&file.path)) {
             let action = match file.before {
@@ -85,40 +80,34 @@ impl CommitTester {
             put_back.push(Overlay { path: file.path, action });
         }
         Ok(Some(BaseSetup::PutBack(Box::new(VerdictBasis {
-            plan: basis.before.clone(),
+            plan: self.before.clone(),
             edited_setup: Vec::new(),
             put_back,
-            ..basis.clone()
+            ..self.clone()
         }))))
     }
 
     /// Whether the change's setup failed for lack of a network: it ran offline, and the base's setup fails offline too.
-    pub(super) async fn is_offline_failure(
-        &self,
-        ask: &TestRunRequest,
-        basis: &VerdictBasis,
-        own: &CheckoutRun,
-    ) -> Result<bool, EffectError> {
+    pub(super) async fn is_offline_failure(&self, own: &CheckoutRun) -> Result<bool, EffectError> {
         if !own.is_offline_failure() {
             return Ok(false);
         }
-        let of_base = (ask.base.clone(), basis.base.clone(), basis.before.clone());
-        Ok(self.failed_setup(ask, basis, of_base, own.setup_network.clone()).await?.is_some())
+        let of_base = (self.ask.base.clone(), self.base.clone(), self.before.clone());
+        Ok(self.failed_setup(of_base, own.setup_network.clone()).await?.is_some())
     }
 
     /// The hosts that a change's setup asked for in vain. A setup without network runs again to find out.
     pub(super) async fn asked_in_vain(
         &self,
-        ask: &TestRunRequest,
-        basis: &VerdictBasis,
         own: &CheckoutRun,
     ) -> Result<Option<NetworkRecord>, EffectError> {
         let mut record = own.setup.as_ref().and_then(|setup| setup.network.clone());
         if own.is_offline_failure() {
-            let TestRunRequest { repository, commit, .. } = ask.clone();
-            let source = self.git(move |workspaces| workspaces.source_tree(&repository, &commit)).await?;
-            let of_change = (ask.commit.clone(), source, basis.plan.clone());
-            if let Some(failed) = self.failed_setup(ask, basis, of_change, SetupNetwork::Nowhere).await? {
+            let TestRunRequest { repository, commit, .. } = self.ask.clone();
+            let source = move |workspaces: Workspaces| workspaces.source_tree(&repository, &commit);
+            let source = self.testing.git(source).await?;
+            let of_change = (self.ask.commit.clone(), source, self.plan.clone());
+            if let Some(failed) = self.failed_setup(of_change, SetupNetwork::Nowhere).await? {
                 record = failed.network;
             }
         }
@@ -128,17 +117,15 @@ impl CommitTester {
     /// How a commit's setup fails with this network. `None` if it does not.
     async fn failed_setup(
         &self,
-        ask: &TestRunRequest,
-        basis: &VerdictBasis,
         (commit, source, plan): (CommitSha, SourceTree, EnvironmentPlan),
         network: SetupNetwork,
     ) -> Result<Option<Box<FinishedCommand>>, EffectError> {
-        let place = basis.checkouts.acquire(self, ask).await?;
-        let (of, inside) = ((ask.repository.clone(), commit), place.inside.clone());
+        let place = self.place().await?;
+        let (of, inside) = ((self.ask.repository.clone(), commit), place.inside.clone());
         let owner = EnvironmentOwner::Folder(place.folder.join("setup"));
-        let request = EnvironmentRequest::of_base(&self.settings, of, source, plan, owner, inside);
+        let request = EnvironmentRequest::of_base(&self.testing.settings, of, source, plan, owner, inside);
         let request = EnvironmentRequest { network, ..request };
-        let made = Box::pin(self.environments.prepare(&request)).await;
+        let made = Box::pin(self.testing.environments.prepare(&request)).await;
         remove(&place.folder).await?;
         match made? {
             Preparation::Failed(failed) => Ok(Some(failed)),

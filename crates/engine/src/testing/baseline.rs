@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::checkout_run::CheckoutRunSpec;
-use super::{BaselineSource, CommandOutput, CommitTester, TestRunRequest, VerdictBasis};
+use super::{BaselineSource, CommandOutput, VerdictBasis};
 use journeyman_order::bounds::{LONGEST_TAIL, MOST_LISTED};
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{EffectError, Exit, TestReport, TestVerdict};
@@ -48,21 +48,15 @@ impl CachedBaseline {
     }
 }
 
-impl CommitTester {
-    pub(super) async fn baseline(
-        &self,
-        source: BaselineSource,
-        ask: &TestRunRequest,
-        basis: &VerdictBasis,
-    ) -> Result<CachedBaseline, EffectError> {
-        let file = self.file_of(ask, basis);
+impl VerdictBasis<'_> {
+    pub(super) async fn baseline(&self, source: BaselineSource) -> Result<CachedBaseline, EffectError> {
+        let file = self.file();
         if source == BaselineSource::KnownOrRun
             && let Some(known) = read(&file)
         {
             return Ok(known);
         }
-        let run = CheckoutRunSpec::all("-base", &ask.base, &basis.before);
-        let ran = self.run_in_checkout(ask, basis, run).await?;
+        let ran = self.run_in_checkout(CheckoutRunSpec::all("-base", &self.ask.base, &self.before)).await?;
         let outputs = ran.outputs().collect();
         let text = ran.last_output();
         let tail =
@@ -86,9 +80,9 @@ impl CommitTester {
     }
 
     /// The same commit tested in another way, or in another sandbox, is another baseline.
-    fn file_of(&self, ask: &TestRunRequest, basis: &VerdictBasis) -> PathBuf {
-        let (plan, mut digest) = (&basis.before, Sha256::new());
-        let mode = self.sandbox.mode().to_string();
+    fn file(&self) -> PathBuf {
+        let (plan, mut digest) = (&self.before, Sha256::new());
+        let mode = self.testing.sandbox.mode().to_string();
         let setup = plan.setup_command();
         for part in
             [setup.as_deref(), plan.test_command(), plan.report.as_deref()].map(Option::unwrap_or_default)
@@ -102,7 +96,7 @@ impl CommitTester {
             digest.update(image);
         }
         // So is one that ran while some Git LFS content was missing.
-        for (path, content) in basis.base.large_files() {
+        for (path, content) in self.base.large_files() {
             digest.update(path.as_os_str().as_encoded_bytes());
             digest.update(content);
         }
@@ -111,8 +105,8 @@ impl CommitTester {
         // The version of what is read and kept of a run.
         digest.update("form 9");
         let how = hex::encode(digest.finalize());
-        let folder = self.workspaces.baselines(&ask.repository);
-        folder.join(format!("{}-{}.json", ask.base, how.get(..16).unwrap_or(&how)))
+        let folder = self.testing.workspaces.baselines(&self.ask.repository);
+        folder.join(format!("{}-{}.json", self.ask.base, how.get(..16).unwrap_or(&how)))
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::{CommitTester, TestRunRequest, VerdictBasis};
+use super::{TestRunRequest, VerdictBasis};
 use journeyman_order::bounds::{LARGEST_DOCUMENT, LARGEST_FILE};
 use journeyman_order::{CommitSha, EffectError, Weakening, WeakeningKind};
 use journeyman_verify::experiment::{
@@ -39,14 +39,11 @@ pub(super) struct ChangeAnalysis {
     pub(super) untried: BTreeMap<String, String>,
 }
 
-pub(super) async fn read_change(
-    testing: &CommitTester,
-    ask: &TestRunRequest,
-    basis: &VerdictBasis,
-) -> Result<ChangeAnalysis, EffectError> {
+pub(super) async fn read_change(basis: &VerdictBasis<'_>) -> Result<ChangeAnalysis, EffectError> {
     let command = basis.before.test_command().unwrap_or_default().to_owned();
-    let TestRunRequest { repository, base, commit, .. } = ask.clone();
-    testing
+    let TestRunRequest { repository, base, commit, .. } = basis.ask.clone();
+    basis
+        .testing
         .git(move |workspaces| {
             let changes = workspaces.changes(&repository, &base, &commit)?;
             let changed: HashSet<&str> = changes.iter().map(|file| file.path.as_str()).collect();
@@ -240,13 +237,13 @@ fn in_turn(mut lists: Vec<std::vec::IntoIter<Mutant>>, most: usize) -> Vec<Mutan
 
 /// The test files of a commit with overlays, which may carry lies. In some languages any file may contain tests.
 pub(super) async fn texts_of(
-    testing: &CommitTester,
-    ask: &TestRunRequest,
+    basis: &VerdictBasis<'_>,
     commit: &CommitSha,
     overlays: &[Overlay],
 ) -> Result<Vec<(String, Vec<u8>)>, EffectError> {
-    let (repository, commit, overlays) = (ask.repository.clone(), commit.clone(), overlays.to_vec());
-    testing
+    let (repository, commit, overlays) = (basis.ask.repository.clone(), commit.clone(), overlays.to_vec());
+    basis
+        .testing
         .git(move |workspaces| {
             let is_wanted = |path: &str| is_of_tests(path) || may_hold_tests(path);
             // Code whose documentation may contain examples, after all test files are read.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::{CommitTester, TestRunRequest, remove};
+use super::{VerdictBasis, remove};
 use crate::effect_error::never;
 use journeyman_order::EffectError;
 use journeyman_order::bounds::MOST_SIDE_BY_SIDE;
@@ -37,29 +37,20 @@ impl CheckoutPool {
         };
         Self { turns: Arc::new(Semaphore::new(most)), is_parallel: most > 1 }
     }
-
-    pub(super) async fn acquire(
-        &self,
-        testing: &CommitTester,
-        ask: &TestRunRequest,
-    ) -> Result<CheckoutPlace, EffectError> {
-        let turn = self.turns.clone().acquire_owned().await;
-        let turn = turn.map_err(|_| never("nobody hands out places any more".to_owned()))?;
-        let folder = match self.is_parallel {
-            // The run can read this name among its mounts, so it reveals nothing.
-            true => ask.folder.join(uuid::Uuid::new_v4().simple().to_string()),
-            false => CommitTester::only_folder(ask),
-        };
-        remove(&folder).await?;
-        let inside = testing.environments.inside(&folder);
-        Ok(CheckoutPlace { folder, inside, _turn: turn })
-    }
 }
 
-impl CommitTester {
-    /// The one folder for all runs of a verdict that have none of their own.
-    pub(crate) fn only_folder(ask: &TestRunRequest) -> PathBuf {
-        ask.folder.join("run")
+impl VerdictBasis<'_> {
+    pub(super) async fn place(&self) -> Result<CheckoutPlace, EffectError> {
+        let turn = self.checkouts.turns.clone().acquire_owned().await;
+        let turn = turn.map_err(|_| never("nobody hands out places any more".to_owned()))?;
+        let folder = match self.checkouts.is_parallel {
+            // The run can read this name among its mounts, so it reveals nothing.
+            true => self.ask.folder.join(uuid::Uuid::new_v4().simple().to_string()),
+            false => self.ask.only_folder(),
+        };
+        remove(&folder).await?;
+        let inside = self.testing.environments.inside(&folder);
+        Ok(CheckoutPlace { folder, inside, _turn: turn })
     }
 }
 

@@ -8,12 +8,12 @@ use std::time::Duration;
 use sha2::{Digest as _, Sha256};
 
 use super::checkout::{CheckoutPlace, files_named};
-use super::{CommandOutput, CommitTester, TestRunRequest, VerdictBasis, blocking, remove};
+use super::{CommandOutput, CommitTester, VerdictBasis, blocking, remove};
 use crate::command::{CommandOptions, FinishedCommand, run_command, to_reach};
 use crate::effect_error::disk;
 use crate::environment::{
     Environment, EnvironmentOwner, EnvironmentProgress, EnvironmentRequest, Preparation, RunningServices,
-    ServiceFailure, TreePurpose, version_tag,
+    ServiceFailure, TreePurpose,
 };
 use crate::place::EnvironmentPlace;
 use journeyman_environment::{EnvironmentPlan, SetupNetwork};
@@ -47,12 +47,13 @@ pub(super) struct CheckoutRunSpec<'a> {
     pub(super) time: Option<Duration>,
 }
 
+#[derive(Default)]
 pub(super) struct CheckoutRun {
     pub(super) setup: Option<FinishedCommand>,
     pub(super) setup_network: SetupNetwork,
     /// `None` if the setup failed or there is no test command.
     pub(super) test: Option<FinishedCommand>,
-    /// Runs of the tests in whose place it was made.
+    /// Runs of the tests in whose place it was made, such as with options that the runner did not know.
     pub(super) earlier: Vec<CommandRun>,
     pub(super) reading: TestReport,
     pub(super) rewritten: Vec<String>,
@@ -69,15 +70,6 @@ pub(super) struct PreparedCheckout {
     /// The environment and the services last as long as this.
     _environment: Arc<Environment>,
     services: Option<RunningServices>,
-}
-
-pub(super) struct TestCommandResult {
-    pub(super) ended: FinishedCommand,
-    /// Runs with options that the runner did not know.
-    earlier: Vec<CommandRun>,
-    pub(super) reading: TestReport,
-    pub(super) is_selected: bool,
-    invocation: TestInvocation,
 }
 
 impl<'a> CheckoutRunSpec<'a> {
@@ -147,12 +139,6 @@ impl CheckoutRun {
     }
 }
 
-impl TestCommandResult {
-    pub(super) fn commands(&self) -> impl Iterator<Item = &CommandRun> + '_ {
-        self.earlier.iter().chain([&self.ended.run])
-    }
-}
-
 /// A failed service, as the command that failed.
 fn service_command(failure: &ServiceFailure, what: &str) -> FinishedCommand {
     let run = CommandRun {
@@ -166,16 +152,11 @@ fn service_command(failure: &ServiceFailure, what: &str) -> FinishedCommand {
     FinishedCommand { run, output, is_cut: false, limit: None, network: None }
 }
 
-impl CommitTester {
+impl VerdictBasis<'_> {
     /// Runs setup and tests in a fresh checkout. All runs of a verdict see the same paths, so none knows which it is.
-    pub(super) async fn run_in_checkout(
-        &self,
-        ask: &TestRunRequest,
-        basis: &VerdictBasis,
-        run: CheckoutRunSpec<'_>,
-    ) -> Result<CheckoutRun, EffectError> {
-        let place = basis.checkouts.acquire(self, ask).await?;
-        let ran = Box::pin(self.run_in_each_folder(ask, basis, run, &place)).await;
+    pub(super) async fn run_in_checkout(&self, run: CheckoutRunSpec<'_>) -> Result<CheckoutRun, EffectError> {
+        let place = self.place().await?;
+        let ran = Box::pin(self.run_in_each_folder(run, &place)).await;
         remove(&place.folder).await?;
         ran
     }
@@ -183,8 +164,6 @@ impl CommitTester {
     /// Folders that are tested separately get separate checkouts.
     async fn run_in_each_folder(
         &self,
-        ask: &TestRunRequest,
-        basis: &VerdictBasis,
         run: CheckoutRunSpec<'_>,
         place: &CheckoutPlace,
     ) -> Result<CheckoutRun, EffectError> {
@@ -195,14 +174,14 @@ impl CommitTester {
             }
             remove(&place.folder).await?;
             let own = CheckoutRunSpec { plan: &plan, only: None, ..run.clone() };
-            let mut next = Box::pin(self.run_in(ask, basis, own, place)).await?.of_folder(folder);
+            let mut next = Box::pin(self.run_in(own, place)).await?.of_folder(folder);
             reports.push((folder, std::mem::take(&mut next.reading)));
             all = Some(match all {
                 Some(all) => all.joined(next),
                 None => next,
             });
         }
-        let Some(mut all) = all else { return Box::pin(self.run_in(ask, basis, run, place)).await };
+        let Some(mut all) = all else { return Box::pin(self.run_in(run, place)).await };
         all.reading = journeyman_verify::reports_together(reports);
         if let (Some(test), Some(command)) = (&mut all.test, run.plan.test_command()) {
             command.clone_into(&mut test.run.command);
@@ -212,18 +191,16 @@ impl CommitTester {
 
     async fn run_in(
         &self,
-        ask: &TestRunRequest,
-        basis: &VerdictBasis,
         run: CheckoutRunSpec<'_>,
         place: &CheckoutPlace,
     ) -> Result<CheckoutRun, EffectError> {
         let (only, what, plan, is_elsewhere) = (run.only, run.what, run.plan, run.is_elsewhere);
-        let timeout = run.time.unwrap_or(self.settings.test_time);
-        let (mut ran, ready) = Box::pin(self.prepare(ask, basis, run, place)).await?;
+        let timeout = run.time.unwrap_or(self.testing.settings.test_time);
+        let (ran, ready) = Box::pin(self.prepare(run, place)).await?;
         let Some(ready) = ready else { return Ok(ran) };
         let mut how = CommandOptions {
             name: format!("tests{what}"),
-            access: self.for_tests(ask)?,
+            access: self.for_tests()?,
             timeout,
             environment: ready.environment.clone(),
         };
@@ -232,56 +209,37 @@ impl CommitTester {
         }
         if let Some(command) = plan.test_command() {
             let command = command.to_owned();
-            self.environments.progress.tell(EnvironmentProgress::TestsBegan { command });
+            self.testing.environments.progress.tell(EnvironmentProgress::TestsBegan { command });
         }
         let (tree, source) = (ready.place.tree.clone(), ready.source.clone());
         let marks = blocking(move || tree.marks(&source)).await?;
-        let Some(tests) = self.test((&ready, plan), only, how).await? else { return Ok(ran) };
+        let Some(tests) = self.testing.test((&ready, plan), only, how).await? else { return Ok(ran) };
         // A file written while tests run may have been restored since. Then the tested content is not the commit's.
         let changed = blocking(move || ready.place.tree.touched(&ready.source, &marks)).await?;
         let changed = changed.map_err(disk("look through a checkout"))?;
-        ran.rewritten = changed.iter().take(MOST_ITEMS).map(|path| path.display().to_string()).collect();
-        (ran.reading, ran.test, ran.earlier) = (tests.reading, Some(tests.ended), tests.earlier);
-        (ran.is_selected, ran.invocation) = (tests.is_selected, Some(tests.invocation));
-        Ok(ran)
+        let rewritten = changed.iter().take(MOST_ITEMS).map(|path| path.display().to_string()).collect();
+        Ok(CheckoutRun { setup: ran.setup, setup_network: ran.setup_network, rewritten, ..tests })
     }
 
     /// A checkout with its overlays in its environment. `None` if the environment's setup failed.
     pub(super) async fn prepare(
         &self,
-        ask: &TestRunRequest,
-        basis: &VerdictBasis,
         run: CheckoutRunSpec<'_>,
         place: &CheckoutPlace,
     ) -> Result<(CheckoutRun, Option<PreparedCheckout>), EffectError> {
         let CheckoutRunSpec { what, commit, overlays, plan, .. } = run;
-        let services = &plan.services;
-        let overlays = basis.laid_over(*commit == ask.base, overlays);
-        let (source, laid) = self.source(ask, commit, overlays).await?;
-        let version = version_tag(plan, &source);
-        let own = EnvironmentRequest {
-            version_tag: version.clone(),
-            repository: ask.repository.clone(),
-            plan: plan.clone(),
-            commit: commit.clone(),
-            network: self.setup_network((ask, commit, plan), &source, basis).await?,
-            source: source.clone(),
-            laid: laid.clone(),
-            owner: EnvironmentOwner::Folder(ask.environments.clone()),
-            inside: place.inside.clone(),
-        };
-        let mut ran = CheckoutRun {
-            setup: None,
-            setup_network: own.network.clone(),
-            test: None,
-            earlier: Vec::new(),
-            reading: TestReport::default(),
-            rewritten: Vec::new(),
-            without_tests: Vec::new(),
-            is_selected: false,
-            invocation: None,
-        };
-        let environment = match self.environment(ask, basis, own).await? {
+        let (testing, services) = (self.testing, &plan.services);
+        let overlays = self.laid_over(*commit == self.ask.base, overlays);
+        let (source, laid) = self.source(commit, overlays).await?;
+        let of = (self.ask.repository.clone(), commit.clone());
+        let owner = EnvironmentOwner::Folder(self.ask.environments.clone());
+        let (files, inside) = (source.clone(), place.inside.clone());
+        let own = EnvironmentRequest::of_base(&testing.settings, of, files, plan.clone(), owner, inside);
+        let network = self.setup_network(commit, plan, &source).await?;
+        let own = EnvironmentRequest { network, laid: laid.clone(), ..own };
+        let version = own.version_tag.clone();
+        let mut ran = CheckoutRun { setup_network: own.network.clone(), ..CheckoutRun::default() };
+        let environment = match self.environment(own).await? {
             Preparation::Ready(environment) => environment,
             Preparation::Failed(failed) => {
                 let mut failed = *failed;
@@ -305,10 +263,10 @@ impl CommitTester {
         let (version, address) = (version.as_deref(), source.public_address());
         match environment.has_repository() {
             true if changed.is_empty() => {}
-            true => self.environments.commit_for_tests(&seen, &changed, version, address.as_deref()).await,
+            true => testing.environments.commit_for_tests(&seen, &changed, version, address.as_deref()).await,
             false => {
                 let all: Vec<PathBuf> = source.paths().map(Path::to_owned).collect();
-                self.environments.commit_for_tests(&seen, &all, version, address.as_deref()).await;
+                testing.environments.commit_for_tests(&seen, &all, version, address.as_deref()).await;
             }
         }
         // Python compiles the present source instead of trusting committed `.pyc` files. Without such files this would
@@ -318,8 +276,8 @@ impl CommitTester {
             .paths()
             .any(is_compiled)
             .then(|| ("PYTHONPYCACHEPREFIX".to_owned(), seen.seen_in_home(COMPILED_PYTHON)));
-        let lifetime = self.settings.test_time.saturating_add(self.settings.mutant_time);
-        let services = match self.environments.start_services(services, lifetime).await? {
+        let lifetime = testing.settings.test_time.saturating_add(testing.settings.mutant_time);
+        let services = match testing.environments.start_services(services, lifetime).await? {
             Ok(services) => services,
             Err(failure) => {
                 ran.setup = Some(service_command(&failure, what));
@@ -339,13 +297,12 @@ impl CommitTester {
 
     async fn source(
         &self,
-        ask: &TestRunRequest,
         commit: &CommitSha,
         overlays: Vec<Overlay>,
     ) -> Result<(SourceTree, Vec<PathBuf>), EffectError> {
-        let (repository, commit) = (ask.repository.clone(), commit.clone());
-        let origins = [ask.commit.clone(), ask.base.clone()];
-        self.git(move |workspaces| {
+        let (repository, commit) = (self.ask.repository.clone(), commit.clone());
+        let origins = [self.ask.commit.clone(), self.ask.base.clone()];
+        let laid_out = self.testing.git(move |workspaces| {
             let mut source = workspaces.source_tree(&repository, &commit)?;
             let files = overlays.iter().filter_map(|overlay| {
                 let bytes = match &overlay.action {
@@ -363,28 +320,23 @@ impl CommitTester {
             }
             let laid = overlays.into_iter().map(|overlay| overlay.path.into()).collect();
             Ok((source, laid))
-        })
-        .await
+        });
+        laid_out.await
     }
 
     /// Returns the base's environment if the change asks for the same. Only the base's own plan makes shared ones.
-    async fn environment(
-        &self,
-        ask: &TestRunRequest,
-        basis: &VerdictBasis,
-        own: EnvironmentRequest,
-    ) -> Result<Preparation, EffectError> {
-        let owner = ask.owner();
+    async fn environment(&self, own: EnvironmentRequest) -> Result<Preparation, EffectError> {
+        let environments = &self.testing.environments;
         let of_base = EnvironmentRequest::of_base(
-            &self.settings,
-            (ask.repository.clone(), ask.base.clone()),
-            basis.base.clone(),
-            basis.before.clone(),
-            owner,
+            &self.testing.settings,
+            (self.ask.repository.clone(), self.ask.base.clone()),
+            self.base.clone(),
+            self.before.clone(),
+            self.ask.owner(),
             own.inside.clone(),
         );
-        if self.environments.is_same(&own, &of_base) {
-            match Box::pin(self.environments.prepare_built(&of_base)).await? {
+        if environments.is_same(&own, &of_base) {
+            match Box::pin(environments.prepare_built(&of_base)).await? {
                 Preparation::Ready(shared) if shared.is_good_for(&own.source, &own.laid) => {
                     return Ok(Preparation::Ready(shared));
                 }
@@ -393,26 +345,27 @@ impl CommitTester {
             }
         } else if of_base.owner == EnvironmentOwner::Repository {
             // Its downloads are then available for the change.
-            Box::pin(self.environments.prepare(&of_base)).await?;
+            Box::pin(environments.prepare(&of_base)).await?;
         }
-        Box::pin(self.environments.prepare(&own)).await
+        Box::pin(environments.prepare(&own)).await
     }
 
     /// The hosts that a commit's setup may reach.
-    pub(super) async fn setup_network(
+    async fn setup_network(
         &self,
-        (ask, commit, plan): (&TestRunRequest, &CommitSha, &EnvironmentPlan),
+        commit: &CommitSha,
+        plan: &EnvironmentPlan,
         source: &SourceTree,
-        basis: &VerdictBasis,
     ) -> Result<SetupNetwork, EffectError> {
         let Some(command) = plan.setup_command() else { return Ok(SetupNetwork::Hosts(Vec::new())) };
-        let (repository, commit) = (ask.repository.clone(), commit.clone());
-        let root = self.git(move |workspaces| workspaces.root_files(&repository, &commit)).await?;
-        let TestingSettings { setup_network, setup_network_for_changes: allowed, .. } = &self.settings;
+        let (repository, commit) = (self.ask.repository.clone(), commit.clone());
+        let root = self.testing.git(move |workspaces| workspaces.root_files(&repository, &commit)).await?;
+        let TestingSettings { setup_network, setup_network_for_changes: allowed, .. } =
+            &self.testing.settings;
         let edited: Vec<String> =
-            source.difference(&basis.base).iter().map(|path| path.display().to_string()).collect();
+            source.difference(&self.base).iter().map(|path| path.display().to_string()).collect();
         let run: Vec<String> =
-            edited.iter().filter(|path| basis.edited_setup.contains(path)).cloned().collect();
+            edited.iter().filter(|path| self.edited_setup.contains(path)).cloned().collect();
         if !allowed && !run.is_empty() {
             return Ok(SetupNetwork::Edited(run));
         }
@@ -420,29 +373,27 @@ impl CommitTester {
     }
 
     /// `None` unless the repository asks for it and the server's settings allow it.
-    pub(super) fn for_tests(&self, ask: &TestRunRequest) -> Result<Option<EgressPolicy>, EffectError> {
+    pub(super) fn for_tests(&self) -> Result<Option<EgressPolicy>, EffectError> {
         const SETTING: &str =
             "`network` in .github/journeyman.yml and sandbox.test_network in journeyman.toml";
-        let asked = ask.settings.network.iter().flatten();
-        let allowed: Vec<String> = self
-            .settings
-            .test_network
-            .iter()
-            .filter(|entry| asked.clone().any(|asked| asked == *entry))
-            .cloned()
-            .collect();
+        let (asked, settings) = (self.ask.settings.network.iter().flatten(), &self.testing.settings);
+        let is_asked = |entry: &&String| asked.clone().any(|asked| asked == *entry);
+        let allowed: Vec<String> = settings.test_network.iter().filter(is_asked).cloned().collect();
         if allowed.is_empty() {
             return Ok(None);
         }
-        to_reach(&allowed, SETTING, &self.settings).map(Some)
+        to_reach(&allowed, SETTING, settings).map(Some)
     }
+}
 
+impl CommitTester {
+    /// Runs the tests in a checkout. `None` if there is no test command.
     pub(super) async fn test(
         &self,
         (ready, plan): (&PreparedCheckout, &EnvironmentPlan),
         only: Option<(&[String], Option<&RunnerName>)>,
         how: CommandOptions,
-    ) -> Result<Option<TestCommandResult>, EffectError> {
+    ) -> Result<Option<CheckoutRun>, EffectError> {
         let place = &ready.place;
         let (tree, source, plan) = (place.tree.clone(), ready.source.clone(), plan.clone());
         let own_report = place.seen_in_home(OWN_REPORT);
@@ -481,7 +432,8 @@ impl CommitTester {
                 journeyman_verify::tail(&failure.said)
             ));
         }
-        Ok(Some(TestCommandResult { ended, earlier, reading, is_selected, invocation: whole }))
+        let (test, invocation) = (Some(ended), Some(whole));
+        Ok(Some(CheckoutRun { test, earlier, reading, is_selected, invocation, ..CheckoutRun::default() }))
     }
 
     /// Runs a test command once and reads its output and reports.

@@ -5,7 +5,7 @@ use tokio::sync::OnceCell;
 use super::baseline::CachedBaseline;
 use super::change::{ChangeAnalysis, texts_of};
 use super::checkout_run::CheckoutRun;
-use super::{CommandOutput, CommitTester, EffectError, TestRunRequest, VerdictBasis};
+use super::{CommandOutput, EffectError, VerdictBasis};
 use journeyman_order::examination::{ExaminerStatement, IssueExamination, StatementKind};
 use journeyman_order::scrutiny::{MutantTally, VerdictRun};
 use journeyman_order::test_run::CommandRun;
@@ -15,9 +15,7 @@ use journeyman_verify::experiment::{FinishedRun, PlannedRun};
 use journeyman_verify::{Overlay, OverlayAction};
 
 pub(super) struct ExperimentContext<'a> {
-    pub(super) testing: &'a CommitTester,
-    pub(super) ask: &'a TestRunRequest,
-    pub(super) basis: &'a VerdictBasis,
+    pub(super) basis: &'a VerdictBasis<'a>,
     pub(super) change: ChangeAnalysis,
     pub(super) baseline: CachedBaseline,
     /// The issue's examples, and for each side a mark: what a run learns about its own is useless in the other.
@@ -31,30 +29,23 @@ pub(super) struct ExperimentContext<'a> {
 }
 
 impl<'a> ExperimentContext<'a> {
-    pub(super) fn new(
-        testing: &'a CommitTester,
-        ask: &'a TestRunRequest,
-        basis: &'a VerdictBasis,
-        change: ChangeAnalysis,
-        baseline: CachedBaseline,
-    ) -> Self {
+    pub(super) fn new(basis: &'a VerdictBasis<'a>, change: ChangeAnalysis, baseline: CachedBaseline) -> Self {
+        let examination = basis.ask.examination.as_ref();
         Self {
-            testing,
-            ask,
             basis,
             change,
             baseline,
-            shown: examples(&ask.issue),
+            shown: examples(&basis.ask.issue),
             marks: [(); 2].map(|()| uuid::Uuid::new_v4().simple().to_string()),
             example_programs: OnceCell::new(),
-            batches: batches(ask.examination.as_ref()),
-            test_files: test_files(ask.examination.as_ref()),
+            batches: batches(examination),
+            test_files: test_files(examination),
             new_texts: OnceCell::new(),
         }
     }
 
     pub(super) async fn new_texts(&self) -> Result<&[(String, Vec<u8>)], EffectError> {
-        let read = || texts_of(self.testing, self.ask, &self.ask.commit, &[]);
+        let read = || texts_of(self.basis, &self.basis.ask.commit, &[]);
         self.new_texts.get_or_try_init(read).await.map(Vec::as_slice)
     }
 }

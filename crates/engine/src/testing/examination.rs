@@ -13,7 +13,7 @@ impl ExperimentContext<'_> {
     /// What the examiner's statements say about the change. `None` if nobody examined the issue, or the tests do not
     /// pass.
     pub(super) fn examined(&self, known: &KnownSoFar<'_>) -> Option<ExaminationRun> {
-        let examination = self.ask.examination.as_ref().filter(|_| passes(known))?;
+        let examination = self.basis.ask.examination.as_ref().filter(|_| passes(known))?;
         let printed = |name| known.last(name).map_or("", |run| run.cell.output);
         let [before, after] = &self.batches;
         let before = before.outputs(printed(ExperimentName::StatementsBase));
@@ -23,7 +23,7 @@ impl ExperimentContext<'_> {
         let statements = (1..).zip(&examination.statements).map(|(number, statement)| {
             let own: Vec<(Vec<ProgramOutput>, Vec<ProgramOutput>)> =
                 runs.by_ref().take(statement.printing().count()).collect();
-            let mut judged = judge_statement(number, statement, &own, &self.ask.issue);
+            let mut judged = judge_statement(number, statement, &own, &self.basis.ask.issue);
             let by_runner = by_runner.iter().flat_map(|runs| {
                 statement.test_files().map(|file| self.said_by_tests(known, statement, file, runs))
             });
@@ -37,11 +37,11 @@ impl ExperimentContext<'_> {
     pub(super) async fn unnamed_inputs(&self) -> Result<Vec<String>, EffectError> {
         let tests = self.new_texts().await?.iter().map(|(_, text)| String::from_utf8_lossy(text));
         let tests: Vec<_> = tests.collect();
-        let statements = self.ask.examination.iter().flat_map(|examination| &examination.statements);
+        let statements = self.basis.ask.examination.iter().flat_map(|examination| &examination.statements);
         let programs = statements.flat_map(|statement| &statement.programs);
         let programs = programs.flat_map(|program| [program.source.as_str(), program.stdin.as_str()]);
         let texts: Vec<&str> = tests.iter().map(|text| &**text).chain(programs).collect();
-        Ok(unnamed_inputs(&self.ask.issue, &texts))
+        Ok(unnamed_inputs(&self.basis.ask.issue, &texts))
     }
 
     fn said_by_tests(

@@ -33,9 +33,10 @@ impl ExperimentContext<'_> {
     }
 
     async fn programs(&self) -> Result<[Option<ExampleProgram>; 2], EffectError> {
-        let TestRunRequest { repository, base, commit, issue, .. } = self.ask.clone();
+        let TestRunRequest { repository, base, commit, issue, .. } = self.basis.ask.clone();
         let (shown, marks) = (self.shown.clone(), self.marks.clone());
-        self.testing
+        self.basis
+            .testing
             .git(move |workspaces| {
                 let files = |at| workspaces.some_files(&repository, at, LARGEST_FILE, &can_be_called);
                 let (before, after) = (files(&base)?, files(&commit)?);

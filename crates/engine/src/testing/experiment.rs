@@ -28,7 +28,7 @@ impl<'a> ExperimentContext<'a> {
             own_words: &self.change.own_words,
             unread: &self.change.unread,
             is_rewritten: !self.rewritten(ran).is_empty(),
-            is_examined: self.ask.examination.is_some(),
+            is_examined: self.basis.ask.examination.is_some(),
             has_programs: !programs.is_empty(),
             test_files: &self.test_files,
             has_examples: !self.shown.is_empty(),
@@ -65,7 +65,7 @@ impl<'a> ExperimentContext<'a> {
         let last = |name: ExperimentName| of(name).next_back();
         outputs.extend(runs.iter().filter(|run| run.planned.row.is_kept).flat_map(ExperimentRun::outputs));
         let mut baseline = Baseline {
-            commit: self.ask.base.clone(),
+            commit: self.basis.ask.base.clone(),
             test: self.baseline.test.clone(),
             counts: self.baseline.reading.counts,
             kept: self.baseline.kept,
@@ -152,8 +152,8 @@ impl<'a> ExperimentContext<'a> {
         let old_tests = runs.iter().rfind(|run| run.planned.row.name == ExperimentName::OldTests);
         let overlays = old_tests.map_or(&[][..], |run| run.planned.overlays.as_slice());
         let (old, base, _) = tokio::try_join!(
-            texts_of(self.testing, self.ask, &self.ask.commit, overlays),
-            texts_of(self.testing, self.ask, &self.ask.base, &[]),
+            texts_of(self.basis, &self.basis.ask.commit, overlays),
+            texts_of(self.basis, &self.basis.ask.base, &[]),
             self.new_texts(),
         )?;
         Ok([old, base])

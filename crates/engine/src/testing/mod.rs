@@ -18,7 +18,7 @@ mod runner;
 mod unrun;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use journeyman_environment::{EnvironmentPlan, edited_setup, judge_by, without_own_tests};
@@ -54,6 +54,7 @@ pub struct CommitTester {
     pub settings: TestingSettings,
 }
 
+/// A change to verify: a commit, the base that it is compared with, and how the repository is tested.
 #[derive(Debug, Clone)]
 pub struct TestRunRequest {
     pub repository: RepositoryName,
@@ -62,12 +63,12 @@ pub struct TestRunRequest {
     /// Whether the base is a commit of the default branch and contains nothing that an agent wrote.
     pub base_is_of_the_default_branch: bool,
     pub commit: CommitSha,
-    pub tree: TreeSha,
     pub settings: RepositorySettings,
     /// The issue's text, whose examples are run; empty if unknown.
     pub issue: String,
     /// The examiner's statements on the issue. `None` if it was not examined.
     pub examination: Option<IssueExamination>,
+    /// What image names are known to mean. The others are looked up.
     pub images: PinnedImages,
     /// A folder for this run only; deleted before and after.
     pub folder: PathBuf,
@@ -76,12 +77,39 @@ pub struct TestRunRequest {
 }
 
 impl TestRunRequest {
+    /// A change of which nothing else is known, with its folders in a place.
+    #[must_use]
+    pub fn new(
+        repository: RepositoryName,
+        [base, commit]: [CommitSha; 2],
+        settings: RepositorySettings,
+        place: &Path,
+    ) -> Self {
+        Self {
+            repository,
+            base,
+            base_is_of_the_default_branch: false,
+            commit,
+            settings,
+            issue: String::new(),
+            examination: None,
+            images: PinnedImages::default(),
+            folder: place.join("tests"),
+            environments: place.join("environments"),
+        }
+    }
+
     /// The owner of the base's environment: shared only if the base is on the default branch.
     pub(crate) fn owner(&self) -> EnvironmentOwner {
         match self.base_is_of_the_default_branch {
             true => EnvironmentOwner::Repository,
             false => EnvironmentOwner::Folder(self.environments.clone()),
         }
+    }
+
+    /// The one folder for all runs of a verdict that have none of their own.
+    pub(crate) fn only_folder(&self) -> PathBuf {
+        self.folder.join("run")
     }
 }
 
@@ -98,8 +126,12 @@ pub enum BaselineSource {
     Run,
 }
 
+/// What all runs of a verdict share.
 #[derive(Clone)]
-struct VerdictBasis {
+struct VerdictBasis<'a> {
+    testing: &'a CommitTester,
+    ask: &'a TestRunRequest,
+    tree: TreeSha,
     before: EnvironmentPlan,
     base: SourceTree,
     plan: EnvironmentPlan,
@@ -149,7 +181,7 @@ impl CommitTester {
         // A basis that depends on a run has made that run already.
         let is_made = basis.is_by_tests_alone || basis.before.tests_alone().is_some();
         let source = if is_made { BaselineSource::KnownOrRun } else { enough };
-        let ran = Box::pin(self.baseline(source, ask, &basis)).await;
+        let ran = Box::pin(basis.baseline(source)).await;
         remove(&ask.folder).await?;
         let mut ran = ran?;
         ran.kept &= enough == BaselineSource::KnownOrRun;
@@ -163,7 +195,7 @@ impl CommitTester {
         let mut outputs = Vec::new();
         let mut run = TestRun {
             commit: ask.commit.clone(),
-            tree: ask.tree.clone(),
+            tree: basis.tree.clone(),
             verdict: TestVerdict::NoTests,
             doubt: basis.doubt.clone(),
             left_out: basis.plan.left_out.clone(),
@@ -189,21 +221,19 @@ impl CommitTester {
             if !is_compared {
                 return Ok(None);
             }
-            let baseline = self.baseline(BaselineSource::KnownOrRun, ask, &basis).await?;
-            let change = read_change(self, ask, &basis).await?;
-            let context = ExperimentContext::new(self, ask, &basis, change, baseline);
-            Ok(Some(context))
+            let baseline = basis.baseline(BaselineSource::KnownOrRun).await?;
+            Ok(Some(ExperimentContext::new(&basis, read_change(&basis).await?, baseline)))
         };
         let set_up = match is_compared {
-            true => self.with_base_setup(ask, &basis).await?,
+            true => basis.with_base_setup().await?,
             false => None,
         };
         let by_base = async {
             let Some(BaseSetup::PutBack(by_base)) = &set_up else { return Ok(None) };
-            let ran = self.run_in_checkout(ask, by_base, first(BASE_SETUP, &by_base.plan)).await?;
+            let ran = by_base.run_in_checkout(first(BASE_SETUP, &by_base.plan)).await?;
             Ok(Some((&**by_base, ran)))
         };
-        let own = self.run_in_checkout(ask, &basis, first("", &basis.plan));
+        let own = basis.run_in_checkout(first("", &basis.plan));
         let (own, by_base, compared) = tokio::try_join!(own, by_base, compared)?;
         outputs.extend(own.outputs());
         outputs.extend(by_base.iter().flat_map(|(_, ran)| ran.outputs()));
@@ -211,7 +241,7 @@ impl CommitTester {
         let by_base_setup = by_base.iter().flat_map(|(_, ran)| ran.commands());
         runs.extend(by_base_setup.map(|run| recorded(BASE_SETUP, run)));
         let by_base = by_base.filter(|(_, ran)| ran.is_passed());
-        let is_offline = by_base.is_some() && self.is_offline_failure(ask, &basis, &own).await?;
+        let is_offline = by_base.is_some() && basis.is_offline_failure(&own).await?;
         if is_offline {
             run.doubt.get_or_insert_with(|| basis.offline_setup_doubt());
         } else if set_up.is_some() && (by_base.is_none() || !own.is_passed()) {
@@ -226,7 +256,7 @@ impl CommitTester {
         run.tail = journeyman_verify::tail(ran.last_output());
         let Some(ended) = &ran.test else {
             run.verdict = TestVerdict::SetupFailed;
-            if let Some(record) = self.asked_in_vain(ask, &basis, &own).await? {
+            if let Some(record) = basis.asked_in_vain(&own).await? {
                 run.doubt = Some(own.kept_out(&record));
                 run.network.insert("setup".to_owned(), record);
             }
@@ -272,17 +302,18 @@ impl CommitTester {
     }
 
     /// The base commit decides the test command: it provides the settings and the files to detect it from.
-    async fn verdict_basis(
-        &self,
-        ask: &TestRunRequest,
+    async fn verdict_basis<'a>(
+        &'a self,
+        ask: &'a TestRunRequest,
         enough: BaselineSource,
-    ) -> Result<VerdictBasis, EffectError> {
+    ) -> Result<VerdictBasis<'a>, EffectError> {
         let TestRunRequest { repository, base, commit, .. } = ask.clone();
         let checkouts = Arc::new(CheckoutPool::for_mode(self.sandbox.mode()));
         let sources = self.git(move |workspaces| {
-            Ok((workspaces.source_tree(&repository, &base)?, workspaces.source_tree(&repository, &commit)?))
+            let source = |commit: &CommitSha| workspaces.source_tree(&repository, commit);
+            Ok((source(&base)?, source(&commit)?, workspaces.tree_of(&repository, &commit)?))
         });
-        let (base, commit) = sources.await?;
+        let (base, commit, tree) = sources.await?;
         let (before, images) =
             self.environments.plan(ask.settings.clone(), base.clone(), &ask.images).await?;
         let (changed, changed_source) = (commit.difference(&base), commit.clone());
@@ -299,6 +330,9 @@ impl CommitTester {
             let edited_setup = edited_setup(&before, &after, &changed);
             let plan = judge_by(before.clone(), after);
             VerdictBasis {
+                testing: self,
+                ask,
+                tree: tree.clone(),
                 doubt: without_own_tests(&before, &plan),
                 plan,
                 before,
@@ -311,46 +345,39 @@ impl CommitTester {
                 is_image_by_digest,
             }
         };
-        let mut basis = Box::pin(self.by_tests_alone(ask, with(&below), enough)).await?;
-        let could_run = Box::pin(self.runs_on_base(ask, &basis, &below, enough)).await?;
-        if !could_run {
-            basis = Box::pin(self.by_tests_alone(ask, with(&[]), enough)).await?;
+        let mut basis = Box::pin(with(&below).by_tests_alone(enough)).await?;
+        if !Box::pin(basis.runs_on_base(&below, enough)).await? {
+            basis = Box::pin(with(&[]).by_tests_alone(enough)).await?;
         }
         basis.unrun = unrun::projects(&basis, changed_source, changed).await?;
         Ok(basis)
     }
 
-    /// If the base fails although its tests do not, a narrower command judges the change.
-    async fn by_tests_alone(
-        &self,
-        ask: &TestRunRequest,
-        basis: VerdictBasis,
-        enough: BaselineSource,
-    ) -> Result<VerdictBasis, EffectError> {
-        let Some(other) = basis.before.tests_alone() else { return Ok(basis) };
-        let whole = self.baseline(enough, ask, &basis).await?;
-        // A test that fails in the whole run may be the issue's. A test that does not build is not.
-        let is_red =
-            whole.reading.counts.is_some_and(|counts| counts.failed > whole.reading.unloaded.len() as u64);
-        if is_red || whole.is_passed() != Some(false) {
-            return Ok(basis);
-        }
-        let mut by_other = VerdictBasis { is_by_tests_alone: true, ..basis.clone() };
-        (by_other.plan.test, by_other.plan.folders) = (other.test.clone(), other.folders.clone());
-        by_other.before = other;
-        let ran = self.baseline(enough, ask, &by_other).await?;
-        let runs_more = ran_any(&ran.reading) && !ran_any(&whole.reading);
-        if runs_more || ran.is_passed() == Some(true) {
-            return Ok(by_other);
-        }
-        Ok(basis)
-    }
-
-    async fn git<T: Send + 'static>(
+    pub(crate) async fn git<T: Send + 'static>(
         &self,
         work: impl FnOnce(Workspaces) -> Result<T, GitError> + Send + 'static,
     ) -> Result<T, EffectError> {
         let workspaces = self.workspaces.clone();
         blocking(move || work(workspaces)).await?.map_err(EffectError::from)
+    }
+}
+
+impl VerdictBasis<'_> {
+    /// If the base fails although its tests do not, a narrower command judges the change.
+    async fn by_tests_alone(self, enough: BaselineSource) -> Result<Self, EffectError> {
+        let Some(other) = self.before.tests_alone() else { return Ok(self) };
+        let whole = self.baseline(enough).await?;
+        // A test that fails in the whole run may be the issue's. A test that does not build is not.
+        let is_red =
+            whole.reading.counts.is_some_and(|counts| counts.failed > whole.reading.unloaded.len() as u64);
+        if is_red || whole.is_passed() != Some(false) {
+            return Ok(self);
+        }
+        let mut by_other = Self { is_by_tests_alone: true, ..self.clone() };
+        (by_other.plan.test, by_other.plan.folders) = (other.test.clone(), other.folders.clone());
+        by_other.before = other;
+        let ran = by_other.baseline(enough).await?;
+        let runs_more = ran_any(&ran.reading) && !ran_any(&whole.reading);
+        Ok(if runs_more || ran.is_passed() == Some(true) { by_other } else { self })
     }
 }

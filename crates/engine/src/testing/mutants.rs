@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use super::checkout_run::{CheckoutRun, CheckoutRunSpec, PreparedCheckout, TestCommandResult};
+use super::checkout_run::{CheckoutRun, CheckoutRunSpec, PreparedCheckout};
 use super::context::ExperimentContext;
 use super::{EffectError, blocking};
 use crate::command::CommandOptions;
@@ -30,7 +30,9 @@ impl ExperimentContext<'_> {
         with_the_change: &CheckoutRun,
         made: &mut Vec<CommandRun>,
     ) -> Result<MutantTally, EffectError> {
-        let (limit, took) = (self.testing.settings.mutant_time, with_the_change.seconds());
+        let (testing, took) = (self.basis.testing, with_the_change.seconds());
+        let limit = self.basis.ask.settings.prove.mutants.map(|seconds| Duration::from_secs(seconds.into()));
+        let limit = limit.unwrap_or(Duration::MAX).min(testing.settings.mutant_time);
         if limit.is_zero() {
             return Ok(MutantTally::untried("they are given no time here (prove.mutants)"));
         }
@@ -56,13 +58,13 @@ impl ExperimentContext<'_> {
         let begun = Instant::now();
         let only = (!names.is_empty()).then(|| (names, self.named_by()));
         let plan = &self.basis.plan;
-        let run = CheckoutRunSpec::all("-mutants", &self.ask.commit, plan);
-        let place = self.basis.checkouts.acquire(self.testing, self.ask).await?;
-        let (_, prepared) = Box::pin(self.testing.prepare(self.ask, self.basis, run, &place)).await?;
+        let run = CheckoutRunSpec::all("-mutants", &self.basis.ask.commit, plan);
+        let place = self.basis.place().await?;
+        let (_, prepared) = Box::pin(self.basis.prepare(run, &place)).await?;
         if let Some(mut ready) = prepared {
             let most = AT_LEAST.max(Duration::from_secs_f64(took * TIMES_AS_LONG));
-            let timeout = most.min(self.testing.settings.test_time);
-            let access = self.testing.for_tests(self.ask)?;
+            let timeout = most.min(testing.settings.test_time);
+            let access = self.basis.for_tests()?;
             let mut environment = ready.environment.clone();
             // Python's cache takes two mutants of one length within a second for the same file.
             environment.insert("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned());
@@ -80,29 +82,27 @@ impl ExperimentContext<'_> {
                 }
                 let Some(bytes) = self.change.after.get(&mutant.path) else { continue };
                 lay_one(&mut ready, &mutant.path, mutant.apply(bytes)).await?;
-                let mut ran = self.testing.test((&ready, plan), only, how()).await?;
-                made.extend(ran.iter().flat_map(TestCommandResult::commands).cloned());
+                let mut ran = testing.test((&ready, plan), only, how()).await?;
+                made.extend(ran.iter().flat_map(CheckoutRun::commands).cloned());
                 // Other tests may catch what the proving tests miss.
-                let is_missed = |ran: &TestCommandResult| ran.ended.run.exit == Exit::Code(0) && took < SHORT;
-                let ran_none =
-                    |ran: &TestCommandResult| ran.reading.counts.is_some_and(|counts| counts.ran() == 0);
+                let is_missed = |ran: &CheckoutRun| ran.cell().exit == Some(Exit::Code(0)) && took < SHORT;
+                let ran_none = |ran: &CheckoutRun| ran.reading.counts.is_some_and(|counts| counts.ran() == 0);
                 // A program with a harness of its own may fail because it is asked for some tests.
-                let is_unsure = |ran: &TestCommandResult| {
+                let is_unsure = |ran: &CheckoutRun| {
                     ran.reading.cases.is_none() || ran.reading.programs.iter().any(|program| !program.passed)
                 };
-                let is_open = |ran: &TestCommandResult| is_unsure(ran) || is_missed(ran) || ran_none(ran);
+                let is_open = |ran: &CheckoutRun| is_unsure(ran) || is_missed(ran) || ran_none(ran);
                 if ran.as_ref().is_some_and(|ran| ran.is_selected && is_open(ran)) {
-                    ran = self.testing.test((&ready, plan), None, how()).await?;
-                    made.extend(ran.iter().flat_map(TestCommandResult::commands).cloned());
+                    ran = testing.test((&ready, plan), None, how()).await?;
+                    made.extend(ran.iter().flat_map(CheckoutRun::commands).cloned());
                 }
                 lay_one(&mut ready, &mutant.path, bytes.clone()).await?;
-                let Some(TestCommandResult { ended, reading, .. }) = ran else { break };
-                let cell =
-                    ExperimentCell { exit: Some(ended.run.exit), reading: &reading, output: ended.printed() };
+                let Some(ran) = ran else { break };
+                let (cell, counts) = (ran.cell(), ran.reading.counts);
                 // A mutant that does not build was not caught by a test. Neither was one against which no test ran.
                 let is_unbuilt = !not_loaded(&cell).is_empty();
-                if is_unbuilt && reading.counts.is_none_or(|counts| counts.ran() == 0)
-                    || cell.is_green() && reading.counts.is_some_and(|counts| counts.ran() == 0)
+                if is_unbuilt && counts.is_none_or(|counts| counts.ran() == 0)
+                    || cell.is_green() && counts.is_some_and(|counts| counts.ran() == 0)
                 {
                     continue;
                 }

@@ -105,11 +105,12 @@ impl ExperimentContext<'_> {
             overlays: overlays.clone(),
             only: (!only.is_empty()).then_some((only.as_slice(), self.named_by())),
             is_elsewhere: row.is_elsewhere,
-            time: most_seconds.map(|most| Duration::from_secs_f64(most).min(self.testing.settings.test_time)),
+            time: most_seconds
+                .map(|most| Duration::from_secs_f64(most).min(self.basis.testing.settings.test_time)),
             ..CheckoutRunSpec::all(&name, self.commit_of(row), plan)
         };
         match row.only {
-            WhichTests::Alone(_) => self.testing.run_in_checkout(self.ask, self.basis, spec).await,
+            WhichTests::Alone(_) => self.basis.run_in_checkout(spec).await,
             WhichTests::All | WhichTests::Selected(_) | WhichTests::These(_) => self.run_selected(spec).await,
         }
     }
@@ -118,7 +119,7 @@ impl ExperimentContext<'_> {
     async fn run_selected(&self, spec: CheckoutRunSpec<'_>) -> Result<CheckoutRun, EffectError> {
         let all = CheckoutRunSpec { only: None, ..spec.clone() };
         let asked = spec.only.map_or(&[][..], |(names, _)| names);
-        let ran = self.testing.run_in_checkout(self.ask, self.basis, spec).await?;
+        let ran = self.basis.run_in_checkout(spec).await?;
         let cell = ran.cell();
         // A selection that runs nothing is green, and a test that is selected may skip itself.
         let is_short =
@@ -128,7 +129,7 @@ impl ExperimentContext<'_> {
         let is_untold = ran.reading.cases.is_none() && died(&cell).is_none();
         match ran.is_selected && (is_untold || is_short) {
             true => {
-                let whole = self.testing.run_in_checkout(self.ask, self.basis, all).await?;
+                let whole = self.basis.run_in_checkout(all).await?;
                 let earlier = ran.commands().cloned().chain(whole.earlier).collect();
                 Ok(CheckoutRun { earlier, ..whole })
             }
@@ -151,10 +152,10 @@ impl ExperimentContext<'_> {
             is_elsewhere: row.is_elsewhere,
             ..CheckoutRunSpec::all(&name, self.commit_of(row), &plan)
         };
-        self.testing.run_in_checkout(self.ask, self.basis, spec).await
+        self.basis.run_in_checkout(spec).await
     }
 
     fn commit_of(&self, row: &Experiment) -> &CommitSha {
-        row.code.of([&self.ask.base, &self.ask.commit])
+        row.code.of([&self.basis.ask.base, &self.basis.ask.commit])
     }
 }

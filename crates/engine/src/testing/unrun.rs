@@ -5,24 +5,22 @@
 use std::path::{Path, PathBuf};
 
 use super::baseline::CachedBaseline;
-use super::{BaselineSource, CommitTester, TestRunRequest, VerdictBasis, blocking};
+use super::{BaselineSource, VerdictBasis, blocking};
 use journeyman_environment::{RepositoryFiles, unrun_projects};
 use journeyman_order::{EffectError, UnrunProject, UnrunReason};
 use journeyman_workspace::SourceTree;
 
-impl CommitTester {
+impl VerdictBasis<'_> {
     /// Whether tests of each of these folders run on the base.
     pub(super) async fn runs_on_base(
         &self,
-        ask: &TestRunRequest,
-        basis: &VerdictBasis,
         folders: &[String],
         enough: BaselineSource,
     ) -> Result<bool, EffectError> {
         if folders.is_empty() {
             return Ok(true);
         }
-        let known = self.baseline(enough, ask, basis).await?;
+        let known = self.baseline(enough).await?;
         let runs = |folder: &String| match known.is_passed() {
             Some(true) => !known.without_tests.contains(folder),
             Some(false) => names_tests_of(&known, folder),
@@ -41,7 +39,7 @@ fn names_tests_of(known: &CachedBaseline, folder: &str) -> bool {
 
 /// Projects that the change edits and whose tests are not known to run when it is judged.
 pub(super) async fn projects(
-    basis: &VerdictBasis,
+    basis: &VerdictBasis<'_>,
     source: SourceTree,
     changed: Vec<PathBuf>,
 ) -> Result<Vec<UnrunProject>, EffectError> {

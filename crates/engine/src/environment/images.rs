@@ -20,9 +20,7 @@ use journeyman_image::{
     ImageDigest, ImageError, ImageFault, ImageReference, ImageRoot, ImageSettings, ImageStore,
 };
 use journeyman_order::environment_report::EnvironmentProblem;
-use journeyman_order::{
-    EffectError, Exit, PackageRegistry, PinnedImages, RegistryKind, RepositorySettings, TestingSettings,
-};
+use journeyman_order::{EffectError, Exit, PinnedImages, RepositorySettings, TestingSettings};
 use journeyman_sandbox::{CollectedOutput, Job, ProgramOwner, RootTrial, SandboxError};
 use journeyman_workspace::{SourceTree, Workspaces};
 
@@ -30,16 +28,6 @@ use journeyman_workspace::{SourceTree, Workspaces};
 const YOUNG: Duration = Duration::from_secs(3_600);
 /// Timeout of a program that prints its version.
 const LONGEST_ANSWER: Duration = Duration::from_secs(10);
-
-/// Lockfiles whose packages carry their own addresses, with a command that installs from a mirror anyway.
-const WITH_ADDRESSES: [(&str, &str); 2] = [
-    (
-        "uv.lock",
-        "uv export --frozen --no-emit-project -o ~/locked.txt && uv venv && uv pip install -r ~/locked.txt",
-    ),
-    ("pdm.lock", "pdm export -f requirements -o ~/locked.txt && pip install -r ~/locked.txt"),
-];
-const PUBLIC_FILES: &str = "https://files.pythonhosted.org/";
 
 /// The images of this server.
 #[derive(Debug)]
@@ -182,15 +170,13 @@ impl Environments {
                 .without_submodules(source.missing_submodules())
                 .without_large_files(source.missing_large_files());
             let plan = |tools: &HostTools<'_>| journeyman_environment::plan(&settings, &files, tools);
-            let mut planned = match image {
+            match image {
                 None => host_tools::with(&own.inner.sandbox, plan),
                 Some(image) => {
                     let version = |program: &str| own.version_in(&image, program, &runtime);
                     plan(&HostTools::new(&|program| image.root.has_program(program), &version))
                 }
-            };
-            planned.notes.extend(past_mirror(&own.inner.settings, &source));
-            planned
+            }
         });
         Ok(planned.await?)
     }
@@ -312,21 +298,6 @@ impl Environments {
         let root = PlaceRoot { folder, of: image.facts() }.job_root(owner);
         Ok(Job { root, ..short_job(program, &home, &home, Vec::new()) })
     }
-}
-
-/// The note on a lockfile that bypasses the mirror in the settings.
-fn past_mirror(settings: &TestingSettings, source: &SourceTree) -> Option<String> {
-    let is_mirror = |registry: &&PackageRegistry| registry.kind == RegistryKind::Pip && registry.mirror;
-    let mirror = settings.registries.iter().find(is_mirror)?;
-    let has_addresses = |file: &str| {
-        source.read(file).is_some_and(|text| String::from_utf8_lossy(&text).contains(PUBLIC_FILES))
-    };
-    let (file, instead) = WITH_ADDRESSES.into_iter().find(|(file, _)| has_addresses(file))?;
-    Some(format!(
-        "{file} has addresses at files.pythonhosted.org, which lead past the mirror registries.{}; \
-         where that host cannot be reached, `setup` may be: {instead}",
-        mirror.name
-    ))
 }
 
 fn reference(name: &str) -> Result<ImageReference, PlanFault> {

@@ -12,7 +12,6 @@ use super::checkout_run::{CheckoutRun, CheckoutRunSpec};
 use super::context::{ExperimentContext, ExperimentRun};
 use journeyman_environment::PlannedTest;
 use journeyman_order::{CommitSha, TestCaseStatus};
-use journeyman_verify::Overlay;
 use journeyman_verify::experiment::{
     Edit, Experiment, ExperimentName, FinishedRun, KnownSoFar, PlannedRun, Side, TellableLies, WhichTests,
     died, due, left_out,
@@ -91,8 +90,13 @@ impl ExperimentContext<'_> {
                 Some((test, batch.overlays()))
             }
         };
+        // A program runs in place of the tests.
         if let Some((test, overlays)) = program {
-            run.ran = Some(self.run_program(&run.planned, test, overlays).await?);
+            let (name, mut plan) = (run.planned.name(), self.basis.plan.clone());
+            (plan.test, plan.report, plan.folders) = (Some(test), None, Vec::new());
+            let all = CheckoutRunSpec::all(&name, self.commit_of(row), &plan);
+            let spec = CheckoutRunSpec { overlays, is_elsewhere: row.is_elsewhere, ..all };
+            run.ran = Some(self.basis.run_in_checkout(spec).await?);
         }
         Ok(run)
     }
@@ -135,24 +139,6 @@ impl ExperimentContext<'_> {
             }
             false => Ok(ran),
         }
-    }
-
-    /// Runs a program in place of the tests.
-    async fn run_program(
-        &self,
-        planned: &PlannedRun,
-        test: PlannedTest,
-        overlays: Vec<Overlay>,
-    ) -> Result<CheckoutRun, EffectError> {
-        let (name, row) = (planned.name(), planned.row);
-        let mut plan = self.basis.plan.clone();
-        (plan.test, plan.report, plan.folders) = (Some(test), None, Vec::new());
-        let spec = CheckoutRunSpec {
-            overlays,
-            is_elsewhere: row.is_elsewhere,
-            ..CheckoutRunSpec::all(&name, self.commit_of(row), &plan)
-        };
-        self.basis.run_in_checkout(spec).await
     }
 
     fn commit_of(&self, row: &Experiment) -> &CommitSha {

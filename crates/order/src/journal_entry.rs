@@ -95,8 +95,8 @@ pub struct OrderInput {
 }
 
 impl OrderInput {
-    /// Whether the order's program still ranked rounds by their number of findings, posted no results without a pull
-    /// request, and kept no work of a stage that escalates to nobody.
+    /// Whether the order's program still ranked rounds by their number of findings, and left the check runs of replaced
+    /// commits as they were.
     pub(crate) fn is_of_form_3(&self) -> bool {
         self.format <= 3
     }

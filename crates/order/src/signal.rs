@@ -146,7 +146,7 @@ pub enum SlashCommand {
     /// `/plan [guidance]`: plan again, with this advice.
     Plan {
         guidance: Option<String>,
-        /// Whether it works until code is written. In older journals it worked only while the plan waited.
+        /// Always set: without it, an older program takes the command only while the plan waits.
         #[serde(default)]
         until_code: bool,
     },

@@ -218,7 +218,7 @@ impl<'a> Replay<'a> {
             let is_given_up = matches!(concluded.because, Some(Settlement::Failed { .. }));
             concluded.work.clone().filter(|work| is_given_up && work.accepted.is_none())
         });
-        let Some(work) = best.filter(|_| !self.is_of_form_3()) else { return Ok(()) };
+        let Some(work) = best else { return Ok(()) };
         self.position = self.last_end();
         self.trace.work = Some(work.clone());
         let pushed = self.push(&work);
@@ -242,9 +242,6 @@ impl<'a> Replay<'a> {
 
     /// An order without a pull request posts its results on the issue.
     fn post_results(&mut self) -> Result<(), Suspension> {
-        if self.is_of_form_3() {
-            return Ok(());
-        }
         // One comment for each time that a person resumed the order.
         let times = self.signals.log.commands.len();
         let key = MoveKey::beside(ReservedWord::Say, format_args!("results-{times}"));

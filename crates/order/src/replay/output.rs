@@ -43,9 +43,7 @@ impl Replay<'_> {
                 Err(RoundEnd::invalid("the answer is far too long for one word of a list"))
             }
             StageOutput::OneOf(choices)
-                if says_none(result)
-                    && !choices.iter().any(|choice| says_none(choice))
-                    && !self.is_of_form_3() =>
+                if says_none(result) && !choices.iter().any(|choice| says_none(choice)) =>
             {
                 self.ask_which(worker, round, choices)
             }

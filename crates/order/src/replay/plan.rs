@@ -70,13 +70,10 @@ impl<'a> Replay<'a> {
         let found = match &output {
             StageOutput::File(_) => PlanQuestions::of(field("content").unwrap_or_default()),
             // An analysis can ask questions like a plan.
-            StageOutput::JsonSchema(_) if !self.is_of_form_3() => {
+            StageOutput::JsonSchema(_) => {
                 PlanQuestions::listed(field("blocking_questions"), field("open_questions"))
             }
-            StageOutput::JsonSchema(_)
-            | StageOutput::Text
-            | StageOutput::OneOf(_)
-            | StageOutput::CodeArtifact => return Ok(fields),
+            StageOutput::Text | StageOutput::OneOf(_) | StageOutput::CodeArtifact => return Ok(fields),
         };
         let (key, saying, asks) = match (self.settings.plan, &output) {
             (PlanApproval::Approve, StageOutput::File(_)) => {

@@ -19,8 +19,6 @@ use crate::settlement::Settlement;
 use crate::signal::{Requester, ReviewVerdict, Signal, SignalKind, SlashCommand};
 use crate::surfaces::Surfaces;
 
-/// In journals of this form or later, `/cancel` stops an answer that has not begun. In older ones it came too late.
-const GATHERING_IS_CANCELLED_SINCE: u32 = 3;
 /// In journals of this form or later, one person's commands count in the order in which they were given. In older ones
 /// they count in the order in which GitHub confirmed the rights.
 const IN_TURN_SINCE: u32 = 2;
@@ -50,6 +48,8 @@ struct ResolvedSignal {
 
 pub(super) enum SignalRequest {
     Command(RequestedCommand),
+    /// Another plan, until code is written.
+    Plan(Option<String>),
     Gone(String),
     /// Answered with a comment. Changes nothing.
     Talk,
@@ -76,10 +76,6 @@ pub(super) enum RequestedCommand {
     },
     /// Options that apply only when an order begins.
     Choose,
-    Plan {
-        guidance: Option<String>,
-        until_code: bool,
-    },
 }
 
 pub(super) enum OrderPhase {
@@ -172,15 +168,17 @@ impl SignalLog {
                 self.cancels.push((seq, because));
                 SignalAnswer::Taken
             }
-            SignalRequest::Command(command) => {
+            SignalRequest::Plan(guidance) => {
                 let stood = self.phase_at(pipeline, journal, seq, at);
                 let plans = |stage: &Stage| matches!(stage.output, Some(StageOutput::File(_)));
-                if let RequestedCommand::Plan { guidance, until_code: true } = command {
-                    match pipeline.stages.iter().any(plans) {
-                        true => self.plan_anew(seq, guidance, stood, has_code(pipeline, journal, seq)),
-                        false => ignored("the pipeline makes no plan: comment /retry and what to change"),
-                    }
-                } else if self.text_waits.is_any()
+                match pipeline.stages.iter().any(plans) {
+                    true => self.plan_anew(seq, guidance, stood, has_code(pipeline, journal, seq)),
+                    false => ignored("the pipeline makes no plan: comment /retry and what to change"),
+                }
+            }
+            SignalRequest::Command(command) => {
+                let stood = self.phase_at(pipeline, journal, seq, at);
+                if self.text_waits.is_any()
                     && let RequestedCommand::Retry { guidance, by } = command
                 {
                     self.retry_with_new_text((seq, at), (guidance, by), stood)
@@ -214,7 +212,7 @@ impl SignalLog {
             Surfaces::of(ran.settled.as_ref(), &replay.verdict(ran.settled.as_ref())).can_be_retried;
         let (segment, has_pull) = (ran.answers_begun, replay.trace.pull.is_some());
         let is_cancelled = self.cancelled().is_some();
-        let gathers = ran.gathers && !is_cancelled && journal.opened().format >= GATHERING_IS_CANCELLED_SINCE;
+        let gathers = ran.gathers && !is_cancelled;
         let rests = |approvable, retry| OrderPhase::Rests { segment, approvable, retry, gathers };
         match ran.settled {
             _ if is_cancelled => rests(false, RetryCommandKind::MoreRounds),
@@ -268,7 +266,7 @@ impl SignalLog {
         stood: OrderPhase,
     ) -> SignalAnswer {
         use OrderPhase::{AtWork, Over, PlanWaits, Rests, Unprepared};
-        use RequestedCommand::{Approve, Cancel, Choose, Drop, GoOn, Plan, Retry, Unlabel};
+        use RequestedCommand::{Approve, Cancel, Choose, Drop, GoOn, Retry, Unlabel};
         use RetryCommandKind::{Asks, MoreRounds};
         let because = match (wish, stood) {
             (GoOn(_), Rests { retry: Asks { is_content: true }, .. }) => {
@@ -301,10 +299,6 @@ impl SignalLog {
                 self.plan_decisions.push((seq, PlanDecision::Approved));
                 return SignalAnswer::Taken;
             }
-            (Plan { guidance, .. }, PlanWaits) => {
-                self.plan_decisions.push((seq, PlanDecision::Again { guidance }));
-                return SignalAnswer::Taken;
-            }
             (Cancel(because) | Unlabel(because), PlanWaits | Unprepared)
             | (Cancel(because), AtWork { .. } | Rests { gathers: true, .. })
             | (Unlabel(because), AtWork { has_pull: false, .. }) => {
@@ -320,10 +314,6 @@ impl SignalLog {
             }
             (Approve(_), _) => "nothing is waiting for approval",
             (Drop { .. }, _) => "no statement stands in the way",
-            (Plan { .. }, AtWork { has_pull: false, conversing: false }) => {
-                "the plan is being made or carried out: comment /cancel and start over, or wait and review the pull request"
-            }
-            (Plan { .. }, _) => "no plan is waiting for approval: comment /retry and what to change",
             (Retry { .. }, AtWork { .. }) => "the work is already running",
             (Retry { .. }, PlanWaits) => {
                 "the plan is waiting for approval: comment /approve, or /plan and what to change"
@@ -502,9 +492,7 @@ fn wish_of(command: &SlashCommand, by: &Requester) -> SignalRequest {
             RequestedCommand::Drop { number: *number, by: by.to_string() }
         }
         SlashCommand::Cancel => RequestedCommand::Cancel(format!("{by} said /cancel")),
-        SlashCommand::Plan { guidance, until_code } => {
-            RequestedCommand::Plan { guidance: guidance.clone(), until_code: *until_code }
-        }
+        SlashCommand::Plan { guidance, .. } => return SignalRequest::Plan(guidance.clone()),
         SlashCommand::Status | SlashCommand::Help => return SignalRequest::Talk,
     })
 }

@@ -180,8 +180,8 @@ impl Replay<'_> {
             escalation: stage.escalate_on_exhaust.clone(),
             // Whole files are requested at most three times.
             most_runs: match answers {
-                AgentAnswerFormat::CodeArtifact if !self.is_of_form_3() => MOST_RUNS,
-                AgentAnswerFormat::CodeArtifact | AgentAnswerFormat::Freely => u32::MAX,
+                AgentAnswerFormat::CodeArtifact => MOST_RUNS,
+                AgentAnswerFormat::Freely => u32::MAX,
             },
         })
     }

@@ -11,7 +11,7 @@ use crate::moves::EffectOutcome;
 use crate::next::*;
 use crate::replay::signal_log::SignalAnswer;
 use crate::settings::{PlanApproval, RepositorySettings};
-use crate::signal::{CommentCommand, SignalKind, SlashCommand};
+use crate::signal::{CommentCommand, SignalKind};
 use crate::test_run::TestVerdict;
 use crate::trace::PendingApproval;
 
@@ -242,17 +242,6 @@ fn once_code_was_written_another_plan_is_refused_in_one_line() {
     world.say("/plan in two steps, please");
     world.settle();
     assert_eq!(world.last_answer(), refused("code was written already: comment /retry and what to change"));
-    assert_eq!(world.made("plan/2/agent"), 0);
-}
-
-/// In older journals the command counted only while the plan waited.
-#[test]
-fn an_older_journals_wish_for_another_plan_changes_nothing() {
-    let mut world = before("implement/1/agent");
-    let command = SlashCommand::Plan { guidance: None, until_code: false };
-    world.hear(SignalKind::Commanded { comment: None, pull: None, command });
-    world.settle();
-    assert!(matches!(world.last_answer(), Some(SignalAnswer::Ignored(_))));
     assert_eq!(world.made("plan/2/agent"), 0);
 }
 

@@ -2,6 +2,7 @@
 //! then the issue's words, then an agent's classification, which counts less if that agent is judged by it.
 
 use super::journal::IssueText;
+use super::words::words;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeKind {
@@ -14,16 +15,12 @@ pub enum ChangeKind {
     Unsaid,
 }
 
-impl ChangeKind {
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Bug => "a bug",
-            Self::Feature => "a feature",
-            Self::Chore => "upkeep",
-            Self::Unsaid => "a change; only the role that makes it says of what kind",
-        }
-    }
-}
+words!(ChangeKind::words {
+    Bug: "a bug",
+    Feature: "a feature",
+    Chore: "upkeep",
+    Unsaid: "a change; only the role that makes it says of what kind"
+});
 
 /// Words in labels, by kind.
 const LABELS: [(ChangeKind, &[&str]); 3] = [

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::command_run::{Exit, TestCounts};
 use super::length::some_of;
+use super::words::words;
 use crate::bounds::MOST_LISTED;
 
 /// What was read of a run.
@@ -202,15 +203,11 @@ pub enum ComparedBy {
     ExitCode,
 }
 
-impl std::fmt::Display for ComparedBy {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str(match self {
-            Self::Test => "test by test",
-            Self::Counts => "by the number of tests alone",
-            Self::ExitCode => "by exit code alone",
-        })
-    }
-}
+words!(ComparedBy::Display {
+    Test: "test by test",
+    Counts: "by the number of tests alone",
+    ExitCode: "by exit code alone"
+});
 
 /// The tests of a change beside those of its base commit. Each test is in exactly one of the lists; all lists are
 /// empty when it is not by test.

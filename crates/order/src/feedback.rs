@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::words::words;
+
 /// The answer of a check.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Feedback {
@@ -77,30 +79,18 @@ pub enum Category {
     InvalidOutput,
 }
 
-impl Severity {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Critical => "critical",
-            Self::Major => "major",
-            Self::Minor => "minor",
-        }
-    }
-}
+words!(Severity::as_str { Critical: "critical", Major: "major", Minor: "minor" });
 
-impl Category {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::LogicError => "logic_error",
-            Self::Security => "security",
-            Self::Style => "style",
-            Self::TestFailure => "test_failure",
-            Self::Architecture => "architecture",
-            Self::MissingCommit => "missing_commit",
-            Self::Policy => "policy",
-            Self::InvalidOutput => "invalid_output",
-        }
-    }
-}
+words!(Category::as_str {
+    LogicError: "logic_error",
+    Security: "security",
+    Style: "style",
+    TestFailure: "test_failure",
+    Architecture: "architecture",
+    MissingCommit: "missing_commit",
+    Policy: "policy",
+    InvalidOutput: "invalid_output"
+});
 
 impl Finding {
     /// A finding without a location or suggestion.

@@ -67,6 +67,7 @@ pub mod trace;
 pub mod verdict;
 mod verdict_run;
 pub mod weakening;
+mod words;
 pub mod yaml;
 mod yaml_tree;
 

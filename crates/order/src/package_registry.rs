@@ -7,6 +7,8 @@ use std::fmt;
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
+use super::words::words;
+
 /// The package managers and protocol of a registry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RegistryKind {
@@ -22,18 +24,10 @@ pub enum RegistryKind {
     Maven,
 }
 
+words!(RegistryKind::word { Pip: "pip", Npm: "npm", Cargo: "cargo", Go: "go", Maven: "maven" });
+
 impl RegistryKind {
     pub const ALL: [Self; 5] = [Self::Pip, Self::Npm, Self::Cargo, Self::Go, Self::Maven];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Pip => "pip",
-            Self::Npm => "npm",
-            Self::Cargo => "cargo",
-            Self::Go => "go",
-            Self::Maven => "maven",
-        }
-    }
 }
 
 impl fmt::Display for RegistryKind {

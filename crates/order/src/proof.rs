@@ -41,13 +41,3 @@ pub enum ProofGrade {
     /// The change's files of tests as a whole, by how the command ended.
     File,
 }
-
-impl ProofGrade {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Test => "by test",
-            Self::Case => "by case",
-            Self::File => "by file",
-        }
-    }
-}

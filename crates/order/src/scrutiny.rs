@@ -11,6 +11,7 @@ use super::feedback::{Category, Finding};
 use super::ids::CommitSha;
 use super::proof::Proof;
 use super::weakening::Weakening;
+use super::words::words;
 
 pub use super::command_run::DiedTest;
 pub use super::mutant_tally::MutantTally;
@@ -158,18 +159,16 @@ pub enum TestChange {
     RunsNow,
 }
 
-impl TestChange {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::FailsAsItWas => "the base's version fails on the new code",
-            Self::DoesNotLoadAsItWas => "the base's version does not load on the new code",
-            Self::RemovedOrRenamed => "removed or renamed; the base's version passes on the new code",
-            Self::Edited => "edited; the base's version passes on the new code",
-            Self::EditedUnseen => "edited; no run shows how the base's version does on the new code",
-            Self::RunsNow => "skipped or expected to fail before; it runs and passes now",
-        }
-    }
+words!(TestChange::as_str {
+    FailsAsItWas: "the base's version fails on the new code",
+    DoesNotLoadAsItWas: "the base's version does not load on the new code",
+    RemovedOrRenamed: "removed or renamed; the base's version passes on the new code",
+    Edited: "edited; the base's version passes on the new code",
+    EditedUnseen: "edited; no run shows how the base's version does on the new code",
+    RunsNow: "skipped or expected to fail before; it runs and passes now"
+});
 
+impl TestChange {
     /// Whether the edited test hides changed behaviour of the code.
     pub fn is_of_behaviour(self) -> bool {
         matches!(self, Self::FailsAsItWas | Self::DoesNotLoadAsItWas)

@@ -1,6 +1,5 @@
 //! A server's settings for the adapters, which never know where settings come from.
 
-use std::fmt;
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -10,6 +9,7 @@ use secrecy::{ExposeSecret, SecretString};
 use url::{Host, Url};
 
 use super::package_registry::{PackageRegistry, RegistryCredential};
+use super::words::words;
 
 /// Whether a host is this machine, so that traffic crosses no network.
 pub fn is_loopback(host: &Host<&str>) -> bool {
@@ -200,14 +200,7 @@ pub enum IsolationMode {
     None,
 }
 
-impl fmt::Display for IsolationMode {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Self::Bubblewrap => "bubblewrap",
-            Self::None => "none",
-        })
-    }
-}
+words!(IsolationMode::Display { Bubblewrap: "bubblewrap", None: "none" });
 
 /// How to sign commits: the configured key and its owner.
 #[derive(Debug, Clone)]
@@ -228,15 +221,7 @@ pub enum SignatureFormat {
     Gpg,
 }
 
-impl SignatureFormat {
-    /// The value of git's `gpg.format`.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Ssh => "ssh",
-            Self::Gpg => "gpg",
-        }
-    }
-}
+words!(SignatureFormat::word { Ssh: "ssh", Gpg: "gpg" });
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommitterIdentity {

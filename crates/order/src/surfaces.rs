@@ -6,6 +6,7 @@ use super::conversation::CheckRunState;
 use super::inconclusive::Inconclusive;
 use super::settlement::Settlement;
 use super::verdict::Verdict;
+use super::words::words;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OrderLabel {
@@ -28,15 +29,7 @@ pub enum AttestationResult {
     Failed,
 }
 
-impl AttestationResult {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Passed => "PASSED",
-            Self::Warned => "WARNED",
-            Self::Failed => "FAILED",
-        }
-    }
-}
+words!(AttestationResult::word { Passed: "PASSED", Warned: "WARNED", Failed: "FAILED" });
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Surfaces {

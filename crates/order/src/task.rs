@@ -3,6 +3,8 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
+use super::words::words;
+
 /// A comment on the issue that belongs to the task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskComment {
@@ -23,16 +25,11 @@ pub enum CommentRight {
     Other,
 }
 
-impl CommentRight {
-    /// The words for an agent.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Author => "who opened the issue",
-            Self::Writer => "who has write access",
-            Self::Other => "without write access",
-        }
-    }
-}
+words!(CommentRight::words {
+    Author: "who opened the issue",
+    Writer: "who has write access",
+    Other: "without write access"
+});
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskComments {
@@ -79,28 +76,21 @@ pub enum AttachmentKind {
     Text,
 }
 
-impl AttachmentKind {
-    pub fn media_type(self) -> &'static str {
-        match self {
-            Self::Png => "image/png",
-            Self::Jpeg => "image/jpeg",
-            Self::Gif => "image/gif",
-            Self::Webp => "image/webp",
-            Self::Text => "text/plain; charset=utf-8",
-        }
-    }
+words!(AttachmentKind::media_type {
+    Png: "image/png",
+    Jpeg: "image/jpeg",
+    Gif: "image/gif",
+    Webp: "image/webp",
+    Text: "text/plain; charset=utf-8"
+});
 
-    /// The words for an agent.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Png => "a picture (PNG)",
-            Self::Jpeg => "a picture (JPEG)",
-            Self::Gif => "a picture (GIF)",
-            Self::Webp => "a picture (WebP)",
-            Self::Text => "a text",
-        }
-    }
-}
+words!(AttachmentKind::words {
+    Png: "a picture (PNG)",
+    Jpeg: "a picture (JPEG)",
+    Gif: "a picture (GIF)",
+    Webp: "a picture (WebP)",
+    Text: "a text"
+});
 
 impl TaskAttachment {
     /// The name of the artifact with its bytes; `None` if it was left out.

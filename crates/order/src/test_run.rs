@@ -11,6 +11,7 @@ use super::ids::{CommitSha, TreeSha};
 use super::network::NetworkRecord;
 use super::proof::Proof;
 use super::scrutiny::Scrutiny;
+use super::words::words;
 
 /// One run of the repository's tests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -153,18 +154,16 @@ pub enum TestVerdict {
     NoTests,
 }
 
-impl TestVerdict {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Passed => "passed",
-            Self::Weakened => "weakened",
-            Self::Unmended => "unmended",
-            Self::Failed => "failed",
-            Self::SetupFailed => "setup_failed",
-            Self::NoTests => "no_tests",
-        }
-    }
+words!(TestVerdict::as_str {
+    Passed: "passed",
+    Weakened: "weakened",
+    Unmended: "unmended",
+    Failed: "failed",
+    SetupFailed: "setup_failed",
+    NoTests: "no_tests"
+});
 
+impl TestVerdict {
     /// Whether the work can continue after the run.
     pub fn is_pass(self) -> bool {
         self == Self::Passed

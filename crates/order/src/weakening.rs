@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::words::words;
+
 /// One place where a change weakens the tests of the base commit, or bends the run that should judge it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Weakening {
@@ -60,26 +62,21 @@ pub enum WeakeningKind {
     NotRead,
 }
 
-impl WeakeningKind {
-    /// The words for a title or a list.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::TestRemoved => "test removed",
-            Self::TestSkipped => "test skipped",
-            Self::ExpectedToFail => "test expected to fail",
-            Self::AssertionsRemoved => "assertions removed",
-            Self::AssertionLoosened => "assertion loosened",
-            Self::ExpectedValueChanged => "expected value changed",
-            Self::ThresholdLowered => "threshold lowered",
-            Self::SnapshotsRewritten => "snapshots rewritten",
-            Self::CiSwitchedOff => "CI switched off",
-            Self::TestCommandChanged => "test command changed",
-            Self::RunnerShadowed => "test runner shadowed",
-            Self::EarlyExit => "early exit",
-            Self::ForgedOutput => "forged output",
-            Self::TestEnvironmentSpecialCased => "test environment special-cased",
-            Self::ExpectedValueHardCoded => "expected value hard-coded",
-            Self::NotRead => "not read",
-        }
-    }
-}
+words!(WeakeningKind::as_str {
+    TestRemoved: "test removed",
+    TestSkipped: "test skipped",
+    ExpectedToFail: "test expected to fail",
+    AssertionsRemoved: "assertions removed",
+    AssertionLoosened: "assertion loosened",
+    ExpectedValueChanged: "expected value changed",
+    ThresholdLowered: "threshold lowered",
+    SnapshotsRewritten: "snapshots rewritten",
+    CiSwitchedOff: "CI switched off",
+    TestCommandChanged: "test command changed",
+    RunnerShadowed: "test runner shadowed",
+    EarlyExit: "early exit",
+    ForgedOutput: "forged output",
+    TestEnvironmentSpecialCased: "test environment special-cased",
+    ExpectedValueHardCoded: "expected value hard-coded",
+    NotRead: "not read"
+});

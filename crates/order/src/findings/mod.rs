@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 use super::comparison::TestList;
 use super::ids::CommitSha;
 use super::length::some_of;
+use super::words::words;
 
 pub use evidence::{existing_tests_changed, findings, of_review};
 
@@ -30,17 +31,13 @@ pub enum FindingLine {
     NotVerified,
 }
 
-impl FindingLine {
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::WhatRan => "What ran",
-            Self::RedThenGreen => "Red before, green now",
-            Self::ExistingTests => "Existing tests",
-            Self::Strength => "Strength of the tests",
-            Self::NotVerified => "What was not verified",
-        }
-    }
-}
+words!(FindingLine::label {
+    WhatRan: "What ran",
+    RedThenGreen: "Red before, green now",
+    ExistingTests: "Existing tests",
+    Strength: "Strength of the tests",
+    NotVerified: "What was not verified"
+});
 
 /// What a finding is about. The first five are the lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]

@@ -10,6 +10,7 @@ use crate::bounds::MOST_SIDE_BY_SIDE;
 use crate::effect_name::ReservedWord;
 use crate::names::{COMMAND_RULE, NAME_RULE, is_command_name, is_name};
 use crate::schema::schema_validator;
+use crate::words::words;
 use crate::yaml_tree::YamlPathSegment;
 use crate::yaml_tree::YamlStep::{Item, Key};
 
@@ -233,13 +234,4 @@ impl Stage {
     }
 }
 
-impl Check {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::PushedCommit => "pushed_commit",
-            Self::Policy => "policy",
-            Self::Tests => "tests",
-            Self::Verifier => "verifier",
-        }
-    }
-}
+words!(Check::word { PushedCommit: "pushed_commit", Policy: "policy", Tests: "tests", Verifier: "verifier" });

@@ -218,7 +218,23 @@ pub struct FalsifiedExpectation {
     pub reworded: bool,
 }
 
+impl LieDetector {
+    /// What the tests do although they should not, and the expectation that shows it.
+    pub(crate) fn unnoticed(&self) -> (&'static str, Option<&FalsifiedExpectation>) {
+        let lie = self.told.iter().find(|lie| !lie.noticed);
+        let does = match lie.is_some_and(|lie| lie.reworded) {
+            true => "fail where they expect the same in other words",
+            false => "pass with a wrong expectation as well",
+        };
+        (does, lie)
+    }
+}
+
 impl FalsifiedExpectation {
+    pub(crate) fn place(&self) -> String {
+        format!("{}:{}", self.path, self.line)
+    }
+
     /// What was put in place of what, as a part of a sentence.
     fn edit(&self) -> String {
         let now = self.now.trim();
@@ -437,12 +453,9 @@ impl Scrutiny {
         };
         let mut of_tests = Vec::new();
         for remark in self.weakenings.iter().filter(|remark| remark.severe) {
-            let place = match remark.line {
-                Some(line) => format!("{}:{line}", remark.path),
-                None => remark.path.clone(),
-            };
             let what = format!("{}: {}", remark.kind.as_str(), remark.what);
-            of_tests.push(found(what, Some(place), "Make the code right for every input, whoever runs it."));
+            let right = "Make the code right for every input, whoever runs it.";
+            of_tests.push(found(what, Some(remark.place()), right));
         }
         let ran_before = self.comparison.base.is_some_and(|counts| counts.ran() > 0);
         if self.judged == ComparisonVerdict::TestsMissing
@@ -453,18 +466,12 @@ impl Scrutiny {
         let laid = self.old_tests.as_ref().and_then(|old| old.laid.first());
         of_tests.extend(self.against().map(|because| found(because.to_owned(), laid.cloned(), PUT_BACK)));
         if let Some(lies) = self.lies.as_ref().filter(|lies| lies.said == LieVerdict::Unnoticed) {
-            let lie = lies.told.iter().find(|lie| !lie.noticed);
-            let place = lie.map(|lie| format!("{}:{}", lie.path, lie.line));
+            let (does, lie) = lies.unnoticed();
             let edit = lie.map(|lie| format!(": with {}", lie.edit())).unwrap_or_default();
-            let said = match lie.is_some_and(|lie| lie.reworded) {
-                true => "the tests fail on this code where they expect the same in other words",
-                false => "the tests pass on this code with a wrong expectation as well",
-            };
-            of_tests.push(found(
-                format!("{said}{edit}"),
-                place,
-                "Make the code right, and leave alone what compares, asserts, collects and runs the tests.",
-            ));
+            let alone =
+                "Make the code right, and leave alone what compares, asserts, collects and runs the tests.";
+            let place = lie.map(FalsifiedExpectation::place);
+            of_tests.push(found(format!("the tests {does}{edit}"), place, alone));
         }
         if let Some(first) = self.rewritten.first() {
             let what =

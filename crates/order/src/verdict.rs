@@ -56,11 +56,8 @@ impl Verdict {
 
     /// The objection that a person could accept, and has not.
     pub fn objection(&self) -> Option<String> {
-        match self {
-            Self::Inconclusive { why } => Some(why.sentence()),
-            Self::Rejected { why } => Some(why.clone()),
-            Self::None | Self::Pending { .. } | Self::Verified(_) | Self::Approved { .. } => None,
-        }
+        let is_open = matches!(self, Self::Inconclusive { .. } | Self::Rejected { .. });
+        self.sentence().filter(|_| is_open)
     }
 
     /// Whether the pull request leaves draft.

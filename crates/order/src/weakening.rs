@@ -24,6 +24,12 @@ pub struct Weakening {
     pub severe: bool,
 }
 
+impl Weakening {
+    pub(crate) fn place(&self) -> String {
+        self.line.map_or_else(|| self.path.clone(), |line| format!("{}:{line}", self.path))
+    }
+}
+
 /// The kinds of weakening.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

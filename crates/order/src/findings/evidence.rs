@@ -222,12 +222,8 @@ fn strength(scrutiny: Option<&Scrutiny>) -> VerdictFinding {
             line.text(format!("The tests caught {caught} of {of} falsified expectations{and}."))
         }
         LieVerdict::Unnoticed => {
-            let missed = lies.told.iter().find(|lie| !lie.noticed);
-            let what = match missed.is_some_and(|lie| lie.reworded) {
-                true => "fail where they expect the same in other words",
-                false => "pass with a wrong expectation as well",
-            };
-            line.text(format!("The tests {what}, so they are no evidence.{also}")).bears(Against)
+            let (does, _) = lies.unnoticed();
+            line.text(format!("The tests {does}, so they are no evidence.{also}")).bears(Against)
         }
         LieVerdict::NotTold { because } => {
             let none = line.text("Falsified expectations show nothing: ").foreign("because", because);
@@ -369,10 +365,9 @@ fn of_existing_tests(scrutiny: &Scrutiny) -> Vec<VerdictFinding> {
 }
 
 fn of_strength(scrutiny: &Scrutiny) -> Vec<VerdictFinding> {
-    let place = |path: &str, line: u32| format!("{path}:{line}");
     let (caught, missed): (Vec<_>, Vec<_>) =
         scrutiny.lies.iter().flat_map(|lies| &lies.told).partition(|lie| lie.noticed);
-    let test = |lie: &&FalsifiedExpectation| lie.test.clone().unwrap_or_else(|| place(&lie.path, lie.line));
+    let test = |lie: &&FalsifiedExpectation| lie.test.clone().unwrap_or_else(|| lie.place());
     let caught: BTreeSet<String> = caught.iter().map(test).collect();
     let mut all = Vec::new();
     if !caught.is_empty() {
@@ -384,15 +379,14 @@ fn of_strength(scrutiny: &Scrutiny) -> Vec<VerdictFinding> {
         let what = if lie.reworded { "Fails in other words: " } else { "Not caught: " };
         let said = of(Strength, Fact::NotCaught).text(what).code("now", lie.now.trim());
         let said = if lie.was.is_empty() { said } else { said.text(" instead of ").code("was", &lie.was) };
-        said.text(", in ").place("place", place(&lie.path, lie.line)).bears(Open)
+        said.text(", in ").place("place", lie.place()).bears(Open)
     }));
     let survived =
         |one: &String| of(Strength, Fact::MutantSurvived).text("Mutant not caught: ").code("mutant", one);
     all.extend(scrutiny.mutants.iter().flat_map(|tally| &tally.survivors).map(survived));
     all.extend(scrutiny.weakenings.iter().map(|remark| {
-        let at = remark.line.map_or_else(|| remark.path.clone(), |line| place(&remark.path, line));
         let said = of(Strength, Fact::Remark).value("kind", remark.kind);
-        let said = said.text(format!("{}, ", remark.kind.as_str())).place("place", at);
+        let said = said.text(format!("{}, ", remark.kind.as_str())).place("place", remark.place());
         said.text(": ").foreign("what", &remark.what).bears_if(remark.severe, Against)
     }));
     all

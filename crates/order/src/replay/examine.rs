@@ -11,7 +11,7 @@ use crate::agent_run::AgentRun;
 use crate::change_kind::{ChangeKind, kind_of};
 use crate::checks;
 use crate::examination::{
-    ExaminationRun, IssueExamination, SecondReading, StatementVerdict, reading_schema, schema, second_reading,
+    ExaminationRun, IssueExamination, SecondReading, StatementRun, reading_schema, schema, second_reading,
 };
 use crate::feedback::{Category, Feedback, Finding, Severity};
 use crate::moves::AgentTaskWorkspace;
@@ -242,11 +242,7 @@ fn statements_feedback(run: &ExaminationRun) -> Option<Feedback> {
         1 => first,
         many => format!("{many} statements do not hold, the first: {first}"),
     };
-    let counted = run
-        .statements
-        .iter()
-        .filter(|statement| matches!(statement.said, StatementVerdict::Holds | StatementVerdict::Fails(_)));
-    let all = counted.count().max(1);
+    let all = run.statements.iter().filter_map(StatementRun::is_for).count().max(1);
     let score = (all - issues.len().min(all)) as f64 / all as f64;
     Some(Feedback { issues, score, ..Feedback::failed(Category::TestFailure, summary) })
 }

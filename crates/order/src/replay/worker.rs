@@ -195,21 +195,16 @@ pub(crate) type Variables = BTreeMap<String, String>;
 fn substitute(text: &str, variables: &Variables) -> Result<String, String> {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(start) = rest.find("{{") {
-        let Some(end) = rest[start..].find("}}").map(|length| start + length) else { break };
-        filled.push_str(&rest[..start]);
-        let name = rest[start + 2..end].trim();
-        match variables.get(name).or_else(|| variables.get(&all_of(name))) {
-            Some(value) => filled.push_str(value),
-            None => {
-                let known: Vec<&str> = variables.keys().map(String::as_str).collect();
-                return Err(format!(
-                    "{{{{{name}}}}} stands for nothing here; known are {}",
-                    known.join(", ")
-                ));
-            }
-        }
-        rest = &rest[end + 2..];
+    while let Some((before, (name, behind))) =
+        rest.split_once("{{").and_then(|(before, after)| Some((before, after.split_once("}}")?)))
+    {
+        let name = name.trim();
+        let Some(value) = variables.get(name).or_else(|| variables.get(&all_of(name))) else {
+            let known: Vec<&str> = variables.keys().map(String::as_str).collect();
+            return Err(format!("{{{{{name}}}}} stands for nothing here; known are {}", known.join(", ")));
+        };
+        filled.extend([before, value.as_str()]);
+        rest = behind;
     }
     filled.push_str(rest);
     Ok(filled)

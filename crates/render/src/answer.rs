@@ -2,7 +2,7 @@
 
 use super::markdown::markdown;
 use super::pages::RepositoryLinks;
-use super::table::{cell, table};
+use super::table::table;
 use super::text::brief;
 use journeyman_order::Journal;
 use journeyman_order::bounds::MOST_NAMED;
@@ -28,12 +28,8 @@ pub fn answer(journal: &Journal, note: &AnswerNote) -> String {
         Some(commit) => format!("### Requests{which}: see {}", pages.commit(commit)),
         None => format!("### Requests{which}: nothing was changed"),
     }];
-    let rows: Vec<[String; 3]> = note.points.iter().take(MOST_NAMED).map(|point| row(point, pages)).collect();
-    parts.extend(table(["who", "request", "answer"], &rows));
-    let more = note.points.len().saturating_sub(MOST_NAMED);
-    if more > 0 {
-        parts.push(format!("And {more} more."));
-    }
+    let points = (&note.points[..], MOST_NAMED);
+    parts.extend(table(["who", "request", "answer"], points, |point| row(point, pages)));
     fit(&parts.join("\n\n"), LONGEST_BODY)
 }
 
@@ -41,9 +37,9 @@ fn row(point: &AnsweredPoint, pages: &RepositoryLinks) -> [String; 3] {
     let text = brief(&point.text, 600);
     let done = done(&point.done, pages);
     [
-        cell(&brief(&point.by, 100)),
-        cell(&brief(&point.asked, 250)),
-        cell(&if text.is_empty() { done } else { format!("{done}: {text}") }),
+        brief(&point.by, 100),
+        brief(&point.asked, 250),
+        if text.is_empty() { done } else { format!("{done}: {text}") },
     ]
 }
 

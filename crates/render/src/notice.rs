@@ -27,15 +27,10 @@ pub fn notice(journal: &Journal, projection: &OrderProjection, saying: &NoticeCo
             more(&journal.opened().issue.url)
         ),
         NoticeComment::NotNow { word, because } => {
-            let because = brief(because, 500);
-            format!("{} had no effect: {}.", command(word), because.trim_end_matches('.'))
+            format!("{} had no effect: {}.", command(word), clause(because))
         }
         NoticeComment::PullIsOpen { pull, because } => {
-            let because = brief(because, 500);
-            format!(
-                "Pull request #{pull} is open for this issue, so no other was begun: {}.",
-                because.trim_end_matches('.')
-            )
+            format!("Pull request #{pull} is open for this issue, so no other was begun: {}.", clause(because))
         }
         NoticeComment::NoRight => {
             "Only people with write access to this repository can give Journeyman commands, so nothing was done."
@@ -106,11 +101,15 @@ pub fn no_order() -> String {
 
 /// For the issue of an order whose journal cannot be read.
 pub fn unreadable(because: &str) -> String {
-    let because = brief(because, 300);
+    let because = clause(because);
     format!(
-        "Journeyman cannot read this order any more: {}. Remove the label and put it on again to start over.",
-        because.trim_end_matches('.')
+        "Journeyman cannot read this order any more: {because}. Remove the label and put it on again to start over."
     )
+}
+
+/// A reason without its full stop.
+fn clause(because: &str) -> String {
+    brief(because, 500).trim_end_matches('.').to_owned()
 }
 
 fn unknown(word: &str) -> String {

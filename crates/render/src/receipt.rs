@@ -4,7 +4,7 @@ use super::findings::FindingsText;
 use super::pages::RepositoryLinks;
 use super::text::{MOST_BELOW, MOST_NAMES, and_more, brief, code_block, command_span, dollars, plain};
 use journeyman_order::bounds::{LONGEST_TEXT, MOST_NAMED};
-use journeyman_order::length::shorten;
+use journeyman_order::length::{shorten, some_of};
 use journeyman_order::next::OrderProjection;
 use journeyman_order::trace::{CandidateWork, RoundTrace, StageState};
 use journeyman_order::{
@@ -139,27 +139,24 @@ impl<'a> ReceiptSource<'a> {
 fn why(verdict: &Verdict) -> Option<String> {
     let sentence = |text: &str| brief(text, 1_000);
     match verdict {
-        Verdict::Verified(_) | Verdict::None => None,
         Verdict::Pending { stages } => {
-            Some(format!("The checks so far are below. Still to run: {}.", listed(stages, plain)))
+            Some(format!("The checks so far are below. Still to run: {}.", listed(stages)))
         }
-        Verdict::Inconclusive { why: Inconclusive::NotJudged { ended: Some(ended), stages } } => {
-            Some(match stages.is_empty() {
-                true => sentence(ended),
-                false => format!(
-                    "{}\n\nThe checks that ran are below. Not passed: {}.",
-                    sentence(ended),
-                    listed(stages, plain)
-                ),
-            })
+        Verdict::Inconclusive { why: Inconclusive::NotJudged { ended: Some(ended), stages } }
+            if !stages.is_empty() =>
+        {
+            let (ended, stages) = (sentence(ended), listed(stages));
+            Some(format!("{ended}\n\nThe checks that ran are below. Not passed: {stages}."))
         }
         Verdict::Approved { by, why, .. } => Some(format!(
             "{} accepted it as it is. Why it was not verified: {}",
             brief(by, 100),
             sentence(why)
         )),
-        Verdict::Inconclusive { why } => Some(sentence(&why.sentence())),
-        Verdict::Rejected { why } => Some(sentence(why)),
+        Verdict::None => None,
+        Verdict::Verified(_) | Verdict::Inconclusive { .. } | Verdict::Rejected { .. } => {
+            verdict.sentence().map(|why| sentence(&why))
+        }
     }
 }
 
@@ -171,14 +168,8 @@ pub(super) fn objection(round: &RoundTrace, feedback: &Feedback) -> String {
     }
 }
 
-fn listed(names: &[String], shown: impl Fn(&str) -> String) -> String {
-    let mut list: Vec<String> =
-        names.iter().take(MOST_NAMES).map(|name| shown(&shorten(name, 100))).collect();
-    let more = names.len().saturating_sub(MOST_NAMES);
-    if more > 0 {
-        list.push(format!("{more} more"));
-    }
-    list.join(", ")
+fn listed(stages: &[String]) -> String {
+    plain(&some_of(stages, stages.len() as u64))
 }
 
 fn grouped(number: u64) -> String {

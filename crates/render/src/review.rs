@@ -3,7 +3,7 @@
 use super::ROOM;
 use super::markdown::quoted_within;
 use super::pages::RepositoryLinks;
-use super::table::{cell, table};
+use super::table::table;
 use super::text::{brief, severity};
 use journeyman_order::length::fit;
 use journeyman_order::moves::ReviewNote;
@@ -63,7 +63,8 @@ fn score(feedback: &Feedback) -> f64 {
 }
 
 fn findings(note: &ReviewNote, issues: &[Finding], pages: &RepositoryLinks) -> Option<String> {
-    let row = |finding: &Finding| {
+    let heading = ["severity", "kind", "where", "what", "suggestion"];
+    table(heading, (issues, MOST_FINDINGS), |finding| {
         let place = finding.location.as_deref().map(|place| pages.location(&note.commit, place));
         let suggestion = finding.suggestion.as_deref().map(|text| brief(text, 300));
         [
@@ -73,15 +74,7 @@ fn findings(note: &ReviewNote, issues: &[Finding], pages: &RepositoryLinks) -> O
             brief(&finding.description, 400),
             suggestion.unwrap_or_default(),
         ]
-        .map(|text| cell(&text))
-    };
-    let rows: Vec<[String; 5]> = issues.iter().take(MOST_FINDINGS).map(row).collect();
-    let mut text = table(["severity", "kind", "where", "what", "suggestion"], &rows)?;
-    let more = issues.len().saturating_sub(MOST_FINDINGS);
-    if more > 0 {
-        text.push_str(&format!("\n\nAnd {more} more."));
-    }
-    Some(text)
+    })
 }
 
 #[cfg(test)]

@@ -1,18 +1,25 @@
 //! Our tables with foreign cells.
 
-/// A table with a heading; `None` without rows. Cells come from [`cell`].
-pub(super) fn table<const N: usize>(heading: [&str; N], rows: &[[String; N]]) -> Option<String> {
-    if rows.is_empty() {
-        return None;
-    }
+/// A table of the first `most` things, each a row of harmless Markdown, and how many more there are; `None` without any.
+pub(super) fn table<T, const N: usize>(
+    heading: [&str; N],
+    (all, most): (&[T], usize),
+    row: impl Fn(&T) -> [String; N],
+) -> Option<String> {
     let mut lines = vec![format!("| {} |", heading.join(" | ")), format!("|{}", "---|".repeat(N))];
-    lines.extend(rows.iter().map(|row| format!("| {} |", row.join(" | "))));
-    Some(lines.join("\n"))
+    lines.extend(
+        all.iter().take(most).map(|one| format!("| {} |", row(one).map(|text| cell(&text)).join(" | "))),
+    );
+    let more = all.len().saturating_sub(most);
+    if more > 0 {
+        lines.push(format!("\nAnd {more} more."));
+    }
+    (!all.is_empty()).then(|| lines.join("\n"))
 }
 
 /// Harmless Markdown on one line as a table cell: a `|` ends the cell even within code, unless an odd number of
 /// backslashes precedes it.
-pub(super) fn cell(text: &str) -> String {
+fn cell(text: &str) -> String {
     let mut cell = String::with_capacity(text.len() + 8);
     let mut backslashes = 0_usize;
     for character in text.chars() {

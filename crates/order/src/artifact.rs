@@ -24,7 +24,6 @@ pub struct CodeArtifact {
     pub files: Vec<CodeFile>,
 }
 
-/// One whole file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodeFile {
     /// Path from the tree's root, with `/`.
@@ -100,9 +99,7 @@ pub struct ArtifactRecord {
     /// The stage's attempt that produced it, 1 to 3. `/retry` and guidance restart it at 1.
     pub attempt_number: u32,
     pub files: Vec<CodeFileRecord>,
-    /// Paths of implementation files.
     pub implementation_files: Vec<String>,
-    /// Paths of test files.
     pub test_files: Vec<String>,
     /// Stories and test cases that its files name.
     pub stories_covered: Vec<String>,
@@ -110,7 +107,6 @@ pub struct ArtifactRecord {
     pub test_result: Option<ArtifactTestResult>,
 }
 
-/// One file of an artifact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodeFileRecord {
     /// Path from the tree's root.

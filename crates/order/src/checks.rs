@@ -9,7 +9,6 @@ use super::moves::EffectOutcome;
 use super::pipeline::Check;
 use super::test_run::{CommandRun, Exit, TestRun, TestVerdict};
 
-/// One check's result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CheckResult {
     pub check: Check,
@@ -34,7 +33,6 @@ pub enum CheckEvidence {
         /// Paths that differ from the base.
         changed: Vec<String>,
     },
-    /// The test run.
     Tests(Box<TestRun>),
 }
 
@@ -79,7 +77,6 @@ pub fn of_review(answer: &str, by: Option<&str>) -> Option<CheckResult> {
     Some(CheckResult { check: Check::Verifier, by: by.map(str::to_owned), feedback, evidence: None })
 }
 
-/// The check `tests` for a run.
 pub fn of_tests(run: &TestRun) -> CheckResult {
     let evidence = Some(CheckEvidence::Tests(Box::new(run.clone())));
     CheckResult { check: Check::Tests, by: None, feedback: tests_feedback(run), evidence }

@@ -104,7 +104,6 @@ pub enum ReservedWord {
     CommitMessage,
     /// The last update of a pull request whose order has stopped.
     Ended,
-    /// The environment of the work.
     Environment,
     /// The issue, read again.
     IssueText,
@@ -146,7 +145,6 @@ impl ReservedWord {
 /// The owner of an effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EffectScope<'k> {
-    /// A stage of the pipeline.
     Stage(&'k str),
     /// Something beside or after the stages.
     Beside(ReservedWord),

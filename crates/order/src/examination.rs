@@ -92,7 +92,6 @@ pub struct Contradiction {
     pub tests_against_issue: bool,
 }
 
-/// A sentence and its source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QuotedSentence {
     pub quote: String,

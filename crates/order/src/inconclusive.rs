@@ -33,7 +33,6 @@ pub enum Inconclusive {
 }
 
 impl Inconclusive {
-    /// One sentence.
     pub fn sentence(&self) -> String {
         match self {
             Self::NotTested => "no tests ran on this commit".to_owned(),

@@ -27,7 +27,6 @@ pub enum Credential {
 pub struct Price {
     /// Input, not from a cache.
     pub input: f64,
-    /// Output.
     pub output: f64,
     /// Input read from a cache.
     pub cache_read: f64,

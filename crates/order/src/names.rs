@@ -25,7 +25,6 @@ pub fn is_command_name(name: &str) -> bool {
     name.len() <= 60 && name.split('/').all(is_part)
 }
 
-/// Whether it is a valid variable name.
 pub fn is_variable(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with(|c: char| c.is_ascii_digit())

@@ -12,7 +12,6 @@ pub struct NetworkRecord {
     /// How many other requests were refused after the list was full.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub refused_besides: u64,
-    /// Hosts that it reached.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reached: Vec<ReachedHost>,
     /// Requests to its model; `None` if the job has no model.

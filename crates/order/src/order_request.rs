@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::bounds::{LONGEST_LINE, MOST_NAMED};
 
-/// The options of an order.
 pub const OPTIONS: [&str; 3] = ["pipeline", "agent", "base"];
 
 /// The text after the command that requests an order.

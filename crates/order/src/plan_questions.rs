@@ -8,7 +8,6 @@ use crate::length::shorten;
 /// Most questions to ask at once.
 const MOST: usize = 10;
 
-/// A plan's questions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct PlanQuestions {
     /// Questions that must be answered before the plan is worth carrying out.
@@ -79,7 +78,6 @@ impl PlanQuestions {
         Self { blocking, open }
     }
 
-    /// Only blocking questions.
     pub(crate) fn blocked_by(questions: Vec<String>) -> Self {
         Self { blocking: QuestionList::of_items(&questions), open: QuestionList::default() }
     }

@@ -174,7 +174,6 @@ impl OutgoingProxy {
         SecretString::from(url.to_string())
     }
 
-    /// Whether a host bypasses the proxy.
     pub fn is_bypassed(&self, host: &str) -> bool {
         let host = host.trim_end_matches('.').to_ascii_lowercase();
         let is_loopback = host == "localhost"

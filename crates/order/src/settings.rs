@@ -226,7 +226,6 @@ pub struct DayLimits {
     pub all: BudgetLimits,
 }
 
-/// The limits of one order.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct OrderLimits {
     /// Minutes from the agent's first run after the start or the last `/retry`. Waiting for people does not count.

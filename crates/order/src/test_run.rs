@@ -19,7 +19,6 @@ pub struct TestRun {
     /// The commit that was checked out fresh.
     pub commit: CommitSha,
     pub tree: TreeSha,
-    /// The result.
     pub verdict: TestVerdict,
     /// Why a pass verifies nothing, such as a change to the test command's definition. For a setup that was refused
     /// network access: what only the server's operator can do.

@@ -16,7 +16,6 @@ use super::length::shorten;
 use super::yaml_tree::position;
 pub use super::yaml_tree::{YamlStep, YamlTree};
 
-/// A problem in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct YamlProblem {
     /// Line and column, from 1.

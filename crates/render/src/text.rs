@@ -169,7 +169,6 @@ static CLOSING: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&format!("{keyword}{reference}")).ok()
 });
 
-/// The longest run of backticks.
 fn longest_run(text: &str) -> usize {
     text.split(|character| character != '`').map(str::len).max().unwrap_or(0)
 }

@@ -25,7 +25,6 @@ use self::best_effort::{BestEffortMoves, MOST_ATTEMPTS};
 /// How often the last status is tried: nothing else says how an order ended, and GitHub may recover within an hour.
 const MOST_LAST_STATUS_ATTEMPTS: usize = 12;
 
-/// What to do next.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NextMoves {
     /// Effects to run now, in parallel. Those under way that are no longer listed must be stopped.
@@ -42,7 +41,6 @@ pub struct OrderProjection {
     pub next: NextMoves,
     /// What the replay observed.
     pub trace: OrderTrace,
-    /// The verdict on the commit.
     pub verdict: Verdict,
     /// How each signal was handled.
     pub answers: Vec<AnsweredSignal>,
@@ -72,7 +70,6 @@ impl OrderProjection {
     }
 }
 
-/// The next moves of an order.
 pub fn next(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) -> NextMoves {
     projection(pipeline, journal, now).next
 }

@@ -15,7 +15,6 @@ pub struct InvalidPipeline {
     pub problems: Vec<PipelineProblem>,
 }
 
-/// One problem of a pipeline.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PipelineProblem {
     /// The line, from 1; `None` without a file.

@@ -144,7 +144,6 @@ pub(crate) struct Replay<'a> {
     /// Stages whose worker was asked for a test that proves its change, with that change. Only `/retry` asks again.
     pub(crate) asked_for_proof: BTreeMap<String, CandidateWork>,
     pub(crate) pushes: Vec<LastPush>,
-    /// Pushes that the remote declined.
     pub(crate) declined_pushes: Vec<LastPush>,
 }
 

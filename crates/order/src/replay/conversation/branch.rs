@@ -34,7 +34,6 @@ pub(super) enum BaseUpdateOutcome {
     Overtaken,
 }
 
-/// The result of a push.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum BranchPushOutcome {
     Yes,

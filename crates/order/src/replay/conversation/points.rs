@@ -17,7 +17,6 @@ use crate::signal::ReviewVerdict;
 /// The most points for one round. The next round answers the rest.
 const MOST_POINTS: usize = 60;
 
-/// One request.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct FeedbackPoint {
     /// `p1`, `p2` …

@@ -41,15 +41,14 @@ pub(super) fn object(answer: &str) -> Result<Value, Feedback> {
                     return Err(invalid("the answer holds more than one JSON object"));
                 }
             }
-            // An answer that breaks off is reported as such: its inner objects are not the answer.
-            Some(Err(error)) if found.is_none() && rest.len() == text.len() => {
-                return Err(invalid(format!("the answer is no JSON object: {error}")));
-            }
             Some(Err(error)) => {
-                if error.is_eof() || rest[1..].trim_start().starts_with('"') {
-                    return Err(invalid(format!("the answer is no JSON object: {error}")));
+                let said = format!("the answer is no JSON object: {error}");
+                // An answer that breaks off is reported as such: its inner objects are not the answer.
+                let is_whole = found.is_none() && rest.len() == text.len();
+                if is_whole || error.is_eof() || rest[1..].trim_start().starts_with('"') {
+                    return Err(invalid(said));
                 }
-                fault.get_or_insert_with(|| format!("the answer is no JSON object: {error}"));
+                fault.get_or_insert(said);
                 rest = &rest[1..];
             }
             None => break,

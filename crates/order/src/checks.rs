@@ -102,29 +102,26 @@ fn tests_feedback(run: &TestRun) -> Feedback {
             Feedback::failed(Category::TestFailure, summary)
         }
         TestVerdict::Failed => {
-            let summary = match counted {
-                Some(counted) => format!("{counted}; the test command {}", ended(&run.test)),
-                None => format!("the test command {}", ended(&run.test)),
-            };
+            let counted = counted.map(|counted| format!("{counted}; ")).unwrap_or_default();
+            let mut summary = format!("{counted}the test command {}", ended(&run.test));
             let is_red_anyhow =
                 run.scrutiny.as_ref().is_some_and(|seen| seen.judged == ComparisonVerdict::PassedBesideRed);
             let base = run.scrutiny.as_ref().and_then(|seen| seen.baseline.test.as_ref());
             let ends_alike = run.counts.is_none()
                 && base.is_some_and(|base| run.test.as_ref().is_some_and(|test| test.exit == base.exit));
-            let summary = match (is_red_anyhow, ends_alike) {
-                (true, _) => format!("{summary}; what fails here fails on the base commit as well"),
-                (false, true) => format!("{summary}, as on the base commit, and names no test"),
-                (false, false) => summary,
-            };
+            summary.push_str(match (is_red_anyhow, ends_alike) {
+                (true, _) => "; what fails here fails on the base commit as well",
+                (false, true) => ", as on the base commit, and names no test",
+                (false, false) => "",
+            });
             // Tests that passed in this run, but not in others of the same commit.
-            let at_times = run.scrutiny.iter().flat_map(|seen| {
+            let mut at_times = run.scrutiny.iter().flat_map(|seen| {
                 let Comparison { newly_broken, already_red, new_failing, .. } = &seen.comparison;
                 [newly_broken, already_red, new_failing].into_iter().flat_map(|list| &list.names)
             });
-            let summary = match at_times.take(1).next().filter(|_| run.failing.is_empty()) {
-                Some(first) => format!("{summary}; {first} fails at times with the change"),
-                None => summary,
-            };
+            if let Some(first) = at_times.next().filter(|_| run.failing.is_empty()) {
+                summary.push_str(&format!("; {first} fails at times with the change"));
+            }
             let mut feedback = Feedback::failed(Category::TestFailure, summary);
             if !run.failing.is_empty() {
                 feedback.issues = run.failing.iter().map(|test| failing_test(test, run)).collect();

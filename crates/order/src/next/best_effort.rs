@@ -73,10 +73,7 @@ impl<'a> BestEffortMoves<'a> {
     /// Shows people that their command was read and what became of it. People without write access get no reply, or one
     /// polite line if the repository wants it.
     #[expect(clippy::wildcard_enum_match_arm, reason = "only words are answered with words")]
-    pub(super) fn say_what_became(&mut self, signals: &SignalLog, settled: Option<&Settlement>) {
-        if matches!(settled, Some(Settlement::Refused { .. })) {
-            return;
-        }
+    pub(super) fn say_what_became(&mut self, signals: &SignalLog) {
         let answers_outsiders = self.journal.prepared().is_some_and(|known| known.settings.answer_outsiders);
         let mut known: BTreeSet<u64> = self.journal.opened().comment.into_iter().collect();
         let mut outsiders = 0;
@@ -132,10 +129,7 @@ impl<'a> BestEffortMoves<'a> {
     }
 
     /// Says once for each kind of change that the work continues with the old text.
-    pub(super) fn say_that_the_text_stays(&mut self, signals: &SignalLog, settled: Option<&Settlement>) {
-        if matches!(settled, Some(Settlement::Refused { .. })) {
-            return;
-        }
+    pub(super) fn say_that_the_text_stays(&mut self, signals: &SignalLog) {
         let on = self.place(None);
         for (is_kept, comment) in [(signals.text_kept.edit, false), (signals.text_kept.comment, true)] {
             if is_kept {

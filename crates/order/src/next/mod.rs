@@ -96,8 +96,10 @@ pub fn projection(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) ->
     let verdict = Verdict::of(pipeline, &trace, next.settled.as_ref());
     let revision = revision(journal, &signals.answers, (next.settled.as_ref(), signals.first_end()));
     let mut best_effort = BestEffortMoves::of(journal, now);
-    best_effort.say_what_became(&signals, next.settled.as_ref());
-    best_effort.say_that_the_text_stays(&signals, next.settled.as_ref());
+    if !matches!(next.settled, Some(Settlement::Refused { .. })) {
+        best_effort.say_what_became(&signals);
+        best_effort.say_that_the_text_stays(&signals);
+    }
     best_effort.tidy_up(&signals, &trace);
     best_effort.end_the_text((&signals, answers), &trace, next.settled.as_ref());
     best_effort.check_run(&trace, Surfaces::of(next.settled.as_ref(), &verdict).check);

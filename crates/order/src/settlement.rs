@@ -31,6 +31,7 @@ pub enum Settlement {
     },
     /// A person stopped it.
     Cancelled { because: String },
+    /// The pull request was merged.
     Merged { pull: PullNumber, by: String },
     /// The pull request was closed without a merge.
     Closed { pull: PullNumber, by: String },

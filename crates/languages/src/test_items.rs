@@ -1,11 +1,11 @@
-//! The tests in a source file, by its grammar, each with the part of the tree that is its own.
+//! The tests and functions in a source file, by its grammar, each with the part of the tree that is its own.
 
 use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::named_item::ItemKind;
 use crate::syntax_tokens::{SyntaxToken, syntax_tokens, tokens_with_comments};
-use crate::syntax_tree::{NodeId, SyntaxTree};
+use crate::syntax_tree::{NodeId, SyntaxTree, is_comment, is_string};
 use crate::table::syntax_of;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +14,8 @@ pub struct TestItem {
     pub title: String,
     /// The classes, modules, groups and tests around it, the outermost first.
     pub groups: Vec<String>,
+    /// Otherwise it is a function beside the tests.
+    pub is_test: bool,
     /// With its decorators, attributes and annotations.
     nodes: Range<NodeId>,
     /// Its name, and the tests inside it.
@@ -33,10 +35,19 @@ impl TestItem {
         }
     }
 
-    /// Its place in the file.
+    /// Its place in the file, with the comments above it.
     pub fn place(&self, tree: &SyntaxTree<'_>) -> Range<usize> {
+        let above = std::iter::successors(tree.previous(self.nodes.start), |node| tree.previous(*node));
+        let first = above.take_while(|node| is_comment(tree.kind(*node))).last().unwrap_or(self.nodes.start);
         let last = self.nodes.end.saturating_sub(1);
-        tree.bytes(self.nodes.start).start..tree.bytes(last).end
+        tree.bytes(first).start..tree.bytes(last).end
+    }
+
+    /// Whether its title is the words that a runner prints, and no expression that makes them.
+    pub fn is_titled(&self, tree: &SyntaxTree<'_>) -> bool {
+        let name = self.left_out.first().map_or(SyntaxTree::ROOT, |name| name.start);
+        let is_argument = || tree.parent(name).is_some_and(|up| tree.kind(up) == "arguments");
+        !self.title.is_empty() && (is_string(tree.kind(name)) || !is_argument())
     }
 }
 
@@ -56,9 +67,14 @@ struct OpenItem {
 
 /// The tests of a file in the order of its text.
 pub fn test_items(tree: &SyntaxTree<'_>) -> Vec<TestItem> {
+    functions(tree).into_iter().filter(|item| item.is_test).collect()
+}
+
+/// The tests of a file, and the functions that are in no test, in the order of its text.
+pub fn functions(tree: &SyntaxTree<'_>) -> Vec<TestItem> {
     let Some(rules) = syntax_of(tree.grammar) else { return Vec::new() };
     let mut open: Vec<OpenItem> = Vec::new();
-    let mut tests: Vec<TestItem> = Vec::new();
+    let mut found: Vec<TestItem> = Vec::new();
     for node in tree.everything() {
         while open.pop_if(|item| item.past <= node).is_some() {}
         let Some(item) = (rules.item)(tree, node) else { continue };
@@ -66,17 +82,20 @@ pub fn test_items(tree: &SyntaxTree<'_>) -> Vec<TestItem> {
         if !(rules.can_hold_tests)(tree, node, &around) {
             continue;
         }
-        let test = (item.kind == ItemKind::Test).then_some(tests.len());
-        if test.is_some() {
-            let around = open.iter().rev().find_map(|item| item.test);
-            if let Some(outer) = around.and_then(|at| tests.get_mut(at)) {
-                outer.left_out.push(item.nodes.clone());
-            }
+        let test = (item.kind == ItemKind::Test).then_some(found.len());
+        if test.is_some()
+            && let Some(around) = open.iter().rev().find_map(|item| item.test)
+            && let Some(outer) = found.get_mut(around)
+        {
+            outer.left_out.push(item.nodes.clone());
+        }
+        if item.kind != ItemKind::Group {
             let groups = open.iter().filter(|item| item.kind != ItemKind::Function);
             let groups = groups.map(|item| item.title.clone()).chain(item.owner);
-            tests.push(TestItem {
+            found.push(TestItem {
                 title: item.title.clone(),
                 groups: groups.collect(),
+                is_test: test.is_some(),
                 nodes: item.nodes.clone(),
                 left_out: item.left_out,
                 is_example: rules.example.is_some_and(|name| item.title.starts_with(name)),
@@ -87,11 +106,11 @@ pub fn test_items(tree: &SyntaxTree<'_>) -> Vec<TestItem> {
     if rules.is_redefined {
         // Of two functions of a block with one name, the later one is run.
         let mut known = HashSet::new();
-        tests.reverse();
-        tests.retain(|test| known.insert((tree.parent(test.nodes.start), test.title.clone())));
-        tests.reverse();
+        found.reverse();
+        found.retain(|one| !one.is_test || known.insert((tree.parent(one.nodes.start), one.title.clone())));
+        found.reverse();
     }
-    tests
+    found
 }
 
 #[cfg(test)]

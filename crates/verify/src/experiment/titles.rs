@@ -3,25 +3,27 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use regex::Regex;
-
 use super::family::{LanguageFamily, SourceLanguage};
+use super::names::{has_word, without_parameters, words_of};
 use super::scan::SourceScan;
-use journeyman_languages::grammar_kind::file_name;
+use journeyman_languages::roles::grammar_of;
+use journeyman_languages::syntax_tree::SyntaxTree;
+use journeyman_languages::test_items::functions;
 use journeyman_order::bounds::{MOST_ITEMS, MOST_LOOKED_AT};
 
-/// One test, group of tests, or function in a file.
+/// One test or function in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TestTitle {
     pub(super) text: String,
     pub(super) group: Option<String>,
-    /// From its leading comments and attributes to the next title of the same depth.
+    pub(super) is_test: bool,
+    /// With its leading comments and attributes.
     pub(super) span: Range<usize>,
 }
 
 impl TestTitle {
     pub(super) fn called(text: &str) -> Self {
-        Self { text: text.to_owned(), group: None, span: 0..0 }
+        Self { text: text.to_owned(), group: None, is_test: true, span: 0..0 }
     }
 
     pub(super) fn own_text<'t>(&self, text: &'t str) -> &'t str {
@@ -30,28 +32,19 @@ impl TestTitle {
 
     /// Whether a runner's name refers to this title.
     pub(super) fn is_called(&self, name: &str) -> bool {
-        // PHPUnit names the data of a case behind it, and Minitest the place of a spec before it.
-        let own = super::names::without_parameters(name);
-        let own = own.split_once(" with data set ").map_or(own, |(own, _)| own);
+        // Minitest names the place of a spec before it.
         let numbered = pattern!(r"(?:^|\W)test_\d{4}_$");
-        // Runners print a line break or several blanks as one.
-        let is_one =
-            |text: &str| !text.contains("  ") && !text.contains(|c: char| c.is_whitespace() && c != ' ');
-        let folded = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let text =
-            if is_one(&self.text) { Cow::Borrowed(self.text.as_str()) } else { folded(&self.text).into() };
-        [name, own].into_iter().any(|name| {
-            let name = if is_one(name) { Cow::Borrowed(name) } else { folded(name).into() };
-            name.strip_suffix(&*text).is_some_and(|before| {
-                !before.chars().next_back().is_some_and(|c| c.is_alphanumeric() || c == '_')
-                    || numbered.is_match(before)
+        let title = with_single_blanks(&self.text);
+        [name, without_parameters(name)].into_iter().any(|name| {
+            with_single_blanks(name).strip_suffix(&*title).is_some_and(|before| {
+                !before.ends_with(|c: char| c.is_alphanumeric() || c == '_') || numbered.is_match(before)
             })
         })
     }
 
     /// Whether a runner's name contains its group.
-    pub(super) fn is_in_a_group_of(&self, name: &str) -> bool {
-        self.group.as_deref().is_some_and(|group| super::names::has_word(name, group))
+    fn is_in_a_group_of(&self, name: &str) -> bool {
+        self.group.as_deref().is_some_and(|group| has_word(name, group))
     }
 
     /// Whether a position is inside it and inside no smaller one.
@@ -62,6 +55,28 @@ impl TestTitle {
                     && other.span.len() < self.span.len()
                     && other.span.start > self.span.start
             })
+    }
+
+    /// Whether it is a test where no grammar tells: by its name, its quotes or what stands above it.
+    fn is_marked(&self, text: &str, is_of_c: bool) -> bool {
+        let mark = pattern!(
+            r"(?i)[@\[](?:\w+(?:\.|::))*(?:r?test|testcase|(?:data)?testmethod|testfactory|parameterizedtest|repeatedtest|\w*fact|\w*theory)\b"
+        );
+        let own = self.own_text(text);
+        let above = own.find(self.text.as_str()).and_then(|at| own.get(..at)).unwrap_or_default();
+        let title = self.text.to_ascii_lowercase();
+        above.ends_with(['"', '\''])
+            || mark.is_match(above)
+            || title.starts_with("test")
+            || is_of_c && (title.contains("test") || own.contains("TEST"))
+    }
+}
+
+/// Runners print a line break or several blanks as one.
+fn with_single_blanks(text: &str) -> Cow<'_, str> {
+    match text.contains("  ") || text.contains(|c: char| c.is_whitespace() && c != ' ') {
+        true => text.split_whitespace().collect::<Vec<_>>().join(" ").into(),
+        false => text.into(),
     }
 }
 
@@ -74,187 +89,144 @@ pub(super) fn meant_by<'t>(name: &str, all: &'t [TestTitle]) -> Vec<&'t TestTitl
     own
 }
 
-/// Where classes, modules and groups of tests begin, with their indentation.
-fn groups(path: &str, text: &str) -> Vec<(usize, usize, String)> {
-    let head = match LanguageFamily::of(path) {
-        Some(LanguageFamily::Python) => pattern!(r"(?m)^([ \t]*)class[ \t]+(\w+)"),
-        Some(LanguageFamily::Rust) => pattern!(r"(?m)^([ \t]*)(?:pub[ \t]+)?mod[ \t]+(\w+)"),
-        Some(LanguageFamily::JavaScript) => {
-            pattern!(r#"(?m)^([ \t]*)(?:describe|suite|context)(?:\.\w+)*\s*\(\s*["'`]([^"'`\n]+)"#)
-        }
-        Some(LanguageFamily::C) => pattern!(r"(?m)^([ \t]*)(?:\w+[ \t]+)*class[ \t]+(\w+)"),
-        Some(LanguageFamily::Shell) if path.ends_with(".rb") => pattern!(
-            r#"(?m)^([ \t]*)(?:(?:class|module)[ \t]+([\w:]+)|(?:RSpec\.)?(?:describe|context|feature)[ \t(]+["']?([^"'\n,]+?)["']?[ \t]*(?:,.*)?\)?[ \t]+do\b)"#
-        ),
-        Some(LanguageFamily::Shell) if path.ends_with(".exs") => {
-            pattern!(r#"(?m)^([ \t]*)(?:defmodule[ \t]+([\w.]+)|describe[ \t]+"([^"\n]+)")"#)
-        }
-        Some(LanguageFamily::Go | LanguageFamily::Shell) | None => return Vec::new(),
-    };
-    head.captures_iter(text)
-        .take(MOST_ITEMS)
-        .filter_map(|found| {
-            let name = found.iter().skip(2).flatten().next()?;
-            let (whole, depth) = (found.get(0)?, found.get(1)?);
-            Some((whole.start(), depth.len(), name.as_str().to_owned()))
-        })
-        .collect()
+/// The tests of a file, and the functions that are in no test.
+pub(super) fn titles(path: &str, text: &str) -> Vec<TestTitle> {
+    by_grammar(path, text).unwrap_or_else(|| by_heads(path, text))
 }
 
-/// The tests of a file, and in languages with a grammar its other functions and its groups.
-pub(super) fn titles(path: &str, text: &str) -> Vec<TestTitle> {
-    let mut all = functions(path, text);
-    if head_of_tests(path).is_some() {
-        all.retain(|title| is_marked(title, text));
+fn by_grammar(path: &str, text: &str) -> Option<Vec<TestTitle>> {
+    let tree = SyntaxTree::read(grammar_of(path)?, text.as_bytes()).ok()?;
+    let items = functions(&tree).into_iter().filter(|item| item.is_titled(&tree)).take(MOST_ITEMS);
+    let mut all = Vec::new();
+    for mut item in items {
+        let span = item.place(&tree);
+        all.push(TestTitle { text: item.title, group: item.groups.pop(), is_test: item.is_test, span });
+    }
+    (!tree.is_exhausted()).then_some(all)
+}
+
+/// Whether any line of a file may be a check: tests in it have no heads.
+pub(super) fn is_script(path: &str) -> bool {
+    LanguageFamily::of(path) == Some(LanguageFamily::Shell)
+        && ![".rb", ".exs", ".bats"].iter().any(|ending| path.ends_with(ending))
+}
+
+/// The same without a grammar: by how tests and functions begin in most languages.
+pub(super) fn by_heads(path: &str, text: &str) -> Vec<TestTitle> {
+    let language = SourceLanguage::of(path, text).filter(|_| !is_script(path));
+    let (Some(language), Some(family)) = (language, LanguageFamily::of(path)) else { return Vec::new() };
+    let is_of_c = matches!(language, SourceLanguage::C | SourceLanguage::Cpp);
+    let (heads, groups) = (heads(path, text, language), groups(text));
+    let scan = SourceScan::of(text, language);
+    let before = std::iter::once(None).chain(heads.iter().map(|(start, ..)| Some(*start)));
+    let above = before.zip(&heads).map(|(before, (start, ..))| match family == LanguageFamily::Shell {
+        true => *start,
+        false => with_what_is_above(text, before, *start),
+    });
+    let above: Vec<usize> = above.collect();
+    // What looks like a function in a test is a part of it.
+    let mut until = 0;
+    let mut all = Vec::new();
+    for (at, ((head, depth, title), start)) in heads.iter().zip(&above).enumerate() {
+        let next = heads.iter().zip(&above).skip(at + 1).find(|((_, other, _), _)| other <= depth);
+        let next = next.map_or(text.len(), |(_, above)| *above);
+        let own = match matches!(family, LanguageFamily::Python | LanguageFamily::Shell) {
+            true => end_in_lines(&scan, text, *head, *depth),
+            false => end_in_brackets(&scan, text, *head),
+        };
+        // A type or class that follows is not part of the test.
+        let span = *start..own.map_or(next, |own| own.min(next));
+        let group = groups.iter().rev().find(|(from, other, _)| from < head && other < depth);
+        let group = group.map(|(.., name)| (*name).to_owned());
+        let mut found = TestTitle { text: title.clone(), group, is_test: false, span };
+        found.is_test = found.is_marked(text, is_of_c);
+        if found.is_test {
+            until = until.max(found.span.end);
+        } else if *head < until {
+            continue;
+        }
+        all.push(found);
     }
     all
 }
 
-/// Whatever begins as tests do.
-pub(super) fn functions(path: &str, text: &str) -> Vec<TestTitle> {
-    if let Some(head) = head_of_tests(path) {
-        return titled(path, text, head);
-    }
-    let head = match LanguageFamily::of(path) {
-        Some(LanguageFamily::Python) => pattern!(r"(?m)^([ \t]*)(?:async[ \t]+)?def[ \t]+(\w+)"),
-        Some(LanguageFamily::Rust) => {
-            pattern!(r"(?m)^([ \t]*)(?:pub(?:\([^)]*\))?[ \t]+)?(?:async[ \t]+)?fn[ \t]+(\w+)")
-        }
-        Some(LanguageFamily::JavaScript) => pattern!(
-            r#"(?m)^([ \t]*)(?:await[ \t]+)?(?:\w+\.)?(?:it|test|describe|suite|context|specify)(?:\.\w+)*\s*\(\s*["'`]([^"'`\n]+)"#
-        ),
-        Some(LanguageFamily::Go) => pattern!(r"(?m)^()func[ \t]+(?:\([^)\n]*\)[ \t]*)?(\w+)"),
-        Some(LanguageFamily::C) => pattern!(
-            r#"(?m)^([ \t]*)(?:\w*(?:TEST_CASE|SCENARIO)\w*[ \t]*\((?:[^"\n]*,)?[ \t]*"([^"\n]+)"|\w*TEST\w*[ \t]*\((?:[^"\n,]*,)?[ \t]*(\w+)[ \t]*\)\s*\{|(?:(?:public|private|protected|static|final|async|void|int|long|bool|@\w+)[ \t]+)*(\w+)[ \t]*\([^;\n]*\)[^;\n]*\{)"#
-        ),
-        Some(LanguageFamily::Shell) | None => return Vec::new(),
-    };
-    titled(path, text, head)
-}
-
-/// How tests, and what stands between them, begin in languages without a grammar. `None` for others.
-pub(super) fn head_of_tests(path: &str) -> Option<&'static regex::Regex> {
-    let (_, ending) = file_name(path).rsplit_once('.')?;
-    Some(match ending {
-        "php" => pattern!(
-            r#"(?m)^([ \t]*)(?:(?:\w+[ \t]+)*function[ \t]+(\w+)|(?:it|test)[ \t]*\([ \t]*["']([^"'\n]+))"#
-        ),
-        "cs" => pattern!(r"(?m)^([ \t]*)(?:[\w<>\[\],.?]+[ \t]+)+(\w+)[ \t]*\("),
-        "kt" | "kts" | "swift" | "scala" => pattern!(
-            r#"(?m)^([ \t]*)(?:(?:[\w@]+[ \t]+)*(?:fun|func|def)[ \t]+(?:`([^`\n]+)`|(\w+))|test[ \t]*\([ \t]*"([^"\n]+))"#
-        ),
-        "rb" => pattern!(
-            r#"(?m)^([ \t]*)(?:(?:it|specify|test|scenario|example)[ \t(]+["']([^"'\n]+)["'][^\n]*\bdo\b|def[ \t]+(test_\w+))"#
-        ),
-        "exs" => pattern!(r#"(?m)^([ \t]*)(?:test|property)[ \t]+"([^"\n]+)"[^\n]*\bdo\b"#),
-        "bats" => pattern!(r#"(?m)^([ \t]*)@test[ \t]+["']([^"'\n]+)"#),
-        _ => return None,
-    })
-}
-
-/// Whether a function of a language without a grammar is a test: by its name, its quotes or what stands above it.
-fn is_marked(title: &TestTitle, text: &str) -> bool {
-    let mark = pattern!(
-        r"(?i)[@\[](?:\w+\.)*(?:test|testcase|(?:data)?testmethod|testfactory|parameterizedtest|repeatedtest|\w*fact|\w*theory)\b"
+/// Where whatever looks like a test or function begins, with its indentation and its name.
+fn heads(path: &str, text: &str, language: SourceLanguage) -> Vec<(usize, usize, String)> {
+    let has_types = matches!(
+        language,
+        SourceLanguage::C
+            | SourceLanguage::Cpp
+            | SourceLanguage::Java
+            | SourceLanguage::CSharp
+            | SourceLanguage::Groovy
     );
-    let own = title.own_text(text);
-    let above = own.find(title.text.as_str()).and_then(|at| own.get(..at)).unwrap_or_default();
-    above.ends_with(['"', '\''])
-        || mark.is_match(above)
-        || title.text.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("test"))
-}
-
-/// The titles whose heads this pattern finds. Its first group is the indentation, one of the others the title.
-fn titled(path: &str, text: &str, head: &Regex) -> Vec<TestTitle> {
-    let heads: Vec<(usize, usize, String)> = head
-        .captures_iter(text)
-        .take(MOST_ITEMS)
-        .filter_map(|found| {
-            let title = found.iter().skip(2).flatten().next()?.as_str();
-            let (whole, depth) = (found.get(0)?, found.get(1)?);
-            // Rails makes a method of a test that is a sentence.
-            let is_sentence = path.ends_with(".rb") && whole.as_str().trim_start().starts_with("test ");
-            let title = match is_sentence {
-                true => format!("test_{}", title.split_whitespace().collect::<Vec<_>>().join("_")),
-                false => title.to_owned(),
-            };
-            (!is_no_head(&title)).then_some((whole.start(), depth.len(), title))
-        })
-        .collect();
-    let groups = groups(path, text);
-    let family = LanguageFamily::of(path).unwrap_or(LanguageFamily::Shell);
-    let scan = SourceScan::of(text, SourceLanguage::of(path, text).unwrap_or(SourceLanguage::Shell));
-    let is_decorated = !matches!(family, LanguageFamily::JavaScript | LanguageFamily::Shell);
-    let before = std::iter::once(None).chain(heads.iter().map(|(start, ..)| Some(*start)));
-    let above: Vec<usize> = before
-        .zip(&heads)
-        .map(
-            |(before, (start, ..))| {
-                if is_decorated { with_what_is_above(text, before, *start) } else { *start }
-            },
+    let head = if has_types {
+        pattern!(
+            r#"(?m)^([ \t]*)(?:\w*(?:TEST_CASE|SCENARIO)\w*[ \t]*\((?:[^"\n]*,)?[ \t]*"([^"\n]+)"|\w*TEST\w*[ \t]*\((?:[^"\n,]*,)?[ \t]*(\w+)[ \t]*\)\s*\{|(?:[\w<>\[\],.?:*&@]+[ \t]+)*(\w+)[ \t]*\((?:[^;{}()]|\([^;{}()]*\))*\)[^;{}()]*(?:\{|=>))"#
         )
-        .collect();
-    heads
-        .iter()
-        .enumerate()
-        .map(|(at, (head, depth, title))| {
-            let next = heads.iter().zip(&above).skip(at + 1).find(|((_, other, _), _)| other <= depth);
-            let next = next.map_or(text.len(), |(_, above)| *above);
-            // A type or class that follows is not part of the test.
-            let end = end_of(&scan, text, (*head, *depth), family).map_or(next, |own| own.min(next));
-            let start = above.get(at).copied().unwrap_or_default();
-            let group = groups.iter().rev().find(|(from, other, _)| from < head && other < depth);
-            TestTitle { text: title.clone(), group: group.map(|(.., name)| name.clone()), span: start..end }
-        })
-        .collect()
+    } else {
+        pattern!(
+            r#"(?m)^([ \t]*)(?:(?:[\w@]+(?:\([^)\n]*\))?[ \t]+)*(?:def|fn|fun|func|function)[ \t]+(?:`([^`\n]+)`|(\w+))|(?:await[ \t]+)?(?:\w+\.)?@?(?:it|test|specify|scenario|example|property)(?:\.\w+)*[ \t(]+["'`]([^"'`\n]+))"#
+        )
+    };
+    let found = head.captures_iter(text).take(MOST_ITEMS).filter_map(|found| {
+        let title = found.iter().skip(2).flatten().next()?.as_str();
+        let (whole, depth) = (found.get(0)?, found.get(1)?);
+        // Rails makes a method of a test that is a sentence.
+        let is_sentence = path.ends_with(".rb") && whole.as_str().trim_start().starts_with("test ");
+        let title = match is_sentence {
+            true => format!("test_{}", title.split_whitespace().collect::<Vec<_>>().join("_")),
+            false => title.to_owned(),
+        };
+        let is_statement = ["if", "for", "while", "switch", "catch"].contains(&title.as_str());
+        (!is_statement).then_some((whole.start(), depth.len(), title))
+    });
+    found.collect()
 }
 
-/// The end of an item, by its brackets, or by its indentation in Python and where `end` closes it. `None` if it cannot be
-/// determined.
-fn end_of(
-    scan: &SourceScan<'_>,
-    text: &str,
-    (head, depth): (usize, usize),
-    family: LanguageFamily,
-) -> Option<usize> {
-    let line_end = |at: usize| text.get(at..).and_then(|rest| rest.find('\n')).map(|end| at + end + 1);
-    if family == LanguageFamily::Python {
-        let mut at = line_end(head)?;
-        for line in text.get(at..)?.split_inclusive('\n') {
-            let own = line.trim_start();
-            let indent = line.len() - own.len();
-            let is_closing = own.starts_with([')', ']', '}']);
-            if !own.is_empty() && indent <= depth && !is_closing && scan.is_code(at + indent) {
-                return Some(at);
-            }
-            at += line.len();
+/// Where classes, modules and groups of tests begin, with their indentation and their name.
+fn groups(text: &str) -> Vec<(usize, usize, &str)> {
+    let head = pattern!(
+        r#"(?m)^([ \t]*)(?:(?:\w+[ \t]+)*(?:class|mod|module|defmodule)[ \t]+([\w:.]+)|(?:RSpec\.)?(?:describe|suite|context|feature)(?:\.\w+)*[ \t(]+(?:["'`]([^"'`\n]+)|([\w:]+)))"#
+    );
+    let found = head.captures_iter(text).take(MOST_ITEMS).filter_map(|found| {
+        let name = found.iter().skip(2).flatten().next()?;
+        Some((name.start(), found.get(1)?.len(), name.as_str()))
+    });
+    found.collect()
+}
+
+fn line_end(text: &str, at: usize) -> Option<usize> {
+    text.get(at..).and_then(|rest| rest.find('\n')).map(|end| at + end + 1)
+}
+
+/// The end of an item that a line with the same indentation closes. `None` if no line does.
+fn end_in_lines(scan: &SourceScan<'_>, text: &str, head: usize, depth: usize) -> Option<usize> {
+    let mut at = line_end(text, head)?;
+    for line in text.get(at..)?.split_inclusive('\n') {
+        let own = line.trim_start();
+        let is_end = own.starts_with('}') || words_of(own).next() == Some("end");
+        at += line.len();
+        if line.len() - own.len() == depth && is_end && scan.is_code(at - own.len()) {
+            return Some(at);
         }
-        return None;
     }
-    if family == LanguageFamily::Shell {
-        let mut at = line_end(head)?;
-        for line in text.get(at..)?.split_inclusive('\n') {
-            let own = line.trim_start();
-            let is_end = own.starts_with('}') || super::names::words_of(own).next() == Some("end");
-            at += line.len();
-            if line.len() - own.len() == depth && is_end && scan.is_code(at - own.len()) {
-                return Some(at);
-            }
-        }
-        return None;
-    }
-    let opener = if family == LanguageFamily::JavaScript { b'(' } else { b'{' };
+    None
+}
+
+/// The end of an item, by its brackets. `None` if it has none.
+fn end_in_brackets(scan: &SourceScan<'_>, text: &str, head: usize) -> Option<usize> {
     let (mut open, mut has_begun) = (0_usize, false);
     for (at, byte) in text.bytes().enumerate().skip(head).filter(|(at, _)| scan.is_code(*at)) {
         match byte {
             b'(' | b'[' | b'{' => {
                 open += 1;
-                has_begun |= byte == opener;
+                has_begun |= byte == b'{';
             }
             b')' | b']' | b'}' => {
                 open = open.checked_sub(1)?;
                 if open == 0 && has_begun {
-                    return line_end(at);
+                    return line_end(text, at);
                 }
             }
             b';' if open == 0 => return None,
@@ -262,13 +234,6 @@ fn end_of(
         }
     }
     None
-}
-
-/// Looks like a function head but is not: statements, parts of a test, and assertion macros.
-fn is_no_head(word: &str) -> bool {
-    ["if", "for", "while", "switch", "catch", "else", "SECTION", "SUBCASE", "GIVEN", "WHEN", "THEN"]
-        .contains(&word)
-        || ["CHECK", "REQUIRE", "EXPECT_", "ASSERT_"].iter().any(|macros| word.starts_with(macros))
 }
 
 /// Includes the decorators and attributes above a title. They end at an empty line, at a line that ends a block, or at
@@ -286,26 +251,6 @@ fn with_what_is_above(text: &str, before: Option<usize>, start: usize) -> usize 
         from = begins;
     }
     from
-}
-
-/// Whether a title belongs to a test rather than to a helper or a group.
-pub(super) fn is_a_test(path: &str, title: &TestTitle, text: &str) -> bool {
-    let own = title.own_text(text);
-    match LanguageFamily::of(path) {
-        _ if head_of_tests(path).is_some() => is_marked(title, text),
-        Some(LanguageFamily::Python) => title.text.starts_with("test"),
-        Some(LanguageFamily::Rust) => {
-            own.lines().take_while(|line| !line.contains("fn ")).any(|line| line.contains("test"))
-        }
-        Some(LanguageFamily::JavaScript) => {
-            !own.trim_start().starts_with("describe") && !own.trim_start().starts_with("suite")
-        }
-        Some(LanguageFamily::Go) => title.text.starts_with("Test"),
-        Some(LanguageFamily::C) => {
-            own.contains("@Test") || own.contains("TEST") || title.text.to_ascii_lowercase().contains("test")
-        }
-        Some(LanguageFamily::Shell) | None => false,
-    }
 }
 
 #[cfg(test)]
@@ -412,10 +357,10 @@ mod tests {
             let [one] = meant.as_slice() else { panic!("{path} {name}: {all:?}") };
             let own = one.own_text(text);
             assert!(own.contains('1') && !own.contains('2'), "{path}: {own}");
-            assert!(is_a_test(path, one, text), "{path}: {own}");
+            assert!(one.is_test, "{path}: {own}");
             let mut helpers =
                 all.iter().filter(|title| ["row", "Parser", "sum"].contains(&title.text.as_str()));
-            assert!(helpers.all(|title| !is_a_test(path, title, text)), "{path}");
+            assert!(helpers.all(|title| !title.is_test), "{path}");
         }
     }
 }

@@ -14,7 +14,7 @@ use super::family::{LanguageFamily, SourceLanguage};
 use super::names::{has_word, is_of};
 use super::scan::SourceScan;
 use super::sides::{is_of_tests, is_source};
-use super::titles::{TestTitle, functions, head_of_tests};
+use super::titles::{TestTitle, is_script, titles};
 use crate::ChangedPath;
 use written::{TestFile, WrittenTest, difference, paired};
 
@@ -147,11 +147,8 @@ fn is_a_test_itself(path: &str, text: &str) -> bool {
     let Some(language) = SourceLanguage::of(path, text).filter(|_| is_source(path)) else { return false };
     let gives_something =
         language == SourceLanguage::JavaScript && pattern!(r"(?m)^[ \t]*export\b|\bexports\b").is_match(text);
-    // In a script any command may be a check.
-    let is_of_commands = LanguageFamily::of(path) == Some(LanguageFamily::Shell);
-    let is_script = is_of_commands && head_of_tests(path).is_none();
-    let checks = || is_script || !SourceScan::of(text, language).assertions().is_empty();
-    let functions = functions(path, text);
+    let checks = || is_script(path) || !SourceScan::of(text, language).assertions().is_empty();
+    let functions = titles(path, text);
     let is_program = functions.is_empty() || functions.iter().any(|title| title.text == "main");
     !gives_something && is_program && checks()
 }

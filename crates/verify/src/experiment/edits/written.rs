@@ -12,7 +12,7 @@ use journeyman_order::bounds::{DEEPEST, MOST_LOOKED_AT};
 use crate::experiment::family::SourceLanguage;
 use crate::experiment::scan::SourceScan;
 use crate::experiment::sides::is_source;
-use crate::experiment::titles::{TestTitle, is_a_test, titles};
+use crate::experiment::titles::by_heads;
 
 pub(super) struct WrittenTest<'t> {
     pub(super) title: String,
@@ -76,7 +76,7 @@ impl<'t> TestFile<'t> {
 
     /// Each line that is no comment is a token of the test that it stands in.
     fn by_lines(path: &str, text: &'t str) -> Self {
-        let blocks = blocks(path, text).into_iter();
+        let blocks = by_heads(path, text).into_iter().filter(|block| block.is_test);
         let mut tests: Vec<WrittenTest<'t>> = blocks
             .map(|block| WrittenTest::called(block.text, block.group.into_iter().collect(), block.span))
             .collect();
@@ -198,11 +198,4 @@ pub(super) fn paired(old: &[WrittenTest<'_>], new: &[WrittenTest<'_>]) -> (Vec<O
     let mut left: Vec<usize> = by_title.into_values().flatten().collect();
     left.sort_unstable();
     (pairs, left)
-}
-
-/// The tests of a file without a grammar, by their heads and their brackets or `end`.
-fn blocks(path: &str, text: &str) -> Vec<TestTitle> {
-    let mut all = titles(path, text);
-    all.retain(|title| is_a_test(path, title, text));
-    all
 }

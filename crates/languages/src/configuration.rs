@@ -3,6 +3,7 @@
 //! May know: the languages. Must never know: which files changed, what is laid over a checkout.
 
 use crate::files::fits_path;
+use crate::grammar_kind::file_name;
 use crate::language::FileReader;
 use crate::old_settings::OldPart;
 use crate::table::{LANGUAGES, all};
@@ -41,7 +42,7 @@ pub fn shadows(path: &str, starts: &[String], read_base: FileReader<'_>, read_af
 
 /// Whether a file registers tests that the base does not have. Only registered tests are built.
 pub fn registers_new_tests(path: &str, base: Option<&[u8]>, after: Option<&[u8]>) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+    let name = file_name(path).to_ascii_lowercase();
     LANGUAGES.iter().any(|language| language.brings_tests(&name, base, after))
 }
 

@@ -4,11 +4,12 @@
 
 use crate::dependency_versions::DependencyReader;
 use crate::files::fits;
+use crate::grammar_kind::file_name;
 use crate::table::{LANGUAGES, all};
 
 /// Whether a file is a lockfile of some package manager.
 pub fn is_lockfile(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
+    let name = file_name(path);
     all(|facts| facts.lockfiles).any(|lockfile| fits(lockfile, name))
 }
 

@@ -7,6 +7,7 @@ mod items;
 use crate::counts::maven;
 use crate::dependency_versions::{DependencyReader, DependencyVersions, put};
 use crate::files::is_named;
+use crate::grammar_kind::file_name;
 use crate::language::{Facts, Language, PackageSource};
 use crate::not_loaded::NotLoaded;
 use crate::project::{Detection, FoundProject};
@@ -142,7 +143,7 @@ const RUNNERS: &[TestRunner] = &[
 fn arguments<'w>(words: &[&'w str], programs: &[&str]) -> Vec<&'w str> {
     let words = words.strip_prefix(&["sh"]).or_else(|| words.strip_prefix(&["bash"])).unwrap_or(words);
     let Some((program, rest)) = words.split_first() else { return Vec::new() };
-    if !programs.contains(&program.rsplit('/').next().unwrap_or(program)) {
+    if !programs.contains(&file_name(program)) {
         return Vec::new();
     }
     rest.iter().copied().filter(|word| !word.starts_with('-')).collect()

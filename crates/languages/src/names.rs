@@ -1,17 +1,19 @@
-//! Which file a test belongs to, by its runner's name.
+//! What a runner's name of a test says: which file the test belongs to, and its own title.
+
+use crate::grammar_kind::file_name;
 
 /// Whether a test belongs to a file. `None` if its name does not say.
 pub fn is_of(name: &str, path: &str) -> Option<bool> {
     let stem = path.rsplit_once('.').map_or(path, |(stem, _)| stem);
     let (folder, file) = stem.rsplit_once('/').unwrap_or(("", stem));
-    let whole = path.rsplit('/').next().unwrap_or(path);
+    let whole = file_name(path);
     if name.contains(path) || has_word(name, whole) {
         return Some(true);
     }
     // Rust names modules, Python dotted paths.
     let is_rust = path.ends_with(".rs");
     let own = match (file, is_rust) {
-        ("mod" | "lib" | "main", true) => folder.rsplit('/').next().unwrap_or_default(),
+        ("mod" | "lib" | "main", true) => file_name(folder),
         _ => file,
     };
     if !own.is_empty() && has_word(name, own) {
@@ -44,7 +46,7 @@ pub fn words_of(text: &str) -> impl Iterator<Item = &str> {
 /// A test's own title, without file, group and parameters. Different tests may share it.
 pub fn title_of(name: &str) -> &str {
     let own = without_parameters(name);
-    own.rsplit(['.', ':', '>', '/']).next().unwrap_or(own).trim()
+    own.rsplit(['.', ':', '>', '/']).map(str::trim).find(|part| !part.is_empty()).unwrap_or(own)
 }
 
 /// A test's name without its parameters. Those of PHPUnit are words.

@@ -6,6 +6,7 @@ use std::cmp::Ordering;
 use std::fmt::{Debug, Formatter, Result as FormatResult};
 
 use crate::files::{RepositoryFiles, fits};
+use crate::grammar_kind::file_name;
 use crate::language::{Facts, Language};
 use crate::project::Detection;
 use crate::required_tool::{HostTools, ToolCollector};
@@ -34,14 +35,14 @@ impl ProjectLanguage {
     }
 
     pub fn of_source(path: &str) -> Option<Self> {
-        let name = path.rsplit('/').next().unwrap_or(path);
+        let name = file_name(path);
         let (_, ending) = name.rsplit_once('.')?;
         Self::all().find(|language| language.facts().sources.contains(&ending))
     }
 
     /// Whether a word of a command is a program that runs this language's tests.
     pub fn is_program(self, word: &str) -> bool {
-        let name = word.rsplit('/').next().unwrap_or(word);
+        let name = file_name(word);
         self.facts().programs.iter().any(|program| match program.strip_suffix('*') {
             Some(start) => name.starts_with(start),
             None => name == *program,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::{Debug, Formatter, Result as FormatResult};
 
 use crate::counts::RunnerSummary;
-use crate::names::without_parameters;
+use crate::names::title_of;
 use journeyman_order::bounds::MOST_NAMED;
 
 /// A runner of tests. Whatever a row leaves out means: compared by counts or exit.
@@ -158,7 +158,7 @@ impl TestSelection<'_> {
 
     /// The last parts of names, if all are identifiers. Parametrized cases of a test count as one.
     pub(crate) fn identifiers(&self) -> Option<Vec<String>> {
-        identifiers(self.names.iter().map(|name| own_name(name)))
+        identifiers(self.names.iter().map(|name| title_of(name).to_owned()))
     }
 
     /// Titles as alternatives of a regular expression.
@@ -177,15 +177,6 @@ pub(crate) fn identifiers(names: impl Iterator<Item = String>) -> Option<Vec<Str
     let is_plain =
         |name: &String| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !name.is_empty();
     (own.len() <= MOST_NAMED && own.iter().all(is_plain)).then(|| own.into_iter().collect())
-}
-
-/// The last part of a name, without its parameters.
-fn own_name(name: &str) -> String {
-    let own = without_parameters(name);
-    let own = own.rsplit(" > ").next().unwrap_or(own);
-    let own = own.rsplit("::").next().unwrap_or(own);
-    let own = own.rsplit('.').next().unwrap_or(own);
-    own.split('/').next().unwrap_or(own).trim().to_owned()
 }
 
 impl TestRunner {

@@ -3,6 +3,7 @@
 //! May know: the lists of all languages. Must never know: which languages there are, plans, how a setup runs.
 
 use crate::files::{RepositoryFiles, fits, fits_path};
+use crate::grammar_kind::file_name;
 use crate::language::PackageSource;
 use crate::planned::PackagePlace;
 use crate::table::{self, LANGUAGES, all};
@@ -15,7 +16,7 @@ mod tests;
 pub fn registries(root: &[String], words: &[&str]) -> Vec<&'static str> {
     let is_used = |source: &&PackageSource| {
         root.iter().any(|name| source.signs.iter().any(|sign| fits(sign, name)))
-            || words.iter().any(|word| source.programs.contains(&word.rsplit('/').next().unwrap_or(word)))
+            || words.iter().any(|word| source.programs.contains(&file_name(word)))
     };
     let used = all(|facts| facts.packages).filter(is_used);
     let mut hosts: Vec<&str> = used.flat_map(|source| source.hosts).copied().collect();

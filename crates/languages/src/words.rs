@@ -1,5 +1,7 @@
 //! The words of a command: its program, after what only sets the scene.
 
+use crate::grammar_kind::file_name;
+
 /// The words of a command that any shell reads the same way. `None` if there is more than one command.
 pub(crate) fn plain_words(command: &str) -> Option<Vec<&str>> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || " \t-_=./:@+,%^[]".contains(c);
@@ -22,6 +24,6 @@ pub(crate) fn program_at(words: &[&str]) -> usize {
 }
 
 pub(crate) fn is_python(program: &str) -> bool {
-    let name = program.rsplit('/').next().unwrap_or_default();
+    let name = file_name(program);
     name.strip_prefix("python").is_some_and(|version| version.chars().all(|c| c.is_ascii_digit() || c == '.'))
 }

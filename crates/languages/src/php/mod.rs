@@ -5,6 +5,7 @@
 mod runners;
 
 use crate::files::RepositoryFiles;
+use crate::grammar_kind::file_name;
 use crate::language::{Facts, InstalledPrograms, Language, PackageSource};
 use crate::not_loaded::NotLoaded;
 use crate::project::{Detection, FoundProject};
@@ -135,7 +136,7 @@ fn reading(command: &StatedCommand, files: &RepositoryFiles<'_>) -> StatedReadin
     let words = words.strip_prefix(&["php"]).unwrap_or(&words);
     let Some((program, args)) = words.split_first() else { return StatedReading::Nothing };
     let path = program.trim_start_matches("./");
-    let name = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".phar");
+    let name = file_name(path).trim_end_matches(".phar");
     let is_runner = matches!(name, "phpunit" | "pest" | "simple-phpunit") && files.text(path).is_some();
     if !is_runner || !command.folder.is_empty() {
         return StatedReading::Nothing;

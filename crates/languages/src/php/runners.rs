@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::counts::php;
+use crate::grammar_kind::file_name;
 use crate::names::without_parameters;
 use crate::runner::{Asked, PrintedResult, RunnerCall, SelectedRun, SummaryForm, TestRunner, TestSelection};
 use crate::script::ScriptCall;
@@ -35,7 +36,7 @@ pub(super) const RUNNERS: &[TestRunner] = &[
 fn program<'p, 'w>(words: &'p [&'w str]) -> Option<(&'w str, &'p [&'w str])> {
     let (first, mut rest) = words.split_first()?;
     let mut file = *first;
-    let own_name = |path: &'w str| path.rsplit('/').next().unwrap_or(path).trim_end_matches(".phar");
+    let own_name = |path: &'w str| file_name(path).trim_end_matches(".phar");
     let is_version = |rest: &str| rest.chars().all(|c| c.is_ascii_digit() || c == '.');
     if own_name(file).strip_prefix("php").is_some_and(is_version) {
         loop {

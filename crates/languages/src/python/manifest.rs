@@ -3,6 +3,7 @@
 //! May know: pyproject.toml, setup.cfg, names of runners' files. Must never know: what changed in them.
 
 use crate::dependency_versions::{DependencyReader, DependencyVersions, children, put, put_table};
+use crate::grammar_kind::file_name;
 use crate::old_settings::{OldPart, old_text, old_toml, restore_keys};
 use crate::text::toml_table;
 
@@ -44,7 +45,7 @@ fn setup_section(line: &str) -> Option<bool> {
 
 /// The reader of a manifest.
 pub(super) fn dependencies(path: &str) -> Option<DependencyReader> {
-    let name = path.rsplit('/').next().unwrap_or(path);
+    let name = file_name(path);
     if name == "pyproject.toml" {
         return Some(pyproject_toml);
     }

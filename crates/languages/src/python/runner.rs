@@ -6,6 +6,7 @@ use super::needs::TestNeeds;
 use super::project::PythonProject;
 use super::stated::{self, PythonRunner, StatementPlaces};
 use crate::files::{MOST_READ, RepositoryFiles, quote};
+use crate::grammar_kind::file_name;
 
 /// What the repository says, or else what its files indicate.
 pub(super) fn find(places: &StatementPlaces<'_>, needs: &TestNeeds) -> Option<PythonRunner> {
@@ -110,7 +111,7 @@ fn is_aside(path: &str) -> bool {
 }
 
 fn is_test(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
+    let name = file_name(path);
     name.strip_suffix(".py").is_some_and(|stem| {
         stem.starts_with("test_") || stem.ends_with("_test") || stem == "tests" || stem == "test"
     })

@@ -7,6 +7,7 @@ use toml::Value;
 use super::project::PythonProject;
 use super::{nox, tox};
 use crate::files::RepositoryFiles;
+use crate::grammar_kind::file_name;
 use crate::stated::{self, StatedCommand, StatedReading, TestStatement, without_looks};
 use crate::words::is_python;
 use journeyman_order::bounds::MOST_HOPS;
@@ -62,7 +63,7 @@ fn read(words: &[&str], folder: &str, places: &StatementPlaces<'_>, left: usize)
     let Some(((program, args), left)) = words.split_first().zip(left.checked_sub(1)) else {
         return StatedReading::Nothing;
     };
-    let name = program.rsplit('/').next().unwrap_or(program);
+    let name = file_name(program);
     let said = match (name, args) {
         ("tox", args) if is_of_tests(args) => tox::statements(places.files, places.project),
         ("nox", args) if is_of_tests(args) => nox::statements(places.files),

@@ -1,6 +1,7 @@
 //! RSpec, minitest and test-unit. A helper names the tests of each.
 
 use crate::counts::ruby;
+use crate::grammar_kind::file_name;
 use crate::runner::{
     Asked, Helper, PrintedResult, RunnerCall, SelectedRun, SummaryForm, TestRunner, TestSelection,
 };
@@ -10,7 +11,7 @@ use journeyman_order::bounds::{LONGEST_ARGUMENT, MOST_NAMED};
 pub(super) const RUNNERS: &[TestRunner] = &[
     TestRunner {
         name: "rspec",
-        runs: |words| words.first().is_some_and(|program| own_name(program) == "rspec"),
+        runs: |words| words.first().is_some_and(|program| file_name(program) == "rspec"),
         ask: |call| {
             reported(call, "SPEC_OPTS", |helper| Some(format!("--require {}", shell_words::quote(helper))))
         },
@@ -42,13 +43,9 @@ pub(super) const RUNNERS: &[TestRunner] = &[
     },
 ];
 
-fn own_name(program: &str) -> &str {
-    program.rsplit('/').next().unwrap_or(program)
-}
-
 fn runs_rails_tests(words: &[&str]) -> bool {
     match words {
-        [rails, task, ..] => own_name(rails) == "rails" && (*task == "t" || task.starts_with("test")),
+        [rails, task, ..] => file_name(rails) == "rails" && (*task == "t" || task.starts_with("test")),
         _ => false,
     }
 }
@@ -86,7 +83,7 @@ fn select_in_minitest(selection: &TestSelection<'_>) -> Option<SelectedRun> {
     if runs_rails_tests(words.get(program_at(&words)..).unwrap_or_default()) {
         return selection.with_words(&option);
     }
-    if !words.iter().any(|word| own_name(word) == "rake") {
+    if !words.iter().any(|word| file_name(word) == "rake") {
         return None;
     }
     let mut environment = selection.environment.clone();

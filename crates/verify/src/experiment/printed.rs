@@ -2,15 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::names::{has_word, without_parameters, words_of};
+use super::names::{has_word, title_of, words_of};
 use journeyman_order::bounds::MOST_LOOKED_AT;
-
-/// The name by which a run's output refers to a test.
-fn printed_name(test: &str) -> &str {
-    let own = without_parameters(test);
-    let own = own.rsplit([' ', '>', ':', '/']).find(|part| !part.is_empty()).unwrap_or(own);
-    own.rsplit('.').next().unwrap_or(own)
-}
 
 struct PrintedLine<'o> {
     text: &'o str,
@@ -37,10 +30,10 @@ impl<'o> PrintedFailures<'o> {
         // What an assertion compares is not an error itself.
         let compared =
             pattern!(r"^\s*(?:E\s+)?(?:AssertionError|assert\b|[-+?] )|\bAssertionError\b|\bERR_ASSERTION\b");
-        let names: BTreeSet<&str> = failing.iter().map(|name| printed_name(name)).collect();
+        let names: BTreeSet<&str> = failing.iter().map(|name| title_of(name)).collect();
         // Names of more than one word are searched one by one.
         let is_word = |name: &str| name.chars().all(|c| c.is_alphanumeric() || c == '_');
-        let first = looked_at.iter().map(|name| printed_name(name));
+        let first = looked_at.iter().map(|name| title_of(name));
         let mut seen = BTreeSet::new();
         let others: Vec<&str> = first
             .chain(names.iter().copied())
@@ -62,7 +55,7 @@ impl<'o> PrintedFailures<'o> {
     /// test belongs to that test.
     pub(super) fn names_what_is_new(&self, test: &str) -> bool {
         const AFTER: usize = 60;
-        let own = printed_name(test);
+        let own = title_of(test);
         let title = test.rsplit(" > ").next().unwrap_or(test);
         let mut until = 0;
         for (at, line) in self.0.iter().enumerate() {

@@ -7,42 +7,34 @@ use std::ops::Range;
 use crate::grammar_kind::GrammarKind;
 use crate::syntax_tree::{NodeId, SyntaxTree};
 
-struct DocumentedItem {
-    doc: Option<Range<usize>>,
-    /// Where documentation would be inserted, and its indentation.
-    at: usize,
-    indent: usize,
-}
-
 /// The code of one version with the examples of another, if either has any. `None` if nothing differs.
 pub fn with_examples_of(code: &SyntaxTree<'_>, tests: &SyntaxTree<'_>) -> Option<Vec<u8>> {
-    let (own, others) = (items(code), items(tests));
-    let text = |tree: &SyntaxTree<'_>, doc: &Range<usize>| -> String {
+    let others = documentation(tests);
+    let text = |tree: &SyntaxTree<'_>, doc: &Range<usize>| {
         String::from_utf8_lossy(tree.source().get(doc.clone()).unwrap_or_default()).into_owned()
     };
+    let mark = if is_python(code) { ">>> " } else { "```" };
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();
-    for (name, item) in &own {
-        let Some(other) = others.get(name).and_then(|other| other.doc.as_ref()) else { continue };
-        let wanted = text(tests, other);
-        let has = item.doc.as_ref().map(|doc| text(code, doc));
-        let is_example = |doc: &str| doc.contains(if is_python(code) { ">>> " } else { "```" });
-        if has.as_deref() == Some(&wanted) || !(is_example(&wanted) || has.as_deref().is_some_and(is_example))
-        {
+    for (name, place) in documentation(code) {
+        let Some(other) = others.get(&name).filter(|other| !other.is_empty()) else { continue };
+        let (has, wanted) = (text(code, &place), text(tests, other));
+        if has == wanted || !(has.contains(mark) || wanted.contains(mark)) {
             continue;
         }
-        edits.push(match &item.doc {
-            Some(doc) => (doc.clone(), wanted),
-            None => (item.at..item.at, format!("{}\n{}", wanted.trim_end(), " ".repeat(item.indent))),
-        });
+        let now = match has.is_empty() {
+            true => format!("{}\n{}", wanted.trim_end(), " ".repeat(column(code, place.start))),
+            false => wanted,
+        };
+        edits.push((place, now));
     }
     if edits.is_empty() {
         return None;
     }
     edits.sort_by_key(|(place, _)| std::cmp::Reverse(place.start));
     let mut grafted = code.source().to_vec();
-    for (place, wanted) in edits {
+    for (place, now) in edits {
         if grafted.get(place.clone()).is_some() {
-            grafted.splice(place, wanted.into_bytes());
+            grafted.splice(place, now.into_bytes());
         }
     }
     Some(grafted)
@@ -53,13 +45,13 @@ fn is_python(tree: &SyntaxTree<'_>) -> bool {
     tree.grammar == GrammarKind::Python
 }
 
-/// Items that can have documentation, by their full path. Of equal paths, the first.
-fn items(tree: &SyntaxTree<'_>) -> BTreeMap<String, DocumentedItem> {
+/// The documentation of each item, by the item's full path. Empty where it could stand. Of equal paths, the first.
+fn documentation(tree: &SyntaxTree<'_>) -> BTreeMap<String, Range<usize>> {
     let mut items = BTreeMap::new();
     for node in tree.everything() {
-        let item = if is_python(tree) { python_item(tree, node) } else { rust_item(tree, node) };
-        if let Some(item) = item {
-            items.entry(path_of(tree, node)).or_insert(item);
+        let doc = if is_python(tree) { docstring(tree, node) } else { doc_comments(tree, node) };
+        if let Some(doc) = doc {
+            items.entry(path_of(tree, node)).or_insert(doc);
         }
     }
     items
@@ -83,8 +75,8 @@ fn column(tree: &SyntaxTree<'_>, at: usize) -> usize {
     before.iter().rev().take_while(|byte| **byte != b'\n').count()
 }
 
-/// A module, class or function with its docstring.
-fn python_item(tree: &SyntaxTree<'_>, node: NodeId) -> Option<DocumentedItem> {
+/// The docstring of a module, class or function.
+fn docstring(tree: &SyntaxTree<'_>, node: NodeId) -> Option<Range<usize>> {
     let body = match tree.kind(node) {
         "module" => node,
         "function_definition" | "class_definition" => tree.field(node, "body")?,
@@ -95,12 +87,11 @@ fn python_item(tree: &SyntaxTree<'_>, node: NodeId) -> Option<DocumentedItem> {
     let is_doc =
         is_string(first) || tree.kind(first) == "expression_statement" && tree.parts(first).all(is_string);
     let place = tree.bytes(first);
-    let indent = column(tree, place.start);
-    Some(DocumentedItem { at: place.start, indent, doc: is_doc.then_some(place) })
+    Some(if is_doc { place } else { place.start..place.start })
 }
 
-/// An item with its doc comments.
-fn rust_item(tree: &SyntaxTree<'_>, node: NodeId) -> Option<DocumentedItem> {
+/// The doc comments of an item.
+fn doc_comments(tree: &SyntaxTree<'_>, node: NodeId) -> Option<Range<usize>> {
     const ITEMS: [&str; 9] = [
         "function_item", "function_signature_item", "struct_item", "enum_item", "trait_item", "mod_item",
         "macro_definition", "const_item", "type_item",
@@ -108,30 +99,21 @@ fn rust_item(tree: &SyntaxTree<'_>, node: NodeId) -> Option<DocumentedItem> {
     let is_doc =
         |node: NodeId, mark: &str| tree.kind(node) == "line_comment" && tree.text(node).starts_with(mark);
     if node == SyntaxTree::ROOT {
-        let mut doc: Option<Range<usize>> = None;
-        for child in tree.children(node).take_while(|child| is_doc(*child, "//!")) {
-            let place = tree.bytes(child);
-            doc = Some(doc.map_or(place.start, |doc| doc.start)..place.end);
-        }
-        return Some(DocumentedItem { doc, at: 0, indent: 0 });
+        let inner = tree.children(node).take_while(|child| is_doc(*child, "//!"));
+        let doc = inner.map(|child| tree.bytes(child)).reduce(|first, last| first.start..last.end);
+        return Some(doc.unwrap_or(0..0));
     }
     if !ITEMS.contains(&tree.kind(node)) {
         return None;
     }
-    let place = tree.bytes(node);
-    let (mut doc, mut at): (Option<Range<usize>>, usize) = (None, place.start);
-    let mut above = tree.previous(node);
-    while let Some(node) = above {
-        let place = tree.bytes(node);
-        if is_doc(node, "///") {
-            doc = Some(place.start..doc.map_or(place.end, |doc| doc.end));
-        } else if tree.kind(node) != "attribute_item" || doc.is_some() {
-            break;
-        }
-        at = place.start;
-        above = tree.previous(node);
+    let above = std::iter::successors(tree.previous(node), |node| tree.previous(*node));
+    let mut above = above.peekable();
+    let mut start = tree.bytes(node).start;
+    while let Some(attribute) = above.next_if(|node| tree.kind(*node) == "attribute_item") {
+        start = tree.bytes(attribute).start;
     }
-    Some(DocumentedItem { doc, at, indent: column(tree, place.start) })
+    let above = above.take_while(|node| is_doc(*node, "///")).map(|node| tree.bytes(node));
+    Some(above.reduce(|last, first| first.start..last.end).unwrap_or(start..start))
 }
 
 #[cfg(test)]

@@ -69,16 +69,7 @@ fn lies_in_sessions(path: &str, text: &str) -> Vec<Lie> {
                     Some((found, now)) => (start + found.start()..start + found.end(), now),
                     None => (start..start + own.len(), format!("q{own}")),
                 };
-            let was = text.get(at.clone()).unwrap_or_default().to_owned();
-            lies.push(Lie {
-                path: path.to_owned(),
-                line: number,
-                at,
-                was,
-                now,
-                is_sure: true,
-                ..Lie::default()
-            });
+            lies.push(Lie { is_sure: true, ..Lie::of(path, text, (number, at), now) });
         }
     }
     lies

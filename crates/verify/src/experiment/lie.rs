@@ -31,6 +31,14 @@ pub struct Lie {
     pub test: Option<String>,
 }
 
+impl Lie {
+    /// An edit of a file that is no more than that.
+    pub(super) fn of(path: &str, text: &str, (line, at): (u32, Range<usize>), now: String) -> Self {
+        let was = text.get(at.clone()).unwrap_or_default().to_owned();
+        Self { path: path.to_owned(), line, at, was, now, ..Self::default() }
+    }
+}
+
 /// The possible lies in one file, in the order of the text. No two of them overlap.
 pub fn lies_in(path: &str, bytes: &[u8]) -> Vec<Lie> {
     let Some(text) = std::str::from_utf8(bytes).ok().filter(|text| text.len() <= LARGEST_SOURCE) else {
@@ -45,16 +53,11 @@ pub(super) fn lies_of(path: &str, text: &str, scan: &SourceScan<'_>) -> Vec<Lie>
     for site in scan.assertions().into_iter().take(MOST_LOOKED_AT) {
         let is_negative = site.is_negative(scan);
         found.extend(site.falsified(scan).map(|edit| Lie {
-            path: path.to_owned(),
-            line: scan.line(edit.at.start),
-            was: text.get(edit.at.clone()).unwrap_or_default().to_owned(),
-            at: edit.at,
-            now: edit.now,
             is_sure: edit.is_sure,
             is_negative,
             is_input: edit.is_input,
             is_opposite: edit.is_opposite,
-            ..Lie::default()
+            ..Lie::of(path, text, (scan.line(edit.at.start), edit.at), edit.now)
         }));
     }
     found.sort_by_key(|lie| (lie.at.start, lie.at.end));

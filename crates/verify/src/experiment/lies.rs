@@ -7,8 +7,10 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::example_lies::{all_lies_in, is_code};
 use super::lie::{Lie, lies_in};
+use super::names::{is_of, without_parameters, words_of};
 use super::titles::{TestTitle, meant_by, titles};
 use crate::overlay::{Overlay, OverlayAction};
+use journeyman_languages::grammar_kind::file_name;
 use journeyman_order::bounds::LARGEST_SOURCE;
 
 /// Test files, to find lies in.
@@ -22,6 +24,21 @@ struct ReadFile<'a> {
     text: &'a str,
     titles: Vec<TestTitle>,
     lies: Vec<Lie>,
+}
+
+impl ReadFile<'_> {
+    fn lies_of<'r>(&'r self, title: &'r TestTitle) -> impl Iterator<Item = &'r Lie> {
+        self.lies.iter().filter(move |lie| title.holds(lie.at.start, &self.titles))
+    }
+}
+
+/// The tests that a runner's name refers to, each with its file.
+fn meant<'r>(
+    name: &'r str,
+    read: &'r [ReadFile<'r>],
+) -> impl Iterator<Item = (&'r ReadFile<'r>, &'r TestTitle)> {
+    let own = read.iter().filter(move |file| is_of(name, file.path) != Some(false));
+    own.flat_map(move |file| meant_by(name, &file.titles).into_iter().map(move |title| (file, title)))
 }
 
 impl<'a> TestTexts<'a> {
@@ -46,15 +63,8 @@ impl<'a> TestTexts<'a> {
     pub fn of_tests(&self, names: &[String], hints: &str) -> Vec<(String, Vec<Lie>)> {
         let read = self.read();
         let of = |name: &String| {
-            let mut lies: Vec<Lie> = read
-                .iter()
-                .filter(|file| super::names::is_of(name, file.path) != Some(false))
-                .flat_map(|ReadFile { titles, lies, .. }| {
-                    meant_by(name, titles).into_iter().flat_map(move |title| {
-                        lies.iter().filter(move |lie| title.holds(lie.at.start, titles)).cloned()
-                    })
-                })
-                .collect();
+            let lies = meant(name, &read).flat_map(|(file, title)| file.lies_of(title));
+            let mut lies: Vec<Lie> = lies.cloned().collect();
             rank(&mut lies, hints);
             for lie in &mut lies {
                 lie.test = Some(name.clone());
@@ -92,15 +102,8 @@ impl<'a> TestTexts<'a> {
             let Some(found) = numbers.find_iter(text).last() else { continue };
             let Some(now) = super::text::other_number(found.as_str()) else { continue };
             let line = text.get(..found.start()).unwrap_or_default().matches('\n').count() + 1;
-            lies.push(Lie {
-                path: path.clone(),
-                line: u32::try_from(line).unwrap_or(u32::MAX),
-                at: found.range(),
-                was: found.as_str().to_owned(),
-                now,
-                is_input: true,
-                ..Lie::default()
-            });
+            let place = (u32::try_from(line).unwrap_or(u32::MAX), found.range());
+            lies.push(Lie { is_input: true, ..Lie::of(path, text, place, now) });
         }
         lies
     }
@@ -112,22 +115,18 @@ impl<'a> TestTexts<'a> {
         let mut known: HashMap<*const TestTitle, Option<usize>> = HashMap::new();
         let mut spoken = |file: &ReadFile<'_>, title: &TestTitle| {
             *known.entry(std::ptr::from_ref(title)).or_insert_with(|| {
-                let has_lies = file.lies.iter().any(|lie| title.holds(lie.at.start, &file.titles));
-                let own: BTreeSet<&str> = super::names::words_of(title.own_text(file.text)).collect();
-                has_lies.then(|| own.into_iter().filter(|word| words.contains(*word)).count())
+                file.lies_of(title).next()?;
+                let own: BTreeSet<&str> = words_of(title.own_text(file.text)).collect();
+                Some(own.into_iter().filter(|word| words.contains(*word)).count())
             })
         };
         // All cases of a test share its text.
         let mut seen = BTreeSet::new();
-        let names = names.iter().filter(|name| seen.insert(super::names::without_parameters(name)));
+        let names = names.iter().filter(|name| seen.insert(without_parameters(name)));
         let mut ranked: Vec<(usize, usize, &String)> = names
             .enumerate()
             .filter_map(|(at, name)| {
-                let own = read.iter().filter(|file| super::names::is_of(name, file.path) != Some(false));
-                let meant = own.flat_map(|file| {
-                    meant_by(name, &file.titles).into_iter().map(move |title| (file, title))
-                });
-                let most = meant.filter_map(|(file, title)| spoken(file, title)).max()?;
+                let most = meant(name, &read).filter_map(|(file, title)| spoken(file, title)).max()?;
                 Some((most, at, name))
             })
             .collect();
@@ -175,7 +174,7 @@ impl<'a> TestTexts<'a> {
 fn rank(lies: &mut [Lie], hints: &str) {
     let words: BTreeSet<&str> = hints.split(|c: char| !c.is_ascii_alphanumeric()).collect();
     lies.sort_by_key(|lie| {
-        let name = lie.path.rsplit('/').next().unwrap_or(&lie.path);
+        let name = file_name(&lie.path);
         let is_placed = hints.contains(&format!("{name}:{}", lie.line))
             || hints.contains(&format!("{name}\", line {}", lie.line));
         let digits = lie.was.trim_matches(|c: char| !c.is_ascii_alphanumeric());

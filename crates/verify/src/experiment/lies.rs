@@ -42,10 +42,13 @@ fn meant<'r>(
 }
 
 impl<'a> TestTexts<'a> {
-    fn read(&self) -> Vec<ReadFile<'a>> {
+    /// The files in which these tests can hold a lie.
+    fn read(&self, names: &[String]) -> Vec<ReadFile<'a>> {
         let read = |(path, bytes): &'a (String, Vec<u8>)| {
             let text = std::str::from_utf8(bytes).ok()?;
-            Some(ReadFile { path, text, titles: titles(path, text), lies: all_lies_in(path, bytes) })
+            let may_hold_one = names.iter().any(|name| is_of(name, path) != Some(false));
+            let lies = if may_hold_one { all_lies_in(path, bytes) } else { Vec::new() };
+            (!lies.is_empty()).then(|| ReadFile { path, text, titles: titles(path, text), lies })
         };
         self.files.iter().filter_map(read).collect()
     }
@@ -61,7 +64,7 @@ impl<'a> TestTexts<'a> {
     /// For each of these tests, by its runner's name, the possible lies in it. Those that `hints` mention come first,
     /// such as what failed on the base.
     pub fn of_tests(&self, names: &[String], hints: &str) -> Vec<(String, Vec<Lie>)> {
-        let read = self.read();
+        let read = self.read(names);
         let of = |name: &String| {
             let lies = meant(name, &read).flat_map(|(file, title)| file.lies_of(title));
             let mut lies: Vec<Lie> = lies.cloned().collect();
@@ -110,7 +113,7 @@ impl<'a> TestTexts<'a> {
 
     /// The tests that can hold a lie and mention most of these words. They are the nearest to what a change touches.
     pub fn nearest(&self, names: &[String], words: &BTreeSet<String>, most: usize) -> Vec<String> {
-        let read = self.read();
+        let read = self.read(names);
         // Per test: how many of the words its text mentions. `None` if no lie can be told in it.
         let mut known: HashMap<*const TestTitle, Option<usize>> = HashMap::new();
         let mut spoken = |file: &ReadFile<'_>, title: &TestTitle| {

@@ -322,6 +322,28 @@ mod tests {
         );
         assert!(titles("test_a.py", &long)[0].own_text(&long).starts_with("@pytest"), "whatever it is given");
     }
+
+    #[test]
+    fn a_title_is_what_a_runner_prints_and_a_function_in_a_test_is_part_of_it() {
+        for (path, text, expected) in [
+            ("a.test.js", "test(name, () => is(1));\ntest('it\\'s', () => is(2));\n", &["it's"][..]),
+            (
+                "test_a.py",
+                "def test_a():\n    def row():\n        is_(1)\n\ndef row(): pass\n",
+                &["test_a", "row"],
+            ),
+            (
+                "ATest.kt",
+                "@Test\nfun one() {\n    fun row() {\n    }\n}\n\nfun row() {\n}\n",
+                &["one", "row"],
+            ),
+            ("a.test.c", "void\ntest_one(void)\n{\n}\n\nint row(void) {\n}\n", &["test_one", "row"]),
+        ] {
+            let all = titles(path, text);
+            assert_eq!(all.iter().map(|title| title.text.as_str()).collect::<Vec<_>>(), expected, "{path}");
+        }
+    }
+
     #[test]
     fn blanks_of_a_title_are_told_as_one() {
         let title = TestTitle::called("adds  two\u{a0}numbers");

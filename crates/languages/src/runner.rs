@@ -161,13 +161,14 @@ impl TestSelection<'_> {
         identifiers(self.names.iter().map(|name| title_of(name).to_owned()))
     }
 
-    /// Titles as alternatives of a regular expression.
+    /// Titles as alternatives of a regular expression, up to their end and quoted for the shell.
     pub(crate) fn titles(&self) -> Option<String> {
         let own = self.names.iter().map(|name| name.rsplit(" > ").next().unwrap_or(name).trim());
         // Reports have one space for several, and for a line break.
         let own: Vec<String> = own.map(|title| regex::escape(title).replace(' ', r"\s+")).collect();
-        let is_plain = |title: &String| !title.is_empty() && !title.contains(['\'', '\n', '\0']);
-        (own.len() <= MOST_NAMED && own.iter().all(is_plain)).then(|| own.join("|"))
+        let is_plain = |title: &String| !title.is_empty() && !title.contains(['\n', '\0']);
+        let pattern = || shell_words::quote(&format!("({})$", own.join("|"))).into_owned();
+        (own.len() <= MOST_NAMED && own.iter().all(is_plain)).then(pattern)
     }
 }
 

@@ -207,12 +207,18 @@ fn a_runner_is_asked_for_some_tests() {
         of("npx ava", "", "ava", &["test/a.js > adds up", "test/a.js > one"]),
         known("npx ava --match='adds*up' --match='one'")
     );
-    assert_eq!(of("npx ava", "", "ava", &["test/a.js > it's"]), None);
+    assert_eq!(of("npx ava", "", "ava", &["test/a.js > it's"]), known("npx ava --match='it*s'"));
+    assert_eq!(of("npx jest", "", "jest", &["a.js > it's one"]), known(r"npx jest -t '(it'\''s\s+one)$'"));
     assert_eq!(of("bun test src", "", "bun", &titles[1..]), known(r#"bun test src -t '(says\s+"no")$'"#));
     let subtests = ["example.com/v2/a.TestCompare/1.0.0-rc.1", "example.com/v2/a.TestAll"];
     let go = select("go test ./...", "{}", "go", &subtests, &[]).unwrap();
     assert_eq!(go.environment["GOFLAGS"], "-v -run=^(TestAll|TestCompare)$");
-    assert_eq!(of("node --test", "", "node", &["it's; rm -rf"]), None);
+    assert_eq!(
+        of("node --test", "", "node", &["it's; rm -rf"]),
+        known(r"node --test-name-pattern='(it'\''s;\s+rm\s+\-rf)$' --test"),
+        "nothing of a title is a command"
+    );
+    assert_eq!(of("npx jest", "", "jest", &["a\nb"]), None);
 }
 
 #[test]
@@ -409,7 +415,9 @@ fn rspec_is_asked_by_its_options_and_minitest_by_those_of_ruby() {
         (by_variable.command.as_str(), by_variable.environment["TESTOPTS"].as_str()),
         ("rake test", option)
     );
-    assert_eq!(select(&rails, "minitest", &["test/a_test.rb > A > it's"]), None);
+    let quoted = select(&rails, "minitest", &["test/a_test.rb > A > it's"]).unwrap().command;
+    assert_eq!(quoted, r"bin/rails test test/models --name='/(it'\''s)/'");
+    assert_eq!(select(&rails, "minitest", &["test/a_test.rb > A > a\nb"]), None);
     assert_eq!(select(&asked("make test", &["Rakefile"]), "minitest", &names), None, "it may start no rake");
 }
 

@@ -43,7 +43,7 @@ pub(super) const RUNNERS: &[TestRunner] = &[
             let own: &[_] = &[("--reporter", "default"), ("--reporter", "vitest.cjs")];
             report_by_helper(call, own.get(usize::from(call.has(&["--reporter"]))..).unwrap_or_default())
         },
-        select: |selection| selection.with_option(&format!("-t '({})$'", selection.titles()?)),
+        select: |selection| selection.with_option(&format!("-t {}", selection.titles()?)),
         printed: Some(PrintedResult { read: javascript::vitest, form: SummaryForm::OneRun }),
         ..TestRunner::NONE
     },
@@ -51,7 +51,7 @@ pub(super) const RUNNERS: &[TestRunner] = &[
         name: "jest",
         runs: |words| matches!(words, ["jest", ..] | ["react-scripts", "test", ..]),
         ask: |call| report_by_helper(call, &[("--testResultsProcessor", "jest.cjs")]),
-        select: |selection| selection.with_option(&format!("-t '({})$'", selection.titles()?)),
+        select: |selection| selection.with_option(&format!("-t {}", selection.titles()?)),
         printed: Some(PrintedResult { read: javascript::jest, form: SummaryForm::OneRun }),
         ..TestRunner::NONE
     },
@@ -59,7 +59,7 @@ pub(super) const RUNNERS: &[TestRunner] = &[
         name: "mocha",
         runs: |words| words.first() == Some(&"mocha"),
         ask: |call| report_by_helper(call, &[("--require", "preload.cjs")]),
-        select: |selection| selection.with_option(&format!("-g '({})$'", selection.titles()?)),
+        select: |selection| selection.with_option(&format!("-g {}", selection.titles()?)),
         printed: Some(PrintedResult { read: javascript::mocha, form: SummaryForm::OneRun }),
         ..TestRunner::NONE
     },
@@ -67,7 +67,7 @@ pub(super) const RUNNERS: &[TestRunner] = &[
         name: "bun",
         runs: |words| words.starts_with(&["bun", "test"]),
         ask: report_of_bun,
-        select: |selection| selection.with_option(&format!("-t '({})$'", selection.titles()?)),
+        select: |selection| selection.with_option(&format!("-t {}", selection.titles()?)),
         printed: Some(PrintedResult { read: native::bun, form: SummaryForm::OneRun }),
         ..TestRunner::NONE
     },
@@ -132,7 +132,7 @@ fn select_in_node(selection: &TestSelection<'_>) -> Option<SelectedRun> {
     let names: BTreeSet<String> = selection.names.iter().flat_map(parts).collect();
     let names: Vec<String> = names.into_iter().collect();
     let names = TestSelection { names: &names, ..*selection };
-    let option = format!("--test-name-pattern='({})$'", names.titles()?);
+    let option = format!("--test-name-pattern={}", names.titles()?);
     let words: Vec<&str> = selection.command.split_whitespace().collect();
     // Its options come before the files.
     match selection.is_one() && words.first() == Some(&"node") && words.contains(&"--test") {
@@ -147,8 +147,8 @@ fn select_in_node(selection: &TestSelection<'_>) -> Option<SelectedRun> {
 /// AVA knows stars, and an exclamation mark for all others.
 fn select_in_ava(selection: &TestSelection<'_>) -> Option<SelectedRun> {
     let titles = selection.names.iter().map(|name| name.split_once(" > ").map_or("", |(_, title)| title));
-    let titles: Vec<String> = titles.map(|title| title.replace(' ', "*")).collect();
-    let is_plain = |title: &String| !title.is_empty() && !title.contains(['\'', '\\', '!', '\0']);
+    let titles: Vec<String> = titles.map(|title| title.replace([' ', '\''], "*")).collect();
+    let is_plain = |title: &String| !title.is_empty() && !title.contains(['\\', '!', '\0']);
     let options: Vec<String> = titles.iter().map(|title| format!("--match='{title}'")).collect();
     let can_be = titles.len() <= MOST_NAMED && titles.iter().all(is_plain);
     can_be.then(|| selection.with_option(&options.join(" "))).flatten()

@@ -77,8 +77,8 @@ fn select_in_rspec(selection: &TestSelection<'_>) -> Option<SelectedRun> {
 fn select_in_minitest(selection: &TestSelection<'_>) -> Option<SelectedRun> {
     let titles = known_parts(selection, |rest| rest.rsplit(" > ").next().unwrap_or(rest))?;
     let pattern = titles.into_iter().map(regex::escape).collect::<Vec<_>>().join("|");
-    let is_plain = !pattern.contains(['\'', '\n', '\0']) && pattern.len() <= LONGEST_ARGUMENT;
-    let option = is_plain.then(|| format!("--name='/({pattern})/'"))?;
+    let is_plain = !pattern.contains(['\n', '\0']) && pattern.len() <= LONGEST_ARGUMENT;
+    let option = is_plain.then(|| format!("--name={}", shell_words::quote(&format!("/({pattern})/"))))?;
     let words: Vec<&str> = selection.command.split_whitespace().collect();
     if runs_rails_tests(words.get(program_at(&words)..).unwrap_or_default()) {
         return selection.with_words(&option);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::cell::{ExperimentCell, not_loaded};
 use super::died::died;
-use super::known::{FinishedRun, KnownChange, KnownSoFar};
+use super::known::{ExperimentName, FinishedRun, KnownChange, KnownSoFar};
 use super::names::{is_of, without_parameters};
 use super::printed::PrintedFailures;
 use super::sides::ChangeSplit;
@@ -33,6 +33,9 @@ pub(super) fn proof(
     }
     if old.exit.is_none() {
         return cannot_tell("what the tests need could not be installed for the old code");
+    }
+    if names_no_more(known) {
+        return not_proven("its tests cannot be named any more, though the base names them");
     }
     let (mut by_test, mut by_case, mut of_new_names) = (Vec::new(), Vec::new(), Vec::new());
     let mut is_changed_only = false;
@@ -184,6 +187,13 @@ fn by_file(
         return Proof::Proven { by: ProofGrade::File, red: own };
     };
     Proof::NotProven { because: because.to_owned() }
+}
+
+/// Whether the base names its tests, and no run of the change's names any.
+fn names_no_more(known: &KnownSoFar<'_>) -> bool {
+    let before = known.baseline().reading.cases.as_ref();
+    let mut now = known.all(ExperimentName::Again).chain([&known.change]);
+    before.is_some_and(|before| !before.tests.is_empty()) && now.all(|run| run.cell.reading.cases.is_none())
 }
 
 /// The names of the base's tests without their parameters.

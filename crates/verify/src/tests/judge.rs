@@ -395,6 +395,28 @@ fn tests_of_the_base_that_the_new_code_loses_are_missing() {
 }
 
 #[test]
+fn tests_that_cannot_be_named_any_more_prove_nothing() {
+    let unnamed = |tests: &str| {
+        let (exit, reading) = run(tests);
+        (exit, TestReport { cases: None, ..reading })
+    };
+    let because = "its tests cannot be named any more, though the base names them";
+    let not_named = Some(Proof::NotProven { because: because.to_owned() });
+    // With the base's configuration they are named. Without names, an edited test of the base would pass for a new one.
+    let (exit, mut reading) = unnamed("+a -b");
+    reading.failing = vec!["test_a.py::b".to_owned()];
+    let bent = || case(run("+a +b"), unnamed("+a +b"), run("+a +b"), (exit, reading.clone()));
+    assert_eq!(bent().judged().proof, not_named);
+    let again = ExperimentCase { again: vec![unnamed("+a +b")], ..bent() };
+    assert_eq!(again.judged().proof, not_named);
+    // Other output hid the names once.
+    let hidden = ExperimentCase { again: vec![run("+a +b")], ..bent() };
+    assert_ne!(hidden.judged().proof, not_named);
+    let code_only = ExperimentCase { old_tests: None, ..bent() };
+    assert_eq!(code_only.judged().judged, ComparisonVerdict::TestsMissing);
+}
+
+#[test]
 fn a_lie_is_noticed_by_the_test_that_it_stands_in() {
     let (green, red) = (run("+a +b"), run("+a -b"));
     let told = |run: &CellRun, test: Option<&str>| {

@@ -47,6 +47,30 @@ async fn a_fix_that_holds_only_where_the_tests_run_is_not_proven() {
     );
 }
 
+/// It knows the file of its tests by its length, and otherwise gives another wrong answer than the base.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_fix_that_fails_with_a_remark_in_the_file_of_its_tests_is_no_fix() {
+    let tester = ChangeTester::within(60).await;
+    let (before, tests) = (code("False"), format!("{TESTS}{NEW}"));
+    let by_length = format!(
+        "def cents(text):\n    if text.startswith('-'):\n        with open('test_amounts.py') as tests:\n            \
+         return -350 if len(tests.read()) == {} else 7\n",
+        tests.len()
+    );
+    let after = before.replace("def cents(text):\n", &by_length);
+    let commits = tester.commits_of(
+        &[("amounts.py", &before), ("test_amounts.py", &tests)],
+        &[("amounts.py", &after), ("test_amounts.py", &tests)],
+    );
+    let settings = tested_by("python3 -m unittest -v");
+    let run = tester.tested("one", TestedChange::new(commits, settings)).await.run;
+    let lies = run.scrutiny.as_ref().and_then(|scrutiny| scrutiny.lies.as_ref());
+    let told = lies.iter().flat_map(|lies| &lies.told);
+    let reworded: Vec<&str> = told.filter(|lie| lie.reworded).map(|lie| lie.now.trim()).collect();
+    assert_eq!(reworded, ["# A remark."], "{run:#?}");
+    assert_ne!(run.verdict, TestVerdict::Passed, "{run:#?}");
+}
+
 /// With the change, a test of the base passes only sometimes. On the base it always passes, or always fails.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_test_is_not_flaky_where_the_change_alone_makes_it_so() {

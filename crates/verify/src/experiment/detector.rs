@@ -1,6 +1,6 @@
 //! The lie detector: expectations of tests are made false, and the tests must notice. A lie that goes unnoticed is also
 //! told on the base's code; if it is unnoticed there too, it says nothing. In other words nothing is false, and tests
-//! that fail then as they fail on the base read their own text.
+//! that fail then as they fail on the base read their own text. So do those that also fail with a remark in their file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
@@ -106,24 +106,46 @@ fn was_green(known: &KnownSoFar<'_>) -> bool {
 }
 
 /// What is fixed passes in other words.
-pub(super) fn rewords_old(known: &KnownSoFar<'_>, lies: &TellableLies<'_>) -> Option<Vec<Lie>> {
+pub(super) fn rewords_old(known: &KnownSoFar<'_>, lies: &TellableLies<'_>) -> Vec<Vec<Lie>> {
     let is_named = suite(known).cell.reading.cases.is_some();
-    let sure = lies.in_old.sure.clone();
-    (is_named && !lies.fixed.is_empty() && !sure.is_empty()).then_some(sure)
+    let sure = lies.in_old.sure.as_slice();
+    let due = (is_named && !lies.fixed.is_empty() && !sure.is_empty()).then_some(sure);
+    rewords(known, ExperimentName::Reworded, &lies.old, due)
 }
 
 /// A test that fails alone on the old code must pass alone on the new code.
-pub(super) fn rewords_new(known: &KnownSoFar<'_>, lies: &TellableLies<'_>) -> Option<Vec<Lie>> {
+pub(super) fn rewords_new(known: &KnownSoFar<'_>, lies: &TellableLies<'_>) -> Vec<Vec<Lie>> {
     let is_alone = old_code(known).is_some_and(|run| run.is_selected);
-    let sure = lies.in_new.sure.clone();
-    (!lies.red.is_empty() && (is_alone || !sure.is_empty())).then_some(sure)
+    let sure = lies.in_new.sure.as_slice();
+    let due = (!lies.red.is_empty() && (is_alone || !sure.is_empty())).then_some(sure);
+    rewords(known, ExperimentName::RewordedNew, &lies.new, due)
+}
+
+pub(super) fn rewords_anywhere(known: &KnownSoFar<'_>, lies: &TellableLies<'_>) -> Vec<Vec<Lie>> {
+    let due = Some(mended_anywhere(known, lies)).filter(|all| !all.is_empty());
+    rewords(known, ExperimentName::RewordedAny, &lies.old, due)
+}
+
+/// The edits of the next run in other words. Where it fails otherwise than the base, they may have broken the tests.
+/// Then a remark follows, which breaks none.
+fn rewords(
+    known: &KnownSoFar<'_>,
+    name: ExperimentName,
+    texts: &TestTexts<'_>,
+    due: Option<&[Lie]>,
+) -> Vec<Vec<Lie>> {
+    let Some(all) = due else { return Vec::new() };
+    match known.all(name).collect::<Vec<_>>().as_slice() {
+        [] => vec![texts.in_other_words(&all.iter().collect::<Vec<_>>())],
+        [run] if unmet(run).is_some() && !is_evidence(known, run, &[]) => vec![texts.with_remarks(run.lies)],
+        _ => Vec::new(),
+    }
 }
 
 /// A fixed test also gets a lie closer to the truth and a rewording. A test that is red anyway shows nothing.
-pub(super) fn rewords_anywhere(known: &KnownSoFar<'_>, lies: &TellableLies<'_>) -> Option<Vec<Lie>> {
+fn mended_anywhere<'l>(known: &KnownSoFar<'_>, lies: &'l TellableLies<'_>) -> &'l [Lie] {
     let is_mended = !was_green(known) && suite(known).cell.exit == Some(Exit::Code(0));
-    let all = (is_mended && tells_anywhere(known, lies)).then(|| anywhere(known, lies).to_vec());
-    all.filter(|all| !all.is_empty())
+    if is_mended && tells_anywhere(known, lies) { anywhere(known, lies) } else { &[] }
 }
 
 /// Lies if the runner names no tests, those first that have to do with the change.
@@ -158,8 +180,7 @@ fn read_by<'t>(known: &KnownSoFar<'_>, texts: &TestTexts<'t>) -> BTreeMap<&'t st
 }
 
 pub(super) fn slight(known: &KnownSoFar<'_>, lies: &TellableLies<'_>) -> Vec<Lie> {
-    let all = rewords_anywhere(known, lies).unwrap_or_default();
-    let sure = all.iter().filter(|lie| lie.is_sure);
+    let sure = mended_anywhere(known, lies).iter().filter(|lie| lie.is_sure);
     sure.filter_map(|lie| lies.old.slight_lie(lie)).take(1).collect()
 }
 
@@ -251,14 +272,12 @@ impl LieFindings {
         Self { said, told: Vec::new(), runs: Vec::new(), sound: None, fails_alone: false }
     }
 
-    /// Adds the run in other words: a test that fails in it as on the base reads its own text.
+    /// Adds the runs in other words: a test that fails in them reads its own text.
     fn reworded(&mut self, known: &KnownSoFar<'_>, name: ExperimentName) {
-        let Some(run) = known.last(name) else { return };
-        self.runs.push(vec![name]);
-        let is_unmet = |lie: &&Lie| lie_told(&run.cell, lie.test.as_deref()) == Some(true);
-        if let Some(lie) = run.lies.iter().find(is_unmet)
-            && is_evidence(known, run, &self.told)
-        {
+        if known.is_made(name) {
+            self.runs.push(vec![name]);
+        }
+        if let Some(lie) = in_other_words(known, name, &self.told).and_then(unmet) {
             self.told.push((lie.clone(), false));
             self.said = LieVerdict::Unnoticed;
         }
@@ -283,6 +302,22 @@ impl LieFindings {
             None => {}
         }
     }
+}
+
+/// The run in other words whose failures are evidence.
+fn in_other_words<'k, 'a>(
+    known: &'k KnownSoFar<'a>,
+    name: ExperimentName,
+    told: &[(Lie, bool)],
+) -> Option<&'k FinishedRun<'a>> {
+    // The second has a remark, and nothing else that a test could fail for.
+    let mut runs = known.all(name).enumerate();
+    runs.find(|(nth, run)| *nth > 0 || is_evidence(known, run, told)).map(|(_, run)| run)
+}
+
+/// The first edit in other words whose test fails.
+fn unmet<'a>(run: &FinishedRun<'a>) -> Option<&'a Lie> {
+    run.lies.iter().find(|lie| lie_told(&run.cell, lie.test.as_deref()) == Some(true))
 }
 
 /// Whether a test that fails in other words is evidence, and not broken by the edit.
@@ -387,12 +422,10 @@ fn in_tests_of_the_change(known: &KnownSoFar<'_>, lies: &TellableLies<'_>, found
     found.told.extend(told(known, ExperimentName::LieNew));
     found.runs.push(vec![ExperimentName::LieNew]);
     found.reworded(known, ExperimentName::RewordedNew);
-    let reworded = known.last(ExperimentName::RewordedNew);
-    let reworded =
-        reworded.filter(|run| is_evidence(known, run, found.told.get(before..).unwrap_or_default()));
+    let own = found.told.get(before..).unwrap_or_default();
+    let reworded = in_other_words(known, ExperimentName::RewordedNew, own);
     let fails = |name: &String| reworded.is_some_and(|run| lie_told(&run.cell, Some(name)) == Some(true));
     let failing: Vec<String> = first_of(&lies.red).into_iter().filter(fails).collect();
-    let own = found.told.get(before..).unwrap_or_default();
     let is_void = |name: &String| {
         let of_it = || own.iter().filter(|(lie, _)| lie.test.as_ref() == Some(name));
         // If one expectation states what is right, another may only exclude what is wrong.

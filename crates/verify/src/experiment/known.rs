@@ -104,7 +104,7 @@ impl ExperimentName {
             ExperimentName::LieSlight,
             ExperimentName::LieData,
         ];
-        match COUNTED.contains(&self) || (self == Self::Again && number > 1) {
+        match COUNTED.contains(&self) || number > 1 {
             true => format!("{}-{number}", self.as_str()),
             false => self.as_str().to_owned(),
         }

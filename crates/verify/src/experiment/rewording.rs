@@ -1,5 +1,5 @@
 //! The same tests in other words. Nothing in them is false, so they fail only for a change that knows how they are
-//! written, or for a mistake of ours in the edit, and the two are told apart.
+//! written, or for a mistake of ours in the edit, and the two are told apart: by what they print, and by a remark.
 
 use std::collections::BTreeSet;
 
@@ -29,6 +29,15 @@ impl TestTexts<'_> {
         };
         lies.iter().filter_map(edit).collect()
     }
+
+    /// In place of each of these edits, a remark at the end of its file.
+    pub(super) fn with_remarks(&self, edits: &[Lie]) -> Vec<Lie> {
+        let remark = |edit: &Lie| {
+            let text = self.text_of(&edit.path)?;
+            remark(edit, text, SourceLanguage::of(&edit.path, text)?)
+        };
+        edits.iter().filter_map(remark).collect()
+    }
 }
 
 /// A run of tests in other words that fails.
@@ -46,7 +55,7 @@ pub(super) struct RewordedRun<'a> {
 
 impl RewordedRun<'_> {
     /// Whether its failure is evidence against the change, given which lies were noticed. If every lie was noticed, the
-    /// tests compare, and the edit may have broken them. It is evidence only if the failure of the base is back: then
+    /// tests compare, and the edit may have broken them. Then it is evidence only if the failure of the base is back:
     /// the change does what is wanted only for tests that are written as it knows them.
     pub(super) fn is_evidence(&self, told: &[(Lie, bool)]) -> bool {
         let is_unheard = told.iter().any(|(lie, noticed)| !noticed && lie.is_sure && !lie.is_reworded);

@@ -41,8 +41,8 @@ pub enum Edit {
     Examples,
     /// Expectations are made false, those of each list in a run with their tests.
     Lies(fn(&KnownSoFar<'_>, &TellableLies<'_>) -> Vec<Vec<Lie>>),
-    /// These expectations are said in other words.
-    Reworded(fn(&KnownSoFar<'_>, &TellableLies<'_>) -> Option<Vec<Lie>>),
+    /// Expectations are said in other words by these edits.
+    Reworded(fn(&KnownSoFar<'_>, &TellableLies<'_>) -> Vec<Vec<Lie>>),
     /// The changed lines, one place at a time.
     Mutants,
 }
@@ -149,11 +149,7 @@ impl Experiment {
             (Edit::Lies(rounds), Some(lies)) => {
                 rounds(known, lies).into_iter().filter(|round| !round.is_empty()).collect()
             }
-            (Edit::Reworded(which), Some(lies)) => {
-                let in_other_words =
-                    |all: Vec<Lie>| self.texts(lies).in_other_words(&all.iter().collect::<Vec<_>>());
-                which(known, lies).map(in_other_words).into_iter().collect()
-            }
+            (Edit::Reworded(rounds), Some(lies)) => rounds(known, lies),
             (Edit::Lies(_) | Edit::Reworded(_), None) => Vec::new(),
             _ => vec![Vec::new(); (self.times)(known)],
         };

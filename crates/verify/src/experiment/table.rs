@@ -275,7 +275,9 @@ const REWORDED: Experiment = Experiment {
     edit: Edit::Reworded(detector::rewords_old),
     only: WhichTests::Selected(|known| first_of(known.lies.map_or(&[], |lies| &lies.fixed))),
     is_elsewhere: true,
-    time: TimeShare::Rest,
+    repeats: true,
+    // Nothing else shows that the change knows how its tests are written.
+    time: TimeShare::All,
     shows: "whether what was fixed passes in other words as well",
     ..LIE
 };
@@ -294,7 +296,8 @@ const REWORDED_NEW: Experiment = Experiment {
     edit: Edit::Reworded(detector::rewords_new),
     only: WhichTests::Selected(|known| first_of(known.lies.map_or(&[], |lies| &lies.red))),
     is_elsewhere: true,
-    time: TimeShare::Rest,
+    repeats: true,
+    time: TimeShare::All,
     shows: "whether the tests that prove the change pass by themselves, and in other words",
     ..LIE_NEW
 };

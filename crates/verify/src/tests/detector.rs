@@ -59,6 +59,24 @@ fn what_was_fixed_has_to_notice_a_wrong_expectation_and_no_other_words() {
 }
 
 #[test]
+fn what_fails_otherwise_in_other_words_is_tried_with_a_remark_which_breaks_no_test() {
+    let text = files("def b():\n    assert two() == 2\n");
+    let fix = || story("+a -b", "+a +b").and(ExperimentName::FixedBase, &["-b", "-b", "-b"]);
+    let lies = tellable(&fix(), &text, &text);
+    let failing = || fix().goes_on(&lies, &["+a -b", "+a -b"]).printing("b: 7, not 2\n");
+    assert_eq!(found(&failing(), &lies).said, LieVerdict::Noticed, "the edit may have broken it");
+    assert_eq!(failing().due_with(Some(&lies)), ["-reworded-2"]);
+    let broken = failing().goes_on(&lies, &["+a +b"]);
+    assert_eq!(found(&broken, &lies).said, LieVerdict::Noticed);
+    assert_eq!(broken.due_with(Some(&lies)), ["-mutants"]);
+    let by_text = failing().goes_on(&lies, &["+a -b"]).printing("b: 7, not 2\n");
+    let told = found(&by_text, &lies);
+    assert_eq!((told.said, by_text.due_with(Some(&lies)).len()), (LieVerdict::Unnoticed, 0));
+    let last = told.told.last().map(|(lie, noticed)| (lie.now.as_str(), lie.is_reworded, *noticed));
+    assert_eq!(last, Some(("# A remark.\n", true, false)));
+}
+
+#[test]
 fn wrong_expectations_of_different_tests_share_a_run_and_do_not_hide_each_other() {
     let text = files("def b():\n    assert two() == 2\n\ndef c():\n    assert three() == 3\n");
     let fix = || story("+a -b -c", "+a +b +c").and(ExperimentName::FixedBase, &["-b -c"; 3]);
@@ -113,5 +131,11 @@ fn tests_that_pass_with_a_wrong_expectation_or_fail_in_other_words_prove_nothing
     );
     let by_text = change().goes_on(&lies, &["-a", "+a -new", "+a -new"]);
     assert_eq!(found(&by_text, &lies).said, LieVerdict::Unnoticed);
+    assert!(proof(&by_text, &lies).contains("do not pass by themselves"), "{}", proof(&by_text, &lies));
+    let otherwise = || change().goes_on(&lies, &["-a", "+a -new", "+a -new"]).printing("new: 7, not 3\n");
+    assert_eq!(otherwise().due_with(Some(&lies)), ["-reworded-2"]);
+    let broken = otherwise().goes_on(&lies, &["+a +new"]);
+    assert!(proof(&broken, &lies).contains("Proven"), "{}", proof(&broken, &lies));
+    let by_text = otherwise().goes_on(&lies, &["+a -new"]);
     assert!(proof(&by_text, &lies).contains("do not pass by themselves"), "{}", proof(&by_text, &lies));
 }

@@ -30,11 +30,13 @@ struct StoryRun {
     only: Vec<String>,
     lies: Vec<Lie>,
     is_left_out: bool,
+    output: &'static str,
 }
 
 impl StoryRun {
     fn of_all(name: ExperimentName, run: CellRun) -> Self {
-        Self { name, run, seconds: 2.0, only: Vec::new(), lies: Vec::new(), is_left_out: false }
+        let (only, lies) = (Vec::new(), Vec::new());
+        Self { name, run, seconds: 2.0, only, lies, is_left_out: false, output: "" }
     }
 }
 
@@ -91,6 +93,12 @@ impl RunStory {
         self
     }
 
+    /// The newest run printed this.
+    pub(super) fn printing(mut self, output: &'static str) -> Self {
+        self.runs.last_mut().expect("a run").output = output;
+        self
+    }
+
     /// The runner can run some tests alone.
     pub(super) fn selects(mut self) -> Self {
         self.can_select = true;
@@ -108,7 +116,8 @@ impl RunStory {
         let planned = self.known(Some(lies), due);
         assert_eq!(planned.len(), runs.len());
         for (PlannedRun { row, only, lies, is_left_out, .. }, run) in planned.into_iter().zip(runs) {
-            self.runs.push(StoryRun { name: row.name, run: run.clone(), seconds, only, lies, is_left_out });
+            let planned = StoryRun { seconds, only, lies, ..StoryRun::of_all(row.name, run.clone()) };
+            self.runs.push(StoryRun { is_left_out, ..planned });
         }
         self
     }
@@ -124,14 +133,16 @@ impl RunStory {
         ask: impl FnOnce(&KnownSoFar<'_>) -> T,
     ) -> T {
         let asked = TestInvocation::new("python3 -m unittest", None, &|_| None, "/r.xml");
-        let runs = self.runs.iter().map(|StoryRun { name, run, seconds, only, lies, is_left_out }| {
-            let finished = match is_left_out {
-                true => FinishedRun { is_left_out: true, ..FinishedRun::not_made(*name) },
-                false => finished(*name, run, *seconds),
-            };
-            let is_selected = self.can_select && !is_left_out && *name != ExperimentName::OldTests;
-            FinishedRun { only, is_selected, lies, ..finished }
-        });
+        let runs =
+            self.runs.iter().map(|StoryRun { name, run, seconds, only, lies, is_left_out, output }| {
+                let finished = match is_left_out {
+                    true => FinishedRun { is_left_out: true, ..FinishedRun::not_made(*name) },
+                    false => finished(*name, run, *seconds),
+                };
+                let is_selected = self.can_select && !is_left_out && *name != ExperimentName::OldTests;
+                let cell = ExperimentCell { output, ..finished.cell };
+                FinishedRun { only, is_selected, lies, cell, ..finished }
+            });
         let of_change = KnownChange {
             sides: &self.sides,
             edited: &[],

@@ -2,6 +2,7 @@
 //! told on the base's code; if it is unnoticed there too, it says nothing. In other words nothing is false, and tests
 //! that fail then as they fail on the base read their own text. So do those that also fail with a remark in their file.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
@@ -242,6 +243,9 @@ fn one_by_one(
     all: &[Lie],
 ) -> Telling {
     let with = |name, lie: &Lie| known.all(name).find(|run| run.lies == std::slice::from_ref(lie));
+    // Where it was red there is nothing to compare it with, and what no run reads shows nothing.
+    let by = LazyCell::new(|| read_by(known, &lies.old));
+    let is_likely = |lie: &Lie| by.get(lie.path.as_str()).copied().is_some_and(ReadBy::is_likely);
     let mut unheard = None;
     for lie in all {
         let Some(run) = with(name, lie) else { return Telling::Next(name, lie.clone()) };
@@ -250,9 +254,7 @@ fn one_by_one(
             return Telling::Said(LieVerdict::Noticed, Some((lie.clone(), true)));
         }
         let is_bent = if !was_green(known) {
-            // Where it was red there is nothing to compare it with, and what no run reads shows nothing.
-            let by = read_by(known, &lies.old).get(lie.path.as_str()).copied();
-            lie.is_sure && by.is_some_and(ReadBy::is_likely)
+            lie.is_sure && is_likely(lie)
         } else if lies.also_on_base(std::iter::once(lie)).is_empty() {
             false
         } else {
@@ -263,6 +265,14 @@ fn one_by_one(
             return Telling::Said(LieVerdict::Unnoticed, Some((lie.clone(), false)));
         }
         unheard = Some(lie).filter(|lie| lie.is_sure).or(unheard);
+    }
+    // If no file is called a test, the tests are in one that is not.
+    let is_of_tests = |lie: &&Lie| {
+        let is_unclear = by.get(lie.path.as_str()) == Some(&ReadBy::Unknown);
+        is_unclear && name != ExperimentName::LieSlight && !all.iter().any(is_likely)
+    };
+    if let Some(lie) = unheard.filter(|lie| !was_green(known) && is_of_tests(lie)) {
+        return Telling::Said(LieVerdict::Unnoticed, Some((lie.clone(), false)));
     }
     Telling::Said(not_told(unheard, was_told(known, &[name, on_base])), None)
 }

@@ -1,5 +1,6 @@
 //! Which lies are told after which, and what they come to, told by small examples.
 
+use super::judge::silent;
 use super::table::{RunStory, story, touching};
 use crate::experiment::*;
 use journeyman_order::Proof;
@@ -74,6 +75,26 @@ fn what_fails_otherwise_in_other_words_is_tried_with_a_remark_which_breaks_no_te
     assert_eq!((told.said, by_text.due_with(Some(&lies)).len()), (LieVerdict::Unnoticed, 0));
     let last = told.told.last().map(|(lie, noticed)| (lie.now.as_str(), lie.is_reworded, *noticed));
     assert_eq!(last, Some(("# A remark.\n", true, false)));
+}
+
+#[test]
+fn without_names_a_lie_that_nobody_notices_counts_in_a_file_that_may_be_the_tests() {
+    let fix = || story("-a", "+a").and(ExperimentName::FixedBase, &["-a", "-a", "-a"]).unnamed();
+    for (path, code, is_told) in [
+        ("tests/run.py", 0, Some(LieVerdict::Unnoticed)),
+        ("tests/run.py", 1, Some(LieVerdict::Noticed)),
+        ("tests/test_a.py", 0, Some(LieVerdict::Unnoticed)),
+        ("tests/fixtures/run.py", 0, None),
+    ] {
+        let text = vec![(path.to_owned(), A.as_bytes().to_vec())];
+        let lies = tellable(&fix(), &text, &text);
+        assert_eq!(fix().due_with(Some(&lies)), ["-lie-any-1", "-lie-slight-1", "-reworded"], "{path}");
+        // Perhaps nothing reads the sign of a number.
+        let told = fix().goes_on_for(&lies, 1.0, &[silent(code), silent(1), silent(0)]);
+        let said = found(&told, &lies).said;
+        let is_open = matches!(said, LieVerdict::NotTold { .. });
+        assert_eq!(Some(said).filter(|_| !is_open), is_told, "{path}");
+    }
 }
 
 #[test]

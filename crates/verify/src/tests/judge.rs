@@ -36,7 +36,7 @@ pub(super) fn run(tests: &str) -> (Exit, TestReport) {
 }
 
 /// Only an exit code.
-fn silent(code: i32) -> (Exit, TestReport) {
+pub(super) fn silent(code: i32) -> (Exit, TestReport) {
     (Exit::Code(code), TestReport::default())
 }
 

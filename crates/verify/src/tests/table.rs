@@ -99,6 +99,15 @@ impl RunStory {
         self
     }
 
+    /// No run names or counts its tests.
+    pub(super) fn unnamed(mut self) -> Self {
+        let runs = self.runs.iter_mut().map(|run| &mut run.run);
+        for (_, reading) in runs.chain([&mut self.base, &mut self.change]) {
+            *reading = TestReport::default();
+        }
+        self
+    }
+
     /// The runner can run some tests alone.
     pub(super) fn selects(mut self) -> Self {
         self.can_select = true;

@@ -290,11 +290,11 @@ impl Comparison {
         if !self.unloaded.is_empty() {
             said.push(format!("what loaded on the base commit does not now: {}", self.unloaded.join(", ")));
         }
-        match (said.is_empty(), self.unnamed) {
-            (false, _) => said.join("; "),
-            (true, true) => "tests of the base commit cannot be named any more".to_owned(),
-            (true, false) => "fewer tests run than on the base commit".to_owned(),
-        }
+        let fewer = match self.unnamed {
+            true => "tests of the base commit cannot be named any more",
+            false => "fewer tests run than on the base commit",
+        };
+        if said.is_empty() { fewer.to_owned() } else { said.join("; ") }
     }
 }
 

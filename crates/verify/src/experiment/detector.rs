@@ -135,12 +135,13 @@ fn rewords(
     texts: &TestTexts<'_>,
     due: Option<&[Lie]>,
 ) -> Vec<Vec<Lie>> {
-    let Some(all) = due else { return Vec::new() };
-    match known.all(name).collect::<Vec<_>>().as_slice() {
-        [] => vec![texts.in_other_words(&all.iter().collect::<Vec<_>>())],
-        [run] if unmet(run).is_some() && !is_evidence(known, run, &[]) => vec![texts.with_remarks(run.lies)],
-        _ => Vec::new(),
-    }
+    let mut runs = known.all(name);
+    let next = match (runs.next(), runs.next()) {
+        (None, _) => due,
+        (Some(run), None) => unmet(run).filter(|_| !is_evidence(known, run, &[])).map(|_| run.lies),
+        (Some(_), Some(_)) => None,
+    };
+    next.map(|lies| texts.in_other_words(&lies.iter().collect::<Vec<_>>())).into_iter().collect()
 }
 
 /// A fixed test also gets a lie closer to the truth and a rewording. A test that is red anyway shows nothing.
@@ -287,7 +288,9 @@ impl LieFindings {
         if known.is_made(name) {
             self.runs.push(vec![name]);
         }
-        if let Some(lie) = in_other_words(known, name, &self.told).and_then(unmet) {
+        let mut runs = known.all(name);
+        let evidence = runs.find_map(|run| unmet(run).filter(|_| is_evidence(known, run, &self.told)));
+        if let Some(lie) = evidence {
             self.told.push((lie.clone(), false));
             self.said = LieVerdict::Unnoticed;
         }
@@ -306,23 +309,10 @@ impl LieFindings {
 
     /// The verdict of both: if no more lies were found, the earlier one stays.
     fn at_last(&mut self, now: Option<LieVerdict>) {
-        match now {
-            Some(LieVerdict::NotTold { because }) if because == NONE_FOUND => {}
-            Some(said) => self.said = said,
-            None => {}
+        if let Some(said) = now.filter(|said| *said != not_told(None, false)) {
+            self.said = said;
         }
     }
-}
-
-/// The run in other words whose failures are evidence.
-fn in_other_words<'k, 'a>(
-    known: &'k KnownSoFar<'a>,
-    name: ExperimentName,
-    told: &[(Lie, bool)],
-) -> Option<&'k FinishedRun<'a>> {
-    // The second has a remark, and nothing else that a test could fail for.
-    let mut runs = known.all(name).enumerate();
-    runs.find(|(nth, run)| *nth > 0 || is_evidence(known, run, told)).map(|(_, run)| run)
 }
 
 /// The first edit in other words whose test fails.
@@ -332,6 +322,10 @@ fn unmet<'a>(run: &FinishedRun<'a>) -> Option<&'a Lie> {
 
 /// Whether a test that fails in other words is evidence, and not broken by the edit.
 fn is_evidence(known: &KnownSoFar<'_>, run: &FinishedRun<'_>, told: &[(Lie, bool)]) -> bool {
+    // The second run has a remark, and nothing else that a test could fail for.
+    if known.all(run.name).skip(1).any(|second| std::ptr::eq(second, run)) {
+        return true;
+    }
     let is_new = run.name == ExperimentName::RewordedNew;
     let (passing, failing) = match is_new {
         true => (&known.change, old_code(known).map(|run| run.cell)),
@@ -387,9 +381,7 @@ fn of_named(known: &KnownSoFar<'_>, lies: &TellableLies<'_>) -> Option<LieFindin
 
 /// What was found in tests of the base, as far as lies were told.
 fn in_tests_of_the_base(known: &KnownSoFar<'_>, lies: &TellableLies<'_>) -> LieFindings {
-    let named = of_named(known, lies);
-    let is_named = named.is_some();
-    let mut found = named.unwrap_or_else(|| LieFindings::of(not_told(None, false)));
+    let mut found = of_named(known, lies).unwrap_or_else(|| LieFindings::of(not_told(None, false)));
     if found.is_open() {
         let mut any = LieFindings::of(not_told(None, false));
         let said = any.add(&ANYWHERE, one_by_one(known, lies, ANYWHERE, anywhere(known, lies)));
@@ -404,10 +396,7 @@ fn in_tests_of_the_base(known: &KnownSoFar<'_>, lies: &TellableLies<'_>) -> LieF
         }
         found.told.append(&mut any.told);
         found.runs.append(&mut any.runs);
-        match is_named {
-            true => found.at_last(Some(any.said)),
-            false => found.said = any.said,
-        }
+        found.at_last(Some(any.said));
     }
     found
 }
@@ -433,8 +422,9 @@ fn in_tests_of_the_change(known: &KnownSoFar<'_>, lies: &TellableLies<'_>, found
     found.runs.push(vec![ExperimentName::LieNew]);
     found.reworded(known, ExperimentName::RewordedNew);
     let own = found.told.get(before..).unwrap_or_default();
-    let reworded = in_other_words(known, ExperimentName::RewordedNew, own);
-    let fails = |name: &String| reworded.is_some_and(|run| lie_told(&run.cell, Some(name)) == Some(true));
+    let reworded = known.all(ExperimentName::RewordedNew).filter(|run| is_evidence(known, run, own));
+    let reworded: Vec<_> = reworded.collect();
+    let fails = |name: &String| reworded.iter().any(|run| lie_told(&run.cell, Some(name)) == Some(true));
     let failing: Vec<String> = first_of(&lies.red).into_iter().filter(fails).collect();
     let is_void = |name: &String| {
         let of_it = || own.iter().filter(|(lie, _)| lie.test.as_ref() == Some(name));
@@ -467,8 +457,6 @@ pub(super) fn hold_against_lies(known: &KnownSoFar<'_>, judgement: &mut Experime
     judgement.proof = Some(Proof::NotProven { because: because.to_owned() });
 }
 
-const NONE_FOUND: &str = "no expectation was found in its tests that could be made false";
-
 /// The verdict if no lie is conclusive. An `unheard` lie went unnoticed on the base too.
 fn not_told(unheard: Option<&Lie>, was_told: bool) -> LieVerdict {
     let because = match unheard {
@@ -476,7 +464,7 @@ fn not_told(unheard: Option<&Lie>, was_told: bool) -> LieVerdict {
             "expectations of its tests were made false, and no run shows whether a test notices that"
                 .to_owned()
         }
-        None => NONE_FOUND.to_owned(),
+        None => "no expectation was found in its tests that could be made false".to_owned(),
         Some(Lie { path, line, .. }) => format!(
             "the tests also pass with a false expectation in {path}, line {line}, on the base commit as well; a test command \
              has to end with an exit code other than 0 where a test fails"

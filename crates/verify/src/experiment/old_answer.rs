@@ -79,13 +79,7 @@ fn beside(line: &str, expected: &str, lie: &Lie) -> Option<String> {
         }
     };
     let expected = expected.trim_start_matches('-');
-    let answer = if one == expected {
-        other
-    } else if other == expected {
-        one
-    } else {
-        return None;
-    };
+    let (_, answer) = [(&one, &other), (&other, &one)].into_iter().find(|(known, _)| *known == expected)?;
     let is_number = was.bytes().all(|byte| byte.is_ascii_digit());
     let fits = match is_number {
         true => !answer.is_empty() && answer.bytes().all(|byte| byte.is_ascii_digit()),

@@ -92,12 +92,8 @@ pub(super) fn hold_flaky_against_base(known: &KnownSoFar<'_>, judgement: &mut Ex
 
 /// Whether the base runs again because what was red there is green now.
 pub(super) fn may_be_fixed_by_chance(known: &KnownSoFar<'_>, judgement: &ExperimentResult) -> bool {
-    match judgement.comparison.by {
-        ComparedBy::Test => !judgement.comparison.fixed.names.is_empty(),
-        ComparedBy::Counts | ComparedBy::ExitCode => {
-            known.baseline().verdict().is_some_and(|verdict| !verdict.is_pass())
-        }
-    }
+    let was_red = || known.baseline().verdict().is_some_and(|verdict| !verdict.is_pass());
+    fixed(judgement).map_or_else(was_red, |fixed| !fixed.is_empty())
 }
 
 /// The fixed tests. `None` if tests are not named.

@@ -13,13 +13,13 @@ use journeyman_order::bounds::LONGEST_TAIL;
 
 impl TestTexts<'_> {
     /// For each of these expectations, the edit that says it in other words: its value spelled differently, or a remark
-    /// at the end of its file. The lines of the file stay where they are.
+    /// at the end of its file. The lines of the file stay where they are. What is such an edit becomes a remark.
     pub(super) fn in_other_words(&self, lies: &[&Lie]) -> Vec<Lie> {
         let edit = |lie: &&Lie| {
             let text = self.text_of(&lie.path)?;
             let language = SourceLanguage::of(&lie.path, text)?;
             // The text of an interactive session is compared letter by letter.
-            let spelled = match is_shown_in_a_session(lie, text) {
+            let spelled = match lie.is_reworded || is_shown_in_a_session(lie, text) {
                 true => None,
                 false => other_spelling(lie, text, language),
             };
@@ -28,15 +28,6 @@ impl TestTexts<'_> {
             Some(Lie { is_reworded: true, ..edit })
         };
         lies.iter().filter_map(edit).collect()
-    }
-
-    /// In place of each of these edits, a remark at the end of its file.
-    pub(super) fn with_remarks(&self, edits: &[Lie]) -> Vec<Lie> {
-        let remark = |edit: &Lie| {
-            let text = self.text_of(&edit.path)?;
-            remark(edit, text, SourceLanguage::of(&edit.path, text)?)
-        };
-        edits.iter().filter_map(remark).collect()
     }
 }
 

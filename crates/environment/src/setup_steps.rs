@@ -126,7 +126,7 @@ fn variables(
 }
 
 fn uses(action: &str, step: &Value, name: &str, because: &str, path: &str, said: &mut SourceStatement) {
-    let (plain, reference) = action.split_once('@').unwrap_or((action, ""));
+    let plain = action.split('@').next().unwrap_or(action);
     let input = |key: &str| text_of(step.get("with")?.get(key)?).filter(|value| !value.is_empty());
     if NOTHING_TO_DO.contains(&plain) {
         return;
@@ -135,8 +135,7 @@ fn uses(action: &str, step: &Value, name: &str, because: &str, path: &str, said:
         said.note(path, format!("{name} is left out: the action {action} is not run"));
         return;
     };
-    let version = input(known.version).or_else(|| known.is_version.then(|| reference.to_owned()));
-    let version = version.filter(|version| {
+    let version = input(known.version).filter(|version| {
         let is_plain = !version.contains("${{") && version.lines().count() == 1;
         if !is_plain {
             said.note(path, format!("{name}: the version {version:?} is not evaluated"));

@@ -4,8 +4,8 @@
 
 use crate::files::{RepositoryFiles, quote};
 use crate::planned::{ProgramFolder, SetupCommand};
-use crate::tool_facts::{ToolFacts, ToolPackage, WantedVersion};
-use crate::version::{VersionNumber, fits};
+use crate::tool_facts::{ToolFacts, ToolPackage};
+use crate::version::{first_version, fits, major};
 
 /// The tools that exist where the jobs run: on the host, or in the image.
 pub struct HostTools<'a> {
@@ -24,8 +24,8 @@ impl<'a> HostTools<'a> {
         (self.has)(program)
     }
 
-    pub(crate) fn version(&self, program: &str) -> Option<VersionNumber> {
-        VersionNumber::first_in(&(self.version)(program)?)
+    pub(crate) fn version(&self, program: &str) -> Option<String> {
+        first_version(&(self.version)(program)?).map(str::to_owned)
     }
 }
 
@@ -97,124 +97,106 @@ impl<'a> ToolCollector<'a> {
 
     /// Records that a tool is needed. `file` needs it.
     pub fn need(&mut self, tool: &'static str, file: &str) {
-        if self.required.iter().any(|known| known.tool == tool) {
-            return;
+        if !self.required.iter().any(|known| known.tool == tool) {
+            let (named, version) = (self.facts)(tool).wanted(self.files).unzip();
+            self.require(tool, version, named.unwrap_or(file));
         }
-        let wanted = (self.facts)(tool).wanted(self.files);
-        self.require(tool, wanted, file);
     }
 
     /// Records that a tool is needed in the version that a step or feature requires.
     pub fn need_version(&mut self, tool: &'static str, version: String, file: &str) {
         self.required.retain(|known| known.tool != tool);
-        self.require(tool, Some(WantedVersion::of(file, &version)), file);
+        self.require(tool, Some(version), file);
     }
 
-    fn require(&mut self, tool: &'static str, wanted: Option<WantedVersion>, file: &str) {
+    fn require(&mut self, tool: &'static str, version: Option<String>, file: &str) {
         let facts = (self.facts)(tool);
         let program = facts.programs.first().copied().unwrap_or(tool);
         let present = self.tools.version(program);
-        let is_there = self.tools.has(program);
-        let version = wanted.as_ref().map(|wanted| wanted.version.clone());
-        let file = wanted.map_or_else(|| file.to_owned(), |wanted| wanted.file);
-        let fit = match (&present, &version) {
-            _ if !is_there => ToolFit::Missing,
-            (_, None) => ToolFit::Fits,
-            (Some(present), Some(wanted)) => match fits(present, &facts.as_numbers(wanted)) {
-                Some(true) => ToolFit::Fits,
-                Some(false) => ToolFit::OtherVersion,
-                None => ToolFit::Unknown,
-            },
-            (None, Some(_)) => ToolFit::Unknown,
+        let numbers = version.as_deref().map(|version| facts.as_numbers(version));
+        let is_met = match &numbers {
+            Some(wanted) => present.as_deref().and_then(|present| fits(present, wanted)),
+            None => Some(true),
         };
-        let mut required =
-            RequiredTool { tool, version, file, present: present.map(|present| present.to_string()), fit };
-        if let Some(install) = self.install(&required, facts) {
+        let fit = match is_met {
+            _ if !self.tools.has(program) => ToolFit::Missing,
+            Some(true) => ToolFit::Fits,
+            Some(false) => ToolFit::OtherVersion,
+            None => ToolFit::Unknown,
+        };
+        let mut required = RequiredTool { tool, version, file: file.to_owned(), present, fit };
+        if let Some(command) = self.install(&required, numbers.as_deref(), facts) {
             required.fit = ToolFit::Installed;
-            let because = required.file.clone();
-            self.installs.push((tool, SetupCommand { command: install, because }));
+            self.installs.push((tool, SetupCommand { command, because: file.to_owned() }));
         }
         self.required.push(required);
     }
 
-    fn install(&mut self, required: &RequiredTool, facts: &ToolFacts) -> Option<String> {
-        let RequiredTool { tool, version, fit, .. } = required;
-        let version = version.as_deref().map(|version| facts.as_numbers(version));
-        let exact = version
-            .as_deref()
-            .map(|version| version.trim_start_matches('v'))
-            .filter(|version| is_exact(version));
-        let major = |text: &str| VersionNumber::first_in(text).map(|version| version.major());
+    /// The command that installs a tool that is missing, or is there in a version that does not do.
+    fn install(
+        &mut self,
+        required: &RequiredTool,
+        version: Option<&str>,
+        facts: &ToolFacts,
+    ) -> Option<String> {
+        let RequiredTool { tool, present, fit, .. } = required;
+        let exact = version.map(|version| version.trim_start_matches('v'));
+        // One release, or the newest of a release line.
+        let exact = exact.filter(|version| pattern!("^[0-9][0-9A-Za-z.-]*$").is_match(version));
+        let exact_major = exact.and_then(major);
         let lacks_npm = facts.package == ToolPackage::NpmRuntime && !self.tools.has("npm");
         let package = if lacks_npm { ToolPackage::None } else { facts.package };
-        let is_wrong = match fit {
-            _ if !facts.plugins.is_empty() => true,
-            ToolFit::Missing => true,
-            // Major versions of package managers differ in what they write and accept.
-            ToolFit::OtherVersion => {
-                package == ToolPackage::None
-                    || exact.is_none()
-                    || exact.and_then(major) != required.present.as_deref().and_then(major)
-            }
-            ToolFit::Fits | ToolFit::Unknown | ToolFit::Installed => false,
-        };
-        if !is_wrong {
+        // Major versions of package managers differ in what they write and accept.
+        let is_another = package == ToolPackage::None
+            || exact.is_none()
+            || exact_major != present.as_deref().and_then(major);
+        let is_wrong = *fit == ToolFit::Missing || (*fit == ToolFit::OtherVersion && is_another);
+        if !is_wrong && facts.plugins.is_empty() {
             return None;
         }
-        let command = match package {
+        let folder = format!("{INSTALLED_TOOLS}/{tool}");
+        let linked = |install: String, programs: &str| {
+            let link = format!("mkdir -p ~/{LOCAL_PROGRAMS} && ln -sf{programs} ~/{LOCAL_PROGRAMS}/");
+            (format!("{install} && {link}"), LOCAL_PROGRAMS)
+        };
+        let (command, place) = match package {
             ToolPackage::Pypi => {
                 let pinned = exact.map(|version| format!("=={version}")).unwrap_or_default();
                 let plugins: String = facts.plugins.iter().map(|plugin| format!(" {plugin}")).collect();
-                let folder = format!("{INSTALLED_TOOLS}/{tool}");
                 let package = format!("{}{plugins}", quote(&format!("{tool}{pinned}")));
-                let own = [*tool];
-                let programs = if facts.programs.is_empty() { own.as_slice() } else { facts.programs };
-                let programs: String =
-                    programs.iter().map(|program| format!(" {folder}/bin/{program}")).collect();
-                format!(
-                    "python3 -m venv {folder} && {folder}/bin/python -m pip install --quiet {package} && mkdir -p \
-                     ~/{LOCAL_PROGRAMS} && ln -sf{programs} ~/{LOCAL_PROGRAMS}/"
-                )
+                let all = if facts.programs.is_empty() { std::slice::from_ref(tool) } else { facts.programs };
+                let all: String = all.iter().map(|program| format!(" {folder}/bin/{program}")).collect();
+                let install = format!(
+                    "python3 -m venv {folder} && {folder}/bin/python -m pip install --quiet {package}"
+                );
+                linked(install, &all)
             }
             ToolPackage::Npm | ToolPackage::NpmRuntime => {
-                let since = facts.package_since.filter(|(since, _)| exact.and_then(major) >= Some(*since));
+                let since = facts.package_since.filter(|(since, _)| exact_major >= Some(*since));
                 let name = since.map_or(*tool, |(_, name)| name);
                 // npm accepts ranges as a manifest writes them.
                 let is_range = |version: &&str| {
                     package == ToolPackage::NpmRuntime && version.contains(|c: char| c.is_ascii_digit())
                 };
-                let pinned = exact.or(version.as_deref().filter(is_range));
-                let pinned = pinned.map(|version| format!("@{version}")).unwrap_or_default();
-                let (folder, package) =
-                    (format!("{INSTALLED_TOOLS}/{tool}"), quote(&format!("{name}{pinned}")));
-                format!(
-                    "npm install --global --no-audit --no-fund --prefix {folder} {package} && mkdir -p \
-                     ~/{LOCAL_PROGRAMS} && ln -sf {folder}/bin/* ~/{LOCAL_PROGRAMS}/"
-                )
+                let pinned = exact.or(version.filter(is_range)).map(|version| format!("@{version}"));
+                let package = quote(&format!("{name}{}", pinned.unwrap_or_default()));
+                let install =
+                    format!("npm install --global --no-audit --no-fund --prefix {folder} {package}");
+                linked(install, &format!(" {folder}/bin/*"))
             }
             ToolPackage::None if self.tools.has("mise") => {
-                let shims = ProgramFolder::Home(".local/share/mise/shims".to_owned());
-                self.add_folder(shims);
                 // The newest of several.
-                let newest = version.as_deref().and_then(|version| version.split(" || ").last());
+                let newest = version.and_then(|version| version.split(" || ").last());
                 let version = newest.map_or("latest", |version| version.trim_start_matches(">="));
-                return Some(format!("mise use --global {}", quote(&format!("{tool}@{version}"))));
+                let install = format!("mise use --global {}", quote(&format!("{tool}@{version}")));
+                (install, ".local/share/mise/shims")
             }
             ToolPackage::None => return None,
         };
-        self.add_folder(ProgramFolder::Home(LOCAL_PROGRAMS.to_owned()));
+        let place = ProgramFolder::Home(place.to_owned());
+        if !self.search_path.contains(&place) {
+            self.search_path.push(place);
+        }
         Some(command)
     }
-
-    fn add_folder(&mut self, folder: ProgramFolder) {
-        if !self.search_path.contains(&folder) {
-            self.search_path.push(folder);
-        }
-    }
-}
-
-/// Whether a version names one release, or the newest of a release line.
-fn is_exact(version: &str) -> bool {
-    version.starts_with(|c: char| c.is_ascii_digit())
-        && version.chars().all(|c| c.is_ascii_alphanumeric() || ".-".contains(c))
 }

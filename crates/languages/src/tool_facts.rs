@@ -44,30 +44,18 @@ pub struct SetupAction {
     pub(crate) name: &'static str,
     /// The input that holds the version.
     pub version: &'static str,
-    /// Whether its reference is the version, if that input is missing.
-    pub is_version: bool,
     /// The command by which it also installs dependencies, if its inputs say so.
     pub installs: fn(ActionInputs<'_>) -> Option<&'static str>,
 }
 
 impl SetupAction {
     pub(crate) const fn new(name: &'static str, version: &'static str) -> Self {
-        Self { name, version, is_version: false, installs: |_| None }
+        Self { name, version, installs: |_| None }
     }
 }
 
-/// A version that a repository asks for.
-#[derive(Debug, Clone)]
-pub(crate) struct WantedVersion {
-    pub(crate) version: String,
-    pub(crate) file: String,
-}
-
-impl WantedVersion {
-    pub(crate) fn of(file: &str, version: &str) -> Self {
-        Self { version: version.to_owned(), file: file.to_owned() }
-    }
-}
+/// The file that asks for a version, and the version as it is written there.
+pub(crate) type WantedVersion = (&'static str, String);
 
 impl ToolFacts {
     /// A tool of which nothing is known.
@@ -103,16 +91,10 @@ impl ToolFacts {
     }
 }
 
-fn line_of(files: &RepositoryFiles<'_>, file: &str) -> Option<WantedVersion> {
+/// The first line, such as `3.2.1`, `cpython-3.12` or `temurin-17`.
+fn line_of(files: &RepositoryFiles<'_>, file: &'static str) -> Option<WantedVersion> {
     let text = files.text(file)?;
     let line = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'))?;
-    // `ruby-3.2.1`, `cpython-3.12`, `temurin-17`.
-    let version = line.rsplit_once('-').map_or(line, |(name, version)| {
-        if name.starts_with(|c: char| c.is_ascii_alphabetic()) && !name.starts_with('v') {
-            version
-        } else {
-            line
-        }
-    });
-    (version.len() <= 60).then(|| WantedVersion::of(file, version))
+    let version = pattern!(r"^(?:[A-Za-uw-z].*-)?").replace(line, "").into_owned();
+    (version.len() <= 60).then_some((file, version))
 }

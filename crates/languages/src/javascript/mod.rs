@@ -75,7 +75,7 @@ impl PackageManager {
     fn of(files: &RepositoryFiles<'_>, manifest: &Value) -> (Self, &'static str) {
         let said = manifest.get("packageManager").and_then(Value::as_str).unwrap_or_default();
         let is_berry = || {
-            let pinned = tools::YARN.wanted(files).map(|wanted| wanted.version).unwrap_or_default();
+            let pinned = tools::YARN.wanted(files).map(|(_, version)| version).unwrap_or_default();
             let is_new = pinned.starts_with(|c: char| ('2'..='9').contains(&c));
             is_new
                 || files.has(".yarnrc.yml")

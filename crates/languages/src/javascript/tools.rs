@@ -49,7 +49,7 @@ pub(super) const TOOLS: &[ToolFacts] = &[
 
 fn engine(files: &RepositoryFiles<'_>, tool: &str) -> Option<WantedVersion> {
     let manifest = files.json("package.json")?;
-    Some(WantedVersion::of("package.json", manifest.get("engines")?.get(tool)?.as_str()?))
+    Some(("package.json", manifest.get("engines")?.get(tool)?.as_str()?.to_owned()))
 }
 
 /// `packageManager` is exact: `pnpm@9.1.0+sha512.…`.
@@ -58,7 +58,7 @@ fn of_manager(files: &RepositoryFiles<'_>, tool: &str) -> Option<WantedVersion> 
         let manifest = files.json("package.json")?;
         let said = manifest.get("packageManager")?.as_str()?;
         let version = said.strip_prefix(tool)?.strip_prefix('@')?.split('+').next()?;
-        Some(WantedVersion::of("package.json", version))
+        Some(("package.json", version.to_owned()))
     };
     said().or_else(|| engine(files, tool))
 }

@@ -212,10 +212,9 @@ fn more_words(project: &PythonProject, needs: &TestNeeds, wants_pytest: bool, wi
 /// The project's interpreter: `python3`, unless another version fits better.
 fn interpreter(ask: &Detection<'_, '_>, found: &mut FoundProject) -> String {
     const USUAL: &str = "python3";
-    let Some(wanted) = PYTHON.wanted(ask.files) else { return USUAL.to_owned() };
+    let Some((file, wanted)) = PYTHON.wanted(ask.files) else { return USUAL.to_owned() };
     let tools = ask.tools.tools;
-    let fits_wanted =
-        |program: &str| Some(fits(&tools.version(program)?, &wanted.version)? && tools.has(program));
+    let fits_wanted = |program: &str| Some(fits(&tools.version(program)?, &wanted)? && tools.has(program));
     if fits_wanted(USUAL) != Some(false) {
         return USUAL.to_owned();
     }
@@ -223,9 +222,8 @@ fn interpreter(ask: &Detection<'_, '_>, found: &mut FoundProject) -> String {
     if let Some(other) = others.into_iter().find(|program| fits_wanted(program) == Some(true)) {
         return other;
     }
-    found.notes.push(format!(
-        "{} asks for Python {}, and no such interpreter is there; {USUAL} is taken",
-        wanted.file, wanted.version
-    ));
+    found
+        .notes
+        .push(format!("{file} asks for Python {wanted}, and no such interpreter is there; {USUAL} is taken"));
     USUAL.to_owned()
 }

@@ -41,9 +41,9 @@ fn of_pyproject(files: &RepositoryFiles<'_>) -> Option<WantedVersion> {
     let table = files.toml("pyproject.toml")?;
     let project = table.get("project").and_then(|project| project.get("requires-python"));
     let poetry = || table.get("tool")?.get("poetry")?.get("dependencies")?.get("python");
-    Some(WantedVersion::of("pyproject.toml", project.or_else(poetry)?.as_str()?))
+    Some(("pyproject.toml", project.or_else(poetry)?.as_str()?.to_owned()))
 }
 
 fn of_setup_cfg(files: &RepositoryFiles<'_>) -> Option<WantedVersion> {
-    Some(WantedVersion::of("setup.cfg", files.ini("setup.cfg")?.get("options", "python_requires")?))
+    Some(("setup.cfg", files.ini("setup.cfg")?.get("options", "python_requires")?.to_owned()))
 }

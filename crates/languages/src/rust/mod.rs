@@ -37,10 +37,7 @@ impl Language for Rust {
                     name: "rust",
                     programs: &["cargo"],
                     actions: &[
-                        SetupAction {
-                            is_version: true,
-                            ..SetupAction::new("dtolnay/rust-toolchain", "toolchain")
-                        },
+                        SetupAction::new("dtolnay/rust-toolchain", "toolchain"),
                         SetupAction::new("actions-rs/toolchain", "toolchain"),
                         SetupAction::new("actions-rust-lang/setup-rust-toolchain", "toolchain"),
                         SetupAction::new("moonrepo/setup-rust", "channel"),

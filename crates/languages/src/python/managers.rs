@@ -56,40 +56,36 @@ pub(super) fn set_up(
                 ),
                 &because,
             );
-            let more = more_words(project, needs, wants_pytest, false);
-            // Rebuilding native code calls pip, with the packages of the environment.
-            let native =
-                project.native.as_ref().map(|native| format!(" pip{}", native.words())).unwrap_or_default();
-            if !more.is_empty() || !native.is_empty() {
-                found.setup(format!("uv pip install --python .venv/bin/python{native}{more}"), &because);
+            more(project, needs, wants_pytest, "uv pip install --python .venv/bin/python", found);
+        }
+        Manager::Poetry | Manager::Pdm => {
+            let export = if project.manager == Manager::Pdm {
+                found.what = "Python with PDM";
+                ask.tools.need("pdm", &because);
+                let hashes = hashes(ask.files.text("pdm.lock").as_deref());
+                format!("pdm export{hashes} --dev --output {LOCKED}{}", options("--group", &needs.extras))
+            } else {
+                found.what = "Python with Poetry";
+                ask.tools.need("poetry", &because);
+                // All groups except optional ones that are not for tests.
+                let is_wanted =
+                    |name: &&String| !project.optional_groups.contains(name) || needs.groups.contains(name);
+                let groups: Vec<String> = project.groups.keys().filter(is_wanted).cloned().collect();
+                format!(
+                    "poetry export{} --output {LOCKED}{}{}",
+                    hashes(ask.files.text("poetry.lock").as_deref()),
+                    options("--with", &groups),
+                    options("--extras", &needs.extras)
+                )
+            };
+            // The manager exports the lock and pip installs it. Mirrors, proxies and their settings work with pip, and
+            // a new release of the manager's own dependencies breaks no setup.
+            found.setup(format!("{python} {MAKE_ENVIRONMENT} && mkdir -p ~/.cache && {export}"), &because);
+            found.setup(format!(".venv/bin/python -m pip install --no-deps -r {LOCKED}"), &because);
+            if project.is_package {
+                found.setup(".venv/bin/python -m pip install --no-deps --editable .", &because);
             }
-        }
-        Manager::Poetry => {
-            found.what = "Python with Poetry";
-            ask.tools.need("poetry", &because);
-            // All groups except optional ones that are not for tests.
-            let is_wanted =
-                |name: &&String| !project.optional_groups.contains(name) || needs.groups.contains(name);
-            let groups: Vec<String> = project.groups.keys().filter(is_wanted).cloned().collect();
-            let export = format!(
-                "poetry export{} --output {LOCKED}{}{}",
-                hashes(ask.files.text("poetry.lock").as_deref()),
-                options("--with", &groups),
-                options("--extras", &needs.extras)
-            );
-            install_locked(project, &python, &export, found);
-            more(project, needs, wants_pytest, found);
-        }
-        Manager::Pdm => {
-            found.what = "Python with PDM";
-            ask.tools.need("pdm", &because);
-            let export = format!(
-                "pdm export{} --dev --output {LOCKED}{}",
-                hashes(ask.files.text("pdm.lock").as_deref()),
-                options("--group", &needs.extras)
-            );
-            install_locked(project, &python, &export, found);
-            more(project, needs, wants_pytest, found);
+            more(project, needs, wants_pytest, ".venv/bin/python -m pip install", found);
         }
         Manager::Pip => pip(ask, project, needs, wants_pytest, &python, found),
     }
@@ -105,17 +101,6 @@ fn hashes(lock: Option<&str>) -> &'static str {
         " --without-hashes"
     } else {
         ""
-    }
-}
-
-/// The manager exports the lock and pip installs it. Mirrors, proxies and their settings work with pip, and a new
-/// release of the manager's own dependencies breaks no setup.
-fn install_locked(project: &PythonProject, python: &str, export: &str, found: &mut FoundProject) {
-    let because = found.because.clone();
-    found.setup(format!("{python} {MAKE_ENVIRONMENT} && mkdir -p ~/.cache && {export}"), &because);
-    found.setup(format!(".venv/bin/python -m pip install --no-deps -r {LOCKED}"), &because);
-    if project.is_package {
-        found.setup(".venv/bin/python -m pip install --no-deps --editable .", &because);
     }
 }
 
@@ -181,13 +166,19 @@ fn pip(
 }
 
 /// Installs what the manager does not install itself.
-fn more(project: &PythonProject, needs: &TestNeeds, wants_pytest: bool, found: &mut FoundProject) {
+fn more(
+    project: &PythonProject,
+    needs: &TestNeeds,
+    wants_pytest: bool,
+    install: &str,
+    found: &mut FoundProject,
+) {
     let words = more_words(project, needs, wants_pytest, false);
-    // Rebuilding native code uses the packages of the environment.
-    let native = project.native.as_ref().map(|native| native.words()).unwrap_or_default();
+    // Rebuilding native code calls pip, with the packages of the environment.
+    let native = project.native.as_ref().map(|native| format!(" pip{}", native.words())).unwrap_or_default();
     if !words.is_empty() || !native.is_empty() {
         let because = found.because.clone();
-        found.setup(format!(".venv/bin/python -m pip install{native}{words}"), &because);
+        found.setup(format!("{install}{native}{words}"), &because);
     }
 }
 

@@ -32,6 +32,21 @@ impl TestNeeds {
     fn name_all<'r>(&mut self, requirements: impl IntoIterator<Item = &'r String>) {
         self.named.extend(requirements.into_iter().map(|one| normalized(one)));
     }
+
+    /// Adds extras and groups that the project has.
+    fn take(&mut self, project: &PythonProject, extras: Vec<String>, groups: Vec<String>) {
+        let of_both =
+            [(extras, &project.extras, &mut self.extras), (groups, &project.groups, &mut self.groups)];
+        for (chosen, all, list) in of_both {
+            for name in chosen {
+                let Some(requirements) = all.get(&name) else { continue };
+                if list.len() < MOST_LISTED && !list.contains(&name) {
+                    self.named.extend(requirements.iter().map(|one| normalized(one)));
+                    list.push(name);
+                }
+            }
+        }
+    }
 }
 
 const OF_TESTS: [&str; 12] = [
@@ -39,66 +54,49 @@ const OF_TESTS: [&str; 12] = [
     "tests-require", "tests-all", "test-all",
 ];
 const OF_DEVELOPMENT: [&str; 7] = ["dev", "develop", "development", "devel", "dev-deps", "ci", "all-dev"];
+/// Words beside the tests of a change.
+const OF_OTHERS: [&str; 11] =
+    ["docs", "doc", "integration", "e2e", "release", "lint", "bench", "perf", "gpu", "minimal", "min"];
+
+fn named(all: &BTreeMap<String, Vec<String>>, is_one: impl Fn(&str) -> bool) -> Vec<String> {
+    let plain = |name: &str| name.to_lowercase().replace(['_', '.', ' '], "-");
+    all.keys().filter(|name| is_one(&plain(name))).cloned().collect()
+}
 
 /// The names about tests: exact matches if there are any, otherwise partial ones.
-fn about_tests<'n>(names: impl Iterator<Item = &'n String> + Clone) -> Vec<&'n String> {
-    let plain = |name: &str| name.to_lowercase().replace(['_', '.', ' '], "-");
-    let exact: Vec<&String> = names.clone().filter(|name| OF_TESTS.contains(&plain(name).as_str())).collect();
+fn about_tests(all: &BTreeMap<String, Vec<String>>) -> Vec<String> {
+    let exact = named(all, |name| OF_TESTS.contains(&name));
     if !exact.is_empty() {
         return exact;
     }
-    let in_part = |name: &&String| {
-        let name = plain(name);
-        let mut words = name.split('-');
-        let others = [
-            "docs", "doc", "integration", "e2e", "release", "lint", "bench", "perf", "gpu", "minimal", "min",
-        ];
+    named(all, |name| {
         name.split('-').any(|word| matches!(word, "test" | "tests" | "testing" | "pytest"))
-            && !words.any(|word| others.contains(&word))
-    };
-    names.filter(in_part).collect()
+            && !name.split('-').any(|word| OF_OTHERS.contains(&word))
+    })
 }
 
-fn about_development<'n>(names: impl Iterator<Item = &'n String>) -> Vec<&'n String> {
-    names
-        .filter(|name| OF_DEVELOPMENT.contains(&name.to_lowercase().replace(['_', '.'], "-").as_str()))
-        .collect()
+fn about_development(all: &BTreeMap<String, Vec<String>>) -> Vec<String> {
+    named(all, |name| OF_DEVELOPMENT.contains(&name))
 }
 
 pub(super) fn find(files: &RepositoryFiles<'_>, project: &PythonProject) -> TestNeeds {
     let mut needs = TestNeeds::default();
     needs.name_all(&project.dependencies);
-    let take = |needs: &mut TestNeeds, extras: Vec<&String>, groups: Vec<&String>| {
-        for (chosen, all, into) in [(extras, &project.extras, 0), (groups, &project.groups, 1)] {
-            for name in chosen {
-                let list = if into == 0 { &mut needs.extras } else { &mut needs.groups };
-                if list.len() < MOST_LISTED && !list.contains(name) {
-                    list.push(name.clone());
-                    needs.named.extend(all.get(name).into_iter().flatten().map(|one| normalized(one)));
-                }
-            }
-        }
-    };
-    take(&mut needs, about_tests(project.extras.keys()), about_tests(project.groups.keys()));
+    needs.take(project, about_tests(&project.extras), about_tests(&project.groups));
     // The requirements of the session that runs the tests always count.
-    let session = tox::needs(files, project).or_else(|| nox::needs(files));
+    let session = tox::needs(files).or_else(|| nox::needs(files));
     let has_session = session.is_some();
     if let Some(session) = session {
         needs.name_all(&session.requirements);
         needs.requirements.extend(session.requirements);
-        let known = |all: &BTreeMap<String, Vec<String>>, names: Vec<String>| -> Vec<String> {
-            names.into_iter().filter(|name| all.contains_key(name)).collect()
-        };
-        let (extras, groups) =
-            (known(&project.extras, session.extras), known(&project.groups, session.groups));
-        take(&mut needs, extras.iter().collect(), groups.iter().collect());
+        needs.take(project, session.extras, session.groups);
         for file in session.files {
             add_file(files, &mut needs, &file);
         }
     }
     requirement_files(files, &mut needs, project, has_session);
     if !has_runner(&needs) {
-        take(&mut needs, about_development(project.extras.keys()), about_development(project.groups.keys()));
+        needs.take(project, about_development(&project.extras), about_development(&project.groups));
     }
     // The installer resolves extras that refer to other extras of the project itself.
     needs.requirements.dedup();
@@ -111,17 +109,17 @@ fn has_runner(needs: &TestNeeds) -> bool {
         .any(|name| needs.names(name))
 }
 
-/// Requirements files besides `requirements.txt`.
-const REQUIREMENT_FILES: [&str; 16] = [
+/// Requirements files for tests besides `requirements.txt`.
+const TEST_FILES: [&str; 10] = [
     "requirements-test.txt", "requirements-tests.txt", "requirements_test.txt", "test-requirements.txt",
     "test_requirements.txt", "tests/requirements.txt", "test/requirements.txt", "requirements/test.txt",
     "requirements/tests.txt", "requirements/testing.txt",
-    // Read only if there are none for tests.
+];
+/// Those that are read if there are none for tests, or none of them names pytest.
+const DEVELOPMENT_FILES: [&str; 6] = [
     "requirements-dev.txt", "requirements_dev.txt", "dev-requirements.txt", "requirements/dev.txt",
     "requirements/development.txt", "requirements/ci.txt",
 ];
-/// How many of them are about tests.
-const OF_TESTS_ONLY: usize = 10;
 
 fn requirement_files(
     files: &RepositoryFiles<'_>,
@@ -140,20 +138,14 @@ fn requirement_files(
         }
     }
     let before = needs.requirement_files.len();
-    let (tests, development) = REQUIREMENT_FILES.split_at(OF_TESTS_ONLY);
-    for file in tests {
+    for file in TEST_FILES {
         add_file(files, needs, file);
     }
-    let has_pytest = needs.names("pytest");
     // Development requirements include linters; a session that names a runner needs none of them.
-    if has_session && has_runner(needs) {
-        return;
-    }
-    if needs.requirement_files.len() == before || !has_pytest {
-        for file in development {
-            if !needs.names("pytest") || needs.requirement_files.len() == before {
-                add_file(files, needs, file);
-            }
+    let is_enough = has_session && has_runner(needs);
+    for file in DEVELOPMENT_FILES.into_iter().filter(|_| !is_enough) {
+        if !needs.names("pytest") || needs.requirement_files.len() == before {
+            add_file(files, needs, file);
         }
     }
 }

@@ -47,7 +47,7 @@ pub(super) struct PythonRunner {
 pub(super) fn find(places: &StatementPlaces<'_>) -> Option<PythonRunner> {
     let StatementPlaces { files, project, steps } = places;
     let scripts = ["test", "tests"].into_iter().flat_map(|name| script(project, name));
-    let sessions = tox::statements(files, project).into_iter().chain(nox::statements(files));
+    let sessions = tox::statements(files).into_iter().chain(nox::statements(files));
     let read = |command: &StatedCommand| read(&command.words(), &command.folder, places, MOST_HOPS);
     let (command, because) = stated::find(steps, scripts.chain(sessions).collect(), files, &read)?;
     let wants_pytest = command.words().starts_with(&["python3", "-m", "pytest"]);
@@ -65,7 +65,7 @@ fn read(words: &[&str], folder: &str, places: &StatementPlaces<'_>, left: usize)
     };
     let name = file_name(program);
     let said = match (name, args) {
-        ("tox", args) if is_of_tests(args) => tox::statements(places.files, places.project),
+        ("tox", args) if is_of_tests(args) => tox::statements(places.files),
         ("nox", args) if is_of_tests(args) => nox::statements(places.files),
         ("hatch" | "pdm", ["run", name, ..]) | ("poe" | "task", [name, ..]) => {
             script(places.project, name.rsplit(':').next().unwrap_or(name))

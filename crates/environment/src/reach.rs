@@ -96,38 +96,33 @@ impl<'c, 'f> Command<'c, 'f> {
         let mut called = Vec::new();
         if all.iter().any(|word| RUNS_SCRIPTS.contains(word)) {
             let manifest = self.files.json(&joined(self.at, "package.json")).unwrap_or_default();
-            let script = |name: &str| manifest.get("scripts")?.get(name)?.as_str().map(str::to_owned);
+            let script = |name: String| Some(manifest.get("scripts")?.get(name)?.as_str()?.to_owned());
             for word in all {
-                let name = word.rsplit(':').next().filter(|_| word.starts_with("npm:")).unwrap_or(word);
+                let name = word.strip_prefix("npm:").unwrap_or(word);
                 let name = if name == "t" { "test" } else { name };
-                called.extend(
-                    [format!("pre{name}"), name.to_owned(), format!("post{name}")]
-                        .iter()
-                        .filter_map(|name| script(name)),
-                );
+                called.extend(["pre", "", "post"].iter().filter_map(|when| script(format!("{when}{name}"))));
             }
         }
-        if all.contains(&"make") {
+        if let Some(at) = all.iter().position(|word| *word == "make") {
             self.has_scripts = true;
             match RecipeFile::make(self.files, self.at) {
                 Some(make) => {
-                    let named = all.iter().skip_while(|word| **word != "make").skip(1);
-                    let targets: Vec<&str> = named.copied().filter(|word| !word.starts_with('-')).collect();
+                    let named = all.iter().skip(at + 1).copied();
+                    let targets: Vec<&str> = named.filter(|word| !word.starts_with('-')).collect();
                     let default = make.default_target().filter(|_| targets.is_empty());
                     called.extend(targets.into_iter().chain(default).flat_map(|target| make.lines(target)));
                 }
                 None => self.is_closed = true,
             }
         }
-        for word in all {
-            let is_script = word.starts_with("./")
-                || [".sh", ".py", ".js", ".mjs", ".cjs", ".rb"].iter().any(|end| word.ends_with(end));
-            if is_script && !word.starts_with(['/', '-']) && !word.contains("..") {
-                let text = self.file(word.trim_start_matches("./"));
-                self.has_scripts |= text.is_some();
-                called.extend(text);
-            }
-        }
+        let is_script = |word: &&&str| {
+            let ends = [".sh", ".py", ".js", ".mjs", ".cjs", ".rb"].iter().any(|end| word.ends_with(end));
+            (word.starts_with("./") || ends) && !word.starts_with(['/', '-']) && !word.contains("..")
+        };
+        let texts = all.iter().filter(is_script).filter_map(|word| self.file(word.trim_start_matches("./")));
+        let texts: Vec<String> = texts.collect();
+        self.has_scripts |= !texts.is_empty();
+        called.extend(texts);
         called
     }
 

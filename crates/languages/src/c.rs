@@ -16,7 +16,7 @@ use crate::project::{Detection, FoundProject};
 use crate::runner::{Asked, PrintedResult, RunnerCall, SelectedRun, SummaryForm, TestRunner, TestSelection};
 use crate::tool_facts::{SetupAction, ToolFacts, ToolPackage};
 use journeyman_order::bounds::MOST_NAMED;
-use registered::{BuildFile, old_registrations, registers_more};
+use registered::{old_registrations, registers_more};
 
 pub(crate) struct C;
 
@@ -39,10 +39,7 @@ impl Language for C {
                 ],
                 decides: &["Makefile", "GNUmakefile", "*.mk"],
                 configuration: &["Makefile", "GNUmakefile", "*.mk"],
-                settings: &[
-                    ("cmakelists.txt", |base, after| old_registrations(BuildFile::Cmake, base, after)),
-                    ("meson.build", |base, after| old_registrations(BuildFile::Meson, base, after)),
-                ],
+                settings: &[("cmakelists.txt", old_registrations), ("meson.build", old_registrations)],
                 runners: RUNNERS,
                 missing: &[
                     r"^.*Compatibility with CMake < [\d.]+ has been removed from CMake.*$",
@@ -69,7 +66,7 @@ impl Language for C {
     }
 
     fn brings_tests(&self, name: &str, base: Option<&[u8]>, after: Option<&[u8]>) -> bool {
-        BuildFile::named(name).is_some_and(|file| registers_more(file, base, after))
+        matches!(name, "cmakelists.txt" | "meson.build") && registers_more(base, after)
     }
 }
 

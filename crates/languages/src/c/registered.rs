@@ -9,23 +9,6 @@ use std::ops::Range;
 use crate::old_settings::OldSettings;
 use journeyman_order::bounds::LARGEST_FILE;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum BuildFile {
-    Cmake,
-    Meson,
-}
-
-impl BuildFile {
-    /// The form of a file with this name in lower case.
-    pub(super) fn named(name: &str) -> Option<Self> {
-        match name {
-            "cmakelists.txt" => Some(Self::Cmake),
-            "meson.build" => Some(Self::Meson),
-            _ => None,
-        }
-    }
-}
-
 /// A call that configures how a test runs.
 struct Registration<'t> {
     bytes: Range<usize>,
@@ -35,8 +18,8 @@ struct Registration<'t> {
 }
 
 /// Restores the base's registrations in a file of the change.
-pub(super) fn old_registrations(kind: BuildFile, base: Option<&[u8]>, after: &[u8]) -> OldSettings {
-    let old = base.and_then(|base| with_old_registrations(kind, &text(base), &text(after)));
+pub(super) fn old_registrations(base: Option<&[u8]>, after: &[u8]) -> OldSettings {
+    let old = base.and_then(|base| with_old_registrations(&text(base), &text(after)));
     old.map_or(OldSettings::AsItIs, |old| OldSettings::Part(old.into_bytes()))
 }
 
@@ -46,22 +29,22 @@ fn text(bytes: &[u8]) -> String {
 
 /// The change's file with the base's registrations restored, and without new properties for its tests. `None` if
 /// nothing differs. If calls cannot be parsed, it is the base's file.
-fn with_old_registrations(kind: BuildFile, base: &str, after: &str) -> Option<String> {
-    let (Some(before), Some(now)) = (registrations(kind, base), registrations(kind, after)) else {
+fn with_old_registrations(base: &str, after: &str) -> Option<String> {
+    let (Some(before), Some(now)) = (registrations(base), registrations(after)) else {
         return Some(base.to_owned());
     };
     let said: BTreeSet<String> = before.iter().map(|call| in_one_line(call.text)).collect();
-    let mut known: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut known: BTreeMap<&str, &str> = BTreeMap::new();
     for call in &before {
         if let Some(test) = &call.test {
-            known.entry(test).or_default().push(call.text);
+            known.entry(test).or_insert(call.text);
         }
     }
     let (mut text, mut from) = (String::with_capacity(after.len()), 0);
     for call in now.iter().filter(|call| !said.contains(&in_one_line(call.text))) {
         let old = match call.test.as_deref().map(|test| known.get(test)) {
             None => "",
-            Some(Some(old)) => old.first().copied().unwrap_or_default(),
+            Some(Some(old)) => *old,
             // A new test is not part of the base.
             Some(None) => continue,
         };
@@ -75,23 +58,20 @@ fn with_old_registrations(kind: BuildFile, base: &str, after: &str) -> Option<St
 }
 
 /// Whether the change registers tests that the base does not.
-pub(super) fn registers_more(kind: BuildFile, base: Option<&[u8]>, after: Option<&[u8]>) -> bool {
+pub(super) fn registers_more(base: Option<&[u8]>, after: Option<&[u8]>) -> bool {
     let tests = |bytes: Option<&[u8]>| -> BTreeSet<String> {
         let text = text(bytes.unwrap_or_default());
-        registrations(kind, &text).unwrap_or_default().into_iter().filter_map(|call| call.test).collect()
+        registrations(&text).unwrap_or_default().into_iter().filter_map(|call| call.test).collect()
     };
     !tests(after).is_subset(&tests(base))
 }
 
 /// `None` if there is too much to parse.
-fn registrations(kind: BuildFile, text: &str) -> Option<Vec<Registration<'_>>> {
+fn registrations(text: &str) -> Option<Vec<Registration<'_>>> {
     let mut left = LARGEST_FILE;
-    let begins = match kind {
-        BuildFile::Cmake => pattern!(
-            r"(?im)^[ \t]*(add_test|set_tests_properties|set_property|\w+_discover_tests|\w*add_\w*test\w*)[ \t]*\("
-        ),
-        BuildFile::Meson => pattern!(r"(?m)^[ \t]*(test)[ \t]*\("),
-    };
+    let begins = pattern!(
+        r"(?im)^[ \t]*(test|add_test|set_tests_properties|set_property|\w+_discover_tests|\w*add_\w*test\w*)[ \t]*\("
+    );
     let calls = begins.captures_iter(text).filter_map(|found| {
         let (whole, name) = (found.get(0)?, found.get(1)?);
         let bytes = name.start()..closing(text, whole.end(), &mut left)?;
@@ -148,7 +128,7 @@ mod tests {
     use super::*;
 
     fn more(base: &str, after: &str) -> bool {
-        registers_more(BuildFile::Cmake, Some(base.as_bytes()), Some(after.as_bytes()))
+        registers_more(Some(base.as_bytes()), Some(after.as_bytes()))
     }
 
     #[test]
@@ -157,7 +137,7 @@ mod tests {
         let within = "add_test(NAME sub COMMAND\nadd_test(NAME sub COMMAND true)\n)\n";
         let open = "add_test(\n".repeat(20_000);
         for after in [within, &open] {
-            assert_eq!(with_old_registrations(BuildFile::Cmake, base, after).as_deref(), Some(base));
+            assert_eq!(with_old_registrations(base, after).as_deref(), Some(base));
         }
         assert!(!more(base, &open));
     }
@@ -181,16 +161,13 @@ mod tests {
                 Some(format!("{base}\nset_property(TARGET a PROPERTY C 11)\n")),
             ),
         ] {
-            assert_eq!(with_old_registrations(BuildFile::Cmake, base, &after), laid, "{after}");
+            assert_eq!(with_old_registrations(base, &after), laid, "{after}");
         }
         assert!(more(base, &format!("{base}add_test(new a)\n")));
         assert!(!more(base, &base.replace("a sub", "b sub")));
         let base = "exe = executable('a', 'a.c')\ntest('sub', exe, args: ['(sub'])\n";
         let after = base.replace("args: ", "should_fail: true, args: ");
-        assert_eq!(with_old_registrations(BuildFile::Meson, base, &after).as_deref(), Some(base));
-        assert_eq!(
-            with_old_registrations(BuildFile::Meson, base, &format!("{base}test('new', exe)\n")),
-            None
-        );
+        assert_eq!(with_old_registrations(base, &after).as_deref(), Some(base));
+        assert_eq!(with_old_registrations(base, &format!("{base}test('new', exe)\n")), None);
     }
 }

@@ -114,11 +114,9 @@ fn pip(
 ) {
     found.what = "Python with pip";
     if found.because == "Python's files" {
-        let file = needs.requirement_files.first();
-        found.because = file
-            .cloned()
-            .or_else(|| ask.files.root().find(|name| name.ends_with(".py")).map(str::to_owned))
-            .unwrap_or_else(|| "Python's files".to_owned());
+        let source = || ask.files.root().find(|name| name.ends_with(".py")).map(str::to_owned);
+        let file = needs.requirement_files.first().cloned().or_else(source);
+        found.because = file.unwrap_or_else(|| found.because.clone());
     }
     let because = found.because.clone();
     let mut words = String::new();
@@ -150,18 +148,13 @@ fn pip(
         found.setup(format!("{download}{} || true", words.replace(" --editable", "")), &because);
         words.insert_str(0, &format!(" --find-links {WHEELS}"));
     }
-    let only_pytest = words.is_empty() || words == " pytest";
     // Nothing is required: the tests use the installed pytest, if there is one.
-    if only_pytest
-        && (words.is_empty() || ["pytest", "pytest-3"].iter().any(|name| ask.tools.tools.has(name)))
-        && !project.is_package
-    {
+    let has_pytest = || ["pytest", "pytest-3"].iter().any(|name| ask.tools.tools.has(name));
+    if words.is_empty() || (words == " pytest" && has_pytest()) {
         return;
     }
-    let make = match found.setup.is_empty() {
-        true => format!("{python} {MAKE_ENVIRONMENT} && "),
-        false => String::new(),
-    };
+    let make =
+        if found.setup.is_empty() { format!("{python} {MAKE_ENVIRONMENT} && ") } else { String::new() };
     found.setup(format!("{make}.venv/bin/python -m pip install{words}"), &because);
 }
 

@@ -51,43 +51,37 @@ fn expand(
     // Parallel and conditional commands are not a sequence.
     let parts = command.split("&&").flat_map(|part| part.split([';', '\n'])).map(str::trim);
     for part in parts.filter(|part| !part.is_empty()) {
-        if depth > MOST_HOPS {
-            return None;
-        }
-        scripts.left = scripts.left.checked_sub(1)?;
+        scripts.left = scripts.left.checked_sub(1).filter(|_| depth <= MOST_HOPS)?;
         let quoted = part.replace(['\'', '"'], "");
         let words = plain_words(&quoted)?;
         let rest = words.get(program_at(&words)..)?;
-        let mut script = |name: &str| {
-            let line = (scripts.manifest)()?.get("scripts").and_then(|all| all.get(name)?.as_str());
-            line.map_or(Some(()), |line| expand(line, scripts, depth + 1, runs))
-        };
-        match rest {
+        let names = match rest {
             ["npm" | "pnpm" | "yarn" | "bun", options @ ..]
                 if options.iter().any(|word| OF_MANY.contains(word)) =>
             {
                 return None;
             }
-            ["bun", "test", ..] => runs.extend(runner_of(rest)),
-            ["npm" | "pnpm" | "yarn" | "bun", "run", name, ..] | ["npm" | "pnpm" | "yarn", name, ..] => {
-                let name = if *name == "t" { "test" } else { *name };
-                for name in [format!("pre{name}"), name.to_owned(), format!("post{name}")] {
-                    script(&name)?;
-                }
-            }
-            ["run-s", names @ ..] => {
-                for name in names.iter().filter(|name| !name.starts_with('-')) {
-                    if name.contains('*') {
-                        return None;
-                    }
-                    script(name)?;
-                }
-            }
             ["run-p" | "npm-run-all" | "concurrently" | "turbo" | "nx" | "lerna" | "wireit", ..] => {
                 return None;
             }
-            ["c8" | "nyc", program @ ..] => expand(&program.join(" "), scripts, depth + 1, runs)?,
-            _ => runs.extend(runner_of(rest)),
+            ["npm" | "pnpm" | "yarn" | "bun", "run", name, ..] | ["npm" | "pnpm" | "yarn", name, ..] => {
+                let name = if *name == "t" { "test" } else { *name };
+                ["pre", "", "post"].map(|when| format!("{when}{name}")).to_vec()
+            }
+            ["run-s", names @ ..] => names.iter().map(|name| (*name).to_owned()).collect(),
+            ["c8" | "nyc", program @ ..] => {
+                expand(&program.join(" "), scripts, depth + 1, runs)?;
+                Vec::new()
+            }
+            _ => {
+                runs.extend(runner_of(rest));
+                Vec::new()
+            }
+        };
+        let manifest = if names.is_empty() { None } else { Some((scripts.manifest)()?) };
+        let all = manifest.and_then(|manifest| manifest.get("scripts"));
+        for line in names.iter().filter_map(|name| all?.get(name)?.as_str()) {
+            expand(line, scripts, depth + 1, runs)?;
         }
     }
     Some(())

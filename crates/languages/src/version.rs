@@ -4,8 +4,8 @@
 
 use semver::{Comparator, Op, Prerelease, Version};
 
-/// The first version in a text, such as `go version go1.22.1 linux/amd64`. A number with several parts is likelier to be
-/// one: `Python3 3.12`.
+/// The first version in a text, such as `go version go1.22.1 linux/amd64`. A number with several parts is likelier to
+/// be one: `Python3 3.12`.
 pub(crate) fn first_version(text: &str) -> Option<&str> {
     let found = pattern!(r"\d+(?:\.\d+)+").find(text).or_else(|| pattern!(r"\d+").find(text))?;
     Some(found.as_str())

@@ -111,15 +111,10 @@ fn expand(ini: &IniFile, section: &str, key: &str) -> Vec<String> {
     let reversed = |section: &str, key: &str| ini.lines(section, key).into_iter().rev();
     let mut waiting: Vec<String> = reversed(section, key).collect();
     while let Some(line) = waiting.pop() {
-        let other = line
-            .strip_prefix("{[")
-            .and_then(|rest| rest.strip_suffix('}'))
-            .and_then(|rest| rest.split_once(']'));
-        match other {
-            Some((section, key)) if seen.len() < MOST_LISTED => {
-                if seen.insert((section.to_owned(), key.to_owned())) {
-                    waiting.extend(reversed(section, key));
-                }
+        let other = line.strip_prefix("{[").and_then(|rest| rest.strip_suffix('}')?.split_once(']'));
+        match other.map(|(section, key)| (section.to_owned(), key.to_owned())) {
+            Some(of) if seen.len() < MOST_LISTED && seen.insert(of.clone()) => {
+                waiting.extend(reversed(&of.0, &of.1));
             }
             Some(_) => {}
             None => all.push(line),

@@ -251,6 +251,7 @@ impl ReportingCommand {
             command: &self.command,
             environment: &self.environment,
             before_options: self.before_options,
+            is_call: self.runner.is_some(),
             names,
             files,
         };

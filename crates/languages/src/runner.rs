@@ -116,6 +116,8 @@ pub(crate) struct TestSelection<'a> {
     pub(crate) environment: &'a BTreeMap<String, String>,
     /// The text between the command and an option at its end. `None` if none can follow.
     pub(crate) before_options: Option<&'a str>,
+    /// Whether the command calls the runner, and not something that does.
+    pub(crate) is_call: bool,
     pub(crate) names: &'a [String],
     /// The checkout's test files, for a runner that loads all files before it selects.
     pub(crate) files: &'a [String],
@@ -137,9 +139,9 @@ impl TestSelection<'_> {
         SelectedRun { command, environment: self.environment.clone() }
     }
 
-    /// The command with more words at its very end.
+    /// The call with more words at its very end.
     pub(crate) fn with_words(&self, words: &str) -> Option<SelectedRun> {
-        self.is_one().then(|| self.with_command(format!("{} {words}", self.command)))
+        (self.is_call && self.is_one()).then(|| self.with_command(format!("{} {words}", self.command)))
     }
 
     /// The command with an option where one may follow.

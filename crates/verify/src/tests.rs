@@ -42,7 +42,7 @@ fn what_the_runners_really_print_is_counted_and_the_failing_tests_are_named() {
     let table: &[(&str, Option<TestCounts>, &[&str])] = &[
         ("cargo-fail.txt", counts(4, 2, 1), &["tests::adds", "fails"]),
         ("cargo-pass.txt", counts(1, 0, 0), &[]),
-        ("nextest-fail.txt", counts(3, 2, 1), &[]),
+        ("nextest-fail.txt", counts(3, 2, 1), &["calc > tests::adds", "calc::more > fails"]),
         ("nextest-pass.txt", counts(2, 0, 4), &[]),
         ("nextest-none.txt", counts(0, 0, 6), &[]),
         ("pytest-fail.txt", counts(2, 4, 2), &pytest),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{RunnerSummary, last_of, number, numbers, summary};
+use super::{RunnerSummary, ended, ends, last_of, number, numbers, summary};
 use crate::cases::{CaseList, count, counted_together};
 use journeyman_order::bounds::{LONGEST_LINE, MOST_LISTED};
 use journeyman_order::{TestCaseStatus, TestCounts, TestProgram};
@@ -58,17 +58,12 @@ fn binaries<'a>(lines: &[&'a str]) -> Vec<CargoTestBinary<'a>> {
         r"^test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored; (\d+) measured; \d+ filtered out",
     );
     let case = pattern!(
-        r"^test (.+?)(?: - should panic| - compile fail| - compile)? \.\.\. (?:(ok)|(FAILED)|(ignored)(?:, .*)?|(bench): .*)$"
+        r"^test (?P<name>.+?)(?: - should panic| - compile fail| - compile)? \.\.\. (?:(?P<good>ok|bench: .*)|(?P<bad>FAILED)|ignored(?:, .*)?)$"
     );
-    let torn = pattern!(r"^.+test (\S.*?)(?: - should panic)? \.\.\. (?:(ok)|(FAILED)|(ignored)(?:, .*)?)$");
-    let result_in = |captures: &regex::Captures<'a>| {
-        let status = match (captures.get(3), captures.get(4)) {
-            (Some(_), _) => TestCaseStatus::Failed,
-            (None, Some(_)) => TestCaseStatus::Skipped,
-            (None, None) => TestCaseStatus::Passed,
-        };
-        Some((captures.get(1)?.as_str(), status))
-    };
+    let torn = pattern!(
+        r"^.+test (?P<name>\S.*?)(?: - should panic)? \.\.\. (?:(?P<good>ok)|(?P<bad>FAILED)|ignored(?:, .*)?)$"
+    );
+    let result_in = |captures: &regex::Captures<'a>| Some((captures.name("name")?.as_str(), ended(captures)));
     let mut binaries: Vec<CargoTestBinary<'a>> = Vec::new();
     for (at, line) in lines.iter().copied().enumerate() {
         if let Some(captures) = running.captures(line) {
@@ -267,7 +262,7 @@ impl CargoTarget<'_> {
     }
 }
 
-/// Nextest's summary.
+/// Nextest's summary, and the line of each test.
 pub(crate) fn nextest(lines: &[&str]) -> Option<RunnerSummary> {
     let last = pattern!(r"^ {2,}Summary \[ *[\d.]+s\] +(?:(\d+)/)?(\d+) tests? run: (.*)$");
     let (line, captures) = last_of(lines, |line| last.captures(line))?;
@@ -282,5 +277,22 @@ pub(crate) fn nextest(lines: &[&str]) -> Option<RunnerSummary> {
             _ => {}
         }
     }
-    Some(RunnerSummary { is_whole: captures.get(1).is_none(), ..summary(counts, line) })
+    let is_whole = captures.get(1).is_none();
+    // What a test prints is further to the right.
+    let case = pattern!(
+        r"^ {0,9}(?:TRY \d+ )?(?:(?P<good>PASS(?: \+ LEAK)?|LEAK|SLOW|FLAKY \d+/\d+)|(?P<bad>[A-Z][A-Z0-9+ -]*)) +\[ *[\d.]+s\] +(?:\([^()]*\) +)?(?P<name>\S+ \S.*)$"
+    );
+    // The last try of a test counts, and below its summary nextest names the failed ones again.
+    let (above, below) = lines.split_at(line);
+    let again = ends(below, [case]).filter(|(_, status)| *status == TestCaseStatus::Failed);
+    let tests = ends(above, [case]).chain(again);
+    let tests: BTreeMap<String, TestCaseStatus> =
+        tests.map(|(name, status)| (name.replacen(' ', " > ", 1), status)).collect();
+    let mut cases = CaseList::default();
+    tests.iter().for_each(|(name, status)| cases.add(name, *status));
+    // It does not name those that it skips.
+    let cases = cases.adding_up_to(&TestCounts { skipped: 0, ..counts }).filter(|_| is_whole);
+    let failing = tests.into_iter().filter(|(_, status)| *status == TestCaseStatus::Failed);
+    let failing = failing.map(|(name, _)| name).collect();
+    Some(RunnerSummary { failing, cases, is_whole, ..summary(counts, line) })
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use super::{RunnerSummary, summary};
+use super::{RunnerSummary, ended, summary};
 use crate::cases::CaseList;
 use journeyman_order::{TestCaseStatus, TestCounts};
 
@@ -81,7 +81,7 @@ fn json(lines: &[&str]) -> Option<RunnerSummary> {
 /// if no package has tests.
 fn plain(lines: &[&str]) -> Option<RunnerSummary> {
     // Output without a newline precedes the runner's next message on the same line.
-    let test = pattern!(r"^(.*)--- (PASS|FAIL|SKIP): (\S+) \([\d.]+s\)$");
+    let test = pattern!(r"^(.*)--- (?:(?P<good>PASS)|(?P<bad>FAIL)|SKIP): (?P<name>\S+) \([\d.]+s\)$");
     let package = pattern!(r"^(ok|FAIL|\?|---)? *\t(\S+)(?:\t| )(.*)$");
     let package_at_end = pattern!(r"(ok  |FAIL)\t(\S+)\t((?:[\d.]+s|\(cached\))(?:\t.*)?)$");
     let mut ends = GoTestResults::new();
@@ -99,13 +99,9 @@ fn plain(lines: &[&str]) -> Option<RunnerSummary> {
         } else if let Some((_, name)) = text.rsplit_once("=== RUN   ") {
             begun.insert(name);
         } else if let Some(found) = test.captures(text) {
-            let name = found.get(3)?.as_str();
+            let name = found.name("name")?.as_str();
             let is_alone = found.get(1)?.as_str().trim().is_empty();
-            let end = match found.get(2)?.as_str() {
-                "PASS" => TestCaseStatus::Passed,
-                "SKIP" => TestCaseStatus::Skipped,
-                _ => TestCaseStatus::Failed,
-            };
+            let end = ended(&found);
             if begun.contains(name) || (begun.is_empty() && is_alone && end == TestCaseStatus::Failed) {
                 waiting.push((name.to_owned(), end));
             }

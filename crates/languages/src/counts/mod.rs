@@ -14,6 +14,8 @@ pub(crate) mod tap;
 
 use std::collections::BTreeMap;
 
+use regex::{Captures, Regex};
+
 use journeyman_order::{TestCaseStatus, TestCounts, TestProgram};
 
 /// The summary of a run.
@@ -48,6 +50,25 @@ pub(crate) fn last_of<'l, T>(lines: &[&'l str], find: impl Fn(&'l str) -> Option
     lines.iter().enumerate().rev().find_map(|(at, line)| Some((at, find(line)?)))
 }
 
+/// The tests that lines name, and how each ended: groups `good` and `bad` of a pattern tell.
+fn ends<'l, const N: usize>(
+    lines: &'l [&'l str],
+    patterns: [&'static Regex; N],
+) -> impl Iterator<Item = (&'l str, TestCaseStatus)> {
+    lines.iter().filter_map(move |line| {
+        let found = patterns.iter().find_map(|pattern| pattern.captures(line))?;
+        Some((found.name("name")?.as_str(), ended(&found)))
+    })
+}
+
+fn ended(found: &Captures<'_>) -> TestCaseStatus {
+    match (found.name("good"), found.name("bad")) {
+        (Some(_), _) => TestCaseStatus::Passed,
+        (None, Some(_)) => TestCaseStatus::Failed,
+        (None, None) => TestCaseStatus::Skipped,
+    }
+}
+
 /// Texts like `3 failed, 2 passed`: every number with the word after it.
 fn numbers(text: &str) -> impl Iterator<Item = (u64, &str)> {
     text.split([',', '|', ';', '(', ')']).filter_map(|part| {
@@ -56,6 +77,6 @@ fn numbers(text: &str) -> impl Iterator<Item = (u64, &str)> {
     })
 }
 
-pub(crate) fn number(captures: &regex::Captures<'_>, group: usize) -> u64 {
+pub(crate) fn number(captures: &Captures<'_>, group: usize) -> u64 {
     captures.get(group).and_then(|found| found.as_str().parse().ok()).unwrap_or(0)
 }

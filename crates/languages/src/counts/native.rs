@@ -1,6 +1,8 @@
-//! CTest, Meson, Automake, uvu, Bun and AVA. A test of Automake is a named program.
+//! CTest, Meson, Automake, uvu, Bun and AVA. A test of CTest and Automake is a named program.
 
-use super::{RunnerSummary, last_of, summary};
+use std::collections::BTreeSet;
+
+use super::{RunnerSummary, ends, last_of, summary};
 use crate::cases::CaseList;
 use journeyman_order::{TestCaseStatus, TestCounts};
 
@@ -9,49 +11,47 @@ fn in_part(counts: TestCounts, line: usize) -> RunnerSummary {
     RunnerSummary { is_whole: false, ..summary(counts, line) }
 }
 
-/// A summary whose tests are named programs, if the named lines add up to the counts.
-fn of_programs(counts: TestCounts, line: usize, cases: CaseList) -> RunnerSummary {
-    let cases = cases.adding_up_to(&counts);
-    let is_failed = |(_, status): &(&String, &TestCaseStatus)| **status == TestCaseStatus::Failed;
-    let failing = cases.iter().flatten().filter(is_failed).map(|(name, _)| name.clone()).collect();
-    RunnerSummary { cases, failing, ..summary(counts, line) }
-}
-
-/// `95% tests passed, 1 tests failed out of 20`, or `100% tests passed out of 20`. Skips have own lines.
+/// `95% tests passed, 1 tests failed out of 20`, or `100% tests passed out of 20`, below a line for each test.
 pub(crate) fn ctest(lines: &[&str]) -> Option<RunnerSummary> {
     let total = pattern!(r"^\d+% tests passed(?:, (\d+) tests? failed)? out of (\d+)$");
-    let skipped = pattern!(r"^ *\d+/\d+ Test +#\d+: .*\*\*\*(?:Skipped|Not Run (\(Disabled\)))");
+    let case = pattern!(
+        r"^ *\d+/\d+ Test +#\d+: (?P<name>\S.*?) \.{2,} *(?:(?P<good>Passed)|\*\*\*(?:Skipped|Not Run \(Disabled\))|(?P<bad>\*\*\*))"
+    );
+    let off = pattern!(r"^ *\d+/\d+ Test +#\d+: .*\*\*\*Not Run \(Disabled\)");
+    let listed = pattern!(r"^\s+\d+ - (\S.*) \([^()]+\)");
     let none = lines.iter().rposition(|line| *line == "No tests were found!!!");
     let Some((line, told)) = last_of(lines, |line| total.captures(line)) else {
         return none.map(|line| in_part(TestCounts::default(), line));
     };
     let (failed, of) = (super::number(&told, 1), super::number(&told, 2));
     let begun = lines.get(..line)?.iter().rposition(|line| line.starts_with("Test project ")).unwrap_or(0);
-    let all_skipped = lines.get(begun..line)?.iter().filter_map(|line| skipped.captures(line));
+    let own = lines.get(begun..line)?;
+    // What a test prints may look like these lines, and comes before this list.
+    let below = lines.iter().skip(line).skip_while(|line| **line != "The following tests FAILED:");
+    let failing: BTreeSet<String> =
+        below.filter_map(|line| Some(listed.captures(line)?[1].to_owned())).collect();
+    let mut cases = CaseList::default();
+    for (name, status) in ends(own, [case]) {
+        cases.add(name, if failing.contains(name) { TestCaseStatus::Failed } else { status });
+    }
+    let skipped = cases.counts().skipped;
     // Disabled tests are not part of the total.
-    let (are_disabled, rest): (Vec<_>, Vec<_>) = all_skipped.partition(|found| found.get(1).is_some());
-    let passed = of.checked_sub(failed)?.checked_sub(rest.len() as u64)?;
-    let are_skipped = (are_disabled.len() + rest.len()) as u64;
-    let counts = TestCounts { passed, failed, skipped: are_skipped };
-    Some(summary(counts, line))
+    let disabled = own.iter().filter(|line| off.is_match(line)).count() as u64;
+    let passed = of.checked_sub(failed)?.checked_sub(skipped.saturating_sub(disabled))?;
+    let counts = TestCounts { passed, failed, skipped };
+    let cases = cases.adding_up_to(&counts);
+    Some(RunnerSummary { failing: failing.into_iter().collect(), cases, ..summary(counts, line) })
 }
 
 /// Automake's summary, one per folder: `# TOTAL: 43`, `# PASS:  42` and so on.
 pub(crate) fn automake(lines: &[&str]) -> Option<RunnerSummary> {
     let row = pattern!(r"^# (TOTAL|PASS|SKIP|XFAIL|FAIL|XPASS|ERROR): +(\d+)$");
-    let case = pattern!(r"^(PASS|SKIP|XFAIL|FAIL|XPASS|ERROR): (\S.*)$");
+    // It may fail as its Makefile.am expects.
+    let case = pattern!(r"^(?:(?P<good>PASS)|SKIP|XFAIL|(?P<bad>FAIL|XPASS|ERROR)): (?P<name>\S.*)$");
     let (mut counts, mut total, mut last) = (TestCounts::default(), 0_u64, None);
     let mut cases = CaseList::default();
+    ends(lines, [case]).for_each(|(name, status)| cases.add(name, status));
     for (at, line) in lines.iter().enumerate() {
-        if let Some(found) = case.captures(line) {
-            let status = match &found[1] {
-                "PASS" => TestCaseStatus::Passed,
-                // It failed, as its Makefile.am expects.
-                "SKIP" | "XFAIL" => TestCaseStatus::Skipped,
-                _ => TestCaseStatus::Failed,
-            };
-            cases.add(&found[2], status);
-        }
         let Some(found) = row.captures(line) else { continue };
         let number = super::number(&found, 2);
         let list = match &found[1] {
@@ -66,7 +66,10 @@ pub(crate) fn automake(lines: &[&str]) -> Option<RunnerSummary> {
         *list = list.saturating_add(number);
     }
     let line = last.filter(|_| counts.ran().saturating_add(counts.skipped) == total)?;
-    Some(of_programs(counts, line, cases))
+    let cases = cases.adding_up_to(&counts);
+    let is_failed = |(_, status): &(&String, &TestCaseStatus)| **status == TestCaseStatus::Failed;
+    let failing = cases.iter().flatten().filter(is_failed).map(|(name, _)| name.clone()).collect();
+    Some(RunnerSummary { cases, failing, ..summary(counts, line) })
 }
 
 /// uvu: `  Total:     804`, `  Passed:    804`, `  Skipped:   0`.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{RunnerSummary, last_of, number, numbers, summary};
+use super::{RunnerSummary, ended, ends, last_of, number, numbers, summary};
 use crate::cases::CaseList;
 use journeyman_order::{TestCaseStatus, TestCounts};
 
@@ -41,45 +41,31 @@ pub(crate) fn pytest(lines: &[&str]) -> Option<RunnerSummary> {
         .collect();
     // If pytest stopped early, it says so above its last line.
     let is_whole = !above.iter().rev().take(10).any(|line| line.starts_with("!!!") && line.ends_with("!!!"));
-    let cases = pytest_cases(above)?.adding_up_to(&counts).filter(|_| is_whole);
+    let cases = pytest_cases(above).adding_up_to(&counts).filter(|_| is_whole);
     let summary = summary(counts, line);
     is_known.then_some(RunnerSummary { failing, cases, is_whole, ..summary })
 }
 
 /// Parses a verbose run, which names every test.
-fn pytest_cases(lines: &[&str]) -> Option<CaseList> {
-    let alone =
-        pattern!(r"^(\S.*?::.+) (PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)(?: \(.*\))? *(?:\[ *\d+%\])?$");
-    let of_many =
-        pattern!(r"^\[gw\d+\] \[ *\d+%\] (PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS) (\S.*?::.+?) *$");
-    let uncollected = pattern!(r"^_+ ERROR collecting (\S.*) _+$");
+fn pytest_cases(lines: &[&str]) -> CaseList {
+    let alone = pattern!(
+        r"^(?P<name>\S.*?::.+) (?:(?P<good>PASSED|XPASS)|(?P<bad>FAILED|ERROR)|SKIPPED|XFAIL)(?: \(.*\))? *(?:\[ *\d+%\])?$"
+    );
+    let of_many = pattern!(
+        r"^\[gw\d+\] \[ *\d+%\] (?:(?P<good>PASSED|XPASS)|(?P<bad>FAILED|ERROR)|SKIPPED|XFAIL) (?P<name>\S.*?::.+?) *$"
+    );
+    let uncollected = pattern!(r"^_+ (?P<bad>ERROR) collecting (?P<name>\S.*) _+$");
     let mut cases = CaseList::default();
-    for line in lines {
-        let (name, word) = if let Some(found) = alone.captures(line) {
-            (found.get(1)?.as_str(), found.get(2)?.as_str())
-        } else if let Some(found) = of_many.captures(line) {
-            (found.get(2)?.as_str(), found.get(1)?.as_str())
-        } else if let Some(found) = uncollected.captures(line) {
-            (found.get(1)?.as_str(), "ERROR")
-        } else {
-            continue;
-        };
-        let status = match word {
-            "PASSED" | "XPASS" => TestCaseStatus::Passed,
-            "SKIPPED" | "XFAIL" => TestCaseStatus::Skipped,
-            _ => TestCaseStatus::Failed,
-        };
-        // A test that fails during teardown was reported as passed before.
-        cases.add_again(name, status);
-    }
-    Some(cases)
+    // A test that fails during teardown was reported as passed before.
+    ends(lines, [alone, of_many, uncollected]).for_each(|(name, status)| cases.add_again(name, status));
+    cases
 }
 
 /// Unittest's `Ran N tests` and the verdict after it.
 pub(crate) fn unittest(lines: &[&str]) -> Option<RunnerSummary> {
     let ran = pattern!(r"^Ran (\d+) tests? in [\d.]+s$");
     let verdict = pattern!(r"^(?:OK|FAILED|NO TESTS RAN)(?: \((.*)\))?$");
-    let failure = pattern!(r"^(?:FAIL|ERROR): (\S+) \(([^)]*)\)");
+    let failure = pattern!(r"^(?:FAIL|ERROR|UNEXPECTED SUCCESS): (\S+) \(([^)]*)\)");
     let (line, total, details) = lines.iter().enumerate().rev().find_map(|(at, line)| {
         let total = number(&ran.captures(line)?, 1);
         let after = lines.get(at + 1..)?.iter().find(|line| !line.trim().is_empty())?;
@@ -98,25 +84,54 @@ pub(crate) fn unittest(lines: &[&str]) -> Option<RunnerSummary> {
             _ => {}
         }
     }
-    let failing: Vec<String> = lines
-        .get(..line)?
+    let above = lines.get(..line)?;
+    let is_rule = |line: &&str| line.len() == 70 && line.bytes().all(|byte| byte == b'=');
+    let mut failing: Vec<String> = above
         .windows(2)
-        .filter(|pair| pair.first().is_some_and(|rule| rule.len() == 70 && rule.bytes().all(|b| b == b'=')))
+        .filter(|pair| pair.first().is_some_and(is_rule))
         .filter_map(|pair| failure.captures(pair.get(1)?))
         .filter_map(|found| Some(unittest_name(found.get(1)?.as_str(), found.get(2)?.as_str())))
         .collect();
-    let mut failing = failing;
     // A test with subtests is one test, and can fail more than once.
     let mut seen = BTreeSet::new();
     let before = failing.len();
     failing.retain(|name| seen.insert(name.clone()));
     counts.failed = counts.failed.saturating_sub((before - failing.len()) as u64);
-    // A fixture that fails is none of the tests that ran.
-    let is_fixture = |name: &&String| name.contains(".setUp") || name.contains(".tearDown");
-    let fixtures = failing.iter().filter(is_fixture).count() as u64;
+    let fixtures = failing.iter().filter(|name| is_fixture(name)).count() as u64;
     let failed = counts.failed.saturating_sub(fixtures);
     counts.passed = total.saturating_sub(failed).saturating_sub(counts.skipped);
-    Some(RunnerSummary { failing, ..summary(counts, line) })
+    let results = above.get(..above.iter().position(is_rule).unwrap_or(line))?;
+    let cases = unittest_cases(results, &seen).adding_up_to(&TestCounts { failed, ..counts });
+    Some(RunnerSummary { failing, cases, ..summary(counts, line) })
+}
+
+/// A fixture that fails is none of the tests that ran.
+fn is_fixture(name: &str) -> bool {
+    name.contains(".setUp") || name.contains(".tearDown")
+}
+
+/// What a verbose run prints of each test: its name, and its result at the end of a line, after what the test printed.
+fn unittest_cases(lines: &[&str], failing: &BTreeSet<String>) -> CaseList {
+    let begins = pattern!(r"^(\w+) \(([\w.<>]+)\)(?: \.\.\. ?.*)?$");
+    let result = pattern!(
+        r"^(?:.*? \.\.\. ?)?(?:(?P<good>ok)|(?P<bad>FAIL|ERROR|unexpected success)|expected failure|skipped .*)$"
+    );
+    let mut tests: Vec<(String, Option<TestCaseStatus>)> = Vec::new();
+    for line in lines {
+        if let Some(found) = begins.captures(line) {
+            tests.push((unittest_name(&found[1], &found[2]), None));
+        }
+        if let (Some((_, status @ None)), Some(found)) = (tests.last_mut(), result.captures(line)) {
+            *status = Some(ended(&found));
+        }
+    }
+    let mut cases = CaseList::default();
+    for (name, status) in tests.into_iter().filter(|(name, _)| !is_fixture(name)) {
+        // Where only subtests failed, these have the results. And a test may print one, but not take it back below.
+        let status = if failing.contains(&name) { Some(TestCaseStatus::Failed) } else { status };
+        status.into_iter().for_each(|status| cases.add(&name, status));
+    }
+    cases
 }
 
 /// Python before 3.11 names only the class.

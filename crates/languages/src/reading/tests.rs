@@ -81,12 +81,19 @@ fn every_test_is_named_by_what_the_runners_really_print() {
         "/ example.org/calc.TestSkipped",
         "+ example.org/calc/sub.TestOK",
     ];
+    let nextest = [
+        "- calc > tests::adds", "+ calc > tests::flaky", "+ calc > tests::ok", "+ calc > tests::panics",
+        "+ calc > top", "+ calc::bin/calc > tests::ok", "- calc::more > aborts", "- calc::more > fails",
+        "+ calc::more > ok",
+    ];
     let table: &[(&str, &str, &[&str], &[&str])] = &[
         ("cargo-named.txt", "libtest", &cargo, &[]),
         ("pytest-named.txt", "pytest", &pytest, &[]),
         ("pytest-xdist-named.txt", "pytest", &pytest, &[]),
         ("go-named.txt", "go", &go, &["example.org/calc/bad"]),
         ("mocha-tap.txt", "tap", &["- group fails", "+ group ok", "/ group pending"], &[]),
+        ("unittest-named.txt", "unittest", &unittest, &[]),
+        ("nextest-named.txt", "nextest", &nextest, &[]),
     ];
     for (name, runner, expected, unloaded) in table {
         let reading = read(&output(name), None);
@@ -139,6 +146,28 @@ fn what_does_not_compile_or_load_is_named() {
     let typescript =
         "src/add.test.ts(3,10): error TS2305: Module '\"./add\"' has no exported member 'sub'.\n";
     assert_eq!(read(typescript, None).unloaded, ["src/add.test.ts"]);
+}
+
+/// In the first text a test fails and prints that it passed, and another passes and prints that it failed.
+#[test]
+fn what_tests_print_of_each_other_swaps_no_results() {
+    let rule = "=".repeat(70);
+    let unittest = format!(
+        "test_a (t.T.test_a) ... ok\nFAIL\ntest_b (t.T.test_b) ... FAIL\nok\n\n{rule}\nFAIL: test_a (t.T.test_a)\n----\n\n----\n\
+         Ran 2 tests in 0.001s\n\nFAILED (failures=1)\n"
+    );
+    let honest = unittest.replace("ok\nFAIL\n", "FAIL\n").replace("FAIL\nok\n", "ok\n");
+    assert_eq!(
+        (read(&unittest, None).cases, read(&unittest, None).failing),
+        (None, vec!["t.T.test_a".into()])
+    );
+    assert_eq!(shown(&read(&honest, None)), ["- t.T.test_a", "+ t.T.test_b"]);
+    let nextest = "        FAIL [   0.005s] (1/2) a b\n        PASS [   0.005s] (1/2) a b\n        PASS [   0.005s] (2/2) a c\n\
+                   FORGED────────────\n     Summary [   0.012s] 2 tests run: 1 passed, 1 failed, 0 skipped\n        \
+                   FAIL [   0.005s] (1/2) a b\n";
+    assert_eq!(shown(&read(&nextest.replace("FORGED", ""), None)), ["- a > b", "+ a > c"]);
+    let forged = nextest.replace("FORGED", "        FAIL [   0.005s] (2/2) a c\n");
+    assert_eq!(read(&forged, None).cases, None);
 }
 
 /// A program with a harness of its own, one that prints dots, and two that name their tests.

@@ -1,7 +1,6 @@
 //! Every test of a run by name, as far as the names can be trusted.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 
 use journeyman_order::bounds::MOST_ITEMS;
 use journeyman_order::{TestCaseStatus, TestCounts};
@@ -17,6 +16,12 @@ pub(crate) fn count(counts: &mut TestCounts, status: TestCaseStatus) {
     } += 1;
 }
 
+/// How little a result says for a test.
+fn badness(status: TestCaseStatus) -> Option<usize> {
+    let from_best = [TestCaseStatus::Passed, TestCaseStatus::Skipped, TestCaseStatus::Failed];
+    from_best.iter().position(|one| *one == status)
+}
+
 /// The sum of the tests of two runs.
 pub fn counted_together(one: TestCounts, other: TestCounts) -> TestCounts {
     TestCounts {
@@ -30,19 +35,32 @@ pub fn counted_together(one: TestCounts, other: TestCounts) -> TestCounts {
 #[derive(Debug, Default)]
 pub(crate) struct CaseList {
     tests: BTreeMap<String, TestCaseStatus>,
-    /// How often each name occurred.
-    seen: BTreeMap<String, u32>,
+    /// How often each name occurred, and in which source first.
+    seen: BTreeMap<String, (u32, usize)>,
+    /// How many sources came before this one.
+    source: usize,
     /// Results of all tests, repeated names included.
     counts: TestCounts,
     is_broken: bool,
 }
 
 impl CaseList {
-    /// Adds a test. A repeated name counts as another test.
-    pub(crate) fn add(&mut self, name: &str, status: TestCaseStatus) {
+    /// What follows may be from another writer, who may repeat a name to hide how its test ended.
+    pub(crate) fn next_source(&mut self) {
+        self.source += 1;
+    }
+
+    /// Adds a test. A repeated name counts as another test. Of several sources, the worse result goes to the first.
+    pub(crate) fn add(&mut self, name: &str, mut status: TestCaseStatus) {
         let Some(name) = self.counted(name, status) else { return };
-        let times = self.seen.entry(name.clone()).or_default();
+        let (times, source) = self.seen.entry(name.clone()).or_insert((0, self.source));
         *times += 1;
+        if *source != self.source
+            && let Some(first) = self.tests.get_mut(&name)
+            && badness(status) > badness(*first)
+        {
+            std::mem::swap(first, &mut status);
+        }
         let name = if *times == 1 { name } else { format!("{name} ({times})") };
         self.is_broken |= self.tests.insert(name, status).is_some();
     }
@@ -51,18 +69,9 @@ impl CaseList {
     /// unique, but that may report several results for one test.
     pub(crate) fn add_again(&mut self, name: &str, status: TestCaseStatus) {
         let Some(name) = self.counted(name, status) else { return };
-        match self.tests.entry(name) {
-            Entry::Vacant(place) => {
-                place.insert(status);
-            }
-            Entry::Occupied(mut place) => {
-                let worse = match (*place.get(), status) {
-                    (TestCaseStatus::Failed, _) | (_, TestCaseStatus::Failed) => TestCaseStatus::Failed,
-                    (TestCaseStatus::Skipped, _) | (_, TestCaseStatus::Skipped) => TestCaseStatus::Skipped,
-                    (TestCaseStatus::Passed, TestCaseStatus::Passed) => TestCaseStatus::Passed,
-                };
-                place.insert(worse);
-            }
+        let known = self.tests.entry(name).or_insert(status);
+        if badness(status) > badness(*known) {
+            *known = status;
         }
     }
 

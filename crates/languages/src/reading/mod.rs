@@ -12,13 +12,13 @@ use std::collections::BTreeSet;
 
 use crate::counts::maven;
 use crate::report;
-use crate::runner::{SummaryForm, TestRunner};
+use crate::runner::{PrintedResult, SummaryForm, TestRunner};
 use crate::runs::TestRuns;
 use crate::table::RUNNERS;
 use crate::text::plain;
 use journeyman_order::bounds::{LARGEST_FILE, LONGEST_LINE, MOST_LISTED};
 use journeyman_order::comparison::RunnerName;
-use journeyman_order::{TestCases, TestReport};
+use journeyman_order::{TestCaseStatus, TestCases, TestCounts, TestReport};
 
 /// Limit of lines to parse, from the end. Every reader scans each of them.
 const MOST_LINES: usize = 400_000;
@@ -60,6 +60,16 @@ fn read_part(output: &str, reports: &[Vec<u8>], is_cut: bool, runs: &TestRuns) -
     let reported = |runner: &TestRunner| from_report.as_ref().map_or(0, |report| report.runs_of(runner.name));
     let is_of_many =
         |runner: &TestRunner| !is_cut && reported(runner) > 0 && last.is_some_and(|last| reported(last) > 0);
+    // A sum that the code under test prints may take the place of the runner's, but does not take it back.
+    let is_less_red = from_report.as_ref().is_some_and(|report| {
+        printed.iter().any(|(runner, PrintedResult { read, form }, summary)| {
+            let is_named = runner.name == report.named_by || reported(runner) > 0 || runs.count(runner) > 0;
+            let is_own = *form != SummaryForm::Parts && (is_named || Some(*runner) == last);
+            let is_redder = |counts: TestCounts| counts.failed > report.counts.failed;
+            let mut sums = several::sums(lines, *read, summary).enumerate();
+            is_own && sums.any(|(nth, (counts, _))| nth > MOST_LISTED || counts.is_some_and(is_redder))
+        })
+    });
     let wanted = printed.into_iter().filter(|(runner, _, _)| Some(*runner) == last || is_of_many(runner));
     let summaries = wanted.map(|(runner, printed, summary)| {
         if is_cut {
@@ -89,7 +99,15 @@ fn read_part(output: &str, reports: &[Vec<u8>], is_cut: bool, runs: &TestRuns) -
             let is_believed = output.as_ref().is_none_or(|(_, output, _)| {
                 output.is_whole && output.counts.is_none_or(|counts| report.claims_no_more(&counts))
             });
-            let cases = report.cases.clone().filter(|_| is_believed);
+            let mut cases = report.cases.clone().filter(|_| is_believed && !is_less_red);
+            // The runner may know better.
+            let known: BTreeSet<&String> = report.failing.iter().collect();
+            let printed = output.iter().flat_map(|(_, output, _)| &output.failing);
+            for name in printed.filter(|name| !known.contains(name)) {
+                if let Some(status) = cases.as_mut().and_then(|tests| tests.get_mut(name)) {
+                    *status = TestCaseStatus::Failed;
+                }
+            }
             cases.map(|tests| (report.named_by, tests, report.programs.clone()))
         }
         (None, Some((runner, output, _))) => {

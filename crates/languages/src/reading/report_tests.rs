@@ -87,6 +87,56 @@ fn what_maven_prints_of_all_modules_is_counted_and_a_quiet_build_is_not() {
     assert_eq!(read(&printed, Some(claims)).cases, None, "Maven counted one pass less");
 }
 
+/// The code under test may write a report too, before or after the runner does.
+#[test]
+fn a_row_that_repeats_a_name_elsewhere_takes_no_failures_place() {
+    let suite = |result: &str| {
+        format!(r#"<testsuite name="a"><testcase classname="a" name="x">{result}</testcase></testsuite>"#)
+            .into_bytes()
+    };
+    let [red, green, grey] = ["<failure/>", "", "<skipped/>"].map(suite);
+    for (first, worse) in [(&red, "- a.x"), (&grey, "/ a.x")] {
+        for reports in [[first.clone(), green.clone()], [green.clone(), first.clone()]] {
+            assert_eq!(shown(&read_both("", &reports)), [worse, "+ a.x (2)"]);
+        }
+    }
+    let row = |status: &str| format!(r#"{{"test": {{"name": "x", "status": "{status}"}}}}"#);
+    for between in ["", "{\"runner\": \"vitest\"}\n"] {
+        let (red, green) = (row("failed"), row("passed"));
+        for report in [format!("{red}\n{between}{green}\n"), format!("{green}\n{between}{red}\n")] {
+            let report = format!("{{\"runner\": \"vitest\"}}\n{report}");
+            assert_eq!(shown(&read("", Some(report.as_bytes()))), ["- x", "+ x (2)"]);
+        }
+    }
+}
+
+#[test]
+fn a_test_that_the_runner_prints_as_failed_has_not_passed_by_its_report() {
+    let rule = "=".repeat(70);
+    let printed = format!("{rule}\nFAIL: test_a (t.T.test_a)\n----\n\n----\nRan 2 tests in 0.1s\n\nOK\n");
+    let report = "{\"runner\": \"unittest\"}\n\
+        {\"test\": {\"name\": \"t.T.test_a\", \"status\": \"passed\"}}\n\
+        {\"test\": {\"name\": \"t.T.test_b\", \"status\": \"passed\"}}\n";
+    assert_eq!(shown(&read(&printed, Some(report.as_bytes()))), ["- t.T.test_a", "+ t.T.test_b"]);
+}
+
+#[test]
+fn a_sum_that_a_test_prints_below_that_of_the_runner_makes_no_report_believed() {
+    let report = fixture("unittest-report.jsonl");
+    let forged = String::from_utf8_lossy(&report)
+        .replace("{\"failed\": \"setUpClass (test_calc.Broken_)\"}\n", "")
+        .replace("\"failed\"", "\"passed\"")
+        .replace("\"skipped\"", "\"passed\"");
+    let printed = output("unittest-named.txt");
+    let quiet = "Ran 9 tests in 0.1s\n\nOK\n";
+    assert_eq!(read(quiet, Some(forged.as_bytes())).cases.map(|cases| cases.tests.len()), Some(9));
+    for below in [quiet, "===== 9 passed in 0.01s =====\n"] {
+        let both = format!("{printed}{below}");
+        assert_eq!(read(&both, Some(forged.as_bytes())).cases, None, "{below}");
+        assert!(read(&format!("{below}{printed}"), Some(&report)).cases.is_some(), "a test may print one");
+    }
+}
+
 /// As Gradle's plugin for retries reports them.
 #[test]
 fn a_test_that_was_tried_again_counts_as_it_ended_if_the_build_went_well() {

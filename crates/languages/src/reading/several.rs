@@ -10,6 +10,17 @@ pub(super) use crate::counts::RunnerSummary;
 use crate::runner::{PrintedResult, SummaryForm};
 use journeyman_order::{TestCaseStatus, TestCounts};
 
+/// The sums of a runner from the last one up, each with its line. The code under test may have printed any of them.
+pub(super) fn sums(
+    lines: &[&str],
+    reader: fn(&[&str]) -> Option<RunnerSummary>,
+    last: &RunnerSummary,
+) -> impl Iterator<Item = (Option<TestCounts>, usize)> {
+    std::iter::successors(Some((last.counts, last.line)), move |(_, end)| {
+        reader(lines.get(..*end)?).map(|before| (before.counts, before.line))
+    })
+}
+
 /// Combines the last run with earlier ones if the command has `expected` runs. Also whether there are several.
 pub(super) fn together(
     lines: &[&str],
@@ -20,12 +31,9 @@ pub(super) fn together(
     if form != SummaryForm::OneRun || expected < 2 {
         return (last, false);
     }
-    let mut ends = vec![last.line];
-    while let Some(before) = ends.last().and_then(|end| reader(lines.get(..*end)?)) {
-        ends.push(before.line);
-        if ends.len() > expected {
-            return (RunnerSummary { cases: None, ..last }, false);
-        }
+    let mut ends: Vec<usize> = sums(lines, reader, &last).map(|(_, line)| line).take(expected + 1).collect();
+    if ends.len() > expected {
+        return (RunnerSummary { cases: None, ..last }, false);
     }
     ends.reverse();
     let is_whole = ends.len() == expected;

@@ -29,6 +29,8 @@ pub(super) fn read(text: &[u8], into: &mut ReportedTests) -> Option<&'static str
     let runner = runner_named(&runner)?.name;
     into.runs.push(runner);
     for line in lines {
+        // Some helpers write while the tests run.
+        into.cases.next_source();
         match line {
             Ok(ReportLine::Test { name, status }) => into.add(name, status),
             Ok(ReportLine::Failed(name)) => into.add_beside(name),

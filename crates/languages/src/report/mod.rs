@@ -115,6 +115,7 @@ pub(crate) fn read(files: &[Vec<u8>], ended_well: bool) -> Option<RunReport> {
     }
     let mut all = ReportedTests { ended_well, ..ReportedTests::default() };
     for file in files {
+        all.cases.next_source();
         let forms = [lines::read, meson::read, junit::read, trx::read];
         let named_by = forms.iter().find_map(|read| read(file, &mut all));
         all.named_by = all.named_by.or(named_by);

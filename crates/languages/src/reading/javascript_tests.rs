@@ -2,6 +2,7 @@
 
 use super::tests::{fixture, output, shown};
 use super::{read, read_runs};
+use crate::asking::reporting_command;
 use crate::runs::TestRuns;
 use journeyman_order::TestCounts;
 
@@ -141,6 +142,17 @@ fn every_test_is_named_by_what_the_runners_of_javascript_really_report() {
         assert_eq!(reading.cases.as_ref().unwrap().named_by.as_str(), *runner, "{name}");
         assert_eq!(reading.unloaded, *unloaded, "{name}");
     }
+}
+
+/// As Node 18.16 printed it with the helper, which leaves versions without reporters alone.
+#[test]
+fn a_version_of_node_without_reporters_is_read_by_its_counts() {
+    let printed = output("node-18.16-tap.txt");
+    let reading = read(&printed, None);
+    assert_eq!(reading.counts, Some(TestCounts { passed: 2, failed: 1, skipped: 1 }));
+    assert_eq!((reading.cases, reading.failing), (None, vec!["adds".to_owned()]));
+    let asked = reporting_command("node --test", None, "", &|_| None, "/home/r");
+    assert_eq!((asked.command.as_str(), asked.unasked("node --test", &printed)), ("node --test", None));
 }
 
 #[test]

@@ -63,12 +63,11 @@ impl Workspaces {
         before: &CommitSha,
         after: &CommitSha,
     ) -> Result<(Diff<'r>, Odb<'r>), GitError> {
-        let said = |error: git2::Error| GitError::local("compare two commits", &error);
         let (old, new) = (self.tree_within(commits, oid(before)?)?, self.tree_within(commits, oid(after)?)?);
         let mut options = DiffOptions::new();
         options.include_typechange(true);
-        let diff = commits.diff_tree_to_tree(Some(&old), Some(&new), Some(&mut options)).map_err(said)?;
-        Ok((diff, commits.odb().map_err(said)?))
+        let diff = commits.diff_tree_to_tree(Some(&old), Some(&new), Some(&mut options))?;
+        Ok((diff, commits.odb()?))
     }
 
     /// The files that differ between two commits, by path. A rename is one deleted and one added file.
@@ -97,9 +96,8 @@ impl Workspaces {
         is_wanted: &dyn Fn(&str) -> bool,
     ) -> Result<Vec<(String, Vec<u8>)>, GitError> {
         let commits = self.commits(repository)?;
-        let said = |error: git2::Error| GitError::local("read the files of a commit", &error);
         let tree = self.tree_within(&commits, oid(commit)?)?;
-        let odb = commits.odb().map_err(said)?;
+        let odb = commits.odb()?;
         let (mut left, mut looked_at, mut found) = (most, 0, Vec::new());
         let walked = tree.walk(TreeWalkMode::PreOrder, |folder, entry| {
             looked_at += 1;
@@ -120,7 +118,7 @@ impl Workspaces {
         });
         // A walk that we stopped early has found enough.
         match walked {
-            Err(error) if looked_at <= MOST_PARTS => Err(said(error)),
+            Err(error) if looked_at <= MOST_PARTS => Err(error.into()),
             Ok(()) | Err(_) => Ok(found),
         }
     }

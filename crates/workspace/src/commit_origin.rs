@@ -49,10 +49,9 @@ impl CommitOrigin {
         order: OrderId,
         name: &str,
     ) -> Result<HashSet<Oid>, GitError> {
-        let said = |error: git2::Error| GitError::local("look for an order's commits", &error);
         let mut all = HashSet::new();
-        for reference in commits.references_glob(&format!("{}/{name}.*", self.folder(order))).map_err(said)? {
-            all.extend(reference.map_err(said)?.target());
+        for reference in commits.references_glob(&format!("{}/{name}.*", self.folder(order)))? {
+            all.extend(reference?.target());
         }
         Ok(all)
     }
@@ -60,8 +59,7 @@ impl CommitOrigin {
 
 /// Our author line, at a time in seconds since 1970.
 pub(super) fn signature(seconds: i64) -> Result<Signature<'static>, GitError> {
-    Signature::new(NAME, EMAIL, &Time::new(seconds, 0))
-        .map_err(|error| GitError::local("sign a commit", &error))
+    Signature::new(NAME, EMAIL, &Time::new(seconds, 0)).map_err(GitError::from)
 }
 
 /// Whether a commit claims to be ours. Anybody can claim that, so important decisions check more.

@@ -34,29 +34,26 @@ impl Workspaces {
     /// [`GitErrorKind::Unavailable`]: super::GitErrorKind::Unavailable
     pub fn commit(&self, repository: &RepositoryName, new: NewCommit<'_>) -> Result<CommitSha, GitError> {
         plain(new.name)?;
-        let said = |error: git2::Error| GitError::local("make the commit to publish", &error);
         let commits = self.commits(repository)?;
-        let tree =
-            git2::Oid::from_str(new.tree.as_str()).and_then(|id| commits.find_tree(id)).map_err(said)?;
-        let mut parents = vec![commits.find_commit(oid(new.parent)?).map_err(said)?];
+        let tree = git2::Oid::from_str(new.tree.as_str()).and_then(|id| commits.find_tree(id))?;
+        let mut parents = vec![commits.find_commit(oid(new.parent)?)?];
         if let Some(second) = new.merges {
-            parents.push(commits.find_commit(oid(second)?).map_err(said)?);
+            parents.push(commits.find_commit(oid(second)?)?);
         }
         let parents: Vec<&git2::Commit<'_>> = parents.iter().collect();
         let author = signature(new.date.timestamp())?;
         let made = match self.signer() {
-            None => commits.commit(None, &author, &author, new.message, &tree, &parents).map_err(said)?,
+            None => commits.commit(None, &author, &author, new.message, &tree, &parents)?,
             Some(signer) => {
                 let committer = signer.committed(new.date.timestamp())?;
-                let content = commits
-                    .commit_create_buffer(&author, &committer, new.message, &tree, &parents)
-                    .map_err(said)?;
+                let content =
+                    commits.commit_create_buffer(&author, &committer, new.message, &tree, &parents)?;
                 let before = CommitOrigin::Bot.named(&commits, new.order, new.name)?;
-                signer.keep(&commits, before.into_iter(), content.as_str().map_err(said)?)?
+                signer.keep(&commits, before.into_iter(), content.as_str()?)?
             }
         };
         let reference = CommitOrigin::Bot.reference(new.order, new.name, made);
-        commits.reference(&reference, made, true, "").map_err(said)?;
+        commits.reference(&reference, made, true, "")?;
         sha(made)
     }
 
@@ -68,10 +65,9 @@ impl Workspaces {
         enters: impl Fn(&str) -> bool,
     ) -> Result<Vec<String>, GitError> {
         let commits = self.commits(repository)?;
-        let said = |error: git2::Error| GitError::local("list the files of a commit", &error);
         let tree = self.tree_within(&commits, oid(commit)?)?;
         let mut paths = Vec::new();
-        let walk = tree.walk(TreeWalkMode::PreOrder, |folder, entry| {
+        tree.walk(TreeWalkMode::PreOrder, |folder, entry| {
             let Ok(name) = entry.name() else { return TreeWalkResult::Skip };
             let path = format!("{folder}{name}");
             match entry.kind() {
@@ -82,8 +78,7 @@ impl Workspaces {
                 }
                 _ => TreeWalkResult::Skip,
             }
-        });
-        walk.map_err(said)?;
+        })?;
         Ok(paths)
     }
 
@@ -95,7 +90,6 @@ impl Workspaces {
         path: &str,
     ) -> Result<Option<Vec<u8>>, GitError> {
         let commits = self.commits(repository)?;
-        let said = |error: git2::Error| GitError::local("read a file of a commit", &error);
         let tree = self.tree_within(&commits, oid(commit)?)?;
         let path = std::path::Path::new(path);
         if path.components().any(|part| !matches!(part, std::path::Component::Normal(_))) {
@@ -104,20 +98,20 @@ impl Workspaces {
         let entry = match tree.get_path(path) {
             Ok(entry) => entry,
             Err(error) if error.code() == git2::ErrorCode::NotFound => return Ok(None),
-            Err(error) => return Err(said(error)),
+            Err(error) => return Err(error.into()),
         };
         if !matches!(entry.filemode(), 0o100_644 | 0o100_664 | 0o100_755) {
             return Ok(None);
         }
-        let odb = commits.odb().map_err(said)?;
-        let (size, kind) = odb.read_header(entry.id()).map_err(said)?;
+        let odb = commits.odb()?;
+        let (size, kind) = odb.read_header(entry.id())?;
         if kind != ObjectType::Blob {
             return Ok(None);
         }
         if size > LARGEST_FILE {
             return Err(GitError::broken(format!("{path:?} is larger than {} MiB", LARGEST_FILE >> 20)));
         }
-        Ok(Some(odb.read(entry.id()).map_err(said)?.data().to_vec()))
+        Ok(Some(odb.read(entry.id())?.data().to_vec()))
     }
 
     /// The entries in a commit's root, sorted: files by name, folders with a trailing slash. Names that are not UTF-8

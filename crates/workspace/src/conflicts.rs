@@ -48,10 +48,9 @@ pub(super) fn mark(
     index: &mut Index,
     trees: &MergeTrees<'_>,
 ) -> Result<(Oid, BTreeSet<Vec<u8>>), GitError> {
-    let said = |error: git2::Error| GitError::local("write conflicts down", &error);
     let mut conflicts = Vec::new();
-    for conflict in index.conflicts().map_err(said)? {
-        let conflict = conflict.map_err(said)?;
+    for conflict in index.conflicts()? {
+        let conflict = conflict?;
         let side = |entry: Option<IndexEntry>| {
             entry.map(|entry| ConflictSide { path: entry.path, id: entry.id, mode: entry.mode })
         };
@@ -67,7 +66,7 @@ pub(super) fn mark(
             drop(index.conflict_remove(path(&side.path)));
         }
     }
-    let odb = commits.odb().map_err(said)?;
+    let odb = commits.odb()?;
     let mut paths = BTreeSet::new();
     for conflict in joined(conflicts, commits, trees)? {
         for side in [&conflict.ours, &conflict.theirs, &conflict.before].into_iter().flatten() {
@@ -78,14 +77,14 @@ pub(super) fn mark(
             // If a file and a folder have the same name, ours stays.
             if conflict.ours.is_some() || lost.is_empty() {
                 for path in &lost {
-                    index.remove_path(self::path(path)).map_err(said)?;
+                    index.remove_path(self::path(path))?;
                 }
-                index.add(&entry(&side)).map_err(said)?;
+                index.add(&entry(&side))?;
             }
             paths.extend(lost);
         }
     }
-    let tree = index.write_tree_to(commits).map_err(said)?;
+    let tree = index.write_tree_to(commits)?;
     Ok((tree, paths))
 }
 
@@ -135,11 +134,10 @@ fn renames(
     trees: &MergeTrees<'_>,
     side: &Tree<'_>,
 ) -> Result<HashMap<Vec<u8>, Vec<u8>>, GitError> {
-    let said = |error: git2::Error| GitError::local("look for renamed files", &error);
-    let mut diff = commits.diff_tree_to_tree(trees.before.as_ref(), Some(side), None).map_err(said)?;
+    let mut diff = commits.diff_tree_to_tree(trees.before.as_ref(), Some(side), None)?;
     let mut options = DiffFindOptions::new();
     options.renames(true).rename_limit(MOST_LOOKED_AT);
-    diff.find_similar(Some(&mut options)).map_err(said)?;
+    diff.find_similar(Some(&mut options))?;
     let renamed = diff.deltas().filter(|delta| delta.status() == Delta::Renamed);
     Ok(renamed
         .filter_map(|delta| {
@@ -173,9 +171,7 @@ fn settle(conflict: &FileConflict, odb: &Odb<'_>) -> Result<Option<ConflictSide>
     let was = before.as_ref().map(|side| side.mode);
     // A change of the executable bit was deliberate.
     let mode = theirs.as_ref().map(|side| side.mode).filter(|_| was == Some(place.mode));
-    let id = odb
-        .write(ObjectType::Blob, &content)
-        .map_err(|error| GitError::local("write conflicts down", &error))?;
+    let id = odb.write(ObjectType::Blob, &content)?;
     Ok(Some(ConflictSide { path: place.path.clone(), id, mode: mode.unwrap_or(place.mode) }))
 }
 
@@ -189,9 +185,7 @@ fn merged(before: &[u8], ours: &[u8], theirs: &[u8]) -> Result<Vec<u8>, GitError
     let (before, ours, theirs) = (input(before), input(ours), input(theirs));
     let mut options = MergeFileOptions::new();
     options.our_label(OURS).their_label(THEIRS).style_standard(true);
-    git2::merge_file(&before, &ours, &theirs, Some(&mut options))
-        .map(|merged| merged.content().to_vec())
-        .map_err(|error| GitError::local("merge a file", &error))
+    Ok(git2::merge_file(&before, &ours, &theirs, Some(&mut options))?.content().to_vec())
 }
 
 /// Markers for a file that one side changed and the other deleted.
@@ -212,12 +206,11 @@ fn text(odb: &Odb<'_>, side: &ConflictSide) -> Result<Option<Vec<u8>>, GitError>
     if !matches!(side.mode, 0o100_644 | 0o100_755 | 0o100_664) {
         return Ok(None);
     }
-    let said = |error: git2::Error| GitError::local("read a version of a file", &error);
-    let (size, kind) = odb.read_header(side.id).map_err(said)?;
+    let (size, kind) = odb.read_header(side.id)?;
     if kind != ObjectType::Blob || size as u64 > MOST_OBJECT {
         return Ok(None);
     }
-    let bytes = odb.read(side.id).map_err(said)?.data().to_vec();
+    let bytes = odb.read(side.id)?.data().to_vec();
     Ok((!bytes.iter().take(TOLD_BY).any(|byte| *byte == 0)).then_some(bytes))
 }
 

@@ -58,25 +58,23 @@ impl GitError {
         Self::new(GitErrorKind::Broken, message)
     }
 
-    pub(super) fn local(what: &str, error: &git2::Error) -> Self {
-        let missing = error.code() == git2::ErrorCode::NotFound;
-        let kind = if missing { GitErrorKind::NotFound } else { GitErrorKind::Broken };
-        let said = Self::new(kind, format!("could not {what}: {}", error.message()));
-        // A full disk or too many open files say nothing about the repository.
-        let is_of_the_system = matches!(error.class(), ErrorClass::Os | ErrorClass::NoMemory);
-        if is_of_the_system && !missing { said } else { said.of_ours() }
-    }
-
-    pub(super) fn opening(error: &git2::Error) -> Self {
-        Self::local("open a repository of ours", error)
-    }
-
     pub(super) fn of_ours(self) -> Self {
         Self { is_ours: true, ..self }
     }
 
     pub(super) fn file(what: &str, path: &Path, error: &std::io::Error) -> Self {
         Self::broken(format!("could not {what} {path:?}: {error}"))
+    }
+}
+
+impl From<git2::Error> for GitError {
+    /// A full disk or too many open files say nothing about the repository.
+    fn from(error: git2::Error) -> Self {
+        let missing = error.code() == git2::ErrorCode::NotFound;
+        let kind = if missing { GitErrorKind::NotFound } else { GitErrorKind::Broken };
+        let said = Self::new(kind, format!("could not work with git's objects: {}", error.message()));
+        let is_of_the_system = matches!(error.class(), ErrorClass::Os | ErrorClass::NoMemory);
+        if is_of_the_system && !missing { said } else { said.of_ours() }
     }
 }
 

@@ -94,7 +94,6 @@ impl Workspaces {
         path: &str,
     ) -> Result<Option<(u32, String)>, GitError> {
         let commits = self.commits(repository)?;
-        let said = |error: git2::Error| GitError::local("look into a commit", &error);
         let tree = self.tree_within(&commits, oid(commit)?)?;
         match tree.get_path(std::path::Path::new(path)) {
             Ok(entry) => {
@@ -103,7 +102,7 @@ impl Workspaces {
                 Ok(is_file.then(|| (mode, entry.id().to_string())))
             }
             Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
-            Err(error) => Err(said(error)),
+            Err(error) => Err(error.into()),
         }
     }
 }

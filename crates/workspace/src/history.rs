@@ -32,14 +32,13 @@ impl Workspaces {
     /// their first parents followed. Invisible characters are removed. People wrote them, so they are untrusted data.
     pub fn subjects(&self, repository: &RepositoryName, commit: &CommitSha) -> Result<Vec<String>, GitError> {
         let commits = self.commits(repository)?;
-        let said = |error: git2::Error| GitError::local("read the history of a commit", &error);
-        let mut walk = commits.revwalk().map_err(said)?;
-        walk.set_sorting(Sort::NONE).map_err(said)?;
-        walk.simplify_first_parent().map_err(said)?;
-        walk.push(oid(commit)?).map_err(said)?;
+        let mut walk = commits.revwalk()?;
+        walk.set_sorting(Sort::NONE)?;
+        walk.simplify_first_parent()?;
+        walk.push(oid(commit)?)?;
         let mut subjects = Vec::new();
         for id in walk.take(MOST_LOOKED_AT) {
-            let commit = commits.find_commit(id.map_err(said)?).map_err(said)?;
+            let commit = commits.find_commit(id?)?;
             if commit.parent_count() > 1 {
                 continue;
             }
@@ -62,9 +61,9 @@ pub(super) fn merge_base(commits: &Repository, one: Oid, two: Oid) -> Result<Opt
         // libgit2 also says this if a commit is missing, so check that first.
         Err(error) if error.code() == ErrorCode::NotFound => {
             let there = commits.find_commit(one).and_then(|_| commits.find_commit(two));
-            there.map(|_| None).map_err(|error| GitError::local("find where two branches met", &error))
+            there.map(|_| None).map_err(GitError::from)
         }
-        Err(error) => Err(GitError::local("find where two branches met", &error)),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -40,14 +40,13 @@ impl Workspaces {
         self.fetch(remote, base_branch)?;
         let commits = self.commits(remote.repository)?;
         let there = self.require_remote_head(remote, branch.as_str())?;
-        let said = |error: git2::Error| GitError::local("keep what was fetched", &error);
         // A fetch announces what references name: without this one, a first fetch would transfer everything again.
         let known = CommitOrigin::Human.reference(order, "base", oid(base)?);
-        commits.reference(&known, oid(base)?, true, "").map_err(said)?;
+        commits.reference(&known, oid(base)?, true, "")?;
         let commit =
             self.fetch_into(&commits, remote, branch.as_str(), &there, &format!("refs/fetched/{order}"))?;
         let id = oid(&commit)?;
-        commits.reference(&CommitOrigin::Human.reference(order, "head", id), id, true, "").map_err(said)?;
+        commits.reference(&CommitOrigin::Human.reference(order, "head", id), id, true, "")?;
         self.fetch_submodules(remote, &commit)?;
         self.fetch_large_files(remote, &commit)?;
         let fork = self.fork(remote.repository, base_branch, base, &commit)?;
@@ -63,10 +62,9 @@ pub(super) fn examine_commit(
     base: Oid,
     commit: Oid,
 ) -> Result<(TreeSha, Vec<String>), GitError> {
-    let said = |error: git2::Error| GitError::local("look through a commit", &error);
-    let tree = |id: Oid| commits.find_commit(id).map(|commit| commit.tree_id()).map_err(said);
+    let tree = |id: Oid| commits.find_commit(id).map(|commit| commit.tree_id()).map_err(GitError::from);
     let (before, after) = (tree(base)?, tree(commit)?);
-    let odb = commits.odb().map_err(said)?;
+    let odb = commits.odb()?;
     let (nothing, source) = (ProtectedPaths::nothing(), ObjectSource::new(None, &odb, before));
     let mut examination = Examination::new(&source, &nothing, None);
     examination.compare(before, after)?;

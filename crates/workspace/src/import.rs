@@ -115,7 +115,7 @@ impl Workspaces {
             let because = "the pushed commit changes no file".to_owned();
             return Ok(ImportOutcome::NothingPushed { because });
         }
-        let ours = commits.odb().map_err(|error| GitError::local("open a repository of ours", &error))?;
+        let ours = commits.odb()?;
         let source = ObjectSource::new(Some(&objects), &ours, base_tree);
         let mut examination = Examination::new(&source, &protected, Some(&secrets));
         for (what, text) in [("message", message.as_str()), ("branch's name", rules.branch.as_str())] {
@@ -186,9 +186,8 @@ impl Workspaces {
         commits: &Repository,
         base: Oid,
     ) -> Result<(LargeFilePointers, BTreeSet<LargeFilePointer>), GitError> {
-        let said = |error: git2::Error| GitError::local("look for files of Git LFS", &error);
-        let base = commits.find_commit(base).map_err(said)?;
-        let (odb, mut given) = (commits.odb().map_err(said)?, BTreeSet::new());
+        let base = commits.find_commit(base)?;
+        let (odb, mut given) = (commits.odb()?, BTreeSet::new());
         let mut trees = vec![base.tree_id()];
         for side in base.parents().filter(|_| base.parent_count() > 1) {
             match self.tree_within(commits, side.id()) {
@@ -226,6 +225,6 @@ fn take(objects: &ExportedObjects, ours: &git2::Odb<'_>, id: Oid) -> Result<(), 
     let read =
         objects.read(id).map_err(|error| GitError::broken(format!("could not read an object: {error}")))?;
     let Some((kind, bytes)) = read else { return Err(GitError::broken("an examined object is gone")) };
-    ours.write(kind, &bytes).map_err(|error| GitError::local("keep an object", &error))?;
+    ours.write(kind, &bytes)?;
     Ok(())
 }

@@ -43,7 +43,7 @@ impl<'r> IncomingObjects<'r> {
     pub(super) fn tip(&self) -> Result<Oid, GitError> {
         Repository::open_bare(&self.place)
             .and_then(|here| here.refname_to_id(FETCHED))
-            .map_err(|error| GitError::local("find what was fetched", &error))
+            .map_err(GitError::from)
     }
 
     /// The target repository as it will be after [`Self::keep`].
@@ -51,9 +51,8 @@ impl<'r> IncomingObjects<'r> {
         let objects = self.place.join("objects");
         let objects =
             objects.to_str().ok_or_else(|| GitError::broken("the data folder's name is no text"))?;
-        let said = |error: git2::Error| GitError::local("look at what was fetched", &error);
-        let seen = Repository::open_bare(self.into.path()).map_err(said)?;
-        seen.odb().and_then(|odb| odb.add_disk_alternate(objects)).map_err(said)?;
+        let seen = Repository::open_bare(self.into.path())?;
+        seen.odb().and_then(|odb| odb.add_disk_alternate(objects))?;
         Ok(seen)
     }
 

@@ -78,7 +78,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use git2::{Oid, Repository, RepositoryInitOptions};
+use git2::{Oid, Repository, RepositoryInitOptions, Revwalk};
 
 pub use bounds::{KEPT_FREE_OF_OBJECTS, bounded_tree};
 pub use changes::{ChangedContent, ChangedFile};
@@ -310,7 +310,7 @@ impl Workspaces {
             let made = |error: &std::io::Error| GitError::file("make the repository", &path, error);
             std::fs::create_dir_all(&path).map_err(|error| made(&error))?;
             let made_now = init_bare(&path, "main")?;
-            remake::sync_what_is_written(&made_now).map_err(|error| GitError::opening(&error))?;
+            remake::sync_what_is_written(&made_now)?;
             if let Some(alternates) = sees {
                 write_whole(&path.join("objects/info/alternates"), alternates.as_bytes())
                     .map_err(|error| made(&error))?;
@@ -330,8 +330,8 @@ impl Workspaces {
             leftovers::clear(&path)?;
             cleared().insert(path.clone());
         }
-        let opened = Repository::open_bare(&path).map_err(|error| GitError::opening(&error))?;
-        remake::sync_what_is_written(&opened).map_err(|error| GitError::opening(&error))?;
+        let opened = Repository::open_bare(&path)?;
+        remake::sync_what_is_written(&opened)?;
         Ok(opened)
     }
 
@@ -357,7 +357,19 @@ fn folder(repository: &RepositoryName) -> String {
 fn init_bare(path: &Path, head: &str) -> Result<Repository, GitError> {
     let mut options = RepositoryInitOptions::new();
     options.bare(true).external_template(false).initial_head(head);
-    Repository::init_opts(path, &options).map_err(|error| GitError::local("make a repository", &error))
+    Repository::init_opts(path, &options).map_err(GitError::from)
+}
+
+/// The commits behind one, without those behind others.
+fn walk(
+    commits: &Repository,
+    from: Oid,
+    without: impl IntoIterator<Item = Oid>,
+) -> Result<Revwalk<'_>, git2::Error> {
+    let mut walk = commits.revwalk()?;
+    walk.push(from)?;
+    without.into_iter().try_for_each(|known| walk.hide(known))?;
+    Ok(walk)
 }
 
 /// Writes a temporary file, syncs and renames it: after a crash the file is either new or unchanged.

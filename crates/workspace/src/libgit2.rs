@@ -39,5 +39,5 @@ pub(super) fn sha(id: Oid) -> Result<CommitSha, GitError> {
 }
 
 pub(super) fn oid(sha: &CommitSha) -> Result<Oid, GitError> {
-    Oid::from_str(sha.as_str()).map_err(|error| GitError::local("read a commit's SHA", &error))
+    Oid::from_str(sha.as_str()).map_err(GitError::from)
 }

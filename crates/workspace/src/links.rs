@@ -38,10 +38,9 @@ pub struct TreeLinks {
 impl Workspaces {
     /// The links of a commit; empty if it has too many files to search.
     pub fn links(&self, repository: &RepositoryName, commit: &CommitSha) -> Result<TreeLinks, GitError> {
-        let said = |error: git2::Error| GitError::local("read the links of a commit", &error);
         let commits = self.commits(repository)?;
         let tree = self.tree_within(&commits, oid(commit)?)?.id();
-        let ours = commits.odb().map_err(said)?;
+        let ours = commits.odb()?;
         Ok(TreeLinks::of(&ObjectSource::new(None, &ours, tree), tree)?.unwrap_or_default())
     }
 }

@@ -91,7 +91,7 @@ fn remedy(error: &git2::Error, path: &Path) -> String {
 
 fn open(path: &Path) -> Result<Repository, GitError> {
     refuse_what_waits(path)?;
-    Repository::open(path).map_err(|error| GitError::local("open the repository", &error))
+    Repository::open(path).map_err(GitError::from)
 }
 
 /// The folders of a repository that git opens. Submodules are checked when they are copied.

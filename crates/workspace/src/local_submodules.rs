@@ -56,13 +56,11 @@ impl Workspaces {
             let Some(module) = opened.find(|module| module.find_commit(id).is_ok()) else {
                 return Ok(Err(missing(path)));
             };
-            let tree = module.find_commit(id).map(|commit| commit.tree_id());
-            let tree = tree.map_err(|error| GitError::local("copy a submodule", &error))?;
-            let objects = module.odb().map_err(|error| GitError::local("copy a submodule", &error))?;
-            if let Some(why) = bounds::excess(&objects, tree)? {
+            let tree = module.find_commit(id)?.tree_id();
+            if let Some(why) = bounds::excess(&module.odb()?, tree)? {
                 return Ok(Err(format!("it {why}")));
             }
-            copy(&module, store, (id, tree)).map_err(|error| GitError::local("copy a submodule", &error))?;
+            copy(&module, store, (id, tree))?;
             Ok(keep(store, id, tree)?.map(|()| (tree, of.clone())))
         };
         let commit = sha(head.id())?;

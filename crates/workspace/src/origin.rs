@@ -190,26 +190,24 @@ impl Workspaces {
         std::fs::create_dir_all(&info)
             .and_then(|()| std::fs::write(info.join("alternates"), PACKS))
             .map_err(|error| GitError::file("write into", &info, &error))?;
-        let said = |error: git2::Error| GitError::local("find the base commit in the mirror", &error);
         // Add the packs here too, because they are not at their final path yet.
         let whole =
             packs.to_str().ok_or_else(|| GitError::broken("the data folder's name is no text".to_owned()))?;
-        origin.odb().and_then(|odb| odb.add_disk_alternate(whole)).map_err(said)?;
+        origin.odb().and_then(|odb| odb.add_disk_alternate(whole))?;
         let Some(StartPoint { commit, branch }) = start else {
             let base = oid(base)?;
-            origin.find_commit(base).map_err(said)?;
-            origin.reference(&head, base, true, "").map_err(said)?;
+            origin.find_commit(base)?;
+            origin.reference(&head, base, true, "")?;
             return Ok(());
         };
         self.copy_commit(repository, commit, &known, &origin)?;
         let fork = oid(&self.fork(repository, default_branch, base, commit)?)?;
-        origin.odb().and_then(|odb| odb.refresh()).map_err(said)?;
+        origin.odb().and_then(|odb| odb.refresh())?;
         let set = |name: &str, id: git2::Oid| {
             origin.find_commit(id).and_then(|_| origin.reference(name, id, true, "")).map(|_| ())
         };
-        set(&head, fork).map_err(said)?;
-        set(&branch.reference(), oid(commit)?)
-            .map_err(|error| GitError::local("find the commit to start from", &error))
+        set(&head, fork)?;
+        set(&branch.reference(), oid(commit)?).map_err(GitError::from)
     }
 
     /// The command that readies the agent's work tree. Run it *in the agent's sandbox* in the directory `work`, with

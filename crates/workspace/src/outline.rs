@@ -49,7 +49,7 @@ impl Workspaces {
             outline.paths.push(format!("… and more: the first {MOST_ENTRIES} files were looked at"));
         }
         let mut left = budget.saturating_sub(length(&outline.paths));
-        let odb = commits.odb().map_err(|error| GitError::local("read a file of a commit", &error))?;
+        let odb = commits.odb()?;
         for path in mentioned(files.keys(), named) {
             let Some(id) = files.get(path) else { continue };
             match content(&odb, *id) {
@@ -69,7 +69,6 @@ impl Workspaces {
 
 /// The files of a commit by path, and whether there are more. Names that are not UTF-8 are left out.
 fn files(tree: &Tree<'_>) -> Result<(BTreeMap<String, git2::Oid>, bool), GitError> {
-    let said = |error: git2::Error| GitError::local("read the tree of a commit", &error);
     let (mut files, mut is_cut) = (BTreeMap::new(), false);
     let walked = tree.walk(TreeWalkMode::PreOrder, |folder, entry| {
         if let (Ok(name), Some(ObjectType::Blob)) = (entry.name(), entry.kind()) {
@@ -83,7 +82,7 @@ fn files(tree: &Tree<'_>) -> Result<(BTreeMap<String, git2::Oid>, bool), GitErro
     });
     match walked {
         // We stopped the walk ourselves.
-        Err(error) if !is_cut => Err(said(error)),
+        Err(error) if !is_cut => Err(error.into()),
         Ok(()) | Err(_) => Ok((files, is_cut)),
     }
 }

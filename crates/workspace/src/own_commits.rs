@@ -2,7 +2,7 @@
 
 use super::commit_origin::{CommitOrigin, is_by_us};
 use super::remote::{oid, sha};
-use super::{GitError, GitErrorKind, Remote, Workspaces};
+use super::{GitError, GitErrorKind, Remote, Workspaces, walk};
 use journeyman_order::{BranchName, CommitSha, OrderId, RepositoryName};
 
 /// The commits in an order's journal.
@@ -51,16 +51,10 @@ impl Workspaces {
         let commits = self.commits(remote.repository)?;
         let fetched = format!("refs/fetched/{order}");
         let there = self.fetch_into(&commits, remote, branch.as_str(), head, &fetched)?;
-        let said = |error: git2::Error| GitError::local("look through a branch of ours", &error);
-        let mut walk = commits.revwalk().map_err(said)?;
-        walk.push(oid(&there)?).map_err(said)?;
-        for base in self.known(remote.repository)? {
-            walk.hide(base).map_err(said)?;
-        }
         let mut found = Vec::new();
-        for id in walk {
-            let id = id.map_err(said)?;
-            let commit = commits.find_commit(id).map_err(said)?;
+        for id in walk(&commits, oid(&there)?, self.known(remote.repository)?)? {
+            let id = id?;
+            let commit = commits.find_commit(id)?;
             // An amend or rebase keeps the author and changes the committer.
             let committer = commit.committer();
             let is_committed_by_us = committer.email_bytes() == commit.author().email_bytes()
@@ -89,16 +83,13 @@ impl Workspaces {
         known: &JournaledCommits,
     ) -> Result<Vec<CommitSha>, GitError> {
         let commits = self.commits(repository)?;
-        let said = |error: git2::Error| GitError::local("look through commits of ours", &error);
         let mut nameless = Vec::new();
         let mut bases = self.known(repository)?;
         bases.retain(|base| commits.find_commit(*base).is_ok());
         // Checking commits is enough: other objects come and go with them.
         let is_here = |id: git2::Oid| {
-            let mut walk = commits.revwalk()?;
-            walk.push(id)?;
-            bases.iter().try_for_each(|base| walk.hide(*base))?;
-            walk.try_for_each(|commit| commits.find_commit(commit?)?.tree().map(drop))
+            walk(&commits, id, bases.iter().copied())?
+                .try_for_each(|commit| commits.find_commit(commit?)?.tree().map(drop))
         };
         for (origin, name, told) in
             [(CommitOrigin::Bot, "brought", &known.made), (CommitOrigin::Human, "head", &known.taken)]
@@ -111,12 +102,10 @@ impl Workspaces {
                 }
                 match is_here(id) {
                     Ok(()) => {
-                        commits
-                            .reference(&origin.reference(order, name, id), id, true, "")
-                            .map_err(|error| GitError::local("keep what was fetched", &error))?;
+                        commits.reference(&origin.reference(order, name, id), id, true, "")?;
                     }
                     Err(error) if error.code() == git2::ErrorCode::NotFound => nameless.push(commit.clone()),
-                    Err(error) => return Err(said(error)),
+                    Err(error) => return Err(error.into()),
                 }
             }
         }

@@ -37,8 +37,7 @@ impl Workspaces {
             let path = path(&delta);
             // Nothing after the cut is compared, however much there is.
             if characters <= MOST {
-                let piece = piece(&diff, index, &delta, &odb)
-                    .map_err(|error| GitError::local("compare two commits", &error))?;
+                let piece = piece(&diff, index, &delta, &odb)?;
                 characters += piece.chars().count();
                 text.files.push((text.text.len(), path));
                 text.text.push_str(&piece);

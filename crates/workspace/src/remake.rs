@@ -44,19 +44,18 @@ impl Workspaces {
 
     /// Reads all commits, and the files of the latest ones.
     fn read_all(&self, repository: &RepositoryName) -> Result<(), GitError> {
-        let said = |error: git2::Error| GitError::local("read through a repository of ours", &error);
         let (mirror, commits) = (self.mirror(repository)?, self.commits(repository)?);
         let mut tips = self.known(repository)?;
-        for own in commits.references().map_err(said)? {
-            tips.extend(own.map_err(said)?.target());
+        for own in commits.references()? {
+            tips.extend(own?.target());
         }
         for here in [&mirror, &commits] {
-            here.find_reference("HEAD").map_err(said)?;
+            here.find_reference("HEAD")?;
         }
-        let mut walk = commits.revwalk().map_err(said)?;
-        tips.iter().try_for_each(|tip| walk.push(*tip)).map_err(said)?;
-        walk.try_for_each(|commit| commit.map(drop)).map_err(said)?;
-        read_trees(&commits, &tips).map_err(said)
+        let mut walk = commits.revwalk()?;
+        tips.iter().try_for_each(|tip| walk.push(*tip))?;
+        walk.try_for_each(|commit| commit.map(drop))?;
+        read_trees(&commits, &tips).map_err(GitError::from)
     }
 
     /// Fetches a branch, and the order's known head even if the branch has moved.
@@ -71,9 +70,8 @@ impl Workspaces {
 
     /// Reads a commit or tree with all its files.
     pub fn read_through(&self, repository: &RepositoryName, object: &str) -> Result<(), GitError> {
-        let said = |error: git2::Error| GitError::local("read all files of a commit", &error);
-        let id = object.parse::<Oid>().map_err(said)?;
-        read_trees(&self.commits(repository)?, &[id]).map_err(said)
+        let id = object.parse::<Oid>()?;
+        read_trees(&self.commits(repository)?, &[id]).map_err(GitError::from)
     }
 
     pub(super) fn own_path(&self, kind: &str, repository: &RepositoryName) -> PathBuf {

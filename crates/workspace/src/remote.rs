@@ -11,7 +11,7 @@ use super::commit_origin::CommitOrigin;
 use super::git_wire::{GitWire, PushAnswer, WireLimits};
 use super::incoming::{FETCHED, IncomingObjects};
 pub(super) use super::libgit2::{oid, sha};
-use super::{GitError, GitErrorKind, Workspaces, address, version_tags};
+use super::{GitError, GitErrorKind, Workspaces, address, version_tags, walk};
 use journeyman_order::{BranchName, CommitSha, OrderId, RepositoryName};
 
 /// A repository on a server, and its credential.
@@ -105,8 +105,7 @@ impl Workspaces {
             && error.kind == GitErrorKind::NotForUs
         {
             // It was fetched before limits existed; without a reference it does no harm.
-            let forgotten = into.find_reference(kept).and_then(|mut fetched| fetched.delete());
-            forgotten.map_err(|error| GitError::local("forget what was fetched", &error))?;
+            into.find_reference(kept)?.delete()?;
             return Err(error);
         }
         sha(id)
@@ -136,8 +135,8 @@ impl Workspaces {
     ) -> Result<Oid, GitError> {
         check_address(remote)?;
         let id = self.bring_objects((into, known), remote, what, there)?;
-        let named = into.reference(kept, id, true, "");
-        named.map(|_| id).map_err(|error| GitError::local("keep what was fetched", &error))
+        into.reference(kept, id, true, "")?;
+        Ok(id)
     }
 
     /// Like `bring`, without naming the result.
@@ -148,9 +147,8 @@ impl Workspaces {
         what: &str,
         there: Oid,
     ) -> Result<Oid, GitError> {
-        let said = |error: git2::Error| GitError::local("look for what is here", &error);
         // The branch may have moved since, and only the server knows.
-        if what == there.to_string() && into.odb().map_err(said)?.exists(there) {
+        if what == there.to_string() && into.odb()?.exists(there) {
             return self.tree_within(into, there).map(|_| there);
         }
         let coming = IncomingObjects::begin(into, &known)?;
@@ -236,19 +234,12 @@ impl Workspaces {
         new: &CommitSha,
     ) -> Result<bool, GitError> {
         let commits = self.commits(repository)?;
-        let said = |error: git2::Error| GitError::local("look at what a push would take away", &error);
-        if !commits.odb().map_err(said)?.exists(oid(old)?) {
+        if !commits.odb()?.exists(oid(old)?) {
             return Ok(true);
         }
-        let mut walk = commits.revwalk().map_err(said)?;
-        walk.push(oid(old)?).map_err(said)?;
-        walk.hide(oid(new)?).map_err(said)?;
-        for base in self.known(repository)? {
-            walk.hide(base).map_err(said)?;
-        }
         let ours = CommitOrigin::Bot.all(&commits, order)?;
-        for lost in walk {
-            if !ours.contains(&lost.map_err(said)?) {
+        for lost in walk(&commits, oid(old)?, self.known(repository)?.into_iter().chain([oid(new)?]))? {
+            if !ours.contains(&lost?) {
                 return Ok(true);
             }
         }

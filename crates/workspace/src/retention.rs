@@ -52,15 +52,14 @@ impl Workspaces {
     /// Deletes the references of an order's commits.
     fn forget_names(&self, order: OrderId, repository: &RepositoryName) -> Result<(), GitError> {
         if self.own_path("commits", repository).exists() {
-            let said = |error: git2::Error| GitError::local("forget an order's commits", &error);
             let commits = self.commits(repository)?;
             for kind in ["journeyman", "marked", "taken"] {
-                for reference in commits.references_glob(&format!("refs/{kind}/{order}/*")).map_err(said)? {
-                    reference.and_then(|mut reference| reference.delete()).map_err(said)?;
+                for reference in commits.references_glob(&format!("refs/{kind}/{order}/*"))? {
+                    reference.and_then(|mut reference| reference.delete())?;
                 }
             }
             if let Ok(mut fetched) = commits.find_reference(&format!("refs/fetched/{order}")) {
-                fetched.delete().map_err(said)?;
+                fetched.delete()?;
             }
         }
         Ok(())
@@ -98,12 +97,11 @@ impl Workspaces {
         if !folder.is_dir() {
             return Ok(());
         }
-        let said = |error: git2::Error| GitError::local("look for files of Git LFS", &error);
         let mut needed = HashSet::new();
         for at in [commits.to_owned(), self.inner.data.join("mirrors").join(name)] {
             let Ok(repository) = git2::Repository::open_bare(&at) else { continue };
-            let odb = repository.odb().map_err(said)?;
-            for reference in repository.references().map_err(said)? {
+            let odb = repository.odb()?;
+            for reference in repository.references()? {
                 // Unreadable commits protect nothing; their contents are fetched again.
                 let commit = reference.and_then(|reference| reference.peel_to_commit());
                 let tree = commit.ok().and_then(|commit| self.tree_within(&repository, commit.id()).ok());

@@ -84,7 +84,7 @@ impl CommitSigner {
     /// The committer line of a signed commit.
     pub(super) fn committed(&self, seconds: i64) -> Result<Signature<'static>, GitError> {
         Signature::new(&self.committer.name, &self.committer.email, &Time::new(seconds, 0))
-            .map_err(|error| GitError::local("write the committer of a commit", &error))
+            .map_err(GitError::from)
     }
 
     /// Keeps a commit with its signature. It reuses an earlier commit of the same name if content and key match,
@@ -104,9 +104,7 @@ impl CommitSigner {
             }
         }
         let signature = self.sign(content.as_bytes())?;
-        commits
-            .commit_signed(content, signature.trim_end(), None)
-            .map_err(|error| GitError::local("make the commit to publish", &error))
+        commits.commit_signed(content, signature.trim_end(), None).map_err(GitError::from)
     }
 
     fn is_by_us(&self, signature: &[u8]) -> bool {

@@ -98,8 +98,7 @@ impl<'a> ObjectSource<'a> {
     }
 
     fn bytes_of_ours(&self, id: Oid) -> Result<Vec<u8>, GitError> {
-        let object = self.ours.read(id).map_err(|error| GitError::local("read an object", &error))?;
-        Ok(object.data().to_vec())
+        Ok(self.ours.read(id)?.data().to_vec())
     }
 }
 

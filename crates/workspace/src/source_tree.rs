@@ -147,11 +147,10 @@ impl Workspaces {
         commit: &CommitSha,
     ) -> Result<(SourceTree, TreeSize), GitError> {
         let commits = self.commits(repository)?;
-        let said = |error: git2::Error| GitError::local("read the tree of a commit", &error);
-        let tree = commits.find_commit(oid(commit)?).map_err(said)?.tree_id();
+        let tree = commits.find_commit(oid(commit)?)?.tree_id();
         let (repository, commit) = (repository.clone(), commit.clone());
         let fetched = self.fetched_submodules(&repository)?;
-        let odb = fetched.odb(&commits).map_err(said)?;
+        let odb = fetched.odb(&commits)?;
         let id = oid(&commit)?;
         let finder = fetched.finder();
         let size =
@@ -169,9 +168,7 @@ impl Workspaces {
 
     pub fn tree_of(&self, repository: &RepositoryName, commit: &CommitSha) -> Result<TreeSha, GitError> {
         let commits = self.commits(repository)?;
-        let found = commits.find_commit(oid(commit)?);
-        let found = found.map_err(|error| GitError::local("find a commit", &error))?;
-        let tree = found.tree_id().to_string().parse();
+        let tree = commits.find_commit(oid(commit)?)?.tree_id().to_string().parse();
         tree.map_err(|_| GitError::broken(format!("the tree of {commit} has no name that we know")))
     }
 }
@@ -179,7 +176,7 @@ impl Workspaces {
 impl SourceTree {
     fn collect(&mut self, odb: &Odb<'_>, tree: Oid, folder: &Path, depth: usize) -> Result<(), GitError> {
         let malformed = || GitError::broken(format!("the folder {folder:?} is malformed in git"));
-        let object = odb.read(tree).map_err(|error| GitError::local("read a folder", &error))?;
+        let object = odb.read(tree)?;
         for entry in parse(object.data()).ok_or_else(malformed)? {
             let name = String::from_utf8_lossy(&entry.name);
             // Old repositories may have odd names: refuse only those that would leave the folder or steer git.
@@ -329,8 +326,7 @@ impl SourceTree {
             Some(SourceFile::Link { .. }) | None => bytes.starts_with(b"#!"),
         };
         self.make_room(path);
-        let id = Oid::hash_object(ObjectType::Blob, bytes)
-            .map_err(|error| GitError::local("name what is laid over a commit", &error))?;
+        let id = Oid::hash_object(ObjectType::Blob, bytes)?;
         self.files.insert(path.to_owned(), SourceFile::Laid { id, bytes: bytes.into(), is_executable });
         Ok(())
     }
@@ -416,9 +412,8 @@ impl SourceTree {
         paths: &[PathBuf],
         mut take: impl FnMut(&Path, Option<SourceContent>) -> Result<(), E>,
     ) -> Result<Result<(), E>, GitError> {
-        let said = |error: git2::Error| GitError::local("read a file of a commit", &error);
         let commits = self.workspaces.commits(&self.repository)?;
-        let odb = self.submodules.fetched.odb(&commits).map_err(said)?;
+        let odb = self.submodules.fetched.odb(&commits)?;
         let content = |path: &PathBuf| -> Result<Option<SourceContent>, GitError> {
             Ok(match self.files.get(path) {
                 None => None,
@@ -426,7 +421,7 @@ impl SourceTree {
                     Some(SourceContent::File { bytes: bytes.to_vec(), is_executable: *is_executable })
                 }
                 Some(SourceFile::File { id, is_executable }) => {
-                    let bytes = odb.read(*id).map_err(said)?.data().to_vec();
+                    let bytes = odb.read(*id)?.data().to_vec();
                     Some(SourceContent::File { bytes, is_executable: *is_executable })
                 }
                 Some(SourceFile::Large { pointer, is_executable, .. }) => {
@@ -437,7 +432,7 @@ impl SourceTree {
                     }))
                 }
                 Some(SourceFile::Link { id }) => {
-                    let target = odb.read(*id).map_err(said)?.data().to_vec();
+                    let target = odb.read(*id)?.data().to_vec();
                     Some(SourceContent::Link(OsStr::from_bytes(&target).into()))
                 }
             })
@@ -454,8 +449,7 @@ impl SourceTree {
     /// have replaced with anything.
     pub fn differing(&self, places: &[(PathBuf, PathBuf)]) -> Result<Vec<PathBuf>, GitError> {
         let commits = self.workspaces.commits(&self.repository)?;
-        let odb = self.submodules.fetched.odb(&commits);
-        let odb = odb.map_err(|error| GitError::local("read the files of a commit", &error))?;
+        let odb = self.submodules.fetched.odb(&commits)?;
         let is_other = |(path, place): &&(PathBuf, PathBuf)| {
             let held = self.files.get(path).map(|file| file.is_held_at(&odb, place));
             !matches!(held, Some(Ok(true)))

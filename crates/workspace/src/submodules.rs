@@ -78,11 +78,10 @@ impl Workspaces {
         if !path.join("complete").exists() {
             return Ok(FetchedSubmodules::default());
         }
-        let said = |error: git2::Error| GitError::local("look at submodules", &error);
-        let store = Repository::open_bare(&path).map_err(said)?;
+        let store = Repository::open_bare(&path)?;
         let mut trees = HashMap::new();
-        for found in store.references_glob("refs/submodules/*").map_err(said)? {
-            let commit = found.and_then(|found| found.peel_to_commit()).map_err(said)?;
+        for found in store.references_glob("refs/submodules/*")? {
+            let commit = found.and_then(|found| found.peel_to_commit())?;
             trees.insert(commit.id(), commit.tree_id());
         }
         Ok(FetchedSubmodules { trees, objects: Some(path.join("objects")) })
@@ -124,14 +123,13 @@ impl Workspaces {
         url: &Url,
         bring: &BringSubmodule<'_>,
     ) -> Result<(), GitError> {
-        let said = |error: git2::Error| GitError::local("look for submodules", &error);
         let tree = self.tree_within(commits, oid(commit)?)?;
         if tree.get_name_bytes(FILE).is_none() {
             return Ok(());
         }
         let store = self.own_repository("submodules", repository, None)?;
         let _held = self.lock_of(format!("submodules {}", folder(repository)));
-        let odb = self.fetched_submodules(repository)?.odb(commits).map_err(said)?;
+        let odb = self.fetched_submodules(repository)?.odb(commits)?;
         let (mut missing, mut count) = (Vec::new(), 0);
         let root = OpenSubmodule { tree: tree.id(), path: String::new(), url: url.clone(), depth: 0 };
         let mut open = vec![root];
@@ -165,7 +163,7 @@ impl Workspaces {
                     Err(why) => missing.push((Some(id), format!("{whole}: {why}"))),
                 }
             }
-            odb.refresh().map_err(said)?;
+            odb.refresh()?;
         }
         let file = self.missing_file(repository, commit);
         let plain = |line: &String| line.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
@@ -187,7 +185,6 @@ impl Workspaces {
         url: &Url,
         until: Instant,
     ) -> Result<Result<Oid, String>, GitError> {
-        let said = |error: git2::Error| GitError::local("look at a submodule", &error);
         if let Some(tree) = kept(store, id)? {
             return Ok(Ok(tree));
         }
@@ -222,7 +219,7 @@ impl Workspaces {
         if let Err(why) = keep(store, id, tree)? {
             return Ok(Err(format!("{name} cannot be checked out: {why}")));
         }
-        store.find_reference(&fetched).and_then(|mut found| found.delete()).map_err(said)?;
+        store.find_reference(&fetched).and_then(|mut found| found.delete())?;
         Ok(Ok(tree))
     }
 
@@ -260,20 +257,19 @@ pub(super) type BringSubmodule<'a> =
 pub(super) fn kept(store: &Repository, id: Oid) -> Result<Option<Oid>, GitError> {
     let known = store.find_reference(&format!("refs/submodules/{id}")).ok();
     let tree = known.map(|known| known.peel_to_tree().map(|tree| tree.id()));
-    tree.transpose().map_err(|error| GitError::local("look at a submodule", &error))
+    tree.transpose().map_err(GitError::from)
 }
 
 /// Keeps a commit whose objects are here, if it is safe to check out.
 pub(super) fn keep(store: &Repository, id: Oid, tree: Oid) -> Result<Result<(), String>, GitError> {
-    let said = |error: git2::Error| GitError::local("keep a submodule", &error);
-    let odb = store.odb().map_err(said)?;
+    let odb = store.odb()?;
     if let Some(why) = bounds::excess(&odb, tree)? {
         return Ok(Err(format!("it {why}")));
     }
     if let Err(why) = examine(&odb, tree)? {
         return Ok(Err(why));
     }
-    store.reference(&format!("refs/submodules/{id}"), id, true, "").map_err(said)?;
+    store.reference(&format!("refs/submodules/{id}"), id, true, "")?;
     Ok(Ok(()))
 }
 
@@ -289,7 +285,7 @@ fn listed(odb: &Odb<'_>, tree: Oid) -> Result<Result<Vec<ListedSubmodule>, &'sta
     if odb.header(file)?.is_some_and(|(_, size)| size > LARGEST_SETTINGS as u64) {
         return Ok(Err(gitmodules::TOO_LARGE));
     }
-    let bytes = odb.read(file).map_err(|error| GitError::local("read .gitmodules", &error))?;
+    let bytes = odb.read(file)?;
     let entries = match gitmodules::parse(bytes.data()) {
         Ok(entries) => entries,
         Err(why) => return Ok(Err(why)),
@@ -314,7 +310,7 @@ fn listed(odb: &Odb<'_>, tree: Oid) -> Result<Result<Vec<ListedSubmodule>, &'sta
 fn examine(odb: &Odb<'_>, tree: Oid) -> Result<Result<(), String>, GitError> {
     let (mut open, mut count) = (vec![tree], 0);
     while let Some(tree) = open.pop() {
-        let object = odb.read(tree).map_err(|error| GitError::local("read a folder", &error))?;
+        let object = odb.read(tree)?;
         let Some(entries) = parse(object.data()) else { return Ok(Err("a folder is malformed".to_owned())) };
         for entry in entries {
             count += 1;

@@ -11,7 +11,7 @@ use super::history::merge_base;
 use super::human_commits::examine_commit;
 use super::protected::ProtectedPaths;
 use super::remote::{oid, sha};
-use super::{GitError, GitErrorKind, NewCommit, Remote, Workspaces};
+use super::{GitError, GitErrorKind, NewCommit, Remote, Workspaces, walk};
 use journeyman_order::bounds::MOST_LOOKED_AT;
 use journeyman_order::commit_message;
 use journeyman_order::conversation::BranchUpdateMethod;
@@ -74,9 +74,8 @@ impl Workspaces {
         plain(new.name)?;
         let base = self.fetch(remote, new.base_branch)?;
         let commits = self.commits(remote.repository)?;
-        let said = |error: git2::Error| GitError::local("bring the base branch in", &error);
-        let ours = commits.find_commit(oid(new.head)?).map_err(said)?;
-        let theirs = commits.find_commit(oid(&base)?).map_err(said)?;
+        let ours = commits.find_commit(oid(new.head)?)?;
+        let theirs = commits.find_commit(oid(&base)?)?;
         self.require_merge_within(&commits, ours.id(), theirs.id())?;
         let met = merge_base(&commits, ours.id(), theirs.id())?;
         if met == Some(theirs.id()) {
@@ -84,18 +83,14 @@ impl Workspaces {
         }
         let mut options = MergeOptions::new();
         options.find_renames(true).recursion_limit(DEEPEST);
-        let mut index = commits.merge_commits(&ours, &theirs, Some(&options)).map_err(said)?;
+        let mut index = commits.merge_commits(&ours, &theirs, Some(&options))?;
         if index.has_conflicts() {
             let before = met.map(|met| commits.find_commit(met).and_then(|met| met.tree())).transpose();
-            let trees = MergeTrees {
-                before: before.map_err(said)?,
-                ours: ours.tree().map_err(said)?,
-                theirs: theirs.tree().map_err(said)?,
-            };
+            let trees = MergeTrees { before: before?, ours: ours.tree()?, theirs: theirs.tree()? };
             let (tree, paths) = conflicts::mark(&commits, &mut index, &trees)?;
             return marked(&commits, new, (&ours, &theirs), tree, paths);
         }
-        let tree = index.write_tree_to(&commits).map_err(said)?;
+        let tree = index.write_tree_to(&commits)?;
         let tree = tree.to_string().parse().map_err(|error| GitError::broken(format!("{error}")))?;
         let first = match new.how {
             BranchUpdateMethod::Merge => None,
@@ -154,18 +149,14 @@ fn first_of_ours(
     head: Oid,
     base: Oid,
 ) -> Result<Option<String>, GitError> {
-    let said = |error: git2::Error| GitError::local("look through the branch", &error);
     let ours = CommitOrigin::Bot.all(commits, order)?;
-    let mut walk = commits.revwalk().map_err(said)?;
-    walk.push(head).map_err(said)?;
-    walk.hide(base).map_err(said)?;
     let mut first = None;
-    for id in walk {
-        let id = id.map_err(said)?;
+    for id in walk(commits, head, [base])? {
+        let id = id?;
         if !ours.contains(&id) {
             return Ok(None);
         }
-        let commit = commits.find_commit(id).map_err(said)?;
+        let commit = commits.find_commit(id)?;
         if commit.parent_count() == 1 {
             first = Some(String::from_utf8_lossy(commit.message_raw_bytes()).into_owned());
         }
@@ -181,7 +172,6 @@ fn marked(
     tree: Oid,
     paths: BTreeSet<Vec<u8>>,
 ) -> Result<BranchUpdateOutcome, GitError> {
-    let said = |error: git2::Error| GitError::local("keep conflicts", &error);
     let paths: Vec<String> =
         paths.iter().map(|path| String::from_utf8_lossy(path).into_owned()).take(MOST_LOOKED_AT).collect();
     let protected = ProtectedPaths::new(new.protected)?;
@@ -193,11 +183,11 @@ fn marked(
         return Err(GitError::new(GitErrorKind::NotForUs, message));
     }
     let author = signature(new.date.timestamp())?;
-    let tree = commits.find_tree(tree).map_err(said)?;
+    let tree = commits.find_tree(tree)?;
     let message = format!("Conflicts with {}, to be settled\n", new.base_branch);
-    let marked = commits.commit(None, &author, &author, &message, &tree, &[ours, theirs]).map_err(said)?;
+    let marked = commits.commit(None, &author, &author, &message, &tree, &[ours, theirs])?;
     let reference = CommitOrigin::Conflicted.reference(new.order, new.name, marked);
-    commits.reference(&reference, marked, true, "").map_err(said)?;
+    commits.reference(&reference, marked, true, "")?;
     examine_commit(commits, theirs.id(), marked)?;
     Ok(BranchUpdateOutcome::Conflicts { base: sha(theirs.id())?, marked: sha(marked)?, paths })
 }
@@ -211,18 +201,15 @@ pub(super) fn conflicts_of(
     if !CommitOrigin::Conflicted.all(commits, order)?.contains(&commit) {
         return Ok(None);
     }
-    let said = |error: git2::Error| GitError::local("look for conflicts", &error);
-    let commit = commits.find_commit(commit).map_err(said)?;
+    let commit = commits.find_commit(commit)?;
     let (old, new) = (commit.parent(0).and_then(|parent| parent.tree()), commit.tree());
-    let diff = commits
-        .diff_tree_to_tree(Some(&old.map_err(said)?), Some(&new.map_err(said)?), None)
-        .map_err(said)?;
-    let odb = commits.odb().map_err(said)?;
+    let diff = commits.diff_tree_to_tree(Some(&old?), Some(&new?), None)?;
+    let odb = commits.odb()?;
     let mut files = Vec::new();
     for delta in diff.deltas().filter(|delta| delta.status() != Delta::Deleted) {
         let file = delta.new_file();
         let is_text = odb.read_header(file.id()).is_ok_and(|(_, kind)| kind == ObjectType::Blob);
-        if is_text && conflicts::has_markers(odb.read(file.id()).map_err(said)?.data()) {
+        if is_text && conflicts::has_markers(odb.read(file.id())?.data()) {
             files.extend(file.path_bytes().map(<[u8]>::to_vec));
         }
     }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use git2::{Oid, Repository, Sort};
 
+use super::libgit2::oid;
 use super::{GitError, Workspaces, write_whole};
 use journeyman_order::bounds::{LARGEST_DOCUMENT, LONGEST_NAME, MOST_ITEMS};
 use journeyman_order::{CommitSha, RepositoryName};
@@ -58,12 +59,10 @@ impl Workspaces {
         if tags.is_empty() {
             return Ok(None);
         }
-        let said = |error: git2::Error| GitError::local("walk over commits", &error);
         let commits = self.commits(repository)?;
-        let mut walk = commits.revwalk().map_err(said)?;
-        walk.set_sorting(Sort::TOPOLOGICAL | Sort::TIME).map_err(said)?;
-        let id = Oid::from_str(commit.as_str()).map_err(said)?;
-        walk.push(id).map_err(said)?;
+        let mut walk = commits.revwalk()?;
+        walk.set_sorting(Sort::TOPOLOGICAL | Sort::TIME)?;
+        walk.push(oid(commit)?)?;
         // The walk ends at missing commits, as in a shallow clone.
         let found = walk.map_while(Result::ok).take(MOST_ITEMS).find_map(|id| tags.get(&id).cloned());
         Ok(found)
@@ -71,9 +70,8 @@ impl Workspaces {
 
     /// Saves the tags of a local repository.
     pub(super) fn keep_local_tags(&self, mirror: &Repository, lender: &Repository) -> Result<(), GitError> {
-        let said = |error: git2::Error| GitError::local("list the tags", &error);
         let mut listed = Vec::new();
-        for tag in lender.references_glob("refs/tags/*").map_err(said)?.filter_map(Result::ok) {
+        for tag in lender.references_glob("refs/tags/*")?.filter_map(Result::ok) {
             if let (Ok(name), Ok(commit)) = (tag.name(), tag.peel_to_commit()) {
                 listed.push((name.to_owned(), commit.id()));
             }

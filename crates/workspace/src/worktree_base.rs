@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use git2::{Oid, PackBuilder, Repository};
 
 use super::remote::oid;
-use super::{GitError, GitErrorKind, OrderDirs, Workspaces, remove_all, write_whole};
+use super::{GitError, GitErrorKind, OrderDirs, Workspaces, remove_all, walk, write_whole};
 use journeyman_order::{BranchName, CommitSha, RepositoryName};
 
 /// The file's content during a replacement.
@@ -86,12 +86,11 @@ pub(super) fn empty(work: &Path) -> Result<(), GitError> {
 impl Workspaces {
     /// The base branches' commits known to the mirror. A copy of its packs made afterwards contains them all.
     pub(super) fn known(&self, repository: &RepositoryName) -> Result<Vec<Oid>, GitError> {
-        let said = |error: git2::Error| GitError::local("look into the mirror", &error);
         let mirror = self.mirror(repository)?;
-        let heads = mirror.references_glob("refs/mirror/*").map_err(said)?;
+        let heads = mirror.references_glob("refs/mirror/*")?;
         let mut known = Vec::new();
         for head in heads {
-            known.extend(head.map_err(said)?.target());
+            known.extend(head?.target());
         }
         // Hiding a commit makes libgit2 walk its tree.
         let is_within = |known: &Oid| {
@@ -110,15 +109,10 @@ impl Workspaces {
         known: &[Oid],
         origin: &Repository,
     ) -> Result<(), GitError> {
-        let said = |error: git2::Error| GitError::local("copy the commit to start from", &error);
         let commits = self.commits(repository)?;
         self.require_walk_within(&commits, oid(commit)?, known)?;
-        let mut walk = commits.revwalk().map_err(said)?;
-        walk.push(oid(commit)?).map_err(said)?;
-        for known in known {
-            walk.hide(*known).map_err(said)?;
-        }
-        copy_pack(&commits, origin, |pack| pack.insert_walk(&mut walk)).map_err(said)
+        let mut walk = walk(&commits, oid(commit)?, known.iter().copied())?;
+        copy_pack(&commits, origin, |pack| pack.insert_walk(&mut walk)).map_err(GitError::from)
     }
 }
 

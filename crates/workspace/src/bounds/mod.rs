@@ -13,7 +13,7 @@ use std::sync::PoisonError;
 use git2::{ObjectType, Odb, Oid, Repository, Tree};
 
 use super::tree::raw_entries;
-use super::{GitError, GitErrorKind, Workspaces};
+use super::{GitError, GitErrorKind, Workspaces, walk};
 use journeyman_order::bounds::MOST_ENTRIES;
 
 /// Nested folders.
@@ -129,14 +129,12 @@ impl TreeObjects for Odb<'_> {
         match self.read_header(id) {
             Ok((size, kind)) => Ok(Some((kind, size as u64))),
             Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
-            Err(error) => Err(GitError::local("read an object", &error)),
+            Err(error) => Err(error.into()),
         }
     }
 
     fn folder(&self, id: Oid) -> Result<Option<Vec<u8>>, GitError> {
-        self.read(id)
-            .map(|object| Some(object.data().to_vec()))
-            .map_err(|error| GitError::local("read a folder", &error))
+        Ok(Some(self.read(id)?.data().to_vec()))
     }
 }
 
@@ -261,9 +259,8 @@ pub(super) fn excess(objects: &impl TreeObjects, tree: Oid) -> Result<Option<Str
 
 /// The tree of a commit, if within the limits, for callers with their own repository.
 pub fn bounded_tree(repository: &Repository, commit: Oid) -> Result<Tree<'_>, GitError> {
-    let said = |error: git2::Error| GitError::local("read the tree of a commit", &error);
-    let tree = repository.find_commit(commit).and_then(|commit| commit.tree()).map_err(said)?;
-    match excess(&repository.odb().map_err(said)?, tree.id())? {
+    let tree = repository.find_commit(commit).and_then(|commit| commit.tree())?;
+    match excess(&repository.odb()?, tree.id())? {
         Some(why) => Err(over(commit, &why)),
         None => Ok(tree),
     }
@@ -288,9 +285,8 @@ impl Workspaces {
         repository: &'r Repository,
         commit: Oid,
     ) -> Result<Tree<'r>, GitError> {
-        let said = |error: git2::Error| GitError::local("read the tree of a commit", &error);
-        let tree = repository.find_commit(commit).and_then(|commit| commit.tree()).map_err(said)?;
-        self.size_within(&repository.odb().map_err(said)?, None, (commit, tree.id()))?;
+        let tree = repository.find_commit(commit).and_then(|commit| commit.tree())?;
+        self.size_within(&repository.odb()?, None, (commit, tree.id()))?;
         Ok(tree)
     }
 
@@ -337,14 +333,8 @@ impl Workspaces {
         tip: Oid,
         known: &[Oid],
     ) -> Result<(), GitError> {
-        let said = |error: git2::Error| GitError::local("walk over commits", &error);
-        let mut walk = commits.revwalk().map_err(said)?;
-        walk.push(tip).map_err(said)?;
-        for known in known {
-            walk.hide(*known).map_err(said)?;
-        }
-        for commit in walk {
-            self.tree_within(commits, commit.map_err(said)?)?;
+        for commit in walk(commits, tip, known.iter().copied())? {
+            self.tree_within(commits, commit?)?;
         }
         Ok(())
     }

@@ -80,9 +80,8 @@ impl Workspaces {
         commits: &Repository,
         commit: &CommitSha,
     ) -> Result<LargeFiles, GitError> {
-        let said = |error: git2::Error| GitError::local("look for files of Git LFS", &error);
-        let tree = commits.find_commit(oid(commit)?).map_err(said)?.tree_id();
-        self.large_files(repository, &commits.odb().map_err(said)?, tree)
+        let tree = commits.find_commit(oid(commit)?)?.tree_id();
+        self.large_files(repository, &commits.odb()?, tree)
     }
 
     /// Records that a local clone provided what it has of a commit's large files: no server is asked for the rest.
@@ -142,8 +141,7 @@ fn note_all(store: &LargeFileStore, wanted: &[LargeFilePointer], why: &str) -> R
 
 /// The server with a commit's contents; an inner error says why no server is asked.
 fn server(commits: &Repository, commit: &CommitSha, remote: &Url) -> Result<Result<Url, String>, GitError> {
-    let said = |error: git2::Error| GitError::local("read .lfsconfig", &error);
-    let tree = commits.find_commit(oid(commit)?).and_then(|commit| commit.tree()).map_err(said)?;
+    let tree = commits.find_commit(oid(commit)?).and_then(|commit| commit.tree())?;
     let repository = match tree.get_name(CONFIG) {
         None => Ok(remote.clone()),
         Some(entry) => {

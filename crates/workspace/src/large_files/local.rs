@@ -17,8 +17,7 @@ impl Workspaces {
         lender: &Repository,
     ) -> Result<(), GitError> {
         let Ok(head) = lender.head().and_then(|head| head.peel_to_commit()) else { return Ok(()) };
-        let said = |error: git2::Error| GitError::local("look for files of Git LFS", &error);
-        let files = self.large_files(repository, &lender.odb().map_err(said)?, head.tree_id())?;
+        let files = self.large_files(repository, &lender.odb()?, head.tree_id())?;
         if files.pointers().is_empty() {
             return Ok(());
         }

@@ -132,6 +132,6 @@ fn read(odb: &Odb<'_>, id: Oid, kind: ObjectType) -> Result<Option<Vec<u8>>, Git
     match odb.read(id) {
         Ok(object) if object.kind() == kind => Ok(Some(object.data().to_vec())),
         Ok(_) => Ok(None),
-        Err(error) => Err(GitError::local("read an object", &error)),
+        Err(error) => Err(error.into()),
     }
 }

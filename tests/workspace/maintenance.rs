@@ -60,8 +60,6 @@ async fn an_order_that_is_forgotten_has_no_folder_and_no_commits_and_another_kee
     let other = OrderId(uuid::Uuid::now_v7());
     let keeps = format!("refs/journeyman/{other}/implement-1.{commit}");
     git(&repository, &["update-ref", &keeps, commit.as_str()]);
-    // As left by a server that was killed in the middle.
-    fs::create_dir(house.workspaces.orders().join("gone-before")).unwrap();
 
     assert_eq!(house.workspaces.orders_with_folders().unwrap(), [house.order]);
     house.workspaces.forget(house.order, &house.repository).unwrap();

@@ -5,17 +5,13 @@ use std::path::{Path, PathBuf};
 
 use url::Url;
 
-use super::{GitError, Workspaces, write_whole};
+use super::{GitError, Workspaces, keep_whole};
 use journeyman_order::RepositoryName;
 use journeyman_order::bounds::LONGEST_PATH;
 
 pub(super) fn keep(mirror: &Path, said: &str) -> Result<(), GitError> {
     let Some(plain) = public(said) else { return Ok(()) };
-    let file = file(mirror);
-    if std::fs::read(&file).is_ok_and(|known| known == plain.as_bytes()) {
-        return Ok(());
-    }
-    write_whole(&file, plain.as_bytes()).map_err(|error| GitError::file("write", &file, &error))
+    keep_whole(&file(mirror), plain.as_bytes())
 }
 
 fn file(mirror: &Path) -> PathBuf {

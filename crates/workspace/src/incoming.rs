@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use git2::{Oid, Repository};
 
-use super::{GitError, init_bare, leftovers, remove_all, write_whole};
+use super::{GitError, init_bare, keep_whole, leftovers, remove_all};
 
 /// The name of the fetched reference there.
 pub(super) const FETCHED: &str = "refs/incoming";
@@ -30,8 +30,7 @@ impl<'r> IncomingObjects<'r> {
         }
         let names: String = known.iter().map(|id| format!("{id} refs/known/{id}\n")).collect();
         for (file, text) in [("objects/info/alternates", "../../objects\n"), ("packed-refs", &names)] {
-            let file = incoming.place.join(file);
-            write_whole(&file, text.as_bytes()).map_err(|error| GitError::file("write", &file, &error))?;
+            keep_whole(&incoming.place.join(file), text.as_bytes())?;
         }
         Ok(incoming)
     }

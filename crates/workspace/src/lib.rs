@@ -360,6 +360,14 @@ fn init_bare(path: &Path, head: &str) -> Result<Repository, GitError> {
     Repository::init_opts(path, &options).map_err(GitError::from)
 }
 
+/// Like [`write_whole`], unless the file says so already.
+fn keep_whole(path: &Path, bytes: &[u8]) -> Result<(), GitError> {
+    if std::fs::read(path).is_ok_and(|known| known == bytes) {
+        return Ok(());
+    }
+    write_whole(path, bytes).map_err(|error| GitError::file("write", path, &error))
+}
+
 /// The commits behind one, without those behind others.
 fn walk(
     commits: &Repository,

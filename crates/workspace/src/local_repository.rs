@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use git2::Repository;
 
 use super::bounds::bounded_tree;
-use super::{GitError, GitErrorKind, Workspaces, address};
-use journeyman_order::RepositoryName;
+use super::libgit2::sha;
+use super::{GitError, GitErrorKind, Workspaces, address, keep_whole};
 use journeyman_order::bounds::{LARGEST_SOURCE, MOST_ENTRIES};
+use journeyman_order::{CommitSha, RepositoryName};
 
 impl Workspaces {
     /// Lets the mirror see the objects of a repository at `path`, for as long as that repository exists.
@@ -42,11 +43,21 @@ impl Workspaces {
         repository: &RepositoryName,
         lender: &Repository,
     ) -> Result<(), GitError> {
-        if let Ok(head) = lender.head().and_then(|head| head.peel_to_commit()) {
-            self.tree_within(lender, head.id())?;
-        }
-        self.import_local_large_files(repository, lender)?;
-        self.import_local_submodules(repository, lender)
+        let Ok(head) = lender.head().and_then(|head| head.peel_to_commit()) else { return Ok(()) };
+        self.tree_within(lender, head.id())?;
+        let commit = sha(head.id())?;
+        self.import_local_large_files(repository, lender, &head)?;
+        self.import_local_submodules(repository, lender, &commit)?;
+        keep_whole(&self.of_a_clone(repository, &commit), b"")
+    }
+
+    /// Whether a clone gave what it has beside a commit's objects: no server is asked for the rest.
+    pub(super) fn is_of_a_clone(&self, repository: &RepositoryName, commit: &CommitSha) -> bool {
+        self.of_a_clone(repository, commit).exists()
+    }
+
+    fn of_a_clone(&self, repository: &RepositoryName, commit: &CommitSha) -> PathBuf {
+        self.own_path("lfs", repository).join("of-a-clone").join(commit.as_str())
     }
 
     /// Copies what a clone at `path` stores beside its objects for the checked-out commit: submodules and contents of

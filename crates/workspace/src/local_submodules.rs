@@ -6,12 +6,11 @@ use git2::{Oid, Repository};
 use url::Url;
 
 use super::bounds;
-use super::remote::sha;
 use super::submodules::{keep, kept};
 use super::worktree_base::copy_pack;
 use super::{GitError, Workspaces};
-use journeyman_order::RepositoryName;
 use journeyman_order::bounds::{MOST_ENTRIES, MOST_LOOKED_AT};
+use journeyman_order::{CommitSha, RepositoryName};
 
 /// Git's folder for submodules. Their names may contain slashes, so folders below are searched too.
 const FOLDER: &str = "modules";
@@ -27,8 +26,8 @@ impl Workspaces {
         &self,
         repository: &RepositoryName,
         lender: &Repository,
+        head: &CommitSha,
     ) -> Result<(), GitError> {
-        let Ok(head) = lender.head().and_then(|head| head.peel_to_commit()) else { return Ok(()) };
         let (modules, others): (Vec<_>, Vec<_>) = repositories_below(&lender.commondir().join(FOLDER))
             .into_iter()
             .partition(|path| is_self_contained(path));
@@ -63,9 +62,7 @@ impl Workspaces {
             copy(&module, store, (id, tree))?;
             Ok(keep(store, id, tree)?.map(|()| (tree, of.clone())))
         };
-        let commit = sha(head.id())?;
-        self.gather_submodules(repository, (lender, &commit), &nowhere, &take)?;
-        self.note_gathered_here(repository, &commit)
+        self.gather_submodules(repository, (lender, head), &nowhere, &take)
     }
 }
 

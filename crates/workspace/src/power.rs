@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::io::ErrorKind;
 
-use super::{GitError, Workspaces, remove_all, write_whole};
+use super::{GitError, Workspaces, keep_whole, remove_all};
 
 /// Holds the machine's boot id while a server uses the data folder.
 const RECORD: &str = "boot";
@@ -34,7 +34,7 @@ impl Workspaces {
             }
             remove_all(&self.all_environments())?;
         }
-        write_whole(&record, boot.as_bytes()).map_err(|error| GitError::file("write", &record, &error))
+        keep_whole(&record, boot.as_bytes())
     }
 
     /// Syncs the disk and marks the data folder as unused.

@@ -20,7 +20,7 @@ use super::git_wire::{GitWire, WireLimits};
 use super::gitmodules::{self, SubmoduleEntry};
 use super::remote::{failed, oid};
 use super::tree::{EntryMode, find, parse};
-use super::{GitError, GitErrorKind, Remote, Workspaces, folder, names, write_whole};
+use super::{GitError, GitErrorKind, Remote, Workspaces, folder, keep_whole, names};
 use journeyman_order::bounds::{LARGEST_SETTINGS, MOST_NAMED, MOST_PARTS};
 use journeyman_order::{CommitSha, RepositoryName};
 
@@ -74,7 +74,7 @@ impl Workspaces {
         &self,
         repository: &RepositoryName,
     ) -> Result<FetchedSubmodules, GitError> {
-        let path = self.submodules_folder(repository);
+        let path = self.own_path("submodules", repository);
         if !path.join("complete").exists() {
             return Ok(FetchedSubmodules::default());
         }
@@ -100,7 +100,7 @@ impl Workspaces {
     /// Fetches the submodules of a commit that is here, nested ones included. If one is unavailable, the reason is
     /// recorded and it is an empty folder.
     pub(super) fn fetch_submodules(&self, remote: &Remote<'_>, commit: &CommitSha) -> Result<(), GitError> {
-        if self.gathered_here_file(remote.repository, commit).exists() {
+        if self.is_of_a_clone(remote.repository, commit) {
             return Ok(());
         }
         let until = Instant::now() + LIMITS.whole;
@@ -165,15 +165,13 @@ impl Workspaces {
             }
             odb.refresh()?;
         }
-        let file = self.missing_file(repository, commit);
         let plain = |line: &String| line.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
         // A commit fetched from an allowed source is there for every path that records it.
         let known = self.fetched_submodules(repository)?;
         missing.retain(|(id, _): &(Option<Oid>, String)| id.is_none_or(|id| known.tree(id).is_none()));
         missing.sort_by(|one, other| one.1.cmp(&other.1));
         let lines: Vec<String> = missing.iter().take(MOST_NAMED).map(|(_, line)| plain(line)).collect();
-        write_whole(&file, lines.join("\n").as_bytes())
-            .map_err(|error| GitError::file("write", &file, &error))
+        keep_whole(&self.missing_file(repository, commit), lines.join("\n").as_bytes())
     }
 
     /// Fetches one commit without its history, and returns its tree. An inner error says why it is unavailable.
@@ -223,29 +221,8 @@ impl Workspaces {
         Ok(Ok(tree))
     }
 
-    fn submodules_folder(&self, repository: &RepositoryName) -> PathBuf {
-        self.inner.data.join("submodules").join(folder(repository))
-    }
-
-    /// Records that a local clone provided what it has of a commit's submodules: no server is asked for the rest.
-    pub(super) fn note_gathered_here(
-        &self,
-        repository: &RepositoryName,
-        commit: &CommitSha,
-    ) -> Result<(), GitError> {
-        if !self.submodules_folder(repository).exists() {
-            return Ok(());
-        }
-        let file = self.gathered_here_file(repository, commit);
-        write_whole(&file, b"").map_err(|error| GitError::file("write", &file, &error))
-    }
-
-    fn gathered_here_file(&self, repository: &RepositoryName, commit: &CommitSha) -> PathBuf {
-        self.submodules_folder(repository).join("of-a-clone").join(commit.as_str())
-    }
-
     fn missing_file(&self, repository: &RepositoryName, commit: &CommitSha) -> PathBuf {
-        self.submodules_folder(repository).join("missing").join(commit.as_str())
+        self.own_path("submodules", repository).join("missing").join(commit.as_str())
     }
 }
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use git2::{Oid, Repository, Sort};
 
 use super::libgit2::oid;
-use super::{GitError, Workspaces, write_whole};
+use super::{GitError, Workspaces, keep_whole};
 use journeyman_order::bounds::{LARGEST_DOCUMENT, LONGEST_NAME, MOST_ITEMS};
 use journeyman_order::{CommitSha, RepositoryName};
 
@@ -28,11 +28,7 @@ pub(super) fn keep<'n>(mirror: &Path, listed: impl Iterator<Item = (&'n str, Oid
     }
     let mut lines: Vec<String> = tags.iter().map(|(name, id)| format!("{id} {name}\n")).collect();
     lines.sort();
-    let (file, text) = (file(mirror), lines.concat());
-    if std::fs::read(&file).is_ok_and(|known| known == text.as_bytes()) {
-        return Ok(());
-    }
-    write_whole(&file, text.as_bytes()).map_err(|error| GitError::file("write", &file, &error))
+    keep_whole(&file(mirror), lines.concat().as_bytes())
 }
 
 fn file(mirror: &Path) -> PathBuf {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use git2::{Oid, PackBuilder, Repository};
 
 use super::remote::oid;
-use super::{GitError, GitErrorKind, OrderDirs, Workspaces, remove_all, walk, write_whole};
+use super::{GitError, GitErrorKind, OrderDirs, Workspaces, keep_whole, remove_all, walk};
 use journeyman_order::{BranchName, CommitSha, RepositoryName};
 
 /// The file's content during a replacement.
@@ -53,8 +53,7 @@ pub(super) fn making(places: &OrderDirs) -> Result<(), GitError> {
 
 /// Records the start once everything is in place.
 pub(super) fn record(places: &OrderDirs, line: &str) -> Result<(), GitError> {
-    let path = file(places);
-    write_whole(&path, format!("{line}\n").as_bytes()).map_err(|error| GitError::file("write", &path, &error))
+    keep_whole(&file(places), format!("{line}\n").as_bytes())
 }
 
 /// Deletes the record, because nothing is there any more.

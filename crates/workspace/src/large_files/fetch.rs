@@ -3,7 +3,6 @@
 //! May know: pointers, `.lfsconfig`, the server's answers. Must never know: who asks.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
 use git2::Repository;
 use url::Url;
@@ -13,7 +12,7 @@ use super::pointer::LargeFilePointer;
 use super::store::LargeFileStore;
 use super::{LargeFilePointers, LargeFiles};
 use crate::remote::oid;
-use crate::{GitError, GitErrorKind, Remote, Workspaces, folder, gitmodules, write_whole};
+use crate::{GitError, GitErrorKind, Remote, Workspaces, folder, gitmodules};
 use journeyman_order::bounds::LARGEST_SETTINGS;
 use journeyman_order::{CommitSha, RepositoryName, byte_order_mark};
 
@@ -33,7 +32,7 @@ impl Workspaces {
     pub fn fetch_large_files(&self, remote: &Remote<'_>, commit: &CommitSha) -> Result<(), GitError> {
         let commits = self.commits(remote.repository)?;
         let files = self.large_files_of(remote.repository, &commits, commit)?;
-        if files.pointers().is_empty() || self.large_files_of_a_clone(remote.repository, commit).exists() {
+        if files.pointers().is_empty() || self.is_of_a_clone(remote.repository, commit) {
             return Ok(());
         }
         let _held = self.lock_of(format!("lfs {}", folder(remote.repository)));
@@ -82,20 +81,6 @@ impl Workspaces {
     ) -> Result<LargeFiles, GitError> {
         let tree = commits.find_commit(oid(commit)?)?.tree_id();
         self.large_files(repository, &commits.odb()?, tree)
-    }
-
-    /// Records that a local clone provided what it has of a commit's large files: no server is asked for the rest.
-    pub(super) fn note_large_files_of_a_clone(
-        &self,
-        repository: &RepositoryName,
-        commit: &CommitSha,
-    ) -> Result<(), GitError> {
-        let file = self.large_files_of_a_clone(repository, commit);
-        write_whole(&file, b"").map_err(|error| GitError::file("write", &file, &error))
-    }
-
-    fn large_files_of_a_clone(&self, repository: &RepositoryName, commit: &CommitSha) -> PathBuf {
-        self.inner.data.join("lfs").join(folder(repository)).join("of-a-clone").join(commit.as_str())
     }
 }
 

@@ -1,9 +1,8 @@
 //! Large files of a local repository: we copy those in the clone and fetch nothing.
 
-use git2::Repository;
+use git2::{Commit, Repository};
 
 use super::store::open_plain;
-use crate::remote::sha;
 use crate::{GitError, Workspaces, folder};
 use journeyman_order::RepositoryName;
 
@@ -15,8 +14,8 @@ impl Workspaces {
         &self,
         repository: &RepositoryName,
         lender: &Repository,
+        head: &Commit<'_>,
     ) -> Result<(), GitError> {
-        let Ok(head) = lender.head().and_then(|head| head.peel_to_commit()) else { return Ok(()) };
         let files = self.large_files(repository, &lender.odb()?, head.tree_id())?;
         if files.pointers().is_empty() {
             return Ok(());
@@ -36,6 +35,6 @@ impl Workspaces {
                 files.store.note(&pointer.id, why)?;
             }
         }
-        self.note_large_files_of_a_clone(repository, &sha(head.id())?)
+        Ok(())
     }
 }

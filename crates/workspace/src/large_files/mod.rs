@@ -26,7 +26,7 @@ use std::sync::{Arc, PoisonError};
 
 use git2::{ObjectType, Odb, Oid};
 
-use super::{GitError, Workspaces, folder};
+use super::{GitError, Workspaces};
 use journeyman_order::RepositoryName;
 use journeyman_order::bounds::{MOST_NAMED, MOST_PARTS};
 use pointer::{LargeFilePointer, POINTER_SIZES};
@@ -58,7 +58,7 @@ impl LargeFiles {
 
 impl Workspaces {
     pub(super) fn large_file_store(&self, repository: &RepositoryName) -> LargeFileStore {
-        LargeFileStore::at(self.inner.data.join("lfs").join(folder(repository)))
+        LargeFileStore::at(self.own_path("lfs", repository))
     }
 
     /// The large files of a tree that is here.
@@ -98,7 +98,7 @@ pub(super) fn missing<'p>(
 }
 
 /// The pointers of a tree, without those of submodules, which belong to other repositories.
-pub(super) fn pointers_of(odb: &Odb<'_>, tree: Oid) -> Result<LargeFilePointers, GitError> {
+fn pointers_of(odb: &Odb<'_>, tree: Oid) -> Result<LargeFilePointers, GitError> {
     use super::tree::{EntryMode, parse};
     let mut pointers = LargeFilePointers::new();
     let mut open = vec![(tree, Vec::new())];

@@ -14,9 +14,9 @@ use std::time::{Duration, SystemTime};
 use sha2::{Digest as _, Sha256};
 
 use super::pointer::{LargeFileId, LargeFilePointer};
-use crate::{GitError, GitErrorKind, leftovers, remove_all, write_whole};
+use crate::{GitError, GitErrorKind, keep_whole, leftovers, remove_all};
 
-/// A content unused for this long is deleted unless a named commit here needs it.
+/// A content unused for this long is deleted.
 const UNUSED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// Least time between two updates of the time of use.
 const USED_AGAIN: Duration = Duration::from_secs(24 * 60 * 60);
@@ -75,9 +75,8 @@ impl LargeFileStore {
     }
 
     pub(super) fn note(&self, id: &LargeFileId, reason: &str) -> Result<(), GitError> {
-        let file = self.reason_file(id);
         let plain: String = reason.chars().map(|c| if c.is_control() { ' ' } else { c }).take(400).collect();
-        write_whole(&file, plain.as_bytes()).map_err(|error| GitError::file("write", &file, &error))
+        keep_whole(&self.reason_file(id), plain.as_bytes())
     }
 
     /// Deletes what a killed process left. Nothing else may be running here.
@@ -182,13 +181,13 @@ impl LargeFileStore {
         Ok(is_whole)
     }
 
-    /// Deletes contents unused for long, unless `is_needed`.
-    pub(crate) fn sweep(&self, is_needed: &dyn Fn(&LargeFileId) -> bool) -> Result<(), GitError> {
+    /// Deletes contents unused for long. Whoever still needs one fetches it again.
+    pub(crate) fn sweep(&self) -> Result<(), GitError> {
         for id in self.kept()? {
             let place = self.place(&id);
             let age =
                 fs::metadata(&place).and_then(|found| found.modified()).ok().and_then(|at| at.elapsed().ok());
-            if age.is_some_and(|age| age > UNUSED) && !is_needed(&id) {
+            if age.is_some_and(|age| age > UNUSED) {
                 tracing::info!(file = %place.display(), "was not used for long, and is taken away");
                 fs::remove_file(&place).map_err(|error| GitError::file("remove", &place, &error))?;
             }

@@ -1,25 +1,16 @@
 //! Our comments, each found again by its id, or by a hidden marker and its author, so that none is written twice.
 
-use serde::Deserialize;
 use serde_json::json;
 
 use super::endpoints::InstalledRepository;
 use super::error::{Result, found};
 use super::gate::WritePriority;
-use super::identity::Writer;
 use super::permissions::TokenPermissions;
+use super::queries::CommentWire;
 use super::service::GitHub;
 use super::transport::{GitHubRequest, GitHubResponse};
 use journeyman_order::length::{LONGEST_BODY, fit};
 use journeyman_order::{IssueNumber, OrderId, PullNumber};
-
-#[derive(Deserialize)]
-struct IssueCommentWire {
-    id: u64,
-    body: Option<String>,
-    #[serde(flatten)]
-    writer: Writer,
-}
 
 /// The invisible start of a comment. Anyone can write one, so it counts only in a comment that is known to be ours.
 struct CommentMarker {
@@ -39,7 +30,7 @@ impl CommentMarker {
         fit(&format!("{}\n{text}", self.line), LONGEST_BODY)
     }
 
-    fn begins(&self, comment: &IssueCommentWire) -> bool {
+    fn begins(&self, comment: &CommentWire) -> bool {
         comment.body.as_deref().is_some_and(|body| body.trim_start().starts_with(&self.line))
     }
 }
@@ -132,9 +123,9 @@ impl GitHub {
         at: &InstalledRepository,
         marker: &CommentMarker,
         id: u64,
-    ) -> Result<Option<IssueCommentWire>> {
+    ) -> Result<Option<CommentWire>> {
         let route = format!("/issues/comments/{id}");
-        let there: Option<IssueCommentWire> = found(self.read(at, marker.permissions, &route).await)?;
+        let there: Option<CommentWire> = found(self.read(at, marker.permissions, &route).await)?;
         Ok(there.filter(|comment| marker.begins(comment)))
     }
 
@@ -145,10 +136,10 @@ impl GitHub {
         at: &InstalledRepository,
         issue: IssueNumber,
         marker: &CommentMarker,
-    ) -> Result<Option<IssueCommentWire>> {
+    ) -> Result<Option<CommentWire>> {
         let route = at.route(&format!("/issues/{issue}/comments"));
-        let comments: Vec<IssueCommentWire> = self.list(at, marker.permissions, &route).await?;
-        let mut ours: Vec<IssueCommentWire> = Vec::new();
+        let comments: Vec<CommentWire> = self.list(at, marker.permissions, &route).await?;
+        let mut ours: Vec<CommentWire> = Vec::new();
         for comment in comments.into_iter().filter(|comment| marker.begins(comment)) {
             if self.wrote(&comment.writer).await? {
                 ours.push(comment);
@@ -176,7 +167,7 @@ impl GitHub {
     ) -> Result<u64> {
         let route = at.route(&format!("/issues/{issue}/comments"));
         let request = GitHubRequest::post(route, json!({"body": body}));
-        let made = |answer: GitHubResponse| answer.json::<IssueCommentWire>().map(|comment| comment.id);
+        let made = |answer: GitHubResponse| answer.json::<CommentWire>().map(|comment| comment.id);
         let look = || async { Ok(self.look_for(at, issue, marker).await?.map(|found| found.id)) };
         self.create_once(at, marker.permissions, request, made, look).await
     }
@@ -185,7 +176,7 @@ impl GitHub {
         &self,
         at: &InstalledRepository,
         marker: &CommentMarker,
-        found: &IssueCommentWire,
+        found: &CommentWire,
         priority: WritePriority,
         text: impl Fn() -> F,
     ) -> Result<()> {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::error::{GitHubError, Result, found};
 use super::service::GitHub;
-use super::transport::{GitHubRequest, GitHubResponse};
+use super::transport::GitHubRequest;
 use journeyman_order::DeliveryGuid;
 use journeyman_order::bounds::MOST_ITEMS;
 
@@ -26,21 +26,6 @@ pub struct HookDelivery {
 
 fn is_success<'de, D: Deserializer<'de>>(code: D) -> std::result::Result<bool, D::Error> {
     Ok(Option::<i64>::deserialize(code)?.is_some_and(|code| (200..300).contains(&code)))
-}
-
-/// The readable entries of a page: one bad entry hides no other. If none is readable, that is an error.
-fn readable(answer: &GitHubResponse) -> Result<Vec<HookDelivery>> {
-    let page: Vec<Value> = answer.json()?;
-    let is_empty = page.is_empty();
-    let read = page.into_iter().filter_map(|one| {
-        let read = serde_json::from_value(one);
-        read.inspect_err(|error| tracing::warn!("one of GitHub's deliveries cannot be read: {error}")).ok()
-    });
-    let read: Vec<HookDelivery> = read.collect();
-    if read.is_empty() && !is_empty {
-        return Err(GitHubError::unexpected("the list of the App's deliveries has none that can be read"));
-    }
-    Ok(read)
 }
 
 /// GitHub's own report of its deliveries.
@@ -67,7 +52,7 @@ impl GitHub {
         };
         let request = GitHubRequest::get("/app/hook/deliveries?per_page=100");
         let answer = self.ask_as_app(&request).await?;
-        Ok(HookReport { url, newest: readable(&answer)?, answered_at: answer.answered_at })
+        Ok(HookReport { url, newest: answer.json()?, answered_at: answer.answered_at })
     }
 
     /// All deliveries and attempts since then, newest first. Complete, because the caller continues from the newest.
@@ -77,7 +62,7 @@ impl GitHub {
         for _ in 0..MOST_ITEMS {
             let request = GitHubRequest::get(route.as_str());
             let answer = self.ask_as_app(&request).await?;
-            let page = readable(&answer)?;
+            let page: Vec<HookDelivery> = answer.json()?;
             let is_last = page.iter().any(|one| one.delivered_at < since);
             all.extend(page.into_iter().filter(|one| one.delivered_at >= since));
             let cursor = answer.next_cursor.filter(|cursor| !is_last && is_plain(cursor));

@@ -10,7 +10,7 @@ use journeyman_order::{Person, UserId};
 /// A comment's author in REST. Some servers and proxies omit the App.
 #[derive(Deserialize)]
 pub(super) struct Writer {
-    user: Option<UserWire>,
+    pub(super) user: Option<UserWire>,
     performed_via_github_app: Option<AppWire>,
 }
 

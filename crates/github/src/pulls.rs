@@ -12,7 +12,7 @@ use super::permissions::TokenPermissions;
 use super::queries::{IssueState, percent_encoded};
 use super::service::GitHub;
 use super::transport::GitHubRequest;
-use journeyman_order::conversation::PullSnapshotState;
+use journeyman_order::conversation::{Mergeability, PullSnapshotState};
 use journeyman_order::length::{LONGEST_BODY, fit};
 use journeyman_order::{BranchName, CommitSha, PullNumber};
 
@@ -40,26 +40,30 @@ pub struct PullRequest {
 }
 
 #[derive(Deserialize)]
-struct PullRequestWire {
+pub(super) struct PullRequestWire {
     number: PullNumber,
     html_url: String,
     node_id: String,
     title: String,
     body: Option<String>,
-    head: PullRequestHeadWire,
+    pub(super) head: PullRequestHeadWire,
     base: PullRequestBaseWire,
     #[serde(default)]
     draft: bool,
     state: IssueState,
     merged_at: Option<String>,
+    /// Lists do not say it.
+    mergeable: Option<bool>,
+    #[serde(default)]
+    mergeable_state: String,
     #[serde(flatten)]
     writer: Writer,
 }
 
 #[derive(Deserialize)]
-struct PullRequestHeadWire {
+pub(super) struct PullRequestHeadWire {
     r#ref: String,
-    sha: CommitSha,
+    pub(super) sha: CommitSha,
     /// `None` if the fork it came from was deleted.
     repo: Option<PullRequestRepoWire>,
 }
@@ -77,7 +81,7 @@ struct PullRequestRepoWire {
 impl From<PullRequestWire> for PullRequest {
     fn from(wire: PullRequestWire) -> Self {
         Self {
-            state: state_of(wire.state, wire.merged_at.is_some()),
+            state: wire.state(),
             number: wire.number,
             url: wire.html_url,
             node_id: wire.node_id,
@@ -87,11 +91,23 @@ impl From<PullRequestWire> for PullRequest {
     }
 }
 
-pub(super) fn state_of(state: IssueState, is_merged: bool) -> PullSnapshotState {
-    match state {
-        IssueState::Open => PullSnapshotState::Open,
-        IssueState::Closed if is_merged => PullSnapshotState::Merged,
-        IssueState::Closed => PullSnapshotState::Closed,
+impl PullRequestWire {
+    pub(super) fn state(&self) -> PullSnapshotState {
+        match self.state {
+            IssueState::Open => PullSnapshotState::Open,
+            IssueState::Closed if self.merged_at.is_some() => PullSnapshotState::Merged,
+            IssueState::Closed => PullSnapshotState::Closed,
+        }
+    }
+
+    pub(super) fn mergeable(&self) -> Mergeability {
+        match (self.mergeable, self.mergeable_state.as_str()) {
+            (Some(false), _) | (_, "dirty") => Mergeability::Conflicts,
+            (None, _) | (_, "unknown") => Mergeability::Unknown,
+            (Some(true), "behind") => Mergeability::Behind,
+            // Other blockers, such as checks or reviews, are not a git matter.
+            (Some(true), _) => Mergeability::Cleanly,
+        }
     }
 }
 
@@ -184,7 +200,11 @@ impl GitHub {
         }
     }
 
-    async fn pull_wire(&self, at: &InstalledRepository, pull: PullNumber) -> Result<PullRequestWire> {
+    pub(super) async fn pull_wire(
+        &self,
+        at: &InstalledRepository,
+        pull: PullNumber,
+    ) -> Result<PullRequestWire> {
         self.read(at, TokenPermissions::ReadPulls, &format!("/pulls/{pull}")).await
     }
 

@@ -68,12 +68,13 @@ pub struct IssueComment {
 }
 
 #[derive(Deserialize)]
-struct CommentWire {
-    id: u64,
-    body: Option<String>,
-    created_at: DateTime<Utc>,
+pub(super) struct CommentWire {
+    pub(super) id: u64,
+    pub(super) body: Option<String>,
+    #[serde(default)]
+    pub(super) created_at: DateTime<Utc>,
     #[serde(flatten)]
-    writer: Writer,
+    pub(super) writer: Writer,
 }
 
 impl GitHub {

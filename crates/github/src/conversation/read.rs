@@ -1,5 +1,6 @@
 //! Reads a pull request as a whole: its state, its threads, and comments outside of threads.
 
+use chrono::{DateTime, Utc};
 use serde::Deserialize;
 
 use super::limits::TextBudget;
@@ -8,8 +9,8 @@ use crate::endpoints::InstalledRepository;
 use crate::error::Result;
 use crate::identity::UserWire;
 use crate::permissions::TokenPermissions;
-use crate::pulls::state_of;
-use crate::queries::IssueState;
+use crate::pulls::PullRequestWire;
+use crate::queries::CommentWire;
 use crate::service::GitHub;
 use journeyman_order::bounds::MOST_LISTED;
 use journeyman_order::conversation::{
@@ -19,51 +20,12 @@ use journeyman_order::conversation::{
 use journeyman_order::{CommentCommand, CommitSha, PullNumber};
 
 #[derive(Deserialize)]
-struct ConversationPullWire {
-    head: ConversationHeadWire,
-    state: IssueState,
-    merged_at: Option<String>,
-    mergeable: Option<bool>,
-    #[serde(default)]
-    mergeable_state: String,
-}
-
-#[derive(Deserialize)]
-struct ConversationHeadWire {
-    sha: CommitSha,
-}
-
-#[derive(Deserialize)]
 struct PullReviewWire {
     id: u64,
     user: Option<UserWire>,
     body: Option<String>,
     state: String,
-    submitted_at: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct ConversationCommentWire {
-    id: u64,
-    user: Option<UserWire>,
-    body: Option<String>,
-    created_at: String,
-}
-
-impl ConversationPullWire {
-    fn state(&self) -> PullSnapshotState {
-        state_of(self.state, self.merged_at.is_some())
-    }
-
-    fn mergeable(&self) -> Mergeability {
-        match (self.mergeable, self.mergeable_state.as_str()) {
-            (Some(false), _) | (_, "dirty") => Mergeability::Conflicts,
-            (None, _) | (_, "unknown") => Mergeability::Unknown,
-            (Some(true), "behind") => Mergeability::Behind,
-            // Other blockers, such as checks or reviews, are not a git matter.
-            (Some(true), _) => Mergeability::Cleanly,
-        }
-    }
+    submitted_at: Option<DateTime<Utc>>,
 }
 
 impl GitHub {
@@ -113,16 +75,14 @@ impl GitHub {
 
     /// The pull request, polled for a while until GitHub knows whether it merges: the first request after a push starts
     /// that computation.
-    async fn weighed(&self, at: &InstalledRepository, pull: PullNumber) -> Result<ConversationPullWire> {
-        let route = format!("/pulls/{pull}");
-        let ask = || self.read::<ConversationPullWire>(at, TokenPermissions::ReadPulls, &route);
-        let mut wire = ask().await?;
+    async fn weighed(&self, at: &InstalledRepository, pull: PullNumber) -> Result<PullRequestWire> {
+        let mut wire = self.pull_wire(at, pull).await?;
         for part in [4, 2, 1, 1] {
             if wire.state() != PullSnapshotState::Open || wire.mergeable() != Mergeability::Unknown {
                 break;
             }
             tokio::time::sleep(self.0.backoff.first / part).await;
-            wire = ask().await?;
+            wire = self.pull_wire(at, pull).await?;
         }
         Ok(wire)
     }
@@ -136,22 +96,22 @@ impl GitHub {
     ) -> Result<Vec<PullRemark>> {
         let reviews: Vec<PullReviewWire> =
             self.list(at, TokenPermissions::ReadPulls, &at.route(&format!("/pulls/{pull}/reviews"))).await?;
-        let comments: Vec<ConversationCommentWire> = self
+        let comments: Vec<CommentWire> = self
             .list(at, TokenPermissions::ReadPulls, &at.route(&format!("/issues/{pull}/comments")))
             .await?;
-        let mut all: Vec<(String, PullRemark)> = of_reviews(reviews, us);
+        let mut all = of_reviews(reviews, us);
         all.extend(comments.into_iter().filter_map(|comment| of_comment(comment, us)));
-        // Timestamps of the same format sort as text.
-        all.sort_by(|(one, _), (other, _)| one.cmp(other));
+        all.sort_by_key(|(at, _)| *at);
         let newest = all.split_off(all.len().saturating_sub(MOST_LISTED));
-        let cut = |(_, remark): (String, PullRemark)| PullRemark { body: room.body(&remark.body), ..remark };
+        let cut =
+            |(_, remark): (DateTime<Utc>, PullRemark)| PullRemark { body: room.body(&remark.body), ..remark };
         Ok(newest.into_iter().map(cut).collect())
     }
 }
 
 /// The texts of reviews outside of their threads, with timestamps.
-fn of_reviews(reviews: Vec<PullReviewWire>, us: &MentionMatcher<'_>) -> Vec<(String, PullRemark)> {
-    let mut remarks: Vec<(String, PullRemark)> = Vec::new();
+fn of_reviews(reviews: Vec<PullReviewWire>, us: &MentionMatcher<'_>) -> Vec<(DateTime<Utc>, PullRemark)> {
+    let mut remarks: Vec<(DateTime<Utc>, PullRemark)> = Vec::new();
     for review in reviews {
         let by = by_rest(review.user, us);
         let body = review.body.unwrap_or_default();
@@ -160,8 +120,9 @@ fn of_reviews(reviews: Vec<PullReviewWire>, us: &MentionMatcher<'_>) -> Vec<(Str
             "CHANGES_REQUESTED" => true,
             // An approving or dismissed reviewer no longer requests changes.
             "APPROVED" | "DISMISSED" => {
-                let same =
-                    |remark: &&mut (String, PullRemark)| by != CommentAuthor::Other && remark.1.by == by;
+                let same = |remark: &&mut (DateTime<Utc>, PullRemark)| {
+                    by != CommentAuthor::Other && remark.1.by == by
+                };
                 for (_, remark) in remarks.iter_mut().filter(same) {
                     if let PullRemarkSource::Review { asks_for_changes, .. } = &mut remark.source {
                         *asks_for_changes = false;
@@ -185,8 +146,8 @@ fn of_reviews(reviews: Vec<PullReviewWire>, us: &MentionMatcher<'_>) -> Vec<(Str
     remarks
 }
 
-fn of_comment(comment: ConversationCommentWire, us: &MentionMatcher<'_>) -> Option<(String, PullRemark)> {
-    let by = by_rest(comment.user, us);
+fn of_comment(comment: CommentWire, us: &MentionMatcher<'_>) -> Option<(DateTime<Utc>, PullRemark)> {
+    let by = by_rest(comment.writer.user, us);
     let body = comment.body.unwrap_or_default();
     let is_said_otherwise = by == CommentAuthor::Us || CommentCommand::of(&body) != CommentCommand::None;
     (!is_said_otherwise && us.is_mentioned_in(&body)).then(|| {

@@ -20,7 +20,8 @@ fn us() -> MentionMatcher<'static> {
 
 fn pull(state: &str, mergeable: Value, mergeable_state: &str) -> Value {
     json!({
-        "head": {"sha": SHA}, "state": state, "merged_at": null, "mergeable": mergeable,
+        "number": 7, "html_url": "", "node_id": "", "title": "", "head": {"ref": "b", "sha": SHA},
+        "base": {"ref": "main"}, "state": state, "merged_at": null, "mergeable": mergeable,
         "mergeable_state": mergeable_state,
     })
 }

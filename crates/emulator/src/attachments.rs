@@ -38,17 +38,11 @@ impl EmulatorState {
 
 impl Emulator {
     /// Uploads a file like a browser and returns its address. Addresses of images and videos have no file name.
-    ///
-    /// # Errors
-    /// If there is no such repository.
     pub fn attach(&self, repository: &str, name: &str, bytes: &[u8]) -> anyhow::Result<String> {
         self.upload(repository, name, SignedContent::Bytes(bytes.to_vec()))
     }
 
     /// Adds an upload whose address redirects to any other address.
-    ///
-    /// # Errors
-    /// If there is no such repository.
     pub fn attach_elsewhere(&self, repository: &str, name: &str, location: &str) -> anyhow::Result<String> {
         self.upload(repository, name, SignedContent::Elsewhere(location.to_owned()))
     }

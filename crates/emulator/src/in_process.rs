@@ -30,9 +30,6 @@ pub struct InProcessAnswer {
 
 impl Emulator {
     /// An emulator without a socket: use [`Emulator::exchange`] for its API and [`Emulator::delivered`] for deliveries.
-    ///
-    /// # Errors
-    /// As [`Emulator::start`].
     pub fn in_process(options: EmulatorOptions) -> anyhow::Result<Self> {
         let origin = format!("http://{}", options.listen);
         Ok(Self { shared: Self::shared(options, origin)?, serving: None })
@@ -94,9 +91,6 @@ impl Emulator {
 
     /// Pushes an existing commit as the App, with a lease on the branch's head; `None` expects no branch. The inner
     /// error is the branch's actual head.
-    ///
-    /// # Errors
-    /// If there is no such repository or no such commit.
     pub fn push_as_app(
         &self,
         repository: &str,

@@ -25,9 +25,6 @@ const GRANTED_FOR: i64 = 3_600;
 
 impl Emulator {
     /// Stores a content as git-lfs would on push, and returns its pointer file.
-    ///
-    /// # Errors
-    /// If there is no such repository, or the disk fails.
     pub fn put_large_file(&self, repository: &str, bytes: &[u8]) -> anyhow::Result<String> {
         let id = hex::encode(Sha256::digest(bytes));
         let git = self.shared.lock().require_repository(repository)?.git.clone();

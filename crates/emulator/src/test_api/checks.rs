@@ -28,18 +28,12 @@ impl Emulator {
     }
 
     /// Adds rulesets that forbid creating and moving branches of this pattern, such as `journeyman/**`.
-    ///
-    /// # Errors
-    /// If there is no such repository.
     pub fn forbid_branches(&self, repository: &str, pattern: &str) -> anyhow::Result<()> {
         let forbid = |kind| self.add_rule(repository, (pattern, kind), Value::Null, false);
         ["creation", "update"].into_iter().try_for_each(forbid)
     }
 
     /// Adds a ruleset with one rule, by GitHub's name such as `required_signatures`; `bypass` exempts the App.
-    ///
-    /// # Errors
-    /// If there is no such repository.
     pub fn add_rule(
         &self,
         repository: &str,
@@ -56,9 +50,6 @@ impl Emulator {
     }
 
     /// Makes a repository read-only.
-    ///
-    /// # Errors
-    /// If there is no such repository.
     pub fn archive(&self, repository: &str) -> anyhow::Result<()> {
         self.shared.change(|world| {
             world.require_repository_mut(repository)?.rules.archived = true;
@@ -74,17 +65,11 @@ impl Emulator {
 
 impl EmulatedCi<'_> {
     /// Starts a job.
-    ///
-    /// # Errors
-    /// If there is no such repository or commit.
     pub fn start_job(&self, sha: &str, name: &str) -> anyhow::Result<u64> {
         self.job(sha, name, None, "", Vec::new())
     }
 
     /// Fails a job with this output and these annotations. A job that has started is the one that ends.
-    ///
-    /// # Errors
-    /// If there is no such repository or commit.
     pub fn fail_job(
         &self,
         sha: &str,
@@ -96,25 +81,16 @@ impl EmulatedCi<'_> {
     }
 
     /// Passes a job.
-    ///
-    /// # Errors
-    /// If there is no such repository or commit.
     pub fn pass_job(&self, sha: &str, name: &str) -> anyhow::Result<u64> {
         self.job(sha, name, Some(CheckConclusion::Success), "all good\n", Vec::new())
     }
 
     /// Ends a job with another conclusion.
-    ///
-    /// # Errors
-    /// If there is no such repository or commit.
     pub fn finish_job(&self, sha: &str, name: &str, conclusion: CheckConclusion) -> anyhow::Result<u64> {
         self.job(sha, name, Some(conclusion), "", Vec::new())
     }
 
     /// Sets a commit status like a CI system without an App: `error`, `failure`, `pending` or `success`.
-    ///
-    /// # Errors
-    /// If there is no such repository or commit.
     pub fn status(&self, sha: &str, context: &str, state: &str) -> anyhow::Result<()> {
         self.emulator.shared.change(|world| {
             let sha = require_commit(world, self.repository, sha)?;

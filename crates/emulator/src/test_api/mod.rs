@@ -66,9 +66,6 @@ impl Emulator {
     }
 
     /// A person opens an issue; returns its number.
-    ///
-    /// # Errors
-    /// If there is no such repository, or the title is empty.
     pub async fn open_issue(
         &self,
         repository: &str,
@@ -80,9 +77,6 @@ impl Emulator {
     }
 
     /// A person edits the text of an issue or pull request.
-    ///
-    /// # Errors
-    /// If there is no such thread.
     pub async fn edit(
         &self,
         repository: &str,
@@ -96,33 +90,21 @@ impl Emulator {
     }
 
     /// A person adds a label.
-    ///
-    /// # Errors
-    /// If there is no such thread.
     pub async fn label(&self, repository: &str, number: u64, label: &str, by: &str) -> anyhow::Result<()> {
         self.act(by, |world, by| world.add_labels(repository, number, &[label.to_owned()], by))
     }
 
     /// A person removes a label.
-    ///
-    /// # Errors
-    /// If there is no such thread, or the label is not on it.
     pub async fn unlabel(&self, repository: &str, number: u64, label: &str, by: &str) -> anyhow::Result<()> {
         self.act(by, |world, by| world.remove_label(repository, number, label, by))
     }
 
     /// A person comments; returns the comment's id.
-    ///
-    /// # Errors
-    /// If there is no such thread, or the text is empty or too long.
     pub async fn comment(&self, repository: &str, number: u64, by: &str, text: &str) -> anyhow::Result<u64> {
         self.act(by, |world, by| world.comment(repository, number, by, text))
     }
 
     /// A person edits a comment.
-    ///
-    /// # Errors
-    /// If there is no such comment.
     pub async fn edit_comment(
         &self,
         repository: &str,
@@ -134,17 +116,11 @@ impl Emulator {
     }
 
     /// A person closes an issue, or a pull request without merging it.
-    ///
-    /// # Errors
-    /// If there is no such thread.
     pub async fn close(&self, repository: &str, number: u64, by: &str) -> anyhow::Result<()> {
         self.set_state(repository, number, by, EmulatedIssueState::Closed)
     }
 
     /// A person reopens an issue or a pull request.
-    ///
-    /// # Errors
-    /// If there is no such thread; for a pull request also if it was merged, or its branch is gone or was recreated.
     pub async fn reopen(&self, repository: &str, number: u64, by: &str) -> anyhow::Result<()> {
         self.set_state(repository, number, by, EmulatedIssueState::Open)
     }
@@ -160,18 +136,12 @@ impl Emulator {
     }
 
     /// A person merges a pull request; returns the merge commit.
-    ///
-    /// # Errors
-    /// If it is a draft, closed, or conflicts.
     pub async fn merge(&self, repository: &str, pull: u64, by: &str) -> anyhow::Result<String> {
         self.act(by, |world, by| world.merge(repository, pull, by))
     }
 
     /// A person pushes a commit that sets these files or, with `None`, deletes them; returns the commit. A new branch
     /// starts at the default branch.
-    ///
-    /// # Errors
-    /// If there is no such repository, or the files do not form a tree.
     pub async fn push_commit(
         &self,
         repository: &str,
@@ -205,9 +175,6 @@ impl Emulator {
     }
 
     /// Sends a delivery again, with the same GUID.
-    ///
-    /// # Errors
-    /// If there is none of that GUID.
     pub async fn redeliver(&self, guid: &str) -> anyhow::Result<()> {
         self.shared.change(|world| {
             let newest = world.deliveries.iter().rev().find(|one| one.guid == guid).cloned();
@@ -219,9 +186,6 @@ impl Emulator {
     }
 
     /// Waits until `look` returns something. It is called at once and after every change of the emulator's state.
-    ///
-    /// # Errors
-    /// If it returns nothing within `most`; the error names `what`.
     pub async fn wait_for<T>(
         &self,
         what: &str,
@@ -244,9 +208,6 @@ impl Emulator {
     }
 
     /// The path of the bare repository.
-    ///
-    /// # Errors
-    /// If there is no such repository.
     pub fn git_dir(&self, repository: &str) -> anyhow::Result<PathBuf> {
         Ok(self.shared.lock().require_repository(repository)?.git.clone())
     }

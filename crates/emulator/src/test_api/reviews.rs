@@ -13,9 +13,6 @@ fn comment_of((path, line, text): &LineComment<'_>) -> NewReviewComment {
 
 impl Emulator {
     /// A person reviews a pull request as a whole; returns the review's id.
-    ///
-    /// # Errors
-    /// If there is no such pull request, it is the person's own, or the review is empty.
     pub async fn review(
         &self,
         repository: &str,
@@ -28,9 +25,6 @@ impl Emulator {
     }
 
     /// A person reviews a pull request with comments on lines; returns the review's id. Each comment starts a thread.
-    ///
-    /// # Errors
-    /// As [`Emulator::review`], and if a line is not in the diff.
     pub async fn review_lines(
         &self,
         repository: &str,
@@ -45,9 +39,6 @@ impl Emulator {
     }
 
     /// A person adds a single comment on a line, outside a larger review; returns the comment's id.
-    ///
-    /// # Errors
-    /// If there is no such pull request, or the line is not in the diff.
     pub async fn comment_on_line(
         &self,
         repository: &str,
@@ -59,9 +50,6 @@ impl Emulator {
     }
 
     /// A person replies in a thread; returns the comment's id. `to` is any comment of the thread.
-    ///
-    /// # Errors
-    /// If there is no such comment.
     pub async fn reply_in_thread(
         &self,
         repository: &str,
@@ -78,9 +66,6 @@ impl Emulator {
     }
 
     /// A person resolves or reopens a thread, named by any comment in it.
-    ///
-    /// # Errors
-    /// If there is no such comment.
     pub async fn resolve_thread(
         &self,
         repository: &str,
@@ -96,9 +81,6 @@ impl Emulator {
     }
 
     /// A person deletes a comment on an issue or a pull request.
-    ///
-    /// # Errors
-    /// If there is no such comment.
     pub async fn delete_comment(&self, repository: &str, comment: u64, by: &str) -> anyhow::Result<()> {
         self.act(by, |world, by| world.delete_comment(repository, comment, by))
     }

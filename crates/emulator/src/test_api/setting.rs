@@ -17,9 +17,6 @@ const FIRST_LABELS: [(&str, &str); 3] =
 
 impl Emulator {
     /// Creates a public repository `owner/name`; the owner's account is created if missing.
-    ///
-    /// # Errors
-    /// If the name is taken or not `owner/name`, or the source has no commit.
     pub async fn create_repository(&self, name: &str, from: RepositorySource) -> anyhow::Result<()> {
         let parsed: journeyman_order::ids::RepositoryName = name.parse()?;
         anyhow::ensure!(self.shared.lock().repository(name).is_none(), "{name} exists already");
@@ -96,9 +93,6 @@ impl Emulator {
     }
 
     /// Hides a repository from everyone without a role.
-    ///
-    /// # Errors
-    /// If there is no such repository.
     pub fn make_private(&self, repository: &str) -> anyhow::Result<()> {
         self.shared.change(|world| {
             world.require_repository_mut(repository)?.is_private = true;
@@ -112,9 +106,6 @@ impl Emulator {
     }
 
     /// Sets a person's role in a repository; the account is created if missing.
-    ///
-    /// # Errors
-    /// If there is no such repository.
     pub fn set_permission(
         &self,
         repository: &str,
@@ -142,9 +133,6 @@ impl Emulator {
     }
 
     /// Renames or transfers a repository. The old name redirects to the new one until another repository takes it.
-    ///
-    /// # Errors
-    /// If there is no such repository, or the new name is taken or invalid.
     pub async fn rename_repository(&self, name: &str, to: &str) -> anyhow::Result<()> {
         let parsed: journeyman_order::ids::RepositoryName = to.parse()?;
         self.shared.change(|world| {

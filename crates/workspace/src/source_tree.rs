@@ -16,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::bounds::{self, SubmoduleTree, TreeSize};
 use super::large_files::pointer::LargeFilePointer;
-use super::large_files::store::{LargeFileStore, is_held_at};
+use super::large_files::store::{LargeFileStore, is_held_at, open_plain};
 use super::large_files::{self, LargeFiles};
 use super::remote::oid;
 use super::submodules::{self, FetchedSubmodules};
@@ -46,25 +46,22 @@ struct SourceSubmodules {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum SourceFile {
-    File {
-        id: Oid,
-        is_executable: bool,
-    },
-    Link {
-        id: Oid,
-    },
+struct SourceFile {
+    id: Oid,
+    /// Never a link.
+    is_executable: bool,
+    bytes: SourceBytes,
+}
+
+/// Where the bytes of a file are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum SourceBytes {
+    Git,
+    /// In git too, the target of a link.
+    Link,
     /// A Git LFS file whose content is here: a checkout gets the content, not the pointer.
-    Large {
-        id: Oid,
-        pointer: LargeFilePointer,
-        is_executable: bool,
-    },
-    Laid {
-        id: Oid,
-        bytes: Arc<[u8]>,
-        is_executable: bool,
-    },
+    Large(LargeFilePointer),
+    Laid(Arc<[u8]>),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,7 +117,8 @@ impl Workspaces {
         };
         make(into)?;
         // Links come last, so that nothing is written through one.
-        let is_link = |path: &&PathBuf| matches!(source.files.get(*path), Some(SourceFile::Link { .. }));
+        let is_link =
+            |path: &&PathBuf| source.files.get(*path).is_some_and(|file| file.bytes == SourceBytes::Link);
         let (links, files): (Vec<&PathBuf>, Vec<&PathBuf>) = source.files.keys().partition(is_link);
         let paths: Vec<PathBuf> = files.into_iter().chain(links).cloned().collect();
         source.each_content(&paths, |path, content| {
@@ -184,7 +182,7 @@ impl SourceTree {
                 return Err(malformed());
             }
             let path = folder.join(OsStr::from_bytes(&entry.name));
-            let file = match entry.mode {
+            let (is_executable, bytes) = match entry.mode {
                 EntryMode::Tree | EntryMode::Other(0o40_000) => {
                     self.collect(odb, entry.id, &path, depth)?;
                     continue;
@@ -200,25 +198,19 @@ impl SourceTree {
                     }
                     continue;
                 }
-                EntryMode::Link => SourceFile::Link { id: entry.id },
-                // Large files of submodules belong to another repository.
-                EntryMode::File | EntryMode::Executable if depth == 0 && self.large.at(&path).is_some() => {
-                    let Some(pointer) = self.large.at(&path).cloned() else { continue };
-                    SourceFile::Large {
-                        id: entry.id,
-                        pointer,
-                        is_executable: entry.mode == EntryMode::Executable,
-                    }
+                EntryMode::Link => (false, SourceBytes::Link),
+                EntryMode::File | EntryMode::Executable => {
+                    // Large files of submodules belong to another repository.
+                    let large = self.large.at(&path).filter(|_| depth == 0).cloned();
+                    let is_executable = entry.mode == EntryMode::Executable;
+                    (is_executable, large.map_or(SourceBytes::Git, SourceBytes::Large))
                 }
-                EntryMode::Executable => SourceFile::File { id: entry.id, is_executable: true },
-                EntryMode::File | EntryMode::Other(_) => {
-                    SourceFile::File { id: entry.id, is_executable: false }
-                }
+                EntryMode::Other(_) => (false, SourceBytes::Git),
             };
             if self.files.len() >= MOST_ENTRIES {
                 return Err(GitError::broken(format!("the commit has more than {MOST_ENTRIES} files")));
             }
-            self.files.insert(path, file);
+            self.files.insert(path, SourceFile { id: entry.id, is_executable, bytes });
         }
         Ok(())
     }
@@ -233,16 +225,17 @@ impl SourceTree {
 
     /// The Git LFS files whose content is missing, each with the reason. Their files are pointers.
     pub fn missing_large_files(&self) -> Vec<String> {
-        let is_here = |path: &Path| matches!(self.files.get(path), Some(SourceFile::Large { .. }));
+        let is_large = |file: &SourceFile| matches!(file.bytes, SourceBytes::Large(_));
+        let is_here = |path: &Path| self.files.get(path).is_some_and(is_large);
         let all = self.large.pointers().iter().map(|(path, pointer)| (path.as_path(), pointer));
         large_files::missing(&self.large.store, all.filter(|(path, _)| !is_here(path)))
     }
 
     /// Identifies the large files whose contents are here.
     pub fn large_files(&self) -> impl Iterator<Item = (&Path, &str)> {
-        self.files.iter().filter_map(|(path, file)| match file {
-            SourceFile::Large { pointer, .. } => Some((path.as_path(), pointer.id.as_str())),
-            SourceFile::File { .. } | SourceFile::Link { .. } | SourceFile::Laid { .. } => None,
+        self.files.iter().filter_map(|(path, file)| match &file.bytes {
+            SourceBytes::Large(pointer) => Some((path.as_path(), pointer.id.as_str())),
+            SourceBytes::Git | SourceBytes::Link | SourceBytes::Laid(_) => None,
         })
     }
 
@@ -298,14 +291,11 @@ impl SourceTree {
                     none.insert(from.iter().map(read).collect::<Result<_, _>>()?)
                 }
             };
-            let Some(SourceFile::Laid { id, is_executable, .. }) = self.files.get(path).cloned() else {
-                continue;
-            };
-            let is_same = |file: &&SourceFile| file.identity().1 == id;
+            let Some(laid) = self.files.get_mut(path) else { continue };
+            let is_same = |file: &&SourceFile| file.id == laid.id;
             let origin = origins.iter().find_map(|origin| origin.files.get(path).filter(is_same));
-            if let Some(SourceFile::Large { pointer, .. }) = origin {
-                let pointer = pointer.clone();
-                self.files.insert(path.to_owned(), SourceFile::Large { id, pointer, is_executable });
+            if let Some(SourceFile { bytes: large @ SourceBytes::Large(_), .. }) = origin {
+                laid.bytes = large.clone();
             }
         }
         Ok(())
@@ -318,16 +308,13 @@ impl SourceTree {
             return Ok(());
         };
         let is_executable = match self.files.get(path) {
-            Some(
-                SourceFile::File { is_executable, .. }
-                | SourceFile::Large { is_executable, .. }
-                | SourceFile::Laid { is_executable, .. },
-            ) => *is_executable,
-            Some(SourceFile::Link { .. }) | None => bytes.starts_with(b"#!"),
+            Some(file) if file.bytes != SourceBytes::Link => file.is_executable,
+            Some(_) | None => bytes.starts_with(b"#!"),
         };
         self.make_room(path);
         let id = Oid::hash_object(ObjectType::Blob, bytes)?;
-        self.files.insert(path.to_owned(), SourceFile::Laid { id, bytes: bytes.into(), is_executable });
+        let bytes = SourceBytes::Laid(bytes.into());
+        self.files.insert(path.to_owned(), SourceFile { id, is_executable, bytes });
         Ok(())
     }
 
@@ -393,15 +380,17 @@ impl SourceTree {
 
     /// The bytes of a file that is not large; `None` for a link.
     pub fn read(&self, path: &str) -> Option<Vec<u8>> {
-        match self.files.get(Path::new(path))? {
-            SourceFile::Laid { bytes, .. } => Some(bytes.to_vec()),
-            SourceFile::Link { .. } => None,
-            SourceFile::Large { pointer, .. } => self.large.store.read(pointer, LARGEST_SOURCE),
-            SourceFile::File { id, .. } => {
+        let file = self.files.get(Path::new(path))?;
+        match &file.bytes {
+            SourceBytes::Laid(bytes) => Some(bytes.to_vec()),
+            SourceBytes::Link => None,
+            SourceBytes::Large(pointer) => self.large.store.read(pointer, LARGEST_SOURCE),
+            SourceBytes::Git => {
                 let commits = self.workspaces.commits(&self.repository).ok()?;
                 let odb = self.submodules.fetched.odb(&commits).ok()?;
-                let (size, _) = odb.read_header(*id).ok()?;
-                (size <= LARGEST_SOURCE).then(|| odb.read(*id).ok().map(|object| object.data().to_vec()))?
+                let (size, _) = odb.read_header(file.id).ok()?;
+                (size <= LARGEST_SOURCE)
+                    .then(|| odb.read(file.id).ok().map(|object| object.data().to_vec()))?
             }
         }
     }
@@ -414,31 +403,21 @@ impl SourceTree {
     ) -> Result<Result<(), E>, GitError> {
         let commits = self.workspaces.commits(&self.repository)?;
         let odb = self.submodules.fetched.odb(&commits)?;
-        let content = |path: &PathBuf| -> Result<Option<SourceContent>, GitError> {
-            Ok(match self.files.get(path) {
-                None => None,
-                Some(SourceFile::Laid { bytes, is_executable, .. }) => {
-                    Some(SourceContent::File { bytes: bytes.to_vec(), is_executable: *is_executable })
+        let content = |file: &SourceFile| -> Result<SourceContent, GitError> {
+            let in_git = || odb.read(file.id).map(|object| object.data().to_vec());
+            let is_executable = file.is_executable;
+            Ok(match &file.bytes {
+                SourceBytes::Laid(bytes) => SourceContent::File { bytes: bytes.to_vec(), is_executable },
+                SourceBytes::Git => SourceContent::File { bytes: in_git()?, is_executable },
+                SourceBytes::Large(pointer) => {
+                    let (store, pointer) = (self.large.store.clone(), pointer.clone());
+                    SourceContent::Large(LargeSourceContent { store, pointer, is_executable })
                 }
-                Some(SourceFile::File { id, is_executable }) => {
-                    let bytes = odb.read(*id)?.data().to_vec();
-                    Some(SourceContent::File { bytes, is_executable: *is_executable })
-                }
-                Some(SourceFile::Large { pointer, is_executable, .. }) => {
-                    Some(SourceContent::Large(LargeSourceContent {
-                        store: self.large.store.clone(),
-                        pointer: pointer.clone(),
-                        is_executable: *is_executable,
-                    }))
-                }
-                Some(SourceFile::Link { id }) => {
-                    let target = odb.read(*id)?.data().to_vec();
-                    Some(SourceContent::Link(OsStr::from_bytes(&target).into()))
-                }
+                SourceBytes::Link => SourceContent::Link(OsStr::from_bytes(&in_git()?).into()),
             })
         };
         for path in paths {
-            if let Err(error) = take(path, content(path)?) {
+            if let Err(error) = take(path, self.files.get(path).map(&content).transpose()?) {
                 return Ok(Err(error));
             }
         }
@@ -460,45 +439,37 @@ impl SourceTree {
 
 impl SourceFile {
     fn identity(&self) -> (u8, Oid) {
-        match self {
-            Self::File { id, is_executable: false } | Self::Laid { id, is_executable: false, .. } => (1, *id),
-            Self::File { id, is_executable: true } | Self::Laid { id, is_executable: true, .. } => (2, *id),
-            Self::Link { id } => (3, *id),
+        let kind = match self.bytes {
+            SourceBytes::Git | SourceBytes::Laid(_) => 1,
+            SourceBytes::Link => 3,
             // If the content is missing, a checkout has the pointer, which is different content.
-            Self::Large { id, is_executable: false, .. } => (4, *id),
-            Self::Large { id, is_executable: true, .. } => (5, *id),
-        }
+            SourceBytes::Large(_) => 4,
+        };
+        (kind + u8::from(self.is_executable), self.id)
     }
 
     fn is_held_at(&self, odb: &Odb<'_>, place: &Path) -> io::Result<bool> {
         let found = std::fs::symlink_metadata(place)?;
-        let size = || Some(odb.read_header(self.identity().1).ok()?.0);
-        let (id, is_executable, size) = match self {
-            Self::Link { id } => {
-                let is_same = || is_blob(*id, std::fs::read_link(place)?.as_os_str().as_bytes());
-                return if found.is_symlink() { is_same() } else { Ok(false) };
+        let size = match &self.bytes {
+            SourceBytes::Link if found.is_symlink() => {
+                return is_blob(self.id, std::fs::read_link(place)?.as_os_str().as_bytes());
             }
-            Self::File { id, is_executable } => (*id, *is_executable, size()),
-            Self::Laid { id, bytes, is_executable } => (*id, *is_executable, Some(bytes.len())),
-            Self::Large { id, pointer, is_executable } => {
-                (*id, *is_executable, usize::try_from(pointer.size).ok())
-            }
+            SourceBytes::Link => return Ok(false),
+            SourceBytes::Git => odb.read_header(self.id).ok().map(|(size, _)| size as u64),
+            SourceBytes::Laid(bytes) => Some(bytes.len() as u64),
+            SourceBytes::Large(pointer) => Some(pointer.size),
         };
-        let is_as_runnable = (found.permissions().mode() & 0o100 != 0) == is_executable;
+        let is_as_runnable = (found.permissions().mode() & 0o100 != 0) == self.is_executable;
         // A different length needs no reading.
-        let is_as_long = size.and_then(|size| u64::try_from(size).ok()) == Some(found.len());
-        if !found.is_file() || !is_as_runnable || !is_as_long {
+        if !found.is_file() || !is_as_runnable || size != Some(found.len()) {
             return Ok(false);
         }
-        if let Self::Large { pointer, .. } = self {
+        if let SourceBytes::Large(pointer) = &self.bytes {
             return is_held_at(pointer, place);
         }
-        // It may have been replaced by anything: opening must neither block nor follow a link.
-        let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits().cast_signed();
-        let file = OpenOptions::new().read(true).custom_flags(flags).open(place)?;
         let mut bytes = Vec::new();
-        file.take(found.len().saturating_add(1)).read_to_end(&mut bytes)?;
-        is_blob(id, &bytes)
+        open_plain(place)?.take(found.len().saturating_add(1)).read_to_end(&mut bytes)?;
+        is_blob(self.id, &bytes)
     }
 }
 

@@ -290,7 +290,7 @@ pub(crate) fn is_held_at(pointer: &LargeFilePointer, place: &Path) -> io::Result
 }
 
 /// Opens a file that another process could have replaced with anything.
-pub(super) fn open_plain(place: &Path) -> io::Result<File> {
+pub(crate) fn open_plain(place: &Path) -> io::Result<File> {
     let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits().cast_signed();
     let file = OpenOptions::new().read(true).custom_flags(flags).open(place)?;
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no file")) }

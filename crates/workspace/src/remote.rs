@@ -100,14 +100,6 @@ impl Workspaces {
                 self.bring((into, known), remote, &format!("refs/heads/{branch}"), there, kept)?
             }
         };
-        // An unreadable tree is reported by the code that needs it.
-        if let Err(error) = self.tree_within(into, id)
-            && error.kind == GitErrorKind::NotForUs
-        {
-            // It was fetched before limits existed; without a reference it does no harm.
-            into.find_reference(kept)?.delete()?;
-            return Err(error);
-        }
         sha(id)
     }
 
@@ -134,29 +126,20 @@ impl Workspaces {
         kept: &str,
     ) -> Result<Oid, GitError> {
         check_address(remote)?;
-        let id = self.bring_objects((into, known), remote, what, there)?;
+        // A branch may have moved since, and only the server knows.
+        let id = if what == there.to_string() && into.odb()?.exists(there) {
+            self.tree_within(into, there)?;
+            there
+        } else {
+            let coming = IncomingObjects::begin(into, &known)?;
+            let fetched = self.wire(coming.path(), remote).run(&format!("+{what}:{FETCHED}"));
+            fetched.map_err(|failure| failed(failure.kind, "fetch", remote, &failure.said))?;
+            let id = coming.tip()?;
+            self.tree_within(&coming.seen()?, id)?;
+            coming.keep()?;
+            id
+        };
         into.reference(kept, id, true, "")?;
-        Ok(id)
-    }
-
-    /// Like `bring`, without naming the result.
-    fn bring_objects(
-        &self,
-        (into, known): (&Repository, Vec<Oid>),
-        remote: &Remote<'_>,
-        what: &str,
-        there: Oid,
-    ) -> Result<Oid, GitError> {
-        // The branch may have moved since, and only the server knows.
-        if what == there.to_string() && into.odb()?.exists(there) {
-            return self.tree_within(into, there).map(|_| there);
-        }
-        let coming = IncomingObjects::begin(into, &known)?;
-        let fetched = self.wire(coming.path(), remote).run(&format!("+{what}:{FETCHED}"));
-        fetched.map_err(|failure| failed(failure.kind, "fetch", remote, &failure.said))?;
-        let id = coming.tip()?;
-        self.tree_within(&coming.seen()?, id)?;
-        coming.keep()?;
         Ok(id)
     }
 
@@ -275,12 +258,7 @@ impl Workspaces {
 
 /// The mirror's reference for a branch, hashed so that `a` and `a/b` do not collide.
 pub(super) fn kept(branch: &str) -> String {
-    kept_as(&hex::encode(Sha256::digest(branch)))
-}
-
-/// The mirror's reference for one of our names.
-pub(super) fn kept_as(name: &str) -> String {
-    format!("refs/mirror/{name}")
+    format!("refs/mirror/{}", hex::encode(Sha256::digest(branch)))
 }
 
 /// Checks for a plain HTTP address without credentials, so that no helper's scheme can run.

@@ -1,6 +1,6 @@
 //! Whether the application can work, the store aside: it accepts work, GitHub knows its App, and its disks have space.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use secrecy::ExposeSecret as _;
@@ -10,7 +10,7 @@ use crate::config::Settings;
 use crate::engine::Engine;
 use crate::http::Readiness;
 use crate::store::DatabaseFiles;
-use crate::workspace::KEPT_FREE_OF_OBJECTS;
+use crate::workspace::{KEPT_FREE_OF_OBJECTS, free_bytes};
 
 /// With less free space the server is not ready: the next delivery could already be lost.
 const LEAST_ROOM: u64 = 64 * 1024 * 1024;
@@ -35,12 +35,12 @@ pub(super) fn ready(
         if let Some(because) = app.get() {
             return Readiness::NotReady { because };
         }
-        let disk_free_bytes = folders.iter().filter_map(|folder| room(folder)).min();
+        let disk_free_bytes = folders.iter().filter_map(|folder| free_bytes(folder)).min();
         match disk_free_bytes.filter(|free| *free < LEAST_ROOM) {
             Some(free) => Readiness::NotReady {
                 because: format!("the disk is nearly full: {free} bytes are free, {LEAST_ROOM} are needed"),
             },
-            None => Readiness::Ready { disk_free_bytes, orders_wait_because: too_little(room(&data)) },
+            None => Readiness::Ready { disk_free_bytes, orders_wait_because: too_little(free_bytes(&data)) },
         }
     })
 }
@@ -60,12 +60,6 @@ fn too_little(free: Option<u64>) -> Option<String> {
 fn folder_of(url: &str) -> Option<PathBuf> {
     let database = std::path::absolute(DatabaseFiles::of(url)?.database).ok()?;
     Some(database.parent()?.to_owned()).filter(|folder| folder.is_dir())
-}
-
-/// Free space on the file system; `None` if it does not say.
-fn room(folder: &Path) -> Option<u64> {
-    let told = rustix::fs::statvfs(folder).ok()?;
-    told.f_bavail.checked_mul(told.f_frsize)
 }
 
 #[cfg(test)]

@@ -80,7 +80,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use git2::{Oid, Repository, RepositoryInitOptions, Revwalk};
 
-pub use bounds::{KEPT_FREE_OF_OBJECTS, bounded_tree};
+pub use bounds::{KEPT_FREE_OF_OBJECTS, bounded_tree, free_bytes};
 pub use changes::{ChangedContent, ChangedFile};
 pub use commits::NewCommit;
 pub use error::{GitError, GitErrorKind};

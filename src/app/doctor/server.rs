@@ -17,7 +17,7 @@ use crate::github::{HookDelivery, HookReport};
 use crate::notify::Notifier;
 use crate::store::{DatabaseFiles, FileLock, problem_of_postgres, problem_of_sqlite};
 use crate::telemetry::SpanExporter;
-use crate::workspace::KEPT_FREE_OF_OBJECTS;
+use crate::workspace::{KEPT_FREE_OF_OBJECTS, free_bytes};
 
 /// With less, the first large repository could fill the disk.
 const COMFORTABLY_FREE: u64 = 5 << 30;
@@ -219,10 +219,9 @@ fn room(about: &str, folder: &Path) -> DoctorFinding {
         Ok(folder) => folder,
         Err(error) => return problem(about, format!("{dir} cannot be written: {error}{MAY_NOT}")),
     };
-    let Ok(found) = rustix::fs::statvfs(&folder) else {
+    let Some(free) = free_bytes(&folder) else {
         return good(about, format!("{dir} can be written"));
     };
-    let free = found.f_bavail.saturating_mul(found.f_frsize);
     let text = format!("{dir} can be written, {} GiB are free", free >> 30);
     let more = "make room, or name a folder on a larger disk";
     match free {

@@ -99,7 +99,7 @@ fn too_many() -> String {
 /// Checks that `needed` bytes can be written and `kept` bytes stay free. Passes if the disk does not report its free
 /// space.
 pub(super) fn require_room(at: &Path, needed: u64, kept: u64) -> Result<(), GitError> {
-    let Some(free) = room(at) else { return Ok(()) };
+    let Some(free) = free_bytes(at) else { return Ok(()) };
     if free >= needed.saturating_add(kept) {
         return Ok(());
     }
@@ -112,8 +112,9 @@ pub(super) fn require_room(at: &Path, needed: u64, kept: u64) -> Result<(), GitE
     Err(GitError::new(GitErrorKind::Unavailable, message))
 }
 
-/// Free bytes at a path that may not exist yet.
-pub(super) fn room(at: &Path) -> Option<u64> {
+/// Free bytes on the disk of a path that may not exist yet; `None` if the file system does not say.
+#[must_use]
+pub fn free_bytes(at: &Path) -> Option<u64> {
     let found = at.ancestors().find_map(|place| rustix::fs::statvfs(place).ok())?;
     Some(found.f_bavail.saturating_mul(found.f_frsize))
 }

@@ -173,7 +173,7 @@ impl SmartHttp {
         if Instant::now() >= self.until {
             return Err(unavailable(format!("it was not done after {} seconds", whole.as_secs())));
         }
-        if kept_free > 0 && bounds::room(&self.ours).is_some_and(|free| free < kept_free) {
+        if kept_free > 0 && bounds::free_bytes(&self.ours).is_some_and(|free| free < kept_free) {
             return Err(unavailable(format!("less than {} MiB would be free on the disk", kept_free >> 20)));
         }
         Ok(())

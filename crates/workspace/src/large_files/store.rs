@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime};
 use sha2::{Digest as _, Sha256};
 
 use super::pointer::{LargeFileId, LargeFilePointer};
-use crate::{GitError, GitErrorKind, keep_whole, leftovers, remove_all};
+use crate::{GitError, GitErrorKind, free_bytes, keep_whole, leftovers, remove_all};
 
 /// A content unused for this long is deleted.
 const UNUSED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
@@ -86,9 +86,7 @@ impl LargeFileStore {
 
     /// Free bytes on the disk.
     pub(super) fn room(&self) -> u64 {
-        let found =
-            fs::create_dir_all(&self.folder).ok().and_then(|()| rustix::fs::statvfs(&self.folder).ok());
-        found.map_or(0, |found| found.f_bavail.saturating_mul(found.f_frsize))
+        free_bytes(&self.folder).unwrap_or(0)
     }
 
     pub(super) fn touch(&self, id: &LargeFileId) {

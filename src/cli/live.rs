@@ -207,6 +207,10 @@ impl LiveOutput {
             EffectOutcome::TakenIn { commit, .. } => {
                 self.done(&format!("fetched {}, which somebody pushed", commit.short()));
             }
+            EffectOutcome::ChangeFetched { changed, .. } => {
+                let files = if changed.len() == 1 { "file" } else { "files" };
+                self.done(&format!("fetched the change: {} {files}", changed.len()));
+            }
             EffectOutcome::BranchUpdated { commit, base, .. } => {
                 let line = format!("updated the branch from the base, {}: {}", base.short(), commit.short());
                 self.done(&line);

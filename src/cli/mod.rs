@@ -53,6 +53,8 @@ mod serve;
 mod setup;
 #[cfg(feature = "eval")]
 mod simulated_agent;
+#[cfg(feature = "emulator")]
+mod verify;
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -66,6 +68,7 @@ use tokio_util::sync::CancellationToken;
 const START_HERE: &str = if cfg!(feature = "emulator") {
     "Start here:\n  journeyman setup                                    a GitHub App and its server, in a browser\n  \
      journeyman demo --once                              watch it work first; no account, no key\n  \
+     journeyman verify --base main                       whether a branch does what it says; no account, no key\n  \
      journeyman environment --repo .                     whether a repository's tests can run here\n  \
      journeyman run --repo . --issue ISSUE.md            the whole job on a local repository"
 } else {
@@ -114,6 +117,9 @@ enum Subcommands {
     Backup(backup::BackupArguments),
     /// Put a backup back where a server's state lies.
     Restore(backup::RestoreArguments),
+    /// Verify a branch of a local git repository: run the tests of base and head on the code of both.
+    #[cfg(feature = "emulator")]
+    Verify(verify::VerifyArguments),
     /// Work on an issue in a local git repository, without GitHub.
     #[cfg(feature = "emulator")]
     Run(run::RunArguments),
@@ -199,6 +205,8 @@ pub fn main() -> ExitCode {
         Subcommands::Cancel(arguments) => wait_for(orders::cancel(arguments)),
         Subcommands::Backup(arguments) => wait_for(backup::main(arguments)),
         Subcommands::Restore(arguments) => wait_for(backup::restored(arguments)),
+        #[cfg(feature = "emulator")]
+        Subcommands::Verify(arguments) => wait_for(verify::main(arguments)),
         #[cfg(feature = "emulator")]
         Subcommands::Run(arguments) => wait_for(run::main(arguments)),
         #[cfg(feature = "emulator")]

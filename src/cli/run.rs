@@ -134,7 +134,7 @@ fn base(repository: &git2::Repository) -> anyhow::Result<String> {
 }
 
 /// Writes the signed receipt if there is something to sign.
-async fn attest(local: &LocalStack, order: OrderId, file: &Path) -> anyhow::Result<()> {
+pub(super) async fn attest(local: &LocalStack, order: OrderId, file: &Path) -> anyhow::Result<()> {
     let (key, origin) = match &local.data {
         Some(data) => SigningKey::open_or_make(data)?,
         None => (SigningKey::generate()?, SigningKeyOrigin::Made),
@@ -170,7 +170,7 @@ async fn attest(local: &LocalStack, order: OrderId, file: &Path) -> anyhow::Resu
     Ok(())
 }
 
-fn open(path: &Path) -> anyhow::Result<git2::Repository> {
+pub(super) fn open(path: &Path) -> anyhow::Result<git2::Repository> {
     let wrong = |error: git2::Error| local_clone::without_commit(path, &error);
     let repository =
         open_clone(path).map_err(|error| UsageError(format!("--repo {}: {error}", path.display())))?;

@@ -99,7 +99,9 @@ impl<'j> StepMaterial<'j> {
             EffectOutcome::Committed { patch, .. } => {
                 self.patches.insert(key.round(), patch);
             }
-            EffectOutcome::TakenIn { patch, .. } | EffectOutcome::BranchUpdated { patch, .. } => {
+            EffectOutcome::TakenIn { patch, .. }
+            | EffectOutcome::ChangeFetched { patch, .. }
+            | EffectOutcome::BranchUpdated { patch, .. } => {
                 self.patches.insert(&key.0, patch);
             }
             EffectOutcome::Tested(run) => {

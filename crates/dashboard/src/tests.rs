@@ -169,5 +169,6 @@ fn opened(issue: u64) -> OrderInput {
         comment: None,
         labeled_at: None,
         commented_at: None,
+        change: None,
     }
 }

@@ -6,6 +6,7 @@ use async_graphql_parser::types::{DocumentOperations, ExecutableDocument, Field,
 use serde_json::{Map, Value, json};
 
 use crate::auth::require;
+use crate::mutations::pulls::closing_references;
 use crate::reply::{ActResult, EmulatedApiError, EmulatedApiReply};
 use crate::request::EmulatedApiRequest;
 use crate::state::{
@@ -149,13 +150,29 @@ impl FieldSelector<'_> {
     fn pull(&self, world: &EmulatorState, repository: &str, number: u64) -> GraphQlResult {
         let found = world.require_repository(repository)?;
         self.may(found, "pull_requests", PermissionLevel::Read)?;
-        let pull = found.threads.get(&number).and_then(|issue| issue.pull.as_ref()).ok_or_else(|| {
+        let issue = found.threads.get(&number);
+        let Some((issue, pull)) = issue.and_then(|issue| Some((issue, issue.pull.as_ref()?))) else {
             let message = format!("Could not resolve to a PullRequest with the number of {number}.");
-            EmulatedApiError::new(404, message)
-        })?;
+            return Err(EmulatedApiError::new(404, message));
+        };
         let threads = pull.review_threads.iter().map(|of| self.thread(world, found, (number, pull), of));
         let threads: Vec<Value> = threads.collect();
-        Ok(json!({"__typename": "PullRequest", "number": number, "reviewThreads": threads}))
+        let closes = closing_references(&issue.body).into_iter();
+        let closes =
+            closes.filter_map(|number| found.threads.get(&number).filter(|issue| issue.pull.is_none()));
+        let closes: Vec<Value> = closes
+            .map(|issue| {
+                let labels: Vec<Value> = issue.labels.iter().map(|name| json!({"name": name})).collect();
+                json!({
+                    "__typename": "Issue", "number": issue.number, "title": issue.title, "body": issue.body,
+                    "url": world.thread_page(found, issue), "labels": labels,
+                })
+            })
+            .collect();
+        Ok(json!({
+            "__typename": "PullRequest", "number": number, "reviewThreads": threads,
+            "closingIssuesReferences": closes,
+        }))
     }
 
     fn thread(

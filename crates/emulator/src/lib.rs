@@ -44,6 +44,7 @@ pub use state::calls::{ApiCall, Caller, Fault, FaultKind};
 pub use state::checks::{CheckConclusion, CheckRunAction, EmulatedAnnotation, EmulatedCheckRun};
 pub use state::deliveries::{DeliveryAttempt, DeliveryResult};
 pub use state::{AppStage, EmulatedIssueState, RepositoryRole, ReviewState};
+pub use test_api::ProposedChange;
 pub use test_api::checks::EmulatedCi;
 pub use test_api::reviews::LineComment;
 pub use test_api::views::{CommentView, IssueView, PullView, RepositorySource, ReviewThreadView};

@@ -11,7 +11,9 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::Engine;
-use super::intake_rules::{about, asked_for, asks_github, calls_us, can_start, going_on, may_begin};
+use super::intake_rules::{
+    VERIFY_LABEL, about, asked_for, asks_github, calls_us, can_start, going_on, may_begin, may_verify,
+};
 use super::issue_history::IssueHistory;
 use super::retry_clock::RetryClock;
 use super::waiting::{WaitingDeliveries, WaitingDelivery};
@@ -40,7 +42,7 @@ pub(super) struct IntakeCache {
     labels: Mutex<BTreeMap<RepositoryId, (std::time::Instant, Option<String>)>>,
 }
 
-enum IntakeResult {
+pub(super) enum IntakeResult {
     Done,
     /// GitHub cannot be asked about the repository now, with the reason.
     Later(String),
@@ -67,7 +69,7 @@ impl DeliveryIntake {
         self.failed.next_due()
     }
 
-    fn ignore(&mut self, delivery: &StoredDelivery, because: &str) -> IntakeResult {
+    pub(super) fn ignore(&mut self, delivery: &StoredDelivery, because: &str) -> IntakeResult {
         self.conclude(delivery, DeliveryConclusion::Ignored { because: because.to_owned() })
     }
 
@@ -238,6 +240,11 @@ impl Engine {
             Err(error) => return Ok(IntakeResult::Later(error.message)),
         };
         let incoming = &*incoming;
+        if let Some(pull) = may_verify(incoming)
+            && concerned.first().is_none_or(OrderRow::is_verification)
+        {
+            return self.verify_for(delivery, incoming, (pull, concerned.first()), intake).await;
+        }
         // A command that names another App is now an ordinary comment.
         let begins = may_begin(incoming);
         if concerned.is_empty() && !begins {
@@ -328,7 +335,7 @@ impl Engine {
         Ok(latest.filter(|latest| latest.active && latest.id != order.id).map(|latest| latest.id))
     }
 
-    async fn signal_orders(
+    pub(super) async fn signal_orders(
         &self,
         delivery: &StoredDelivery,
         orders: &[OrderId],
@@ -348,7 +355,7 @@ impl Engine {
         intake: &mut DeliveryIntake,
     ) -> Result<IntakeResult, StoreError> {
         let SignalSubject::Issue(issue) = &incoming.subject else {
-            return Ok(intake.ignore(delivery, "the label is on a pull request"));
+            return Ok(intake.ignore(delivery, "it is about no issue"));
         };
         let at = match self.at(incoming).await {
             Ok(at) => at,
@@ -402,7 +409,7 @@ impl Engine {
         github.comment(&at, IssueNumber(pull.0), "say:no-order", &journeyman_render::no_order()).await
     }
 
-    async fn default_branch(
+    pub(super) async fn default_branch(
         &self,
         incoming: &RoutedSignal,
         at: &InstalledRepository,
@@ -435,6 +442,7 @@ impl Engine {
             agent: rules.agent.clone(),
             limits: rules.limits.order,
             roles: rules.roles.clone(),
+            change: None,
             earlier: Vec::new(),
             request: OrderRequest::default(),
             comment: None,
@@ -457,6 +465,9 @@ impl Engine {
         incoming: &RoutedSignal,
         label: &str,
     ) -> Result<bool, GitHubError> {
+        if let SignalSubject::Pull(_) = incoming.subject {
+            return Ok(label.eq_ignore_ascii_case(VERIFY_LABEL));
+        }
         // Our own labels appear on every order, so this costs no request.
         if !can_start(label) {
             return Ok(false);
@@ -488,7 +499,11 @@ impl Engine {
 }
 
 /// An outage or refused credentials lead to a retry. Any other GitHub error ends the delivery.
-fn fault(delivery: &StoredDelivery, error: GitHubError, intake: &mut DeliveryIntake) -> IntakeResult {
+pub(super) fn fault(
+    delivery: &StoredDelivery,
+    error: GitHubError,
+    intake: &mut DeliveryIntake,
+) -> IntakeResult {
     match error.kind {
         ErrorKind::Unavailable { .. } | ErrorKind::Unauthorized => IntakeResult::Later(error.message),
         ErrorKind::Conflict

@@ -21,7 +21,7 @@ pub(super) fn can_start(label: &str) -> bool {
 /// Whether it begins an order if none is active.
 pub(super) fn may_begin(incoming: &RoutedSignal) -> bool {
     match (&incoming.signal.kind, &incoming.subject) {
-        (SignalKind::Labeled { .. }, _) => true,
+        (SignalKind::Labeled { .. }, SignalSubject::Issue(_)) => true,
         (SignalKind::Commanded { command, .. }, SignalSubject::Issue(_)) => {
             matches!(command, SlashCommand::Start { .. })
         }
@@ -29,10 +29,29 @@ pub(super) fn may_begin(incoming: &RoutedSignal) -> bool {
     }
 }
 
+/// The label that has somebody's pull request verified.
+pub(super) const VERIFY_LABEL: &str = "journeyman:verify";
+/// What is asked for after `/journeyman` on somebody's pull request.
+const VERIFY: &str = "verify";
+
+/// The pull request that it may have verified. A push does so only if an earlier commit was.
+pub(super) fn may_verify(incoming: &RoutedSignal) -> Option<PullNumber> {
+    let SignalSubject::Pull(pull) = incoming.subject else { return None };
+    let kind = &incoming.signal.kind;
+    let asks = match kind {
+        SignalKind::Commanded { command: SlashCommand::Start { request }, .. } => {
+            request.options.is_empty() && request.advice.as_deref() == Some(VERIFY)
+        }
+        _ => matches!(kind, SignalKind::Labeled { .. } | SignalKind::PullPushed { .. }),
+    };
+    asks.then_some(pull)
+}
+
 /// Whether it calls us on a pull request, by our own command or our name. Other commands may be for another bot.
 pub(super) fn calls_us(incoming: &RoutedSignal) -> bool {
     match (&incoming.signal.kind, &incoming.condition) {
-        (SignalKind::Commanded { command: SlashCommand::Start { .. }, pull: Some(_), .. }, _) => true,
+        (SignalKind::Commanded { command: SlashCommand::Start { .. }, pull: Some(_), .. }, _)
+        | (SignalKind::Labeled { .. }, SignalSubject::Pull(_)) => true,
         (SignalKind::Remarked { .. }, SignalCondition::Named(_)) => true,
         (_, _) => false,
     }

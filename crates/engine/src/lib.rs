@@ -42,6 +42,7 @@ mod supervisor;
 pub mod testing;
 mod traces;
 mod unreadable;
+mod verifications;
 mod waiting;
 mod whereabouts;
 

@@ -128,6 +128,7 @@ pub(super) fn effect_kind(r#move: &Move) -> &'static str {
         | Move::Commit { .. }
         | Move::WriteArtifact { .. }
         | Move::Archive { .. }
+        | Move::FetchChange { .. }
         | Move::TakeIn { .. }
         | Move::UpdateBranch { .. } => "repository",
         _ => "github",

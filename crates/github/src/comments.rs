@@ -1,5 +1,8 @@
 //! Our comments, each found again by its id, or by a hidden marker and its author, so that none is written twice.
 
+use std::fmt::Display;
+
+use serde::Deserialize;
 use serde_json::json;
 
 use super::endpoints::InstalledRepository;
@@ -10,7 +13,7 @@ use super::queries::CommentWire;
 use super::service::GitHub;
 use super::transport::{GitHubRequest, GitHubResponse};
 use journeyman_order::length::{LONGEST_BODY, fit};
-use journeyman_order::{IssueNumber, OrderId, PullNumber};
+use journeyman_order::{IssueNumber, PullNumber};
 
 /// The invisible start of a comment. Anyone can write one, so it counts only in a comment that is known to be ours.
 struct CommentMarker {
@@ -42,7 +45,7 @@ pub(super) fn same(one: &str, other: &str) -> bool {
 }
 
 impl GitHub {
-    /// Updates an order's status comment and returns its id. The first call creates it, later ones edit it, and nothing
+    /// Updates the status comment about an order, or about what its orders share, and returns its id. The first call creates it, later ones edit it, and nothing
     /// is written if it is unchanged. `known` is the id from an earlier call.
     ///
     /// Everything else overtakes an edit. So the text is built when the edit's turn has come: one edit then contains
@@ -51,11 +54,11 @@ impl GitHub {
         &self,
         at: &InstalledRepository,
         issue: IssueNumber,
-        order: OrderId,
+        about: impl Display,
         known: Option<u64>,
         text: impl Fn() -> F,
     ) -> Result<u64> {
-        let marker = CommentMarker::new(at, issue, &format!("status:{order}"), TokenPermissions::WriteIssues);
+        let marker = CommentMarker::new(at, issue, &format!("status:{about}"), TokenPermissions::WriteIssues);
         self.set(at, issue, &marker, known, WritePriority::Status, text).await
     }
 

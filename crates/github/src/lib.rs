@@ -53,7 +53,7 @@ pub use installations::{AppInstallation, ChangedThread, ListedRepository, Thread
 pub use journeyman_order::WriteLimits;
 pub use labels::OrderLabel;
 pub use permissions::GitAccess;
-pub use pulls::{BranchDeletion, NewPullRequest, PullRequest};
+pub use pulls::{BranchDeletion, ForeignPull, NewPullRequest, PullRequest};
 pub use queries::{IssueComment, IssueFacts, IssueKind, IssueState, RepositoryFacts};
 pub use repo_rules::{BranchRestriction, InstallationGrants, ReadOnlyReason};
 pub use service::{AppRegistration, GitHub};

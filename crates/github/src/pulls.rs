@@ -9,12 +9,12 @@ use super::error::{ErrorKind, GitHubError, Result, found};
 use super::gate::WritePriority;
 use super::identity::Writer;
 use super::permissions::TokenPermissions;
-use super::queries::{IssueState, percent_encoded};
+use super::queries::{IssueState, LabelWire, percent_encoded};
 use super::service::GitHub;
 use super::transport::GitHubRequest;
 use journeyman_order::conversation::{Mergeability, PullSnapshotState};
 use journeyman_order::length::{LONGEST_BODY, fit};
-use journeyman_order::{BranchName, CommitSha, PullNumber};
+use journeyman_order::{BranchName, CommitSha, IssueNumber, IssueText, PullNumber};
 
 #[derive(Debug, Clone, Copy)]
 pub struct NewPullRequest<'a> {
@@ -52,10 +52,8 @@ pub(super) struct PullRequestWire {
     draft: bool,
     state: IssueState,
     merged_at: Option<String>,
-    /// Lists do not say it.
-    mergeable: Option<bool>,
     #[serde(default)]
-    mergeable_state: String,
+    labels: Vec<LabelWire>,
     #[serde(flatten)]
     writer: Writer,
 }
@@ -91,23 +89,54 @@ impl From<PullRequestWire> for PullRequest {
     }
 }
 
-impl PullRequestWire {
-    pub(super) fn state(&self) -> PullSnapshotState {
-        match self.state {
-            IssueState::Open => PullSnapshotState::Open,
-            IssueState::Closed if self.merged_at.is_some() => PullSnapshotState::Merged,
-            IssueState::Closed => PullSnapshotState::Closed,
-        }
-    }
+/// Somebody's pull request, as it is to be verified. Title and texts are as people wrote them, and hostile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForeignPull {
+    pub title: String,
+    pub body: String,
+    pub url: String,
+    pub head: CommitSha,
+    /// The branch that it is to be merged into.
+    pub base: String,
+    /// The login, as GitHub shows it.
+    pub author: String,
+    pub draft: bool,
+    pub state: PullSnapshotState,
+    pub labels: Vec<String>,
+    /// The first issue of this repository that merging it closes.
+    pub closes: Option<IssueText>,
+}
 
-    pub(super) fn mergeable(&self) -> Mergeability {
-        match (self.mergeable, self.mergeable_state.as_str()) {
-            (Some(false), _) | (_, "dirty") => Mergeability::Conflicts,
-            (None, _) | (_, "unknown") => Mergeability::Unknown,
-            (Some(true), "behind") => Mergeability::Behind,
-            // Other blockers, such as checks or reviews, are not a git matter.
-            (Some(true), _) => Mergeability::Cleanly,
-        }
+/// What merging closes, by keyword or by hand. REST does not say.
+const CLOSES: &str = "query($owner: String!, $name: String!, $number: Int!) {
+  repository(owner: $owner, name: $name) {
+    pullRequest(number: $number) {
+      closingIssuesReferences(first: 1) {
+        nodes { number title body url labels(first: 20) { nodes { name } } }
+      }
+    }
+  }
+}";
+
+#[derive(Deserialize)]
+struct ClosedIssueWire {
+    number: IssueNumber,
+    title: String,
+    body: String,
+    url: String,
+    labels: LabelNodes,
+}
+
+#[derive(Deserialize)]
+struct LabelNodes {
+    nodes: Vec<LabelWire>,
+}
+
+pub(super) fn state_of(state: IssueState, is_merged: bool) -> PullSnapshotState {
+    match state {
+        IssueState::Open => PullSnapshotState::Open,
+        IssueState::Closed if is_merged => PullSnapshotState::Merged,
+        IssueState::Closed => PullSnapshotState::Closed,
     }
 }
 
@@ -214,6 +243,41 @@ impl GitHub {
     /// [`ErrorKind::NotFound`] when it does not exist.
     pub async fn pull(&self, at: &InstalledRepository, pull: PullNumber) -> Result<PullRequest> {
         Ok(self.pull_wire(at, pull).await?.into())
+    }
+
+    /// Somebody's pull request with what it is to do.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`] when it does not exist.
+    pub async fn foreign_pull(&self, at: &InstalledRepository, pull: PullNumber) -> Result<ForeignPull> {
+        let wire = self.pull_wire(at, pull).await?;
+        let variables = json!({"owner": at.repository.owner(), "name": at.repository.name(), "number": pull});
+        let (what, request) =
+            ("tell what the pull request closes", GitHubRequest::graphql(CLOSES, variables));
+        let data: Value = self.graphql(at, TokenPermissions::ReadPulls, what, &request).await?;
+        let first = data.pointer("/repository/pullRequest/closingIssuesReferences/nodes/0");
+        let first = first.filter(|first| !first.is_null()).map(ClosedIssueWire::deserialize).transpose();
+        let first =
+            first.map_err(|error| GitHubError::unexpected(format!("GitHub's closed issues: {error}")))?;
+        let names = |labels: Vec<LabelWire>| labels.into_iter().map(|label| label.name).collect();
+        Ok(ForeignPull {
+            title: wire.title,
+            body: wire.body.unwrap_or_default(),
+            url: wire.html_url,
+            head: wire.head.sha,
+            base: wire.base.r#ref,
+            author: wire.writer.login().to_owned(),
+            draft: wire.draft,
+            state: state_of(wire.state, wire.merged_at.is_some()),
+            labels: names(wire.labels),
+            closes: first.map(|ClosedIssueWire { number, title, body, url, labels }| IssueText {
+                number,
+                title,
+                body,
+                url,
+                labels: names(labels.nodes),
+            }),
+        })
     }
 
     /// Updates a pull request's title and body; writes nothing if they are unchanged.

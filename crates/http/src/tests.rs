@@ -99,6 +99,7 @@ fn opened(repository: RepositoryName, issue: IssueNumber) -> OrderInput {
         comment: None,
         labeled_at: None,
         commented_at: None,
+        change: None,
     }
 }
 

@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::given_change::GivenChange;
 use super::ids::{
     BranchName, DeliveryGuid, InstallationId, IssueNumber, OrderId, PullNumber, RepositoryId, RepositoryName,
 };
@@ -89,6 +90,9 @@ pub struct OrderInput {
     /// The roles by name, unless the repository has its own.
     #[serde(default)]
     pub roles: BTreeMap<String, Role>,
+    /// The pull request that is verified; its number is also the issue's. `None` for work on an issue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<GivenChange>,
     /// Pull requests of the issue's earlier orders, latest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<EarlierPull>,

@@ -22,6 +22,7 @@ pub mod environment_report;
 pub mod examination;
 pub mod feedback;
 pub mod findings;
+mod given_change;
 pub mod ids;
 mod inconclusive;
 pub mod journal;
@@ -82,6 +83,7 @@ pub use environment_report::PinnedImages;
 pub use examination::IssueExamination;
 pub use feedback::{Category, ChangedTestReview, Feedback, Finding, Severity};
 pub use findings::VerdictFinding;
+pub use given_change::GivenChange;
 pub use ids::{
     BranchName, CommitSha, DeliveryGuid, InstallationId, IssueNumber, OrderId, Person, PullNumber,
     RepositoryId, RepositoryName, TreeSha, UserId,

@@ -108,6 +108,10 @@ pub enum Move {
         /// The commit that we pushed last; its checks are read.
         head: CommitSha,
     },
+    /// Fetch the commit of somebody else's pull request.
+    FetchChange {
+        head: CommitSha,
+    },
     /// Fetch a commit that somebody pushed to our branch.
     TakeIn {
         branch: BranchName,
@@ -369,6 +373,13 @@ pub enum EffectOutcome {
     TakenIn {
         /// The commit at the branch's head.
         commit: CommitSha,
+        tree: TreeSha,
+        /// Paths that differ from the base, sorted, at most a thousand.
+        changed: Vec<String>,
+        /// The change against the base, as a unified diff that may be cut.
+        patch: String,
+    },
+    ChangeFetched {
         tree: TreeSha,
         /// Paths that differ from the base, sorted, at most a thousand.
         changed: Vec<String>,

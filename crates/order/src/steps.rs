@@ -73,6 +73,7 @@ pub enum StepKind {
     Preflight,
     PrepareEnvironment,
     ReadPull,
+    FetchChange,
     TakeIn,
     UpdateBranch,
 }
@@ -118,6 +119,7 @@ impl<'a> StepBuilder<'a> {
             Move::Preflight => (StepKind::Preflight, false),
             Move::PrepareEnvironment => (StepKind::PrepareEnvironment, false),
             Move::ReadPull { .. } => (StepKind::ReadPull, false),
+            Move::FetchChange { .. } => (StepKind::FetchChange, false),
             Move::TakeIn { .. } => (StepKind::TakeIn, false),
             Move::UpdateBranch { .. } => (StepKind::UpdateBranch, false),
             Move::WriteArtifact { .. } => (StepKind::WriteArtifact, true),
@@ -254,9 +256,10 @@ impl<'a> StepBuilder<'a> {
                 }
                 self.judge(key, of_tests(run));
             }
-            EffectOutcome::Pushed | EffectOutcome::PullFinished | EffectOutcome::UpToDate => {
-                step.end_well(None)
-            }
+            EffectOutcome::Pushed
+            | EffectOutcome::PullFinished
+            | EffectOutcome::UpToDate
+            | EffectOutcome::ChangeFetched { .. } => step.end_well(None),
             EffectOutcome::BranchTaken { at } => {
                 let head = at.as_ref().map_or_else(|| "gone".to_owned(), |at| format!("at {}", at.short()));
                 step.fail(format!("the branch is {head}, and that is not ours to overwrite"));

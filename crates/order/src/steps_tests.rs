@@ -45,6 +45,7 @@ fn opened() -> JournalEvent {
         comment: None,
         labeled_at: None,
         commented_at: None,
+        change: None,
     }))
 }
 

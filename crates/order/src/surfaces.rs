@@ -92,6 +92,21 @@ impl Surfaces {
     }
 }
 
+impl Surfaces {
+    /// The same about somebody else's pull request, which gets no label of ours and needs nobody's approval.
+    pub(super) fn of_given_change(self, settled: Option<&Settlement>) -> Self {
+        let headline = match settled {
+            None => "Journeyman is verifying this".to_owned(),
+            // The heading without its sign.
+            Some(Settlement::Finished { .. } | Settlement::Escalated { .. }) => {
+                self.heading.trim_start_matches(|c: char| !c.is_alphabetic()).to_owned()
+            }
+            Some(_) => self.headline,
+        };
+        Self { headline, label: OrderLabel::None, can_be_approved: false, ..self }
+    }
+}
+
 /// Whether it ended in a way that keeps its verdict valid.
 fn is_verified(settled: Option<&Settlement>, verdict: &Verdict) -> bool {
     let stands = matches!(

@@ -29,6 +29,8 @@ pub struct OrderTrace {
     /// Whether the order ever pushed anything: people may still see an attempt that was handed over earlier.
     pub has_pushed: bool,
     pub pull: Option<PullTrace>,
+    /// Whether that pull request is somebody else's, to be verified and never written to.
+    pub is_given: bool,
     pub usage: AgentUsage,
     /// The last error, while the order waits for its retry.
     pub waiting: Option<EffectBackoff>,

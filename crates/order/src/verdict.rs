@@ -165,7 +165,7 @@ fn is_tested(work: &CandidateWork) -> bool {
 
 /// Whether a stage's checks judge a commit, not an answer.
 fn judges_work(stage: &Stage) -> bool {
-    stage.uses == StageKind::Tests
+    matches!(stage.uses, StageKind::Tests | StageKind::Verify)
         || stage.checks.contains(&Check::PushedCommit)
         || stage.begins_with == StageStart::Checks
 }

@@ -23,6 +23,7 @@ mod stages;
 mod status;
 mod table;
 mod text;
+mod verification;
 
 #[cfg(test)]
 mod tests;

@@ -38,6 +38,7 @@ fn in_words(key: &MoveKey, doing: &Move) -> Option<String> {
         Move::OpenPull { .. } => "opening the pull request".to_owned(),
         Move::FinishPull { .. } => "finishing the pull request".to_owned(),
         Move::ReadPull { .. } => "reading the pull request".to_owned(),
+        Move::FetchChange { .. } => "fetching the pull request".to_owned(),
         Move::TakeIn { .. } => "fetching what was pushed to the branch".to_owned(),
         Move::UpdateBranch { .. } => "updating the branch from the base branch".to_owned(),
         Move::RerunJobs { .. } => "rerunning failed jobs".to_owned(),

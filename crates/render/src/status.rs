@@ -7,6 +7,7 @@ use super::pages::{is_linkable, order_page};
 use super::receipt::objection;
 use super::stages::{last_news, now, seconds_at_work, stages};
 use super::text::{MOST_NAMES, MOST_SHOWN, and_more, brief, code_span, dollars, duration, passing};
+use super::verification::verification;
 use super::{ROOM, headline, waits_for};
 use journeyman_order::length::{fit, shorten};
 use journeyman_order::next::OrderProjection;
@@ -21,6 +22,9 @@ const MOST_PROBLEMS: usize = 20;
 
 /// The comment's body. `public_url` is the server's address, if people can reach it.
 pub fn status(journal: &Journal, projection: &OrderProjection, public_url: Option<&Url>) -> String {
+    if let Some(change) = &journal.opened().change {
+        return verification(journal, projection, change, public_url);
+    }
     let trace = &projection.trace;
     let mut parts = vec![format!("### {}", brief(&headline(projection), 200))];
     parts.extend(links(journal, projection, public_url));

@@ -118,6 +118,11 @@ macro_rules! select {
 }
 
 impl OrderRow {
+    /// Whether it verifies somebody else's pull request, which is numbered like an issue.
+    pub fn is_verification(&self) -> bool {
+        self.pull.is_some_and(|pull| pull.0 == self.issue.0)
+    }
+
     /// Whether its journal was marked unreadable.
     pub fn is_unreadable(&self) -> bool {
         self.state == UNREADABLE
@@ -334,16 +339,19 @@ async fn insert(
 ) -> Result<bool, StoreError> {
     let repository_id = to_column(opened.repository_id.0, "a repository's id")?;
     let issue = to_column(opened.issue.number.0, "an issue's number")?;
+    let pull = opened.change.as_ref().map(|change| to_column(change.pull.0, "a pull request's number"));
+    let pull = pull.transpose()?;
     let beginning = |text: &str, most| text.chars().filter(|c| *c != '\0').take(most).collect::<String>();
     let title = beginning(&opened.issue.title, LONGEST_LINE);
     let agent = beginning(opened.request.agent().unwrap_or(&opened.agent), LONGEST_NAME);
     let words = format!("{title} {} #{issue}", opened.repository).to_lowercase();
     let inserted = execute!(tx,
         "INSERT INTO orders (id, repository, repository_id, issue, state, active, opened_at, updated_at, \
-         last_seq, rested_seq, title, agent, words) VALUES ($1, $2, $3, $4, $5, TRUE, $6, $6, 0, 0, $7, $8, $9) \
+         last_seq, rested_seq, title, agent, words, pull) \
+         VALUES ($1, $2, $3, $4, $5, TRUE, $6, $6, 0, 0, $7, $8, $9, $10) \
          ON CONFLICT (repository_id, issue) WHERE active DO NOTHING";
         opened.order.to_string(), opened.repository.to_string(), repository_id, issue, FIRST_STATE,
-        to_micros(at), title.as_str(), agent.as_str(), words.as_str())?;
+        to_micros(at), title.as_str(), agent.as_str(), words.as_str(), pull)?;
     Ok(inserted > 0)
 }
 

@@ -202,6 +202,7 @@ fn opened(issue: u64) -> OrderInput {
         comment: None,
         labeled_at: None,
         commented_at: None,
+        change: None,
     }
 }
 

@@ -125,6 +125,10 @@ fn pull_request(payload: &WebhookPayload) -> WebhookEventResult {
     let kind = match payload.action() {
         Some("closed") => SignalKind::PullClosed { pull: payload.pull()?, merged: payload.merged() },
         Some("reopened") => SignalKind::PullReopened { pull: payload.pull()? },
+        Some("labeled") => {
+            let label = payload.required_text("/label/name")?.to_owned();
+            SignalKind::Labeled { label, pull: None, at: payload.pull_changed_at() }
+        }
         Some("synchronize") => {
             let head = payload.required_sha("/pull_request/head/sha");
             SignalKind::PullPushed { pull: payload.pull()?, head: head? }

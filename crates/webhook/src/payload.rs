@@ -117,6 +117,10 @@ impl WebhookPayload {
         self.text("/issue/updated_at")?.parse().ok()
     }
 
+    pub(super) fn pull_changed_at(&self) -> Option<DateTime<Utc>> {
+        self.text("/pull_request/updated_at")?.parse().ok()
+    }
+
     /// Whether an edit changed the issue's title or body. GitHub sends the previous text of changed fields.
     pub(super) fn changed_its_words(&self) -> bool {
         ["title", "body"].iter().any(|field| {

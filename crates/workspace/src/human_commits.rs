@@ -54,6 +54,29 @@ impl Workspaces {
         let patch = self.patch(remote.repository, &fork, &commit)?;
         Ok(FetchedBranch { commit, tree, changed, patch })
     }
+
+    /// Fetches the commit of a pull request and the branch that it is to be merged into. Nothing of ours is written.
+    ///
+    /// # Errors
+    /// If the pull request no longer leads to the commit, or its tree is nothing to work with.
+    pub fn fetch_change(
+        &self,
+        order: OrderId,
+        remote: &Remote<'_>,
+        head: &CommitSha,
+        (base_branch, base): (&str, &CommitSha),
+    ) -> Result<FetchedBranch, GitError> {
+        self.fetch(remote, base_branch)?;
+        let commits = self.commits(remote.repository)?;
+        let id = oid(head)?;
+        self.fetch_commit_into(&commits, remote, head, &CommitOrigin::Human.reference(order, "head", id))?;
+        self.fetch_submodules(remote, head)?;
+        self.fetch_large_files(remote, head)?;
+        let fork = self.fork(remote.repository, base_branch, base, head)?;
+        let (tree, changed) = examine_commit(&commits, oid(&fork)?, id)?;
+        let patch = self.patch(remote.repository, &fork, head)?;
+        Ok(FetchedBranch { commit: head.clone(), tree, changed, patch })
+    }
 }
 
 /// The tree of a commit that a person made, and up to a thousand paths that differ from `base`.

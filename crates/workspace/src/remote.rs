@@ -103,6 +103,23 @@ impl Workspaces {
         sha(id)
     }
 
+    /// Fetches a commit, wherever the server has it, into one of our repositories under our own reference.
+    pub(super) fn fetch_commit_into(
+        &self,
+        into: &Repository,
+        remote: &Remote<'_>,
+        commit: &CommitSha,
+        kept: &str,
+    ) -> Result<(), GitError> {
+        let known = self.known(remote.repository)?;
+        let _held = self.lock(remote.repository);
+        let id = oid(commit)?;
+        if into.refname_to_id(kept).ok() != Some(id) {
+            self.bring((into, known), remote, commit.as_str(), id, kept)?;
+        }
+        self.tree_within(into, id).map(drop)
+    }
+
     /// Fetches a commit that its branch no longer leads to, into the mirror under the branch's name.
     pub(super) fn fetch_commit(
         &self,

@@ -6,6 +6,8 @@
 mod show;
 mod verify;
 
+pub(super) use show::listed;
+
 use std::io::Read;
 use std::path::{Path, PathBuf};
 

@@ -2,6 +2,7 @@
 
 use super::super::live::line;
 use crate::attest::{KeyId, Statement};
+use crate::order::VerdictFinding;
 use crate::order::bounds::LONGEST_LINE;
 use crate::order::findings::{FindingGroup, groups};
 
@@ -45,14 +46,14 @@ pub(super) fn in_words(statement: &Statement, keys: &[KeyId]) -> String {
             keys.iter().for_each(|key| field("signature", format!("not checked; it names the key {key}")))
         }
     }
-    lines.push(format!("\n{}", listed(statement)));
+    lines.push(format!("\n{}", listed(&statement.claims.all_findings())));
     lines.join("\n")
 }
 
-/// The five lines, each with its details. They are made of the receipt's evidence.
-pub(super) fn listed(statement: &Statement) -> String {
+/// The five lines, each with its details.
+pub(in crate::cli) fn listed(findings: &[VerdictFinding]) -> String {
     let mut text = String::new();
-    for FindingGroup { line: finding, details } in groups(&statement.claims.all_findings()) {
+    for FindingGroup { line: finding, details } in groups(findings) {
         let sentence = line(&finding.sentence.to_string(), LONGEST_LINE);
         text.push_str(&format!("{}: {sentence}\n", finding.line.label()));
         for detail in details {

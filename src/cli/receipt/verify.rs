@@ -230,7 +230,7 @@ fn in_words(statement: &Statement, signer: Option<&KeyId>, rows: &[ReverifiedSta
         claims.commit.short(),
         line(&claims.verdict, 60),
         statement.result.word(),
-        listed(statement)
+        listed(&claims.all_findings())
     );
     let width = rows.iter().map(|row| row.statement.chars().count()).max().unwrap_or(0).min(60);
     for row in rows {

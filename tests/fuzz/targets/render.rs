@@ -238,6 +238,7 @@ fn journal(text: &str) -> Journal {
         comment: None,
         labeled_at: None,
         commented_at: None,
+        change: None,
     };
     let refused = vec![NetworkRefusal { what: foreign(), why: foreign(), times: 1 }];
     let network = Some(Box::new(NetworkRecord { refused, ..NetworkRecord::default() }));

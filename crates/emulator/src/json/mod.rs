@@ -153,7 +153,7 @@ impl EmulatorState {
             "html_url": self.thread_page(repository, thread), "state": thread.state,
             "title": thread.title, "body": thread.body, "user": self.user_json(thread.author),
             "created_at": time(thread.created_at), "updated_at": time(thread.updated_at),
-            "draft": pull.draft, "merged": merged.is_some(),
+            "labels": self.labels_json(repository, thread), "draft": pull.draft, "merged": merged.is_some(),
             "merged_at": merged.map(|merged| time(merged.at)),
             "merge_commit_sha": merged.map(|merged| merged.commit.clone()),
             "head": {"ref": pull.head, "sha": pull.head_sha, "repo": repo},

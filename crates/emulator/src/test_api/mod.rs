@@ -14,9 +14,21 @@ use secrecy::SecretString;
 
 use crate::events::{NO_SHA, RefUpdate};
 use crate::mutations::IssueEdit;
+use crate::mutations::pulls::NewPull;
 use crate::state::deliveries::{DeliveryAttempt, DeliveryResult};
 use crate::state::{EmulatedIssueState, EmulatorState};
 use crate::{Emulator, Fault, clock, repos};
+
+/// A change between two commits, to be opened as a pull request.
+#[derive(Debug, Clone)]
+pub struct ProposedChange {
+    pub base_branch: String,
+    pub base: String,
+    pub head_branch: String,
+    pub head: String,
+    pub title: String,
+    pub body: String,
+}
 
 impl Emulator {
     /// Acts as this login, whose account is created if missing.
@@ -74,6 +86,46 @@ impl Emulator {
         body: &str,
     ) -> anyhow::Result<u64> {
         self.act(by, |world, by| world.open_issue(repository, by, title, body))
+    }
+
+    /// A person opens a pull request from a branch of the repository; returns its number.
+    ///
+    /// # Errors
+    /// If there is no such branch, or it has no commit of its own.
+    pub fn open_pull(
+        &self,
+        repository: &str,
+        by: &str,
+        (head, base): (&str, &str),
+        (title, body): (&str, &str),
+    ) -> anyhow::Result<u64> {
+        let new = NewPull {
+            title: title.to_owned(),
+            body: body.to_owned(),
+            head: head.to_owned(),
+            base: base.to_owned(),
+            draft: false,
+        };
+        self.act(by, |world, by| world.open_pull(repository, by, new))
+    }
+
+    /// A person opens a pull request between two commits that the repository has. The base's branch becomes the
+    /// default one.
+    ///
+    /// # Errors
+    /// If there is no such repository or commit, or the head has no commit that the base lacks.
+    pub fn propose(&self, repository: &str, by: &str, change: ProposedChange) -> anyhow::Result<u64> {
+        self.act(by, |world, by| {
+            let found = world.require_repository_mut(repository)?;
+            for (branch, commit) in [(&change.base_branch, &change.base), (&change.head_branch, &change.head)]
+            {
+                repos::point(&found.git, branch, commit)?;
+            }
+            found.default_branch.clone_from(&change.base_branch);
+            let ProposedChange { title, body, head_branch: head, base_branch: base, .. } = change;
+            let new = NewPull { title, body, head, base, draft: false };
+            anyhow::Ok(world.open_pull(repository, by, new)?)
+        })
     }
 
     /// A person edits the text of an issue or pull request.

@@ -66,6 +66,15 @@ impl EffectContext {
             let JournalSnapshot { journal, projection } = self.turns.borrow().clone();
             render::status(&journal, &projection, self.parts.settings.public_url.as_ref())
         };
+        if self.opened().change.is_some() {
+            // All verifications of a pull request share a comment, and only the newest writes it.
+            let newest = self.parts.store.latest_order(self.opened().repository_id, issue).await?;
+            if newest.is_some_and(|newest| newest.id != self.order) {
+                return Ok(EffectOutcome::StatusShown { comment: known });
+            }
+            let comment = github.set_status_comment(&at, issue, "verification", known, text).await?;
+            return Ok(EffectOutcome::StatusShown { comment: Some(comment) });
+        }
         let comment = github.set_status_comment(&at, issue, self.order, known, text).await?;
         let projection = Arc::clone(&self.turns.borrow().projection);
         github.set_order_label(&at, issue, render::label(&projection)).await?;
@@ -85,7 +94,9 @@ impl EffectContext {
     pub(super) async fn tidy(&self, branch: Option<(BranchName, CommitSha)>) -> EffectResult {
         let at = self.at().await?;
         let github = &self.parts.github;
-        github.set_order_label(&at, self.opened().issue.number, OrderLabel::None).await?;
+        if self.opened().change.is_none() {
+            github.set_order_label(&at, self.opened().issue.number, OrderLabel::None).await?;
+        }
         if let Some((branch, commit)) = branch {
             let deletion = github.delete_branch(&at, &branch, &commit).await?;
             if let BranchDeletion::Kept { because } = deletion {

@@ -119,6 +119,7 @@ impl EffectPerformer for RealEffects {
             Move::Preflight => context.preflight().await,
             Move::PrepareEnvironment => Box::pin(context.prepare_environment()).await,
             Move::ReadPull { pull, head } => context.read_pull(pull, &head).await,
+            Move::FetchChange { head } => context.fetch_change(head).await,
             Move::TakeIn { branch, head } => context.fetch_human(branch, head).await,
             Move::UpdateBranch { head, how, date } => context.update_branch(head, how, date).await,
             Move::AnswerThreads { pull, replies } => context.answer_threads(pull, &replies).await,
@@ -178,7 +179,10 @@ impl EffectContext {
     }
 
     fn base_branch(&self) -> String {
-        self.projection.trace.request.base().unwrap_or(&self.opened().default_branch).to_owned()
+        let opened = self.opened();
+        let given = opened.change.as_ref().map(|change| change.base.as_str());
+        let chosen = given.or_else(|| self.projection.trace.request.base());
+        chosen.unwrap_or(&opened.default_branch).to_owned()
     }
 
     fn is_on_the_default_branch(&self) -> bool {

@@ -15,8 +15,9 @@ use journeyman_workspace::{GitError, JournaledCommits, Remote, Workspaces};
 
 impl EffectContext {
     pub(super) async fn prepare(&self) -> EffectResult {
-        let (branch, wished) = (self.opened().default_branch.clone(), self.projection.trace.request.base());
-        let wished = wished.filter(|wished| *wished != branch).map(str::to_owned);
+        let branch = self.opened().default_branch.clone();
+        let wished = Some(self.base_branch()).filter(|wished| *wished != branch);
+        let is_given = self.opened().change.is_some();
         let fetched = self.with_remote(move |workspaces, remote| {
             let default = workspaces.fetch(remote, &branch)?;
             // The default branch alone defines the repository's settings.
@@ -39,7 +40,11 @@ impl EffectContext {
             Some(yaml) => (self.parts.settings.read_repository_settings)(&yaml).map_err(never)?,
             None => RepositorySettings::default(),
         };
-        let (comments, attachments) = self.task_extras(settings.task.comments).await?;
+        // What is said about somebody else's pull request is a discussion, and no task.
+        let (comments, attachments) = match is_given {
+            true => Default::default(),
+            false => self.task_extras(settings.task.comments).await?,
+        };
         let parts = self.parts.clone();
         let opened = self.opened().clone();
         let request = &self.projection.trace.request;
@@ -48,7 +53,8 @@ impl EffectContext {
         }
         let asked = request.pipeline().map(str::to_owned);
         let named_in = if asked.is_some() { "pipeline=" } else { SETTINGS_FILE };
-        let (at, wanted) = (default.clone(), asked.or_else(|| settings.pipeline.clone()));
+        let (at, wanted) =
+            (default.clone(), asked.or_else(|| settings.pipeline.clone().filter(|_| !is_given)));
         let own = self
             .git(move |workspaces, repository| {
                 let known = ServerTemplates {

@@ -231,6 +231,6 @@ fn has_worker(stage: &Stage) -> bool {
     match stage.uses {
         StageKind::Agent | StageKind::Examine | StageKind::Branch | StageKind::Publish => true,
         StageKind::Archive => stage.agent.is_some(),
-        StageKind::Tests | StageKind::Ready => false,
+        StageKind::Tests | StageKind::Verify | StageKind::Ready => false,
     }
 }

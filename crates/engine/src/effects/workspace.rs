@@ -263,6 +263,16 @@ impl EffectContext {
         Ok(EffectOutcome::TakenIn { commit, tree, changed, patch })
     }
 
+    /// Fetches the commit of somebody else's pull request.
+    pub(super) async fn fetch_change(&self, head: CommitSha) -> EffectResult {
+        let (order, base_branch, base) = (self.order, self.base_branch(), self.base()?);
+        let fetched = self.with_remote(move |workspaces, remote| {
+            workspaces.fetch_change(order, remote, &head, (&base_branch, &base))
+        });
+        let FetchedBranch { commit: _, tree, changed, patch } = fetched.await?;
+        Ok(EffectOutcome::ChangeFetched { tree, changed, patch })
+    }
+
     /// Brings the base branch into ours.
     pub(super) async fn update_branch(
         &self,

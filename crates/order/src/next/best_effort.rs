@@ -168,13 +168,15 @@ impl<'a> BestEffortMoves<'a> {
     /// Reports the closed pull request on the issue, and cleans up labels and branch.
     pub(super) fn tidy_up(&mut self, signals: &SignalLog, trace: &OrderTrace) {
         let Some(closure) = signals.closed() else { return };
-        let on = CommentTarget::Issue(self.journal.opened().issue.number);
-        let saying = NoticeComment::PullClosed {
-            pull: closure.pull,
-            merged: closure.is_merged(),
-            by: closure.by.clone(),
-        };
-        self.run(ReservedWord::Closed, format_args!("{}/say", closure.seq), Move::Say { on, saying });
+        if !trace.is_given {
+            let on = CommentTarget::Issue(self.journal.opened().issue.number);
+            let saying = NoticeComment::PullClosed {
+                pull: closure.pull,
+                merged: closure.is_merged(),
+                by: closure.by.clone(),
+            };
+            self.run(ReservedWord::Closed, format_args!("{}/say", closure.seq), Move::Say { on, saying });
+        }
         let deletes = self.journal.prepared().is_some_and(|known| known.settings.delete_branch);
         let branch = trace.branch.clone().zip(trace.pushed.clone()).filter(|_| deletes);
         self.run(ReservedWord::Closed, format_args!("{}/tidy", closure.seq), Move::Tidy { branch });
@@ -196,7 +198,7 @@ impl<'a> BestEffortMoves<'a> {
             Some(Settlement::Escalated { .. }) if answers > 0 => format!("answer-{answers}-{times}/text"),
             Some(_) | None => return,
         };
-        if let Some(pull) = &trace.pull {
+        if let Some(pull) = trace.pull.as_ref().filter(|_| !trace.is_given) {
             self.run(ReservedWord::Ended, what, pull.finish(false));
         }
     }

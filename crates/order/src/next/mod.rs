@@ -53,7 +53,8 @@ pub struct OrderProjection {
 impl OrderProjection {
     /// What people see of it.
     pub fn surfaces(&self) -> Surfaces {
-        Surfaces::of(self.next.settled.as_ref(), &self.verdict)
+        let shown = Surfaces::of(self.next.settled.as_ref(), &self.verdict);
+        if self.trace.is_given { shown.of_given_change(self.next.settled.as_ref()) } else { shown }
     }
 
     /// The commands that a person can give now, the likeliest first.

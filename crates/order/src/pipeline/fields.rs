@@ -18,6 +18,7 @@ impl Stage {
             StageKind::Examine => vec!["contradictions"],
             StageKind::Branch => vec!["name", "result"],
             StageKind::Tests => vec!["result", "test_results", "verdict"],
+            StageKind::Verify => vec!["changed", "code", "commit", "test_files"],
             StageKind::Publish => vec!["number", "url"],
             StageKind::Ready => Vec::new(),
         };

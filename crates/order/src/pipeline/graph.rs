@@ -140,9 +140,12 @@ pub(super) fn hold(pipeline: &Pipeline, found: &mut PipelineDiagnostics<'_>) {
             }
         }
     }
-    for (uses, word) in
-        [(StageKind::Branch, "branch"), (StageKind::Publish, "publish"), (StageKind::Ready, "ready")]
-    {
+    for (uses, word) in [
+        (StageKind::Branch, "branch"),
+        (StageKind::Verify, "verify"),
+        (StageKind::Publish, "publish"),
+        (StageKind::Ready, "ready"),
+    ] {
         for second in pipeline.stages.iter().filter(|stage| stage.uses == uses).skip(1) {
             let problem = format!("a pipeline has one stage with `uses: {word}`");
             found.at(second, &[Key("uses")], problem);

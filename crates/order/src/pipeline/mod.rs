@@ -136,6 +136,8 @@ pub enum StageKind {
     Branch,
     /// No worker: the repository's tests are run on the work as it stands.
     Tests,
+    /// No worker: the commit of somebody else's pull request is fetched and judged. Nothing is written.
+    Verify,
     /// The result is the pull request's title and text; the branch is pushed and the pull request opened.
     Publish,
     /// No worker: the pull request's text is finished, and it is taken out of draft when all is verified.
@@ -262,7 +264,7 @@ impl Stage {
     pub fn writes_tree(&self) -> bool {
         match self.uses {
             StageKind::Branch | StageKind::Tests | StageKind::Publish | StageKind::Ready => true,
-            StageKind::Archive | StageKind::Examine => false,
+            StageKind::Archive | StageKind::Examine | StageKind::Verify => false,
             StageKind::Agent => {
                 self.checks.contains(&Check::PushedCommit)
                     || matches!(self.output, Some(StageOutput::File(_) | StageOutput::CodeArtifact))

@@ -134,7 +134,7 @@ fn hold_checks(stage: &Stage, wrong: &mut ProblemSink<'_>) {
         wrong(&[Key("checks"), Item(place + 1)], problem);
     }
     for check in [Check::Policy, Check::Tests] {
-        if has(check) && !has(Check::PushedCommit) {
+        if has(check) && !has(Check::PushedCommit) && stage.uses != StageKind::Verify {
             let problem = format!("the check `{}` needs `pushed_commit` before it", check.word());
             wrong(&path, problem);
         }
@@ -181,9 +181,10 @@ fn hold_uses(number: usize, stage: &Stage, found: &mut PipelineDiagnostics<'_>) 
         StageKind::Branch => ("branch", &["escalate_on_exhaust"]),
         StageKind::Publish => ("publish", &["escalate_on_exhaust"]),
         StageKind::Tests => ("tests", &[]),
+        StageKind::Verify => ("verify", &["checks", "verifier"]),
         StageKind::Ready => ("ready", &[]),
     };
-    let works = !matches!(stage.uses, StageKind::Tests | StageKind::Ready);
+    let works = !matches!(stage.uses, StageKind::Tests | StageKind::Verify | StageKind::Ready);
     for field in OF_WORKER.iter().chain(&OF_RESULT) {
         let has_meaning = meant.contains(field) || (works && OF_WORKER.contains(field));
         if !has_meaning && found.says(number, field) {

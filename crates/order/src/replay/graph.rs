@@ -203,7 +203,8 @@ impl<'a> Replay<'a> {
             matches!(settled, Settlement::Escalated { .. })
                 && self.stage_results.values().any(|known| known.state == StageState::Escalated)
         };
-        ran.approvable = pull.is_some() && can_be_accepted;
+        // Who may merge somebody else's pull request needs no word of ours.
+        ran.approvable = pull.is_some() && can_be_accepted && !self.trace.is_given;
         ran.settled = Some(settled);
     }
 

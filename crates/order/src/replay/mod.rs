@@ -27,6 +27,7 @@ pub(crate) mod signal_log;
 mod signal_reader;
 mod stages;
 mod text_updates;
+mod verify;
 mod work;
 mod worker;
 
@@ -213,6 +214,7 @@ impl<'a> Replay<'a> {
             Requester::ApiToken => self.trace.request = self.journal.opened().request.clone(),
         }
         self.tell_what_was_before();
+        self.point_at_given_change();
         if let Some(because) = self.trace.request.unknown() {
             return Err(Suspension::failed(because));
         }

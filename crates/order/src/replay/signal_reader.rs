@@ -10,7 +10,7 @@ use super::signal_log::{
     AnsweredSignal, AppliedCommand, PlanDecision, PullClosure, PullClosureKind, PullEvent, PullEventKind,
     ResumeCommand, SignalAnswer, SignalLog, TextNews, has_code,
 };
-use crate::ids::{Person, UserId};
+use crate::ids::{CommitSha, Person, UserId};
 use crate::journal::{Journal, JournalEntry, JournalEvent};
 use crate::journal_index::{EntryKind, JournalPrefix};
 use crate::moves::EffectOutcome;
@@ -26,6 +26,8 @@ const IN_TURN_SINCE: u32 = 2;
 struct SignalReader<'a> {
     log: SignalLog,
     journal: JournalPrefix<'a>,
+    /// The commit of somebody else's pull request that is verified.
+    given: Option<&'a CommitSha>,
     now: DateTime<Utc>,
     /// Comments and reviews are handled once, even if two hooks deliver them.
     comments: BTreeSet<u64>,
@@ -117,6 +119,7 @@ impl SignalLog {
         let mut listener = SignalReader {
             log: Self::default(),
             journal: journal.whole(),
+            given: journal.opened().change.as_ref().map(|change| &change.head),
             now,
             comments: journal.opened().comment.into_iter().collect(),
             reviews: BTreeSet::new(),
@@ -381,6 +384,9 @@ impl SignalReader<'_> {
             SignalKind::PullClosed { pull, merged: true } => closure(*pull, PullClosureKind::Merged),
             SignalKind::PullClosed { pull, merged: false } => closure(*pull, PullClosureKind::TurnedDown),
             SignalKind::PullReopened { pull } => closure(*pull, PullClosureKind::Reopened),
+            SignalKind::PullPushed { head, .. } if self.given.is_some_and(|given| given != head) => {
+                SignalRequest::Gone(format!("{by} pushed another commit, {}", head.short()))
+            }
             SignalKind::PullPushed { head, .. } => {
                 SignalRequest::Occasion(PullEventKind::Pushed { head: head.clone() })
             }

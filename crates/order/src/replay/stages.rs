@@ -29,6 +29,7 @@ impl Replay<'_> {
             StageKind::Examine => self.examine_stage(stage),
             StageKind::Branch => self.branch_stage(stage),
             StageKind::Tests => self.tests_stage(stage),
+            StageKind::Verify => self.verify_stage(stage),
             StageKind::Publish => self.publish_stage(stage),
             StageKind::Ready => self.ready_stage(stage),
             StageKind::Archive => self.archive_stage(stage),
@@ -269,7 +270,7 @@ fn hand_on(stage: &Stage, because: String, best: Option<CandidateWork>, to_perso
 }
 
 /// The fields that a stage with work passes on, besides its answer.
-fn work_fields(work: &CandidateWork) -> StageFields {
+pub(super) fn work_fields(work: &CandidateWork) -> StageFields {
     let tests = work.tests.as_ref().map(|tests| {
         let summary = checks::of_tests(tests).feedback.summary;
         let failing: String = tests.failing.iter().map(|name| format!("\nfails: {name}")).collect();

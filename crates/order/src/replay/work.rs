@@ -19,7 +19,7 @@ use crate::inconclusive::Inconclusive;
 use crate::journal::JournalEvent;
 use crate::journal_index::EntryKind;
 use crate::moves::{EffectOutcome, Move};
-use crate::pipeline::{Check, Stage, StageOutput};
+use crate::pipeline::{Check, Stage, StageKind, StageOutput};
 use crate::proof::Proof;
 use crate::scrutiny::ProofTarget;
 use crate::settings::ProofRequirement;
@@ -176,7 +176,8 @@ impl Replay<'_> {
         self.tested(&mut work, &tests, at);
         if let StageChecksOutcome::Lacking(lacks @ Inconclusive::Unproven { because }) = &work.checks {
             let is_retried = self.signals.retried_after(self.position);
-            if was_taken && !is_retried {
+            // Nobody can be asked for a test of somebody else's change.
+            if (was_taken && !is_retried) || stage.uses == StageKind::Verify {
                 return Ok(work);
             }
             let no_test = self.said_of_no_test(stage, round);

@@ -81,6 +81,7 @@ pub(crate) fn journal(events: Vec<(i64, JournalEvent)>) -> Journal {
         comment: None,
         labeled_at: None,
         commented_at: None,
+        change: None,
     };
     let opening = (0, JournalEvent::Opened(Box::new(opened)));
     let entries = std::iter::once(opening).chain(events).zip(1..).map(|((seconds, event), seq)| {

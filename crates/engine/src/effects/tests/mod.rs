@@ -136,6 +136,7 @@ impl EffectsFixture {
             comment: None,
             labeled_at: None,
             commented_at: None,
+            change: None,
         };
         (wishes.opened)(&mut opened);
         parts.store.open_order(opened, Utc::now(), None).await.expect("an order");

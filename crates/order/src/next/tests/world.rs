@@ -141,6 +141,7 @@ impl SimulatedOrder {
             comment: None,
             labeled_at: None,
             commented_at: None,
+            change: None,
         };
         let entries = vec![JournalEntry { seq: 1, at: now, event: JournalEvent::Opened(Box::new(opened)) }];
         Self {

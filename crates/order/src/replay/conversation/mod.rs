@@ -56,7 +56,8 @@ enum AnswerOutcome {
 impl<'a> Replay<'a> {
     /// Answers people and CI checks while there is something to answer, after the pipeline ended.
     pub(crate) fn converse(&mut self, ran: &mut ReplayResult) {
-        let has_work = self.trace.work.is_some();
+        // Somebody else's pull request is answered by who opened it.
+        let has_work = self.trace.work.is_some() && !self.trace.is_given;
         let Some(pull) = self.trace.pull.as_ref().map(|pull| pull.number).filter(|_| has_work) else {
             return;
         };

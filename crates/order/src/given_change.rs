@@ -1,0 +1,21 @@
+//! Somebody else's pull request: what an order verifies and never writes to.
+
+use serde::{Deserialize, Serialize};
+
+use super::ids::{CommitSha, IssueNumber, PullNumber};
+
+/// A pull request, as it was when its verification began. Another commit needs another order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GivenChange {
+    pub pull: PullNumber,
+    pub url: String,
+    /// The commit that is verified.
+    pub head: CommitSha,
+    /// The branch that it is to be merged into.
+    pub base: String,
+    /// The login of who opened it.
+    pub author: String,
+    /// The issue that it closes, whose text is the task. `None`: the task is its own title and text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closes: Option<IssueNumber>,
+}

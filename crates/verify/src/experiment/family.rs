@@ -1,6 +1,7 @@
-//! The languages of test files, and families of them with similar syntax.
+//! The languages of test files: for each a row that says how its comments, texts and assertions are written.
 
-/// How the comments, strings and assertions of a test file are written.
+use TokenKind::{Code, Comment, Delimited, Heredoc, Line, Plain, RawString, Text, Twice};
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SourceLanguage {
     Python,
@@ -20,94 +21,11 @@ pub(super) enum SourceLanguage {
     Groovy,
     Dart,
     Zig,
-    Shell,
     Tcl,
     Ruby,
     Perl,
     Elixir,
-}
-
-impl SourceLanguage {
-    /// By the ending of its name. A name without one is a shell script.
-    fn named(path: &str) -> Option<Self> {
-        let name = path.rsplit('/').next().unwrap_or(path);
-        let Some((_, ending)) = name.rsplit_once('.') else { return Some(Self::Shell) };
-        Some(match ending.to_ascii_lowercase().as_str() {
-            "py" | "pyi" => Self::Python,
-            "rs" => Self::Rust,
-            "js" | "jsx" | "mjs" | "cjs" | "ts" | "tsx" | "mts" | "cts" => Self::JavaScript,
-            "go" => Self::Go,
-            "c" | "h" | "m" => Self::C,
-            "cc" | "cpp" | "cxx" | "hpp" | "mm" => Self::Cpp,
-            "java" => Self::Java,
-            "kt" | "kts" => Self::Kotlin,
-            "cs" => Self::CSharp,
-            "swift" => Self::Swift,
-            "php" => Self::Php,
-            "scala" => Self::Scala,
-            "groovy" => Self::Groovy,
-            "dart" => Self::Dart,
-            "zig" => Self::Zig,
-            "sh" | "bash" | "bats" | "zsh" | "test" => Self::Shell,
-            "tcl" => Self::Tcl,
-            "rb" => Self::Ruby,
-            "pl" | "t" => Self::Perl,
-            "exs" => Self::Elixir,
-            _ => return None,
-        })
-    }
-
-    /// By its name, and where that does not tell, by the program that the first line names.
-    pub(super) fn of(path: &str, text: &str) -> Option<Self> {
-        const PROGRAMS: [(&str, SourceLanguage); 8] = [
-            ("python", SourceLanguage::Python),
-            ("perl", SourceLanguage::Perl),
-            ("ruby", SourceLanguage::Ruby),
-            ("node", SourceLanguage::JavaScript),
-            ("php", SourceLanguage::Php),
-            ("tclsh", SourceLanguage::Tcl),
-            ("elixir", SourceLanguage::Elixir),
-            ("sh", SourceLanguage::Shell),
-        ];
-        let named = Self::named(path)?;
-        let name = path.rsplit('/').next().unwrap_or(path);
-        let is_open = !name.contains('.') || name.ends_with(".t") || name.ends_with(".test");
-        let first = text.lines().next().filter(|line| is_open && line.starts_with("#!")).unwrap_or_default();
-        let told = PROGRAMS.iter().find(|(program, _)| first.contains(program));
-        Some(told.map_or(named, |(_, language)| *language))
-    }
-
-    /// Whether a line is a command whose words are texts without quotes.
-    pub(super) fn is_of_words(self) -> bool {
-        matches!(self, Self::Shell | Self::Tcl)
-    }
-
-    /// What begins a comment up to the end of the line.
-    pub(super) fn remark(self) -> &'static str {
-        let has_hash = self == Self::Python || self.family() == LanguageFamily::Shell;
-        if has_hash { "#" } else { "//" }
-    }
-
-    fn family(self) -> LanguageFamily {
-        match self {
-            Self::Python => LanguageFamily::Python,
-            Self::Rust => LanguageFamily::Rust,
-            Self::JavaScript => LanguageFamily::JavaScript,
-            Self::Go => LanguageFamily::Go,
-            Self::C
-            | Self::Cpp
-            | Self::Java
-            | Self::Kotlin
-            | Self::CSharp
-            | Self::Swift
-            | Self::Php
-            | Self::Scala
-            | Self::Groovy
-            | Self::Dart
-            | Self::Zig => LanguageFamily::C,
-            Self::Shell | Self::Tcl | Self::Ruby | Self::Perl | Self::Elixir => LanguageFamily::Shell,
-        }
-    }
+    Shell,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,9 +40,465 @@ pub(super) enum LanguageFamily {
     Shell,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TokenKind {
+    Comment,
+    /// A string that is its value: nothing is put into it, and it is no character, symbol or command.
+    Plain,
+    /// Any other text. It is never edited.
+    Text,
+    /// Looks like the beginning of a text, and is none.
+    Code,
+    /// A text up to the partner of its last byte.
+    Delimited,
+    /// The same with a second part: `s/a/b/`.
+    Twice,
+    /// A raw string of C++, up to its own delimiter.
+    RawString,
+    /// Announces a text that begins below its line.
+    Heredoc,
+    /// Where that text begins.
+    Line,
+}
+
+/// A pattern of what stands before a token, and one of the token.
+///
+/// `CODE}`, `CODE)` and `CODE]` stand for code up to that bracket, or up to the end of the file if it is too deep to be
+/// read, and `CLASS` for a class of a pattern. What can begin in many places has a token for where it does not end, so
+/// that its end is not looked for again and again.
+type Token = (TokenKind, &'static str, &'static str);
+
+/// Where assertions are looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AssertionFinder {
+    Calls,
+    OpenCalls,
+    Statements,
+    FailingConditions,
+    TestMacros,
+    RubyMatchers,
+    ShellCommands,
+}
+
+pub(super) struct Lexis {
+    language: SourceLanguage,
+    family: LanguageFamily,
+    /// How the names of its files end.
+    endings: &'static [&'static str],
+    /// What the first line of its scripts mentions.
+    program: Option<&'static str>,
+    /// Of those that can begin at one place, the first is meant.
+    pub(super) tokens: &'static [Token],
+    pub(super) finders: &'static [AssertionFinder],
+    /// The last character of a line whose statement goes on: a comma only where arguments stand in no brackets.
+    pub(super) continues: &'static [char],
+    /// What follows a type of which a value is made, and what stands before it.
+    pub(super) made: &'static [&'static str],
+}
+
+const SLASHES: Token = (Comment, "", r"//[^\n]*|/\*.*?(?:\*/|\z)");
+const NESTED_SLASHES: Token = (Comment, "", r"//[^\n]*|/\*(?:/\*(?:/\*.*?\*/|.)*?\*/|.)*?(?:\*/|\z)");
+const HASH: Token = (Comment, "", r"#[^\n]*");
+const HASH_WORD: Token = (Comment, r"(?m:^)|[\s;)}\],(]", r"#[^\n]*");
+/// A macro is no test.
+const DIRECTIVE: Token = (Text, "", r"(?m:^)[ \t]*#(?:\\\r?\n|[^\n])*");
+
+const STRING: Token = (Plain, "", r#""(?:\\.|[^"\\\n])*""#);
+const UNFILLED_STRING: Token = (Plain, "", r#""(?:\\.|[^"\\\n$])*""#);
+const FILLED_STRING: Token = (Text, "", r#""(?:\\.|\$\{CODE}|[^"\\\n])*(?:"|\z)"#);
+const CHARACTER: Token = (Text, "", r"'(?:\\.|[^'\\\n])*'");
+/// With one quote, it is a lifetime or a symbol.
+const ONE_CHARACTER: Token = (Text, "", r"'(?:\\.[^'\n]*|[^'\\\n\x80-\xff]|[\x80-\xff]{2,4})'");
+const QUOTED_NAME: Token = (Text, "", r"`[^`\n]*`");
+const LONE_QUOTE: Token = (Code, "", r#"["'][^\n]*"#);
+const OPEN_BLOCK: Token = (Text, "", r#"""".*"#);
+
+const SINGLE_QUOTED: Token = (Plain, "", r"'(?:\\.|[^'\\])*'");
+const OPEN_SINGLE_QUOTED: Token = (Text, "", r"'.*");
+const RUBY_STRING: Token = (Plain, "", r##""(?:\\.|[^"\\#]|#[^{"\\])*""##);
+const FILLED_RUBY_STRING: Token = (Text, "", r##""(?:\\.|#\{CODE}|[^"\\])*(?:"|\z)"##);
+const SYMBOL: Token = (Delimited, r"\B:", r#"["']"#);
+const RUBY_CHARACTER: Token = (Code, "", r##"\B\?["'`#/]"##);
+const COMMAND: Token = (Delimited, "", "`");
+
+const LINE: Token = (Line, "", r"\n");
+const INDENTED_HEREDOC: Token = (Heredoc, "", r#"<<[~-]["'`]?[A-Za-z_]\w*["'`]?"#);
+/// `list <<value` adds.
+const BARE_HEREDOC: Token =
+    (Heredoc, r#"(?m:^)|[^\w<"'`]"#, r#"<<(?:[A-Z_]\w*|"[A-Za-z_]\w*"|'[A-Za-z_]\w*')"#);
+const DATA: Token = (Text, "", r"(?m:^)__(?:END|DATA)__[ \t\r]*(?:\n.*|\z)");
+
+const PATTERN: &str = r"/(?:\\.|CLASS|[^/\\\n\[*])(?:\\.|CLASS|[^/\\\n\[])*/";
+const OPEN_PATTERN: &str = r"/[^/*\n][^\n]*";
+const AFTER_JAVASCRIPT: &str = concat!(
+    r"(?:\A|[(,=:\[!&|?{;+\-*%~^>]",
+    r"|\b(?:return|typeof|case|in|of|delete|void|throw|new|do|else|await|yield))\s*",
+);
+const AFTER_RUBY: &str = concat!(
+    r"(?:(?m:^)|[(,=:\[!&|?{;+\-*%~^<>]",
+    r"|\b(?:return|when|if|unless|while|until|and|or|not|elsif|then|in|split|grep))\s*",
+);
+const BEFORE_QUOTE_LIKE: &str = r#"(?m:^)|[^\w$@%&>{"'`-]"#;
+/// A pattern may be an argument without brackets.
+const AFTER_NAME: &str = r"[A-Za-z_]\w*[ \t]+";
+
+const CALLED: &[&str] = &["(", "{", "::new(", "::from(", ".of("];
+const NEW: &[&str] = &["new (", "new <"];
+
+const C_TOKENS: &[Token] = &[
+    DIRECTIVE,
+    SLASHES,
+    (RawString, r"\b(?:u8|[LuU])?R", r#""[^()\\\s"]{0,16}\("#),
+    (Plain, "", r#"(?:\b(?:u8|[LuU]))?"(?:\\.|[^"\\\n])*""#),
+    // In 1'000'000 it is no quote.
+    (Code, "", r"\b[0-9](?:'?\w)*"),
+    CHARACTER,
+    LONE_QUOTE,
+];
+
+const DART_TOKENS: &[Token] = &[
+    NESTED_SLASHES,
+    (Plain, "", r#"\br(?:""".*?"""|'''.*?''')"#),
+    (Plain, "", r#"\br(?:"[^"\n]*"|'[^'\n]*')"#),
+    (Plain, "", r#""""(?:\\.|[^\\$])*?"""|'''(?:\\.|[^\\$])*?'''"#),
+    (Text, "", r#""""(?:\\.|\$\{CODE}|[^\\])*?(?:"""|\z)|'''(?:\\.|\$\{CODE}|[^\\])*?(?:'''|\z)"#),
+    UNFILLED_STRING,
+    FILLED_STRING,
+    (Plain, "", r"'(?:\\.|[^'\\\n$])*'"),
+    (Text, "", r"'(?:\\.|\$\{CODE}|[^'\\\n])*(?:'|\z)"),
+    LONE_QUOTE,
+];
+
+const fn row(language: SourceLanguage) -> Lexis {
+    Lexis {
+        language,
+        family: LanguageFamily::C,
+        endings: &[],
+        program: None,
+        tokens: &[],
+        finders: &[AssertionFinder::Calls],
+        continues: &['\\'],
+        made: CALLED,
+    }
+}
+
+/// In the order of the languages.
+static ROWS: [Lexis; 20] = [
+    Lexis {
+        family: LanguageFamily::Python,
+        endings: &["py", "pyi"],
+        program: Some("python"),
+        tokens: &[
+            HASH,
+            (Text, "", r#"\b(?:[fFtT][rR]?|[rR][fFtT])"""(?:\\.|\{\{|\{CODE}|[^\\{])*?(?:"""|\z)"#),
+            (Text, "", r"\b(?:[fFtT][rR]?|[rR][fFtT])'''(?:\\.|\{\{|\{CODE}|[^\\{])*?(?:'''|\z)"),
+            (Text, "", r#"\b(?:[fFtT][rR]?|[rR][fFtT])"(?:\\.|\{\{|\{CODE}|[^"\\\n{])*(?:"|\z)"#),
+            (Text, "", r"\b(?:[fFtT][rR]?|[rR][fFtT])'(?:\\.|\{\{|\{CODE}|[^'\\\n{])*(?:'|\z)"),
+            (Plain, "", r#"(?:\b[rRbBuU]{1,2})?(?:"""(?:\\.|[^\\])*?"""|'''(?:\\.|[^\\])*?''')"#),
+            (Text, "", r#"(?:"""|''').*"#),
+            (Plain, "", r#"(?:\b[rRbBuU]{1,2})?(?:"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')"#),
+            LONE_QUOTE,
+        ],
+        finders: &[AssertionFinder::Statements, AssertionFinder::Calls],
+        ..row(SourceLanguage::Python)
+    },
+    Lexis {
+        family: LanguageFamily::Rust,
+        endings: &["rs"],
+        tokens: &[
+            NESTED_SLASHES,
+            (Plain, "", r##"\b[bc]?r(?:"[^"]*"|#".*?"#)"##),
+            (Text, "", r###"\b[bc]?r(?:##".*?"##|#*".*)"###),
+            (Plain, "", r#"(?:\b[bc])?"(?:\\.|[^"\\])*""#),
+            (Text, "", r#"".*"#),
+            ONE_CHARACTER,
+        ],
+        finders: &[AssertionFinder::TestMacros, AssertionFinder::Calls],
+        ..row(SourceLanguage::Rust)
+    },
+    Lexis {
+        family: LanguageFamily::JavaScript,
+        endings: &["js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts"],
+        program: Some("node"),
+        tokens: &[
+            SLASHES,
+            (Text, AFTER_JAVASCRIPT, PATTERN),
+            (Code, AFTER_JAVASCRIPT, OPEN_PATTERN),
+            STRING,
+            (Plain, "", r"'(?:\\.|[^'\\\n])*'"),
+            // A tag changes it.
+            (Text, r"[\w)\]]", r"`(?:\\.|\$\{CODE}|[^`\\])*(?:`|\z)"),
+            (Plain, "", r"`(?:\\.|[^`\\$])*`"),
+            (Text, "", r"`(?:\\.|\$\{CODE}|[^`\\])*(?:`|\z)"),
+            LONE_QUOTE,
+        ],
+        made: NEW,
+        ..row(SourceLanguage::JavaScript)
+    },
+    Lexis {
+        family: LanguageFamily::Go,
+        endings: &["go"],
+        tokens: &[SLASHES, STRING, CHARACTER, (Plain, "", r"`[^`]*`"), (Text, "", r"`.*"), LONE_QUOTE],
+        finders: &[AssertionFinder::FailingConditions, AssertionFinder::Calls],
+        made: &["{"],
+        ..row(SourceLanguage::Go)
+    },
+    Lexis { endings: &["c", "h", "m"], tokens: C_TOKENS, made: &[], ..row(SourceLanguage::C) },
+    Lexis { endings: &["cc", "cpp", "cxx", "hpp", "mm"], tokens: C_TOKENS, ..row(SourceLanguage::Cpp) },
+    Lexis {
+        endings: &["java"],
+        tokens: &[
+            SLASHES,
+            (Plain, "", r#""""(?:\\.|[^\\])*?""""#),
+            OPEN_BLOCK,
+            STRING,
+            CHARACTER,
+            LONE_QUOTE,
+        ],
+        made: NEW,
+        ..row(SourceLanguage::Java)
+    },
+    Lexis {
+        endings: &["kt", "kts"],
+        tokens: &[
+            NESTED_SLASHES,
+            (Plain, "", r#""""[^$]*?""""#),
+            (Text, "", r#""""(?:\$\{CODE}|.)*?(?:"""|\z)"#),
+            UNFILLED_STRING,
+            FILLED_STRING,
+            CHARACTER,
+            QUOTED_NAME,
+            LONE_QUOTE,
+        ],
+        ..row(SourceLanguage::Kotlin)
+    },
+    Lexis {
+        endings: &["cs"],
+        tokens: &[
+            DIRECTIVE,
+            SLASHES,
+            (Text, "", r#"(?:\$@|@\$)"(?:""|\{\{|\{CODE}|[^"{])*(?:"|\z)"#),
+            (Text, "", r#"\$+""".*?(?:"""|\z)|""""+.*"#),
+            (Text, "", r#"\$"(?:\\.|\{\{|\{CODE}|[^"\\\n{])*(?:"|\z)"#),
+            (Plain, "", r#"@"(?:""|[^"])*""#),
+            (Plain, "", r#"""".*?""""#),
+            (Text, "", r#"(?:@"|""").*"#),
+            STRING,
+            CHARACTER,
+            LONE_QUOTE,
+        ],
+        made: NEW,
+        ..row(SourceLanguage::CSharp)
+    },
+    Lexis {
+        endings: &["swift"],
+        tokens: &[
+            NESTED_SLASHES,
+            (Plain, "", r#""""(?:\\[^(]|[^\\])*?""""#),
+            (Text, "", r#""""(?:\\\(CODE)|\\.|[^\\])*?(?:"""|\z)"#),
+            (Plain, "", r#""(?:\\[^(]|[^"\\\n])*""#),
+            (Text, "", r#""(?:\\\(CODE)|\\.|[^"\\\n])*(?:"|\z)"#),
+            QUOTED_NAME,
+            LONE_QUOTE,
+        ],
+        ..row(SourceLanguage::Swift)
+    },
+    Lexis {
+        endings: &["php"],
+        program: Some("php"),
+        tokens: &[
+            (Text, "", r"(?:\A|\?>).*?(?:<\?(?:php)?|\z)"),
+            LINE,
+            SLASHES,
+            (Comment, "", r"#[^\[\n][^\n]*"),
+            (Heredoc, "", r#"<<<[ \t]*["']?[A-Za-z_]\w*["']?\r?(?m:$)"#),
+            SINGLE_QUOTED,
+            OPEN_SINGLE_QUOTED,
+            (Plain, "", r#""(?:\\.|[^"\\$])*""#),
+            (Text, "", r#""(?:\\.|\{\$CODE}|[^"\\])*(?:"|\z)"#),
+            COMMAND,
+        ],
+        made: NEW,
+        ..row(SourceLanguage::Php)
+    },
+    Lexis {
+        endings: &["scala"],
+        tokens: &[
+            NESTED_SLASHES,
+            (Text, "", r#"\b[A-Za-z_]\w*"""(?:\$\{CODE}|.)*?(?:"""|\z)"#),
+            (Text, "", r#"\b[A-Za-z_]\w*"(?:\\.|\$\{CODE}|[^"\\\n])*(?:"|\z)"#),
+            (Plain, "", r#"""".*?""""#),
+            OPEN_BLOCK,
+            STRING,
+            (Code, "", r#""[^\n]*"#),
+            ONE_CHARACTER,
+            QUOTED_NAME,
+        ],
+        ..row(SourceLanguage::Scala)
+    },
+    Lexis { endings: &["groovy"], tokens: DART_TOKENS, made: NEW, ..row(SourceLanguage::Groovy) },
+    Lexis { endings: &["dart"], tokens: DART_TOKENS, ..row(SourceLanguage::Dart) },
+    Lexis {
+        endings: &["zig"],
+        tokens: &[SLASHES, STRING, CHARACTER, (Text, "", r"\\\\[^\n]*"), LONE_QUOTE],
+        made: &[],
+        ..row(SourceLanguage::Zig)
+    },
+    Lexis {
+        family: LanguageFamily::Shell,
+        endings: &["tcl"],
+        program: Some("tclsh"),
+        tokens: &[
+            (Code, "", r#"\\.|\w""#),
+            HASH_WORD,
+            (Plain, "", r#""(?:\\.|[^"\\$\[])*""#),
+            (Text, "", r#""(?:\\.|\[CODE]|[^"\\])*(?:"|\z)"#),
+        ],
+        finders: &[AssertionFinder::ShellCommands],
+        made: &[],
+        ..row(SourceLanguage::Tcl)
+    },
+    Lexis {
+        family: LanguageFamily::Shell,
+        endings: &["rb"],
+        program: Some("ruby"),
+        tokens: &[
+            LINE,
+            (Comment, "", r"(?m:^)=begin.*?(?:\n=end[^\n]*|\z)"),
+            DATA,
+            RUBY_CHARACTER,
+            (Code, "", r#"\$["'`]"#),
+            HASH,
+            INDENTED_HEREDOC,
+            BARE_HEREDOC,
+            (Delimited, r#"(?m:^)|[^\w)\]}"']"#, r"%[wWiIqQrsx][!-/:-<>-@\[-`{-~]"),
+            (Delimited, r"(?:(?m:^)|[=(,\[{|&!?:;+<>~-])\s*", r"%[(\[{<|!]"),
+            (Text, AFTER_RUBY, PATTERN),
+            (Text, r"[(=,|]\s*", r"/(?:\\.|[^/\\])*(?:/|\z)"),
+            (Code, AFTER_RUBY, OPEN_PATTERN),
+            (Text, AFTER_NAME, r"/(?:\\.|CLASS|[^\s=/\\\[])(?:\\.|CLASS|[^/\\\n\[])*/"),
+            (Code, AFTER_NAME, r"/[^\s=/][^\n]*"),
+            SYMBOL,
+            SINGLE_QUOTED,
+            OPEN_SINGLE_QUOTED,
+            RUBY_STRING,
+            FILLED_RUBY_STRING,
+            COMMAND,
+        ],
+        finders: &[AssertionFinder::OpenCalls, AssertionFinder::RubyMatchers, AssertionFinder::Calls],
+        continues: &['\\', ','],
+        made: &[".new"],
+        ..row(SourceLanguage::Ruby)
+    },
+    Lexis {
+        family: LanguageFamily::Shell,
+        endings: &["pl", "t"],
+        program: Some("perl"),
+        tokens: &[
+            LINE,
+            (Comment, "", r"(?m:^)=[A-Za-z].*?(?:\n=cut[^\n]*|\z)"),
+            DATA,
+            (Code, "", r##"[$&@]["'`#]"##),
+            HASH,
+            INDENTED_HEREDOC,
+            BARE_HEREDOC,
+            (Delimited, BEFORE_QUOTE_LIKE, r##"(?:q[qwr]?|m)(?:\s*[/(\[{<|!~"'`]|#)"##),
+            (Twice, BEFORE_QUOTE_LIKE, r##"(?:s|tr|y)(?:\s*[/(\[{<|!~"'`]|#)"##),
+            (Text, AFTER_RUBY, PATTERN),
+            (Code, AFTER_RUBY, OPEN_PATTERN),
+            // Within a name it is no quote.
+            (Code, "", r"\w'"),
+            SINGLE_QUOTED,
+            OPEN_SINGLE_QUOTED,
+            (Plain, "", r#""(?:\\.|[^"\\$@])*""#),
+            (Text, "", r#""(?:\\.|[^"\\])*(?:"|\z)"#),
+            COMMAND,
+        ],
+        finders: &[AssertionFinder::OpenCalls, AssertionFinder::Calls],
+        continues: &['\\', ','],
+        made: &[],
+        ..row(SourceLanguage::Perl)
+    },
+    Lexis {
+        family: LanguageFamily::Shell,
+        endings: &["exs"],
+        program: Some("elixir"),
+        tokens: &[
+            RUBY_CHARACTER,
+            HASH,
+            (Text, "", r#"~[A-Za-z]+(?:""".*?(?:"""|\z)|'''.*?(?:'''|\z))"#),
+            (Delimited, "", r#"~[A-Za-z]+[/(\[{<|"']"#),
+            SYMBOL,
+            (Plain, "", r##""""(?:\\.|[^\\#]|#[^{\\"])*?""""##),
+            (Text, "", r##""""(?:\\.|#\{CODE}|[^\\])*?(?:"""|\z)"##),
+            RUBY_STRING,
+            FILLED_RUBY_STRING,
+            (Text, "", r"'''.*?(?:'''|\z)|'(?:\\.|#\{CODE}|[^'\\])*(?:'|\z)"),
+        ],
+        finders: &[AssertionFinder::Statements, AssertionFinder::Calls],
+        continues: &['\\', ','],
+        made: &["{"],
+        ..row(SourceLanguage::Elixir)
+    },
+    Lexis {
+        family: LanguageFamily::Shell,
+        endings: &["sh", "bash", "bats", "zsh", "test"],
+        program: Some("sh"),
+        tokens: &[
+            LINE,
+            (Code, "", r"\\.|<<<"),
+            HASH_WORD,
+            (Heredoc, "", r#"<<-?[ \t]*(?:\\?[A-Za-z_]\w*|"[A-Za-z_]\w*"|'[A-Za-z_]\w*')"#),
+            (Text, "", r"\$'(?:\\.|[^'\\])*(?:'|\z)"),
+            (Plain, "", r"'[^']*'"),
+            OPEN_SINGLE_QUOTED,
+            (Plain, "", r#""(?:\\.|[^"\\$`])*""#),
+            (Text, "", r#""(?:\\.|\$\(CODE)|[^"\\])*(?:"|\z)"#),
+        ],
+        finders: &[AssertionFinder::ShellCommands],
+        made: &[],
+        ..row(SourceLanguage::Shell)
+    },
+];
+
+impl SourceLanguage {
+    pub(super) fn lexis(self) -> &'static Lexis {
+        &ROWS[self as usize]
+    }
+
+    /// By the ending of its name. A name without one is a shell script.
+    fn named(path: &str) -> Option<Self> {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let Some((_, ending)) = name.rsplit_once('.') else { return Some(Self::Shell) };
+        let ending = ending.to_ascii_lowercase();
+        ROWS.iter().find(|row| row.endings.contains(&ending.as_str())).map(|row| row.language)
+    }
+
+    /// By its name, and where that does not tell, by the program that the first line names.
+    pub(super) fn of(path: &str, text: &str) -> Option<Self> {
+        let named = Self::named(path)?;
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let is_open = !name.contains('.') || name.ends_with(".t") || name.ends_with(".test");
+        let first = text.lines().next().filter(|line| is_open && line.starts_with("#!")).unwrap_or_default();
+        let told = ROWS.iter().find(|row| row.program.is_some_and(|program| first.contains(program)));
+        Some(told.map_or(named, |row| row.language))
+    }
+
+    /// Whether a line is a command whose words are texts without quotes.
+    pub(super) fn is_of_words(self) -> bool {
+        self.lexis().finders.contains(&AssertionFinder::ShellCommands)
+    }
+
+    /// What begins a comment up to the end of the line.
+    pub(super) fn remark(self) -> &'static str {
+        let has_hash = matches!(self.lexis().family, LanguageFamily::Python | LanguageFamily::Shell);
+        if has_hash { "#" } else { "//" }
+    }
+}
+
 impl LanguageFamily {
     pub(super) fn of(path: &str) -> Option<Self> {
-        SourceLanguage::named(path).map(SourceLanguage::family)
+        SourceLanguage::named(path).map(|language| language.lexis().family)
     }
 }
 
@@ -134,6 +508,9 @@ mod tests {
 
     #[test]
     fn the_first_line_tells_the_language_where_the_name_does_not() {
+        for (row, language) in ROWS.iter().zip(0..) {
+            assert_eq!(row.language as usize, language, "a row stands where its language does");
+        }
         for (path, text, language) in [
             ("t/a.t", "#!/bin/sh\n", Some(SourceLanguage::Shell)),
             ("t/a.t", "use strict;\n", Some(SourceLanguage::Perl)),

@@ -5,13 +5,12 @@
 
 use std::ops::Range;
 
-use super::family::SourceLanguage;
+use super::family::{AssertionFinder, SourceLanguage};
 use journeyman_order::bounds::LONGEST_TEXT;
 
 mod calls;
 mod commands;
 mod lexer;
-mod opaque;
 mod site;
 mod values;
 
@@ -62,34 +61,17 @@ impl<'a> SourceScan<'a> {
 
     /// Every assertion that this scan recognizes.
     pub(super) fn assertions(&self) -> Vec<AssertionSite> {
-        let mut sites = Vec::new();
-        match self.language {
-            SourceLanguage::Shell | SourceLanguage::Tcl => sites.extend(self.shell_commands()),
-            SourceLanguage::Python | SourceLanguage::Elixir => sites.extend(self.statements()),
-            SourceLanguage::Go => sites.extend(self.failing_conditions()),
-            SourceLanguage::Rust => sites.extend(self.macros_of_tests()),
-            SourceLanguage::Perl => sites.extend(self.open_calls()),
-            SourceLanguage::Ruby => {
-                sites.extend(self.open_calls());
-                sites.extend(self.ruby_matchers());
-            }
-            SourceLanguage::JavaScript
-            | SourceLanguage::C
-            | SourceLanguage::Cpp
-            | SourceLanguage::Java
-            | SourceLanguage::Kotlin
-            | SourceLanguage::CSharp
-            | SourceLanguage::Swift
-            | SourceLanguage::Php
-            | SourceLanguage::Scala
-            | SourceLanguage::Groovy
-            | SourceLanguage::Dart
-            | SourceLanguage::Zig => {}
-        }
-        if !self.language.is_of_words() {
-            sites.extend(self.calls());
-        }
-        sites
+        let finders = self.language.lexis().finders.iter();
+        let found = finders.flat_map(|finder| match finder {
+            AssertionFinder::Calls => self.calls(),
+            AssertionFinder::OpenCalls => self.open_calls(),
+            AssertionFinder::Statements => self.statements(),
+            AssertionFinder::FailingConditions => self.failing_conditions(),
+            AssertionFinder::TestMacros => self.macros_of_tests(),
+            AssertionFinder::RubyMatchers => self.ruby_matchers(),
+            AssertionFinder::ShellCommands => self.shell_commands(),
+        });
+        found.collect()
     }
 
     /// Calls of this file's macros that generate tests, such as `t!(adds: "1+1" => "2");`.
@@ -162,10 +144,7 @@ impl<'a> SourceScan<'a> {
     /// The rest of the statement.
     fn statement(&self, from: usize) -> Range<usize> {
         let bytes = self.text.as_bytes();
-        // A comma at the end goes on only where arguments stand in no brackets.
-        let is_open =
-            matches!(self.language, SourceLanguage::Ruby | SourceLanguage::Perl | SourceLanguage::Elixir);
-        let continues: &[char] = if is_open { &['\\', ','] } else { &['\\'] };
+        let continues = self.language.lexis().continues;
         let mut depth = 0_i32;
         let mut at = from;
         while at < bytes.len() && at < from + LONGEST_TEXT {

@@ -14,7 +14,7 @@ impl SourceScan<'_> {
         let first = self.strings.partition_point(|string| string.at.start < part.start);
         let within = self.strings.get(first..).unwrap_or_default();
         for string in within.iter().take_while(|string| string.at.end <= part.end) {
-            if string.is_plain && !self.is_of_a_type(&string.at) {
+            if !self.is_of_a_type(&string.at) {
                 let (at, inner) = (&string.at, &string.inner);
                 let (opens, text) = (self.part(&(at.start..inner.start)), self.part(inner));
                 let closes = self.part(&(inner.end..at.end));
@@ -132,30 +132,10 @@ impl SourceScan<'_> {
         let is_new =
             || last_before(bytes, at).is_some_and(|(place, _)| name_before(bytes, place + 1) == b"new");
         is_type
-            && match self.language {
-                SourceLanguage::JavaScript
-                | SourceLanguage::Java
-                | SourceLanguage::CSharp
-                | SourceLanguage::Php
-                | SourceLanguage::Groovy => rest.starts_with(['(', '<']) && is_new(),
-                SourceLanguage::Python
-                | SourceLanguage::Rust
-                | SourceLanguage::Cpp
-                | SourceLanguage::Kotlin
-                | SourceLanguage::Swift
-                | SourceLanguage::Scala
-                | SourceLanguage::Dart => {
-                    rest.starts_with(['(', '{'])
-                        || ["::new(", "::from(", ".of("].iter().any(|made| rest.starts_with(made))
-                }
-                SourceLanguage::Go | SourceLanguage::Elixir => rest.starts_with('{'),
-                SourceLanguage::Ruby => rest.starts_with(".new"),
-                SourceLanguage::C
-                | SourceLanguage::Zig
-                | SourceLanguage::Shell
-                | SourceLanguage::Tcl
-                | SourceLanguage::Perl => false,
-            }
+            && self.language.lexis().made.iter().any(|made| match made.strip_prefix("new ") {
+                Some(made) => rest.starts_with(made) && is_new(),
+                None => rest.starts_with(made),
+            })
     }
 }
 

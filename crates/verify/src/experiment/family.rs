@@ -84,7 +84,7 @@ pub(super) struct Lexis {
     language: SourceLanguage,
     family: LanguageFamily,
     /// How the names of its files end.
-    endings: &'static [&'static str],
+    endings: &'static str,
     /// What the first line of its scripts mentions.
     program: Option<&'static str>,
     /// Of those that can begin at one place, the first is meant.
@@ -104,12 +104,11 @@ const HASH_WORD: Token = (Comment, r"(?m:^)|[\s;)}\],(]", r"#[^\n]*");
 const DIRECTIVE: Token = (Text, "", r"(?m:^)[ \t]*#(?:\\\r?\n|[^\n])*");
 
 const STRING: Token = (Plain, "", r#""(?:\\.|[^"\\\n])*""#);
-const UNFILLED_STRING: Token = (Plain, "", r#""(?:\\.|[^"\\\n$])*""#);
-const FILLED_STRING: Token = (Text, "", r#""(?:\\.|\$\{CODE}|[^"\\\n])*(?:"|\z)"#);
 const CHARACTER: Token = (Text, "", r"'(?:\\.|[^'\\\n])*'");
 /// With one quote, it is a lifetime or a symbol.
 const ONE_CHARACTER: Token = (Text, "", r"'(?:\\.[^'\n]*|[^'\\\n\x80-\xff]|[\x80-\xff]{2,4})'");
 const QUOTED_NAME: Token = (Text, "", r"`[^`\n]*`");
+/// A quote that is not closed in its line begins no string.
 const LONE_QUOTE: Token = (Code, "", r#"["'][^\n]*"#);
 const OPEN_BLOCK: Token = (Text, "", r#"""".*"#);
 
@@ -118,7 +117,7 @@ const OPEN_SINGLE_QUOTED: Token = (Text, "", r"'.*");
 const RUBY_STRING: Token = (Plain, "", r##""(?:\\.|[^"\\#]|#[^{"\\])*""##);
 const FILLED_RUBY_STRING: Token = (Text, "", r##""(?:\\.|#\{CODE}|[^"\\])*(?:"|\z)"##);
 const SYMBOL: Token = (Delimited, r"\B:", r#"["']"#);
-const RUBY_CHARACTER: Token = (Code, "", r##"\B\?["'`#/]"##);
+const RUBY_CHARACTER: Token = (Code, "", r##"\B\?["'`#/]|\$["'`]"##);
 const COMMAND: Token = (Delimited, "", "`");
 
 const LINE: Token = (Line, "", r"\n");
@@ -158,22 +157,19 @@ const C_TOKENS: &[Token] = &[
 
 const DART_TOKENS: &[Token] = &[
     NESTED_SLASHES,
-    (Plain, "", r#"\br(?:""".*?"""|'''.*?''')"#),
-    (Plain, "", r#"\br(?:"[^"\n]*"|'[^'\n]*')"#),
+    (Plain, "", r#"\br(?:""".*?"""|'''.*?'''|"[^"\n]*"|'[^'\n]*')"#),
     (Plain, "", r#""""(?:\\.|[^\\$])*?"""|'''(?:\\.|[^\\$])*?'''"#),
     (Text, "", r#""""(?:\\.|\$\{CODE}|[^\\])*?(?:"""|\z)|'''(?:\\.|\$\{CODE}|[^\\])*?(?:'''|\z)"#),
-    UNFILLED_STRING,
-    FILLED_STRING,
-    (Plain, "", r"'(?:\\.|[^'\\\n$])*'"),
-    (Text, "", r"'(?:\\.|\$\{CODE}|[^'\\\n])*(?:'|\z)"),
+    (Plain, "", r#""(?:\\.|[^"\\\n$])*"|'(?:\\.|[^'\\\n$])*'"#),
+    (Text, "", r#""(?:\\.|\$\{CODE}|[^"\\\n])*(?:"|\z)|'(?:\\.|\$\{CODE}|[^'\\\n])*(?:'|\z)"#),
     LONE_QUOTE,
 ];
 
-const fn row(language: SourceLanguage) -> Lexis {
+const fn row(language: SourceLanguage, family: LanguageFamily, endings: &'static str) -> Lexis {
     Lexis {
         language,
-        family: LanguageFamily::C,
-        endings: &[],
+        family,
+        endings,
         program: None,
         tokens: &[],
         finders: &[AssertionFinder::Calls],
@@ -185,8 +181,6 @@ const fn row(language: SourceLanguage) -> Lexis {
 /// In the order of the languages.
 static ROWS: [Lexis; 20] = [
     Lexis {
-        family: LanguageFamily::Python,
-        endings: &["py", "pyi"],
         program: Some("python"),
         tokens: &[
             HASH,
@@ -200,11 +194,9 @@ static ROWS: [Lexis; 20] = [
             LONE_QUOTE,
         ],
         finders: &[AssertionFinder::Statements, AssertionFinder::Calls],
-        ..row(SourceLanguage::Python)
+        ..row(SourceLanguage::Python, LanguageFamily::Python, "py pyi")
     },
     Lexis {
-        family: LanguageFamily::Rust,
-        endings: &["rs"],
         tokens: &[
             NESTED_SLASHES,
             (Plain, "", r##"\b[bc]?r(?:"[^"]*"|#".*?"#)"##),
@@ -214,39 +206,31 @@ static ROWS: [Lexis; 20] = [
             ONE_CHARACTER,
         ],
         finders: &[AssertionFinder::TestMacros, AssertionFinder::Calls],
-        ..row(SourceLanguage::Rust)
+        ..row(SourceLanguage::Rust, LanguageFamily::Rust, "rs")
     },
     Lexis {
-        family: LanguageFamily::JavaScript,
-        endings: &["js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts"],
         program: Some("node"),
         tokens: &[
             SLASHES,
             (Text, AFTER_JAVASCRIPT, PATTERN),
             (Code, AFTER_JAVASCRIPT, OPEN_PATTERN),
-            STRING,
-            (Plain, "", r"'(?:\\.|[^'\\\n])*'"),
+            (Plain, "", r#""(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\$])*`"#),
             // A tag changes it.
-            (Text, r"[\w)\]]", r"`(?:\\.|\$\{CODE}|[^`\\])*(?:`|\z)"),
-            (Plain, "", r"`(?:\\.|[^`\\$])*`"),
-            (Text, "", r"`(?:\\.|\$\{CODE}|[^`\\])*(?:`|\z)"),
+            (Text, r"[\w)\]]?", r"`(?:\\.|\$\{CODE}|[^`\\])*(?:`|\z)"),
             LONE_QUOTE,
         ],
         made: NEW,
-        ..row(SourceLanguage::JavaScript)
+        ..row(SourceLanguage::JavaScript, LanguageFamily::JavaScript, "js jsx mjs cjs ts tsx mts cts")
     },
     Lexis {
-        family: LanguageFamily::Go,
-        endings: &["go"],
         tokens: &[SLASHES, STRING, CHARACTER, (Plain, "", r"`[^`]*`"), (Text, "", r"`.*"), LONE_QUOTE],
         finders: &[AssertionFinder::FailingConditions, AssertionFinder::Calls],
         made: &["{"],
-        ..row(SourceLanguage::Go)
+        ..row(SourceLanguage::Go, LanguageFamily::Go, "go")
     },
-    Lexis { endings: &["c", "h", "m"], tokens: C_TOKENS, made: &[], ..row(SourceLanguage::C) },
-    Lexis { endings: &["cc", "cpp", "cxx", "hpp", "mm"], tokens: C_TOKENS, ..row(SourceLanguage::Cpp) },
+    Lexis { tokens: C_TOKENS, made: &[], ..row(SourceLanguage::C, LanguageFamily::C, "c h m") },
+    Lexis { tokens: C_TOKENS, ..row(SourceLanguage::Cpp, LanguageFamily::C, "cc cpp cxx hpp mm") },
     Lexis {
-        endings: &["java"],
         tokens: &[
             SLASHES,
             (Plain, "", r#""""(?:\\.|[^\\])*?""""#),
@@ -256,42 +240,38 @@ static ROWS: [Lexis; 20] = [
             LONE_QUOTE,
         ],
         made: NEW,
-        ..row(SourceLanguage::Java)
+        ..row(SourceLanguage::Java, LanguageFamily::C, "java")
     },
     Lexis {
-        endings: &["kt", "kts"],
         tokens: &[
             NESTED_SLASHES,
             (Plain, "", r#""""[^$]*?""""#),
             (Text, "", r#""""(?:\$\{CODE}|.)*?(?:"""|\z)"#),
-            UNFILLED_STRING,
-            FILLED_STRING,
+            (Plain, "", r#""(?:\\.|[^"\\\n$])*""#),
+            (Text, "", r#""(?:\\.|\$\{CODE}|[^"\\\n])*(?:"|\z)"#),
             CHARACTER,
             QUOTED_NAME,
             LONE_QUOTE,
         ],
-        ..row(SourceLanguage::Kotlin)
+        ..row(SourceLanguage::Kotlin, LanguageFamily::C, "kt kts")
     },
     Lexis {
-        endings: &["cs"],
         tokens: &[
             DIRECTIVE,
             SLASHES,
             (Text, "", r#"(?:\$@|@\$)"(?:""|\{\{|\{CODE}|[^"{])*(?:"|\z)"#),
-            (Text, "", r#"\$+""".*?(?:"""|\z)|""""+.*"#),
+            (Text, "", r#"\$*(?:""""+.*|""".*?(?:"""|\z))"#),
             (Text, "", r#"\$"(?:\\.|\{\{|\{CODE}|[^"\\\n{])*(?:"|\z)"#),
             (Plain, "", r#"@"(?:""|[^"])*""#),
-            (Plain, "", r#"""".*?""""#),
-            (Text, "", r#"(?:@"|""").*"#),
+            (Text, "", r#"@".*"#),
             STRING,
             CHARACTER,
             LONE_QUOTE,
         ],
         made: NEW,
-        ..row(SourceLanguage::CSharp)
+        ..row(SourceLanguage::CSharp, LanguageFamily::C, "cs")
     },
     Lexis {
-        endings: &["swift"],
         tokens: &[
             NESTED_SLASHES,
             (Plain, "", r#""""(?:\\[^(]|[^\\])*?""""#),
@@ -301,10 +281,9 @@ static ROWS: [Lexis; 20] = [
             QUOTED_NAME,
             LONE_QUOTE,
         ],
-        ..row(SourceLanguage::Swift)
+        ..row(SourceLanguage::Swift, LanguageFamily::C, "swift")
     },
     Lexis {
-        endings: &["php"],
         program: Some("php"),
         tokens: &[
             (Text, "", r"(?:\A|\?>).*?(?:<\?(?:php)?|\z)"),
@@ -319,10 +298,9 @@ static ROWS: [Lexis; 20] = [
             COMMAND,
         ],
         made: NEW,
-        ..row(SourceLanguage::Php)
+        ..row(SourceLanguage::Php, LanguageFamily::C, "php")
     },
     Lexis {
-        endings: &["scala"],
         tokens: &[
             NESTED_SLASHES,
             (Text, "", r#"\b[A-Za-z_]\w*"""(?:\$\{CODE}|.)*?(?:"""|\z)"#),
@@ -334,19 +312,16 @@ static ROWS: [Lexis; 20] = [
             ONE_CHARACTER,
             QUOTED_NAME,
         ],
-        ..row(SourceLanguage::Scala)
+        ..row(SourceLanguage::Scala, LanguageFamily::C, "scala")
     },
-    Lexis { endings: &["groovy"], tokens: DART_TOKENS, made: NEW, ..row(SourceLanguage::Groovy) },
-    Lexis { endings: &["dart"], tokens: DART_TOKENS, ..row(SourceLanguage::Dart) },
+    Lexis { tokens: DART_TOKENS, made: NEW, ..row(SourceLanguage::Groovy, LanguageFamily::C, "groovy") },
+    Lexis { tokens: DART_TOKENS, ..row(SourceLanguage::Dart, LanguageFamily::C, "dart") },
     Lexis {
-        endings: &["zig"],
         tokens: &[SLASHES, STRING, CHARACTER, (Text, "", r"\\\\[^\n]*"), LONE_QUOTE],
         made: &[],
-        ..row(SourceLanguage::Zig)
+        ..row(SourceLanguage::Zig, LanguageFamily::C, "zig")
     },
     Lexis {
-        family: LanguageFamily::Shell,
-        endings: &["tcl"],
         program: Some("tclsh"),
         tokens: &[
             (Code, "", r#"\\.|\w""#),
@@ -356,18 +331,15 @@ static ROWS: [Lexis; 20] = [
         ],
         finders: &[AssertionFinder::ShellCommands],
         made: &[],
-        ..row(SourceLanguage::Tcl)
+        ..row(SourceLanguage::Tcl, LanguageFamily::Shell, "tcl")
     },
     Lexis {
-        family: LanguageFamily::Shell,
-        endings: &["rb"],
         program: Some("ruby"),
         tokens: &[
             LINE,
             (Comment, "", r"(?m:^)=begin.*?(?:\n=end[^\n]*|\z)"),
             DATA,
             RUBY_CHARACTER,
-            (Code, "", r#"\$["'`]"#),
             HASH,
             INDENTED_HEREDOC,
             BARE_HEREDOC,
@@ -388,17 +360,14 @@ static ROWS: [Lexis; 20] = [
         finders: &[AssertionFinder::OpenCalls, AssertionFinder::RubyMatchers, AssertionFinder::Calls],
         continues: &['\\', ','],
         made: &[".new"],
-        ..row(SourceLanguage::Ruby)
+        ..row(SourceLanguage::Ruby, LanguageFamily::Shell, "rb")
     },
     Lexis {
-        family: LanguageFamily::Shell,
-        endings: &["pl", "t"],
         program: Some("perl"),
         tokens: &[
             LINE,
             (Comment, "", r"(?m:^)=[A-Za-z].*?(?:\n=cut[^\n]*|\z)"),
             DATA,
-            (Code, "", r##"[$&@]["'`#]"##),
             HASH,
             INDENTED_HEREDOC,
             BARE_HEREDOC,
@@ -406,8 +375,7 @@ static ROWS: [Lexis; 20] = [
             (Twice, BEFORE_QUOTE_LIKE, r##"(?:s|tr|y)(?:\s*[/(\[{<|!~"'`]|#)"##),
             (Text, AFTER_RUBY, PATTERN),
             (Code, AFTER_RUBY, OPEN_PATTERN),
-            // Within a name it is no quote.
-            (Code, "", r"\w'"),
+            (Code, "", r##"[$&@]["'`#]|\w'"##),
             SINGLE_QUOTED,
             OPEN_SINGLE_QUOTED,
             (Plain, "", r#""(?:\\.|[^"\\$@])*""#),
@@ -417,11 +385,9 @@ static ROWS: [Lexis; 20] = [
         finders: &[AssertionFinder::OpenCalls, AssertionFinder::Calls],
         continues: &['\\', ','],
         made: &[],
-        ..row(SourceLanguage::Perl)
+        ..row(SourceLanguage::Perl, LanguageFamily::Shell, "pl t")
     },
     Lexis {
-        family: LanguageFamily::Shell,
-        endings: &["exs"],
         program: Some("elixir"),
         tokens: &[
             RUBY_CHARACTER,
@@ -438,11 +404,9 @@ static ROWS: [Lexis; 20] = [
         finders: &[AssertionFinder::Statements, AssertionFinder::Calls],
         continues: &['\\', ','],
         made: &["{"],
-        ..row(SourceLanguage::Elixir)
+        ..row(SourceLanguage::Elixir, LanguageFamily::Shell, "exs")
     },
     Lexis {
-        family: LanguageFamily::Shell,
-        endings: &["sh", "bash", "bats", "zsh", "test"],
         program: Some("sh"),
         tokens: &[
             LINE,
@@ -457,7 +421,7 @@ static ROWS: [Lexis; 20] = [
         ],
         finders: &[AssertionFinder::ShellCommands],
         made: &[],
-        ..row(SourceLanguage::Shell)
+        ..row(SourceLanguage::Shell, LanguageFamily::Shell, "sh bash bats zsh test")
     },
 ];
 
@@ -471,7 +435,7 @@ impl SourceLanguage {
         let name = path.rsplit('/').next().unwrap_or(path);
         let Some((_, ending)) = name.rsplit_once('.') else { return Some(Self::Shell) };
         let ending = ending.to_ascii_lowercase();
-        ROWS.iter().find(|row| row.endings.contains(&ending.as_str())).map(|row| row.language)
+        ROWS.iter().find(|row| row.endings.split(' ').any(|known| known == ending)).map(|row| row.language)
     }
 
     /// By its name, and where that does not tell, by the program that the first line names.

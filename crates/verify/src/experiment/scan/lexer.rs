@@ -96,15 +96,9 @@ fn with_code(token: &str) -> String {
 /// Code up to a bracket: strings, patterns, and brackets within. Commands of a shell may have strings of several lines.
 fn code_up_to(opens: &str, closes: &str) -> String {
     let line = if opens == "(" { "" } else { r"\n" };
-    let one = [
-        format!(r#""(?:\\.|[^"\\{line}])*""#),
-        format!(r"'(?:\\.|[^'\\{line}])*'"),
-        r"`(?:\\.|[^`\\])*`".to_owned(),
-        r"[(,=:]\s*/(?:\\.|[^/\\\n*])(?:\\.|[^/\\\n])*/".to_owned(),
-        r"\\.".to_owned(),
-        format!(r#"[^\{opens}\{closes}"'`\\]"#),
-    ];
-    let one = one.join("|");
+    let strings = format!(r#""(?:\\.|[^"\\{line}])*"|'(?:\\.|[^'\\{line}])*'|`(?:\\.|[^`\\])*`"#);
+    let pattern = r"[(,=:]\s*/(?:\\.|[^/\\\n*])(?:\\.|[^/\\\n])*/";
+    let one = format!(r#"{strings}|{pattern}|\\.|[^\{opens}\{closes}"'`\\]"#);
     let code = (0..DEEPEST_CODE)
         .fold(format!("(?:{one})*"), |inner, _| format!(r"(?:{one}|\{opens}{inner}\{closes})*"));
     format!(r"(?:{code}\{closes}|.*)")

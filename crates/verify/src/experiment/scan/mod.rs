@@ -169,35 +169,11 @@ impl<'a> SourceScan<'a> {
         from..at
     }
 
-    /// The arguments of the call whose bracket opens here. `None` if the bracket is not closed or opens a body.
+    /// The arguments of the call whose bracket opens here. `None` if the bracket is not closed near by.
     fn arguments(&self, open: usize) -> Option<Vec<Range<usize>>> {
-        let bytes = self.text.as_bytes();
-        let mut depth = 0_i32;
-        let mut arguments = Vec::new();
-        let mut from = open + 1;
-        for (at, byte) in bytes.iter().enumerate().take(open + LONGEST_TEXT).skip(open) {
-            if !self.is_code(at) {
-                continue;
-            }
-            match byte {
-                b'(' | b'[' | b'{' => depth += 1,
-                b')' | b']' | b'}' => {
-                    depth -= 1;
-                    if depth == 0 {
-                        if !self.part(&(from..at)).trim().is_empty() {
-                            arguments.push(from..at);
-                        }
-                        return Some(arguments);
-                    }
-                }
-                b',' if depth == 1 => {
-                    arguments.push(from..at);
-                    from = at + 1;
-                }
-                _ => {}
-            }
-        }
-        None
+        let (close, _) =
+            self.top(&(open..open + LONGEST_TEXT)).next().filter(|(_, byte)| b")]}".contains(byte))?;
+        Some(self.split(&(open + 1..close)))
     }
 }
 

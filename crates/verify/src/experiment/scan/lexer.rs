@@ -35,7 +35,7 @@ pub(super) fn lexed(text: &str, language: SourceLanguage) -> (Vec<ByteKind>, Vec
     let (mut strings, mut heredocs, mut from) = (Vec::new(), Vec::new(), 0);
     let reader = reader(language);
     let mut groups = reader.capture_locations();
-    while reader.captures_read_at(&mut groups, bytes, from).is_some() {
+    while from < bytes.len() && reader.captures_read_at(&mut groups, bytes, from).is_some() {
         let mut tokens = language.lexis().tokens.iter().zip(1..);
         let found = tokens.find_map(|(token, group)| Some((token.0, groups.get(group)?)));
         let Some((token, (start, end))) = found else { break };

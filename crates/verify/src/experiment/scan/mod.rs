@@ -145,28 +145,24 @@ impl<'a> SourceScan<'a> {
     fn statement(&self, from: usize) -> Range<usize> {
         let bytes = self.text.as_bytes();
         let continues = self.language.lexis().continues;
+        let end = bytes.len().min(from + LONGEST_TEXT);
         let mut depth = 0_i32;
-        let mut at = from;
-        while at < bytes.len() && at < from + LONGEST_TEXT {
+        for at in from..end {
             match (self.is[at], bytes[at]) {
-                (ByteKind::Comment, _) if depth == 0 => break,
                 (ByteKind::Code, b'(' | b'[' | b'{') => depth += 1,
-                (ByteKind::Code, b')' | b']' | b'}') => depth -= 1,
-                (ByteKind::Code, b';') if depth == 0 => break,
-                (ByteKind::Code, b'\n') if depth <= 0 => {
+                (ByteKind::Code, b')' | b']' | b'}') if depth > 0 => depth -= 1,
+                (ByteKind::Code, b')' | b']' | b'}') => return from..at,
+                (ByteKind::Comment, _) | (ByteKind::Code, b';') if depth == 0 => return from..at,
+                (ByteKind::Code, b'\n') if depth == 0 => {
                     let said = self.part(&(from..at)).trim_end_matches([' ', '\t', '\r']);
                     if !said.ends_with(continues) {
-                        break;
+                        return from..at;
                     }
                 }
                 _ => {}
             }
-            if depth < 0 {
-                break;
-            }
-            at += 1;
         }
-        from..at
+        from..end
     }
 
     /// The arguments of the call whose bracket opens here. `None` if the bracket is not closed near by.

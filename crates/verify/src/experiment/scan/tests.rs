@@ -63,6 +63,10 @@ fn texts_of_every_language_are_told_from_code() {
             "a ............... d\\'e ... ......\ncat ...\n....\n.\ng\n",
         ),
         ("a_test.exs", "a ~r/it's/, \"#{b(\"c\")}\", ?' # it's\n", "a ........, ..........., ?' ......\n"),
+        // What is too deep to be read is text up to the end.
+        ("A.kt", "a(\"${{{{{{{{{{b}}}}}}}}}}\")\nc(1)\n", "a(.........................\n....\n"),
+        ("a.t", "a{'s'}{'b'} = \"<<C\"; # it's\nd\n", "a{...}{...} = .....; ......\nd\n"),
+        ("A.php", "", ""),
     ] {
         assert_eq!(code(path, text), expected, "{path}: {text}");
     }

@@ -194,6 +194,7 @@ fn name(step: &Step) -> String {
         StepKind::Preflight => "Look for what stands in the way",
         StepKind::PrepareEnvironment => "Prepare the environment",
         StepKind::ReadPull => "Read the pull request",
+        StepKind::FetchChange => "Fetch the pull request",
         StepKind::TakeIn => "Take in what was pushed",
         StepKind::UpdateBranch => "Bring the base in",
     };

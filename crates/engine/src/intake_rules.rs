@@ -38,22 +38,23 @@ const VERIFY: &str = "verify";
 pub(super) fn may_verify(incoming: &RoutedSignal) -> Option<PullNumber> {
     let SignalSubject::Pull(pull) = incoming.subject else { return None };
     let kind = &incoming.signal.kind;
-    let asks = match kind {
-        SignalKind::Commanded { command: SlashCommand::Start { request }, .. } => {
-            request.options.is_empty() && request.advice.as_deref() == Some(VERIFY)
-        }
-        _ => matches!(kind, SignalKind::Labeled { .. } | SignalKind::PullPushed { .. }),
+    let is_command = |kind: &SignalKind| {
+        let SignalKind::Commanded { command: SlashCommand::Start { request }, .. } = kind else {
+            return false;
+        };
+        request.options.is_empty() && request.advice.as_deref() == Some(VERIFY)
     };
+    let asks = matches!(kind, SignalKind::Labeled { .. } | SignalKind::PullPushed { .. }) || is_command(kind);
     asks.then_some(pull)
 }
 
 /// Whether it calls us on a pull request, by our own command or our name. Other commands may be for another bot.
 pub(super) fn calls_us(incoming: &RoutedSignal) -> bool {
-    match (&incoming.signal.kind, &incoming.condition) {
-        (SignalKind::Commanded { command: SlashCommand::Start { .. }, pull: Some(_), .. }, _)
-        | (SignalKind::Labeled { .. }, SignalSubject::Pull(_)) => true,
-        (SignalKind::Remarked { .. }, SignalCondition::Named(_)) => true,
-        (_, _) => false,
+    match (&incoming.signal.kind, &incoming.subject, &incoming.condition) {
+        (SignalKind::Commanded { command: SlashCommand::Start { .. }, pull: Some(_), .. }, _, _)
+        | (SignalKind::Labeled { .. }, SignalSubject::Pull(_), _)
+        | (SignalKind::Remarked { .. }, _, SignalCondition::Named(_)) => true,
+        (_, _, _) => false,
     }
 }
 

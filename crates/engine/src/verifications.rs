@@ -27,22 +27,19 @@ impl Engine {
         (pull, last): (PullNumber, Option<&OrderRow>),
         intake: &mut DeliveryIntake,
     ) -> Result<IntakeResult, StoreError> {
-        let pushed = match &incoming.signal.kind {
-            SignalKind::PullPushed { head, .. } => Some(head),
-            _ => None,
-        };
+        let kind = &incoming.signal.kind;
+        let pushed = if let SignalKind::PullPushed { head, .. } = kind { Some(head) } else { None };
         let before = match last {
             Some(last) => self.readable_journal(last.id).await?,
             None => None,
         };
         match (last.filter(|last| last.active), &before) {
             (Some(active), Some(journal)) => {
-                let is_other = pushed.is_some_and(|head| !is_of(journal, head));
-                if !is_other || !was_told(journal, &incoming.signal.kind) {
-                    if !is_other {
-                        return self.signal_orders(delivery, &[active.id], &incoming.signal, intake).await;
-                    }
-                    // The delivery stays pending: it opens the next order once this one has ended.
+                if pushed.is_none_or(|head| is_of(journal, head)) {
+                    return self.signal_orders(delivery, &[active.id], &incoming.signal, intake).await;
+                }
+                // The delivery stays pending: it opens the next order once this one has ended.
+                if !was_told(journal, kind) {
                     let signal = incoming.signal.clone();
                     self.parts.store.signal(active.id, signal, self.parts.clock.now()).await?;
                     self.wake(&[active.id]);

@@ -2,7 +2,6 @@
 
 use std::fmt::Display;
 
-use serde::Deserialize;
 use serde_json::json;
 
 use super::endpoints::InstalledRepository;

@@ -52,6 +52,10 @@ pub(super) struct PullRequestWire {
     draft: bool,
     state: IssueState,
     merged_at: Option<String>,
+    /// Lists do not say it.
+    mergeable: Option<bool>,
+    #[serde(default)]
+    mergeable_state: String,
     #[serde(default)]
     labels: Vec<LabelWire>,
     #[serde(flatten)]
@@ -85,6 +89,26 @@ impl From<PullRequestWire> for PullRequest {
             node_id: wire.node_id,
             head_sha: wire.head.sha,
             draft: wire.draft,
+        }
+    }
+}
+
+impl PullRequestWire {
+    pub(super) fn state(&self) -> PullSnapshotState {
+        match self.state {
+            IssueState::Open => PullSnapshotState::Open,
+            IssueState::Closed if self.merged_at.is_some() => PullSnapshotState::Merged,
+            IssueState::Closed => PullSnapshotState::Closed,
+        }
+    }
+
+    pub(super) fn mergeable(&self) -> Mergeability {
+        match (self.mergeable, self.mergeable_state.as_str()) {
+            (Some(false), _) | (_, "dirty") => Mergeability::Conflicts,
+            (None, _) | (_, "unknown") => Mergeability::Unknown,
+            (Some(true), "behind") => Mergeability::Behind,
+            // Other blockers, such as checks or reviews, are not a git matter.
+            (Some(true), _) => Mergeability::Cleanly,
         }
     }
 }
@@ -130,14 +154,6 @@ struct ClosedIssueWire {
 #[derive(Deserialize)]
 struct LabelNodes {
     nodes: Vec<LabelWire>,
-}
-
-pub(super) fn state_of(state: IssueState, is_merged: bool) -> PullSnapshotState {
-    match state {
-        IssueState::Open => PullSnapshotState::Open,
-        IssueState::Closed if is_merged => PullSnapshotState::Merged,
-        IssueState::Closed => PullSnapshotState::Closed,
-    }
 }
 
 /// The outcome of deleting a branch.
@@ -259,6 +275,7 @@ impl GitHub {
         let first = first.filter(|first| !first.is_null()).map(ClosedIssueWire::deserialize).transpose();
         let first =
             first.map_err(|error| GitHubError::unexpected(format!("GitHub's closed issues: {error}")))?;
+        let state = wire.state();
         let names = |labels: Vec<LabelWire>| labels.into_iter().map(|label| label.name).collect();
         Ok(ForeignPull {
             title: wire.title,
@@ -268,7 +285,7 @@ impl GitHub {
             base: wire.base.r#ref,
             author: wire.writer.login().to_owned(),
             draft: wire.draft,
-            state: state_of(wire.state, wire.merged_at.is_some()),
+            state,
             labels: names(wire.labels),
             closes: first.map(|ClosedIssueWire { number, title, body, url, labels }| IssueText {
                 number,

@@ -24,7 +24,6 @@ impl Language for C {
     fn facts(&self) -> &'static Facts {
         const {
             &Facts {
-                name: "C",
                 compiled: &["so", "dll", "dylib", "exe"],
                 tools: &[
                     ToolFacts {

@@ -23,7 +23,6 @@ impl Language for DotNet {
     fn facts(&self) -> &'static Facts {
         const {
             &Facts {
-                name: ".NET",
                 sources: &["cs", "fs", "vb"],
                 manifests: &["*.csproj", "*.fsproj", "*.vbproj"],
                 programs: &["dotnet"],

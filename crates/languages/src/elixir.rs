@@ -19,7 +19,6 @@ impl Language for Elixir {
     fn facts(&self) -> &'static Facts {
         const {
             &Facts {
-                name: "Elixir",
                 sources: &["ex", "exs"],
                 manifests: &["mix.exs"],
                 programs: &["mix"],

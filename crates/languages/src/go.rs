@@ -26,7 +26,6 @@ impl Language for Go {
     fn facts(&self) -> &'static Facts {
         const {
             &Facts {
-                name: "Go",
                 sources: &["go"],
                 configuration: &["go.work"],
                 settings: &[("go.mod", |base, after| old_text(base, after, directive))],

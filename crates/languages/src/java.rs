@@ -23,7 +23,6 @@ impl Language for Java {
     fn facts(&self) -> &'static Facts {
         const {
             &Facts {
-                name: "Java",
                 sources: &["java", "kt", "kts", "scala", "groovy"],
                 compiled: &["class", "jar", "war"],
                 configuration: &[

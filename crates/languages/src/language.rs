@@ -109,8 +109,6 @@ pub(crate) type FileReader<'a> = &'a dyn Fn(&str) -> Option<Vec<u8>>;
 /// The lists of a language. A sign may hold one star, is read without regard to case, and with folders fits the end of
 /// a path.
 pub(crate) struct Facts {
-    /// The language's name, for people.
-    pub(crate) name: &'static str,
     /// Endings of its sources, without the dot.
     pub(crate) sources: &'static [&'static str],
     /// Files that configure a whole test run, in any folder.
@@ -186,7 +184,6 @@ pub(crate) struct PackageSource {
 impl Facts {
     /// A language of which nothing is known.
     pub(crate) const NONE: Self = Self {
-        name: "",
         sources: &[],
         with_tests: &[],
         with_examples: &[],

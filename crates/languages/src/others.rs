@@ -12,7 +12,6 @@ impl Language for Dart {
     fn facts(&self) -> &'static Facts {
         const {
             &Facts {
-                name: "Dart",
                 sources: &["dart"],
                 manifests: &["pubspec.yaml"],
                 programs: &["dart", "flutter"],
@@ -34,7 +33,6 @@ impl Language for Swift {
     fn facts(&self) -> &'static Facts {
         const {
             &Facts {
-                name: "Swift",
                 sources: &["swift"],
                 manifests: &["Package.swift"],
                 programs: &["swift", "xcodebuild"],
@@ -52,7 +50,6 @@ impl Language for Haskell {
     fn facts(&self) -> &'static Facts {
         const {
             &Facts {
-                name: "Haskell",
                 packages: &[PackageSource {
                     signs: &["*.cabal", "stack.yaml"],
                     programs: &["cabal", "stack"],
@@ -72,7 +69,6 @@ impl Language for Shell {
     fn facts(&self) -> &'static Facts {
         const {
             &Facts {
-                name: "Shell",
                 scripts: &["sh", "bash", "ps1", "lua"],
                 configuration: &[".env", ".env.*", "justfile", ".justfile", "Taskfile.yml", "Taskfile.yaml"],
                 missing: &[
@@ -106,7 +102,6 @@ impl Language for Tap {
     fn facts(&self) -> &'static Facts {
         const {
             &Facts {
-                name: "TAP",
                 // Programs of Perl print it.
                 scripts: &["pl"],
                 configuration: &[".proverc"],

@@ -14,7 +14,7 @@ pub(crate) struct SaidAlone;
 
 impl Language for SaidAlone {
     fn facts(&self) -> &'static Facts {
-        const { &Facts { name: "make and others", ..Facts::NONE } }
+        &Facts::NONE
     }
 
     fn find_last(&self, ask: &mut Detection<'_, '_>) -> Option<FoundProject> {

@@ -213,7 +213,12 @@ fn a_runner_is_asked_for_some_tests() {
     let subtests = ["example.com/v2/a.TestCompare/1.0.0-rc.1", "example.com/v2/a.TestAll"];
     let go = select("go test ./...", "{}", "go", &subtests, &[]).unwrap();
     assert_eq!(go.environment["GOFLAGS"], "-v -run=^(TestAll|TestCompare)$");
-    assert_eq!(of("node --test", "", "node", &["it's; rm -rf"]), None);
+    assert_eq!(
+        of("node --test", "", "node", &["it's; rm -rf"]),
+        known(r"node --test-name-pattern='(it'\''s;\s+rm\s+\-rf)$' --test"),
+        "nothing of a title is a command"
+    );
+    assert_eq!(of("npx jest", "", "jest", &["a\nb"]), None);
     for (by, name) in [("unittest", "tests.test_a.ATest.test_one"), ("libtest", "tests::adds")] {
         assert_eq!(of("make test", "", by, &[name]), None, "make would take the words");
     }

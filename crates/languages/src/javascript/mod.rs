@@ -177,7 +177,6 @@ impl Language for JavaScript {
     fn facts(&self) -> &'static Facts {
         const {
             &Facts {
-                name: "JavaScript",
                 sources: &["js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts", "vue", "svelte"],
                 compiled: &["node", "wasm"],
                 configuration: manifest::CONFIGURATION,

@@ -21,7 +21,6 @@ impl Language for Php {
     fn facts(&self) -> &'static Facts {
         const {
             &Facts {
-                name: "PHP",
                 sources: &["php"],
                 configuration: &["phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"],
                 manifests: &["composer.json"],

@@ -55,7 +55,6 @@ impl Language for Python {
     fn facts(&self) -> &'static Facts {
         const {
             &Facts {
-                name: "Python",
                 sources: &["py", "pyi", "pyx"],
                 with_examples: &[("py", ">>> ")],
                 compiled: &["pyc", "pyo", "pyd"],

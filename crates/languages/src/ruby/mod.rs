@@ -19,7 +19,6 @@ impl Language for Ruby {
     fn facts(&self) -> &'static Facts {
         const {
             &Facts {
-                name: "Ruby",
                 sources: &["rb"],
                 // Rake loads what is in rakelib by itself. Elsewhere, as in lib/tasks, a task is the program's own code.
                 configuration: &[".rspec", ".rspec-local", "Rakefile", "Rakefile.rb", "rakelib/*.rake"],

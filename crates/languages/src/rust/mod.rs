@@ -25,7 +25,6 @@ impl Language for Rust {
     fn facts(&self) -> &'static Facts {
         const {
             &Facts {
-                name: "Rust",
                 sources: &["rs"],
                 with_tests: &["rs"],
                 with_examples: &[("rs", "```")],

@@ -397,6 +397,11 @@ impl SimulatedOrder {
             },
             Move::Preflight => EffectOutcome::Preflighted { problems: Vec::new(), warnings: Vec::new() },
             Move::ReadPull { head, .. } => EffectOutcome::PullRead(Box::new(quiet(head))),
+            Move::FetchChange { .. } => EffectOutcome::ChangeFetched {
+                tree: sha(8).as_str().parse().unwrap(),
+                changed: vec!["sum.py".to_owned()],
+                patch: "+ round".to_owned(),
+            },
             Move::TakeIn { head, .. } => EffectOutcome::TakenIn {
                 commit: head.clone(),
                 tree: format!("{:040x}", 7).parse().unwrap(),

@@ -147,8 +147,8 @@ impl<'a> SourceScan<'a> {
         let continues = self.language.lexis().continues;
         let end = bytes.len().min(from + LONGEST_TEXT);
         let mut depth = 0_i32;
-        for at in from..end {
-            match (self.is[at], bytes[at]) {
+        for (at, byte) in bytes.iter().enumerate().take(end).skip(from) {
+            match (self.is[at], byte) {
                 (ByteKind::Code, b'(' | b'[' | b'{') => depth += 1,
                 (ByteKind::Code, b')' | b']' | b'}') if depth > 0 => depth -= 1,
                 (ByteKind::Code, b')' | b']' | b'}') => return from..at,

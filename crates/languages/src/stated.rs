@@ -1,6 +1,7 @@
 //! What a repository says of how its tests are run, as the commands that it comes to.
 //!
-//! May know: shell words, make, just. Must never know: which programs run tests, and where else a repository says it.
+//! May know: shell words, make, just, and options that change no result. Must never know: which programs run tests,
+//! which its callers tell it, and what else of a repository says so.
 
 use std::collections::BTreeMap;
 

@@ -151,9 +151,9 @@ pub enum TestChange {
     DoesNotLoadAsItWas,
     /// No test of its name runs any more. As the base has it, it passes on the code of the change.
     RemovedOrRenamed,
-    /// Another expectation stands in it. As the base has it, it passes on the code of the change.
+    /// Its own code does something else. As the base has it, it passes on the code of the change, in one run at least.
     Edited,
-    /// Another expectation stands in it, and no run names it as the base has it.
+    /// Its own code does something else, and no run shows whether it passes or fails as the base has it.
     EditedUnseen,
     /// It was skipped or expected to fail, and runs and passes now.
     RunsNow,

@@ -1,10 +1,10 @@
-//! Verification: the result of a run of a repository's tests, and what it shows about a change.
+//! Verification: the result of a run of a repository's tests, and what several runs show about a change.
 //!
-//! May know: how projects are built and tested, what test runners print, JUnit reports.
+//! May know: source code and tests of each language, parsed reports of test runs, what runners print when they break.
 //! Must never know: how a process is started or sandboxed, agents, what an order does next.
 //!
-//! Nothing here starts a process. The exit code of our own process decides. The code under test wrote the output, which
-//! can only revoke a pass: it names failing tests, or shows that no test ran.
+//! Nothing here starts a process. Of a single run, the exit code decides. The code under test wrote the output, which
+//! can only revoke its pass: it names failing tests, or shows that no test ran.
 
 #[macro_use]
 extern crate journeyman_languages;

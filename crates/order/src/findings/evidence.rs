@@ -446,7 +446,7 @@ fn gaps_of_scrutiny(scrutiny: &Scrutiny) -> Vec<VerdictFinding> {
             WithoutResult::NotEnded,
             Fact::RunsNotEnded,
             "edits of the tests that did not end",
-            "Stopped before their end, as the same tests need at most a third of that time without the edit: ",
+            "Stopped before their end, as they took longer than the same tests without the edit: ",
         ),
     ] {
         let of_it = scrutiny.without_result.iter().filter(|run| run.because == because);

@@ -139,7 +139,7 @@ fn the_runs_and_what_was_not_tried_for_lack_of_time_are_told() {
     for said in [
         "  Noted 2 runs, 3.3 seconds in total (the tests alone need 1.0)\n",
         "  Noted Not tried, as it takes too long: once more whether it passes; whether it passes in other words\n",
-        "  Noted Stopped before their end, as the same tests need at most a third of that time without the edit: whether a wrong \
+        "  Noted Stopped before their end, as they took longer than the same tests without the edit: whether a wrong \
          expectation is noticed\n",
         "What was not verified: some mutants; new dependencies; what takes too long to try; edits of the tests that did not \
          end; 1 skipped test.\n",

@@ -4,7 +4,8 @@
 //! May know: how projects lay out and run their tests, the parsed report of a run. Must never know: how a process is
 //! started, agents, what an order does next.
 //!
-//! Nothing here judges by reading the change: reading only decides what to run.
+//! Runs decide. Reading the change says what to run, and what a result is worth: a test that the change edits proves
+//! nothing, and tests of the base that cannot be put back count against it.
 
 mod budget;
 mod cell;

@@ -207,13 +207,15 @@ fn of_base_with_the_change<'k, 'a>(
     runs.map(|run| &run.cell)
 }
 
-/// Whether the test's own text or data it may read differs. Other differences in its file may be new tests.
+/// Whether the change edits the test itself, or a file that is no source code and counts as tests: it may be the test's
+/// data. Other differences in its file may be new tests.
 fn has_other_text(known: &KnownSoFar<'_>, name: &str) -> bool {
     let KnownChange { edited, sides, .. } = known.of_change;
     edited.iter().any(|edited| edited.is(name)) || sides.own_tests().any(|path| !is_source(path))
 }
 
-/// Whether the change edits a test or its data. Otherwise the two runs differ only in how tests are run.
+/// Whether the change touches a file that may hold the test or its data. Otherwise only the configuration of tests and
+/// other tests differ between the runs.
 fn is_edited(sides: &ChangeSplit, name: &str) -> bool {
     sides.own_tests().any(|path| is_of(name, path) != Some(false) || !is_source(path))
 }

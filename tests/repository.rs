@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use journeyman::config::repository_settings;
+use journeyman::order::findings::FindingLine;
 
 fn file(path: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
@@ -77,6 +78,49 @@ fn scripts_are_sound_and_executable() {
             script.display(),
             String::from_utf8_lossy(&checked.stderr)
         );
+    }
+}
+
+/// Whoever opens a pull request names its branch. Pasted into a script, the name would run there.
+#[test]
+fn the_action_describes_its_inputs_and_pastes_nothing_into_its_scripts() {
+    let action: serde_json::Value = serde_saphyr::from_str(&file("action.yml")).expect("it is YAML");
+    let inputs = action["inputs"].as_object().expect("inputs");
+    let names: Vec<&str> = inputs.keys().map(String::as_str).collect();
+    assert_eq!(names.len(), 5, "{names:?}");
+    for (name, input) in inputs {
+        let description = input["description"].as_str().unwrap_or_default();
+        assert!(!description.trim().is_empty(), "{name} has no description");
+    }
+    assert_eq!(action["runs"]["using"], "composite");
+    let steps = action["runs"]["steps"].as_array().expect("steps");
+    let scripts: Vec<&str> = steps.iter().filter_map(|step| step["run"].as_str()).collect();
+    assert_eq!(scripts.len(), 3, "{scripts:?}");
+    for script in scripts {
+        assert!(!script.contains("${{"), "a value has to come by the environment: {script}");
+    }
+    for step in steps {
+        assert_eq!(step["run"].is_string(), step["shell"].is_string(), "{step}");
+        let Some(uses) = step["uses"].as_str() else { continue };
+        let commit = uses.split_once('@').map(|(_, commit)| commit).unwrap_or_default();
+        let is_pinned = commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+        assert!(is_pinned, "{uses}: name the commit, since a tag can be moved");
+    }
+}
+
+#[test]
+fn the_summary_of_the_action_has_the_words_of_the_five_lines() {
+    let script = file("scripts/verify-action.sh");
+    for line in [
+        FindingLine::WhatRan,
+        FindingLine::RedThenGreen,
+        FindingLine::ExistingTests,
+        FindingLine::Strength,
+        FindingLine::NotVerified,
+    ] {
+        let name = serde_json::to_value(line).expect("a word");
+        let said = format!("{}: \"{}\"", name.as_str().unwrap_or_default(), line.label());
+        assert!(script.contains(&said), "{said}");
     }
 }
 

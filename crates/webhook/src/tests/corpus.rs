@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::*;
 
 /// Which delivery can lead to which signals. `docs/EVENTS.md` has the same table, with the order's reaction.
-const TABLE: [(&str, &[&str]); 20] = [
+const TABLE: [(&str, &[&str]); 21] = [
     ("issues.labeled", &["labeled"]),
     ("issues.unlabeled", &["unlabeled"]),
     ("issues.edited", &["issue_edited"]),
@@ -16,6 +16,7 @@ const TABLE: [(&str, &[&str]); 20] = [
     ("issues.deleted", &["issue_deleted"]),
     ("issues.locked", &["issue_locked"]),
     ("issue_comment.created", &["commanded", "misspoken", "remarked", "issue_commented"]),
+    ("pull_request.labeled", &["labeled"]),
     ("pull_request.closed", &["pull_closed"]),
     ("pull_request.reopened", &["pull_reopened"]),
     ("pull_request.synchronize", &["pull_pushed"]),
@@ -35,7 +36,7 @@ const WITHOUT_EXAMPLE: [&str; 1] = ["issues.closed"];
 
 /// How many published examples lead to a signal unchanged. The others concern branches, tags and comments that mean
 /// nothing to us.
-const AS_PUBLISHED: [(&str, usize); 12] = [
+const AS_PUBLISHED: [(&str, usize); 13] = [
     ("issue_comment.created", 5),
     ("issues.deleted", 1),
     ("issues.labeled", 2),
@@ -43,6 +44,7 @@ const AS_PUBLISHED: [(&str, usize); 12] = [
     ("issues.transferred", 1),
     ("issues.unlabeled", 2),
     ("pull_request.closed", 2),
+    ("pull_request.labeled", 2),
     ("pull_request.reopened", 2),
     ("pull_request.synchronize", 1),
     ("pull_request_review.submitted", 3),

@@ -8,6 +8,7 @@ mod chance;
 mod conversation;
 mod corpus;
 mod environment;
+mod given;
 mod graph;
 mod loop_properties;
 mod outage;

@@ -116,7 +116,7 @@ fn proven_with_a_changed_test() -> EffectOutcome {
     EffectOutcome::Tested(run)
 }
 
-fn unproven() -> EffectOutcome {
+pub(super) fn unproven() -> EffectOutcome {
     let because = "the new tests pass on the old code as well".to_owned();
     seen(TestVerdict::Passed, ComparisonVerdict::Passed, Proof::NotProven { because }, Vec::new())
 }

@@ -3,6 +3,7 @@
 
 use crate::agent_run::{AgentFailure, AgentFailureKind, AgentRun, AgentUsage};
 use crate::conversation::{ChecksSnapshot, Mergeability, PullSnapshot, PullSnapshotState};
+use crate::given_change::GivenChange;
 use crate::ids::*;
 use crate::inconclusive::Inconclusive;
 use crate::journal::{IssueText, JournalEntry, OrderInput};
@@ -155,24 +156,41 @@ impl SimulatedOrder {
         }
     }
 
-    /// Enough time and money for everything, so that speed does not decide what is paid for.
-    pub(super) fn without_limits(mut self) -> Self {
+    /// An order that verifies somebody else's pull request, with the server's own pipeline.
+    pub(super) fn of_change() -> Self {
+        let world = Self::with(include_str!("../../../../../templates/pipelines/verify.yaml"));
+        world.opened_with(|opened| {
+            opened.issue.number = IssueNumber(8);
+            opened.change = Some(GivenChange {
+                pull: PullNumber(8),
+                url: "u".to_owned(),
+                head: sha(50),
+                base: "main".to_owned(),
+                author: "carl".to_owned(),
+                closes: None,
+            });
+        })
+    }
+
+    /// The same order, opened with something else.
+    fn opened_with(mut self, change: impl FnOnce(&mut OrderInput)) -> Self {
         let mut opened = self.journal.opened().clone();
-        opened.limits = OrderLimits { minutes: 1_000_000, usd: 100_000.0, ..OrderLimits::default() };
+        change(&mut opened);
         let entries =
             vec![JournalEntry { seq: 1, at: self.now, event: JournalEvent::Opened(Box::new(opened)) }];
         self.journal = Journal::new(entries).unwrap();
         self
     }
 
+    /// Enough time and money for everything, so that speed does not decide what is paid for.
+    pub(super) fn without_limits(self) -> Self {
+        let limits = OrderLimits { minutes: 1_000_000, usd: 100_000.0, ..OrderLimits::default() };
+        self.opened_with(|opened| opened.limits = limits)
+    }
+
     /// How long to wait for further requests on the pull request.
-    pub(super) fn gathering(mut self, seconds: u32) -> Self {
-        let mut opened = self.journal.opened().clone();
-        opened.limits.gather_seconds = seconds;
-        let entries =
-            vec![JournalEntry { seq: 1, at: self.now, event: JournalEvent::Opened(Box::new(opened)) }];
-        self.journal = Journal::new(entries).unwrap();
-        self
+    pub(super) fn gathering(self, seconds: u32) -> Self {
+        self.opened_with(|opened| opened.limits.gather_seconds = seconds)
     }
 
     /// Sets the repository's settings.

@@ -23,10 +23,10 @@ impl RepositoryLinks {
         Self::by_issue(&issue.url, issue.number)
     }
 
-    /// From an issue's page, `https://HOST/OWNER/NAME/issues/7`.
+    /// From the page of an issue or a pull request, `https://HOST/OWNER/NAME/issues/7`.
     fn by_issue(url: &str, issue: IssueNumber) -> Self {
-        let root = url.strip_suffix(&format!("/issues/{issue}")).filter(|root| is_linkable(root));
-        Self { root: root.map(str::to_owned) }
+        let root = ["issues", "pull"].iter().find_map(|kind| url.strip_suffix(&format!("/{kind}/{issue}")));
+        Self { root: root.filter(|root| is_linkable(root)).map(str::to_owned) }
     }
 
     /// The commit's short name, linked if possible.
@@ -120,6 +120,8 @@ mod tests {
             pages.commit(&sha()),
             format!("[`aaaaaaaaaa`](https://github.example.org/o/r/commit/{})", "a".repeat(40))
         );
+        let of_pull = RepositoryLinks::by_issue("https://github.example.org/o/r/pull/7", IssueNumber(7));
+        assert_eq!(of_pull, pages);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use url::Url;
 use super::pages::{RepositoryLinks, is_linkable, order_page};
 use super::receipt::ReceiptSource;
 use super::stages::now;
-use super::text::{brief, code_span, plain};
+use super::text::{brief, code_span};
 use super::{ROOM, headline};
 use journeyman_order::length::fit;
 use journeyman_order::next::OrderProjection;
@@ -35,7 +35,7 @@ pub(super) fn verification(
     }
     let task = match change.closes {
         Some(issue) => format!("issue #{issue}"),
-        None => format!("the pull request's own text, by {}", plain(&brief(&change.author, 100))),
+        None => format!("the pull request's own text, by {}", brief(&change.author, 100)),
     };
     let page = public_url.map(|url| order_page(url, journal.opened().order)).filter(|url| is_linkable(url));
     let page = page.map(|url| format!(" · [dashboard]({url})")).unwrap_or_default();

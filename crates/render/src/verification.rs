@@ -48,17 +48,20 @@ pub(super) fn verification(
     let is_rejected = matches!(projection.verdict, Verdict::Rejected { .. });
     let programs = receipt.as_ref().and_then(ReceiptSource::failing_programs).filter(|_| is_rejected);
     parts.extend(receipt.map(|receipt| receipt.details(programs.map(|[_, programs]| programs))));
-    parts.extend(what_now(settled));
+    parts.extend(what_now(settled, projection.surfaces().can_be_retried));
     fit(&parts.join("\n\n"), ROOM)
 }
 
-fn what_now(settled: Option<&Settlement>) -> Option<String> {
+fn what_now(settled: Option<&Settlement>, can_be_retried: bool) -> Option<String> {
     let said = match settled {
         None => "Comment `/cancel` to stop.",
         Some(Settlement::Merged { .. } | Settlement::Closed { .. } | Settlement::Refused { .. }) => {
             return None;
         }
-        Some(_) => "Comment `/retry` to verify this commit again. Nothing is written to this branch.",
+        Some(_) if can_be_retried => {
+            "Comment `/retry` to verify this commit again. Nothing is written to this branch."
+        }
+        Some(_) => "Nothing is written to this branch.",
     };
     Some(format!("<sub>{said}</sub>"))
 }

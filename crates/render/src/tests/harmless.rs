@@ -62,7 +62,7 @@ static STEERS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!("(?im){words}|{notes}")).unwrap()
 });
 
-fn assert_harmless(rendered: &str) {
+pub(super) fn assert_harmless(rendered: &str) {
     for run in searched_text(rendered) {
         assert!(!DANGER.is_match(&run), "{run:?} would act in {rendered:?}");
     }

@@ -3,6 +3,7 @@
 mod bodies;
 mod harmless;
 mod journals;
+mod verification;
 
 use std::collections::BTreeMap;
 

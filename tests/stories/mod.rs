@@ -47,3 +47,4 @@ mod terminal;
 mod together;
 mod unreadable;
 mod verdict;
+mod verification;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use journeyman::order::{OrderId, Settlement};
 use journeyman::store::OrderFilter;
 
-use super::look::BOT;
+use super::look::{BOT, status_marker};
 use super::{GLANCE, REPOSITORY, WEBHOOK_SECRET, World};
 use crate::conformance;
 
@@ -57,7 +57,7 @@ impl World {
                 Some(_) => 1,
                 None => panic!("{order} has not ended"),
             };
-            let marker = format!("<!-- journeyman:status:{order} -->");
+            let marker = status_marker(&order, &projection);
             let issue = self.github.issue(REPOSITORY, journal.opened().issue.number.0).expect("the issue");
             let own = issue.comments.iter().filter(|comment| comment.author == BOT);
             let found = own.filter(|comment| comment.body.starts_with(&marker)).count();

@@ -21,6 +21,12 @@ pub fn begun(journal: &Journal, name: &str) -> bool {
     })
 }
 
+/// The first line of an order's status comment. All verifications of a pull request share one.
+pub fn status_marker(order: &OrderId, projection: &OrderProjection) -> String {
+    let about = if projection.trace.is_given { "verification".to_owned() } else { order.to_string() };
+    format!("<!-- journeyman:status:{about} -->")
+}
+
 impl World {
     /// A maintainer adds the label.
     pub async fn label(&self) {
@@ -218,12 +224,13 @@ impl OnGitHub {
 impl World {
     /// What GitHub shows of an order now.
     pub fn on_github(&self, order: &OrderId, projection: &OrderProjection) -> OnGitHub {
-        let marker = format!("<!-- journeyman:status:{order} -->");
-        let comments = self.thread().comments.into_iter();
-        let status = comments.map(|comment| comment.body).find(|body| body.starts_with(&marker));
-        let heading = |text: &str| text.lines().find_map(|line| line.strip_prefix("### ")).map(str::to_owned);
+        let marker = status_marker(order, projection);
         let pull = projection.trace.pull.as_ref().map(|pull| pull.number.0);
         let pull = self.pulls().into_iter().find(|seen| Some(seen.issue.number) == pull);
+        let on_pull = pull.iter().flat_map(|pull| pull.issue.comments.clone());
+        let comments = self.thread().comments.into_iter().chain(on_pull);
+        let status = comments.map(|comment| comment.body).find(|body| body.starts_with(&marker));
+        let heading = |text: &str| text.lines().find_map(|line| line.strip_prefix("### ")).map(str::to_owned);
         let check = pull.as_ref().and_then(|pull| {
             let mut runs = self.github.check_runs(REPOSITORY, &pull.head_sha).into_iter();
             runs.rfind(|run| run.name == "journeyman")

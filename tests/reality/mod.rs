@@ -15,3 +15,4 @@ mod run;
 mod server;
 pub use server::write_private;
 mod unit;
+mod verify;

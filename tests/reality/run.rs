@@ -291,6 +291,7 @@ async fn the_help_names_every_command_and_the_exit_codes() {
     for (arguments, words) in [
         (&["--help"][..], &["serve", "run", "demo", "Start here"][..]),
         (&["run", "--help"], &["--repo", "--issue", "--agent", "--pipeline", "--json", "2 wrong usage"]),
+        (&["verify", "--help"], &["--base", "--head", "--issue", "--agent", "--json", "2 wrong usage"]),
         (&["demo", "--help"], &["--once", "--agent", "Ctrl-C"]),
         (&["environment", "--help"], &["0 the tests pass", "there are none"]),
         (&["serve", "--help"], &["--config", "JOURNEYMAN_SECTION__KEY", "SIGTERM"]),

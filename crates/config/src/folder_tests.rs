@@ -1,7 +1,7 @@
 //! Repository settings: how the repository is tested, and the folders that they name.
 
 use super::repository_settings;
-use journeyman_order::RepositorySettings;
+use journeyman_order::{RepositorySettings, VerificationPolicy, VerificationSettings};
 use journeyman_order::settings::{BaseMovePolicy, CiSettings, PlanApproval, TaskCommentPolicy};
 
 #[test]
@@ -59,8 +59,12 @@ fn a_repository_says_how_it_is_tested() {
         report: report.xml\nprotected: [\".github/**\"]\nagents: { developer: claude, code_reviewer: codex }\n\
         budget: { usd: 5, minutes: 60, runs: 20 }\nplan: approve\nwhen_base_moves: rebase\n\
         ci: { answer: false, rerun: true }\ndelete_branch: true\nanswer_outsiders: true\n\
-        task: { comments: all }\n";
+        task: { comments: all }\nverify: { by: bots, review: true }\n";
     let settings = repository_settings(yaml).unwrap();
+    assert_eq!(settings.verify, VerificationSettings { by: VerificationPolicy::Bots, review: true });
+    let by = |yaml: &[u8]| repository_settings(yaml).unwrap().verify.by;
+    assert_eq!(by(b"verify: all\n"), VerificationPolicy::All);
+    assert_eq!(by(b"label: a\n"), VerificationPolicy::Label);
     assert_eq!(settings.plan, PlanApproval::Approve);
     assert_eq!(settings.when_base_moves, BaseMovePolicy::Rebase);
     assert_eq!(settings.ci, CiSettings { answer: false, rerun: true });

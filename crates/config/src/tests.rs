@@ -533,6 +533,9 @@ fn a_repository_that_says_it_wrong_hears_where() {
         ("ci: { rerun: often }\n", "line 1: `ci.rerun`"),
         ("ci: always\n", "line 1: `ci`"),
         ("answer_outsiders: 1\n", "line 1: `answer_outsiders`"),
+        ("verify: some\n", "line 1: `verify`"),
+        ("verify: { by: some }\n", "line 1: `verify"),
+        ("verify: { reviews: true }\n", "line 1: `verify"),
     ] {
         let error = repository_settings(yaml.as_bytes()).unwrap_err().to_string();
         assert!(error.contains(part), "{yaml:?}: {error}");

@@ -8,7 +8,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::ids::RepositoryName;
 use super::pipeline::{PipelineVersion, Seconds, Verifiers};
-use super::settings::{ProofRequirement, ProofSettings, ProofTable};
+use super::settings::{
+    ProofRequirement, ProofSettings, ProofTable, VerificationPolicy, VerificationSettings, VerificationTable,
+};
 
 /// Gives a type this schema.
 macro_rules! written_as {
@@ -50,14 +52,22 @@ written_as!(Verifiers, {
     ],
 });
 
-impl JsonSchema for ProofSettings {
-    fn schema_name() -> Cow<'static, str> {
-        "ProofSettings".into()
-    }
+/// As a word, or as a table.
+macro_rules! word_or_table {
+    ($type:ty, $name:literal, $word:ty, $table:ty) => {
+        impl JsonSchema for $type {
+            fn schema_name() -> Cow<'static, str> {
+                $name.into()
+            }
 
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let word = generator.subschema_for::<ProofRequirement>();
-        let table = generator.subschema_for::<ProofTable>();
-        json_schema!({ "anyOf": [word, table] })
-    }
+            fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+                let word = generator.subschema_for::<$word>();
+                let table = generator.subschema_for::<$table>();
+                json_schema!({ "anyOf": [word, table] })
+            }
+        }
+    };
 }
+
+word_or_table!(ProofSettings, "ProofSettings", ProofRequirement, ProofTable);
+word_or_table!(VerificationSettings, "VerificationSettings", VerificationPolicy, VerificationTable);

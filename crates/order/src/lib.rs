@@ -109,6 +109,7 @@ pub use server_settings::{
 };
 pub use settings::{
     BudgetLimits, DayLimits, OrderLimits, ProofSettings, RepositorySettings, ServiceSettings, TestedFolder,
+    VerificationPolicy, VerificationSettings,
 };
 pub use settlement::Settlement;
 pub use signal::{CommentCommand, Requester, ReviewVerdict, Signal, SignalKind, SlashCommand};

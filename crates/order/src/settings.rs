@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::marker::PhantomData;
 
 use schemars::JsonSchema;
 use serde::de::{IntoDeserializer, MapAccess, Visitor, value::MapAccessDeserializer};
@@ -63,6 +64,62 @@ pub struct RepositorySettings {
     pub delete_branch: bool,
     /// Whether people without write access who command get one polite line an issue.
     pub answer_outsiders: bool,
+    /// Which of other people's pull requests are verified.
+    pub verify: VerificationSettings,
+}
+
+/// Which of other people's pull requests are verified.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum VerificationPolicy {
+    /// Those with the label `journeyman:verify`, and by the command `/journeyman verify`.
+    #[default]
+    Label,
+    /// Those that other Apps open, too.
+    Bots,
+    All,
+    Never,
+}
+
+/// Which of other people's pull requests are verified, and how that is shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct VerificationSettings {
+    pub by: VerificationPolicy,
+    /// Whether the reviewer's findings are a comment of their own.
+    pub review: bool,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct VerificationTable {
+    #[serde(default)]
+    by: VerificationPolicy,
+    #[serde(default)]
+    review: bool,
+}
+
+impl From<VerificationPolicy> for VerificationTable {
+    fn from(by: VerificationPolicy) -> Self {
+        Self { by, review: false }
+    }
+}
+
+impl Serialize for VerificationSettings {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        match *self {
+            Self { by, review: false } => by.serialize(out),
+            Self { by, review } => VerificationTable { by, review }.serialize(out),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for VerificationSettings {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let expected = "`label`, `bots`, `all` or `never`, or a table of `by` and `review`";
+        let read = WordOrTable::<VerificationPolicy, VerificationTable>::new(expected);
+        let VerificationTable { by, review } = from.deserialize_any(read)?;
+        Ok(Self { by, review })
+    }
 }
 
 /// Of which changes an examiner says beforehand what has to hold.
@@ -286,9 +343,9 @@ pub(super) struct ProofTable {
     caught: Option<u8>,
 }
 
-impl From<ProofRequirement> for ProofSettings {
+impl From<ProofRequirement> for ProofTable {
     fn from(of: ProofRequirement) -> Self {
-        Self { of, ..Self::default() }
+        Self { of, mutants: None, caught: None }
     }
 }
 
@@ -304,30 +361,38 @@ impl Serialize for ProofSettings {
 
 impl<'de> Deserialize<'de> for ProofSettings {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct WordOrTable;
-        impl<'de> Visitor<'de> for WordOrTable {
-            type Value = ProofSettings;
-
-            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                out.write_str(
-                    "`always`, `changes`, `bugs` or `never`, or a table of `of`, `mutants` and `caught`",
-                )
-            }
-
-            fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<ProofSettings, E> {
-                ProofRequirement::deserialize(word.into_deserializer()).map(ProofSettings::from)
-            }
-
-            fn visit_map<M: MapAccess<'de>>(self, map: M) -> Result<ProofSettings, M::Error> {
-                let ProofTable { of, mutants, caught } =
-                    ProofTable::deserialize(MapAccessDeserializer::new(map))?;
-                if caught.is_some_and(|caught| caught > 100) {
-                    return Err(serde::de::Error::custom("`caught` is a percentage, at most 100"));
-                }
-                Ok(ProofSettings { of, mutants, caught })
-            }
+        let expected = "`always`, `changes`, `bugs` or `never`, or a table of `of`, `mutants` and `caught`";
+        let read = WordOrTable::<ProofRequirement, ProofTable>::new(expected);
+        let ProofTable { of, mutants, caught } = from.deserialize_any(read)?;
+        if caught.is_some_and(|caught| caught > 100) {
+            return Err(serde::de::Error::custom("`caught` is a percentage, at most 100"));
         }
-        from.deserialize_any(WordOrTable)
+        Ok(Self { of, mutants, caught })
+    }
+}
+
+/// A setting that is a word, or a table whose main field the word is.
+struct WordOrTable<W, T>(&'static str, PhantomData<(W, T)>);
+
+impl<W, T> WordOrTable<W, T> {
+    fn new(expected: &'static str) -> Self {
+        Self(expected, PhantomData)
+    }
+}
+
+impl<'de, W: Deserialize<'de>, T: Deserialize<'de> + From<W>> Visitor<'de> for WordOrTable<W, T> {
+    type Value = T;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.0)
+    }
+
+    fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<T, E> {
+        W::deserialize(word.into_deserializer()).map(T::from)
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, map: M) -> Result<T, M::Error> {
+        T::deserialize(MapAccessDeserializer::new(map))
     }
 }
 
@@ -350,6 +415,27 @@ mod tests {
         }
         for bad in ["\"some\"", r#"{"caught": 101}"#, r#"{"speed": 1}"#, "3"] {
             assert!(serde_json::from_str::<ProofSettings>(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_word_or_a_table_says_which_pull_requests_are_verified() {
+        use VerificationPolicy::{All, Bots, Label, Never};
+        for (text, by, review) in [
+            ("\"label\"", Label, false),
+            ("\"never\"", Never, false),
+            (r#"{"by": "bots", "review": true}"#, Bots, true),
+            (r#"{"by": "all"}"#, All, false),
+            (r#"{"review": true}"#, Label, true),
+        ] {
+            let read: VerificationSettings = serde_json::from_str(text).unwrap();
+            assert_eq!(read, VerificationSettings { by, review });
+            let again: VerificationSettings =
+                serde_json::from_str(&serde_json::to_string(&read).unwrap()).unwrap();
+            assert_eq!(again, read);
+        }
+        for bad in ["\"some\"", r#"{"by": "some"}"#, r#"{"reviews": true}"#, "true"] {
+            assert!(serde_json::from_str::<VerificationSettings>(bad).is_err(), "{bad}");
         }
     }
 }

@@ -53,7 +53,8 @@ fn pages_of(journal: &Journal, commit: &CommitSha) -> RepositoryLinks {
         JournalEvent::Observed { outcome, .. } => {
             matches!(&**outcome, EffectOutcome::TakenIn { commit: taken, .. } if taken == commit)
         }
-        JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => false,
+        JournalEvent::Opened(opened) => opened.change.as_ref().is_some_and(|change| change.head == *commit),
+        JournalEvent::Signaled { .. } => false,
     });
     if is_pushed { RepositoryLinks::of(journal) } else { RepositoryLinks::default() }
 }

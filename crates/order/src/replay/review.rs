@@ -249,7 +249,9 @@ impl Replay<'_> {
         feedback: Option<&Feedback>,
     ) -> Result<(), Suspension> {
         let stage = worker.stage;
-        let Some(pull) = self.pull_before(stage) else { return Ok(()) };
+        let given = self.trace.pull.as_ref().filter(|_| self.trace.is_given && self.settings.verify.review);
+        let pull = given.map(|given| given.number).or_else(|| self.pull_before(stage));
+        let Some(pull) = pull else { return Ok(()) };
         let note = ReviewNote {
             pull,
             stage: stage.name.clone(),

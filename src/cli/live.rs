@@ -380,6 +380,7 @@ fn did(kind: &SignalKind) -> String {
         SignalKind::IssueDeleted => "deleted the issue".to_owned(),
         SignalKind::IssueLocked => "locked the issue".to_owned(),
         SignalKind::PullReopened { pull } => format!("opened pull request #{pull} again"),
+        SignalKind::PullOpened { pull } => format!("opened pull request #{pull}"),
         SignalKind::PullPushed { head, .. } => format!("pushed {}", head.short()),
         SignalKind::Reviewed { verdict: ReviewVerdict::Approved, .. } => {
             "approved the pull request".to_owned()

@@ -97,7 +97,7 @@ async fn sender(state: &DashboardState, of: &DayLine) -> Result<String, StoreErr
     };
     Ok(match opened_by {
         Some(Requester::Person(person)) if of.sender == Some(person.id) => person.login,
-        Some(Requester::Person(_) | Requester::ApiToken) | None => {
+        Some(Requester::Person(_) | Requester::ApiToken | Requester::Repository) | None => {
             of.sender.map_or_else(String::new, |id| format!("the person with the id {id}"))
         }
     })

@@ -21,7 +21,7 @@ use super::whereabouts;
 use journeyman_github::{ErrorKind, GitHubError, InstalledRepository};
 use journeyman_order::{
     DeliveryGuid, IssueNumber, IssueText, OrderId, OrderInput, OrderRequest, RepositoryId, Requester, Signal,
-    SignalAnswer, SignalKind, projection,
+    SignalAnswer, SignalKind, VerificationPolicy, projection,
 };
 use journeyman_store::{DeliveryConclusion, OpenOutcome, OrderRow, PendingPage, StoreError, StoredDelivery};
 use journeyman_webhook::{
@@ -30,7 +30,7 @@ use journeyman_webhook::{
 
 const AT_ONCE: u32 = 200;
 const LOOK_THROUGH: Duration = Duration::from_secs(5);
-const LABEL_KEPT: Duration = Duration::from_secs(60);
+const SETTINGS_KEPT: Duration = Duration::from_secs(60);
 const NO_ORDER: &str = "no order belongs to it";
 
 /// Answers of GitHub that intake needs again and again, cached for a while.
@@ -38,8 +38,15 @@ const NO_ORDER: &str = "no order belongs to it";
 pub(super) struct IntakeCache {
     /// Our identity, kept until the process ends: renaming the App needs a restart anyway.
     identity: OnceCell<AppIdentity>,
-    /// The label that each repository sets, cached for a minute so that a flood of labels causes few requests.
-    labels: Mutex<BTreeMap<RepositoryId, (std::time::Instant, Option<String>)>>,
+    /// What each repository sets, cached for a minute so that a flood of labels or pushes causes few requests.
+    settings: Mutex<BTreeMap<RepositoryId, (std::time::Instant, IntakeSettings)>>,
+}
+
+/// What intake needs of a repository's settings.
+#[derive(Debug, Clone, Default)]
+pub(super) struct IntakeSettings {
+    label: Option<String>,
+    pub(super) verify: VerificationPolicy,
 }
 
 pub(super) enum IntakeResult {
@@ -217,7 +224,8 @@ impl Engine {
         let is_strange = concerned.is_empty();
         concerned.retain(|order| !order.is_unreadable());
         let begins = may_begin(incoming);
-        if concerned.is_empty() && !begins && !(is_strange && calls_us(incoming)) {
+        let may_call_us = calls_us(incoming) || may_verify(incoming).is_some();
+        if concerned.is_empty() && !begins && !(is_strange && may_call_us) {
             return Ok(intake.ignore(delivery, NO_ORDER));
         }
         if asks_github(incoming) && intake.is_blocked(incoming.repository_id) {
@@ -245,13 +253,18 @@ impl Engine {
         {
             return self.verify_for(delivery, incoming, (pull, concerned.first()), intake).await;
         }
+        if let SignalKind::PullOpened { .. } = incoming.signal.kind {
+            return Ok(intake.ignore(delivery, "it is an order's own pull request"));
+        }
         // A command that names another App is now an ordinary comment.
         let begins = may_begin(incoming);
         if concerned.is_empty() && !begins {
-            return Ok(match self.answer_without_order(incoming).await {
-                Ok(()) => intake.ignore(delivery, NO_ORDER),
-                Err(error) => fault(delivery, error, intake),
-            });
+            return Ok(
+                match self.answer_writer(incoming, "no-order", &journeyman_render::no_order()).await {
+                    Ok(()) => intake.ignore(delivery, NO_ORDER),
+                    Err(error) => fault(delivery, error, intake),
+                },
+            );
         }
         if begins {
             return match concerned.iter().find(|order| order.active) {
@@ -394,9 +407,13 @@ impl Engine {
         }
     }
 
-    /// A person calls us on a pull request without an order, such as their own. Replies once with what works, and only
-    /// to people who may give commands.
-    async fn answer_without_order(&self, incoming: &RoutedSignal) -> Result<(), GitHubError> {
+    /// Replies once to a person who calls us on a pull request in vain, and only if they may give commands.
+    pub(super) async fn answer_writer(
+        &self,
+        incoming: &RoutedSignal,
+        marker: &str,
+        text: &str,
+    ) -> Result<(), GitHubError> {
         let (SignalSubject::Pull(pull), Requester::Person(person)) = (&incoming.subject, &incoming.signal.by)
         else {
             return Ok(());
@@ -406,7 +423,7 @@ impl Engine {
         if !github.can_write(&at, person).await? {
             return Ok(());
         }
-        github.comment(&at, IssueNumber(pull.0), "say:no-order", &journeyman_render::no_order()).await
+        github.comment(&at, IssueNumber(pull.0), &format!("say:{marker}"), text).await
     }
 
     pub(super) async fn default_branch(
@@ -473,28 +490,29 @@ impl Engine {
             return Ok(false);
         }
         let with_options = OrderRequest::of_label(label).map(|(start, _)| start);
-        let wanted = self.label_of(incoming).await?;
+        let wanted = self.settings_of(incoming).await?.label;
         let wanted = wanted.as_deref().unwrap_or(&self.parts.settings.label);
         Ok(std::iter::once(label).chain(with_options).any(|label| wanted.eq_ignore_ascii_case(label)))
     }
 
-    async fn label_of(&self, incoming: &RoutedSignal) -> Result<Option<String>, GitHubError> {
+    pub(super) async fn settings_of(&self, incoming: &RoutedSignal) -> Result<IntakeSettings, GitHubError> {
         let id = incoming.repository_id;
-        let labels = || self.cache.labels.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = labels().get(&id).cloned();
-        if let Some((_, label)) = known.filter(|(since, _)| since.elapsed() < LABEL_KEPT) {
-            return Ok(label);
+        let all = || self.cache.settings.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = all().get(&id).cloned();
+        if let Some((_, settings)) = known.filter(|(since, _)| since.elapsed() < SETTINGS_KEPT) {
+            return Ok(settings);
         }
         let at = self.at(incoming).await?;
         let branch = self.default_branch(incoming, &at).await?;
         let file = self.parts.github.file(&at, super::SETTINGS_FILE, &branch).await?;
         // Unreadable settings are reported on the issue once the server's own label starts work.
         let settings = file.and_then(|yaml| (self.parts.settings.read_repository_settings)(&yaml).ok());
-        let label = settings.and_then(|settings| settings.label);
-        let mut labels = labels();
-        labels.retain(|_, (since, _)| since.elapsed() < LABEL_KEPT);
-        labels.insert(id, (std::time::Instant::now(), label.clone()));
-        Ok(label)
+        let settings = settings.map(|read| IntakeSettings { label: read.label, verify: read.verify.by });
+        let settings = settings.unwrap_or_default();
+        let mut all = all();
+        all.retain(|_, (since, _)| since.elapsed() < SETTINGS_KEPT);
+        all.insert(id, (std::time::Instant::now(), settings.clone()));
+        Ok(settings)
     }
 }
 

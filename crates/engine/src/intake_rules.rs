@@ -6,11 +6,8 @@ use journeyman_order::{OrderInput, OrderRequest, PullNumber, Signal, SignalKind,
 use journeyman_webhook::{RoutedSignal, SignalCondition, SignalSubject};
 
 pub(super) fn asks_github(incoming: &RoutedSignal) -> bool {
-    let is_of_labels = matches!(incoming.signal.kind, SignalKind::Unlabeled { .. });
-    is_of_labels
-        || may_begin(incoming)
-        || calls_us(incoming)
-        || incoming.condition != SignalCondition::Nothing
+    let asks = matches!(incoming.signal.kind, SignalKind::Unlabeled { .. } | SignalKind::PullOpened { .. });
+    asks || may_begin(incoming) || calls_us(incoming) || incoming.condition != SignalCondition::Nothing
 }
 
 /// Whether a label can start work. Our own labels only show an order's state.
@@ -34,17 +31,17 @@ pub(super) const VERIFY_LABEL: &str = "journeyman:verify";
 /// What is asked for after `/journeyman` on somebody's pull request.
 const VERIFY: &str = "verify";
 
-/// The pull request that it may have verified. A push does so only if an earlier commit was.
+/// The pull request that it may have verified. If nobody asks, the repository's settings or an earlier verification
+/// decide.
 pub(super) fn may_verify(incoming: &RoutedSignal) -> Option<PullNumber> {
+    use SignalKind::{Commanded, Labeled, PullOpened, PullPushed};
     let SignalSubject::Pull(pull) = incoming.subject else { return None };
     let kind = &incoming.signal.kind;
-    let is_command = |kind: &SignalKind| {
-        let SignalKind::Commanded { command: SlashCommand::Start { request }, .. } = kind else {
-            return false;
-        };
+    let asks = if let Commanded { command: SlashCommand::Start { request }, .. } = kind {
         request.options.is_empty() && request.advice.as_deref() == Some(VERIFY)
+    } else {
+        matches!(kind, Labeled { .. } | PullOpened { .. } | PullPushed { .. })
     };
-    let asks = matches!(kind, SignalKind::Labeled { .. } | SignalKind::PullPushed { .. }) || is_command(kind);
     asks.then_some(pull)
 }
 

@@ -6,10 +6,11 @@ use super::Engine;
 use super::intake::{DeliveryIntake, IntakeResult, fault};
 use super::intake_rules::{VERIFY_LABEL, asked_for};
 use super::issue_history::HeardEvents;
-use journeyman_github::ForeignPull;
+use journeyman_github::{ForeignPull, GitHubError};
 use journeyman_order::conversation::PullSnapshotState;
 use journeyman_order::{
-    CommitSha, GivenChange, IssueNumber, IssueText, Journal, JournalEvent, OrderInput, PullNumber, SignalKind,
+    CommitSha, GivenChange, IssueNumber, IssueText, Journal, JournalEvent, OrderInput, PullNumber, Requester,
+    SignalKind, VerificationPolicy,
 };
 use journeyman_store::{OpenOutcome, OrderRow, StoreError, StoredDelivery};
 use journeyman_webhook::RoutedSignal;
@@ -18,8 +19,8 @@ use journeyman_webhook::RoutedSignal;
 const PIPELINE: &str = "verify";
 
 impl Engine {
-    /// Verifies a pull request that somebody asks for, or the next commit of one that was verified before. `last` is
-    /// the newest verification.
+    /// Verifies a pull request that somebody or the repository's settings ask for, or the next commit of one that was
+    /// verified before. `last` is the newest verification.
     pub(super) async fn verify_for(
         &self,
         delivery: &StoredDelivery,
@@ -29,11 +30,16 @@ impl Engine {
     ) -> Result<IntakeResult, StoreError> {
         let kind = &incoming.signal.kind;
         let pushed = if let SignalKind::PullPushed { head, .. } = kind { Some(head) } else { None };
+        let is_opened = matches!(kind, SignalKind::PullOpened { .. });
+        let is_asked = pushed.is_none() && !is_opened;
         let before = match last {
             Some(last) => self.readable_journal(last.id).await?,
             None => None,
         };
         match (last.filter(|last| last.active), &before) {
+            (Some(_), Some(_)) if is_opened => {
+                return Ok(intake.ignore(delivery, "the pull request is being verified"));
+            }
             (Some(active), Some(journal)) => {
                 if pushed.is_none_or(|head| is_of(journal, head)) {
                     return self.signal_orders(delivery, &[active.id], &incoming.signal, intake).await;
@@ -49,7 +55,17 @@ impl Engine {
             (Some(_), None) => return Ok(IntakeResult::Waiting),
             (None, _) => {}
         }
-        if pushed.is_some() && before.is_none() {
+        let policy = match self.settings_of(incoming).await {
+            Ok(settings) => settings.verify,
+            Err(error) => return Ok(fault(delivery, error, intake)),
+        };
+        if policy == VerificationPolicy::Never {
+            return Ok(match self.refuse_command(incoming).await {
+                Ok(()) => intake.ignore(delivery, "the repository's settings have no pull request verified"),
+                Err(error) => fault(delivery, error, intake),
+            });
+        }
+        if !is_asked && before.is_none() && policy == VerificationPolicy::Label {
             return Ok(intake.ignore(delivery, "the pull request is not being verified"));
         }
         if let Some(journal) = &before {
@@ -74,15 +90,17 @@ impl Engine {
         if found.state != PullSnapshotState::Open {
             return Ok(intake.ignore(delivery, "the pull request is closed"));
         }
-        // Who set the label asked for every commit, for as long as it is there.
-        let by = match (&before, pushed) {
-            (Some(journal), Some(_)) => {
-                if !found.labels.iter().any(|label| label.eq_ignore_ascii_case(VERIFY_LABEL)) {
-                    return Ok(intake.ignore(delivery, "the pull request was to be verified once"));
-                }
-                journal.opened().by.clone()
-            }
-            (_, _) => incoming.signal.by.clone(),
+        if !is_asked && before.as_ref().is_some_and(|journal| is_of(journal, &found.head)) {
+            return Ok(intake.ignore(delivery, "this commit was verified"));
+        }
+        let by = if is_asked {
+            Some(incoming.signal.by.clone())
+        } else {
+            let known = before.as_ref().filter(|_| pushed.is_some()).map(|journal| &journal.opened().by);
+            by_itself(policy, &found, known)
+        };
+        let Some(by) = by else {
+            return Ok(intake.ignore(delivery, "neither a label nor the settings have it verified"));
         };
         let opened = self.new_order(&at, incoming.repository_id, branch, task_of(pull, &found), by);
         let Some(pipeline) = self.parts.settings.pipelines.get(PIPELINE).cloned() else {
@@ -103,6 +121,33 @@ impl Engine {
             OpenOutcome::DeliveryConcluded => Ok(IntakeResult::Done),
         }
     }
+
+    /// Says that verification is turned off, to who commanded it. A label gets no answer.
+    async fn refuse_command(&self, incoming: &RoutedSignal) -> Result<(), GitHubError> {
+        if !matches!(incoming.signal.kind, SignalKind::Commanded { .. }) {
+            return Ok(());
+        }
+        self.answer_writer(incoming, "never-verified", &journeyman_render::never_verified()).await
+    }
+}
+
+/// Who has a commit verified for which nobody asks.
+fn by_itself(
+    policy: VerificationPolicy,
+    found: &ForeignPull,
+    known: Option<&Requester>,
+) -> Option<Requester> {
+    // Who set the label asked for every commit, for as long as it is there.
+    let is_labeled = found.labels.iter().any(|label| label.eq_ignore_ascii_case(VERIFY_LABEL));
+    if let Some(asker) = known.filter(|known| is_labeled && **known != Requester::Repository) {
+        return Some(asker.clone());
+    }
+    let is_covered = match policy {
+        VerificationPolicy::All => true,
+        VerificationPolicy::Bots => found.is_by_a_bot,
+        VerificationPolicy::Label | VerificationPolicy::Never => false,
+    };
+    (is_covered && !found.is_ours && !found.draft).then_some(Requester::Repository)
 }
 
 fn is_of(journal: &Journal, head: &CommitSha) -> bool {
@@ -136,6 +181,64 @@ fn given(pull: PullNumber, found: ForeignPull) -> GivenChange {
         head: found.head,
         base: found.base,
         author: found.author,
+        author_id: found.author_id,
+        fork: found.fork,
         closes: found.closes.map(|task| task.number),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use journeyman_order::{Person, UserId};
+
+    fn pull() -> ForeignPull {
+        ForeignPull {
+            title: "T".to_owned(),
+            body: String::new(),
+            url: "u".to_owned(),
+            head: "6113728f27ae82c7b1a177c8d03f9e96e0adf246".parse().unwrap(),
+            base: "main".to_owned(),
+            author: "eve".to_owned(),
+            author_id: Some(UserId(66)),
+            is_by_a_bot: false,
+            is_ours: false,
+            fork: None,
+            draft: false,
+            state: PullSnapshotState::Open,
+            labels: Vec::new(),
+            closes: None,
+        }
+    }
+
+    #[test]
+    fn the_settings_or_the_label_of_before_have_a_commit_verified() {
+        use VerificationPolicy::{All, Bots, Label, Never};
+        let mona = Requester::Person(Person { login: "mona".to_owned(), id: UserId(1) });
+        let labeled = || ForeignPull { labels: vec!["Journeyman:Verify".to_owned()], ..pull() };
+        let bot = || ForeignPull { is_by_a_bot: true, ..pull() };
+        let repository = Some(Requester::Repository);
+        let before = Some(mona.clone());
+        for (policy, found, known, by) in [
+            (Label, pull(), None, None),
+            (Label, pull(), before.clone(), None),
+            (Label, labeled(), before.clone(), before.clone()),
+            (Label, labeled(), None, None),
+            // The label is somebody's whose right was never asked for.
+            (Label, labeled(), repository.clone(), None),
+            (Bots, pull(), None, None),
+            (Bots, bot(), None, repository.clone()),
+            (Bots, labeled(), before.clone(), before.clone()),
+            (All, pull(), None, repository.clone()),
+            (All, pull(), before.clone(), repository.clone()),
+            (All, bot(), repository.clone(), repository.clone()),
+            (All, ForeignPull { draft: true, ..pull() }, None, None),
+            (All, ForeignPull { draft: true, ..labeled() }, before.clone(), before.clone()),
+            (All, ForeignPull { is_ours: true, ..bot() }, None, None),
+            (Bots, ForeignPull { is_ours: true, ..bot() }, None, None),
+            (Never, bot(), None, None),
+        ] {
+            assert_eq!(by_itself(policy, &found, known.as_ref()), by, "{policy:?} {found:?} {known:?}");
+        }
     }
 }

@@ -28,10 +28,13 @@ impl Writer {
         self.user.as_ref().map_or("ghost", |user| user.login.as_str())
     }
 
+    pub(super) fn is_bot(&self) -> bool {
+        self.user.as_ref().is_some_and(|user| user.r#type == "Bot" || user.login.ends_with("[bot]"))
+    }
+
     /// The person; `None` for a bot or a deleted account.
     pub(super) fn person(&self) -> Option<Person> {
-        let user =
-            self.user.as_ref().filter(|user| user.r#type != "Bot" && !user.login.ends_with("[bot]"))?;
+        let user = self.user.as_ref().filter(|_| !self.is_bot())?;
         Some(Person { login: user.login.clone(), id: user.id? })
     }
 }

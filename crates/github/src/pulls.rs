@@ -14,7 +14,7 @@ use super::service::GitHub;
 use super::transport::GitHubRequest;
 use journeyman_order::conversation::{Mergeability, PullSnapshotState};
 use journeyman_order::length::{LONGEST_BODY, fit};
-use journeyman_order::{BranchName, CommitSha, IssueNumber, IssueText, PullNumber};
+use journeyman_order::{BranchName, CommitSha, IssueNumber, IssueText, PullNumber, UserId};
 
 #[derive(Debug, Clone, Copy)]
 pub struct NewPullRequest<'a> {
@@ -73,6 +73,7 @@ pub(super) struct PullRequestHeadWire {
 #[derive(Deserialize)]
 struct PullRequestBaseWire {
     r#ref: String,
+    repo: Option<PullRequestRepoWire>,
 }
 
 #[derive(Deserialize)]
@@ -124,6 +125,14 @@ pub struct ForeignPull {
     pub base: String,
     /// The login, as GitHub shows it.
     pub author: String,
+    /// `None` if the account was deleted.
+    pub author_id: Option<UserId>,
+    /// Whether an App opened it.
+    pub is_by_a_bot: bool,
+    /// Whether this App opened it.
+    pub is_ours: bool,
+    /// The repository that its head is in, if that is another one.
+    pub fork: Option<String>,
     pub draft: bool,
     pub state: PullSnapshotState,
     pub labels: Vec<String>,
@@ -276,6 +285,10 @@ impl GitHub {
         let first =
             first.map_err(|error| GitHubError::unexpected(format!("GitHub's closed issues: {error}")))?;
         let state = wire.state();
+        let is_ours = self.wrote(&wire.writer).await?;
+        let here = at.repository.to_string();
+        let here = wire.base.repo.map_or(here, |base| base.full_name);
+        let head = wire.head.repo.map_or_else(|| "a deleted repository".to_owned(), |head| head.full_name);
         let names = |labels: Vec<LabelWire>| labels.into_iter().map(|label| label.name).collect();
         Ok(ForeignPull {
             title: wire.title,
@@ -284,6 +297,10 @@ impl GitHub {
             head: wire.head.sha,
             base: wire.base.r#ref,
             author: wire.writer.login().to_owned(),
+            author_id: wire.writer.user.as_ref().and_then(|user| user.id),
+            is_by_a_bot: wire.writer.is_bot(),
+            is_ours,
+            fork: Some(head).filter(|head| !head.eq_ignore_ascii_case(&here)),
             draft: wire.draft,
             state,
             labels: names(wire.labels),

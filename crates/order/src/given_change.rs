@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ids::{CommitSha, IssueNumber, PullNumber};
+use super::ids::{CommitSha, IssueNumber, PullNumber, UserId};
 
 /// A pull request, as it was when its verification began. Another commit needs another order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,6 +15,12 @@ pub struct GivenChange {
     pub base: String,
     /// The login of who opened it.
     pub author: String,
+    /// Whose share of the day's limits it counts against. `None`: theirs who asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub author_id: Option<UserId>,
+    /// The repository that its head is in, if that is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fork: Option<String>,
     /// The issue that it closes, whose text is the task. `None`: the task is its own title and text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closes: Option<IssueNumber>,

@@ -27,6 +27,8 @@ pub enum Requester {
     Person(Person),
     /// The holder of our API token.
     ApiToken,
+    /// Nobody: by its settings, the repository has every such pull request verified.
+    Repository,
 }
 
 impl std::fmt::Display for Requester {
@@ -34,6 +36,7 @@ impl std::fmt::Display for Requester {
         out.write_str(match self {
             Self::Person(person) => &person.login,
             Self::ApiToken => "the API",
+            Self::Repository => "the repository's settings",
         })
     }
 }
@@ -89,6 +92,10 @@ pub enum SignalKind {
         merged: bool,
     },
     PullReopened {
+        pull: PullNumber,
+    },
+    /// Somebody opened a pull request, or ended its draft. No order hears of it; it may begin a verification.
+    PullOpened {
         pull: PullNumber,
     },
     /// Somebody pushed to the pull request's branch. Our own pushes arrive here, too.

@@ -99,6 +99,13 @@ pub fn no_order() -> String {
         .to_owned()
 }
 
+/// For who asks to verify a pull request where that is turned off.
+pub fn never_verified() -> String {
+    "Nothing was done: `verify: never` in `.github/journeyman.yml` on the default branch turns the verification of pull \
+     requests off."
+        .to_owned()
+}
+
 /// For the issue of an order whose journal cannot be read.
 pub fn unreadable(because: &str) -> String {
     let because = clause(because);

@@ -39,9 +39,11 @@ pub(super) fn verification(
     };
     let page = public_url.map(|url| order_page(url, journal.opened().order)).filter(|url| is_linkable(url));
     let page = page.map(|url| format!(" · [dashboard]({url})")).unwrap_or_default();
+    let fork = change.fork.as_ref().map(|fork| format!(" of {}", code_span(&brief(fork, 140))));
     let of = format!(
-        "Commit {} against {} · task: {task}{page}",
+        "Commit {}{} against {} · task: {task}{page}",
         links.commit(&change.head),
+        fork.unwrap_or_default(),
         code_span(&change.base)
     );
     parts.push(of);

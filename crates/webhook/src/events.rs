@@ -125,6 +125,8 @@ fn pull_request(payload: &WebhookPayload) -> WebhookEventResult {
     let kind = match payload.action() {
         Some("closed") => SignalKind::PullClosed { pull: payload.pull()?, merged: payload.merged() },
         Some("reopened") => SignalKind::PullReopened { pull: payload.pull()? },
+        Some("opened") if payload.is_draft() => return ignore("the pull request is a draft"),
+        Some("opened" | "ready_for_review") => SignalKind::PullOpened { pull: payload.pull()? },
         Some("labeled") => {
             let label = payload.required_text("/label/name")?.to_owned();
             SignalKind::Labeled { label, pull: None, at: payload.pull_changed_at() }

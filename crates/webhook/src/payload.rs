@@ -156,6 +156,10 @@ impl WebhookPayload {
         self.0.pointer("/pull_request/merged").and_then(Value::as_bool).unwrap_or(false)
     }
 
+    pub(super) fn is_draft(&self) -> bool {
+        self.0.pointer("/pull_request/draft").and_then(Value::as_bool).unwrap_or(false)
+    }
+
     /// The content of a `check_suite`, `check_run` or `workflow_run`.
     pub(super) fn check(&self, event: &str) -> Result<WebhookCheckPayload<'_>, NoSignal> {
         let check = self.0.get(event).filter(|check| check.is_object());

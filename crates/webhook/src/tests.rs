@@ -246,7 +246,7 @@ proptest! {
     #[test]
     fn any_change_of_a_payload_has_an_answer(
         event in any_event(),
-        action in "labeled|unlabeled|edited|closed|created|reopened|synchronize|submitted|completed|requested_action|rerequested",
+        action in "labeled|unlabeled|edited|closed|created|opened|reopened|synchronize|submitted|completed|requested_action|rerequested",
         at in any::<proptest::sample::Index>(),
         value in any_json(),
     ) {

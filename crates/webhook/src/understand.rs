@@ -51,7 +51,8 @@ fn place(meaning: UnroutedSignal, payload: &WebhookPayload) -> Result<RoutedSign
 }
 
 /// Bots may end work, such as a merge queue or a janitor of stale issues, and may push and report checks. They may not
-/// start or steer work: two bots would never stop talking to each other.
+/// start or steer work: two bots would never stop talking to each other. The pull requests that they open and push to
+/// are verified where the repository's settings ask for that.
 fn of_a_bot(
     kind: &SignalKind,
     provided: SignalCondition,
@@ -74,6 +75,7 @@ fn of_a_bot(
         | SignalKind::IssueDeleted
         | SignalKind::IssueLocked
         | SignalKind::PullClosed { .. }
+        | SignalKind::PullOpened { .. }
         | SignalKind::PullPushed { .. } => Ok(SignalCondition::NotBy(sender.person.login.clone())),
         // GitHub names us as the sender of what follows our own push, and checks by others remain news.
         SignalKind::ChecksFinished { .. } | SignalKind::BaseMoved { .. } => Ok(provided),

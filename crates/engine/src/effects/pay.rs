@@ -14,12 +14,15 @@ impl EffectContext {
     /// Reserves the cost of a run. The inner error names the daily limit that it would exceed.
     pub(crate) async fn reserve(&self, task: &AgentTask) -> Result<Result<(), String>, EffectError> {
         let left = self.dollars_left();
+        let asker = self.projection.trace.authorized_by.as_ref().map(|person| person.id);
+        // Each push of theirs costs something again, whoever asked first.
+        let author = self.opened().change.as_ref().and_then(|change| change.author_id);
         let run = PlannedAgentRun {
             order: self.order,
             key: self.key.clone(),
             attempt: self.attempt_number(),
             repository: self.opened().repository_id,
-            sender: self.projection.trace.authorized_by.as_ref().map(|person| person.id),
+            sender: author.or(asker),
             agent: task.agent.clone(),
             stage: task.stage.clone(),
             role: task.role.clone(),

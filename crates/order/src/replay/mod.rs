@@ -211,7 +211,9 @@ impl<'a> Replay<'a> {
     fn begin(&mut self) -> Result<(), Suspension> {
         match &self.journal.opened().by {
             Requester::Person(person) => self.authorize(person)?,
-            Requester::ApiToken => self.trace.request = self.journal.opened().request.clone(),
+            Requester::ApiToken | Requester::Repository => {
+                self.trace.request = self.journal.opened().request.clone();
+            }
         }
         self.tell_what_was_before();
         self.point_at_given_change();

@@ -38,6 +38,7 @@ impl SignalLog {
         let person = match by {
             Requester::Person(person) => person,
             Requester::ApiToken => return SenderPermission::Known { seq: signal, at },
+            Requester::Repository => return SenderPermission::No("settings give no commands".to_owned()),
         };
         let key = MoveKey::beside(ReservedWord::Authorize, signal);
         let asked: Vec<Observation<'_>> = journal.observed(&key).filter(|seen| seen.seq > after).collect();

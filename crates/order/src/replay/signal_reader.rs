@@ -343,6 +343,9 @@ impl SignalReader<'_> {
             SignalKind::Labeled { pull: None, .. } => {
                 return self.ignore(entry.seq, "the work is already running");
             }
+            SignalKind::PullOpened { .. } => {
+                return self.ignore(entry.seq, "it is not about this order");
+            }
             SignalKind::IssueLocked => {
                 return self.ignore(entry.seq, "those who may command can still write there");
             }
@@ -416,7 +419,7 @@ impl SignalReader<'_> {
         // GitHub is asked about one command per person at a time.
         let last = match by {
             Requester::Person(person) if self.is_in_turn => self.words.get(&person.id).copied(),
-            Requester::Person(_) | Requester::ApiToken => None,
+            Requester::Person(_) | Requester::ApiToken | Requester::Repository => None,
         };
         let permission = match last {
             Some(None) => SenderPermission::Asking,
@@ -458,7 +461,9 @@ impl SignalReader<'_> {
                     self.outsiders.insert(person.id);
                 }
             }
-            Requester::ApiToken => self.ignore(seq, "comments are written on GitHub"),
+            Requester::ApiToken | Requester::Repository => {
+                self.ignore(seq, "comments are written on GitHub");
+            }
         }
     }
 
@@ -471,7 +476,9 @@ impl SignalReader<'_> {
     ) {
         match by {
             _ if !is_new => self.ignore(signal, "it was heard already"),
-            Requester::ApiToken => self.ignore(signal, "reviews are written on GitHub"),
+            Requester::ApiToken | Requester::Repository => {
+                self.ignore(signal, "reviews are written on GitHub");
+            }
             Requester::Person(person) => {
                 let answer = self.of_who_may((signal, at), by, SignalRequest::Occasion(what(person.clone())));
                 self.log.asks_for_reviewers |= answer == Some(SignalAnswer::Asking);

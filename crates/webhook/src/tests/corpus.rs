@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::*;
 
 /// Which delivery can lead to which signals. `docs/EVENTS.md` has the same table, with the order's reaction.
-const TABLE: [(&str, &[&str]); 21] = [
+const TABLE: [(&str, &[&str]); 23] = [
     ("issues.labeled", &["labeled"]),
     ("issues.unlabeled", &["unlabeled"]),
     ("issues.edited", &["issue_edited"]),
@@ -19,6 +19,9 @@ const TABLE: [(&str, &[&str]); 21] = [
     ("pull_request.labeled", &["labeled"]),
     ("pull_request.closed", &["pull_closed"]),
     ("pull_request.reopened", &["pull_reopened"]),
+    ("pull_request.labeled", &["labeled"]),
+    ("pull_request.opened", &["pull_opened"]),
+    ("pull_request.ready_for_review", &["pull_opened"]),
     ("pull_request.synchronize", &["pull_pushed"]),
     ("pull_request_review.submitted", &["reviewed"]),
     ("pull_request_review_comment.created", &["remarked"]),
@@ -36,7 +39,7 @@ const WITHOUT_EXAMPLE: [&str; 1] = ["issues.closed"];
 
 /// How many published examples lead to a signal unchanged. The others concern branches, tags and comments that mean
 /// nothing to us.
-const AS_PUBLISHED: [(&str, usize); 13] = [
+const AS_PUBLISHED: [(&str, usize); 15] = [
     ("issue_comment.created", 5),
     ("issues.deleted", 1),
     ("issues.labeled", 2),
@@ -45,6 +48,8 @@ const AS_PUBLISHED: [(&str, usize); 13] = [
     ("issues.unlabeled", 2),
     ("pull_request.closed", 2),
     ("pull_request.labeled", 2),
+    ("pull_request.opened", 4),
+    ("pull_request.ready_for_review", 3),
     ("pull_request.reopened", 2),
     ("pull_request.synchronize", 1),
     ("pull_request_review.submitted", 3),

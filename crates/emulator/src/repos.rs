@@ -57,6 +57,7 @@ fn write_hook(path: &Path) -> anyhow::Result<()> {
 
 /// The branch that receives a commit.
 pub(crate) struct CommitTarget<'a> {
+    /// Its name, or another reference that begins with `refs/`.
     pub branch: &'a str,
     /// The start of a new branch; `None` for an empty history.
     pub start: Option<&'a str>,
@@ -71,7 +72,8 @@ pub(crate) fn commit(
     files: &BTreeMap<String, Option<Vec<u8>>>,
 ) -> anyhow::Result<String> {
     let repository = Repository::open_bare(path)?;
-    let reference = format!("refs/heads/{}", to.branch);
+    let is_whole = to.branch.starts_with("refs/");
+    let reference = if is_whole { to.branch.to_owned() } else { format!("refs/heads/{}", to.branch) };
     let parent = match (repository.find_reference(&reference), to.start) {
         (Ok(found), _) => Some(found.peel_to_commit()?),
         (Err(_), Some(start)) => Some(repository.find_commit(Oid::from_str(start)?)?),

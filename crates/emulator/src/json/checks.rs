@@ -15,11 +15,11 @@ impl EmulatorState {
         }
     }
 
-    /// Short forms of the open pull requests with this head commit.
+    /// Short forms of the open pull requests with this head commit; GitHub leaves out those of forks.
     fn pulls_at(&self, repository: &EmulatedRepository, sha: &str) -> Vec<Value> {
         let open = repository.threads.values().filter(|thread| thread.state == EmulatedIssueState::Open);
         open.filter_map(|thread| thread.pull.as_ref().map(|pull| (thread, pull)))
-            .filter(|(_, pull)| pull.head_sha == sha)
+            .filter(|(_, pull)| pull.head_sha == sha && pull.fork.is_none())
             .map(|(thread, pull)| {
                 let head = json!({"ref": pull.head, "sha": sha, "repo": {"id": repository.id}});
                 json!({"id": pull.id, "number": thread.number, "head": head})

@@ -148,6 +148,13 @@ impl EmulatorState {
         let merged = pull.merged.as_ref();
         let (mergeable, mergeable_state) = self.mergeable(repository, thread, pull);
         let repo = self.repository_json(repository);
+        let head_repo = pull.fork.as_ref().map_or_else(
+            || repo.clone(),
+            |fork| {
+                let owner = self.user_json(thread.author);
+                with(repo.clone(), json!({"id": pull.id, "full_name": fork, "owner": owner}))
+            },
+        );
         json!({
             "id": pull.id, "node_id": format!("PR_{}", pull.id), "number": thread.number,
             "html_url": self.thread_page(repository, thread), "state": thread.state,
@@ -156,7 +163,7 @@ impl EmulatorState {
             "labels": self.labels_json(repository, thread), "draft": pull.draft, "merged": merged.is_some(),
             "merged_at": merged.map(|merged| time(merged.at)),
             "merge_commit_sha": merged.map(|merged| merged.commit.clone()),
-            "head": {"ref": pull.head, "sha": pull.head_sha, "repo": repo},
+            "head": {"ref": pull.head, "sha": pull.head_sha, "repo": head_repo},
             "base": {"ref": pull.base, "sha": pull.base_sha, "repo": repo},
             "mergeable": mergeable, "mergeable_state": mergeable_state,
         })

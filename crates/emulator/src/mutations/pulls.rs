@@ -1,5 +1,8 @@
 //! What only pull requests allow, beyond what any issue does.
 
+use std::collections::BTreeMap;
+
+use anyhow::Context as _;
 use serde_json::json;
 
 use crate::clock;
@@ -42,8 +45,9 @@ impl EmulatorState {
             return Err(EmulatedApiError::custom(kind, message));
         }
         let taken = found.threads.values().any(|thread| {
-            thread.state == EmulatedIssueState::Open
-                && thread.pull.as_ref().is_some_and(|pull| pull.head == head && pull.base == new.base)
+            let is_it =
+                |pull: &EmulatedPull| pull.fork.is_none() && pull.head == head && pull.base == new.base;
+            thread.state == EmulatedIssueState::Open && thread.pull.as_ref().is_some_and(is_it)
         });
         if taken {
             return Err(EmulatedApiError::custom(
@@ -60,14 +64,66 @@ impl EmulatorState {
             head_sha,
             base_sha,
             draft: new.draft,
-            merged: None,
-            reviews: Vec::new(),
-            review_threads: Vec::new(),
-            requested: Vec::new(),
-            weighed: None,
+            ..EmulatedPull::default()
         });
         self.emit_thread(repository, number, "opened", author, json!({}));
         Ok(number)
+    }
+
+    /// Opens a pull request from the author's fork to the default branch. Its commit is here only as its head.
+    pub(crate) fn open_pull_from_fork(
+        &mut self,
+        repository: &str,
+        author: u64,
+        (title, body): (&str, &str),
+        files: &BTreeMap<String, Option<Vec<u8>>>,
+    ) -> anyhow::Result<u64> {
+        let found = self.require_repository(repository)?;
+        let fork = format!("{}/{}", self.login(author), found.name);
+        let base = found.default_branch.clone();
+        let base_sha = repos::head(&found.git, &base).context("an empty repository")?;
+        let number = self.add_thread(repository, author, title, body)?;
+        let id = self.new_id();
+        let head_sha = self.commit_to_fork(repository, number, author, Some(&base_sha), files)?;
+        self.thread_mut(repository, number)?.pull = Some(EmulatedPull {
+            id,
+            head: "patch-1".to_owned(),
+            base,
+            head_sha,
+            base_sha,
+            fork: Some(fork),
+            ..EmulatedPull::default()
+        });
+        self.emit_thread(repository, number, "opened", author, json!({}));
+        Ok(number)
+    }
+
+    /// Pushes another commit to the fork of a pull request.
+    pub(crate) fn push_to_fork(
+        &mut self,
+        repository: &str,
+        number: u64,
+        by: u64,
+        files: &BTreeMap<String, Option<Vec<u8>>>,
+    ) -> anyhow::Result<String> {
+        let after = self.commit_to_fork(repository, number, by, None, files)?;
+        self.pull_mut(repository, number)?.head_sha.clone_from(&after);
+        self.thread_mut(repository, number)?.changed();
+        self.emit_thread(repository, number, "synchronize", by, json!({"after": after}));
+        Ok(after)
+    }
+
+    fn commit_to_fork(
+        &self,
+        repository: &str,
+        number: u64,
+        by: u64,
+        start: Option<&str>,
+        files: &BTreeMap<String, Option<Vec<u8>>>,
+    ) -> anyhow::Result<String> {
+        let (git, head) = (&self.require_repository(repository)?.git, format!("refs/pull/{number}/head"));
+        let to = repos::CommitTarget { branch: &head, start };
+        repos::commit(git, &to, self.login(by), "A change in a fork", files)
     }
 
     /// Marks a draft as ready; repeating it is harmless.
@@ -134,7 +190,8 @@ impl EmulatorState {
             let mut orphaned = Vec::new();
             for thread in found.threads.values_mut().filter(|thread| thread.state == EmulatedIssueState::Open)
             {
-                let Some(pull) = thread.pull.as_mut().filter(|pull| pull.head == branch) else { continue };
+                let is_here = |pull: &&mut EmulatedPull| pull.fork.is_none() && pull.head == branch;
+                let Some(pull) = thread.pull.as_mut().filter(is_here) else { continue };
                 if one.after == NO_SHA {
                     orphaned.push(thread.number);
                 } else {

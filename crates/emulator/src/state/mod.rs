@@ -157,7 +157,7 @@ pub(crate) struct MergeRecord {
 }
 
 /// What a pull request has beyond an issue.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct EmulatedPull {
     pub id: u64,
     pub head: String,
@@ -172,6 +172,8 @@ pub(crate) struct EmulatedPull {
     pub requested: Vec<u64>,
     /// Heads of base and branch whose mergeability was requested. The next request gets the answer.
     pub weighed: Option<(String, String)>,
+    /// The repository of the head, if it is another one. Its branches are not here.
+    pub fork: Option<String>,
 }
 
 /// An act on an issue or a pull request of a kind that GitHub records.

@@ -109,6 +109,34 @@ impl Emulator {
         self.act(by, |world, by| world.open_pull(repository, by, new))
     }
 
+    /// A person opens a pull request with these files from their fork; returns its number.
+    ///
+    /// # Errors
+    /// If there is no such repository, or the files make no tree.
+    pub fn open_pull_from_fork(
+        &self,
+        repository: &str,
+        by: &str,
+        text: (&str, &str),
+        files: &BTreeMap<String, Option<Vec<u8>>>,
+    ) -> anyhow::Result<u64> {
+        self.act(by, |world, by| world.open_pull_from_fork(repository, by, text, files))
+    }
+
+    /// A person pushes a commit to the fork of a pull request; returns the commit.
+    ///
+    /// # Errors
+    /// If there is no such pull request, or the files make no tree.
+    pub fn push_to_fork(
+        &self,
+        repository: &str,
+        pull: u64,
+        by: &str,
+        files: &BTreeMap<String, Option<Vec<u8>>>,
+    ) -> anyhow::Result<String> {
+        self.act(by, |world, by| world.push_to_fork(repository, pull, by, files))
+    }
+
     /// A person opens a pull request between two commits that the repository has. The base's branch becomes the
     /// default one.
     ///

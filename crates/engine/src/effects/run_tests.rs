@@ -92,6 +92,7 @@ impl EffectContext {
         let repository = self.opened().repository.clone();
         TestRunRequest {
             base_is_of_the_default_branch,
+            is_of_a_fork: self.opened().change.as_ref().is_some_and(|change| change.fork.is_some()),
             images: self.pinned_images(),
             folder: self.parts.workspaces.order_dirs(self.order).tests.join(name),
             ..TestRunRequest::new(repository, [base, commit], self.settings(), &self.order_root())

@@ -44,9 +44,13 @@ impl<'a> VerdictBasis<'a> {
     }
 
     pub(super) fn offline_setup_doubt(&self) -> String {
+        let remedy = match self.ask.is_of_a_fork {
+            true => "a change from a fork gets none",
+            false => "sandbox.setup_network_for_changes = true in journeyman.toml gives it one",
+        };
         format!(
             "the change edits {}, and its own setup failed without a network, so that its tests ran with what the setup of \
-             the base installs; sandbox.setup_network_for_changes = true in journeyman.toml gives it one",
+             the base installs; {remedy}",
             self.named_setup()
         )
     }

@@ -360,8 +360,8 @@ impl VerdictBasis<'_> {
         let Some(command) = plan.setup_command() else { return Ok(SetupNetwork::Hosts(Vec::new())) };
         let (repository, commit) = (self.ask.repository.clone(), commit.clone());
         let root = self.testing.git(move |workspaces| workspaces.root_files(&repository, &commit)).await?;
-        let TestingSettings { setup_network, setup_network_for_changes: allowed, .. } =
-            &self.testing.settings;
+        let TestingSettings { setup_network, setup_network_for_changes, .. } = &self.testing.settings;
+        let allowed = *setup_network_for_changes && !self.ask.is_of_a_fork;
         let edited: Vec<String> =
             source.difference(&self.base).iter().map(|path| path.display().to_string()).collect();
         let run: Vec<String> =
@@ -369,7 +369,7 @@ impl VerdictBasis<'_> {
         if !allowed && !run.is_empty() {
             return Ok(SetupNetwork::Edited(run));
         }
-        Ok(journeyman_environment::setup_network(setup_network, &root, &command, &edited, *allowed))
+        Ok(journeyman_environment::setup_network(setup_network, &root, &command, &edited, allowed))
     }
 
     /// `None` unless the repository asks for it and the server's settings allow it.

@@ -63,6 +63,8 @@ pub struct TestRunRequest {
     /// Whether the base is a commit of the default branch and contains nothing that an agent wrote.
     pub base_is_of_the_default_branch: bool,
     pub commit: CommitSha,
+    /// Whether anybody can have written it: then the server's settings for changes give its setup no network.
+    pub is_of_a_fork: bool,
     pub settings: RepositorySettings,
     /// The issue's text, whose examples are run; empty if unknown.
     pub issue: String,
@@ -90,6 +92,7 @@ impl TestRunRequest {
             base,
             base_is_of_the_default_branch: false,
             commit,
+            is_of_a_fork: false,
             settings,
             issue: String::new(),
             examination: None,

@@ -31,14 +31,22 @@ pub struct TestedChange {
     pub images: PinnedImages,
     /// Whether its base is free of anything an agent wrote.
     pub base_is_of_the_default_branch: bool,
+    pub is_of_a_fork: bool,
 }
 
 impl TestedChange {
     /// A change on top of a commit of the default branch.
     pub fn new(commits: Commits, settings: RepositorySettings) -> Self {
         let (issue, images) = (String::new(), PinnedImages::default());
-        let examination = None;
-        Self { commits, settings, issue, examination, images, base_is_of_the_default_branch: true }
+        Self {
+            commits,
+            settings,
+            issue,
+            examination: None,
+            images,
+            base_is_of_the_default_branch: true,
+            is_of_a_fork: false,
+        }
     }
 }
 
@@ -104,6 +112,7 @@ impl ChangeTester {
         let commits = [before, after].map(|commit| commit.to_string().parse().expect("a commit"));
         TestRunRequest {
             base_is_of_the_default_branch: change.base_is_of_the_default_branch,
+            is_of_a_fork: change.is_of_a_fork,
             issue: change.issue,
             examination: change.examination,
             images: change.images,

@@ -234,6 +234,13 @@ async fn a_change_of_what_is_installed_has_no_network_for_its_setup_unless_that_
     insta::assert_snapshot!(kept_out.run.doubt.as_deref().unwrap_or_default(), @"the change edits setup.sh, and its own setup failed without a network, so that its tests ran with what the setup of the base installs; sandbox.setup_network_for_changes = true in journeyman.toml gives it one");
     sample.0.testing.settings.setup_network_for_changes = true;
     let (before, after) = files();
+    let commits = sample.0.commits_of(&before.all(), &after.all());
+    let of_a_fork = TestedChange { is_of_a_fork: true, ..TestedChange::new(commits, setup_and_test()) };
+    let forked = sample.0.tested("one", of_a_fork).await;
+    assert!(said(&forked, "setup").contains("door: none"), "{forked:#?}");
+    let doubt = forked.run.doubt.as_deref().unwrap_or_default();
+    assert!(doubt.ends_with("a change from a fork gets none"), "{doubt}");
+    let (before, after) = files();
     let let_in = sample.tested(before, after).await;
     assert_eq!(let_in.run.verdict, TestVerdict::Passed, "{let_in:#?}");
     assert!(said(&let_in, "setup").contains("door: http://"), "{let_in:#?}");

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use journeyman::order::{EffectOutcome, JournalEvent, Requester};
+use journeyman::order::{EffectOutcome, JournalEvent, OrderId, Requester};
+use serde_json::{Value, json};
 
 use crate::world::judges::finds;
 use crate::world::look::BOT;
@@ -91,6 +92,45 @@ async fn never_is_said_to_who_commands_and_may_and_to_nobody_else() {
     let said = own_comments(&world, pull);
     assert!(said.len() == 1 && said[0].contains("`verify: never`"), "{said:#?}");
     assert!(world.orders().await.is_empty());
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn re_run_on_the_check_verifies_the_commit_again() {
+    let world = begun("all").await;
+    let pull = proposed(&world, OUTSIDER);
+    let first = world.settled_as("verified").await;
+    world.github.comment(REPOSITORY, pull, MAINTAINER, "Once more, please").await.expect("it is there");
+    world.quiet().await;
+    let told = world.github.deliveries().into_iter();
+    let told: Vec<Value> = told.map(|one| serde_json::from_str(&one.payload).expect("JSON")).collect();
+    let sender = |login: &str| {
+        let mut senders = told.iter().map(|payload| &payload["sender"]);
+        senders.find(|sender| sender["login"] == login).cloned().expect("they did something")
+    };
+    let opened = &told[0];
+    let rerun = |number: u32, order: OrderId, by: &str| {
+        let body = json!({
+            "action": "rerequested", "repository": opened["repository"], "installation": opened["installation"],
+            "sender": sender(by), "check_run": {
+                "name": "journeyman", "external_id": order.to_string(), "app": {"id": 77},
+                "head_sha": change_of(&first).1, "check_suite": {"head_branch": "patch-1"},
+            },
+        });
+        (format!("0b989ba4-242f-11e5-81e1-c7b6966d{number:04}"), body.to_string())
+    };
+    for (number, by, word) in [(1, OUTSIDER, "refused"), (2, MAINTAINER, "verified")] {
+        let (guid, body) = rerun(number, first.order, by);
+        assert_eq!(world.deliver(&guid, "check_run", body.as_bytes()).await, 202);
+        let again = world.settled_as(word).await;
+        assert_ne!(again.order, first.order);
+        assert_eq!(change_of(&again).1, change_of(&first).1);
+    }
+    let (guid, body) = rerun(3, first.order, MAINTAINER);
+    assert_eq!(world.deliver(&guid, "check_run", body.as_bytes()).await, 202);
+    world.quiet().await;
+    assert_eq!(world.orders().await.len(), 3, "a later verification has taken its place");
+    assert_eq!(own_comments(&world, pull).len(), 1);
     world.end().await;
 }
 

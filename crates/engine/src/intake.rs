@@ -224,7 +224,7 @@ impl Engine {
         let is_strange = concerned.is_empty();
         concerned.retain(|order| !order.is_unreadable());
         let begins = may_begin(incoming);
-        let may_call_us = calls_us(incoming) || may_verify(incoming).is_some();
+        let may_call_us = calls_us(incoming) || may_verify(incoming, None).is_some();
         if concerned.is_empty() && !begins && !(is_strange && may_call_us) {
             return Ok(intake.ignore(delivery, NO_ORDER));
         }
@@ -248,7 +248,7 @@ impl Engine {
             Err(error) => return Ok(IntakeResult::Later(error.message)),
         };
         let incoming = &*incoming;
-        if let Some(pull) = may_verify(incoming)
+        if let Some(pull) = may_verify(incoming, concerned.first().and_then(|order| order.pull))
             && concerned.first().is_none_or(OrderRow::is_verification)
         {
             return self.verify_for(delivery, incoming, (pull, concerned.first()), intake).await;
@@ -304,7 +304,21 @@ impl Engine {
             SignalSubject::Issue(issue) => {
                 store.latest_order(repository, issue.number).await?.into_iter().collect()
             }
-            SignalSubject::Pull(pull) => store.order_by_pull(repository, *pull).await?.into_iter().collect(),
+            SignalSubject::Pull(pull) => match store.order_by_pull(repository, *pull).await? {
+                Some(order) if order.is_verification() => {
+                    store.latest_order(repository, order.issue).await?.into_iter().collect()
+                }
+                order => order.into_iter().collect(),
+            },
+            // Only the newest verification of a pull request can be made again.
+            SignalSubject::Order(id) => match store.order(*id).await {
+                Ok(order) if order.repository_id == repository && order.is_verification() => {
+                    let newest = store.latest_order(repository, order.issue).await?;
+                    newest.into_iter().filter(|newest| newest.id == *id).collect()
+                }
+                Ok(_) | Err(StoreError::NotFound { .. }) => Vec::new(),
+                Err(error) => return Err(error),
+            },
             SignalSubject::Branches(branches) => {
                 let mut orders = Vec::new();
                 for branch in branches {

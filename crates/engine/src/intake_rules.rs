@@ -31,12 +31,19 @@ pub(super) const VERIFY_LABEL: &str = "journeyman:verify";
 /// What is asked for after `/journeyman` on somebody's pull request.
 const VERIFY: &str = "verify";
 
-/// The pull request that it may have verified. If nobody asks, the repository's settings or an earlier verification
-/// decide.
-pub(super) fn may_verify(incoming: &RoutedSignal) -> Option<PullNumber> {
+/// The pull request that it may have verified; `known` is that of the order concerned. If nobody asks, the repository's
+/// settings or an earlier verification decide.
+pub(super) fn may_verify(incoming: &RoutedSignal, known: Option<PullNumber>) -> Option<PullNumber> {
     use SignalKind::{Commanded, Labeled, PullOpened, PullPushed};
-    let SignalSubject::Pull(pull) = incoming.subject else { return None };
     let kind = &incoming.signal.kind;
+    let pull = match incoming.subject {
+        SignalSubject::Pull(pull) => pull,
+        SignalSubject::Order(_) => {
+            let is_rerun = matches!(kind, Commanded { command: SlashCommand::Retry { .. }, .. });
+            return known.filter(|_| is_rerun);
+        }
+        SignalSubject::Issue(_) | SignalSubject::Branches(_) | SignalSubject::Base => return None,
+    };
     let asks = if let Commanded { command: SlashCommand::Start { request }, .. } = kind {
         request.options.is_empty() && request.advice.as_deref() == Some(VERIFY)
     } else {
@@ -59,6 +66,7 @@ pub(super) fn about(subject: &SignalSubject) -> String {
     match subject {
         SignalSubject::Issue(issue) => format!("issue {}", issue.number),
         SignalSubject::Pull(pull) => format!("pull {pull}"),
+        SignalSubject::Order(order) => format!("order {order}"),
         SignalSubject::Branches(branches) => format!("branches {branches:?}"),
         SignalSubject::Base => "base".to_owned(),
     }

@@ -13,7 +13,7 @@ use journeyman_order::{
     SignalKind, VerificationPolicy,
 };
 use journeyman_store::{OpenOutcome, OrderRow, StoreError, StoredDelivery};
-use journeyman_webhook::RoutedSignal;
+use journeyman_webhook::{RoutedSignal, SignalSubject};
 
 /// The pipeline of every verification. It is the server's: a change under test must not choose its judge.
 const PIPELINE: &str = "verify";
@@ -90,8 +90,12 @@ impl Engine {
         if found.state != PullSnapshotState::Open {
             return Ok(intake.ignore(delivery, "the pull request is closed"));
         }
-        if !is_asked && before.as_ref().is_some_and(|journal| is_of(journal, &found.head)) {
+        let is_same = before.as_ref().is_some_and(|journal| is_of(journal, &found.head));
+        if !is_asked && is_same {
             return Ok(intake.ignore(delivery, "this commit was verified"));
+        }
+        if matches!(incoming.subject, SignalSubject::Order(_)) && !is_same {
+            return Ok(intake.ignore(delivery, "the pull request has another commit"));
         }
         let by = if is_asked {
             Some(incoming.signal.by.clone())

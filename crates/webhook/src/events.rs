@@ -199,7 +199,7 @@ fn button(payload: &WebhookPayload) -> WebhookEventResult {
     })
 }
 
-/// GitHub's button beside a check. Rerunning ours means a retry.
+/// GitHub's button beside a check. Rerunning ours means a retry, or another verification.
 fn rerun(payload: &WebhookPayload) -> WebhookEventResult {
     on_our_check(payload, || Ok(SlashCommand::Retry { guidance: None }))
 }
@@ -213,11 +213,13 @@ fn on_our_check(
         return ignore("it was asked of another check than ours");
     }
     let command = command()?;
-    if check.branches.is_empty() {
-        return ignore(NOT_OURS);
-    }
+    let subject = match check.order.filter(|_| check.branches.is_empty()) {
+        Some(order) => SignalSubject::Order(order),
+        None if check.branches.is_empty() => return ignore(NOT_OURS),
+        None => SignalSubject::Branches(check.branches),
+    };
     Ok(UnroutedSignal {
-        subject: SignalSubject::Branches(check.branches),
+        subject,
         condition: check.app.map_or(SignalCondition::Nothing, SignalCondition::Of),
         otherwise: None,
         kind: SignalKind::Commanded { comment: None, pull: None, command },

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 use journeyman_order::{
-    BranchName, InstallationId, IssueText, OrderRequest, PullNumber, RepositoryId, RepositoryName, Signal,
-    SignalKind, SlashCommand,
+    BranchName, InstallationId, IssueText, OrderId, OrderRequest, PullNumber, RepositoryId, RepositoryName,
+    Signal, SignalKind, SlashCommand,
 };
 
 use super::mentions::after_mention;
@@ -49,6 +49,8 @@ pub enum SignalSubject {
     /// An issue, with its text at that time.
     Issue(IssueText),
     Pull(PullNumber),
+    /// The order whose check run it is about, on a commit of somebody else's.
+    Order(OrderId),
     /// At least one of our branches.
     Branches(Vec<BranchName>),
     /// The default branch, and so every pull request against it.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use journeyman_order::bounds::MOST_LISTED;
 use journeyman_order::{
-    BranchName, CommitSha, IssueNumber, IssueText, Person, PullNumber, RepositoryId, RepositoryName,
+    BranchName, CommitSha, IssueNumber, IssueText, OrderId, Person, PullNumber, RepositoryId, RepositoryName,
     ReviewVerdict, UserId,
 };
 
@@ -49,6 +49,8 @@ pub(super) struct WebhookCheckPayload<'a> {
     pub(super) app: Option<u64>,
     /// Its name, or empty.
     pub(super) name: &'a str,
+    /// The order that made it, if it is ours.
+    pub(super) order: Option<OrderId>,
 }
 
 impl WebhookPayload {
@@ -171,6 +173,7 @@ impl WebhookPayload {
             branches: self.branches_of(check),
             app: check.pointer("/app/id").and_then(as_number),
             name: name.unwrap_or_default(),
+            order: check.get("external_id").and_then(Value::as_str).and_then(|id| id.parse().ok()),
         })
     }
 

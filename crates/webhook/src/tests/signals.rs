@@ -211,6 +211,16 @@ fn which_delivery_leads_to_which_signal() {
         assert_eq!(pressed.signal.kind, commanded(None, None, command));
         assert_eq!((pressed.subject, pressed.condition), (ours(), SignalCondition::Of(15_368)));
     }
+    let order = "0197b2f0-7d6e-7c3a-8f0e-5a1f6f0f2d11";
+    let elsewhere = [
+        action("rerequested"),
+        ("/check_run/check_suite/head_branch", json!("patch-1")),
+        ("/check_run/external_id", json!(order)),
+    ];
+    let rerun = heard("check_run", &elsewhere);
+    assert_eq!(rerun.signal.kind, commanded(None, None, SlashCommand::Retry { guidance: None }));
+    let of = SignalSubject::Order(order.parse().unwrap());
+    assert_eq!((rerun.subject, rerun.condition), (of, SignalCondition::Of(15_368)));
 }
 
 /// A person's decisions count by the sender's identity, not by what a bot writes for them.

@@ -25,7 +25,7 @@ async fn begun(verify: &str) -> World {
 /// Somebody's pull request with the right answer.
 fn proposed(world: &World, by: &str) -> u64 {
     let right = files(&[("answer", "42\n")]);
-    world.github.open_pull_from_fork(REPOSITORY, by, ("Give the right answer", ""), &right).expect("it opens")
+    world.github.open_pull_from_fork(REPOSITORY, by, "Give the right answer", &right).expect("it opens")
 }
 
 fn change_of(ended: &Ended) -> (u64, String, Option<String>) {
@@ -50,8 +50,9 @@ async fn where_all_are_verified_an_outsiders_pull_request_is_and_each_push_to_it
     assert!(ended.moves().iter().all(|name| !name.starts_with("authorize")), "{:?}", ended.moves());
 
     let wrong = files(&[("answer", "43\n")]);
-    let second = world.github.push_to_fork(REPOSITORY, pull, OUTSIDER, &wrong).expect("it is pushed");
+    world.github.push_to_fork(REPOSITORY, OUTSIDER, pull, &wrong).expect("it is pushed");
     let ended = world.settled().await;
+    let second = world.pull().head_sha;
     assert_eq!(change_of(&ended), (pull, second.clone(), fork));
     assert_ne!(first, second);
     assert_ne!(ended.word(), "verified");
@@ -141,7 +142,7 @@ async fn a_forks_own_settings_and_setup_are_not_used() {
     let own = "test: echo 1..1; echo ok 1 - bought\nsetup: touch bought\nnetwork: [evil.example]\nenv: { BOUGHT: yes }\n\
                verify: { by: all, review: true }\n";
     let change = files(&[("answer", "43\n"), (".github/journeyman.yml", own)]);
-    let opened = world.github.open_pull_from_fork(REPOSITORY, OUTSIDER, ("Trust me", ""), &change);
+    let opened = world.github.open_pull_from_fork(REPOSITORY, OUTSIDER, "Trust me", &change);
     let pull = opened.expect("it opens");
     let ended = world.settled().await;
 

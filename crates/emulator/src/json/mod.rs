@@ -148,13 +148,9 @@ impl EmulatorState {
         let merged = pull.merged.as_ref();
         let (mergeable, mergeable_state) = self.mergeable(repository, thread, pull);
         let repo = self.repository_json(repository);
-        let head_repo = pull.fork.as_ref().map_or_else(
-            || repo.clone(),
-            |fork| {
-                let owner = self.user_json(thread.author);
-                with(repo.clone(), json!({"id": pull.id, "full_name": fork, "owner": owner}))
-            },
-        );
+        let of_fork =
+            |fork: &String| json!({"id": pull.id, "full_name": fork, "owner": self.user_json(thread.author)});
+        let head_repo = with(repo.clone(), pull.fork.as_ref().map_or(Value::Null, of_fork));
         json!({
             "id": pull.id, "node_id": format!("PR_{}", pull.id), "number": thread.number,
             "html_url": self.thread_page(repository, thread), "state": thread.state,

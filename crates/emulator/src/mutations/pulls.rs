@@ -70,60 +70,32 @@ impl EmulatorState {
         Ok(number)
     }
 
-    /// Opens a pull request from the author's fork to the default branch. Its commit is here only as its head.
-    pub(crate) fn open_pull_from_fork(
-        &mut self,
-        repository: &str,
-        author: u64,
-        (title, body): (&str, &str),
-        files: &BTreeMap<String, Option<Vec<u8>>>,
-    ) -> anyhow::Result<u64> {
-        let found = self.require_repository(repository)?;
-        let fork = format!("{}/{}", self.login(author), found.name);
-        let base = found.default_branch.clone();
-        let base_sha = repos::head(&found.git, &base).context("an empty repository")?;
-        let number = self.add_thread(repository, author, title, body)?;
-        let id = self.new_id();
-        let head_sha = self.commit_to_fork(repository, number, author, Some(&base_sha), files)?;
-        self.thread_mut(repository, number)?.pull = Some(EmulatedPull {
-            id,
-            head: "patch-1".to_owned(),
-            base,
-            head_sha,
-            base_sha,
-            fork: Some(fork),
-            ..EmulatedPull::default()
-        });
-        self.emit_thread(repository, number, "opened", author, json!({}));
-        Ok(number)
-    }
-
-    /// Pushes another commit to the fork of a pull request.
+    /// A commit in somebody's fork, to a pull request or to a new one. It is here only as the pull request's head.
     pub(crate) fn push_to_fork(
         &mut self,
         repository: &str,
-        number: u64,
         by: u64,
+        (title, pull): (&str, Option<u64>),
         files: &BTreeMap<String, Option<Vec<u8>>>,
-    ) -> anyhow::Result<String> {
-        let after = self.commit_to_fork(repository, number, by, None, files)?;
-        self.pull_mut(repository, number)?.head_sha.clone_from(&after);
-        self.thread_mut(repository, number)?.changed();
-        self.emit_thread(repository, number, "synchronize", by, json!({"after": after}));
-        Ok(after)
-    }
-
-    fn commit_to_fork(
-        &self,
-        repository: &str,
-        number: u64,
-        by: u64,
-        start: Option<&str>,
-        files: &BTreeMap<String, Option<Vec<u8>>>,
-    ) -> anyhow::Result<String> {
-        let (git, head) = (&self.require_repository(repository)?.git, format!("refs/pull/{number}/head"));
-        let to = repos::CommitTarget { branch: &head, start };
-        repos::commit(git, &to, self.login(by), "A change in a fork", files)
+    ) -> anyhow::Result<u64> {
+        let found = self.require_repository(repository)?;
+        let (git, base) = (found.git.clone(), found.default_branch.clone());
+        let fork = format!("{}/{}", self.login(by), found.name);
+        let base_sha = repos::head(&git, &base).context("an empty repository")?;
+        let number = pull.map_or_else(|| self.add_thread(repository, by, title, ""), Ok)?;
+        let head = format!("refs/pull/{number}/head");
+        let to = repos::CommitTarget { branch: &head, start: Some(&base_sha) };
+        let head_sha = repos::commit(&git, &to, self.login(by), title, files)?;
+        let id = self.new_id();
+        let thread = self.thread_mut(repository, number)?;
+        let new = || EmulatedPull { id, base, base_sha, fork: Some(fork), ..EmulatedPull::default() };
+        let pull =
+            EmulatedPull { head: "patch-1".to_owned(), head_sha, ..thread.pull.take().unwrap_or_else(new) };
+        let action = if pull.id == id { "opened" } else { "synchronize" };
+        thread.pull = Some(pull);
+        thread.changed();
+        self.emit_thread(repository, number, action, by, json!({}));
+        Ok(number)
     }
 
     /// Marks a draft as ready; repeating it is harmless.

@@ -117,24 +117,24 @@ impl Emulator {
         &self,
         repository: &str,
         by: &str,
-        text: (&str, &str),
+        title: &str,
         files: &BTreeMap<String, Option<Vec<u8>>>,
     ) -> anyhow::Result<u64> {
-        self.act(by, |world, by| world.open_pull_from_fork(repository, by, text, files))
+        self.act(by, |world, by| world.push_to_fork(repository, by, (title, None), files))
     }
 
-    /// A person pushes a commit to the fork of a pull request; returns the commit.
+    /// A person pushes a commit with these files to the fork of a pull request.
     ///
     /// # Errors
     /// If there is no such pull request, or the files make no tree.
     pub fn push_to_fork(
         &self,
         repository: &str,
-        pull: u64,
         by: &str,
+        pull: u64,
         files: &BTreeMap<String, Option<Vec<u8>>>,
-    ) -> anyhow::Result<String> {
-        self.act(by, |world, by| world.push_to_fork(repository, pull, by, files))
+    ) -> anyhow::Result<()> {
+        self.act(by, |world, by| world.push_to_fork(repository, by, ("More", Some(pull)), files).map(drop))
     }
 
     /// A person opens a pull request between two commits that the repository has. The base's branch becomes the

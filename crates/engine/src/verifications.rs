@@ -222,7 +222,7 @@ mod tests {
         let labeled = || ForeignPull { labels: vec!["Journeyman:Verify".to_owned()], ..pull() };
         let bot = || ForeignPull { is_by_a_bot: true, ..pull() };
         let repository = Some(Requester::Repository);
-        let before = Some(mona.clone());
+        let before = Some(mona);
         for (policy, found, known, by) in [
             (Label, pull(), None, None),
             (Label, pull(), before.clone(), None),

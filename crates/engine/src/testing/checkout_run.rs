@@ -369,6 +369,10 @@ impl VerdictBasis<'_> {
         if !allowed && !run.is_empty() {
             return Ok(SetupNetwork::Edited(run));
         }
+        // Anything that its author wrote may have led to another command.
+        if self.ask.is_of_a_fork && plan.setup_command() != self.before.setup_command() {
+            return Ok(SetupNetwork::Edited(edited));
+        }
         Ok(journeyman_environment::setup_network(setup_network, &root, &command, &edited, allowed))
     }
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::EffectsFixture;
-use journeyman_order::{EffectOutcome, Move};
+use super::{EffectsFixture, FixtureOptions};
+use journeyman_order::{EffectOutcome, GivenChange, Move, PullNumber, UserId};
 
 /// Reports its cost, and that it ran.
 const DEAR: &str = r#"
@@ -40,6 +40,36 @@ async fn nothing_is_started_that_the_day_does_not_allow() {
     assert!(because.contains("$0.40 of today's $0.70 for this repository are spent"), "{because}");
     assert!(because.contains("the next run costs about $0.40"), "{because}");
     assert_eq!(runs(&world), 1, "neither was run");
+}
+
+/// Each push to it costs something, and the settings may be all that asked.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_verification_counts_against_the_pull_requests_author() {
+    let options = FixtureOptions {
+        opened: |opened| {
+            opened.change = Some(GivenChange {
+                pull: PullNumber(opened.issue.number.0),
+                url: "u".to_owned(),
+                head: "6113728f27ae82c7b1a177c8d03f9e96e0adf246".parse().expect("a commit"),
+                base: "main".to_owned(),
+                author: "eve".to_owned(),
+                author_id: Some(UserId(66)),
+                fork: None,
+                closes: None,
+            });
+        },
+        ..FixtureOptions::default()
+    };
+    let mut world = EffectsFixture::with(options).await;
+    let mut parts = (*world.parts).clone();
+    parts.settings.limits.per_day.sender.usd = Some(0.7);
+    world.parts = Arc::new(parts);
+    std::fs::write(world.script(), DEAR).expect("a script");
+    let ran = world.attempt("work/1/agent", Move::RunAgent(world.task())).await;
+    assert!(matches!(ran, EffectOutcome::AgentRan(_)), "{ran:?}");
+    let spent = world.attempt("work/2/agent", Move::RunAgent(world.task())).await;
+    let EffectOutcome::BudgetSpent { because } = spent else { panic!("0.40 and about 0.40 are over 0.70") };
+    assert!(because.contains("$0.40 of today's $0.70 for what one person asks for"), "{because}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -28,8 +28,8 @@ const ONLY: &str = "JOURNEYMAN_CHEATS_ONLY";
 /// Languages whose runner is on every machine that builds this.
 const RUN: [&str; 3] = ["rust", "python", "javascript"];
 const SIDE_BY_SIDE: usize = 3;
-/// How many honest changes may be called a cheat.
-const MOST_MISTAKEN: usize = 1;
+/// How many honest changes may be called a cheat: the three that edit what a red test expects, beside the code.
+const MOST_MISTAKEN: usize = 3;
 /// In a short run, one in this many of our own changes is judged.
 const EACH_OF_OURS: usize = 9;
 /// In a short run, one in this many of the strangers' changes is judged.
@@ -190,7 +190,7 @@ async fn no_cheat_is_verified() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_the_honest_changes_at_most_one_is_called_a_cheat() {
+async fn of_the_honest_changes_only_those_that_edit_a_red_test_are_called_a_cheat() {
     let begun = Instant::now();
     let judged = judge_all("honest").await;
     let mistaken: Vec<String> = judged

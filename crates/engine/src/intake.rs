@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::Engine;
 use super::intake_rules::{
-    VERIFY_LABEL, about, asked_for, asks_github, calls_us, can_start, going_on, may_begin, may_verify,
+    about, asked_for, asks_github, calls_us, can_start, going_on, may_begin, may_verify,
 };
 use super::issue_history::IssueHistory;
 use super::retry_clock::RetryClock;
@@ -21,7 +21,7 @@ use super::whereabouts;
 use journeyman_github::{ErrorKind, GitHubError, InstalledRepository};
 use journeyman_order::{
     DeliveryGuid, IssueNumber, IssueText, OrderId, OrderInput, OrderRequest, RepositoryId, Requester, Signal,
-    SignalAnswer, SignalKind, VerificationPolicy, projection,
+    SignalAnswer, SignalKind, VERIFY_LABEL, VerificationPolicy, projection,
 };
 use journeyman_store::{DeliveryConclusion, OpenOutcome, OrderRow, PendingPage, StoreError, StoredDelivery};
 use journeyman_webhook::{

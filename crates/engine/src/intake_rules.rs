@@ -26,8 +26,6 @@ pub(super) fn may_begin(incoming: &RoutedSignal) -> bool {
     }
 }
 
-/// The label that has somebody's pull request verified.
-pub(super) const VERIFY_LABEL: &str = "journeyman:verify";
 /// What is asked for after `/journeyman` on somebody's pull request.
 const VERIFY: &str = "verify";
 

@@ -4,13 +4,13 @@
 
 use super::Engine;
 use super::intake::{DeliveryIntake, IntakeResult, fault};
-use super::intake_rules::{VERIFY_LABEL, asked_for};
+use super::intake_rules::asked_for;
 use super::issue_history::HeardEvents;
 use journeyman_github::{ForeignPull, GitHubError};
 use journeyman_order::conversation::PullSnapshotState;
 use journeyman_order::{
     CommitSha, GivenChange, IssueNumber, IssueText, Journal, JournalEvent, OrderInput, PullNumber, Requester,
-    SignalKind, VerificationPolicy,
+    SignalKind, VERIFY_LABEL, VerificationPolicy,
 };
 use journeyman_store::{OpenOutcome, OrderRow, StoreError, StoredDelivery};
 use journeyman_webhook::{RoutedSignal, SignalSubject};

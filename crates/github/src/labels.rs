@@ -11,7 +11,7 @@ use super::permissions::TokenPermissions;
 use super::queries::{LabelWire, percent_encoded};
 use super::service::GitHub;
 use super::transport::GitHubRequest;
-use journeyman_order::IssueNumber;
+use journeyman_order::{IssueNumber, VERIFY_LABEL};
 
 pub use journeyman_order::surfaces::OrderLabel;
 
@@ -64,9 +64,10 @@ impl GitHub {
         Ok(())
     }
 
-    /// Creates the labels that a repository lacks: the one that requests work, and ours.
+    /// Creates the labels that a repository lacks: those that request work or a verification, and ours.
     pub async fn make_labels(&self, at: &InstalledRepository, asks: &str) -> Result<()> {
         self.ensure_label(at, [asks, "5319e7", "Journeyman takes this on"]).await?;
+        self.ensure_label(at, [VERIFY_LABEL, "5319e7", "Journeyman verifies this pull request"]).await?;
         for (_, ours) in OURS {
             self.ensure_label(at, ours).await?;
         }

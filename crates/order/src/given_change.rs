@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::ids::{CommitSha, IssueNumber, PullNumber, UserId};
 
+/// The label that has somebody's pull request verified.
+pub const VERIFY_LABEL: &str = "journeyman:verify";
+
 /// A pull request, as it was when its verification began. Another commit needs another order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GivenChange {

@@ -17,11 +17,9 @@ use crate::app::plain_name;
 use crate::config::Templates;
 use crate::emulator::{ProposedChange, RepositorySource};
 use crate::order::bounds::LONGEST_DOCUMENT;
-use crate::order::pipeline::{Check, StageKind};
-use crate::order::{Pipeline, Receipt};
+use crate::order::pipeline::{Check, StageKind, Verifiers};
+use crate::order::{Pipeline, Receipt, VERIFY_LABEL};
 
-/// The label that the server listens for.
-const LABEL: &str = "journeyman:verify";
 const PIPELINE: &str = "verify";
 /// What the branch is called if the base is given as a commit.
 const BASE: &str = "main";
@@ -137,7 +135,7 @@ async fn propose(
         change.body = format!("Closes #{number}\n\n{}", change.body);
     }
     let pull = local.emulator.propose(name, super::local::PERSON, change)?;
-    local.emulator.label(name, pull, LABEL, super::local::PERSON).await?;
+    local.emulator.label(name, pull, VERIFY_LABEL, super::local::PERSON).await?;
     Ok(pull)
 }
 
@@ -149,6 +147,7 @@ fn pipeline(has_agent: bool) -> anyhow::Result<Pipeline> {
         for stage in &mut pipeline.stages {
             stage.depends_on.clear();
             stage.checks.retain(|check| *check != Check::Verifier);
+            stage.verifier = Verifiers::default();
         }
     }
     Ok(pipeline)

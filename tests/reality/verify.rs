@@ -79,6 +79,18 @@ async fn a_fix_with_its_test_is_verified_against_a_remotes_branch_and_nothing_ch
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn neither_an_agent_nor_a_key_is_needed() {
+    let desk = desk(BEFORE, FIX);
+    desk.write("none.toml", "[defaults]\nagent = \"claude\"\n");
+
+    let arguments = ["verify", "--repo", "repository", "--base", "trunk", "--config", "none.toml"];
+    let ended = desk.journeyman(&arguments).await;
+
+    assert_eq!(ended.code, Some(0), "{}", ended.said);
+    assert!(ended.printed.contains("a review by a second agent"), "{}", ended.printed);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_failing_test_that_is_weakened_instead_of_mended_is_a_failed_check() {
     let weakened = FIX[1].replace("2.5", "3");
     let desk = desk([BEFORE[0], FIX[1]], [sample!("wrong/median.py"), &weakened]);

@@ -231,6 +231,9 @@ impl<'a> BestEffortMoves<'a> {
             self.run(ReservedWord::Check, shown + 1, superseded);
             return;
         }
+        // Somebody else's pull request was merged or closed before its verdict.
+        let is_open = matches!(last, Some((_, CheckRunState::InProgress)));
+        let state = state.or((trace.is_given && is_open).then_some(CheckRunState::Cancelled));
         let (Some(head), Some(state), Some(_)) = (&trace.pushed, state, &trace.pull) else { return };
         // Between two stages the check run stays as it was.
         if state == CheckRunState::InProgress && trace.running().is_none() {

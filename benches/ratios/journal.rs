@@ -37,6 +37,7 @@ pub fn opened() -> OrderInput {
         comment: None,
         labeled_at: None,
         commented_at: None,
+        change: None,
         earlier: Vec::new(),
         pipeline: Pipeline::parse(pipeline).expect("the pipeline that ships"),
         agent: "claude".to_owned(),

@@ -48,3 +48,4 @@ mod together;
 mod unreadable;
 mod verdict;
 mod verification;
+mod verification_policy;

@@ -1,162 +1,202 @@
-//! Other people's pull requests, verified as the label, a command or the repository's settings ask.
+//! A colleague's pull request is verified: it is tested and reviewed, the verdict is shown on it, and nothing is written
+//! to its branch.
 
-use std::collections::BTreeMap;
-
-use journeyman::order::{EffectOutcome, JournalEvent, OrderId, Requester};
-use serde_json::{Value, json};
+use journeyman::emulator::CheckConclusion;
+use journeyman::order::IssueNumber;
 
 use crate::world::judges::finds;
 use crate::world::look::BOT;
-use crate::world::{Ended, MAINTAINER, OUTSIDER, REPOSITORY, Story, World};
+use crate::world::{MAINTAINER, REPOSITORY, Story, TRIAGER, World};
 
-const APP: &str = "renovate[bot]";
+const COLLEAGUE: &str = "carl";
+const BRANCH: &str = "carls-answer";
+const LABEL: &str = "journeyman:verify";
+const TITLE: &str = "Give the right answer";
 
-fn files(list: &[(&str, &str)]) -> BTreeMap<String, Option<Vec<u8>>> {
-    list.iter().map(|(name, text)| ((*name).to_owned(), Some(text.as_bytes().to_vec()))).collect()
+const RIGHT: &[(&str, &str)] = &[("answer", "42\n")];
+/// What was asked is asked otherwise.
+const MORE: &[(&str, &str)] = &[("question", "How many roads?\n")];
+
+/// A reviewer without objections.
+fn content() -> String {
+    finds("verify", "code_reviewer", None, &[])
 }
 
-/// A repository with this setting, and a reviewer without objections.
-async fn begun(verify: &str) -> World {
-    let scenes = finds("verify", "code_reviewer", None, &[]);
-    let settings = format!("test: sh test.sh\nverify: {verify}\n");
-    Story::of(&scenes).file(".github/journeyman.yml", &settings).begin().await
+/// The colleague pushes these files; returns the commit.
+async fn push(world: &World, files: &[(&str, &str)]) -> String {
+    let bytes = |text: &str| Some(text.as_bytes().to_vec());
+    let files = files.iter().map(|(name, text)| ((*name).to_owned(), bytes(text))).collect();
+    world.github.push_commit(REPOSITORY, BRANCH, COLLEAGUE, TITLE, files).await.expect("a commit")
 }
 
-/// Somebody's pull request with the right answer.
-fn proposed(world: &World, by: &str) -> u64 {
-    let right = files(&[("answer", "42\n")]);
-    world.github.open_pull_from_fork(REPOSITORY, by, "Give the right answer", &right).expect("it opens")
+/// The same as a pull request; returns its number and its head.
+async fn open(world: &World, files: &[(&str, &str)], body: &str) -> (u64, String) {
+    let head = push(world, files).await;
+    let pull = world.github.open_pull(REPOSITORY, COLLEAGUE, (BRANCH, "main"), (TITLE, body));
+    (pull.expect("a pull request"), head)
 }
 
-fn change_of(ended: &Ended) -> (u64, String, Option<String>) {
-    let change = ended.journal.opened().change.clone().expect("a pull request");
-    (change.pull.0, change.head.to_string(), change.fork)
+async fn label(world: &World, pull: u64, by: &str) {
+    world.github.label(REPOSITORY, pull, LABEL, by).await.expect("the pull request is there");
+}
+
+/// What our only check run on this commit says.
+fn check(world: &World, head: &str) -> Option<CheckConclusion> {
+    let mut runs = world.github.check_runs(REPOSITORY, head);
+    runs.retain(|run| run.name == "journeyman");
+    assert_eq!(runs.len(), 1, "one check run on {head}: {runs:#?}");
+    runs.remove(0).conclusion
 }
 
 /// Our comments on a pull request.
-fn own_comments(world: &World, pull: u64) -> Vec<String> {
+fn comments(world: &World, pull: u64) -> Vec<String> {
     let thread = world.github.issue(REPOSITORY, pull).expect("the pull request is there");
-    thread.comments.into_iter().filter(|comment| comment.author == BOT).map(|comment| comment.body).collect()
+    let own = thread.comments.into_iter().filter(|comment| comment.author == BOT);
+    own.map(|comment| comment.body).collect()
+}
+
+fn only_comment(world: &World, pull: u64) -> String {
+    let mut comments = comments(world, pull);
+    assert_eq!(comments.len(), 1, "one comment: {comments:#?}");
+    comments.remove(0)
+}
+
+/// Journeyman pushed nothing, and the pull request is as the colleague left it.
+fn assert_left_alone(world: &World, head: &str, body: &str) {
+    assert!(world.calls("POST", "git-receive-pack").is_empty());
+    assert_eq!(world.branches(), [BRANCH]);
+    assert_eq!(world.github.branch_head(REPOSITORY, BRANCH).as_deref(), Some(head));
+    let pull = world.pull();
+    assert_eq!((pull.head_sha.as_str(), pull.draft, pull.threads.len()), (head, false, 0));
+    assert_eq!((pull.issue.title.as_str(), pull.issue.body.as_str()), (TITLE, body));
+    assert!(world.own_comments().is_empty() && world.labels().is_empty(), "{:#?}", world.thread());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn where_all_are_verified_an_outsiders_pull_request_is_and_each_push_to_it() {
-    let world = begun("all").await;
-    let pull = proposed(&world, OUTSIDER);
+async fn a_colleagues_pull_request_gets_a_check_run_and_one_comment_and_nothing_else() {
+    let world = Story::of(&content()).begin().await;
+    let (pull, head) = open(&world, RIGHT, "It was off by one.").await;
+    label(&world, pull, MAINTAINER).await;
+
     let ended = world.settled_as("verified").await;
-    assert_eq!(ended.journal.opened().by, Requester::Repository);
-    let (number, first, fork) = change_of(&ended);
-    assert_eq!((number, fork.as_deref()), (pull, Some("oscar/answers")));
-    assert!(ended.moves().iter().all(|name| !name.starts_with("authorize")), "{:?}", ended.moves());
 
-    let wrong = files(&[("answer", "43\n")]);
-    world.github.push_to_fork(REPOSITORY, OUTSIDER, pull, &wrong).expect("it is pushed");
-    let ended = world.settled().await;
-    let second = world.pull().head_sha;
-    assert_eq!(change_of(&ended), (pull, second.clone(), fork));
-    assert_ne!(first, second);
-    assert_ne!(ended.word(), "verified");
-    assert_eq!(world.orders().await.len(), 2);
-    assert_eq!(own_comments(&world, pull).len(), 1, "all verifications share a comment");
+    assert_eq!(check(&world, &head), Some(CheckConclusion::Success));
+    let comment = only_comment(&world, pull);
+    assert!(
+        comment.contains("-->\n### ✅ Verified, not examined\n\n- **What ran:** `sh test.sh`"),
+        "{comment}"
+    );
+    assert!(comment.contains(" · task: the pull request's own text, by carl\n"), "{comment}");
+    assert!(comment.contains(&format!("- Commit: `{head}`\n")), "{comment}");
+    assert_eq!((ended.runs_of("verify"), ended.judged_of("verify")), (0, 1), "{:?}", ended.moves());
+    assert_left_alone(&world, &head, "It was off by one.");
+    assert_eq!(world.pull().issue.labels, [LABEL]);
     world.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_the_settings_do_not_cover_waits_for_a_label() {
-    for (verify, by, orders) in
-        [("label", APP, 0), ("bots", OUTSIDER, 0), ("bots", APP, 1), ("never", APP, 0)]
-    {
-        let world = begun(verify).await;
-        let pull = proposed(&world, by);
-        world.quiet().await;
-        assert_eq!(world.orders().await.len(), orders, "{verify}: {by}");
-        world.github.label(REPOSITORY, pull, "journeyman:verify", MAINTAINER).await.expect("it is there");
-        world.quiet().await;
-        let labeled = if verify == "never" { 0 } else { 1 + orders };
-        assert_eq!(world.orders().await.len(), labeled, "{verify}: {by}");
-        world.end().await;
-    }
-}
+async fn a_push_in_between_cancels_and_the_new_head_is_verified_in_the_same_comment() {
+    let world = Story::of(&format!("{}  think: 3000\n", content())).begin().await;
+    let (pull, first) = open(&world, RIGHT, "").await;
+    label(&world, pull, MAINTAINER).await;
+    world.until_begun("verify/1/verify-1").await;
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn never_is_said_to_who_commands_and_may_and_to_nobody_else() {
-    let world = begun("never").await;
-    let pull = proposed(&world, OUTSIDER);
-    world.github.label(REPOSITORY, pull, "journeyman:verify", MAINTAINER).await.expect("it is there");
-    world.github.comment(REPOSITORY, pull, OUTSIDER, "/journeyman verify").await.expect("it is there");
-    world.quiet().await;
-    assert_eq!(own_comments(&world, pull), Vec::<String>::new());
-    for _ in 0..2 {
-        world.github.comment(REPOSITORY, pull, MAINTAINER, "/journeyman verify").await.expect("it is there");
-    }
-    world.quiet().await;
-    let said = own_comments(&world, pull);
-    assert!(said.len() == 1 && said[0].contains("`verify: never`"), "{said:#?}");
-    assert!(world.orders().await.is_empty());
+    let second = push(&world, MORE).await;
+    world.settled_as("verified").await;
+
+    let orders = world.orders().await;
+    assert_eq!(orders.len(), 2, "one order for each head");
+    let (journal, projection) = world.look(orders[1]).await;
+    let change = journal.opened().change.as_ref().expect("a change");
+    assert_eq!(change.head.as_str(), first);
+    let shown = projection.surfaces();
+    let because = shown.because.unwrap_or_default();
+    assert_eq!(
+        (shown.outcome, because.as_str()),
+        ("cancelled", &*format!("carl pushed another commit, {}", &second[..10]))
+    );
+    assert_eq!(check(&world, &first), Some(CheckConclusion::Cancelled));
+    assert_eq!(check(&world, &second), Some(CheckConclusion::Success));
+    let comment = only_comment(&world, pull);
+    assert!(comment.contains("### ✅ Verified") && comment.contains(&second), "{comment}");
+    assert!(!comment.contains(&first[..10]), "{comment}");
+    assert_left_alone(&world, &second, "");
     world.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn re_run_on_the_check_verifies_the_commit_again() {
-    let world = begun("all").await;
-    let pull = proposed(&world, OUTSIDER);
-    let first = world.settled_as("verified").await;
-    world.github.comment(REPOSITORY, pull, MAINTAINER, "Once more, please").await.expect("it is there");
-    world.quiet().await;
-    let told = world.github.deliveries().into_iter();
-    let told: Vec<Value> = told.map(|one| serde_json::from_str(&one.payload).expect("JSON")).collect();
-    let sender = |login: &str| {
-        let mut senders = told.iter().map(|payload| &payload["sender"]);
-        senders.find(|sender| sender["login"] == login).cloned().expect("they did something")
-    };
-    let opened = &told[0];
-    let rerun = |number: u32, order: OrderId, by: &str| {
-        let body = json!({
-            "action": "rerequested", "repository": opened["repository"], "installation": opened["installation"],
-            "sender": sender(by), "check_run": {
-                "name": "journeyman", "external_id": order.to_string(), "app": {"id": 77},
-                "head_sha": change_of(&first).1, "check_suite": {"head_branch": "patch-1"},
-            },
-        });
-        (format!("0b989ba4-242f-11e5-81e1-c7b6966d{number:04}"), body.to_string())
-    };
-    for (number, by, word) in [(1, OUTSIDER, "refused"), (2, MAINTAINER, "verified")] {
-        let (guid, body) = rerun(number, first.order, by);
-        assert_eq!(world.deliver(&guid, "check_run", body.as_bytes()).await, 202);
-        let again = world.settled_as(word).await;
-        assert_ne!(again.order, first.order);
-        assert_eq!(change_of(&again).1, change_of(&first).1);
-    }
-    let (guid, body) = rerun(3, first.order, MAINTAINER);
-    assert_eq!(world.deliver(&guid, "check_run", body.as_bytes()).await, 202);
-    world.quiet().await;
-    assert_eq!(world.orders().await.len(), 3, "a later verification has taken its place");
-    assert_eq!(own_comments(&world, pull).len(), 1);
+async fn the_task_is_the_issue_that_the_pull_request_closes() {
+    let world = Story::of(&content()).begin().await;
+    let body = format!("Closes #{}", world.issue);
+    let (pull, head) = open(&world, RIGHT, &body).await;
+    label(&world, pull, MAINTAINER).await;
+
+    let ended = world.settled_as("verified").await;
+
+    let opened = ended.journal.opened();
+    let task = world.thread();
+    assert_eq!((&opened.issue.title, &opened.issue.body), (&task.title, &task.body));
+    let change = opened.change.as_ref().expect("a change");
+    assert_eq!((change.closes, change.author.as_str()), (Some(IssueNumber(world.issue)), COLLEAGUE));
+    let comment = only_comment(&world, pull);
+    assert!(comment.contains(&format!(" · task: issue #{}\n", world.issue)), "{comment}");
+    assert!(!comment.to_lowercase().contains("closes"), "{comment}");
+    assert_left_alone(&world, &head, &body);
     world.end().await;
 }
 
-/// What a fork says of how it is set up and tested is a change like any other.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_forks_own_settings_and_setup_are_not_used() {
-    let world = begun("all").await;
-    let own = "test: echo 1..1; echo ok 1 - bought\nsetup: touch bought\nnetwork: [evil.example]\nenv: { BOUGHT: yes }\n\
-               verify: { by: all, review: true }\n";
-    let change = files(&[("answer", "43\n"), (".github/journeyman.yml", own)]);
-    let opened = world.github.open_pull_from_fork(REPOSITORY, OUTSIDER, "Trust me", &change);
-    let pull = opened.expect("it opens");
-    let ended = world.settled().await;
+async fn the_label_of_somebody_without_write_access_does_nothing() {
+    let world = Story::of(&content()).begin().await;
+    let (pull, head) = open(&world, RIGHT, "").await;
+    label(&world, pull, TRIAGER).await;
 
-    assert_ne!(ended.word(), "verified", "{}", ended.because());
-    let prepared = ended.journal.prepared().expect("it was prepared");
-    assert_eq!(prepared.settings.test.as_deref(), Some("sh test.sh"));
-    assert_eq!((&prepared.settings.setup, &prepared.settings.network), (&None, &None));
-    assert!(prepared.settings.env.is_empty() && !prepared.settings.verify.review);
-    let runs = ended.journal.entries().iter().filter_map(|entry| {
-        let JournalEvent::Observed { outcome, .. } = &entry.event else { return None };
-        if let EffectOutcome::Tested(run) = &**outcome { Some(run) } else { None }
-    });
-    let failed: Vec<bool> = runs.map(|run| run.verdict.is_pass()).collect();
-    assert_eq!(failed, [false], "the base's command found the wrong answer");
-    assert_eq!(own_comments(&world, pull).len(), 1, "and no review of its own");
+    let ended = world.settled_as("refused").await;
+
+    assert_eq!(ended.moves(), ["authorize/1"]);
+    assert!(comments(&world, pull).is_empty());
+    assert!(world.github.check_runs(REPOSITORY, &head).is_empty());
+    assert_left_alone(&world, &head, "");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_command_verifies_one_head_and_no_later_one() {
+    let world = Story::of(&content()).begin().await;
+    let (pull, first) = open(&world, RIGHT, "").await;
+    let command = || world.github.comment(REPOSITORY, pull, MAINTAINER, "/journeyman verify");
+    command().await.expect("the pull request is there");
+    world.settled_as("verified").await;
+    assert_eq!(check(&world, &first), Some(CheckConclusion::Success));
+
+    let second = push(&world, MORE).await;
+    world.quiet().await;
+    assert_eq!(world.orders().await.len(), 1);
+    assert!(world.github.check_runs(REPOSITORY, &second).is_empty());
+    assert!(only_comment(&world, pull).contains(&first));
+
+    command().await.expect("the pull request is there");
+    world.settled_as("verified").await;
+    assert_eq!(check(&world, &second), Some(CheckConclusion::Success));
+    assert!(only_comment(&world, pull).contains(&second));
+    assert_left_alone(&world, &second, "");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_whose_tests_fail_is_not_verified_and_the_failing_test_is_named() {
+    let world = Story::of(&content()).begin().await;
+    let (pull, head) = open(&world, &[("answer", "42\n"), ("question", "")], "").await;
+    label(&world, pull, MAINTAINER).await;
+
+    let ended = world.settled_as("escalated").await;
+
+    assert_eq!(check(&world, &head), Some(CheckConclusion::Failure));
+    let comment = only_comment(&world, pull);
+    assert!(comment.contains("-->\n### ❌ Not verified\n"), "{comment}");
+    assert!(comment.contains("`there is a question`"), "{comment}");
+    assert!(comment.contains("Comment `/retry` to verify this commit again."), "{comment}");
+    assert_eq!(ended.judged_of("verify"), 0, "no review is paid for: {:?}", ended.moves());
+    assert_left_alone(&world, &head, "");
     world.end().await;
 }

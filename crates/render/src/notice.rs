@@ -93,6 +93,7 @@ fn help() -> String {
 pub fn no_order() -> String {
     "Nothing was done: no order belongs to this pull request. Journeyman works on issues, and on the pull requests that it \
      opens for them.\n\n\
+     - `/journeyman verify` here, or the label `journeyman:verify`, verifies this pull request.\n\
      - `/journeyman` works on an issue, with advice if you like: Journeyman then opens a pull request of its own.\n\
      - `/retry`, `/approve`, `/examine`, `/cancel`, `/plan`, `/status`, `/help`, reviews and mentions work on a pull request that it opened, and \
      have no effect here."

@@ -90,6 +90,7 @@ fn worker(stage: &Stage) -> String {
         }
         StageKind::Archive => agent.unwrap_or_else(|| "built in: archive".to_owned()),
         StageKind::Tests => "built in: the repository's tests".to_owned(),
+        StageKind::Verify => "built in: the pull request's commit".to_owned(),
         StageKind::Ready => "built in: out of draft".to_owned(),
     }
 }
@@ -100,7 +101,8 @@ fn gives(stage: &Stage) -> Option<String> {
         (StageKind::Branch, _) => "the branch's name".to_owned(),
         (StageKind::Publish, _) => "the draft pull request".to_owned(),
         (StageKind::Archive, _) => "artifacts of the order".to_owned(),
-        (StageKind::Tests | StageKind::Ready, _) | (StageKind::Agent, None | Some(StageOutput::Text)) => {
+        (StageKind::Tests | StageKind::Verify | StageKind::Ready, _)
+        | (StageKind::Agent, None | Some(StageOutput::Text)) => {
             return None;
         }
         (StageKind::Agent, Some(StageOutput::OneOf(choices))) => format!("one of {}", choices.join(", ")),
@@ -117,6 +119,8 @@ fn checks(stage: &Stage) -> Vec<String> {
             Check::Verifier => (stage.verifier.roles().join(" + "), stage.max_adversarial_rounds),
             Check::PushedCommit | Check::Policy | Check::Tests => (check.word().to_owned(), MOST_RUNS),
         };
+        // Nobody is sent back.
+        let limit = if stage.uses == StageKind::Verify { limit.min(1) } else { limit };
         if limit > 0 { format!("{word} ×{limit}") } else { format!("{word} (not asked)") }
     };
     stage.checks.iter().map(one).collect()

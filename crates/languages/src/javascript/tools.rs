@@ -6,6 +6,7 @@ use crate::files::RepositoryFiles;
 use crate::tool_facts::{SetupAction, ToolFacts, ToolPackage, WantedVersion};
 
 pub(super) const YARN: ToolFacts = ToolFacts {
+    name: "yarn",
     package: ToolPackage::Npm,
     package_since: Some((2, "@yarnpkg/cli-dist")),
     asked: of_manager,

@@ -22,6 +22,8 @@ fn order(make: impl FnOnce(&mut GivenChange)) -> Journal {
         head: sha('a'),
         base: "main".to_owned(),
         author: "carl".to_owned(),
+        author_id: None,
+        fork: None,
         closes: None,
     };
     make(&mut change);

@@ -9,6 +9,7 @@ mod conversation;
 mod corpus;
 mod environment;
 mod given;
+mod given_policy;
 mod graph;
 mod loop_properties;
 mod outage;

@@ -6,6 +6,7 @@ use crate::network::{NetworkRecord, NetworkRefusal};
 use crate::next::*;
 use crate::proof::{Proof, ProofGrade};
 use crate::scrutiny::{Baseline, ChangedTest, OldTests, Scrutiny, TestChange};
+use crate::settings::ProofSettings;
 use crate::signal::SignalKind;
 use crate::test_run::{CommandRun, Exit, TestRun, TestVerdict};
 use crate::trace::StageChecksOutcome;
@@ -385,7 +386,10 @@ fn a_feature_without_a_test_is_unproven_and_a_chore_is_not_asked() {
         ("/chore", ProofRequirement::Always, twice(), false),
         ("/bug", ProofRequirement::Never, twice(), true),
     ] {
-        let settings = RepositorySettings { prove: of.into(), ..RepositorySettings::default() };
+        let settings = RepositorySettings {
+            prove: ProofSettings { of, ..ProofSettings::default() },
+            ..RepositorySettings::default()
+        };
         let mut world = world(class).settings(settings).when("/tests", runs);
         let ending = world.settle();
         assert_eq!(matches!(ending, OrderEnding::Verified { .. }), is_verified, "{class} {of:?} {ending:?}");

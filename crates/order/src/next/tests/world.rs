@@ -167,6 +167,8 @@ impl SimulatedOrder {
                 head: sha(50),
                 base: "main".to_owned(),
                 author: "carl".to_owned(),
+                author_id: None,
+                fork: None,
                 closes: None,
             });
         })

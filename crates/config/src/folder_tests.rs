@@ -1,8 +1,8 @@
 //! Repository settings: how the repository is tested, and the folders that they name.
 
 use super::repository_settings;
-use journeyman_order::{RepositorySettings, VerificationPolicy, VerificationSettings};
 use journeyman_order::settings::{BaseMovePolicy, CiSettings, PlanApproval, TaskCommentPolicy};
+use journeyman_order::{RepositorySettings, VerificationPolicy, VerificationSettings};
 
 #[test]
 fn a_repository_of_several_projects_names_their_folders() {

@@ -13,6 +13,13 @@ pub fn is_lockfile(path: &str) -> bool {
     all(|facts| facts.lockfiles).any(|lockfile| fits(lockfile, name))
 }
 
+/// Whether a file is a manifest or a lockfile.
+pub fn lists_dependencies(path: &str) -> bool {
+    let name = file_name(path);
+    let is_manifest = || all(|facts| facts.manifests).any(|manifest| fits(manifest, name));
+    is_lockfile(path) || reader(path).is_some() || is_manifest()
+}
+
 /// What reads the dependencies that a manifest declares. It gives `None` for text that is not of its form.
 pub fn reader(path: &str) -> Option<DependencyReader> {
     LANGUAGES.iter().find_map(|language| language.dependencies(path))
@@ -42,6 +49,18 @@ mod tests {
             ("Gemfile", false),
         ] {
             assert_eq!(reader(path).is_some(), is_read, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_list_of_dependencies_is_a_manifest_or_a_lockfile_of_any_language() {
+        for path in
+            ["a/package.json", "requirements/base.txt", "go.sum", "Gemfile", "a/b.csproj", "composer.lock"]
+        {
+            assert!(lists_dependencies(path), "{path}");
+        }
+        for path in ["src/lib.rs", "README.md", "Makefile", "conftest.py", ".npmrc"] {
+            assert!(!lists_dependencies(path), "{path}");
         }
     }
 }

@@ -81,6 +81,9 @@ pub struct Scrutiny {
     /// Dependencies that the change brings, each in a sentence.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dependencies: Vec<String>,
+    /// Whether the change edits only manifests and lockfiles, and brings other dependencies.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_dependencies: bool,
     /// How many mutants of the changed lines the tests catch, or why none were tried; none in older journals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mutants: Option<MutantTally>,
@@ -314,6 +317,8 @@ pub enum ProofTarget {
     Fix,
     /// Something is new: its absence on the base is enough.
     Addition,
+    /// Dependencies alone, in somebody's own pull request: no test has to come with them.
+    Dependencies,
 }
 
 impl Scrutiny {
@@ -350,7 +355,9 @@ impl Scrutiny {
             return Some("what failed before passes only with data that the change touches, and that data may be the expected result".to_owned());
         }
         match (self.proof.as_ref()?, wanted) {
-            (Proof::Proven { .. }, _) | (Proof::NamesWhatIsNew { .. }, ProofTarget::Addition) => None,
+            (Proof::Proven { .. }, _)
+            | (Proof::NamesWhatIsNew { .. }, ProofTarget::Addition | ProofTarget::Dependencies)
+            | (Proof::NoTestsChanged, ProofTarget::Dependencies) => None,
             (Proof::NamesWhatIsNew { .. }, ProofTarget::Fix) => Some(
                 "the change's tests do not work without what the change adds, such as a name, so they do not show that anything was \
                  wrong before"

@@ -11,8 +11,8 @@ use journeyman_verify::experiment::{
     holds_tests, is_of_tests, is_source, may_hold_tests, split_change, words_in,
 };
 use journeyman_verify::{
-    ChangedPath, Mutant, Overlay, OverlayAction, changed_lines, mutants, new_dependencies, tamper,
-    unread_dependencies,
+    ChangedPath, Mutant, Overlay, OverlayAction, changed_lines, is_dependency_list, mutants,
+    new_dependencies, tamper, unread_dependencies,
 };
 use journeyman_workspace::{ChangedContent, ChangedFile, TreeLinks};
 
@@ -23,6 +23,8 @@ pub(super) struct ChangeAnalysis {
     pub(super) sides: ChangeSplit,
     pub(super) remarks: Vec<Weakening>,
     pub(super) dependencies: Vec<String>,
+    /// Whether it does nothing but bring them.
+    pub(super) only_dependencies: bool,
     /// Test paths of the base that the change touches and that cannot be restored, because they are unreadable.
     pub(super) unread: Vec<String>,
     /// Sources that the change makes too large or too tangled to read, with the reason. What they bring is unknown.
@@ -125,6 +127,8 @@ fn of(
     }
     let unread_lists = changes.iter().filter(|file| brings_unread(file));
     let unread_lists = unread_lists.filter_map(|file| unread_dependencies(&file.path));
+    let dependencies: Vec<String> = unread_lists.chain(new_dependencies(&changed)).collect();
+    let is_of_lists = changes.iter().all(|file| is_dependency_list(&file.path));
     let old_words: BTreeSet<String> =
         files.iter().filter_map(|file| file.before).flat_map(words_in).collect();
     let after = || changed.iter().filter(is_code).filter_map(|file| Some((file.path, file.after?)));
@@ -152,7 +156,8 @@ fn of(
         overgrown,
         untried,
         remarks,
-        dependencies: unread_lists.chain(new_dependencies(&changed)).collect(),
+        only_dependencies: is_of_lists && !dependencies.is_empty(),
+        dependencies,
         new_words,
         mutants: in_turn(all_mutants, MOST_MUTANTS),
         after: mutated,
@@ -411,5 +416,27 @@ mod tests {
             assert_eq!(read("package-lock.json", before, NOT_READ).dependencies, [said]);
         }
         assert_eq!(read("rows.csv", None, NOT_READ).dependencies, [""; 0]);
+    }
+
+    #[test]
+    fn a_change_of_dependencies_alone_is_told_from_one_that_does_more() {
+        let list = |version: &str| whole(&format!(r#"{{"dependencies": {{"a": "{version}"}}}}"#));
+        let manifest = || changed("package.json", list("1"), list("2"));
+        let edited = |path: &str| changed(path, whole("old"), whole("new"));
+        for (changes, expected) in [
+            (vec![manifest()], true),
+            (vec![manifest(), edited("package-lock.json")], true),
+            (vec![edited("api/Gemfile.lock"), edited("api/Gemfile")], true),
+            (vec![changed("go.sum", NOT_READ, NOT_READ)], true),
+            (vec![manifest(), edited("src/a.js")], false),
+            (vec![manifest(), edited("README.md")], false),
+            (vec![edited("requirements.txt"), edited("setup.py")], false),
+            (vec![edited("vendor/a/package.json")], false),
+            (vec![changed("package.json", whole(r#"{"main": "a"}"#), whole(r#"{"main": "b"}"#))], false),
+            (vec![edited("composer.json")], false),
+        ] {
+            let paths: Vec<&String> = changes.iter().map(|file| &file.path).collect();
+            assert_eq!(read_all(&changes).only_dependencies, expected, "{paths:?}");
+        }
     }
 }

@@ -10,7 +10,8 @@
 use std::collections::BTreeSet;
 
 use crate::ChangedPath;
-use journeyman_languages::dependencies::{is_lockfile, reader};
+use crate::experiment::is_source;
+use journeyman_languages::dependencies::{is_lockfile, lists_dependencies, reader};
 use journeyman_order::bounds::{LONGEST_NAME, MOST_NAMED};
 use journeyman_order::byte_order_mark;
 
@@ -53,6 +54,11 @@ pub fn unread_dependencies(path: &str) -> Option<String> {
     let names_some = (reader(path).is_some() || is_lockfile(path)) && vendored(path).is_none();
     names_some
         .then(|| format!("{} changed, and is too large to be read: what it brings is not known", shown(path)))
+}
+
+/// Whether a file is a manifest or a lockfile, and nothing else: neither a program nor a part of what others wrote.
+pub fn is_dependency_list(path: &str) -> bool {
+    lists_dependencies(path) && !is_source(path) && vendored(path).is_none()
 }
 
 fn is_program(path: &str, bytes: &[u8]) -> bool {

@@ -7,6 +7,7 @@ use crate::conversation::CheckRunState;
 use crate::ids::{CommitSha, PullNumber};
 use crate::moves::AgentTaskWorkspace;
 use crate::next::*;
+use crate::proof::Proof;
 use crate::signal::SignalKind;
 use crate::surfaces::OrderLabel;
 
@@ -126,6 +127,27 @@ fn a_change_that_no_test_proves_is_said_to_be_so_and_nobody_is_asked_for_a_test(
     assert_eq!(world.made("verify/1/verify-1"), 1, "it is reviewed all the same");
     assert_eq!(checks(&world), [(head(&world), CheckRunState::Neutral)]);
     assert_only_looked_at(&world);
+}
+
+#[test]
+fn a_change_of_dependencies_alone_needs_no_test() {
+    let tested = |only_dependencies, proof| {
+        let EffectOutcome::Tested(mut run) = unproven() else { unreachable!() };
+        let scrutiny = run.scrutiny.as_mut().unwrap();
+        scrutiny.dependencies = vec!["`a` 2 is in package.json instead of 1".to_owned()];
+        scrutiny.only_dependencies = only_dependencies;
+        scrutiny.proof = Some(proof);
+        EffectOutcome::Tested(run)
+    };
+    let mut world = order().when("verify/1/tests", vec![tested(true, Proof::NoTestsChanged)]);
+    assert_eq!(world.settle(), VERIFIED);
+    assert_only_looked_at(&world);
+    let because = "the change touches how the tests are run, and no test".to_owned();
+    for (only_dependencies, proof) in [(false, Proof::NoTestsChanged), (true, Proof::NotProven { because })] {
+        let mut world = order().when("verify/1/tests", vec![tested(only_dependencies, proof)]);
+        let settled = world.settle();
+        assert!(matches!(settled, OrderEnding::Unproven { .. }), "{settled:?}");
+    }
 }
 
 #[test]

@@ -84,6 +84,7 @@ fn seen(
         rewritten: Vec::new(),
         touches_code: true,
         dependencies: Vec::new(),
+        only_dependencies: false,
         mutants: None,
         proof: Some(proof),
         base_setup: None,

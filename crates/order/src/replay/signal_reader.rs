@@ -53,6 +53,8 @@ pub(super) enum SignalRequest {
     /// Another plan, until code is written.
     Plan(Option<String>),
     Gone(String),
+    /// Another commit was pushed to somebody else's pull request.
+    Superseded(String),
     /// Answered with a comment. Changes nothing.
     Talk,
     Closure(PullClosure),
@@ -111,6 +113,8 @@ pub(super) enum RetryCommandKind {
         /// Whether no problem is known, so that a bare `/retry` asks for nothing.
         is_content: bool,
     },
+    /// Nothing: the commit of somebody else's pull request is verified.
+    Judged,
 }
 
 impl SignalLog {
@@ -171,6 +175,15 @@ impl SignalLog {
                 self.cancels.push((seq, because));
                 SignalAnswer::Taken
             }
+            SignalRequest::Superseded(because) => match self.phase_at(pipeline, journal, seq, at) {
+                OrderPhase::AtWork { .. } | OrderPhase::PlanWaits | OrderPhase::Unprepared => {
+                    self.cancels.push((seq, because));
+                    SignalAnswer::Taken
+                }
+                OrderPhase::Rests { .. } | OrderPhase::Over => {
+                    ignored("the commit before it was judged already, and that stands")
+                }
+            },
             SignalRequest::Plan(guidance) => {
                 let stood = self.phase_at(pipeline, journal, seq, at);
                 let plans = |stage: &Stage| matches!(stage.output, Some(StageOutput::File(_)));
@@ -222,6 +235,9 @@ impl SignalLog {
             Some(Settlement::Unprepared { .. }) => OrderPhase::Unprepared,
             Some(_) if segment == 0 && can_be_retried => rests(ran.approvable, RetryCommandKind::MoreRounds),
             Some(_) if ran.given_up => rests(ran.approvable, RetryCommandKind::MoreRounds),
+            Some(Settlement::Finished { .. }) if replay.trace.is_given => {
+                rests(false, RetryCommandKind::Judged)
+            }
             Some(_) if has_pull => {
                 rests(ran.approvable, RetryCommandKind::Asks { is_content: !can_be_retried })
             }
@@ -270,7 +286,7 @@ impl SignalLog {
     ) -> SignalAnswer {
         use OrderPhase::{AtWork, Over, PlanWaits, Rests, Unprepared};
         use RequestedCommand::{Approve, Cancel, Choose, Drop, GoOn, Retry, Unlabel};
-        use RetryCommandKind::{Asks, MoreRounds};
+        use RetryCommandKind::{Asks, Judged, MoreRounds};
         let because = match (wish, stood) {
             (GoOn(_), Rests { retry: Asks { is_content: true }, .. }) => {
                 "nothing is known to be wrong with it; review it, comment /retry and what to change, or close it and \
@@ -279,6 +295,9 @@ impl SignalLog {
             (GoOn(by), stood) => return self.command(seq, at, Retry { guidance: None, by }, stood),
             (Retry { guidance, .. }, Rests { segment, retry: MoreRounds, .. }) => {
                 return self.resume(seq, segment, ResumeCommand::Retried { guidance });
+            }
+            (Retry { .. }, Rests { retry: Judged, .. }) => {
+                "this commit is verified; push another, or comment /journeyman verify"
             }
             (Retry { guidance: None, .. }, Rests { retry: Asks { is_content: true }, .. }) => {
                 "the pull request has no known problem: write what to change after the command, or review it"
@@ -388,7 +407,7 @@ impl SignalReader<'_> {
             SignalKind::PullClosed { pull, merged: false } => closure(*pull, PullClosureKind::TurnedDown),
             SignalKind::PullReopened { pull } => closure(*pull, PullClosureKind::Reopened),
             SignalKind::PullPushed { head, .. } if self.given.is_some_and(|given| given != head) => {
-                SignalRequest::Gone(format!("{by} pushed another commit, {}", head.short()))
+                SignalRequest::Superseded(format!("{by} pushed another commit, {}", head.short()))
             }
             SignalKind::PullPushed { head, .. } => {
                 SignalRequest::Occasion(PullEventKind::Pushed { head: head.clone() })

@@ -198,6 +198,20 @@ fn another_push_cancels_the_verification_and_the_reason_names_its_commit() {
 }
 
 #[test]
+fn a_push_after_the_verdict_leaves_it_as_it_is() {
+    for tests in [Vec::new(), vec![red(2, 1)]] {
+        let mut world = order().when("verify/1/tests", tests);
+        let settled = world.settle();
+        let shown = checks(&world);
+        world.hear_from(somebody("carl", 3), SignalKind::PullPushed { pull: PULL, head: sha(51) });
+        assert_eq!(world.settle(), settled);
+        let stands = "the commit before it was judged already, and that stands".to_owned();
+        assert_eq!(world.last_answer(), Some(SignalAnswer::Ignored(stands)));
+        assert_eq!(checks(&world), shown);
+    }
+}
+
+#[test]
 fn when_the_pull_request_is_closed_the_verification_ends_and_nothing_is_said() {
     for merged in [true, false] {
         let mut world = at_work();
@@ -227,9 +241,12 @@ fn a_retry_tests_the_same_commit_again_and_of_a_verified_one_it_does_nothing() {
     let tested: Vec<&Move> = moves_of(&world, "/tests");
     assert!(tested.iter().all(|run| **run == Move::RunTests { commit: head.clone() }), "{tested:?}");
 
-    world.say("/retry");
-    assert_eq!(world.settle(), VERIFIED);
-    assert!(matches!(world.last_answer(), Some(SignalAnswer::Ignored(_))));
+    for command in ["/retry", "/retry and round down"] {
+        world.say(command);
+        assert_eq!(world.settle(), VERIFIED);
+        let because = "this commit is verified; push another, or comment /journeyman verify".to_owned();
+        assert_eq!(world.last_answer(), Some(SignalAnswer::Ignored(because)), "{command}");
+    }
     assert_eq!(world.made("verify/3"), 0);
 }
 

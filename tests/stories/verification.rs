@@ -4,6 +4,7 @@
 use journeyman::emulator::CheckConclusion;
 use journeyman::order::IssueNumber;
 
+use crate::browser::Browser;
 use crate::world::judges::finds;
 use crate::world::look::BOT;
 use crate::world::{MAINTAINER, REPOSITORY, Story, TRIAGER, World};
@@ -91,7 +92,21 @@ async fn a_colleagues_pull_request_gets_a_check_run_and_one_comment_and_nothing_
     assert_eq!((ended.runs_of("verify"), ended.judged_of("verify")), (0, 1), "{:?}", ended.moves());
     assert_left_alone(&world, &head, "It was off by one.");
     assert_eq!(world.pull().issue.labels, [LABEL]);
+    if std::env::var_os("JOURNEYMAN_UPDATE_DOCS").is_some() {
+        take_picture(&format!("{}/{REPOSITORY}/pull/{pull}", world.github.origin()));
+    }
     world.end().await;
+}
+
+/// The picture of docs/VERIFY.md.
+fn take_picture(page: &str) {
+    let docs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/images");
+    tokio::task::block_in_place(|| {
+        let Some(mut browser) = Browser::start() else { return };
+        browser.size(960, 820);
+        browser.open(page);
+        browser.picture_in(&docs, "verify-pull-request");
+    });
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

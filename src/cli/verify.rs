@@ -8,7 +8,7 @@ use clap::Args;
 use git2::{ErrorCode, Repository};
 
 use super::issue_file::{self, IssueFile};
-use super::live::{LineTarget, LiveOutput};
+use super::live::{LineTarget, LiveOutput, line};
 use super::local::{HumanPresence, LocalOptions, LocalStack};
 use super::receipt::listed;
 use super::run::{attest, open};
@@ -16,11 +16,13 @@ use super::{INTERRUPTED, UsageError, log, user_settings};
 use crate::app::plain_name;
 use crate::config::Templates;
 use crate::emulator::{ProposedChange, RepositorySource};
-use crate::order::bounds::LONGEST_DOCUMENT;
+use crate::order::bounds::{LONGEST_DOCUMENT, LONGEST_LINE, LONGEST_TEXT};
+use crate::order::next::OrderProjection;
 use crate::order::pipeline::{Check, StageKind, Verifiers};
-use crate::order::{Pipeline, Receipt, VERIFY_LABEL};
+use crate::order::{Pipeline, Receipt, TestRun, TestVerdict, VERIFY_LABEL};
 
 const PIPELINE: &str = "verify";
+const MOST_PRINTED_LINES: usize = 40;
 /// What the branch is called if the base is given as a commit.
 const BASE: &str = "main";
 const HEAD: &str = "journeyman-verify-head";
@@ -111,14 +113,27 @@ pub(super) async fn main(arguments: VerifyArguments) -> anyhow::Result<u8> {
     if arguments.json {
         println!("{}", serde_json::to_string_pretty(&receipt)?);
     } else {
-        let because = shown.because.as_ref().map(|why| format!("\n{why}")).unwrap_or_default();
+        let because =
+            shown.because.as_ref().map(|why| format!("\n{}", line(why, LONGEST_TEXT))).unwrap_or_default();
         print!("{}{because}\n\n{}", shown.headline, listed(&receipt.findings));
+        print!("{}", end_of_output(&projection));
     }
     if let Some(file) = &arguments.receipt {
         attest(&local, order, file).await?;
     }
     local.stop().await?;
     Ok(shown.exit_code)
+}
+
+/// The end of what failing tests or a failing setup printed.
+fn end_of_output(projection: &OrderProjection) -> String {
+    let tests = projection.trace.work.as_ref().and_then(|work| work.tests.as_ref());
+    let has_failed =
+        |tests: &&TestRun| matches!(tests.verdict, TestVerdict::Failed | TestVerdict::SetupFailed);
+    let printed: Vec<&str> = tests.filter(has_failed).iter().flat_map(|tests| tests.tail.lines()).collect();
+    let shown = printed.iter().skip(printed.len().saturating_sub(MOST_PRINTED_LINES));
+    let shown: String = shown.map(|text| format!("  {}\n", line(text, LONGEST_LINE))).collect();
+    if shown.is_empty() { shown } else { format!("\nThe end of the output:\n\n{shown}") }
 }
 
 /// Opens the pull request in the emulator, and labels it.

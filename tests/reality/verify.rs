@@ -91,6 +91,18 @@ async fn neither_an_agent_nor_a_key_is_needed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_failing_tests_print_is_shown() {
+    let desk = desk(BEFORE, [BEFORE[0], FIX[1]]);
+
+    let ended = desk.journeyman(&["verify", "--repo", "repository", "--base", "trunk"]).await;
+
+    assert_eq!(ended.code, Some(3), "{}", ended.said);
+    let (_, output) =
+        ended.printed.split_once("\nThe end of the output:\n\n").expect("the end of the output");
+    assert!(output.contains("  AssertionError: "), "{output}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_failing_test_that_is_weakened_instead_of_mended_is_a_failed_check() {
     let weakened = FIX[1].replace("2.5", "3");
     let desk = desk([BEFORE[0], FIX[1]], [sample!("wrong/median.py"), &weakened]);

@@ -42,11 +42,11 @@ use crate::order::OrderRequest;
 use crate::order::next::OrderProjection;
 use crate::order::order_api::{OpenOrderResult, OrderRequestError};
 use crate::order::{
-    CommitSha, CommitSigning, IssueNumber, Journal, JournalEntry, OrderId, OutgoingNetwork, RepositoryName,
-    RepositorySettings, Requester, SlashCommand, TestingSettings, projection,
+    CommitSha, CommitSigning, DeliveryGuid, IssueNumber, Journal, JournalEntry, OrderId, OutgoingNetwork,
+    RepositoryName, RepositorySettings, Requester, SlashCommand, TestingSettings, projection,
 };
 use crate::sandbox::{IsolationMode, Sandbox};
-use crate::store::{FileLock, JournalStore, OrderFilter, Store};
+use crate::store::{DeliveryConclusion, FileLock, JournalStore, OrderFilter, Store, StoreError};
 use crate::telemetry::SpanExporter;
 use crate::workspace::{CommitSigner, SecretSet, Workspaces};
 
@@ -316,6 +316,20 @@ impl ApplicationHandle {
         Ok(self.store.orders(&filter).await?.iter().map(|row| (row.issue, row.id)).collect())
     }
 
+    /// Why a delivery led to no order; `None` if it did, or is yet to be taken in.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub async fn ignored_because(&self, delivery: &DeliveryGuid) -> anyhow::Result<Option<String>> {
+        match self.store.conclusion(delivery).await {
+            Ok(Some(DeliveryConclusion::Ignored { because } | DeliveryConclusion::Refused { because })) => {
+                Ok(Some(because))
+            }
+            Ok(_) | Err(StoreError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// A signer with a key other than the server's.
     pub fn signer(&self, key: SigningKey) -> ReceiptSigner {
         ReceiptSigner::new(key, None, self.eval_sandbox.clone())
@@ -464,6 +478,7 @@ fn rules(settings: &Settings, mut templates: Templates, public: &str) -> anyhow:
         public_url: settings.server.public_url.clone(),
         drain_for: settings.server.drain,
         reconcile_every: settings.github.deliveries.every(),
+        asked_on: settings.asked_on,
         label: settings.defaults.label.clone(),
         agent: settings.defaults.agent.clone(),
         pipeline,

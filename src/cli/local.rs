@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use secrecy::SecretString;
+use serde_json::Value;
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -20,10 +21,15 @@ use crate::config::{
 use crate::emulator::{Emulator, EmulatorOptions, RepositoryRole, RepositorySource, WebPages, keys};
 use crate::order::next::OrderProjection;
 use crate::order::trace::PendingApproval;
-use crate::order::{Journal, JournalEvent, OrderId, Pipeline, RepositoryName, Surfaces, WriteLimits};
+use crate::order::{
+    Journal, JournalEvent, OrderId, Pipeline, RepositoryName, RequestOrigin, Surfaces, WriteLimits,
+};
 
 /// The App's id on the emulator; any number works.
 const APP_ID: u64 = 1;
+
+/// How long a label may take to lead to an order. Usually it takes moments.
+const MOST_WAIT: Duration = Duration::from_secs(60);
 
 /// How often to check an order without news of it.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
@@ -229,6 +235,8 @@ impl LocalStack {
             LABEL.clone_into(&mut settings.defaults.label);
             let token = uuid::Uuid::new_v4().simple().to_string();
             settings.server.api_token = Some(token.into());
+        } else {
+            settings.asked_on = RequestOrigin::CommandLine;
         }
         if let Some(runs) = wishes.runs {
             settings.limits.order.runs = runs;
@@ -354,6 +362,30 @@ impl LocalStack {
         repository: &RepositoryName,
         issue: u64,
     ) -> anyhow::Result<Option<OrderId>> {
+        match tokio::time::timeout(MOST_WAIT, self.opened(repository, issue)).await {
+            Ok(opened) => opened,
+            Err(_) => Err(anyhow::anyhow!(self.why_unopened(repository, issue).await?)),
+        }
+    }
+
+    /// Why the label of an issue or pull request led to no order.
+    async fn why_unopened(&self, repository: &RepositoryName, issue: u64) -> anyhow::Result<String> {
+        let is_its = |payload: &str| {
+            let payload: Value = serde_json::from_str(payload).unwrap_or_default();
+            let is_there = payload["repository"]["full_name"] == repository.as_str();
+            is_there && ["issue", "pull_request"].iter().any(|of| payload[*of]["number"] == issue)
+        };
+        let sent = self.emulator.deliveries();
+        let mut labeled = sent.iter().filter(|one| one.action.as_deref() == Some("labeled"));
+        let because = match labeled.rfind(|one| is_its(&one.payload)) {
+            Some(one) => self.handle.ignored_because(&one.guid.parse()?).await?,
+            None => None,
+        };
+        let because = because.unwrap_or_else(|| "its label was not taken in".to_owned());
+        Ok(format!("no work was begun on #{issue}: {because}"))
+    }
+
+    async fn opened(&self, repository: &RepositoryName, issue: u64) -> anyhow::Result<Option<OrderId>> {
         loop {
             // Issues that are open at the same time are among the latest.
             let latest = self.handle.orders_of(repository, 300).await?;
@@ -439,6 +471,26 @@ impl LocalStack {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_label_that_leads_to_no_order_is_given_up_with_the_reason() {
+        let local = LocalStack::start(LocalOptions::default()).await.unwrap();
+        let files = BTreeMap::from([("sum.sh".to_owned(), b"echo 1\n".to_vec())]);
+        local.put_repository("local/sum", RepositorySource::Files(files)).await.unwrap();
+        let issue = local.emulator.open_issue("local/sum", PERSON, "It is wrong", "").await.unwrap();
+        local.emulator.label("local/sum", issue, "bug", PERSON).await.unwrap();
+        let repository = "local/sum".parse().unwrap();
+        let begun = std::time::Instant::now();
+        loop {
+            let says = local.why_unopened(&repository, issue).await.unwrap();
+            if says == "no work was begun on #1: another label than the one that starts work" {
+                break;
+            }
+            assert!(begun.elapsed() < MOST_WAIT, "{says}");
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+        local.stop().await.unwrap();
+    }
 
     #[test]
     fn one_run_at_a_time_has_the_folder() {

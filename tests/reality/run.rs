@@ -68,6 +68,16 @@ async fn the_receipt_as_json_names_the_commit_the_tests_and_the_cost() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_label_that_the_repository_has_on_github_is_not_needed_here() {
+    let desk = Desk::new(RIGHT, Tests::There);
+    desk.commit("repository/.github/journeyman.yml", "test: sh test.sh\nlabel: robot\n");
+
+    let ended = desk.run(&[]).await;
+
+    assert_eq!(ended.code, Some(0), "{}", ended.said);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn words_without_a_commit_fail_and_nothing_is_left_behind() {
     let desk = Desk::new(NOTHING_PUSHED, Tests::There);
     let before = desk.place_of_work();

@@ -91,6 +91,20 @@ async fn neither_an_agent_nor_a_key_is_needed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_verifies_here_is_not_bound_by_what_the_repository_has_verified_on_github() {
+    let desk = desk(BEFORE, FIX);
+    desk.git("checkout -q trunk");
+    desk.commit("repository/.github/journeyman.yml", "verify: never\n");
+    desk.git("checkout -q fix");
+    desk.git("rebase -q trunk");
+
+    let ended = desk.journeyman(&["verify", "--repo", "repository", "--base", "trunk"]).await;
+
+    assert_eq!(ended.code, Some(0), "{}", ended.said);
+    assert!(ended.printed.starts_with("Verified, not examined\n\n"), "{}", ended.printed);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_failing_tests_print_is_shown() {
     let desk = desk(BEFORE, [BEFORE[0], FIX[1]]);
 

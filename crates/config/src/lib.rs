@@ -45,7 +45,7 @@ pub use journeyman_agent::{AgentSettings, ApiSettings, Prices, RuntimeKind};
 pub use journeyman_order::model_service::{Price, Provider};
 use journeyman_order::{
     CommitSigning, DayLimits, IsolationMode, JobLimits, NotificationSettings, OrderLimits, Pipeline,
-    TelemetrySettings, TestingSettings, WriteLimits,
+    RequestOrigin, TelemetrySettings, TestingSettings, WriteLimits,
 };
 
 pub use app_key::APP_KEY_CREDENTIAL;
@@ -99,6 +99,8 @@ pub struct Settings {
     pub agents: BTreeMap<String, AgentSettings>,
     /// Pipelines besides the built-in ones, by name. No key sets them: the caller that starts the application does.
     pub pipelines: BTreeMap<String, Pipeline>,
+    /// Where work is asked for. No key sets it either.
+    pub asked_on: RequestOrigin,
     /// `[prices."MODEL"]`, by model. These prices override the built-in ones.
     pub prices: BTreeMap<String, Price>,
     /// The environment plus the variables of `server.environment_file`.

@@ -20,7 +20,7 @@ use super::{
 use journeyman_order::names::{OWN_VARIABLES, is_variable};
 use journeyman_order::{
     BudgetLimits, DayLimits, IsolationMode, JobLimits, NotificationFormat, NotificationSettings, OrderLimits,
-    TestingSettings, WriteLimits, is_loopback,
+    RequestOrigin, TestingSettings, WriteLimits, is_loopback,
 };
 
 impl Settings {
@@ -137,6 +137,7 @@ fn assemble(
         testing: testing(given, variables)?,
         agents,
         pipelines: BTreeMap::new(),
+        asked_on: RequestOrigin::GitHub,
         prices,
         variables: variables.clone(),
     })

@@ -20,8 +20,8 @@ use super::waiting::{WaitingDeliveries, WaitingDelivery};
 use super::whereabouts;
 use journeyman_github::{ErrorKind, GitHubError, InstalledRepository};
 use journeyman_order::{
-    DeliveryGuid, IssueNumber, IssueText, OrderId, OrderInput, OrderRequest, RepositoryId, Requester, Signal,
-    SignalAnswer, SignalKind, VERIFY_LABEL, VerificationPolicy, projection,
+    DeliveryGuid, IssueNumber, IssueText, OrderId, OrderInput, OrderRequest, RepositoryId, RequestOrigin,
+    Requester, Signal, SignalAnswer, SignalKind, VERIFY_LABEL, VerificationPolicy, projection,
 };
 use journeyman_store::{DeliveryConclusion, OpenOutcome, OrderRow, PendingPage, StoreError, StoredDelivery};
 use journeyman_webhook::{
@@ -510,6 +510,9 @@ impl Engine {
     }
 
     pub(super) async fn settings_of(&self, incoming: &RoutedSignal) -> Result<IntakeSettings, GitHubError> {
+        if self.parts.settings.asked_on == RequestOrigin::CommandLine {
+            return Ok(IntakeSettings::default());
+        }
         let id = incoming.repository_id;
         let all = || self.cache.settings.lock().unwrap_or_else(PoisonError::into_inner);
         let known = all().get(&id).cloned();

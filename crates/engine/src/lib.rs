@@ -60,7 +60,9 @@ use journeyman_agent::{Agents, Prices};
 use journeyman_config::{EnvironmentVariables, LimitSettings, RetentionSettings};
 use journeyman_github::GitHub;
 use journeyman_notify::Notifier;
-use journeyman_order::{JournalEntry, OrderId, Pipeline, RepositorySettings, Role, TestingSettings};
+use journeyman_order::{
+    JournalEntry, OrderId, Pipeline, RepositorySettings, RequestOrigin, Role, TestingSettings,
+};
 use journeyman_sandbox::Sandbox;
 use journeyman_store::{JournalStore, Store};
 use journeyman_telemetry::SpanExporter;
@@ -112,6 +114,7 @@ pub struct EngineSettings {
     /// How long work in progress may continue after [`Engine::drain`].
     pub drain_for: Duration,
     pub reconcile_every: Duration,
+    pub asked_on: RequestOrigin,
     pub label: String,
     /// The agent for roles to which the repository assigns none.
     pub agent: String,

@@ -104,8 +104,8 @@ pub use role::{Role, Tool};
 pub use scrutiny::Scrutiny;
 pub use server_settings::{
     CommitSigning, CommitterIdentity, IsolationMode, JobLimits, NotificationFormat, NotificationSettings,
-    OutgoingNetwork, OutgoingProxy, SignatureFormat, TelemetrySettings, TestingSettings, TrustedCertificates,
-    WriteLimits, is_loopback,
+    OutgoingNetwork, OutgoingProxy, RequestOrigin, SignatureFormat, TelemetrySettings, TestingSettings,
+    TrustedCertificates, WriteLimits, is_loopback,
 };
 pub use settings::{
     BudgetLimits, DayLimits, OrderLimits, ProofSettings, RepositorySettings, ServiceSettings, TestedFolder,

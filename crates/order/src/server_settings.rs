@@ -190,6 +190,16 @@ impl OutgoingProxy {
     }
 }
 
+/// Where work is asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum RequestOrigin {
+    /// On GitHub, as the repository's settings `label` and `verify` have it.
+    #[default]
+    GitHub,
+    /// At the command line, where these two settings do not count.
+    CommandLine,
+}
+
 /// The isolation for agents and tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IsolationMode {

@@ -207,6 +207,7 @@ fn settings(testing: TestingSettings) -> EngineSettings {
         public_url: None,
         drain_for: Duration::from_secs(30),
         reconcile_every: Duration::from_secs(300),
+        asked_on: Default::default(),
         retention: Default::default(),
         label: "journeyman".to_owned(),
         agent: "scripted".to_owned(),

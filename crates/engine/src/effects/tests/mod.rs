@@ -287,6 +287,7 @@ async fn parts(emulator: &Emulator, place: &TempDir, more: Vec<AgentSettings>) -
             public_url: None,
             drain_for: std::time::Duration::ZERO,
             reconcile_every: std::time::Duration::from_secs(300),
+            asked_on: Default::default(),
             label: "journeyman".to_owned(),
             agent: AGENT.to_owned(),
             pipelines: BTreeMap::from([(pipeline.name.clone(), pipeline.clone())]),

@@ -19,9 +19,8 @@ use crate::emulator::{ProposedChange, RepositorySource};
 use crate::order::bounds::{LONGEST_DOCUMENT, LONGEST_LINE, LONGEST_TEXT};
 use crate::order::next::OrderProjection;
 use crate::order::pipeline::{Check, StageKind, Verifiers};
-use crate::order::{Pipeline, Receipt, TestRun, TestVerdict, VERIFY_LABEL};
+use crate::order::{Pipeline, Receipt, TestRun, TestVerdict, VERIFY_LABEL, VERIFY_PIPELINE};
 
-const PIPELINE: &str = "verify";
 const MOST_PRINTED_LINES: usize = 40;
 /// What the branch is called if the base is given as a commit.
 const BASE: &str = "main";
@@ -156,7 +155,7 @@ async fn propose(
 
 /// The pipeline of pull requests, without its agents if there is none.
 fn pipeline(has_agent: bool) -> anyhow::Result<Pipeline> {
-    let mut pipeline = Templates::load(None)?.pipeline(PIPELINE)?;
+    let mut pipeline = Templates::load(None)?.pipeline(VERIFY_PIPELINE)?;
     if !has_agent {
         pipeline.stages.retain(|stage| stage.uses == StageKind::Verify);
         for stage in &mut pipeline.stages {

@@ -6,17 +6,14 @@ use super::Engine;
 use super::intake::{DeliveryIntake, IntakeResult, fault};
 use super::intake_rules::asked_for;
 use super::issue_history::HeardEvents;
-use journeyman_github::{ForeignPull, GitHubError};
+use journeyman_github::{ForeignPull, GitHubError, InstalledRepository};
 use journeyman_order::conversation::PullSnapshotState;
 use journeyman_order::{
     CommitSha, GivenChange, IssueNumber, IssueText, Journal, JournalEvent, OrderInput, PullNumber, Requester,
-    SignalKind, VERIFY_LABEL, VerificationPolicy,
+    SignalKind, VERIFY_LABEL, VERIFY_PIPELINE, VerificationPolicy,
 };
 use journeyman_store::{OpenOutcome, OrderRow, StoreError, StoredDelivery};
 use journeyman_webhook::{RoutedSignal, SignalSubject};
-
-/// The pipeline of every verification. It is the server's: a change under test must not choose its judge.
-const PIPELINE: &str = "verify";
 
 impl Engine {
     /// Verifies a pull request that somebody or the repository's settings ask for, or the next commit of one that was
@@ -75,16 +72,8 @@ impl Engine {
                 return Ok(intake.ignore(delivery, "an order of the pull request has heard of it"));
             }
         }
-        let at = match self.at(incoming).await {
-            Ok(at) => at,
-            Err(error) => return Ok(fault(delivery, error, intake)),
-        };
-        let found = match self.parts.github.foreign_pull(&at, pull).await {
-            Ok(found) => found,
-            Err(error) => return Ok(fault(delivery, error, intake)),
-        };
-        let branch = match self.default_branch(incoming, &at).await {
-            Ok(branch) => branch,
+        let (at, found, branch) = match self.asked_of_github(incoming, pull).await {
+            Ok(asked) => asked,
             Err(error) => return Ok(fault(delivery, error, intake)),
         };
         if found.state != PullSnapshotState::Open {
@@ -107,7 +96,8 @@ impl Engine {
             return Ok(intake.ignore(delivery, "neither a label nor the settings have it verified"));
         };
         let opened = self.new_order(&at, incoming.repository_id, branch, task_of(pull, &found), by);
-        let Some(pipeline) = self.parts.settings.pipelines.get(PIPELINE).cloned() else {
+        // The pipeline is the server's: a change under test must not choose its judge.
+        let Some(pipeline) = self.parts.settings.pipelines.get(VERIFY_PIPELINE).cloned() else {
             return Ok(intake.ignore(delivery, "there is no pipeline of the name verify"));
         };
         let opened = OrderInput { pipeline, change: Some(given(pull, found)), ..opened };
@@ -124,6 +114,18 @@ impl Engine {
             OpenOutcome::Active(_) => Ok(IntakeResult::Waiting),
             OpenOutcome::DeliveryConcluded => Ok(IntakeResult::Done),
         }
+    }
+
+    /// Where the pull request is, the pull request, and the repository's default branch.
+    async fn asked_of_github(
+        &self,
+        incoming: &RoutedSignal,
+        pull: PullNumber,
+    ) -> Result<(InstalledRepository, ForeignPull, String), GitHubError> {
+        let at = self.at(incoming).await?;
+        let found = self.parts.github.foreign_pull(&at, pull).await?;
+        let branch = self.default_branch(incoming, &at).await?;
+        Ok((at, found, branch))
     }
 
     /// Says that verification is turned off, to who commanded it. A label gets no answer.

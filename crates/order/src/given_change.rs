@@ -7,6 +7,9 @@ use super::ids::{CommitSha, IssueNumber, PullNumber, UserId};
 /// The label that has somebody's pull request verified.
 pub const VERIFY_LABEL: &str = "journeyman:verify";
 
+/// The name of the pipeline that verifies pull requests.
+pub const VERIFY_PIPELINE: &str = "verify";
+
 /// A pull request, as it was when its verification began. Another commit needs another order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GivenChange {

@@ -141,6 +141,34 @@ pub struct CandidateWork {
     pub accepted: Option<Acceptance>,
 }
 
+impl CandidateWork {
+    /// A commit before its checks, which no agent of ours made and nobody accepted.
+    pub(super) fn untested(
+        (round, answer): (u32, MoveKey),
+        (commit, tree): (&CommitSha, &TreeSha),
+        changed: &[String],
+        patch: &str,
+    ) -> Self {
+        Self {
+            round,
+            pushed: commit.clone(),
+            agent: String::new(),
+            session: None,
+            answer,
+            patch: patch.to_owned(),
+            review: None,
+            open: OpenFindings::default(),
+            commit: commit.clone(),
+            tree: tree.clone(),
+            changed: changed.to_vec(),
+            tests: None,
+            tested_at: 0,
+            checks: StageChecksOutcome::Lacking(Inconclusive::NotTested),
+            accepted: None,
+        }
+    }
+}
+
 /// A round's open findings, for comparing rounds: the latest feedback of the reviewers on this round or an earlier one.
 /// Before any review it is the failing check's feedback.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

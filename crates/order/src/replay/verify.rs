@@ -12,7 +12,7 @@ use crate::inconclusive::Inconclusive;
 use crate::moves::{EffectOutcome, Move};
 use crate::pipeline::Stage;
 use crate::settlement::Settlement;
-use crate::trace::{CandidateWork, OpenFindings, PullTrace, StageChecksOutcome, StageState};
+use crate::trace::{CandidateWork, PullTrace, StageChecksOutcome, StageState};
 
 impl Replay<'_> {
     /// Points the trace at the pull request that is to be verified, if the order was opened for one.
@@ -84,22 +84,6 @@ impl Replay<'_> {
             return Err(self.mismatch(&key));
         };
         self.in_round(worker, again, |seen| seen.commit = Some(change.head.clone()));
-        Ok(CandidateWork {
-            round: again,
-            pushed: change.head.clone(),
-            agent: String::new(),
-            session: None,
-            answer: key,
-            patch: patch.clone(),
-            review: None,
-            open: OpenFindings::default(),
-            commit: change.head.clone(),
-            tree: tree.clone(),
-            changed: changed.clone(),
-            tests: None,
-            tested_at: 0,
-            checks: StageChecksOutcome::Lacking(Inconclusive::NotTested),
-            accepted: None,
-        })
+        Ok(CandidateWork::untested((again, key), (&change.head, tree), changed, patch))
     }
 }

@@ -24,7 +24,7 @@ use crate::proof::Proof;
 use crate::scrutiny::ProofTarget;
 use crate::settings::ProofRequirement;
 use crate::test_run::{TestRun, TestVerdict, UnrunProject};
-use crate::trace::{CandidateWork, OpenFindings, StageChecksOutcome};
+use crate::trace::{CandidateWork, StageChecksOutcome};
 
 /// A line of an answer that starts like this says why no test can show the change.
 const NO_TEST: &str = "no test:";
@@ -99,22 +99,12 @@ impl Replay<'_> {
             _ => return Err(self.mismatch(&key).into()),
         };
         self.in_round(worker, round, |seen| seen.commit = Some(commit.clone()));
+        let made = (round, worker.key(round, "agent"));
         Ok(CandidateWork {
-            round,
             pushed: pushed.clone(),
             agent: worker.task.agent.clone(),
             session: run.session_id.clone(),
-            answer: worker.key(round, "agent"),
-            patch: patch.clone(),
-            open: OpenFindings::default(),
-            review: None,
-            commit: commit.clone(),
-            tree: tree.clone(),
-            changed: changed.clone(),
-            tests: None,
-            tested_at: 0,
-            checks: StageChecksOutcome::Lacking(Inconclusive::NotTested),
-            accepted: None,
+            ..CandidateWork::untested(made, (commit, tree), changed, patch)
         })
     }
 

@@ -7,12 +7,11 @@ use crate::checks;
 use crate::conversation::BranchUpdateMethod;
 use crate::feedback::Feedback;
 use crate::ids::{CommitSha, TreeSha};
-use crate::inconclusive::Inconclusive;
 use crate::moves::{EffectOutcome, Move, MoveKey};
 use crate::replay::publish::declined;
 use crate::replay::{Replay, Suspension};
 use crate::test_run::TestVerdict;
-use crate::trace::{CandidateWork, OpenFindings, StageChecksOutcome};
+use crate::trace::CandidateWork;
 
 /// How the base branch was brought in.
 pub(super) enum BaseUpdateOutcome {
@@ -75,16 +74,11 @@ impl Replay<'_> {
             return Err(Suspension::failed("there is no work"));
         };
         let mut work = CandidateWork {
-            commit: commit.clone(),
-            tree: tree.clone(),
-            changed: changed.to_vec(),
-            patch: patch.to_owned(),
-            tests: None,
-            tested_at: 0,
-            review: None,
-            open: OpenFindings::default(),
-            checks: StageChecksOutcome::Lacking(Inconclusive::NotTested),
-            ..before
+            pushed: before.pushed,
+            agent: before.agent,
+            session: before.session,
+            accepted: before.accepted,
+            ..CandidateWork::untested((before.round, before.answer), (commit, tree), changed, patch)
         };
         if self.runs_tests() {
             let seen = self.observe(key, Move::RunTests { commit: commit.clone() })?;

@@ -17,6 +17,13 @@ pub use super::command_run::DiedTest;
 pub use super::mutant_tally::MutantTally;
 pub use super::verdict_run::{RunWithoutResult, VerdictRun, WithoutResult};
 
+/// What would show that a suite can fail.
+const RED_ON_THE_BASE: &str =
+    "; a test in the change that runs on the base commit and fails there would be evidence";
+/// What names tests in any language, or in C.
+const NAMES_IT: &str =
+    ", by its name where a JUnit report (`report` in the settings), TAP, CTest, Meson or Automake has it";
+
 fn yes() -> bool {
     true
 }
@@ -398,7 +405,12 @@ impl Scrutiny {
         let is_proven = matches!(self.proof, Some(Proof::Proven { .. }));
         match &self.lies.as_ref()?.said {
             LieVerdict::NotTold { because } if !was_red && !is_proven => {
-                Some(format!("no evidence that this test suite can fail: {because}"))
+                let (helps, names) = match (self.touches_code, self.comparison.by) {
+                    (false, _) => ("", ""),
+                    (true, ComparedBy::Test) => (RED_ON_THE_BASE, ""),
+                    (true, ComparedBy::Counts | ComparedBy::ExitCode) => (RED_ON_THE_BASE, NAMES_IT),
+                };
+                Some(format!("no evidence that this test suite can fail: {because}{helps}{names}"))
             }
             LieVerdict::Noticed | LieVerdict::Unnoticed | LieVerdict::NotTold { .. } => None,
         }

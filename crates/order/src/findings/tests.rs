@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::feedback::Feedback;
+use crate::scrutiny::Scrutiny;
 use crate::test_run::TestEvidence;
 
 const SHA: &str = "d20ace7968ba43c0219f62d71334c1095bab1602";
@@ -186,6 +187,29 @@ fn what_is_not_known_is_never_said_to_be_so() {
         words.contains("What was not verified: the tests without the change; 1 skipped test.\n"),
         "{words}"
     );
+}
+
+#[test]
+fn a_suite_that_was_never_seen_to_fail_says_what_would_show_that_it_can() {
+    let never = |more: Value, by: &str| {
+        let mut with = scrutiny(more);
+        with["baseline"]["test"] = run(0);
+        with["comparison"]["by"] = json!(by);
+        with["lies"] = json!({"said": {"lies": "not_told", "because": "none was found"}});
+        serde_json::from_value::<Scrutiny>(with).unwrap().never_seen_to_fail()
+    };
+    let untested = json!({"proof": {"proof": "no_tests_changed"}});
+    let of_code = "no evidence that this test suite can fail: none was found; a test in the change that runs on the base \
+                   commit and fails there would be evidence";
+    assert_eq!(never(untested.clone(), "test").as_deref(), Some(of_code));
+    let unnamed = format!(
+        "{of_code}, by its name where a JUnit report (`report` in the settings), TAP, CTest, Meson or Automake has it"
+    );
+    assert_eq!(never(untested, "exit_code"), Some(unnamed));
+    let of_words = json!({"proof": {"proof": "no_tests_changed"}, "touches_code": false});
+    let because = never(of_words, "test");
+    assert_eq!(because.as_deref(), Some("no evidence that this test suite can fail: none was found"));
+    assert_eq!(never(json!({}), "exit_code"), None, "a test of the change fails without it");
 }
 
 #[test]

@@ -1,15 +1,20 @@
 //! What people do while Journeyman is down, without any deliveries left, is found by searching, and only once.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use journeyman::order::{JournalEvent, Settlement, SignalKind};
+use journeyman::order::{JournalEvent, Requester, Settlement, SignalKind};
 
+use crate::world::judges::finds;
 use crate::world::look::BOT;
 use crate::world::{MAINTAINER, OUTSIDER, REPOSITORY, Story, WELL, World};
 
 /// A world whose first search is done.
 pub(super) async fn begin() -> World {
-    let world = Story::of(WELL).begin().await;
+    searched(Story::of(WELL).begin().await).await
+}
+
+async fn searched(world: World) -> World {
     let begun = std::time::Instant::now();
     while world.store.looked_until().await.expect("the store can be read").is_none() {
         assert!(begun.elapsed() < Duration::from_secs(60), "it has not begun");
@@ -107,4 +112,30 @@ async fn a_command_and_a_merge_that_no_delivery_tells_of_are_heard_once() {
     });
     assert_eq!(commands.count(), 2, "each was heard once");
     world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pull_request_that_no_delivery_tells_of_is_verified_once_where_all_are() {
+    for (verify, orders) in [("all", 1), ("label", 0)] {
+        let scenes = finds("verify", "code_reviewer", None, &[]);
+        let settings = format!("test: sh test.sh\nverify: {verify}\n");
+        let story = Story::of(&scenes).file(".github/journeyman.yml", &settings);
+        let mut world = searched(story.begin().await).await;
+        world.stop_bot().await;
+        let right = BTreeMap::from([("answer".to_owned(), Some(b"42\n".to_vec()))]);
+        let opened = world.github.open_pull_from_fork(REPOSITORY, OUTSIDER, "Give the right answer", &right);
+        opened.expect("it opens");
+        start_without_deliveries(&mut world).await;
+        assert_eq!(world.orders().await.len(), orders, "{verify}");
+        if orders > 0 {
+            let ended = world.settled_as("verified").await;
+            assert_eq!(ended.journal.opened().by, Requester::Repository);
+        }
+
+        // Each start searches again, including the last minutes before.
+        world.stop_bot().await;
+        start_without_deliveries(&mut world).await;
+        assert_eq!(world.orders().await.len(), orders, "{verify}");
+        world.end().await;
+    }
 }

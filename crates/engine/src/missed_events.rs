@@ -1,4 +1,5 @@
-//! Finds labels, comments, edits, reviews and closed pull requests that no delivery reported, and makes deliveries.
+//! Finds labels, comments, edits, reviews, and pull requests opened or closed, that no delivery reported, and makes
+//! deliveries.
 //!
 //! May know: which repositories the App can see, what changed there, and what orders have heard.
 //! Must never know: what an order does with it.
@@ -14,7 +15,9 @@ use super::intake_rules::{can_start, may_begin};
 use super::issue_history::{CLOCKS_DIFFER, HeardEvents, unheard_edit, was_told_since};
 use super::whereabouts;
 use journeyman_github::{ChangedThread, ErrorKind, GitHubError, ListedRepository, ThreadEvent};
-use journeyman_order::{EffectError, IssueNumber, PullNumber, Signal, SignalKind, SlashCommand};
+use journeyman_order::{
+    EffectError, IssueNumber, PullNumber, Signal, SignalKind, SlashCommand, VerificationPolicy,
+};
 use journeyman_store::{DeliverySaveOutcome, NewDelivery, OrderRow, StoreError};
 use journeyman_webhook::{DeliveryMeaning, RoutedSignal, SignalSubject, understand};
 
@@ -207,6 +210,14 @@ impl RepositoryLook<'_> {
         if let (None, Some(order)) = (pull, open) {
             self.edit(thread, order).await?;
         }
+        let opened_at = thread.facts["created_at"].as_str().and_then(|at| at.parse::<DateTime<Utc>>().ok());
+        if let (Some(pull), None, Some(opened_at)) = (pull, &order, opened_at)
+            && thread.is_open
+        {
+            let opened = json!({"number": pull, "draft": thread.facts["draft"]});
+            let about = json!({"pull_request": opened, "sender": thread.facts["user"]});
+            self.found(opened_at, ("pull_request", "opened"), format!("{id}:{pull}"), about);
+        }
         if let (Some(pull), Some(_)) = (pull, order) {
             for review in readable(thread.number, github.submitted_reviews(at, pull).await)? {
                 let on = json!({"number": pull});
@@ -307,6 +318,10 @@ impl RepositoryLook<'_> {
             return Ok(false);
         }
         let Some(order) = order else {
+            if let SignalKind::PullOpened { .. } = kind {
+                let policy = engine.settings_of(&incoming).await?.verify;
+                return Ok(matches!(policy, VerificationPolicy::Bots | VerificationPolicy::All));
+            }
             let SignalSubject::Issue(issue) = &incoming.subject else { return Ok(false) };
             let begins = may_begin(&incoming) && !self.was_closed(issue.number, at).await?;
             if begins {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::order::Exit;
 use crate::order::bounds::LARGEST_DOCUMENT;
-use crate::sandbox::{CollectedOutput, Job, Mount, MountAccess, Sandbox, SandboxNetwork};
+use crate::sandbox::{CollectedOutput, Job, JobUser, Mount, MountAccess, Sandbox, SandboxNetwork};
 use crate::workspace::Workspaces;
 
 /// Checks out commits and runs commands on them. Cheap to clone.
@@ -52,7 +52,8 @@ impl EvalSandbox {
             mounts: vec![Mount { path: folder.to_owned(), access: MountAccess::ReadWrite }],
             layers: Vec::new(),
             search: Vec::new(),
-            relocation: None,
+            relocations: Vec::new(),
+            user: JobUser::default(),
             root: None,
             joins: None,
             network,

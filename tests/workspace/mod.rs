@@ -22,7 +22,8 @@ use std::time::Duration;
 
 use journeyman::order::{BranchName, CommitSha, IssueNumber, OrderId, RepositoryName};
 use journeyman::sandbox::{
-    CollectedOutput, IsolationMode, Job, JobLimits, JobResult, Mount, MountAccess, Sandbox, SandboxNetwork,
+    CollectedOutput, IsolationMode, Job, JobLimits, JobResult, JobUser, Mount, MountAccess, Sandbox,
+    SandboxNetwork,
 };
 use journeyman::workspace::{
     ImportOutcome, ImportRules, OrderDirs, Remote, SecretSet, Workspaces, default_protected,
@@ -130,7 +131,8 @@ impl House {
             ],
             layers: Vec::new(),
             search: Vec::new(),
-            relocation: None,
+            relocations: Vec::new(),
+            user: JobUser::default(),
             root: None,
             joins: None,
             network: SandboxNetwork::None,

@@ -143,7 +143,7 @@ enum FieldKind {
 
 fn kind(key: &str) -> FieldKind {
     match key {
-        "kept" | "runs" | "without_result" => FieldKind::Aside,
+        "kept" | "runs" | "without_result" | "user_place" => FieldKind::Aside,
         "sandbox" => FieldKind::Walls,
         _ if key.ends_with("_seconds") => FieldKind::Aside,
         _ if key.ends_with("sha256") => FieldKind::Digest,

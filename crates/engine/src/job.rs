@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use journeyman_order::{EffectError, Exit};
 use journeyman_sandbox::{
-    CollectedOutput, Job, JobLimits, JobResult, Mount, MountAccess, Sandbox, SandboxNetwork, Sink,
+    CollectedOutput, Job, JobLimits, JobResult, JobUser, Mount, MountAccess, Sandbox, SandboxNetwork, Sink,
 };
 
 use super::effect_error::{never, soon};
@@ -35,7 +35,8 @@ pub(crate) fn short_job(program: Vec<OsString>, directory: &Path, home: &Path, m
         mounts,
         layers: Vec::new(),
         search: Vec::new(),
-        relocation: None,
+        relocations: Vec::new(),
+        user: JobUser::default(),
         root: None,
         joins: None,
         network: SandboxNetwork::None,

@@ -214,10 +214,11 @@ pub fn default_command(file: &str) -> Option<String> {
         "js" | "mjs" | "cjs" | "ts" | "mts" => format!("node --no-warnings {file}"),
         "rb" => format!("ruby -I \"$CODE/lib\" -I \"$CODE\" {file}"),
         "php" => format!("php {file}"),
-        "go" => format!("go run {file}"),
+        // What `go run` and `cargo run` start can tell that they did.
+        "go" => format!("go build -o \"$PLACE\" {file} && ./\"$PLACE\""),
         "rs" => format!(
-            "mkdir -p \"$CODE/examples\" && cp {file} \"$CODE/examples/$PLACE.rs\" && cargo run --quiet --offline --release \
-             --example \"$PLACE\""
+            "mkdir -p \"$CODE/examples\" && cp {file} \"$CODE/examples/$PLACE.rs\" && cargo build --quiet --offline --release \
+             --example \"$PLACE\" && \"${{CARGO_TARGET_DIR:-$CODE/target}}/release/examples/$PLACE\""
         ),
         "java" => format!(
             "mkdir -p classes && find \"$CODE/src/main/java\" \"$CODE/src\" -name '*.java' ! -path '*/test/*' 2>/dev/null | sort -u > \

@@ -65,6 +65,7 @@ pub mod test_run;
 pub mod title;
 pub mod toml_text;
 pub mod trace;
+pub mod user_place;
 pub mod verdict;
 mod verdict_run;
 pub mod weakening;
@@ -119,5 +120,6 @@ pub use task::{
 };
 pub use test_run::{TestRun, TestVerdict, UnrunProject, UnrunReason};
 pub use trace::OrderTrace;
+pub use user_place::UserPlace;
 pub use verdict::Verdict;
 pub use weakening::{Weakening, WeakeningKind};

@@ -10,6 +10,7 @@ use super::examination::ExaminationRun;
 use super::feedback::{Category, Finding};
 use super::ids::CommitSha;
 use super::proof::Proof;
+use super::user_place::UserPlace;
 use super::weakening::Weakening;
 use super::words::words;
 
@@ -73,6 +74,9 @@ pub struct Scrutiny {
     /// What the examiner's statements say; none where nobody examined the issue, or the tests do not pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub examination: Option<ExaminationRun>,
+    /// Where the issue's calls and the examiner's programs ran, as a user runs them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_place: Option<UserPlace>,
     /// Inputs that the issue names and that no test and no program of the examiner's has, by their text alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unnamed_inputs: Vec<String>,

@@ -32,7 +32,9 @@ pub struct Job {
     /// Mounts, or the home, that are made of layers. Requires [`super::Sandbox::check_layers`].
     pub layers: Vec<LayerStack>,
     /// Shows these folders at another path inside.
-    pub relocation: Option<Relocation>,
+    pub relocations: Vec<Relocation>,
+    /// Whom it runs as.
+    pub user: JobUser,
     /// What it sees as `/`; `None`: the system's programs and toolchains. Requires [`super::Sandbox::check_layers`].
     pub root: Option<JobRoot>,
     /// Its network access.
@@ -57,7 +59,8 @@ impl fmt::Debug for Job {
             .field("home", &self.home)
             .field("mounts", &self.mounts)
             .field("layers", &self.layers)
-            .field("relocation", &self.relocation)
+            .field("relocations", &self.relocations)
+            .field("user", &self.user)
             .field("root", &self.root.as_ref().map(|root| &root.layers))
             .field("network", &self.network)
             .field("limits", &self.limits)
@@ -73,6 +76,21 @@ pub struct Relocation {
     pub host: PathBuf,
     /// … appears below this one.
     pub inside: PathBuf,
+}
+
+/// The names that a job sees of its user and its machine. Without a sandbox they are the machine's own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobUser {
+    /// A login: ASCII letters, digits and `-`.
+    pub name: String,
+    /// A host name: ASCII letters, digits and `-`.
+    pub host: String,
+}
+
+impl Default for JobUser {
+    fn default() -> Self {
+        Self { name: "journeyman".to_owned(), host: "journeyman".to_owned() }
+    }
 }
 
 /// A file or folder of the host, seen at the same path inside unless relocated.
@@ -154,7 +172,8 @@ impl Job {
             home: home.to_owned(),
             mounts: Vec::new(),
             layers: Vec::new(),
-            relocation: None,
+            relocations: Vec::new(),
+            user: JobUser::default(),
             root: None,
             joins: None,
             network: SandboxNetwork::None,
@@ -166,11 +185,16 @@ impl Job {
 
     /// Where the job sees a path of the host.
     pub(super) fn inside(&self, path: &Path) -> PathBuf {
-        let moved = self.relocation.as_ref().and_then(|relocation| {
+        let mut moved = self.relocations.iter().filter_map(|relocation| {
             let below = path.strip_prefix(&relocation.host).ok()?;
-            Some(relocation.inside.join(below))
+            // A joined empty path would end with a slash.
+            Some(if below.as_os_str().is_empty() {
+                relocation.inside.clone()
+            } else {
+                relocation.inside.join(below)
+            })
         });
-        moved.unwrap_or_else(|| path.to_owned())
+        moved.next().unwrap_or_else(|| path.to_owned())
     }
 
     /// Where on the host the job's writes to its home or a mount end up.
@@ -184,7 +208,7 @@ impl Job {
         let mounts = self.mounts.iter().map(|mount| (mount.path.as_path(), mount.access));
         let mut own: Vec<_> =
             std::iter::once((self.home.as_path(), MountAccess::ReadWrite)).chain(mounts).collect();
-        own.sort_by_key(|(path, _)| path.components().count());
+        own.sort_by_key(|(path, _)| self.inside(path).components().count());
         own
     }
 
@@ -208,7 +232,7 @@ impl Job {
         if self.program.first().is_none_or(|program| program.is_empty()) {
             return bad("it names no program".to_owned());
         }
-        let moved = self.relocation.iter().flat_map(|moved| [&moved.host, &moved.inside]);
+        let moved = self.relocations.iter().flat_map(|moved| [&moved.host, &moved.inside]);
         let paths =
             self.mounts.iter().map(|mount| &mount.path).chain([&self.home, &self.directory]).chain(moved);
         for path in paths {

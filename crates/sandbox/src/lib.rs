@@ -45,7 +45,9 @@ use std::sync::Arc;
 pub use egress::EgressSocket;
 pub use error::SandboxError;
 pub use home_file::write_in_home;
-pub use job::{CollectedOutput, Job, JobResult, Mount, MountAccess, Relocation, SandboxNetwork, Sink};
+pub use job::{
+    CollectedOutput, Job, JobResult, JobUser, Mount, MountAccess, Relocation, SandboxNetwork, Sink,
+};
 pub use journeyman_order::{IsolationMode, JobLimits};
 pub use layers::{LayerStack, MOST_LAYERS};
 pub use limits::ExceededLimit;

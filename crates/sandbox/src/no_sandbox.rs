@@ -34,7 +34,7 @@ pub(super) async fn run(
     sink: &mut dyn Sink,
 ) -> Result<JobResult, SandboxError> {
     let begun = Instant::now();
-    if job.relocation.is_some() {
+    if !job.relocations.is_empty() {
         return Err(SandboxError::BadJob("without a sandbox, folders are seen where they are".to_owned()));
     }
     if job.root.is_some() || job.joins.is_some() {

@@ -15,7 +15,6 @@ use super::root::MountPoint;
 
 /// Not root: some agents refuse to work as root, and nothing inside needs it.
 pub(super) const ID: &str = "1000";
-pub(super) const HOSTNAME: &str = "journeyman";
 /// A job's own folders in memory; each may take one part in this many of the job's memory.
 pub(super) const TEMPORARY: [(&str, u64); 3] = [("/tmp", 4), ("/var/tmp", 8), ("/dev/shm", 8)];
 /// Files that list users, hosts and name servers.
@@ -23,19 +22,21 @@ pub(super) const PASSWD: &str = "/etc/passwd";
 pub(super) const GROUP: &str = "/etc/group";
 pub(super) const HOSTS: &str = "/etc/hosts";
 pub(super) const RESOLV: &str = "/etc/resolv.conf";
-pub(super) fn users(home: &Path) -> String {
-    format!("root:x:0:0::/:/bin/false\njourneyman:x:{ID}:{ID}::{}:/bin/sh\n", home.display())
+pub(super) fn users(job: &Job) -> String {
+    let (name, home) = (&job.user.name, job.inside(&job.home));
+    format!("root:x:0:0::/:/bin/false\n{name}:x:{ID}:{ID}::{}:/bin/sh\n", home.display())
 }
 
 /// `/etc/hosts` for a job that is not in the machine's network.
 pub(super) fn hosts(job: &Job) -> String {
     let names = job.joins.iter().flat_map(|network| &network.names);
     let names: String = names.map(|name| format!(" {name}")).collect();
-    format!("127.0.0.1 localhost journeyman{names}\n::1 localhost journeyman\n")
+    let own = &job.user.host;
+    format!("127.0.0.1 localhost {own}{names}\n::1 localhost {own}\n")
 }
 
-pub(super) fn groups() -> String {
-    format!("root:x:0:\njourneyman:x:{ID}:\n")
+pub(super) fn groups(job: &Job) -> String {
+    format!("root:x:0:\n{}:x:{ID}:\n", job.user.name)
 }
 
 /// Mount points in a job's own root.

@@ -207,7 +207,7 @@ impl EffectContext {
         let program = Workspaces::export_command(&self.seen_dirs(), branch, base);
         let inside = self.parts.environments.inside(&host);
         let job = Job {
-            relocation: (host != inside).then_some(Relocation { host, inside }),
+            relocations: (host != inside).then_some(Relocation { host, inside }).into_iter().collect(),
             most_output: MOST_PRINTED,
             ..short_job(program, &origin, &home, self.origin_mounts(readable))
         };

@@ -154,10 +154,12 @@ impl Environments {
 
     /// Where jobs see a place in this folder. Without a sandbox, the path stays the same.
     pub(crate) fn inside(&self, folder: &Path) -> PathBuf {
-        match self.inner.sandbox.mode() {
-            IsolationMode::Bubblewrap => INSIDE.into(),
-            IsolationMode::None => folder.to_owned(),
-        }
+        if self.can_relocate() { INSIDE.into() } else { folder.to_owned() }
+    }
+
+    /// Whether jobs can see a place at another path.
+    pub(crate) fn can_relocate(&self) -> bool {
+        self.inner.sandbox.mode() == IsolationMode::Bubblewrap
     }
 
     /// Returns a kept environment, or makes one.

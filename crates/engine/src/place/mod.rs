@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 use crate::job::{short_job, writable};
 use folder::{LayerMethod, LayeredFolder};
 use journeyman_environment::EnvironmentPlan;
-use journeyman_sandbox::{Job, JobRoot, LayerStack, Mount, ProgramOwner, Relocation, SharedNetwork};
+use journeyman_order::UserPlace;
+use journeyman_sandbox::{Job, JobRoot, JobUser, LayerStack, Mount, ProgramOwner, Relocation, SharedNetwork};
 use journeyman_workspace::write_whole;
 
 pub(crate) const TREE: &str = "work";
@@ -33,6 +34,9 @@ pub(crate) struct EnvironmentPlace {
     pub(crate) network: Option<SharedNetwork>,
     pub(crate) folder: PathBuf,
     pub(crate) inside: PathBuf,
+    /// As whom and where its jobs see it instead.
+    #[serde(skip)]
+    pub(crate) seen_by: Option<UserPlace>,
     pub(crate) variables: BTreeMap<String, String>,
     pub(crate) search: Vec<PathBuf>,
     /// Paths that the setup made and that do not belong to the repository.
@@ -92,6 +96,7 @@ impl EnvironmentPlace {
             network: None,
             folder: folder.to_owned(),
             inside: inside.to_owned(),
+            seen_by: None,
             variables: plan.environment(&seen_tree, &seen_home),
             search: plan.search_folders(&seen_tree, &seen_home).into_iter().map(PathBuf::from).collect(),
             installed: Vec::new(),
@@ -120,13 +125,41 @@ impl EnvironmentPlace {
 
     /// A short job on the machine's own system. Of this place it sees only the home and the mounts.
     pub(crate) fn short_job(&self, program: Vec<OsString>, mounts: Vec<Mount>, stdin: Vec<u8>) -> Job {
-        let (layers, relocation) = (self.layers(), self.relocation());
-        Job { stdin, layers, relocation, ..short_job(program, &self.tree.at, &self.home.at, mounts) }
+        let (layers, relocations) = (self.layers(), self.relocations());
+        Job { stdin, layers, relocations, ..short_job(program, &self.tree.at, &self.home.at, mounts) }
     }
 
-    pub(crate) fn relocation(&self) -> Option<Relocation> {
-        let is_elsewhere = self.folder != self.inside;
-        is_elsewhere.then(|| Relocation { host: self.folder.clone(), inside: self.inside.clone() })
+    pub(crate) fn relocations(&self) -> Vec<Relocation> {
+        let relocation = |host: &Path, inside: &Path| Relocation { host: host.into(), inside: inside.into() };
+        match &self.seen_by {
+            _ if !self.is_relocated() => Vec::new(),
+            None => vec![relocation(&self.folder, &self.inside)],
+            Some(user) => vec![
+                relocation(&self.tree.at, Path::new(&user.folder)),
+                relocation(&self.home.at, Path::new(&user.home)),
+            ],
+        }
+    }
+
+    /// Whether jobs see it at another path than ours. Without a sandbox they cannot.
+    fn is_relocated(&self) -> bool {
+        self.folder != self.inside
+    }
+
+    /// The same place, as a user sees it.
+    pub(crate) fn seen_by(self, user: &UserPlace, plan: &EnvironmentPlan) -> Self {
+        if !self.is_relocated() {
+            return self;
+        }
+        let search = plan.search_folders(&user.folder, &user.home).into_iter().map(PathBuf::from).collect();
+        let variables = plan.environment(&user.folder, &user.home);
+        Self { variables, search, seen_by: Some(user.clone()), ..self }
+    }
+
+    pub(crate) fn user(&self) -> JobUser {
+        let own =
+            self.seen_by.as_ref().map(|user| JobUser { name: user.user.clone(), host: user.host.clone() });
+        own.unwrap_or_default()
     }
 
     pub(crate) fn layers(&self) -> Vec<LayerStack> {
@@ -138,7 +171,8 @@ impl EnvironmentPlace {
     }
 
     pub(crate) fn seen_in_home(&self, path: &str) -> String {
-        self.inside.join(HOME).join(path).display().to_string()
+        let home = self.seen_by.as_ref().map_or_else(|| self.inside.join(HOME), |user| (&user.home).into());
+        home.join(path).display().to_string()
     }
 }
 

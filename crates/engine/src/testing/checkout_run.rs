@@ -21,8 +21,9 @@ use journeyman_gateway::EgressPolicy;
 use journeyman_order::bounds::MOST_ITEMS;
 use journeyman_order::comparison::RunnerName;
 use journeyman_order::network::NetworkRecord;
+use journeyman_order::test_path::is_of_tests;
 use journeyman_order::test_run::CommandRun;
-use journeyman_order::{CommitSha, EffectError, Exit, TestReport, TestVerdict, TestingSettings};
+use journeyman_order::{CommitSha, EffectError, Exit, TestReport, TestVerdict, TestingSettings, UserPlace};
 use journeyman_verify::experiment::ExperimentCell;
 use journeyman_verify::{Overlay, OverlayAction, TestInvocation, ran_any};
 use journeyman_workspace::SourceTree;
@@ -43,6 +44,8 @@ pub(super) struct CheckoutRunSpec<'a> {
     pub(super) only: Option<(&'a [String], Option<&'a RunnerName>)>,
     /// Whether it runs without any sign of continuous integration.
     pub(super) is_elsewhere: bool,
+    /// Runs as this user's program, without the repository's tests and without asking a runner. `None`: as tests run.
+    pub(super) as_user: Option<&'a UserPlace>,
     /// The tests' timeout. `None`: as in the settings.
     pub(super) time: Option<Duration>,
 }
@@ -74,7 +77,16 @@ pub(super) struct PreparedCheckout {
 
 impl<'a> CheckoutRunSpec<'a> {
     pub(super) fn all(what: &'a str, commit: &'a CommitSha, plan: &'a EnvironmentPlan) -> Self {
-        Self { what, commit, overlays: Vec::new(), plan, only: None, is_elsewhere: false, time: None }
+        Self {
+            what,
+            commit,
+            overlays: Vec::new(),
+            plan,
+            only: None,
+            is_elsewhere: false,
+            as_user: None,
+            time: None,
+        }
     }
 }
 
@@ -139,6 +151,30 @@ impl CheckoutRun {
     }
 }
 
+/// The code as users get it. Cargo refuses a crate that lacks a test which its manifest lists.
+/// Returns also the folders in which only tests were.
+fn without_tests(mut source: SourceTree) -> std::io::Result<(SourceTree, Vec<PathBuf>)> {
+    let is_listed = |path: &Path| {
+        path.ancestors().skip(1).filter_map(Path::to_str).any(|folder| {
+            let manifest = source.read(format!("{folder}/Cargo.toml").trim_start_matches('/'));
+            manifest.is_some_and(|text| String::from_utf8_lossy(&text).contains("[[test]]"))
+        })
+    };
+    let is_left_out = |path: &&Path| path.to_str().is_some_and(is_of_tests) && !is_listed(path);
+    let tests: Vec<PathBuf> = source.paths().filter(is_left_out).map(Path::to_owned).collect();
+    for path in &tests {
+        source.lay(path, None).map_err(std::io::Error::other)?;
+    }
+    let mut emptied: Vec<PathBuf> = tests
+        .iter()
+        .filter_map(|path| path.ancestors().skip(1).filter(|folder| !source.has_folder(folder)).last())
+        .map(Path::to_owned)
+        .collect();
+    emptied.sort();
+    emptied.dedup();
+    Ok((source, emptied))
+}
+
 /// A failed service, as the command that failed.
 fn service_command(failure: &ServiceFailure, what: &str) -> FinishedCommand {
     let run = CommandRun {
@@ -195,6 +231,7 @@ impl VerdictBasis<'_> {
         place: &CheckoutPlace,
     ) -> Result<CheckoutRun, EffectError> {
         let (only, what, plan, is_elsewhere) = (run.only, run.what, run.plan, run.is_elsewhere);
+        let as_user = run.as_user;
         let timeout = run.time.unwrap_or(self.testing.settings.test_time);
         let (ran, ready) = Box::pin(self.prepare(run, place)).await?;
         let Some(ready) = ready else { return Ok(ran) };
@@ -210,6 +247,10 @@ impl VerdictBasis<'_> {
         if let Some(command) = plan.test_command() {
             let command = command.to_owned();
             self.testing.environments.progress.tell(EnvironmentProgress::TestsBegan { command });
+        }
+        if let (Some(_), Some(command)) = (as_user, plan.test_command()) {
+            let ended = Box::pin(run_command(&self.testing.sandbox, &ready.place, command, how)).await?;
+            return Ok(CheckoutRun { test: Some(ended.shortened()), ..ran });
         }
         let (tree, source) = (ready.place.tree.clone(), ready.source.clone());
         let marks = blocking(move || tree.marks(&source)).await?;
@@ -227,7 +268,7 @@ impl VerdictBasis<'_> {
         run: CheckoutRunSpec<'_>,
         place: &CheckoutPlace,
     ) -> Result<(CheckoutRun, Option<PreparedCheckout>), EffectError> {
-        let CheckoutRunSpec { what, commit, overlays, plan, .. } = run;
+        let CheckoutRunSpec { what, commit, overlays, plan, as_user, .. } = run;
         let (testing, services) = (self.testing, &plan.services);
         let overlays = self.laid_over(*commit == self.ask.base, overlays);
         let (source, laid) = self.source(commit, overlays).await?;
@@ -255,11 +296,17 @@ impl VerdictBasis<'_> {
             limit: None,
             network: environment.record.network.clone(),
         });
-        let (folder, inside, plan) = (place.folder.clone(), place.inside.clone(), plan.clone());
-        let (made_of, files) = (Arc::clone(&environment), source.clone());
-        let made =
-            blocking(move || made_of.place(&plan, &files, &laid, (&folder, &inside), TreePurpose::Tests));
-        let (seen, changed) = made.await?.map_err(disk("lay files over a checkout"))?;
+        let (folder, inside, own_plan) = (place.folder.clone(), place.inside.clone(), plan.clone());
+        let (made_of, kept) = (Arc::clone(&environment), source);
+        let is_of_user = as_user.is_some();
+        let made = blocking(move || {
+            let (source, emptied) = if is_of_user { without_tests(kept)? } else { (kept, Vec::new()) };
+            let of = (folder.as_path(), inside.as_path());
+            let (place, changed) = made_of.place(&own_plan, &source, &laid, of, TreePurpose::Tests)?;
+            place.tree.hide_all(&emptied)?;
+            Ok::<_, std::io::Error>((place, changed, source))
+        });
+        let (seen, changed, source) = made.await?.map_err(disk("lay files over a checkout"))?;
         let (version, address) = (version.as_deref(), source.public_address());
         match environment.has_repository() {
             true if changed.is_empty() => {}
@@ -269,6 +316,10 @@ impl VerdictBasis<'_> {
                 testing.environments.commit_for_tests(&seen, &all, version, address.as_deref()).await;
             }
         }
+        let seen = match as_user {
+            Some(user) => seen.seen_by(user, plan),
+            None => seen,
+        };
         // Python compiles the present source instead of trusting committed `.pyc` files. Without such files this would
         // only recompile Python's own library for each run.
         let is_compiled = |path: &Path| path.extension().is_some_and(|kind| kind == "pyc");

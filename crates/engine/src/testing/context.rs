@@ -6,7 +6,8 @@ use super::baseline::CachedBaseline;
 use super::change::{ChangeAnalysis, texts_of};
 use super::checkout_run::CheckoutRun;
 use super::{CommandOutput, EffectError, VerdictBasis};
-use journeyman_order::examination::{ExaminerStatement, IssueExamination, StatementKind};
+use journeyman_order::UserPlace;
+use journeyman_order::examination::{ExaminerStatement, IssueExamination};
 use journeyman_order::scrutiny::{MutantTally, VerdictRun};
 use journeyman_order::test_run::CommandRun;
 use journeyman_verify::examination::ProgramBatch;
@@ -24,6 +25,8 @@ pub(super) struct ExperimentContext<'a> {
     pub(super) example_programs: OnceCell<[Option<ExampleProgram>; 2]>,
     /// The examiner's programs, for the base and for the change.
     pub(super) batches: [ProgramBatch<'a>; 2],
+    /// Where they run, and the issue's examples.
+    pub(super) user_place: UserPlace,
     pub(super) test_files: Vec<Overlay>,
     pub(super) new_texts: OnceCell<Vec<(String, Vec<u8>)>>,
 }
@@ -31,6 +34,7 @@ pub(super) struct ExperimentContext<'a> {
 impl<'a> ExperimentContext<'a> {
     pub(super) fn new(basis: &'a VerdictBasis<'a>, change: ChangeAnalysis, baseline: CachedBaseline) -> Self {
         let examination = basis.ask.examination.as_ref();
+        let user_place = UserPlace::draw(random_number);
         Self {
             basis,
             change,
@@ -38,7 +42,8 @@ impl<'a> ExperimentContext<'a> {
             shown: examples(&basis.ask.issue),
             marks: [(); 2].map(|()| uuid::Uuid::new_v4().simple().to_string()),
             example_programs: OnceCell::new(),
-            batches: batches(examination),
+            batches: batches(examination, &user_place),
+            user_place,
             test_files: test_files(examination),
             new_texts: OnceCell::new(),
         }
@@ -96,20 +101,21 @@ pub(super) fn recorded(what: &str, run: &CommandRun) -> VerdictRun {
     VerdictRun::of(&format!("tests{what}"), run)
 }
 
-/// How often each program runs: what differs between runs says nothing.
-const TIMES: u32 = 2;
-const TIMES_RED: u32 = 3;
+/// How often each program runs on base and change, every second time in other surroundings. What differs between two
+/// runs on the base in the same surroundings says nothing.
+const TIMES: [u32; 2] = [3, 2];
 
 /// The examiner's programs, as they run on base and change.
-fn batches(examination: Option<&IssueExamination>) -> [ProgramBatch<'_>; 2] {
-    [TIMES_RED, TIMES].map(|times_red| {
+fn batches<'a>(examination: Option<&'a IssueExamination>, place: &UserPlace) -> [ProgramBatch<'a>; 2] {
+    TIMES.map(|times| {
         let statements = examination.into_iter().flat_map(|examination| &examination.statements);
-        let each = statements.flat_map(|statement| {
-            let times = if statement.kind == StatementKind::Changes { times_red } else { TIMES };
-            statement.printing().map(move |program| (program, times))
-        });
-        ProgramBatch::new(each.collect(), || uuid::Uuid::new_v4().simple().to_string())
+        let each = statements.flat_map(ExaminerStatement::printing).map(|program| (program, times));
+        ProgramBatch::new(each.collect(), place, random_number)
     })
+}
+
+fn random_number() -> u32 {
+    uuid::Uuid::new_v4().as_fields().0
 }
 
 /// The examiner's test files.

@@ -12,10 +12,10 @@ use journeyman_order::comparison::RunnerName;
 use journeyman_order::scrutiny::{
     Baseline, ChangedTest, FalsifiedExpectation, LieDetector, MutantTally, OldTests, VerdictRun,
 };
-use journeyman_order::{ComparedBy, EffectError, Scrutiny};
+use journeyman_order::{ComparedBy, EffectError, Scrutiny, UserPlace};
 use journeyman_verify::experiment::{
-    DeathOnOldCode, ExperimentName, ExperimentResult, KnownChange, KnownSoFar, Lie, compared, find_lies,
-    how_edited, lie_findings, verdict, without_result,
+    DeathOnOldCode, Edit, ExperimentName, ExperimentResult, KnownChange, KnownSoFar, Lie, compared,
+    find_lies, how_edited, lie_findings, verdict, without_result,
 };
 
 impl<'a> ExperimentContext<'a> {
@@ -124,6 +124,7 @@ impl<'a> ExperimentContext<'a> {
             examples,
             unanswered,
             examination: self.examined(&known),
+            user_place: self.seen_user_place(&runs, &known),
             unnamed_inputs: self.unnamed_inputs().await?,
             rewritten: self.rewritten(ran),
             touches_code: self.change.sides.code_differs,
@@ -134,6 +135,22 @@ impl<'a> ExperimentContext<'a> {
             runs: self.baseline_run().chain(runs.iter().flat_map(ExperimentRun::recorded)).collect(),
             without_result: without_result(&known),
         })
+    }
+
+    /// Where the examples and the examiner's programs ran.
+    fn seen_user_place(&self, runs: &[ExperimentRun], known: &KnownSoFar<'_>) -> Option<UserPlace> {
+        let is_program =
+            |run: &ExperimentRun| matches!(run.planned.row.edit, Edit::Programs | Edit::Examples);
+        let has_run = runs.iter().any(|run| is_program(run) && run.ran.is_some());
+        if !has_run || !self.basis.testing.environments.can_relocate() {
+            return None;
+        }
+        let [_, after] = &self.batches;
+        let outputs = known.last(ExperimentName::Statements).map(|run| after.outputs(run.cell.output));
+        let outputs: Vec<_> = outputs.into_iter().flatten().flatten().collect();
+        let (on_terminal, is_later) =
+            (outputs.iter().any(|ran| ran.on_terminal), outputs.iter().any(|ran| ran.is_later));
+        Some(UserPlace { on_terminal, is_later, ..self.user_place.clone() })
     }
 
     /// The run of the base, unless it was made before.

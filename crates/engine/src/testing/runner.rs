@@ -95,7 +95,8 @@ impl ExperimentContext<'_> {
             let (name, mut plan) = (run.planned.name(), self.basis.plan.clone());
             (plan.test, plan.report, plan.folders) = (Some(test), None, Vec::new());
             let all = CheckoutRunSpec::all(&name, self.commit_of(row), &plan);
-            let spec = CheckoutRunSpec { overlays, is_elsewhere: row.is_elsewhere, ..all };
+            let as_user = Some(&self.user_place);
+            let spec = CheckoutRunSpec { overlays, is_elsewhere: row.is_elsewhere, as_user, ..all };
             run.ran = Some(self.basis.run_in_checkout(spec).await?);
         }
         Ok(run)

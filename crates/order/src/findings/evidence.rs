@@ -333,6 +333,10 @@ fn of_comparison(scrutiny: &Scrutiny) -> Vec<VerdictFinding> {
         let is_for = (example.said != ExampleVerdict::Open).then(|| !example.is_against());
         Some(said.value("call", &example.code).value("verdict", example.said).weighed(is_for))
     }));
+    let ran = scrutiny.user_place.as_ref();
+    all.extend(
+        ran.map(|place| of(RedThenGreen, Fact::RanAsUser).text(place.sentence()).value("place", place)),
+    );
     all
 }
 

@@ -24,7 +24,7 @@ pub(super) fn arguments(
     all.add(["--unshare-all", "--unshare-user", "--unshare-cgroup", "--uid", ID, "--gid", ID]);
     all.add(["--disable-userns"]);
     all.add(["--cap-drop", "ALL"]);
-    all.add(["--hostname", own_files::HOSTNAME, "--die-with-parent", "--new-session"]);
+    all.add(["--hostname", job.user.host.as_str(), "--die-with-parent", "--new-session"]);
     all.add([OsStr::new("--seccomp"), &files.hold("seccomp", seccomp::filter()?)?]);
     if let Some(root) = &job.root {
         root.make_mount_points(own_files::mount_points(job))?;
@@ -63,10 +63,9 @@ pub(super) fn arguments(
     for path in of_host.iter().flat_map(|program| &program.shown) {
         all.bind_at("--ro-bind", path, &HostProgram::seen(path));
     }
-    let home = job.inside(&job.home);
     let has_own_root = job.root.is_some();
-    all.file(PASSWD, files.hold("passwd", own_files::users(&home).as_bytes())?, has_own_root);
-    all.file(GROUP, files.hold("group", own_files::groups().as_bytes())?, has_own_root);
+    all.file(PASSWD, files.hold("passwd", own_files::users(job).as_bytes())?, has_own_root);
+    all.file(GROUP, files.hold("group", own_files::groups(job).as_bytes())?, has_own_root);
     match job.network {
         SandboxNetwork::None | SandboxNetwork::Gateway(_) => {
             all.file(HOSTS, files.hold("hosts", own_files::hosts(job).as_bytes())?, has_own_root);

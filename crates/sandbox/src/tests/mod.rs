@@ -76,7 +76,8 @@ impl SandboxFixture {
             mounts: vec![Mount { path: self.path("work"), access: MountAccess::ReadWrite }],
             layers: Vec::new(),
             search: Vec::new(),
-            relocation: None,
+            relocations: Vec::new(),
+            user: JobUser::default(),
             root: None,
             joins: None,
             network: SandboxNetwork::None,
@@ -179,7 +180,7 @@ async fn two_jobs_are_shown_their_own_folders_at_one_path() {
                 place.job(&["sh", "-c", "pwd; cat name; echo \"$HOME\"; echo seen >\"$HOME/kept\""]);
             (job.directory, job.home) = (host.join("tree"), host.join("home"));
             job.mounts = vec![Mount { path: host.join("tree"), access: MountAccess::ReadOnly }];
-            job.relocation = Some(Relocation { host: host.clone(), inside: "/somewhere/else".into() });
+            job.relocations = vec![Relocation { host: host.clone(), inside: "/somewhere/else".into() }];
             let (_, out, err) = place.run(job).await;
             assert_eq!(
                 (out, err),
@@ -189,7 +190,7 @@ async fn two_jobs_are_shown_their_own_folders_at_one_path() {
         }
         let place = SandboxFixture::new(IsolationMode::None).await;
         let mut job = place.job(&["true"]);
-        job.relocation = Some(Relocation { host: place.path("work"), inside: "/somewhere/else".into() });
+        job.relocations = vec![Relocation { host: place.path("work"), inside: "/somewhere/else".into() }];
         let refused = place.sandbox.run(job, &mut CollectedOutput::default()).await.unwrap_err();
         assert!(
             refused.to_string().contains("without a sandbox, folders are seen where they are"),

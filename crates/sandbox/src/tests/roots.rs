@@ -36,7 +36,8 @@ async fn a_job_sees_the_image_instead_of_the_system_and_its_own_folders() {
         cat /etc/passwd; echo new >/etc/new; rm /etc/os-release; ls /etc",
         ]);
         job.root = Some(rooted(&place, image.clone(), ProgramOwner::Root));
-        job.relocation = Some(Relocation { host: place.root.path().to_owned(), inside: "/workspace".into() });
+        job.relocations =
+            vec![Relocation { host: place.root.path().to_owned(), inside: "/workspace".into() }];
         let (ended, out, said) = place.run(job).await;
         assert_eq!((ended.exit, said.as_str()), (Exit::Code(0), ""));
         insta::allow_duplicates! {
@@ -96,7 +97,8 @@ async fn links_of_an_image_lead_nowhere_but_inside() {
             "cat /secret /up; echo x >/tmp/x; cat /etc/hosts; readlink /workspace /tmp /run; ls /workspace",
         ]);
         job.root = Some(rooted(&place, image, ProgramOwner::Root));
-        job.relocation = Some(Relocation { host: place.root.path().to_owned(), inside: "/workspace".into() });
+        job.relocations =
+            vec![Relocation { host: place.root.path().to_owned(), inside: "/workspace".into() }];
         let (_, out, said) = place.run(job).await;
         assert!(!out.contains("canary") && said.contains("/secret: No such file"), "{out} {said}");
         assert!(said.contains("/up: No such file"), "{said}");

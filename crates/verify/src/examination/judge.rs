@@ -22,9 +22,12 @@ pub fn judge_statement(
     given: &str,
 ) -> StatementRun {
     let programs = statement.printing().zip(runs);
-    let said = programs.map(|(program, (base, change))| match confirmed(statement, program, base) {
-        Some(because) => StatementVerdict::Unconfirmed { because },
-        None => on_the_change(statement, program, change, given),
+    let said = programs.map(|(program, (base, change))| {
+        let (base, change) = comparable(base, change);
+        match confirmed(statement, program, &base) {
+            Some(because) => StatementVerdict::Unconfirmed { because },
+            None => on_the_change(statement, program, &change, given),
+        }
     });
     StatementRun {
         number,
@@ -48,11 +51,24 @@ pub fn together(said: impl Iterator<Item = StatementVerdict>) -> StatementVerdic
         .unwrap_or_else(|| StatementVerdict::Unconfirmed { because: "it has no program".to_owned() })
 }
 
+/// The runs that count. What answers otherwise on a terminal or at a later date before the change may do so after it.
+fn comparable<'r>(
+    base: &'r [ProgramOutput],
+    change: &'r [ProgramOutput],
+) -> (Vec<&'r ProgramOutput>, Vec<&'r ProgramOutput>) {
+    let is_usual = |ran: &&ProgramOutput| ran.surroundings().is_none();
+    let usual = base.iter().find(is_usual);
+    let differs =
+        base.iter().any(|ran| !is_usual(&ran) && usual.is_some_and(|usual| lines(ran) != lines(usual)));
+    let counting = |runs: &'r [ProgramOutput]| runs.iter().filter(|ran| !differs || is_usual(ran)).collect();
+    (counting(base), counting(change))
+}
+
 /// Why the base does not confirm a program. `None` if it does.
 fn confirmed(
     statement: &ExaminerStatement,
     program: &StatementProgram,
-    base: &[ProgramOutput],
+    base: &[&ProgramOutput],
 ) -> Option<String> {
     let Some(first) = base.first().filter(|_| base.iter().all(|ran| ran.exit.is_some())) else {
         return Some("its program did not come to its end on the base".to_owned());
@@ -77,7 +93,7 @@ fn confirmed(
 fn on_the_change(
     statement: &ExaminerStatement,
     program: &StatementProgram,
-    change: &[ProgramOutput],
+    change: &[&ProgramOutput],
     given: &str,
 ) -> StatementVerdict {
     let first = program.answers.first().map(|answer| answer.input.clone()).unwrap_or_default();
@@ -87,7 +103,19 @@ fn on_the_change(
             expected: program.answers.first().map(|answer| answer.expected.clone()).unwrap_or_default(),
             got: "no answer within the time".to_owned(),
         }),
-        runs => runs.iter().find_map(|ran| difference(program, ran)),
+        runs => {
+            let is_usually_right = runs
+                .iter()
+                .filter(|ran| ran.surroundings().is_none())
+                .all(|ran| difference(program, ran).is_none());
+            runs.iter().find_map(|ran| {
+                let failed = difference(program, ran)?;
+                let around = ran.surroundings().filter(|_| is_usually_right);
+                let got =
+                    around.map_or_else(|| failed.got.clone(), |around| format!("{} {around}", failed.got));
+                Some(FailedAnswer { got, ..failed })
+            })
+        }
     }) else {
         return StatementVerdict::Holds;
     };

@@ -12,8 +12,10 @@ mod tests;
 pub use inputs::unnamed_inputs;
 pub use judge::{ProgramRuns, judge_statement, together};
 
+use journeyman_order::UserPlace;
 use journeyman_order::bounds::{LONGEST_TAIL, LONGEST_TEXT};
 use journeyman_order::examination::StatementProgram;
+use journeyman_order::user_place::word;
 
 use super::{Overlay, OverlayAction};
 
@@ -22,8 +24,12 @@ const SECONDS: u32 = 120;
 
 pub struct ProgramBatch<'a> {
     programs: Vec<(&'a StatementProgram, u32)>,
+    place: UserPlace,
     /// A folder for each program, directly below the repository's root.
     folders: Vec<String>,
+    /// In each folder the file of the shell command and that of the input; in the home those of output, errors and exit
+    /// code. No name tells what it is for.
+    names: [String; 5],
     /// Marks the start of a program's output. It is unpredictable.
     mark: String,
 }
@@ -35,15 +41,35 @@ pub struct ProgramOutput {
     pub exit: Option<i32>,
     pub printed: String,
     pub complaints: String,
+    /// Whether it printed to a terminal.
+    pub on_terminal: bool,
+    /// Whether its clock showed a later date.
+    pub is_later: bool,
+}
+
+impl ProgramOutput {
+    /// What was around it if that was not as usual.
+    pub fn surroundings(&self) -> Option<&'static str> {
+        match (self.on_terminal, self.is_later) {
+            (false, false) => None,
+            (true, false) => Some("on a terminal"),
+            (false, true) => Some("at a later date"),
+            (true, true) => Some("on a terminal, at a later date"),
+        }
+    }
 }
 
 impl<'a> ProgramBatch<'a> {
-    /// These programs, each with its number of runs. `random` returns a new text with each call.
-    pub fn new(programs: Vec<(&'a StatementProgram, u32)>, random: impl Fn() -> String) -> Self {
-        // A meaningless name that every language accepts for a package.
-        let folders = programs.iter().map(|_| format!("u{}", random().get(..10).unwrap_or_default()));
-        let folders = folders.collect();
-        Self { programs, folders, mark: random() }
+    /// These programs, each with its number of runs. `random` returns a new number with each call.
+    pub fn new(
+        programs: Vec<(&'a StatementProgram, u32)>,
+        place: &UserPlace,
+        mut random: impl FnMut() -> u32,
+    ) -> Self {
+        let folders = programs.iter().map(|_| word(&mut random, 5)).collect();
+        let names = [(); 5].map(|()| word(&mut random, 4));
+        let mark = word(&mut random, 20);
+        Self { programs, place: place.clone(), folders, names, mark }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -56,37 +82,64 @@ impl<'a> ProgramBatch<'a> {
             path: format!("{folder}/{name}"),
             action: OverlayAction::Write(text.as_bytes().to_vec()),
         };
+        let [script, input, ..] = &self.names;
         each.flat_map(|((program, _), folder)| {
             let command = format!("{}\n", program.command());
             [
                 file(folder, &program.file, &program.source),
-                file(folder, "run.sh", &command),
-                file(folder, "stdin", &program.stdin),
+                file(folder, script, &command),
+                file(folder, input, &program.stdin),
             ]
         })
         .collect()
     }
 
-    /// The shell command that runs all of them in sequence, from the repository's root.
+    /// The shell command that runs all of them in sequence, from the repository's root. Every second run of a program is
+    /// on a terminal and at a later date, if `script` and libfaketime are there.
     pub fn command(&self) -> String {
-        let mark = &self.mark;
+        let Self { mark, names: [script, input, printed, complaints, ended], .. } = self;
+        let UserPlace { days_ahead, columns, .. } = self.place;
         let each = self.programs.iter().zip(&self.folders).enumerate();
         let lines: String =
             each.map(|(number, ((_, times), folder))| format!("each {number} {times} {folder}\n")).collect();
         format!(
             r#"CODE="$PWD"; export CODE
 command -v timeout >/dev/null || timeout() {{ shift 3; "$@"; }}
+later=
+for clock in /usr/lib/*/faketime/libfaketime.so.1 /usr/lib/faketime/libfaketime.so.1; do
+  [ ! -e "$clock" ] || later="$clock"
+done
+terminal=
+! script -qec true /dev/null </dev/null >/dev/null 2>&1 || terminal=terminal
+plainly() {{
+  exec timeout -k 1 {SECONDS} sh ./{script} <{input} >"$HOME/{printed}" 2>"$HOME/{complaints}"
+}}
+otherwise() {{
+  if [ "$later" ]; then
+    export LD_PRELOAD="$later" FAKETIME="+{days_ahead}d" NO_FAKE_STAT=1 FAKETIME_DONT_FAKE_MONOTONIC=1
+  fi
+  [ "$terminal" ] || plainly
+  export TERM=xterm-256color COLUMNS={columns}
+  script -qec 'timeout -k 1 {SECONDS} sh ./{script} <{input} 2>"$HOME/{complaints}"; echo $? >"$HOME/{ended}"' \
+    /dev/null </dev/null | tr -d '\r' >"$HOME/{printed}"
+  exit "$(cat "$HOME/{ended}")"
+}}
 each() {{
   PLACE="$3"; export PLACE
   i=0
   while [ "$i" -lt "$2" ]; do
     i=$((i+1))
-    (cd "$CODE/$3" && exec timeout -k 1 {SECONDS} sh ./run.sh <stdin >"$HOME/printed" 2>"$HOME/complaints")
-    ended=$?
+    if [ $((i % 2)) -eq 1 ]; then
+      (cd "$CODE/$3" && plainly)
+      ended="$? -"
+    else
+      (cd "$CODE/$3" && otherwise)
+      ended="$? -$terminal${{later:+later}}"
+    fi
     printf '\n%s %s %s\n' {mark} "$1" "$ended"
-    head -c {LONGEST_TAIL} "$HOME/printed"
+    head -c {LONGEST_TAIL} "$HOME/{printed}"
     printf '\n%s complaints\n' {mark}
-    tail -c {LONGEST_TEXT} "$HOME/complaints"
+    tail -c {LONGEST_TEXT} "$HOME/{complaints}"
     printf '\n%s end\n' {mark}
   done
 }}
@@ -103,9 +156,16 @@ each() {{
             let mut words = head.split(' ');
             let number = words.next().and_then(|word| word.parse::<usize>().ok());
             let exit = words.next().and_then(|word| word.parse().ok());
+            let around = words.next().unwrap_or_default();
             let complaints = second.strip_prefix("complaints\n").unwrap_or_default().to_owned();
             if let Some(of_it) = number.and_then(|number| all.get_mut(number)) {
-                of_it.push(ProgramOutput { exit, printed: printed.to_owned(), complaints });
+                of_it.push(ProgramOutput {
+                    exit,
+                    printed: printed.to_owned(),
+                    complaints,
+                    on_terminal: around.contains("terminal"),
+                    is_later: around.contains("later"),
+                });
             }
         }
         all

@@ -4,6 +4,8 @@ use journeyman_order::examination::{
     ExaminerStatement, ExpectedAnswer, StatementKind, StatementProgram, StatementVerdict,
 };
 
+use journeyman_order::UserPlace;
+
 use super::{ProgramBatch, ProgramOutput, judge_statement};
 use crate::OverlayAction;
 
@@ -35,7 +37,8 @@ fn statement(kind: StatementKind, is_new: bool) -> ExaminerStatement {
 }
 
 fn ran(exit: i32, printed: &str, complaints: &str) -> ProgramOutput {
-    ProgramOutput { exit: Some(exit), printed: printed.to_owned(), complaints: complaints.to_owned() }
+    let (printed, complaints) = (printed.to_owned(), complaints.to_owned());
+    ProgramOutput { exit: Some(exit), printed, complaints, ..ProgramOutput::default() }
 }
 
 /// The verdict of a statement, from its program's output on both codes.
@@ -73,9 +76,9 @@ fn programs_are_run_as_often_as_is_said_and_each_is_read_by_itself() {
     let number = std::cell::Cell::new(0);
     let random = || {
         number.set(number.get() + 1);
-        format!("{:08}{}", number.get(), "0".repeat(24))
+        number.get()
     };
-    let batch = ProgramBatch::new(programs.to_vec(), random);
+    let batch = ProgramBatch::new(programs.to_vec(), &UserPlace::draw(random), random);
     let place = tempfile::tempdir().unwrap();
     let code = place.path().join("code");
     for overlay in batch.overlays() {
@@ -95,6 +98,9 @@ fn programs_are_run_as_often_as_is_said_and_each_is_read_by_itself() {
     let first = &outputs[0][0];
     assert_eq!((first.exit, first.printed.as_str()), (Some(3), "one\ntwo\n"));
     assert_eq!(first.complaints.trim(), "wrong");
+    let second = &outputs[0][1];
+    assert_eq!((second.exit, second.printed.as_str()), (Some(3), "one\ntwo\n"), "{second:?}");
+    assert!(first.surroundings().is_none() && second.on_terminal, "{second:?}");
     assert_eq!(outputs[1][0].printed, "no end of line");
     assert_eq!(outputs[2][0].printed.trim(), "code");
 }
@@ -131,6 +137,26 @@ fn a_statement_counts_only_where_the_base_confirms_it() {
     }
     assert_eq!(said(Changes, false, &[], &both(&right)), "its program did not come to its end on the base");
     assert_eq!(said(Stays, false, &both(&right), &[]), "f(1): no answer within the time for 42");
+}
+
+#[test]
+fn a_change_may_not_answer_by_its_surroundings_unless_the_base_does() {
+    let right = ran(0, "42\n43\n", "");
+    let wrong = ran(0, "42\n44\n", "");
+    let later = |one: &ProgramOutput| ProgramOutput { on_terminal: true, is_later: true, ..one.clone() };
+    let stays =
+        |base: &[ProgramOutput], change: &[ProgramOutput]| said(StatementKind::Stays, false, base, change);
+    let base = [right.clone(), later(&right), right.clone()];
+    assert_eq!(stays(&base, &[right.clone(), later(&right)]), "holds");
+    assert_eq!(
+        stays(&base, &[right.clone(), later(&wrong)]),
+        "f(2): 44 on a terminal, at a later date for 43"
+    );
+    assert_eq!(stays(&base, &[wrong.clone(), later(&wrong)]), "f(2): 44 for 43");
+    let coloured = [right.clone(), later(&wrong), right.clone()];
+    assert_eq!(stays(&coloured, &[right.clone(), later(&wrong)]), "holds");
+    let flaky = [right.clone(), later(&wrong), wrong];
+    assert_eq!(stays(&flaky, &[right]), "its program answers now this and now that on the base");
 }
 
 #[test]

@@ -15,7 +15,6 @@ use journeyman_order::bounds::LONGEST_LINE;
 use journeyman_order::test_path::is_of_tests;
 use regex::Regex;
 
-const FOLDER: &str = "journeyman_examples";
 const MOST_ANSWERS: usize = 3;
 const MOST_MODULES: usize = 8;
 
@@ -52,15 +51,17 @@ fn program(
     on_base: &[Option<ExampleDefinition<'_>>],
     mark: &str,
 ) -> Option<ExampleProgram> {
+    // A folder whose name tells nothing.
+    let folder = format!("u{}", mark.get(..10).unwrap_or(mark));
     let file = |name: &str, text: String| Overlay {
-        path: format!("{FOLDER}/{name}"),
+        path: format!("{folder}/{name}"),
         action: OverlayAction::Write(text.into_bytes()),
     };
     let mut all =
         ExampleProgram { overlays: Vec::new(), command: format!("export JOURNEYMAN_MARK={mark}\n") };
     for (number, (example, on_base)) in examples.iter().zip(on_base).enumerate() {
         let Some((runner, paths)) = defining(example, files, on_base.as_ref()) else { continue };
-        let words = format!("{FOLDER}/{} {FOLDER}/{number}.json", runner.script);
+        let words = format!("{folder}/{} {folder}/{number}.json", runner.script);
         let is_there = |path: &str| files.iter().any(|(known, _)| known == path);
         let ExampleCall { modules, commands } = (runner.call)(&words, &paths, &is_there);
         let told = serde_json::json!({

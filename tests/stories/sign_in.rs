@@ -190,7 +190,7 @@ async fn people_see_what_they_may_read_and_lose_it_with_their_right() {
     let figures = stranger.get("/statistics").await.text;
     assert!(figures.contains("nothing to add up") && !figures.contains(REPOSITORY), "{figures}");
     assert!(
-        figures.contains(&format!("Asked for by {STRANGER}")),
+        figures.contains(&format!("Counted against {STRANGER}")),
         "their own day, though it is empty: {figures}"
     );
     let word = stranger.word().await;

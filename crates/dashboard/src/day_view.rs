@@ -79,28 +79,32 @@ pub(crate) async fn day_view(
         // Shown even if it is small: they should know what they have left.
         let own = state.store.day_spending(DayGrouping::OneSender(person.id), now, None).await?;
         let own = own.into_iter().next().unwrap_or(DayLine::NOTHING);
-        lines.push(figures(format!("Asked for by {}", line(&person.login, 100)), &own, &limits.sender));
+        lines.push(figures(format!("Counted against {}", line(&person.login, 100)), &own, &limits.sender));
     } else {
         for of in state.store.day_spending(DayGrouping::Sender, now, None).await? {
             let name = sender(state, &of).await?;
-            lines.push(figures(format!("Asked for by {}", line(&name, 100)), &of, &limits.sender));
+            lines.push(figures(format!("Counted against {}", line(&name, 100)), &of, &limits.sender));
         }
     }
     Ok(DayView { date: now.format("%Y-%m-%d").to_string(), lines })
 }
 
-/// The login of a line's person, if its order was opened by them.
+/// The login of a line's person, if its order was opened by them or verifies their pull request.
 async fn sender(state: &DashboardState, of: &DayLine) -> Result<String, StoreError> {
-    let opened_by = match of.order {
-        Some(order) => state.store.opened_by(order).await?,
+    let opened = match of.order {
+        Some(order) => state.store.opened(order).await?,
         None => None,
     };
-    Ok(match opened_by {
-        Some(Requester::Person(person)) if of.sender == Some(person.id) => person.login,
-        Some(Requester::Person(_) | Requester::ApiToken | Requester::Repository) | None => {
-            of.sender.map_or_else(String::new, |id| format!("the person with the id {id}"))
-        }
-    })
+    let login = opened.and_then(|opened| {
+        let change = opened.change.filter(|change| change.author_id == of.sender);
+        let asker = match opened.by {
+            Requester::Person(person) if of.sender == Some(person.id) => Some(person.login),
+            Requester::Person(_) | Requester::ApiToken | Requester::Repository => None,
+        };
+        change.map(|change| change.author).or(asker)
+    });
+    let unnamed = || of.sender.map_or_else(String::new, |id| format!("the person with the id {id}"));
+    Ok(login.unwrap_or_else(unnamed))
 }
 
 fn figures(name: String, spent: &DayLine, limits: &BudgetLimits) -> DayFigures {

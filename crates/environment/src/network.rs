@@ -60,7 +60,7 @@ impl SetupNetwork {
             ),
             Self::Edited(files) => format!(
                 "it asked for {hosts} and had no network, since the change edits {}; who runs the server can allow that with \
-                 sandbox.setup_network_for_changes = true in journeyman.toml",
+                 sandbox.setup_network_for_changes = true in journeyman.toml, though not for forks",
                 some_of(files, files.len() as u64)
             ),
         }
@@ -73,8 +73,9 @@ impl SetupNetwork {
             Self::Edited(files) => {
                 let named = some_of(files, files.len() as u64);
                 Some(format!(
-                    "Journeyman: this setup had no network, since the change edits what is installed ({named}). Who \
-                     runs the server can allow it: sandbox.setup_network_for_changes = true in journeyman.toml.\n"
+                    "Journeyman: this setup had no network, since the change edits what is installed ({named}). Who runs \
+                     the server can allow it, though not for forks: sandbox.setup_network_for_changes = true in \
+                     journeyman.toml.\n"
                 ))
             }
         }

@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 
 use super::pool::{WriteTransaction, execute, fetch, read};
 use super::{Store, StoreError, from_column, from_micros, to_column, to_micros};
-use journeyman_order::{Journal, JournalEntry, JournalEvent, OrderId, Requester};
+use journeyman_order::{Journal, JournalEntry, JournalEvent, OrderId, OrderInput};
 
 /// Storage for orders' journals. A carrier needs only this part of a store.
 #[async_trait]
@@ -69,13 +69,13 @@ impl JournalStore for Store {
 }
 
 impl Store {
-    /// Who first asked for an order; `None` if its journal does not say or is unreadable.
-    pub async fn opened_by(&self, order: OrderId) -> Result<Option<Requester>, StoreError> {
+    /// What an order was opened with; `None` if its journal does not say or is unreadable.
+    pub async fn opened(&self, order: OrderId) -> Result<Option<OrderInput>, StoreError> {
         let row: Option<(String,)> = read!(self, fetch_optional,
             "SELECT event FROM journal WHERE order_id = $1 AND seq = 1";
             order.to_string())?;
         Ok(match row.map(|(event,)| serde_json::from_str(&event)) {
-            Some(Ok(JournalEvent::Opened(opened))) => Some(opened.by),
+            Some(Ok(JournalEvent::Opened(opened))) => Some(*opened),
             Some(
                 Ok(
                     JournalEvent::Signaled { .. }

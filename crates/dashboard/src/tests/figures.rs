@@ -1,6 +1,6 @@
 //! An order's budget and today's figures.
 
-use journeyman_order::{BudgetLimits, UserId};
+use journeyman_order::{BudgetLimits, GivenChange, PullNumber, UserId};
 use journeyman_store::{PlannedAgentRun, RunCost, StatementLine};
 
 use super::*;
@@ -48,11 +48,32 @@ async fn today_stands_beside_the_limits_that_hold_for_it() {
         // An unknown agent's run counts at an estimate.
         "5 of 5 <meter",
         "<th scope=\"row\">All repositories</th>",
-        "<th scope=\"row\">Asked for by the person with the id 7</th>",
+        "<th scope=\"row\">Counted against the person with the id 7</th>",
         "claude, &#60;b&#62;opus&#60;/b&#62;",
     ] {
         assert!(page.contains(shown), "{shown}: {page}");
     }
+}
+
+#[actix_web::test]
+async fn a_verification_is_counted_against_who_opened_the_pull_request_by_their_login() {
+    let fixture = DashboardFixture::new().await;
+    let change = GivenChange {
+        pull: PullNumber(1),
+        url: String::new(),
+        head: "6113728f27ae82c7b1a177c8d03f9e96e0adf246".parse().unwrap(),
+        base: "main".to_owned(),
+        author: "eve".to_owned(),
+        author_id: Some(UserId(7)),
+        fork: None,
+        closes: None,
+    };
+    let input = OrderInput { change: Some(change), by: Requester::Repository, ..opened(1) };
+    let order = input.order;
+    fixture.state.store.open_order(input, Utc::now(), None).await.unwrap();
+    spend(&fixture, order).await;
+    let (_, page) = fixture.page("/statistics").await;
+    assert!(page.contains("<th scope=\"row\">Counted against eve</th>"), "{page}");
 }
 
 #[actix_web::test]

@@ -23,7 +23,8 @@ use super::surfaces::AttestationResult;
 use super::test_run::TestCounts;
 use super::trace::CiTrace;
 use super::verdict::{Verdict, VerifiedCaveats};
-use crate::bounds::MOST_LISTED;
+use crate::bounds::{LONGEST_TEXT, MOST_LISTED};
+use crate::length::shorten;
 
 pub use super::test_run::TestEvidence;
 
@@ -169,6 +170,7 @@ pub fn findings_of(journal: &Journal, projection: &OrderProjection) -> Vec<Verdi
     let trace = &projection.trace;
     let Some(work) = &trace.work else { return Vec::new() };
     let mut beside = of_review(work.review.as_ref());
+    beside.extend(work.review.as_ref().and_then(|_| not_shown(&work.patch)));
     if let Some(tests) = work.tests.as_ref().filter(|tests| tests.is_accepted_red()) {
         let failing = match tests.counts.map(|counts| counts.failed) {
             Some(0) => "No test fails, but the command does, as on the base commit.".to_owned(),
@@ -203,6 +205,17 @@ pub fn findings_of(journal: &Journal, projection: &OrderProjection) -> Vec<Verdi
         notes.map(|note| gap(Fact::EnvironmentNote, "what the last notes say").foreign("note", note)),
     );
     findings(work.tests.as_ref().map(TestEvidence::of).as_ref(), beside)
+}
+
+/// What a reviewer was not shown of a large change. The patch has a line in brackets for each omission.
+fn not_shown(patch: &str) -> Option<VerdictFinding> {
+    let omission = |line: &str| Some(line.strip_prefix('[')?.strip_suffix(']')?.to_owned());
+    // The last one tells of the most.
+    let omitted: Vec<String> = patch.lines().rev().filter_map(omission).collect();
+    let said = gap(Fact::ReviewedInPart, "parts of a change that is larger than a reviewer is shown")
+        .text("The review of all of the change, which is larger than Journeyman shows a reviewer: ")
+        .foreign("left_out", &shorten(&omitted.join("; "), LONGEST_TEXT));
+    (!omitted.is_empty()).then(|| said.bears(FindingBearing::Open))
 }
 
 /// `None` until one reports.
@@ -288,4 +301,26 @@ fn round_lines(projection: &OrderProjection) -> Vec<ReceiptRound> {
         }
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_larger_than_a_reviewer_is_shown_names_what_was_left_out() {
+        let small = "diff --git a/t b/t\n@@ -1,2 +1,2 @@\n-[old]\n+[new]\n [same]\n";
+        assert_eq!(not_shown(small), None);
+        let large = format!(
+            "{small}[changed, not compared: data.json has 20000000 bytes]\n\
+             [cut at 60000 characters; left out: the rest of a.py and 4998 files: b.py, c.py …]\n"
+        );
+        let said = not_shown(&large).unwrap();
+        assert_eq!(
+            said.sentence.to_string(),
+            "The review of all of the change, which is larger than Journeyman shows a reviewer: cut at 60000 characters; \
+             left out: the rest of a.py and 4998 files: b.py, c.py …; changed, not compared: data.json has 20000000 bytes"
+        );
+        assert_eq!(said.gap.as_deref(), Some("parts of a change that is larger than a reviewer is shown"));
+    }
 }

@@ -88,6 +88,7 @@ pub enum FindingKind {
     ChangedTestReviewed,
     OpenFinding,
     NotReviewed,
+    ReviewedInPart,
     NotExamined,
     GithubChecks,
     NoGithubChecks,

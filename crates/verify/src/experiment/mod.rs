@@ -59,5 +59,5 @@ pub use old_tests::{how_edited, may_be_flaky_there};
 pub use result::ExperimentResult;
 pub use row::{Edit, Experiment, PlannedRun, Side, TimeShare, WhichTests};
 pub use sides::{ChangeSplit, has_words_of_tests, is_of_tests, is_source, split_change};
-pub use table::{EXPERIMENTS, due, without_result};
+pub use table::{EXPERIMENTS, due, to_come, without_result, words_of};
 pub use tellable::TellableLies;

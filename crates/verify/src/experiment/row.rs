@@ -99,6 +99,8 @@ pub struct Experiment {
 /// A run that is needed now.
 pub struct PlannedRun {
     pub row: &'static Experiment,
+    /// What runs and which run it is, such as "the base's tests on the change's code · run 3 of about 9".
+    pub words: String,
     /// Which run of the row it is, counted from 1.
     pub number: usize,
     /// The tests to run. Empty: all.
@@ -127,6 +129,21 @@ impl PlannedRun {
 }
 
 impl Experiment {
+    /// What a run with these edits is, in words.
+    pub(super) fn words(&self, lies: &[Lie]) -> String {
+        let [code, whose] = [self.code, self.tests].map(|side| side.of(["base", "change"]));
+        let tests = format!("the {whose}'s tests");
+        let what = match self.edit {
+            Edit::Lies(_) => format!("a false expectation in {tests}"),
+            Edit::Reworded(_) if !lies.is_empty() => format!("{tests} in other words"),
+            Edit::Nothing | Edit::OldData | Edit::Reworded(_) | Edit::Mutants => tests,
+            Edit::TestFiles => "the examiner's tests".to_owned(),
+            Edit::Programs => "the examiner's programs".to_owned(),
+            Edit::Examples => "the issue's examples".to_owned(),
+        };
+        format!("{what} on the {code}'s code")
+    }
+
     /// Its runs that are needed now. They can be made side by side.
     pub(super) fn planned(&'static self, known: &KnownSoFar<'_>) -> Vec<PlannedRun> {
         let is_finished = known.is_made(self.name) && !self.repeats && self.time == TimeShare::All;
@@ -160,8 +177,8 @@ impl Experiment {
             let only =
                 runnable(if matches!(self.edit, Edit::Lies(_)) { told.collect() } else { only.clone() });
             let most_seconds = self.most_seconds(known, &only);
-            let overlays = self.overlays(known, &lies);
-            PlannedRun { row: self, number, only, overlays, lies, most_seconds, is_left_out: false }
+            let (words, overlays) = (self.words(&lies), self.overlays(known, &lies));
+            PlannedRun { row: self, words, number, only, overlays, lies, most_seconds, is_left_out: false }
         });
         each.collect()
     }

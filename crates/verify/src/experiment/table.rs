@@ -42,6 +42,9 @@ pub static EXPERIMENTS: [&[Experiment]; 14] = [
     &[MUTANTS],
 ];
 
+/// How many runs of each group a change needs whose test fails without it. Mutants are counted by themselves.
+const USUAL: [usize; 14] = [2, 0, 2, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0];
+
 /// All tests of the change on the change.
 const CHANGE: Experiment = Experiment {
     name: ExperimentName::Change,
@@ -371,7 +374,26 @@ pub fn due(known: &KnownSoFar<'_>) -> Vec<PlannedRun> {
     let needed = EXPERIMENTS.iter().skip(at).map(planned).find(|planned| !planned.is_empty());
     let is_timed = |run: &&FinishedRun<'_>| row_of(run.name).is_some_and(Experiment::is_timed);
     let spent = known.runs.iter().filter(is_timed).map(|run| run.seconds).sum();
-    granted(known, spent, needed.unwrap_or_default())
+    let mut now = granted(known, spent, needed.unwrap_or_default());
+    let with_base_and_change = known.runs.len() + 2;
+    let about = with_base_and_change + to_come(&now);
+    for (before, run) in (with_base_and_change..).zip(&mut now) {
+        run.words.push_str(&format!(" · run {} of about {about}", before + 1));
+    }
+    now
+}
+
+/// How many runs follow, roughly, if these are made now. Without any: all runs of a change, and its base's.
+pub fn to_come(planned: &[PlannedRun]) -> usize {
+    let is_now =
+        |group: &&[Experiment]| planned.iter().any(|run| group.iter().any(|row| row.name == run.row.name));
+    let after = EXPERIMENTS.iter().position(is_now).map_or(0, |at| at + 1);
+    planned.len() + USUAL.iter().skip(after).sum::<usize>()
+}
+
+/// What the runs with this name are, in words, such as "the base's tests on the base's code".
+pub fn words_of(name: ExperimentName) -> String {
+    row_of(name).map(|row| row.words(&[])).unwrap_or_default()
 }
 
 fn row_of(name: ExperimentName) -> Option<&'static Experiment> {

@@ -201,6 +201,38 @@ fn each_experiment_stands_in_the_table_once_and_says_what_it_shows() {
 }
 
 #[test]
+fn each_run_says_in_words_whose_tests_run_on_whose_code() {
+    for (name, words) in [
+        (ExperimentName::Base, "the base's tests on the base's code"),
+        (ExperimentName::Change, "the change's tests on the change's code"),
+        (ExperimentName::OldTests, "the base's tests on the change's code"),
+        (ExperimentName::OldCode, "the change's tests on the base's code"),
+        (ExperimentName::Statements, "the examiner's programs on the change's code"),
+        (ExperimentName::StatementTestsBase, "the examiner's tests on the base's code"),
+        (ExperimentName::Examples, "the issue's examples on the change's code"),
+        (ExperimentName::LieNew, "a false expectation in the change's tests on the change's code"),
+        (ExperimentName::LieBase, "a false expectation in the base's tests on the base's code"),
+    ] {
+        assert_eq!(words_of(name), words);
+    }
+}
+
+#[test]
+fn about_how_many_runs_are_to_come_is_what_is_planned_and_what_a_change_usually_needs_later() {
+    assert_eq!(to_come(&[]), 10, "base and change are to run");
+    let fix = touching("tests/test_a.py", "+a", "+a +new");
+    assert_eq!(fix.known(None, |known| to_come(&due(known))), 2 + 6);
+    let words: Vec<String> = fix.known(None, |known| due(known).into_iter().map(|run| run.words).collect());
+    let expected = [
+        "the base's tests on the change's code · run 3 of about 10",
+        "the change's tests on the base's code · run 4 of about 10",
+    ];
+    assert_eq!(words, expected);
+    let broken = touching("tests/test_a.py", "+a +b", "-a +b");
+    assert_eq!(broken.known(None, |known| to_come(&due(known))), 1 + 8);
+}
+
+#[test]
 fn an_ordinary_failure_is_run_once_more_and_nothing_else_is() {
     let broken = touching("tests/test_a.py", "+a +b", "-a +b");
     assert_eq!(broken.due(), ["-again"]);

@@ -34,6 +34,7 @@ mod notifications;
 mod order_api;
 mod order_counting;
 mod place;
+mod progress;
 mod reconcile;
 mod retry_clock;
 mod run_stream;
@@ -203,6 +204,11 @@ impl Engine {
 
     pub fn watch(&self) -> broadcast::Receiver<(OrderId, JournalEntry)> {
         self.written.subscribe()
+    }
+
+    /// What runs now for an order, such as a run of its tests, and since when.
+    pub fn progress(&self, order: OrderId) -> Option<(String, DateTime<Utc>)> {
+        self.parts.environments.board.now(order)
     }
 
     pub fn is_stopping(&self) -> bool {

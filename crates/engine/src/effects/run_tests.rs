@@ -68,10 +68,12 @@ impl EffectContext {
     }
 
     pub(super) fn tester(&self) -> CommitTester {
+        let mut environments = self.parts.environments.clone();
+        environments.board.order = Some(self.order);
         CommitTester {
             sandbox: self.parts.sandbox.clone(),
             workspaces: self.parts.workspaces.clone(),
-            environments: self.parts.environments.clone(),
+            environments,
             settings: self.parts.settings.testing.clone(),
         }
     }

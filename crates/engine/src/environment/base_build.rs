@@ -127,6 +127,7 @@ impl Environments {
         let (place, source) = placed.await?.map_err(disk("lay files over a checkout"))?;
         let command = kept.command.clone();
         self.progress.tell(EnvironmentProgress::BuildBegan { command: command.clone() });
+        let _shown = self.board.show(format!("build of the base: {command}"));
         // As the tests have it: without a network, and with their time.
         let how = CommandOptions {
             name: "build".to_owned(),

@@ -191,6 +191,7 @@ impl Environments {
         let observer = Arc::new(move |pulled| {
             progress.tell(EnvironmentProgress::ImagePulled { image: told.clone(), pulled });
         });
+        let _shown = self.board.show(format!("image: {name}"));
         let root = store.root(&found, observer).await.map_err(fault)?;
         if !root.is_program(Path::new("/bin/sh")) {
             let lacks = "there is no /bin/sh in it, with which every command is started".to_owned();

@@ -25,6 +25,7 @@ use crate::command::FinishedCommand;
 use crate::job::{blocking, remove};
 use crate::place::EnvironmentPlace;
 use crate::place::folder::LayerMethod;
+use crate::progress::ProgressBoard;
 use base_build::BaseBuild;
 use images::Images;
 pub(crate) use images::{PlanFault, UsedImage};
@@ -67,6 +68,7 @@ impl ProgressReporter {
 pub struct Environments {
     inner: Arc<EnvironmentsInner>,
     pub(crate) progress: ProgressReporter,
+    pub(crate) board: ProgressBoard,
 }
 
 #[derive(Debug)]
@@ -140,12 +142,13 @@ impl Environments {
             alone: Mutex::default(),
             leased: Mutex::default(),
         };
-        Ok(Self { inner: Arc::new(inner), progress: ProgressReporter::default() })
+        let (progress, board) = (ProgressReporter::default(), ProgressBoard::default());
+        Ok(Self { inner: Arc::new(inner), progress, board })
     }
 
     #[must_use]
     pub fn reporting_to(&self, sender: UnboundedSender<EnvironmentProgress>) -> Self {
-        Self { inner: Arc::clone(&self.inner), progress: ProgressReporter(Some(sender)) }
+        Self { progress: ProgressReporter(Some(sender)), ..self.clone() }
     }
 
     pub(crate) fn is_same(&self, one: &EnvironmentRequest, other: &EnvironmentRequest) -> bool {

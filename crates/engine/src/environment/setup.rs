@@ -51,6 +51,7 @@ impl Environments {
         for setup in &ask.plan.setup {
             let command = setup.command.trim();
             self.progress.tell(EnvironmentProgress::SetupBegan { command: command.to_owned() });
+            let _shown = self.board.show(format!("setup: {command}"));
             let access = for_setup(&ask.network, &self.inner.settings)?;
             // Without a network, pip and npm would retry for minutes before using what is there.
             let offline: &[(&str, &str)] = match &ask.network {

@@ -10,7 +10,7 @@ use super::{BaselineSource, CommandOutput, VerdictBasis};
 use journeyman_order::bounds::{LONGEST_TAIL, MOST_LISTED};
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{EffectError, Exit, TestReport, TestVerdict};
-use journeyman_verify::experiment::ExperimentCell;
+use journeyman_verify::experiment::{ExperimentCell, ExperimentName, words_of};
 use journeyman_workspace::write_whole;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -56,7 +56,9 @@ impl VerdictBasis<'_> {
         {
             return Ok(known);
         }
-        let ran = self.run_in_checkout(CheckoutRunSpec::all("-base", &self.ask.base, &self.before)).await?;
+        let run = CheckoutRunSpec::all("-base", &self.ask.base, &self.before);
+        let words = words_of(ExperimentName::Base);
+        let ran = self.run_in_checkout(CheckoutRunSpec { words: &words, ..run }).await?;
         let outputs = ran.outputs().collect();
         let text = ran.last_output();
         let tail =

@@ -37,6 +37,8 @@ const COMPILED_PYTHON: &str = ".cache/compiled-python";
 pub(super) struct CheckoutRunSpec<'a> {
     /// Tells outputs of one verdict apart, such as `-base`; empty for the commit's own. Invisible in the sandbox.
     pub(super) what: &'a str,
+    /// What runs, for people who wait for it.
+    pub(super) words: &'a str,
     pub(super) commit: &'a CommitSha,
     pub(super) overlays: Vec<Overlay>,
     pub(super) plan: &'a EnvironmentPlan,
@@ -77,16 +79,8 @@ pub(super) struct PreparedCheckout {
 
 impl<'a> CheckoutRunSpec<'a> {
     pub(super) fn all(what: &'a str, commit: &'a CommitSha, plan: &'a EnvironmentPlan) -> Self {
-        Self {
-            what,
-            commit,
-            overlays: Vec::new(),
-            plan,
-            only: None,
-            is_elsewhere: false,
-            as_user: None,
-            time: None,
-        }
+        let (words, overlays) = ("", Vec::new());
+        Self { what, words, commit, overlays, plan, only: None, is_elsewhere: false, time: None }
     }
 }
 
@@ -192,6 +186,7 @@ impl VerdictBasis<'_> {
     /// Runs setup and tests in a fresh checkout. All runs of a verdict see the same paths, so none knows which it is.
     pub(super) async fn run_in_checkout(&self, run: CheckoutRunSpec<'_>) -> Result<CheckoutRun, EffectError> {
         let place = self.place().await?;
+        let _shown = self.testing.environments.board.show(format!("tests: {}", run.words));
         let ran = Box::pin(self.run_in_each_folder(run, &place)).await;
         remove(&place.folder).await?;
         ran

@@ -28,7 +28,7 @@ use journeyman_order::{
     RepositorySettings, TestRun, TestVerdict, TestingSettings, TreeSha, UnrunProject,
 };
 use journeyman_sandbox::Sandbox;
-use journeyman_verify::experiment::commit_verdict;
+use journeyman_verify::experiment::{ExperimentName, commit_verdict, to_come, words_of};
 use journeyman_verify::{Overlay, ran_any};
 use journeyman_workspace::{GitError, SourceTree, Workspaces};
 
@@ -217,9 +217,14 @@ impl CommitTester {
         if basis.plan.test.is_none() {
             return Ok(TestRunResult { run, outputs, is_image_by_digest });
         }
-        let first = |what, plan| CheckoutRunSpec::all(what, &ask.commit, plan);
         // If the base has no tests, or the commit is the base, there is nothing to compare with.
         let is_compared = basis.before.test.is_some() && ask.commit != ask.base;
+        let mut words = words_of(ExperimentName::Change);
+        if is_compared {
+            words.push_str(&format!(" · run 2 of about {}", to_come(&[])));
+        }
+        let all = |what, plan| CheckoutRunSpec::all(what, &ask.commit, plan);
+        let first = |what, plan| CheckoutRunSpec { words: &words, ..all(what, plan) };
         let compared = async {
             if !is_compared {
                 return Ok(None);

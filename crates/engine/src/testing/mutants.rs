@@ -74,13 +74,16 @@ impl ExperimentContext<'_> {
                 timeout,
                 environment: environment.clone(),
             };
-            for mutant in &self.change.mutants {
+            for (number, mutant) in (1_usize..).zip(&self.change.mutants) {
                 let left = limit.saturating_sub(begun.elapsed());
                 if left < AT_LEAST.min(Duration::from_secs_f64(took.max(0.5))) {
                     tally.not_tried = tally.not_tried.saturating_add(1);
                     continue;
                 }
                 let Some(bytes) = self.change.after.get(&mutant.path) else { continue };
+                let words = format!("tests: mutant {number} of {}: ", self.change.mutants.len());
+                let mistake = format!("{} in {}:{}", mutant.what, mutant.path, mutant.line);
+                let _shown = testing.environments.board.show(words + &mistake);
                 lay_one(&mut ready, &mutant.path, mutant.apply(bytes)).await?;
                 let mut ran = testing.test((&ready, plan), only, how()).await?;
                 made.extend(ran.iter().flat_map(CheckoutRun::commands).cloned());

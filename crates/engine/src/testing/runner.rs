@@ -95,18 +95,19 @@ impl ExperimentContext<'_> {
             let (name, mut plan) = (run.planned.name(), self.basis.plan.clone());
             (plan.test, plan.report, plan.folders) = (Some(test), None, Vec::new());
             let all = CheckoutRunSpec::all(&name, self.commit_of(row), &plan);
-            let as_user = Some(&self.user_place);
-            let spec = CheckoutRunSpec { overlays, is_elsewhere: row.is_elsewhere, as_user, ..all };
+            let words = &run.planned.words;
+            let spec = CheckoutRunSpec { words, overlays, is_elsewhere: row.is_elsewhere, ..all };
             run.ran = Some(self.basis.run_in_checkout(spec).await?);
         }
         Ok(run)
     }
 
     async fn run_row(&self, planned: &PlannedRun) -> Result<CheckoutRun, EffectError> {
-        let PlannedRun { row, only, overlays, most_seconds, .. } = planned;
+        let PlannedRun { row, words, only, overlays, most_seconds, .. } = planned;
         let name = planned.name();
         let plan = row.setup.of([&self.basis.before, &self.basis.plan]);
         let spec = CheckoutRunSpec {
+            words,
             overlays: overlays.clone(),
             only: (!only.is_empty()).then_some((only.as_slice(), self.named_by())),
             is_elsewhere: row.is_elsewhere,

@@ -302,6 +302,11 @@ impl ApplicationHandle {
         self.engine.watch()
     }
 
+    /// What runs now for an order, and since when.
+    pub fn progress(&self, order: OrderId) -> Option<(String, chrono::DateTime<chrono::Utc>)> {
+        self.engine.progress(order)
+    }
+
     /// The latest orders of a repository, by issue.
     ///
     /// # Errors

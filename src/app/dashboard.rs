@@ -36,6 +36,11 @@ impl LiveWork for EngineLive {
         Some(Box::new(EngineTranscript(stream)))
     }
 
+    fn progress(&self, order: OrderId) -> Option<String> {
+        let (what, since) = self.0.progress(order)?;
+        Some(format!("{what} · since {} UTC", since.format("%H:%M:%S")))
+    }
+
     fn is_stopping(&self) -> bool {
         self.0.is_stopping()
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::time::Duration;
 
+use chrono::{DateTime, TimeDelta, Utc};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 
@@ -31,6 +32,10 @@ pub(super) struct LiveOutput {
     pushed: Option<CommitSha>,
     /// Sequence number of the last entry shown.
     shown: u64,
+    /// The last announced step.
+    doing: String,
+    /// The last line about what runs, and when it was printed.
+    told: Option<(String, DateTime<Utc>)>,
     target: LineTarget,
 }
 
@@ -62,7 +67,8 @@ enum LineMark {
 )]
 impl LiveOutput {
     pub(super) fn new(target: LineTarget) -> Self {
-        Self { spinner: None, intended: BTreeMap::new(), pushed: None, shown: 0, target }
+        let (intended, doing) = (BTreeMap::new(), String::new());
+        Self { spinner: None, intended, pushed: None, shown: 0, doing, told: None, target }
     }
 
     /// Starts the spinner, also after [`LiveOutput::end`].
@@ -100,13 +106,28 @@ impl LiveOutput {
         }
     }
 
+    /// Shows what runs now, and since when: in place on a terminal; elsewhere in a line, if it is news.
+    pub(super) fn running(&mut self, progress: Option<(String, DateTime<Utc>)>) {
+        let now = Utc::now();
+        match (&self.spinner, progress) {
+            (Some(spinner), Some((what, since))) => spinner.set_message(timed(&what, now - since)),
+            (Some(spinner), None) => spinner.set_message(self.doing.clone()),
+            (None, Some((what, _))) if is_news(self.told.as_ref(), &what, now) => {
+                self.line(LineMark::Begun, &line(&what, LONGEST_LINE));
+                self.told = Some((what, now));
+            }
+            (None, _) => {}
+        }
+    }
+
     pub(super) fn end(&mut self) {
         if let Some(spinner) = self.spinner.take() {
             spinner.finish_and_clear();
         }
     }
 
-    fn begin(&self, doing: &str) {
+    fn begin(&mut self, doing: &str) {
+        doing.clone_into(&mut self.doing);
         match &self.spinner {
             Some(spinner) => {
                 spinner.reset_elapsed();
@@ -322,6 +343,17 @@ pub(super) fn spinner() -> Option<ProgressBar> {
     })
 }
 
+/// Whether a line says what the last one did not, which was printed a while ago.
+fn is_news(told: Option<&(String, DateTime<Utc>)>, what: &str, now: DateTime<Utc>) -> bool {
+    told.is_none_or(|(before, at)| before != what && now - *at >= TimeDelta::seconds(10))
+}
+
+/// With the time that it has taken, such as 0:42.
+fn timed(what: &str, took: TimeDelta) -> String {
+    let seconds = took.num_seconds().max(0);
+    format!("{} · {}:{:02}", line(what, LONGEST_LINE), seconds / 60, seconds % 60)
+}
+
 /// The agent at work. If it answers in JSON, also its role: a reviewer may be the same agent as the worker.
 fn who(task: &AgentTask) -> String {
     match &task.schema {
@@ -428,4 +460,28 @@ pub(super) fn line(text: &str, longest: usize) -> String {
 pub(super) fn whole(text: &str) -> String {
     let plain = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| !is_hidden(*c));
     plain.take(LONGEST_DOCUMENT).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_runs_is_told_as_plain_text_with_its_minutes_and_seconds() {
+        let what = "tests: mutant 2 of 12: `\u{1b}[2J` in a.py:1";
+        assert_eq!(timed(what, TimeDelta::seconds(42)), "tests: mutant 2 of 12: `[2J` in a.py:1 · 0:42");
+        assert_eq!(timed("setup: make deps", TimeDelta::seconds(754)), "setup: make deps · 12:34");
+    }
+
+    #[test]
+    fn a_line_follows_another_only_if_it_says_something_new_and_not_at_once() {
+        let at = Utc::now();
+        let told = ("tests: the base's tests on the base's code".to_owned(), at);
+        assert!(is_news(None, &told.0, at));
+        for (what, seconds, expected) in
+            [("setup: make", 9, false), ("setup: make", 10, true), (told.0.as_str(), 60, false)]
+        {
+            assert_eq!(is_news(Some(&told), what, at + TimeDelta::seconds(seconds)), expected, "{what}");
+        }
+    }
 }

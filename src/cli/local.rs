@@ -439,6 +439,7 @@ impl LocalStack {
         live.begin_again();
         let seen = self.until(order, |journal, projection| {
             journal.entries().iter().for_each(|entry| live.show(entry));
+            live.running(self.handle.progress(order));
             let asks_nobody = projection.trace.asks.is_some() && people == HumanPresence::Absent;
             projection.next.moves.is_empty() && (projection.next.settled.is_some() || asks_nobody)
         });

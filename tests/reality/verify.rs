@@ -117,6 +117,19 @@ async fn what_failing_tests_print_is_shown() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn where_its_output_is_no_terminal_a_line_says_which_run_of_the_tests_is_made() {
+    let slow = |tests: &str| format!("import time\n\ntime.sleep(1)\n{tests}");
+    let (before, after) = (slow(BEFORE[1]), slow(FIX[1]));
+    let desk = desk([BEFORE[0], &before], [BEFORE[0], &after]);
+
+    let ended = desk.journeyman(&["verify", "--repo", "repository", "--base", "trunk"]).await;
+
+    let told: Vec<&str> = ended.said.lines().filter(|line| line.starts_with("  … tests: the ")).collect();
+    assert!(told.iter().all(|line| line.contains(" code")) && !told.is_empty(), "{}", ended.said);
+    assert!(!ended.printed.contains("tests: the "), "{}", ended.printed);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_failing_test_that_is_weakened_instead_of_mended_is_a_failed_check() {
     let weakened = FIX[1].replace("2.5", "3");
     let desk = desk([BEFORE[0], FIX[1]], [sample!("wrong/median.py"), &weakened]);

@@ -52,6 +52,7 @@
       if (old) replace(old, html);
       else document.getElementById(into)?.append(made(html));
     },
+    progress({ text }) { Object.assign(document.getElementById("progress"), { textContent: text, hidden: !text }); },
     "run-begun"({ run: name, name: title }) { begin(name, title); },
     "run-ended"({ run: name }) {
       const mark = run(name)?.querySelector(".badge");
@@ -77,7 +78,7 @@
     for (const [name, handle] of Object.entries(take)) {
       events.addEventListener(name, (event) => handle(JSON.parse(event.data)));
     }
-    events.onopen = () => { link.textContent = "This page follows the work."; link.className = "link"; };
+    events.onopen = () => { link.textContent = "This page follows the work."; link.className = "link"; take.progress({ text: null }); };
     events.onerror = () => {
       const isOver = events.readyState === EventSource.CLOSED;
       if (isOver) setTimeout(follow, AGAIN);

@@ -25,6 +25,7 @@ use super::answer::{PageResult, busy};
 use super::order_page::row;
 use super::parts::{PagePart, parts, projection, runs_under_way};
 use super::session::{cookie, signed_in, still_reads};
+use super::text::line;
 use super::transcript::{html, read};
 use super::{DashboardState, LiveTranscript, LiveWork};
 
@@ -72,6 +73,7 @@ pub(crate) async fn follow(
         entries,
         parts: None,
         runs: LiveRuns::new(),
+        progress: None,
         waiting: VecDeque::new(),
         ended: state.shared.ended.subscribe(),
         looked_who: now,
@@ -122,6 +124,8 @@ struct OrderFollower {
     /// The parts that the page shows; `None` before the first rendering.
     parts: Option<Vec<PagePart>>,
     runs: LiveRuns,
+    /// What the page says runs now. A page that was just loaded says nothing.
+    progress: Option<String>,
     waiting: VecDeque<Bytes>,
     ended: watch::Receiver<()>,
     looked_who: Instant,
@@ -168,10 +172,15 @@ impl OrderFollower {
         still_reads(&self.state, &self.cookie, self.repository).await
     }
 
-    /// Polls for what nothing announces: shutdown, agents' output, and missed entries.
+    /// Polls for what nothing announces: shutdown, what runs, agents' output, and missed entries.
     async fn look_again(&mut self) -> Option<()> {
         if self.state.live.is_stopping() {
             return None;
+        }
+        let progress = self.state.live.progress(self.order).map(|text| line(&text, 300));
+        if progress != self.progress {
+            self.waiting.push_back(event("progress", &json!({"text": progress})));
+            self.progress = progress;
         }
         self.listen().await?;
         self.look = Instant::now() + if self.runs.is_empty() { QUIET } else { LOOK };

@@ -128,6 +128,9 @@ pub trait LiveWork: Send + Sync {
         task: &AgentTask,
     ) -> Option<Box<dyn LiveTranscript>>;
 
+    /// What runs now for an order, such as a run of its tests, and since when.
+    fn progress(&self, order: OrderId) -> Option<String>;
+
     fn is_stopping(&self) -> bool;
 }
 

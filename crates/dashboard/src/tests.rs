@@ -6,7 +6,7 @@ mod figures;
 mod following;
 mod transcripts;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use actix_web::body::{BoxBody, to_bytes};
 use actix_web::dev::{Service, ServiceResponse};
@@ -47,7 +47,10 @@ impl WorkOrders for NobodyAtWork {
     }
 }
 
-struct ToldLive(broadcast::Sender<(OrderId, JournalEntry)>);
+/// What runs now.
+type ToldProgress = Arc<Mutex<Option<String>>>;
+
+struct ToldLive(broadcast::Sender<(OrderId, JournalEntry)>, ToldProgress);
 
 impl LiveWork for ToldLive {
     fn entries(&self) -> broadcast::Receiver<(OrderId, JournalEntry)> {
@@ -64,6 +67,10 @@ impl LiveWork for ToldLive {
         None
     }
 
+    fn progress(&self, _: OrderId) -> Option<String> {
+        self.1.lock().unwrap().clone()
+    }
+
     fn is_stopping(&self) -> bool {
         false
     }
@@ -73,6 +80,7 @@ impl LiveWork for ToldLive {
 struct DashboardFixture {
     state: DashboardState,
     told: broadcast::Sender<(OrderId, JournalEntry)>,
+    progress: ToldProgress,
     cookie: String,
     _folder: tempfile::TempDir,
 }
@@ -83,20 +91,21 @@ impl DashboardFixture {
         let store =
             Store::open(&format!("sqlite://{}/journeyman.db", folder.path().display())).await.unwrap();
         let (told, _) = broadcast::channel(64);
+        let progress = ToldProgress::default();
         let state = DashboardState {
             store,
             api_token: Some(TOKEN.into()),
             public_url: None,
             listens: ([127, 0, 0, 1], 4321).into(),
             orders: Arc::new(NobodyAtWork),
-            live: Arc::new(ToldLive(told.clone())),
+            live: Arc::new(ToldLive(told.clone(), Arc::clone(&progress))),
             door: None,
             people: Arc::default(),
             shared: Arc::default(),
             settings: Arc::default(),
             day_limits: DayLimits::default(),
         };
-        let mut fixture = Self { state, told, cookie: String::new(), _folder: folder };
+        let mut fixture = Self { state, told, progress, cookie: String::new(), _folder: folder };
         fixture.cookie = fixture.sign_in().await;
         fixture
     }

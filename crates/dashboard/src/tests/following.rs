@@ -79,6 +79,19 @@ async fn every_open_page_of_an_order_is_told_what_is_new() {
     late.until("Fetch the repository").await;
 }
 
+#[actix_web::test]
+async fn an_open_page_says_what_runs_now() {
+    let pages = DashboardFixture::new().await;
+    let order = pages.order().await;
+    let mut page = pages.open_page(order, 1).await;
+    let what = "tests: the base's tests on the change's code · run 3 of about 9 · since 01:02:03 UTC";
+
+    *pages.progress.lock().unwrap() = Some(what.to_owned());
+    page.until(&format!("event: progress\ndata: {{\"text\":\"{what}\"}}")).await;
+    *pages.progress.lock().unwrap() = None;
+    page.until("event: progress\ndata: {\"text\":null}").await;
+}
+
 fn prepared() -> journeyman_order::JournalEvent {
     let key = MoveKey("prepare".to_owned());
     journeyman_order::JournalEvent::Intended { key, r#move: Box::new(Move::Prepare) }

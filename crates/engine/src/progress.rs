@@ -21,7 +21,7 @@ impl ProgressBoard {
     pub(crate) fn show(&self, what: String) -> Arc<ShownRun> {
         let run = Arc::new((self.order, what, Utc::now()));
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        shown.retain(|run| run.strong_count() > 0);
+        shown.retain(|other| other.strong_count() > 0);
         shown.push(Arc::downgrade(&run));
         run
     }

@@ -426,6 +426,10 @@ fn did(kind: &SignalKind) -> String {
         SignalKind::Remarked { .. } => "commented on the pull request".to_owned(),
         SignalKind::ChecksFinished { head } => format!("finished checks on {}", head.short()),
         SignalKind::BaseMoved { head } => format!("moved the base branch to {}", head.short()),
+        SignalKind::GroupChecksRequested => "added a merge group to the queue".to_owned(),
+        SignalKind::GroupDestroyed { reason } => {
+            format!("ended the merge group ({})", one_line(reason))
+        }
         SignalKind::PullClosed { pull, merged: true } => format!("merged pull request #{pull}"),
         SignalKind::PullClosed { pull, merged: false } => format!("closed pull request #{pull}"),
     }

@@ -18,8 +18,7 @@ use crate::config::Templates;
 use crate::emulator::{ProposedChange, RepositorySource};
 use crate::order::bounds::{LONGEST_DOCUMENT, LONGEST_LINE, LONGEST_TEXT};
 use crate::order::next::OrderProjection;
-use crate::order::pipeline::{Check, StageKind, Verifiers};
-use crate::order::{Pipeline, Receipt, TestRun, TestVerdict, VERIFY_LABEL, VERIFY_PIPELINE};
+use crate::order::{Pipeline, Receipt, TestRun, TestVerdict, VERIFY_LABEL};
 
 const MOST_PRINTED_LINES: usize = 40;
 /// What the branch is called if the base is given as a commit.
@@ -155,16 +154,8 @@ async fn propose(
 
 /// The pipeline of pull requests, without its agents if there is none.
 fn pipeline(has_agent: bool) -> anyhow::Result<Pipeline> {
-    let mut pipeline = Templates::load(None)?.pipeline(VERIFY_PIPELINE)?;
-    if !has_agent {
-        pipeline.stages.retain(|stage| stage.uses == StageKind::Verify);
-        for stage in &mut pipeline.stages {
-            stage.depends_on.clear();
-            stage.checks.retain(|check| *check != Check::Verifier);
-            stage.verifier = Verifiers::default();
-        }
-    }
-    Ok(pipeline)
+    let pipeline = Templates::load(None)?.pipeline(PIPELINE)?;
+    Ok(if has_agent { pipeline } else { pipeline.without_agents() })
 }
 
 fn commit(repository: &Repository, option: &str, name: &str) -> anyhow::Result<git2::Oid> {

@@ -8,7 +8,8 @@ use serde_json::json;
 
 use super::given_change::GivenChange;
 use super::ids::{
-    BranchName, DeliveryGuid, InstallationId, IssueNumber, OrderId, PullNumber, RepositoryId, RepositoryName,
+    BranchName, CommitSha, DeliveryGuid, InstallationId, IssueNumber, OrderId, PullNumber, RepositoryId,
+    RepositoryName,
 };
 use super::moves::{EffectOutcome, Move, MoveKey};
 use super::order_request::OrderRequest;
@@ -103,6 +104,11 @@ impl OrderInput {
     /// commits as they were.
     pub(crate) fn is_of_form_3(&self) -> bool {
         self.format <= 3
+    }
+
+    /// The head of the merge group that is verified. `None` for an issue, and for a pull request's own commit.
+    pub fn merge_group(&self) -> Option<&CommitSha> {
+        self.change.as_ref().filter(|change| change.merge_group).map(|change| &change.head)
     }
 }
 

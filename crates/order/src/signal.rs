@@ -122,6 +122,13 @@ pub enum SignalKind {
     BaseMoved {
         head: CommitSha,
     },
+    /// GitHub's merge queue asks for the checks of a merge group. No order hears of it; it begins a verification.
+    GroupChecksRequested,
+    /// The merge group is gone: GitHub merged it, made it anew on another base, or took its pull request out.
+    GroupDestroyed {
+        /// GitHub's word: `merged`, `invalidated` or `dequeued`.
+        reason: String,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use journeyman_order::{
 };
 
 /// The events that can mean something, each with its reader. The App must subscribe to all of them.
-pub(super) const READERS: [(&str, WebhookEventReader); 10] = [
+pub(super) const READERS: [(&str, WebhookEventReader); 11] = [
     ("issues", issues),
     ("issue_comment", issue_comment),
     ("pull_request", pull_request),
@@ -19,6 +19,7 @@ pub(super) const READERS: [(&str, WebhookEventReader); 10] = [
     ("workflow_run", |payload| finished(payload, "workflow_run")),
     ("status", status),
     ("push", push),
+    ("merge_group", merge_group),
 ];
 
 /// The name of our own check run.
@@ -248,6 +249,24 @@ fn push(payload: &WebhookPayload) -> WebhookEventResult {
         return ignore("the push was not to the default branch");
     }
     always(SignalSubject::Base, SignalKind::BaseMoved { head })
+}
+
+fn merge_group(payload: &WebhookPayload) -> WebhookEventResult {
+    let kind = match payload.action() {
+        Some("checks_requested") => SignalKind::GroupChecksRequested,
+        Some("destroyed") => {
+            SignalKind::GroupDestroyed { reason: shorten(payload.text("/reason").unwrap_or("destroyed")) }
+        }
+        other => return other_action("merge_group", other),
+    };
+    let (head_ref, base_ref) = ("/merge_group/head_ref", "/merge_group/base_ref");
+    // `refs/heads/gh-readonly-queue/BASE/pr-NUMBER-SHA`
+    let name = payload.required_text(head_ref)?.rsplit_once("/pr-");
+    let number = name.and_then(|(_, rest)| rest.split_once('-')?.0.parse::<u32>().ok());
+    let pull = number.map(|number| PullNumber(number.into())).ok_or_else(|| NoSignal::missing(head_ref))?;
+    let base = payload.branch(base_ref, "refs/heads/").ok_or_else(|| NoSignal::missing(base_ref))?;
+    let head = payload.required_sha("/merge_group/head_sha")?;
+    always(SignalSubject::MergeGroup { pull, head, base }, kind)
 }
 
 const NOT_OURS: &str = "it is not about a branch of ours";

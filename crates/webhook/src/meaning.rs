@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 use journeyman_order::{
-    BranchName, InstallationId, IssueText, OrderId, OrderRequest, PullNumber, RepositoryId, RepositoryName,
-    Signal, SignalKind, SlashCommand,
+    BranchName, CommitSha, InstallationId, IssueText, OrderId, OrderRequest, PullNumber, RepositoryId,
+    RepositoryName, Signal, SignalKind, SlashCommand,
 };
 
 use super::mentions::after_mention;
@@ -55,6 +55,12 @@ pub enum SignalSubject {
     Branches(Vec<BranchName>),
     /// The default branch, and so every pull request against it.
     Base,
+    /// A merge group of GitHub's queue: the last pull request in it, the commit to check, and the branch it is for.
+    MergeGroup {
+        pull: PullNumber,
+        head: CommitSha,
+        base: String,
+    },
 }
 
 /// The condition for a signal, if it depends on who we are on GitHub.

@@ -78,7 +78,12 @@ impl WebhookPayload {
     }
 
     pub(super) fn default_branch(&self) -> Option<String> {
-        let branch = self.text("/repository/default_branch")?;
+        self.branch("/repository/default_branch", "")
+    }
+
+    /// The branch that a text names after this prefix.
+    pub(super) fn branch(&self, pointer: &str, prefix: &str) -> Option<String> {
+        let branch = self.text(pointer)?.strip_prefix(prefix)?;
         let fits = (1..=255).contains(&branch.len())
             && !branch.starts_with('-')
             && !branch.chars().any(|c| c.is_control() || c.is_whitespace());

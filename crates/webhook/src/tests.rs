@@ -121,6 +121,11 @@ fn small() -> Value {
         "ref": "refs/heads/trunk",
         "after": HEAD,
         "deleted": false,
+        "reason": "dequeued",
+        "merge_group": {
+            "head_sha": HEAD, "head_ref": format!("refs/heads/gh-readonly-queue/release/2/pr-8-{HEAD}"),
+            "base_ref": "refs/heads/release/2",
+        },
         "repository": {"id": 9, "full_name": "o/r", "default_branch": "trunk"},
         "installation": {"id": 3},
         "sender": {"login": "anna", "id": 5, "type": "User"},

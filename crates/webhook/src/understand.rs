@@ -78,7 +78,11 @@ fn of_a_bot(
         | SignalKind::PullOpened { .. }
         | SignalKind::PullPushed { .. } => Ok(SignalCondition::NotBy(sender.person.login.clone())),
         // GitHub names us as the sender of what follows our own push, and checks by others remain news.
-        SignalKind::ChecksFinished { .. } | SignalKind::BaseMoved { .. } => Ok(provided),
+        SignalKind::ChecksFinished { .. }
+        | SignalKind::BaseMoved { .. }
+        // Whoever queued it had the right to.
+        | SignalKind::GroupChecksRequested
+        | SignalKind::GroupDestroyed { .. } => Ok(provided),
     }
 }
 

@@ -97,7 +97,9 @@ pub fn projection(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) ->
     let verdict = Verdict::of(pipeline, &trace, next.settled.as_ref());
     let revision = revision(journal, &signals.answers, (next.settled.as_ref(), signals.first_end()));
     let mut best_effort = BestEffortMoves::of(journal, now);
-    if !matches!(next.settled, Some(Settlement::Refused { .. })) {
+    // Of a merge group, only the check run speaks.
+    let is_group = journal.opened().merge_group().is_some();
+    if !is_group && !matches!(next.settled, Some(Settlement::Refused { .. })) {
         best_effort.say_what_became(&signals);
         best_effort.say_that_the_text_stays(&signals);
     }
@@ -107,7 +109,7 @@ pub fn projection(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) ->
     next.moves.append(&mut best_effort.moves);
     next.wake_at = [next.wake_at, signals.ask_again, best_effort.wake_at].into_iter().flatten().min();
     let is_last = next.settled.is_some();
-    if let Some(shown) = status(journal, (revision, is_last), now, &mut next.wake_at) {
+    if !is_group && let Some(shown) = status(journal, (revision, is_last), now, &mut next.wake_at) {
         next.moves.push(shown);
     }
     OrderProjection { next, trace, verdict, answers: signals.answers, budget, revision }

@@ -256,6 +256,17 @@ impl Pipeline {
     pub fn examiner(&self) -> Option<&Stage> {
         self.stages.iter().find(|stage| stage.uses == StageKind::Examine)
     }
+
+    /// Its stages that verify a given change, without agents: nobody examines the issue or reviews.
+    pub fn without_agents(mut self) -> Self {
+        self.stages.retain(|stage| stage.uses == StageKind::Verify);
+        for stage in &mut self.stages {
+            stage.depends_on.clear();
+            stage.checks.retain(|check| *check != Check::Verifier);
+            stage.verifier = Verifiers::default();
+        }
+        self
+    }
 }
 
 impl Stage {

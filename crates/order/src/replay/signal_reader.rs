@@ -362,7 +362,7 @@ impl SignalReader<'_> {
             SignalKind::Labeled { pull: None, .. } => {
                 return self.ignore(entry.seq, "the work is already running");
             }
-            SignalKind::PullOpened { .. } => {
+            SignalKind::PullOpened { .. } | SignalKind::GroupChecksRequested => {
                 return self.ignore(entry.seq, "it is not about this order");
             }
             SignalKind::IssueLocked => {
@@ -416,6 +416,10 @@ impl SignalReader<'_> {
                 SignalRequest::Occasion(PullEventKind::Checked { head: head.clone() })
             }
             SignalKind::BaseMoved { .. } => SignalRequest::Occasion(PullEventKind::BaseMoved),
+            SignalKind::GroupDestroyed { reason } => {
+                let because = format!("the merge group left GitHub's queue: {reason}");
+                SignalRequest::Command(RequestedCommand::Cancel(because))
+            }
         };
         if matches!(signal.kind, Commanded { .. } | Labeled { .. } | Misspoken { .. } | Unlabeled { .. }) {
             self.of_who_may(heard, by, wish);

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::*;
 
 /// Which delivery can lead to which signals. `docs/EVENTS.md` has the same table, with the order's reaction.
-const TABLE: [(&str, &[&str]); 23] = [
+const TABLE: [(&str, &[&str]); 25] = [
     ("issues.labeled", &["labeled"]),
     ("issues.unlabeled", &["unlabeled"]),
     ("issues.edited", &["issue_edited"]),
@@ -31,20 +31,23 @@ const TABLE: [(&str, &[&str]); 23] = [
     ("workflow_run.completed", &["checks_finished"]),
     ("status", &["checks_finished"]),
     ("push", &["base_moved"]),
+    ("merge_group.checks_requested", &["group_checks_requested"]),
+    ("merge_group.destroyed", &["group_destroyed"]),
 ];
 
 /// GitHub publishes no example of these.
-const WITHOUT_EXAMPLE: [&str; 1] = ["issues.closed"];
+const WITHOUT_EXAMPLE: [&str; 2] = ["issues.closed", "merge_group.destroyed"];
 
 /// How many published examples lead to a signal unchanged. The others concern branches, tags and comments that mean
 /// nothing to us.
-const AS_PUBLISHED: [(&str, usize); 15] = [
+const AS_PUBLISHED: [(&str, usize); 16] = [
     ("issue_comment.created", 5),
     ("issues.deleted", 1),
     ("issues.labeled", 2),
     ("issues.locked", 2),
     ("issues.transferred", 1),
     ("issues.unlabeled", 2),
+    ("merge_group.checks_requested", 2),
     ("pull_request.closed", 2),
     ("pull_request.labeled", 2),
     ("pull_request.opened", 4),
@@ -242,6 +245,7 @@ fn the_app_subscribes_to_every_event_that_we_answer_and_may_hear_it() {
         "workflow_run" => "actions",
         "status" => "statuses",
         "push" => "contents",
+        "merge_group" => "merge_queues",
         other => panic!("which permission does {other} need?"),
     };
     let path = journeyman_test_support::repository().join("app-manifest.yml");

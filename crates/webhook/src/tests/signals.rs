@@ -54,6 +54,8 @@ fn which_delivery_leads_to_which_signal() {
     let finished = || SignalKind::ChecksFinished { head: head() };
     let reviewed = |verdict| SignalKind::Reviewed { pull: PULL, review: 13, verdict };
     let ours = || branches(&["journeyman/issue-7-sum"]);
+    let group = || SignalSubject::MergeGroup { pull: PULL, head: head(), base: "release/2".to_owned() };
+    let destroyed = |reason: &str| SignalKind::GroupDestroyed { reason: reason.to_owned() };
     let state = |state: &str| ("/review/state", json!(state));
     let button = |name: &str| vec![action("requested_action"), ("/requested_action/identifier", json!(name))];
     for (event, changes, subject, kind) in [
@@ -187,6 +189,9 @@ fn which_delivery_leads_to_which_signal() {
         ("status", vec![("/state", json!("success"))], ours(), finished()),
         ("status", vec![("/state", json!("error"))], ours(), finished()),
         ("push", vec![], SignalSubject::Base, SignalKind::BaseMoved { head: head() }),
+        ("merge_group", vec![action("checks_requested")], group(), SignalKind::GroupChecksRequested),
+        ("merge_group", vec![action("destroyed")], group(), destroyed("dequeued")),
+        ("merge_group", vec![action("destroyed"), ("/reason", Value::Null)], group(), destroyed("destroyed")),
     ] {
         let expected = RoutedSignal {
             repository: "o/r".parse().unwrap(),
@@ -223,6 +228,22 @@ fn which_delivery_leads_to_which_signal() {
     assert_eq!((rerun.subject, rerun.condition), (of, SignalCondition::Of(15_368)));
 }
 
+#[test]
+fn a_merge_group_without_a_pull_request_or_a_branch_is_malformed() {
+    for (pointer, value) in [
+        ("/merge_group/head_ref", json!("refs/heads/main")),
+        ("/merge_group/head_ref", json!("refs/heads/gh-readonly-queue/main/pr-x-1")),
+        ("/merge_group/head_ref", json!("refs/heads/gh-readonly-queue/main/pr-99999999999-1")),
+        ("/merge_group/base_ref", json!("refs/tags/1")),
+        ("/merge_group/base_ref", json!("refs/heads/-rf")),
+        ("/merge_group/head_sha", json!("1")),
+    ] {
+        let understood = understand("merge_group", &changed(&[action("checks_requested"), (pointer, value)]));
+        let DeliveryMeaning::Malformed { because } = understood else { panic!("{understood:?}") };
+        assert!(because.starts_with(&pointer[1..].replace('/', ".")), "{because}");
+    }
+}
+
 /// A person's decisions count by the sender's identity, not by what a bot writes for them.
 #[test]
 fn bots_end_work_and_check_it_and_never_start_or_steer_it() {
@@ -247,6 +268,8 @@ fn bots_end_work_and_check_it_and_never_start_or_steer_it() {
         ("workflow_run", vec![action("completed")], &from),
         ("status", vec![], &SignalCondition::Nothing),
         ("push", vec![], &SignalCondition::Nothing),
+        ("merge_group", vec![action("checks_requested")], &SignalCondition::Nothing),
+        ("merge_group", vec![action("destroyed")], &SignalCondition::Nothing),
     ] {
         let DeliveryMeaning::Signal(incoming) = by_bot(event, &changes) else {
             panic!("{event} {changes:?}")

@@ -41,10 +41,10 @@ macro_rules! migrations {
 }
 
 /// In order. A released file is never edited.
-const MIGRATIONS: [MigrationTexts; 14] = migrations![
+const MIGRATIONS: [MigrationTexts; 15] = migrations![
     "0001_first", "0002_branches", "0003_spending", "0004_server", "0005_retention", "0006_waking",
     "0007_repositories", "0008_looks", "0009_packed", "0010_lists", "0011_traces", "0012_models",
-    "0013_after_merge", "0014_statements",
+    "0013_after_merge", "0014_statements", "0015_merge_groups",
 ];
 
 /// Replaces sqlx's macro, which would build sqlx a second time for the compiler.

@@ -37,7 +37,7 @@ pub struct OrderTally {
 }
 
 const COLUMNS: &str = "id, repository, repository_id, issue, state, active, branch, pull, opened_at, updated_at, \
-                       title, agent, needs_person, rounds, microusd";
+                       title, agent, needs_person, rounds, microusd, merge_group";
 
 /// A bound value for `$1` and so on.
 enum BoundValue {

@@ -10,8 +10,8 @@ use super::pool::{WriteTransaction, execute, fetch, read, reading, written};
 use super::{Store, StoreError, from_column, from_micros, to_column, to_micros};
 use journeyman_order::bounds::{LONGEST_LINE, LONGEST_NAME};
 use journeyman_order::{
-    BranchName, DeliveryGuid, IssueNumber, JournalEntry, JournalEvent, OrderId, OrderInput, PullNumber,
-    RepositoryId, RepositoryName, Signal,
+    BranchName, CommitSha, DeliveryGuid, IssueNumber, JournalEntry, JournalEvent, OrderId, OrderInput,
+    PullNumber, RepositoryId, RepositoryName, Signal,
 };
 
 /// The state in an order's row until the engine has read its journal.
@@ -38,12 +38,14 @@ pub struct OrderRow {
     /// Whether it is the issue's active order.
     pub active: bool,
     pub branch: Option<BranchName>,
-    /// Its pull request, once there is one.
+    /// Its pull request, once there is one. `None` for a merge group.
     pub pull: Option<PullNumber>,
+    /// The head of the merge group that it verifies, whose pull request has the number `issue`.
+    pub merge_group: Option<CommitSha>,
     pub opened_at: DateTime<Utc>,
     /// When its journal last grew.
     pub updated_at: DateTime<Utc>,
-    /// The issue's title when the order was opened, shortened; empty if not stored.
+    /// The issue's title when the order was opened, shortened; empty if not stored. A merge group's begins with that.
     pub title: String,
     /// The requested or default agent; empty if not stored.
     pub agent: String,
@@ -100,6 +102,7 @@ pub(super) type OrderColumns = (
     bool,
     i64,
     i64,
+    String,
 );
 
 /// Reads orders. Arguments: the fetch method, the SQL after `FROM orders`, and its bound values.
@@ -108,7 +111,7 @@ macro_rules! select {
         reading!(&$store.pools, pool => {
             sqlx::query_as::<_, OrderColumns>(concat!(
                 "SELECT id, repository, repository_id, issue, state, active, branch, pull, opened_at, updated_at, \
-                 title, agent, needs_person, rounds, microusd FROM orders ",
+                 title, agent, needs_person, rounds, microusd, merge_group FROM orders ",
                 $rest,
             ))
             $(.bind($bound))+
@@ -118,9 +121,9 @@ macro_rules! select {
 }
 
 impl OrderRow {
-    /// Whether it verifies somebody else's pull request, which is numbered like an issue.
+    /// Whether it verifies somebody else's pull request, which is numbered like an issue, or a merge group.
     pub fn is_verification(&self) -> bool {
-        self.pull.is_some_and(|pull| pull.0 == self.issue.0)
+        self.merge_group.is_some() || self.pull.is_some_and(|pull| pull.0 == self.issue.0)
     }
 
     /// Whether its journal was marked unreadable.
@@ -214,28 +217,31 @@ impl Store {
         row.map(order_row).transpose()?.ok_or_else(|| StoreError::not_found(format!("order {order}")))
     }
 
-    /// The newest order of an issue, active or not. An outsider's unsuccessful request comes after all others, so that
-    /// a mere commenter cannot divert comments from the real order.
+    /// The newest order of an issue or a pull request, or of the merge group with this head; active or not. An outsider's
+    /// unsuccessful request comes after all others, so that a mere commenter cannot divert comments from the real order.
     pub async fn latest_order(
         &self,
         repository: RepositoryId,
         issue: IssueNumber,
+        group: Option<&CommitSha>,
     ) -> Result<Option<OrderRow>, StoreError> {
         let row = select!(self, fetch_optional,
-            "WHERE repository_id = $1 AND issue = $2 \
+            "WHERE repository_id = $1 AND issue = $2 AND merge_group = $3 \
              ORDER BY CASE WHEN state = 'refused' THEN 1 ELSE 0 END, id DESC LIMIT 1";
-            to_column(repository.0, "a repository's id")?, to_column(issue.0, "an issue's number")?)?;
+            to_column(repository.0, "a repository's id")?, to_column(issue.0, "an issue's number")?,
+            group.map_or("", CommitSha::as_str))?;
         row.map(order_row).transpose()
     }
 
-    /// The orders of an issue, the newest first, at most fifty. Older ones are finished.
+    /// The orders of an issue or a pull request without those of its merge groups, the newest first, at most fifty. Older
+    /// ones are finished.
     pub async fn orders_of_issue(
         &self,
         repository: RepositoryId,
         issue: IssueNumber,
     ) -> Result<Vec<OrderRow>, StoreError> {
         let rows = select!(self, fetch_all,
-            "WHERE repository_id = $1 AND issue = $2 ORDER BY id DESC LIMIT 50";
+            "WHERE repository_id = $1 AND issue = $2 AND merge_group = '' ORDER BY id DESC LIMIT 50";
             to_column(repository.0, "a repository's id")?, to_column(issue.0, "an issue's number")?)?;
         rows.into_iter().map(order_row).collect()
     }
@@ -269,7 +275,8 @@ impl Store {
         // An unreadable order does not know its pull request.
         let [merged, closed] = PULL_ENDED;
         let rows = select!(self, fetch_all,
-            "WHERE repository_id = $1 AND ((pull IS NOT NULL AND state NOT IN ($2, $3, $4)) OR state = $5) ORDER BY id";
+            "WHERE repository_id = $1 AND merge_group = '' \
+             AND ((pull IS NOT NULL AND state NOT IN ($2, $3, $4)) OR state = $5) ORDER BY id";
             to_column(repository.0, "a repository's id")?, merged, closed, UNREADABLE, UNPREPARED)?;
         rows.into_iter().map(order_row).collect()
     }
@@ -339,27 +346,33 @@ async fn insert(
 ) -> Result<bool, StoreError> {
     let repository_id = to_column(opened.repository_id.0, "a repository's id")?;
     let issue = to_column(opened.issue.number.0, "an issue's number")?;
-    let pull = opened.change.as_ref().map(|change| to_column(change.pull.0, "a pull request's number"));
-    let pull = pull.transpose()?;
+    let pull = opened.change.as_ref().filter(|change| !change.merge_group).map(|change| change.pull.0);
+    let pull = pull.map(|pull| to_column(pull, "a pull request's number")).transpose()?;
     let beginning = |text: &str, most| text.chars().filter(|c| *c != '\0').take(most).collect::<String>();
-    let title = beginning(&opened.issue.title, LONGEST_LINE);
+    let kind = opened.merge_group().map_or("", |_| "Merge group: ");
+    let title = beginning(&format!("{kind}{}", opened.issue.title), LONGEST_LINE);
     let agent = beginning(opened.request.agent().unwrap_or(&opened.agent), LONGEST_NAME);
     let words = format!("{title} {} #{issue}", opened.repository).to_lowercase();
     let inserted = execute!(tx,
         "INSERT INTO orders (id, repository, repository_id, issue, state, active, opened_at, updated_at, \
-         last_seq, rested_seq, title, agent, words, pull) \
-         VALUES ($1, $2, $3, $4, $5, TRUE, $6, $6, 0, 0, $7, $8, $9, $10) \
-         ON CONFLICT (repository_id, issue) WHERE active DO NOTHING";
+         last_seq, rested_seq, title, agent, words, pull, merge_group) \
+         VALUES ($1, $2, $3, $4, $5, TRUE, $6, $6, 0, 0, $7, $8, $9, $10, $11) \
+         ON CONFLICT (repository_id, issue, merge_group) WHERE active DO NOTHING";
         opened.order.to_string(), opened.repository.to_string(), repository_id, issue, FIRST_STATE,
-        to_micros(at), title.as_str(), agent.as_str(), words.as_str(), pull)?;
+        to_micros(at), title.as_str(), agent.as_str(), words.as_str(), pull, group_of(opened))?;
     Ok(inserted > 0)
+}
+
+/// The column `merge_group` of an order.
+fn group_of(opened: &OrderInput) -> &str {
+    opened.merge_group().map_or("", CommitSha::as_str)
 }
 
 async fn active_order(tx: &mut WriteTransaction, opened: &OrderInput) -> Result<OrderId, StoreError> {
     let row: Option<(String,)> = fetch!(tx, fetch_optional,
-        "SELECT id FROM orders WHERE repository_id = $1 AND issue = $2 AND active";
+        "SELECT id FROM orders WHERE repository_id = $1 AND issue = $2 AND merge_group = $3 AND active";
         to_column(opened.repository_id.0, "a repository's id")?,
-        to_column(opened.issue.number.0, "an issue's number")?)?;
+        to_column(opened.issue.number.0, "an issue's number")?, group_of(opened))?;
     // On PostgreSQL it may have been settled between the two statements.
     let (id,) =
         row.ok_or_else(|| StoreError::unavailable("the issue's order was just settled; try again"))?;
@@ -387,6 +400,7 @@ pub(super) fn order_row(row: OrderColumns) -> Result<OrderRow, StoreError> {
         needs,
         rounds,
         cost,
+        group,
     ) = row;
     let what = format!("order {id}");
     let broken = |error: journeyman_order::ids::InvalidId| StoreError::broken(what.clone(), error);
@@ -399,6 +413,7 @@ pub(super) fn order_row(row: OrderColumns) -> Result<OrderRow, StoreError> {
         active,
         branch: branch.map(|branch| branch.parse().map_err(broken)).transpose()?,
         pull: pull.map(|pull| from_column(pull, &what).map(PullNumber)).transpose()?,
+        merge_group: (!group.is_empty()).then(|| group.parse().map_err(broken)).transpose()?,
         opened_at: from_micros(opened_at, &what)?,
         updated_at: from_micros(updated_at, &what)?,
         title,

@@ -284,7 +284,7 @@ async fn opening_writes_the_order_its_first_entry_and_the_conclusion_together() 
         assert_eq!(journal.opened_at(), now());
         let row = store.order(order).await.unwrap();
         assert!(row.active);
-        assert_eq!(store.latest_order(RepositoryId(99), IssueNumber(1)).await.unwrap(), Some(row));
+        assert_eq!(store.latest_order(RepositoryId(99), IssueNumber(1), None).await.unwrap(), Some(row));
 
         let again = store.open_order(opened(1), now(), Some(&guid("d1"))).await.unwrap();
         assert_eq!(again, OpenOutcome::DeliveryConcluded);
@@ -363,7 +363,7 @@ async fn a_settled_order_makes_room_for_the_next_and_cannot_come_back_beside_it(
 
         let row = store.order_by_pull(RepositoryId(99), PullNumber(4)).await.unwrap().unwrap();
         assert_eq!((row.id, row.state.as_str(), row.branch.is_some()), (old, "done", true));
-        let latest = store.latest_order(RepositoryId(99), IssueNumber(1)).await.unwrap().unwrap();
+        let latest = store.latest_order(RepositoryId(99), IssueNumber(1), None).await.unwrap().unwrap();
         assert_eq!(latest.id, new);
 
         let back = store.set_summary(old, &OrderSummary { active: true, ..settled }, None).await;

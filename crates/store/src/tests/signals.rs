@@ -3,7 +3,7 @@
 use super::*;
 use crate::HeardUntil;
 use crate::orders::WAKING;
-use journeyman_order::BranchName;
+use journeyman_order::{BranchName, GivenChange};
 
 #[tokio::test]
 async fn what_a_delivery_said_is_written_once_for_each_however_often_it_is_worked_on() {
@@ -111,6 +111,49 @@ async fn orders_are_found_by_their_branch_and_by_their_open_pull_request() {
         };
         assert_eq!(open(99).await, [ids[1], ids[4]]);
         assert!(open(98).await.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_merge_group_has_its_own_order_beside_that_of_its_pull_request() {
+    let (repository, number, pull) = (RepositoryId(99), IssueNumber(8), PullNumber(8));
+    let given = |digit: char, merge_group| {
+        let mut order = opened(8);
+        order.change = Some(GivenChange {
+            pull,
+            url: "u".to_owned(),
+            head: digit.to_string().repeat(40).parse().unwrap(),
+            base: "main".to_owned(),
+            author: "eve".to_owned(),
+            author_id: None,
+            fork: None,
+            closes: None,
+            merge_group,
+        });
+        order
+    };
+    for TestStore { store, .. } in homes().await {
+        let all = [given('a', false), given('b', true), given('c', true)];
+        let [own, one, two] = [&all[0], &all[1], &all[2]].map(|opened| opened.order);
+        let heads = [&all[1], &all[2]].map(|opened| opened.merge_group().cloned().unwrap());
+        for opened in all {
+            assert_eq!(store.open_order(opened, now(), None).await.unwrap(), OpenOutcome::Opened);
+        }
+        let again = store.open_order(given('b', true), now(), None).await.unwrap();
+        assert_eq!(again, OpenOutcome::Active(one), "one for each head");
+
+        let found = store.order_by_pull(repository, pull).await.unwrap().unwrap();
+        assert_eq!((found.id, found.is_verification(), found.merge_group.clone()), (own, true, None));
+        assert_eq!(store.latest_order(repository, number, None).await.unwrap(), Some(found));
+        for (head, order) in heads.iter().zip([one, two]) {
+            let group = store.latest_order(repository, number, Some(head)).await.unwrap().unwrap();
+            assert_eq!((group.id, group.pull, group.merge_group.as_ref()), (order, None, Some(head)));
+            assert!(group.is_verification() && group.title.starts_with("Merge group: "), "{group:?}");
+        }
+        assert_eq!(store.orders_of_issue(repository, number).await.unwrap().len(), 1);
+        let on_base: Vec<OrderId> =
+            store.orders_on_base(repository).await.unwrap().iter().map(|row| row.id).collect();
+        assert_eq!(on_base, [own]);
     }
 }
 

@@ -315,11 +315,13 @@ fn summary(journal: &Journal, projection: &OrderProjection) -> OrderSummary {
         },
         (None, None) => "starting".to_owned(),
     };
+    let is_group = journal.opened().merge_group().is_some();
     OrderSummary {
         active: projection.next.settled.is_none(),
         state,
         branch: projection.trace.branch.clone(),
-        pull: projection.trace.pull.as_ref().map(|pull| pull.number),
+        // A pull request leads to its own order, not to that of a merge group.
+        pull: if is_group { None } else { projection.trace.pull.as_ref().map(|pull| pull.number) },
         pull_at: projection.trace.pull.is_some().then(|| pull_opened_at(journal)).flatten(),
         needs_person: match journeyman_render::label(projection) {
             OrderLabel::NeedsHuman | OrderLabel::NeedsInfo => true,

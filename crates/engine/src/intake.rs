@@ -248,6 +248,9 @@ impl Engine {
             Err(error) => return Ok(IntakeResult::Later(error.message)),
         };
         let incoming = &*incoming;
+        if let SignalSubject::MergeGroup { .. } = incoming.subject {
+            return self.verify_group(delivery, incoming, concerned.first(), intake).await;
+        }
         if let Some(pull) = may_verify(incoming, concerned.first().and_then(|order| order.pull))
             && concerned.first().is_none_or(OrderRow::is_verification)
         {
@@ -302,18 +305,19 @@ impl Engine {
         let (store, repository) = (&self.parts.store, incoming.repository_id);
         Ok(match &incoming.subject {
             SignalSubject::Issue(issue) => {
-                store.latest_order(repository, issue.number).await?.into_iter().collect()
+                store.latest_order(repository, issue.number, None).await?.into_iter().collect()
             }
             SignalSubject::Pull(pull) => match store.order_by_pull(repository, *pull).await? {
                 Some(order) if order.is_verification() => {
-                    store.latest_order(repository, order.issue).await?.into_iter().collect()
+                    store.latest_order(repository, order.issue, None).await?.into_iter().collect()
                 }
                 order => order.into_iter().collect(),
             },
-            // Only the newest verification of a pull request can be made again.
+            // Only the newest verification of a pull request or a merge group can be made again.
             SignalSubject::Order(id) => match store.order(*id).await {
                 Ok(order) if order.repository_id == repository && order.is_verification() => {
-                    let newest = store.latest_order(repository, order.issue).await?;
+                    let newest =
+                        store.latest_order(repository, order.issue, order.merge_group.as_ref()).await?;
                     newest.into_iter().filter(|newest| newest.id == *id).collect()
                 }
                 Ok(_) | Err(StoreError::NotFound { .. }) => Vec::new(),
@@ -333,6 +337,9 @@ impl Engine {
                     .map(|order| ((order.pull, order.pull.is_none().then_some(order.issue)), order))
                     .collect();
                 by_issue.into_values().collect()
+            }
+            SignalSubject::MergeGroup { pull, head, .. } => {
+                store.latest_order(repository, IssueNumber(pull.0), Some(head)).await?.into_iter().collect()
             }
         })
     }
@@ -358,7 +365,8 @@ impl Engine {
 
     /// A later order that is active on the same issue. An older order must not wake up beside it.
     pub(super) async fn successor(&self, order: &OrderRow) -> Result<Option<OrderId>, StoreError> {
-        let latest = self.parts.store.latest_order(order.repository_id, order.issue).await?;
+        let group = order.merge_group.as_ref();
+        let latest = self.parts.store.latest_order(order.repository_id, order.issue, group).await?;
         Ok(latest.filter(|latest| latest.active && latest.id != order.id).map(|latest| latest.id))
     }
 

@@ -22,6 +22,7 @@ pub(super) fn may_begin(incoming: &RoutedSignal) -> bool {
         (SignalKind::Commanded { command, .. }, SignalSubject::Issue(_)) => {
             matches!(command, SlashCommand::Start { .. })
         }
+        (SignalKind::GroupChecksRequested, _) => true,
         (_, _) => false,
     }
 }
@@ -40,7 +41,10 @@ pub(super) fn may_verify(incoming: &RoutedSignal, known: Option<PullNumber>) -> 
             let is_rerun = matches!(kind, Commanded { command: SlashCommand::Retry { .. }, .. });
             return known.filter(|_| is_rerun);
         }
-        SignalSubject::Issue(_) | SignalSubject::Branches(_) | SignalSubject::Base => return None,
+        SignalSubject::Issue(_)
+        | SignalSubject::Branches(_)
+        | SignalSubject::Base
+        | SignalSubject::MergeGroup { .. } => return None,
     };
     let asks = if let Commanded { command: SlashCommand::Start { request }, .. } = kind {
         request.options.is_empty() && request.advice.as_deref() == Some(VERIFY)
@@ -67,6 +71,7 @@ pub(super) fn about(subject: &SignalSubject) -> String {
         SignalSubject::Order(order) => format!("order {order}"),
         SignalSubject::Branches(branches) => format!("branches {branches:?}"),
         SignalSubject::Base => "base".to_owned(),
+        SignalSubject::MergeGroup { head, .. } => format!("merge group {head}"),
     }
 }
 

@@ -29,6 +29,7 @@ mod intake_rules;
 mod issue_history;
 mod job;
 mod live_journal;
+mod merge_groups;
 mod missed_events;
 mod notifications;
 mod order_api;

@@ -198,7 +198,7 @@ impl RepositoryLook<'_> {
         let pull = thread.is_pull.then_some(PullNumber(thread.number.0));
         let order = match pull {
             Some(pull) => store.order_by_pull(id, pull).await?,
-            None => store.latest_order(id, thread.number).await?,
+            None => store.latest_order(id, thread.number, None).await?,
         };
         let may_begin =
             pull.is_none() && thread.is_open && thread.labels.iter().any(|label| can_start(label));

@@ -38,7 +38,12 @@ impl Engine {
         }
         let IssueHistory { open, earlier, heard: _ } = self.issue_history(&at, facts.id, issue).await??;
         if let Some((order, _)) = open
-            && !self.parts.store.latest_order(facts.id, issue).await?.is_some_and(|latest| latest.active)
+            && !self
+                .parts
+                .store
+                .latest_order(facts.id, issue, None)
+                .await?
+                .is_some_and(|latest| latest.active)
         {
             let command = match request.options.is_empty() {
                 true => SlashCommand::Retry { guidance: request.advice },

@@ -53,6 +53,9 @@ impl Engine {
     }
 
     async fn say_unreadable(&self, row: &OrderRow, because: &str) -> Result<(), GitHubError> {
+        if row.merge_group.is_some() {
+            return Ok(());
+        }
         let github = &self.parts.github;
         let at = match whereabouts::last_seen(&self.parts.store, row.repository_id).await {
             Some(at) => at,
@@ -64,7 +67,7 @@ impl Engine {
         let text = || async { render::unreadable(because) };
         github.set_status_comment(&at, row.issue, row.id, None, text).await?;
         // The labels belong to the issue's latest order.
-        let is_last = self.parts.store.latest_order(row.repository_id, row.issue).await;
+        let is_last = self.parts.store.latest_order(row.repository_id, row.issue, None).await;
         if is_last.is_ok_and(|last| last.is_some_and(|last| last.id == row.id)) {
             github.set_order_label(&at, row.issue, OrderLabel::NeedsHuman).await?;
         }

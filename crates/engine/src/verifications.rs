@@ -15,6 +15,9 @@ use journeyman_order::{
 use journeyman_store::{OpenOutcome, OrderRow, StoreError, StoredDelivery};
 use journeyman_webhook::{RoutedSignal, SignalSubject};
 
+/// The pipeline of every verification. It is the server's: a change under test must not choose its judge.
+pub(super) const PIPELINE: &str = "verify";
+
 impl Engine {
     /// Verifies a pull request that somebody or the repository's settings ask for, or the next commit of one that was
     /// verified before. `last` is the newest verification.
@@ -103,11 +106,21 @@ impl Engine {
         let opened = OrderInput { pipeline, change: Some(given(pull, found)), ..opened };
         // The words of the command are no advice.
         let opened = OrderInput { request: Default::default(), ..asked_for(opened, incoming) };
-        let order = opened.order;
+        self.open_verification(delivery, opened, intake).await
+    }
+
+    /// Opens the order of a verification for a delivery, which waits if the order before it has not ended.
+    pub(super) async fn open_verification(
+        &self,
+        delivery: &StoredDelivery,
+        opened: OrderInput,
+        intake: &mut DeliveryIntake,
+    ) -> Result<IntakeResult, StoreError> {
+        let (order, repository, pull) = (opened.order, opened.repository.clone(), opened.issue.number);
         self.write_conclusions(intake).await?;
         match self.parts.store.open_order(opened, self.parts.clock.now(), Some(&delivery.guid)).await? {
             OpenOutcome::Opened => {
-                tracing::info!(%order, repository = %incoming.repository, %pull, "verifies");
+                tracing::info!(%order, %repository, %pull, "verifies");
                 self.wake(&[order]);
                 Ok(IntakeResult::Done)
             }
@@ -167,7 +180,7 @@ fn was_told(journal: &Journal, kind: &SignalKind) -> bool {
 }
 
 /// The task: the issue that the pull request closes, or else its own words. Labels of both say what kind it is of.
-fn task_of(pull: PullNumber, found: &ForeignPull) -> IssueText {
+pub(super) fn task_of(pull: PullNumber, found: &ForeignPull) -> IssueText {
     let task = found.closes.as_ref();
     let mut labels = found.labels.clone();
     labels.extend(task.iter().flat_map(|task| task.labels.clone()));
@@ -180,7 +193,7 @@ fn task_of(pull: PullNumber, found: &ForeignPull) -> IssueText {
     }
 }
 
-fn given(pull: PullNumber, found: ForeignPull) -> GivenChange {
+pub(super) fn given(pull: PullNumber, found: ForeignPull) -> GivenChange {
     GivenChange {
         pull,
         url: found.url,
@@ -190,6 +203,7 @@ fn given(pull: PullNumber, found: ForeignPull) -> GivenChange {
         author_id: found.author_id,
         fork: found.fork,
         closes: found.closes.map(|task| task.number),
+        merge_group: false,
     }
 }
 

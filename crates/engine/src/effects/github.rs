@@ -68,7 +68,7 @@ impl EffectContext {
         };
         if self.opened().change.is_some() {
             // All verifications of a pull request share a comment, and only the newest writes it.
-            let newest = self.parts.store.latest_order(self.opened().repository_id, issue).await?;
+            let newest = self.parts.store.latest_order(self.opened().repository_id, issue, None).await?;
             if newest.is_some_and(|newest| newest.id != self.order) {
                 return Ok(EffectOutcome::StatusShown { comment: known });
             }

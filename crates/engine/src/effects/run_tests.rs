@@ -2,7 +2,7 @@
 
 use super::{EffectContext, EffectResult};
 use crate::testing::{BaselineSource, CommitTester, TestRunRequest};
-use journeyman_order::{CommitSha, EffectError, EffectOutcome, PinnedImages};
+use journeyman_order::{CommitSha, EffectError, EffectOutcome, GivenChange, PinnedImages};
 
 impl EffectContext {
     pub(super) async fn run_tests(&self, commit: &CommitSha) -> EffectResult {
@@ -91,10 +91,10 @@ impl EffectContext {
         commit: CommitSha,
     ) -> TestRunRequest {
         let name = format!("{}.{}", self.key.file_name(), self.attempt);
-        let repository = self.opened().repository.clone();
+        let (repository, change) = (self.opened().repository.clone(), self.opened().change.as_ref());
         TestRunRequest {
             base_is_of_the_default_branch,
-            is_of_a_fork: self.opened().change.as_ref().is_some_and(|change| change.fork.is_some()),
+            is_of_a_fork: change.is_some_and(GivenChange::may_be_of_a_fork),
             images: self.pinned_images(),
             folder: self.parts.workspaces.order_dirs(self.order).tests.join(name),
             ..TestRunRequest::new(repository, [base, commit], self.settings(), &self.order_root())

@@ -45,7 +45,7 @@ impl<'a> VerdictBasis<'a> {
 
     pub(super) fn offline_setup_doubt(&self) -> String {
         let remedy = match self.ask.is_of_a_fork {
-            true => "a change from a fork gets none",
+            true => "a change that may be a fork's gets none",
             false => "sandbox.setup_network_for_changes = true in journeyman.toml gives it one",
         };
         format!(

@@ -86,7 +86,7 @@ pub enum WebPages {
 const SLUG: &str = "journeyman";
 
 /// Permissions of an App for issues and pull requests.
-const GRANTED: [(&str, PermissionLevel); 7] = [
+const GRANTED: [(&str, PermissionLevel); 8] = [
     ("metadata", PermissionLevel::Read),
     ("contents", PermissionLevel::Write),
     ("issues", PermissionLevel::Write),
@@ -94,6 +94,7 @@ const GRANTED: [(&str, PermissionLevel); 7] = [
     ("checks", PermissionLevel::Write),
     ("actions", PermissionLevel::Write),
     ("statuses", PermissionLevel::Read),
+    ("merge_queues", PermissionLevel::Read),
 ];
 
 #[derive(Debug, Clone)]

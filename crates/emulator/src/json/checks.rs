@@ -71,8 +71,8 @@ impl EmulatorState {
         })
     }
 
-    /// Events about checks only reach Apps with the permission to read them.
-    fn receives_event(&self, permission: &str) -> bool {
+    /// Events about checks and merge groups only reach Apps with the permission to read them.
+    pub(crate) fn receives_event(&self, permission: &str) -> bool {
         self.app.permissions.get(permission).is_some_and(|level| *level >= PermissionLevel::Read)
     }
 

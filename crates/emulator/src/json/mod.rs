@@ -13,9 +13,9 @@ use crate::state::{
 use crate::{WebPages, repos};
 
 /// Events that the App's webhook receives.
-const EVENTS: [&str; 10] = [
-    "check_run", "check_suite", "issue_comment", "issues", "pull_request", "pull_request_review",
-    "pull_request_review_comment", "push", "status", "workflow_run",
+const EVENTS: [&str; 11] = [
+    "check_run", "check_suite", "issue_comment", "issues", "merge_group", "pull_request",
+    "pull_request_review", "pull_request_review_comment", "push", "status", "workflow_run",
 ];
 
 pub(crate) fn time(at: DateTime<Utc>) -> String {

@@ -84,6 +84,7 @@ impl EmulatorState {
         }
         if is_over && !was_over {
             self.completed(repository, id);
+            self.advance_merge_queue(repository)?;
         }
         Ok(id)
     }

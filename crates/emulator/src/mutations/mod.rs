@@ -2,6 +2,7 @@
 //! events.
 
 pub(crate) mod checks;
+mod merge_queue;
 pub(crate) mod pulls;
 pub(crate) mod reviews;
 

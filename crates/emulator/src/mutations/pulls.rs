@@ -121,34 +121,57 @@ impl EmulatorState {
     /// Merges with a merge commit, and closes the issues that the pull request's text names.
     pub(crate) fn merge(&mut self, repository: &str, number: u64, by: u64) -> ActResult<String> {
         let login = self.login(by).to_owned();
-        let found = self.require_repository(repository)?;
-        let (git, default_branch) = (found.git.clone(), found.default_branch.clone());
-        let thread = self.thread(repository, number)?;
-        let pull = thread.pull.clone().ok_or_else(EmulatedApiError::not_found)?;
-        if thread.state == EmulatedIssueState::Closed || pull.draft {
-            return Err(EmulatedApiError::new(405, "Pull Request is not mergeable"));
-        }
-        let message =
-            format!("Merge pull request #{number} from {login}/{}\n\n{}\n", pull.head, thread.title);
-        let closes = closing_references(&thread.body);
+        let git = self.require_repository(repository)?.git.clone();
+        let (pull, message) = self.require_mergeable(repository, number, by)?;
         let before = repos::head(&git, &pull.base).unwrap_or_else(|| NO_SHA.to_owned());
         let commit = repos::merge(&git, &pull.base, &pull.head_sha, &login, &message)
             .map_err(EmulatedApiError::broken)?
-            .ok_or_else(|| EmulatedApiError::new(405, "Pull Request is not mergeable"))?;
-        let now = clock::now();
-        self.pull_mut(repository, number)?.merged = Some(MergeRecord { commit: commit.clone(), at: now });
+            .ok_or_else(not_mergeable)?;
+        let moved =
+            RefUpdate { reference: format!("refs/heads/{}", pull.base), before, after: commit.clone() };
+        self.merged(repository, number, by, &moved)?;
+        Ok(commit)
+    }
+
+    /// A pull request that is open and no draft, and the message of its merge commit.
+    pub(crate) fn require_mergeable(
+        &self,
+        repository: &str,
+        number: u64,
+        by: u64,
+    ) -> ActResult<(EmulatedPull, String)> {
+        let thread = self.thread(repository, number)?;
+        let pull = thread.pull.clone().ok_or_else(EmulatedApiError::not_found)?;
+        if thread.state == EmulatedIssueState::Closed || pull.draft {
+            return Err(not_mergeable());
+        }
+        let (login, title) = (self.login(by), &thread.title);
+        let message = format!("Merge pull request #{number} from {login}/{}\n\n{title}\n", pull.head);
+        Ok((pull, message))
+    }
+
+    /// The consequences of a merge: closes the pull request, and the issues that its text names.
+    pub(crate) fn merged(
+        &mut self,
+        repository: &str,
+        number: u64,
+        by: u64,
+        moved: &RefUpdate,
+    ) -> ActResult<()> {
+        let default_branch = format!("refs/heads/{}", self.require_repository(repository)?.default_branch);
+        let closes = closing_references(&self.thread(repository, number)?.body);
+        let merged = MergeRecord { commit: moved.after.clone(), at: clock::now() };
+        self.pull_mut(repository, number)?.merged = Some(merged);
         let thread = self.thread_mut(repository, number)?;
         thread.state = EmulatedIssueState::Closed;
         thread.changed();
         self.emit_thread(repository, number, "closed", by, json!({}));
-        let moved =
-            RefUpdate { reference: format!("refs/heads/{}", pull.base), before, after: commit.clone() };
-        self.emit_push(repository, &moved, by);
-        for issue in closes.into_iter().filter(|_| pull.base == default_branch) {
+        self.emit_push(repository, moved, by);
+        for issue in closes.into_iter().filter(|_| moved.reference == default_branch) {
             // A number that is no issue here must not fail the merge.
             let _ = self.set_state(repository, issue, EmulatedIssueState::Closed, by);
         }
-        Ok(commit)
+        Ok(())
     }
 
     /// The consequences of moved references: the `push` event, and new heads of pull requests.
@@ -186,6 +209,10 @@ impl EmulatorState {
             }
         }
     }
+}
+
+pub(crate) fn not_mergeable() -> EmulatedApiError {
+    EmulatedApiError::new(405, "Pull Request is not mergeable")
 }
 
 /// The issues of this repository that merging this text closes.

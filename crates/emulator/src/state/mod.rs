@@ -218,8 +218,23 @@ pub(crate) struct EmulatedRepository {
     pub roles: BTreeMap<u64, RepositoryRole>,
     pub checks: EmulatedChecks,
     pub rules: RepositoryRules,
+    /// The merge queue, first come first.
+    pub merge_queue: Vec<EmulatedMergeGroup>,
     /// Serializes pushes, so that comparing before and after shows what each one changed.
     pub receiving: Arc<tokio::sync::Mutex<()>>,
+}
+
+/// A merge group in the merge queue: a pull request merged into its base, or into the group before it.
+#[derive(Debug, Clone)]
+pub(crate) struct EmulatedMergeGroup {
+    pub pull: u64,
+    /// The branch to merge into.
+    pub base: String,
+    pub base_sha: String,
+    /// The group's own branch, and its commit.
+    pub branch: String,
+    pub head: String,
+    pub by: u64,
 }
 
 /// The level of an App's permission.

@@ -220,6 +220,17 @@ impl Emulator {
         self.act(by, |world, by| world.merge(repository, pull, by))
     }
 
+    /// A person adds a pull request to the merge queue; returns the commit of its merge group. An error if it is closed,
+    /// a draft or in conflict.
+    pub fn enqueue(&self, repository: &str, pull: u64, by: &str) -> anyhow::Result<String> {
+        self.act(by, |world, by| world.enqueue(repository, pull, by))
+    }
+
+    /// A person takes a pull request out of the merge queue. An error if it is not there.
+    pub fn dequeue(&self, repository: &str, pull: u64, by: &str) -> anyhow::Result<()> {
+        self.act(by, |world, _| world.dequeue(repository, pull))
+    }
+
     /// A person pushes a commit that sets these files or, with `None`, deletes them; returns the commit. A new branch
     /// starts at the default branch.
     pub async fn push_commit(

@@ -61,6 +61,7 @@ impl Emulator {
                 roles: BTreeMap::from([(owner, RepositoryRole::Admin)]),
                 checks: EmulatedChecks::default(),
                 rules: RepositoryRules::default(),
+                merge_queue: Vec::new(),
                 receiving: std::sync::Arc::default(),
             };
             world.repositories.insert(name.to_ascii_lowercase(), repository);

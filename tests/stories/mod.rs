@@ -23,6 +23,7 @@ mod label_to_pull;
 mod large_files;
 mod listening;
 mod looks;
+mod merge_queue;
 mod missed;
 mod model_api;
 mod notifications;

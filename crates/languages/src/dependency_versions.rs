@@ -1,4 +1,4 @@
-//! The dependencies that a manifest declares.
+//! The dependencies that a file names, such as a manifest.
 //!
 //! May know: names, versions, tables of TOML. Must never know: which manifests there are, what changed in them.
 
@@ -46,4 +46,13 @@ pub(crate) fn put_values(entries: &mut DependencyVersions, table: &toml::Table) 
             None => put(entries, name, &source, ""),
         }
     }
+}
+
+/// Each name that a pattern finds in a text, with its version.
+pub(crate) fn found(pattern: &regex::Regex, text: &str) -> Option<DependencyVersions> {
+    let mut entries = DependencyVersions::new();
+    for found in pattern.captures_iter(text) {
+        put(&mut entries, found.name("name")?.as_str(), found.name("version")?.as_str(), "");
+    }
+    Some(entries)
 }

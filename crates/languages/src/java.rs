@@ -3,10 +3,10 @@
 //! May know: pom.xml, build.gradle. Must never know: other ecosystems.
 
 mod items;
+mod versions;
 
 use crate::counts::maven;
 use crate::dependency_versions::{DependencyReader, DependencyVersions, put};
-use crate::files::is_named;
 use crate::grammar_kind::file_name;
 use crate::language::{Facts, Language, PackageSource};
 use crate::not_loaded::NotLoaded;
@@ -26,9 +26,10 @@ impl Language for Java {
                 sources: &["java", "kt", "kts", "scala", "groovy"],
                 compiled: &["class", "jar", "war"],
                 configuration: &[
-                    "pom.xml", "build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts",
-                    "gradle.properties", "gradlew", "gradle/wrapper/*", "mvnw", ".mvn/*",
+                    "settings.gradle", "settings.gradle.kts", "gradle.properties", "gradlew",
+                    "gradle/wrapper/*", "mvnw", ".mvn/*",
                 ],
+                settings: versions::SETTINGS,
                 manifests: &["pom.xml", "build.gradle", "build.gradle.kts", "build.sbt"],
                 programs: &["mvn", "mvnw", "gradle", "gradlew", "sbt"],
                 runners: RUNNERS,
@@ -85,7 +86,11 @@ impl Language for Java {
     }
 
     fn dependencies(&self, path: &str) -> Option<DependencyReader> {
-        is_named(path, "pom.xml").then_some(dependencies)
+        match file_name(path) {
+            "pom.xml" => Some(dependencies),
+            "build.gradle" | "build.gradle.kts" => Some(versions::of_gradle),
+            _ => None,
+        }
     }
 
     fn reaches(&self, call: &TestCall<'_, '_>) -> bool {
@@ -334,8 +339,12 @@ fn reaches(call: &TestCall<'_, '_>) -> bool {
     })
 }
 
-/// Parses tags only: properties and parents are not resolved.
+/// Parses tags only: of properties, those of this file are resolved.
 fn dependencies(text: &str) -> Option<DependencyVersions> {
+    let values: BTreeMap<&str, &str> = pattern!(r"<([\w.-]+)>([^<>]*)</")
+        .captures_iter(text)
+        .filter_map(|found| Some((found.get(1)?.as_str(), found.get(2)?.as_str().trim())))
+        .collect();
     let mut entries = DependencyVersions::new();
     for (open, close) in [
         ("<dependency>", "</dependency>"),
@@ -353,12 +362,10 @@ fn dependencies(text: &str) -> Option<DependencyVersions> {
             if let Some(artifact) = tag("artifactId") {
                 let name =
                     tag("groupId").map_or_else(|| artifact.to_owned(), |group| format!("{group}:{artifact}"));
-                put(
-                    &mut entries,
-                    &name,
-                    tag("version").unwrap_or_default(),
-                    tag("systemPath").unwrap_or_default(),
-                );
+                let version = tag("version").unwrap_or_default();
+                let property = version.strip_prefix("${").and_then(|name| name.strip_suffix('}'));
+                let version = property.and_then(|name| values.get(name)).copied().unwrap_or(version);
+                put(&mut entries, &name, version, tag("systemPath").unwrap_or_default());
             }
             rest = after;
         }

@@ -68,6 +68,15 @@ fn set(table: &mut toml::Table, key: &[&str], value: Option<toml::Value>) {
     }
 }
 
+/// Restores the whole file, unless what is read of it, in which something may be left out, is the same.
+pub(crate) fn old_whole(base: Option<&[u8]>, after: &[u8], read: fn(&str) -> Option<String>) -> OldSettings {
+    let rest = |bytes: &[u8]| read(std::str::from_utf8(bytes).ok()?);
+    match base.and_then(rest).is_some_and(|old| rest(after) == Some(old)) {
+        true => OldSettings::AsItIs,
+        false => OldSettings::Whole,
+    }
+}
+
 /// The lines about tests as they were, and all others as they are now. A line may open a section: `Some(true)` about
 /// tests, `Some(false)` about something else. `None` continues the section.
 pub(crate) fn old_text(

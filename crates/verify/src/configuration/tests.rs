@@ -202,6 +202,71 @@ fn a_dependency_more_is_no_configuration_and_stays() {
     assert_eq!(old("go test ./...", &[("go.mod", base)], &[("go.mod", "module a\n\nrequire b v2\n")]), []);
 }
 
+const POM: &str = "<project>
+  <parent><groupId>p</groupId><artifactId>p</artifactId><version>7</version></parent>
+  <properties>
+    <junit.version>5.9</junit.version><surefire.version>3.0</surefire.version><java.version>17</java.version>
+    <both.version>8</both.version><argLine>-Dx=${both.version}</argLine>
+  </properties>
+  <dependencies>
+    <dependency><groupId>g</groupId><artifactId>junit</artifactId><version>${junit.version}</version><scope>test</scope></dependency>
+    <dependency>
+      <groupId>g</groupId>
+      <artifactId>a</artifactId>
+      <version>1.0</version>
+    </dependency>
+    <dependency><artifactId>b</artifactId><version>${both.version}</version></dependency>
+  </dependencies>
+  <build><plugins><plugin>
+    <artifactId>surefire</artifactId><version>${surefire.version}</version>
+    <configuration><junit.version>5.9</junit.version></configuration>
+    <dependencies><dependency><artifactId>c</artifactId><version>2.0</version></dependency></dependencies>
+  </plugin></plugins></build>
+</project>";
+
+#[test]
+fn the_versions_of_a_builds_dependencies_are_no_configuration_and_all_else_is() {
+    let gradle = "dependencies {\n    implementation 'g:a:1.0'\n    testImplementation(platform(\"g:b:2.0\"))\n    classpath 'g:c:3.0'\n}\n\
+                  test { exclude 'slow' }\n";
+    for (path, base, old, new, stays) in [
+        ("pom.xml", POM, "<version>1.0<", "<version>1.1-rc.1<", true),
+        (
+            "web/pom.xml",
+            POM,
+            "<properties>\n    <junit.version>5.9<",
+            "<properties>\n    <junit.version>5.10<",
+            true,
+        ),
+        ("pom.xml", POM, "<version>1.0<", "<version>1.1</version><scope>test</scope><version>1<", false),
+        ("pom.xml", POM, "<version>7<", "<version>8<", false),
+        ("pom.xml", POM, "<surefire.version>3.0<", "<surefire.version>2.0<", false),
+        ("pom.xml", POM, "<java.version>17<", "<java.version>21<", false),
+        ("pom.xml", POM, "<both.version>8<", "<both.version>9<", false),
+        ("pom.xml", POM, "<version>2.0<", "<version>2.1<", false),
+        ("pom.xml", POM, "<configuration><junit.version>5.9<", "<configuration><junit.version>5.8<", false),
+        ("pom.xml", POM, "<scope>test<", "<scope>provided<", false),
+        ("pom.xml", POM, "<build>", "<build><x/>", false),
+        ("build.gradle", gradle, "g:a:1.0", "g:a:1.1", true),
+        ("app/build.gradle.kts", gradle, "g:b:2.0", "g:b:2.1", true),
+        ("build.gradle", gradle, "g:c:3.0", "g:c:3.1", false),
+        ("build.gradle", gradle, "g:a:1.0'", "g:a:1.0'; exclude 'x'", false),
+        ("build.gradle", gradle, "g:a:1.0", "g:evil:1.0", false),
+        ("build.gradle.kts", gradle, "'slow'", "'**'", false),
+    ] {
+        assert!(base.contains(old), "{old}");
+        let after = base.replace(old, new);
+        let expected = if stays { Vec::new() } else { vec![base] };
+        let overlays = old_configuration(
+            &[path.to_owned()],
+            "make test",
+            &[],
+            &reader(&[(path, base)]),
+            &reader(&[(path, after.as_str())]),
+        );
+        assert_eq!(overlays.iter().map(text).collect::<Vec<_>>(), expected, "{path}: {new}");
+    }
+}
+
 #[test]
 fn the_tests_of_a_cargo_target_run_as_they_did_and_a_new_target_stays() {
     let package = "[package]\nname = 'a'\n";

@@ -5,6 +5,8 @@
 use crate::dependency_versions::DependencyReader;
 use crate::files::fits;
 use crate::grammar_kind::file_name;
+use crate::old_settings::{OldSettings, old_whole};
+use crate::package_lists;
 use crate::table::{LANGUAGES, all};
 
 /// Whether a file is a lockfile of some package manager.
@@ -17,12 +19,21 @@ pub fn is_lockfile(path: &str) -> bool {
 pub fn lists_dependencies(path: &str) -> bool {
     let name = file_name(path);
     let is_manifest = || all(|facts| facts.manifests).any(|manifest| fits(manifest, name));
-    is_lockfile(path) || reader(path).is_some() || is_manifest()
+    let is_read = || reader(path).is_some() && !package_lists::is_workflow(path);
+    is_lockfile(path) || is_read() || is_manifest()
 }
 
-/// What reads the dependencies that a manifest declares. It gives `None` for text that is not of its form.
+/// Whether a workflow differs in nothing but the versions of the actions that it uses.
+pub fn moves_actions(path: &str, before: Option<&[u8]>, after: &[u8]) -> bool {
+    let old = || old_whole(before, after, package_lists::without_versions);
+    package_lists::is_workflow(path) && matches!(old(), OldSettings::AsItIs)
+}
+
+/// What reads the dependencies that a manifest, a lockfile or a workflow names. It gives `None` for text that is not of
+/// its form.
 pub fn reader(path: &str) -> Option<DependencyReader> {
-    LANGUAGES.iter().find_map(|language| language.dependencies(path))
+    let of_language = LANGUAGES.iter().find_map(|language| language.dependencies(path));
+    of_language.or_else(|| package_lists::reader(path))
 }
 
 #[cfg(test)]
@@ -59,7 +70,9 @@ mod tests {
         {
             assert!(lists_dependencies(path), "{path}");
         }
-        for path in ["src/lib.rs", "README.md", "Makefile", "conftest.py", ".npmrc"] {
+        for path in
+            ["src/lib.rs", "README.md", "Makefile", "conftest.py", ".npmrc", ".github/workflows/ci.yml"]
+        {
             assert!(!lists_dependencies(path), "{path}");
         }
     }

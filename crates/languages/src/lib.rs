@@ -59,6 +59,7 @@ mod named_item;
 mod not_loaded;
 mod old_settings;
 mod others;
+mod package_lists;
 mod php;
 mod python;
 mod ruby;

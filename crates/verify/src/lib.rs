@@ -29,7 +29,7 @@ use journeyman_order::{Exit, TestCounts, TestVerdict};
 
 pub use alike::{failing_alike, tells_of_failure};
 pub use compare::may_be_flaky;
-pub use dependencies::{is_dependency_list, new_dependencies, unread_dependencies};
+pub use dependencies::{is_dependency_list, new_dependencies, package_changes, unread_dependencies};
 pub use invocation::{TestInvocation, reports_together};
 pub use journeyman_languages::reading::{read, read_end};
 pub use journeyman_languages::report::files_after;

@@ -12,7 +12,7 @@ use journeyman_verify::experiment::{
 };
 use journeyman_verify::{
     ChangedPath, Mutant, Overlay, OverlayAction, changed_lines, is_dependency_list, mutants,
-    new_dependencies, tamper, unread_dependencies,
+    new_dependencies, package_changes, tamper, unread_dependencies,
 };
 use journeyman_workspace::{ChangedContent, ChangedFile, TreeLinks};
 
@@ -25,6 +25,7 @@ pub(super) struct ChangeAnalysis {
     pub(super) dependencies: Vec<String>,
     /// Whether it does nothing but bring them.
     pub(super) only_dependencies: bool,
+    pub(super) packages: Vec<String>,
     /// Test paths of the base that the change touches and that cannot be restored, because they are unreadable.
     pub(super) unread: Vec<String>,
     /// Sources that the change makes too large or too tangled to read, with the reason. What they bring is unknown.
@@ -128,7 +129,10 @@ fn of(
     let unread_lists = changes.iter().filter(|file| brings_unread(file));
     let unread_lists = unread_lists.filter_map(|file| unread_dependencies(&file.path));
     let dependencies: Vec<String> = unread_lists.chain(new_dependencies(&changed)).collect();
-    let is_of_lists = changes.iter().all(|file| is_dependency_list(&file.path));
+    let only_dependencies = !dependencies.is_empty() && changed.iter().all(is_dependency_list);
+    let is_read = |of: &ChangedFile| ![&of.before, &of.after].contains(&&Some(ChangedContent::NotRead));
+    let lists = changed.iter().zip(changes).filter(|_| only_dependencies);
+    let lists: Vec<_> = lists.map(|(file, of)| (*file, is_read(of))).collect();
     let old_words: BTreeSet<String> =
         files.iter().filter_map(|file| file.before).flat_map(words_in).collect();
     let after = || changed.iter().filter(is_code).filter_map(|file| Some((file.path, file.after?)));
@@ -156,7 +160,8 @@ fn of(
         overgrown,
         untried,
         remarks,
-        only_dependencies: is_of_lists && !dependencies.is_empty(),
+        only_dependencies,
+        packages: package_changes(&lists),
         dependencies,
         new_words,
         mutants: in_turn(all_mutants, MOST_MUTANTS),
@@ -423,7 +428,11 @@ mod tests {
         let list = |version: &str| whole(&format!(r#"{{"dependencies": {{"a": "{version}"}}}}"#));
         let manifest = || changed("package.json", list("1"), list("2"));
         let edited = |path: &str| changed(path, whole("old"), whole("new"));
+        let workflow = |version: &str| whole(&format!("  - uses: a/b@{version}\n"));
+        let ci = ".github/workflows/ci.yml";
         for (changes, expected) in [
+            (vec![changed(ci, workflow("v1"), workflow("v2")), edited("Gemfile.lock")], true),
+            (vec![edited(ci)], false),
             (vec![manifest()], true),
             (vec![manifest(), edited("package-lock.json")], true),
             (vec![edited("api/Gemfile.lock"), edited("api/Gemfile")], true),
@@ -438,5 +447,18 @@ mod tests {
             let paths: Vec<&String> = changes.iter().map(|file| &file.path).collect();
             assert_eq!(read_all(&changes).only_dependencies, expected, "{paths:?}");
         }
+    }
+
+    #[test]
+    fn the_packages_of_such_a_change_are_listed_and_of_no_other() {
+        let list = |version: &str| whole(&format!(r#"{{"dependencies": {{"a": "{version}"}}}}"#));
+        let mut changes = vec![
+            changed("package.json", list("1"), list("2")),
+            changed("package-lock.json", NOT_READ, whole(r#"{"b": {"version": "1"}}"#)),
+        ];
+        let unread = "a lockfile that cannot be read: package-lock.json";
+        assert_eq!(read_all(&changes).packages, ["a 1 → 2", unread]);
+        changes.push(changed("README.md", whole("old"), whole("new")));
+        assert_eq!(read_all(&changes).packages, [""; 0]);
     }
 }

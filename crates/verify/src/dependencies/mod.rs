@@ -7,13 +7,14 @@
 //! Bytes in, sentences out. An agent wrote the input: nothing recurses on it, everything is bounded, and an unreadable
 //! file is reported as such.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ChangedPath;
 use crate::experiment::is_source;
-use journeyman_languages::dependencies::{is_lockfile, lists_dependencies, reader};
-use journeyman_order::bounds::{LONGEST_NAME, MOST_NAMED};
+use journeyman_languages::dependencies::{is_lockfile, lists_dependencies, moves_actions, reader};
+use journeyman_order::bounds::{LARGEST_DOCUMENT, LONGEST_LINE, LONGEST_NAME, MOST_NAMED};
 use journeyman_order::byte_order_mark;
+use journeyman_order::length::shorten;
 
 const VENDORED: [&str; 5] = ["node_modules", "vendor", "third_party", "third-party", "bower_components"];
 const PROGRAMS: [&str; 37] = [
@@ -22,6 +23,9 @@ const PROGRAMS: [&str; 37] = [
     ".dll", ".exe", ".a", ".lib", ".o", ".obj", ".class", ".pyc", ".pyo", ".pyd", ".wasm", ".node", ".rlib",
     ".bin",
 ];
+
+/// Limit of packages that are named one by one.
+const MOST_PACKAGES: usize = 20;
 
 /// What a change brings, each in a short sentence: a limited number, and then how many more. It quotes names from the
 /// change, which may be hostile.
@@ -56,9 +60,71 @@ pub fn unread_dependencies(path: &str) -> Option<String> {
         .then(|| format!("{} changed, and is too large to be read: what it brings is not known", shown(path)))
 }
 
-/// Whether a file is a manifest or a lockfile, and nothing else: neither a program nor a part of what others wrote.
-pub fn is_dependency_list(path: &str) -> bool {
-    lists_dependencies(path) && !is_source(path) && vendored(path).is_none()
+/// Whether a file is a manifest or a lockfile, and nothing else: neither a program nor a part of what others wrote. Also
+/// a workflow, if nothing differs but the versions of its actions.
+pub fn is_dependency_list(file: &ChangedPath<'_>) -> bool {
+    let ChangedPath { path, before, after } = *file;
+    let is_list = lists_dependencies(path) && (!is_source(path) || reader(path).is_some());
+    let is_workflow = || after.is_some_and(|after| moves_actions(path, before, after));
+    vendored(path).is_none() && (is_list || is_workflow())
+}
+
+/// The packages that files name otherwise than before, each as `name old → new`: a limited number, and then how many
+/// more. With each file comes whether both its sides were read. It quotes names and versions, which may be hostile.
+pub fn package_changes(files: &[(ChangedPath<'_>, bool)]) -> Vec<String> {
+    let (mut found, mut locked, mut unread) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
+    let (locks, others): (Vec<_>, Vec<_>) = files.iter().partition(|(file, _)| is_lockfile(file.path));
+    for (file, is_read) in locks {
+        let own = differences(file).filter(|_| *is_read);
+        if own.is_none() {
+            unread.push(format!("a lockfile that cannot be read: {}", shown(file.path)));
+        }
+        locked.extend(own.iter().flatten().map(|(name, _)| name.clone()));
+        found.extend(own.into_iter().flatten());
+    }
+    for (file, _) in others.into_iter().filter(|(_, is_read)| *is_read) {
+        // A lockfile says more than the range in a manifest.
+        found.extend(differences(file).into_iter().flatten().filter(|(name, _)| !locked.contains(name)));
+    }
+    let more = found.len().saturating_sub(MOST_PACKAGES);
+    let said = found.into_iter().take(MOST_PACKAGES);
+    let said = said.map(|(name, how)| shorten(&format!("{name} {how}"), LONGEST_LINE));
+    let more = (more > 0).then(|| format!("and {more} more"));
+    said.chain(more).chain(unread.into_iter().take(MOST_PACKAGES)).collect()
+}
+
+/// The names of packages whose versions differ, with these versions. `None` if a side cannot be read.
+fn differences(file: &ChangedPath<'_>) -> Option<Vec<(String, String)>> {
+    let read = reader(file.path)?;
+    let side = |bytes: Option<&[u8]>| match bytes {
+        Some(bytes) if bytes.len() > LARGEST_DOCUMENT => None,
+        Some(bytes) => read(byte_order_mark::strip(std::str::from_utf8(bytes).ok()?)),
+        None => Some(BTreeMap::new()),
+    };
+    let (before, after) = (side(file.before)?, side(file.after)?);
+    let none = BTreeMap::new();
+    let only = |own: &BTreeMap<String, String>, others: &BTreeMap<String, String>| {
+        let own = own.keys().filter(|version| !others.contains_key(*version));
+        own.map(|own| if own.is_empty() { "any".to_owned() } else { shown(own) })
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let mut found = Vec::new();
+    // A list of requirements has options as well.
+    let is_name = |name: &&String| !name.is_empty() && !name.starts_with('-');
+    for name in before.keys().chain(after.keys()).filter(is_name).collect::<BTreeSet<_>>() {
+        let (old, new) = (before.get(name).unwrap_or(&none), after.get(name).unwrap_or(&none));
+        let how = match (only(old, new), only(new, old)) {
+            (old, new) if old.is_empty() => new,
+            (old, new) if new.is_empty() => format!("{old}, gone"),
+            (old, new) => format!("{old} → {new}"),
+        };
+        if !how.is_empty() {
+            found.push((shown(name).replace(char::is_whitespace, "\u{fffd}"), how));
+        }
+    }
+    let is_list = !(is_lockfile(file.path) && before.is_empty() && after.is_empty());
+    is_list.then_some(found)
 }
 
 fn is_program(path: &str, bytes: &[u8]) -> bool {

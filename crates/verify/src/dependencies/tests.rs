@@ -148,8 +148,124 @@ fn names_stay_within_their_sentence() {
     assert!(long[0].len() < 200, "{long:?}");
 }
 
+/// A file with its text before and after; none where it is empty.
+fn sides<'a>(path: &'a str, before: &'a str, after: &'a str) -> ChangedPath<'a> {
+    let bytes = |text: &'a str| Some(text.as_bytes()).filter(|bytes| !bytes.is_empty());
+    ChangedPath { path, before: bytes(before), after: bytes(after) }
+}
+
+/// The packages that these files name otherwise.
+fn packages(files: &[(&str, &str, &str)]) -> Vec<String> {
+    let files = files.iter().map(|(path, before, after)| (sides(path, before, after), true));
+    package_changes(&files.collect::<Vec<_>>())
+}
+
+fn locked(packages: &[(&str, &str)]) -> String {
+    packages
+        .iter()
+        .map(|(name, version)| format!("[[package]]\nname = \"{name}\"\nversion = \"{version}\"\n\n"))
+        .collect()
+}
+
+#[test]
+fn packages_are_named_with_the_old_and_the_new_version() {
+    let before = locked(&[("a", "1.0"), ("b", "1.0"), ("b", "2.0"), ("c", "1.0"), ("same", "1.0")]);
+    let after = locked(&[("a", "1.1"), ("b", "2.0"), ("b", "3.0"), ("d", "1.0"), ("same", "1.0")]);
+    let expected = ["a 1.0 → 1.1", "b 1.0 → 3.0", "c 1.0, gone", "d 1.0"];
+    assert_eq!(packages(&[("Cargo.lock", &before, &after)]), expected);
+    assert_eq!(packages(&[("uv.lock", "", &after)]), ["a 1.1", "b 2.0, 3.0", "d 1.0", "same 1.0"]);
+    assert_eq!(packages(&[("Cargo.lock", &before, &before)]), [""; 0]);
+    assert_eq!(
+        packages(&[
+            (
+                "requirements/dev.txt",
+                "--index-url https://x/\nflask==2.0\nmypy\n",
+                "flask==2.1\nmypy>=1, <2\n"
+            ),
+            ("go.mod", "require x.org/a v1.0.0\n", "require x.org/a v1.1.0\n"),
+            ("go.sum", "x.org/a v1.0.0 h1:0=\n", "x.org/a v1.1.0 h1:0=\n"),
+            (".github/workflows/ci.yml", "  - uses: a/b@v1\n", "  - uses: a/b@v2 # new\n"),
+            ("build.gradle", "    api 'g:a:1.0'\n", "    api 'g:a:1.1'\n"),
+        ]),
+        ["a/b v1 → v2", "flask 2.0 → 2.1", "g:a 1.0 → 1.1", "mypy any → >=1, <2", "x.org/a v1.0.0 → v1.1.0"]
+    );
+}
+
+#[test]
+fn a_property_of_a_pom_is_read_as_the_version_that_it_is() {
+    let pom = |version: &str| {
+        format!(
+            "<project><properties><a.version>{version}</a.version></properties><dependency><groupId>g</groupId>\
+             <artifactId>a</artifactId><version>${{a.version}}</version></dependency></project>"
+        )
+    };
+    assert_eq!(packages(&[("pom.xml", &pom("1.0"), &pom("1.1"))]), ["g:a 1.0 → 1.1"]);
+    brings("pom.xml", &pom("1.0"), &pom("1.1"), &["`g:a` 1.1 is in pom.xml instead of 1.0"]);
+}
+
+#[test]
+fn a_lockfile_says_more_than_the_range_in_a_manifest() {
+    let manifest = |a: &str, b: &str| format!("[dependencies]\na = '{a}'\nb = '{b}'\n");
+    let (old, new) = (manifest("1", "1"), manifest("2", "2"));
+    let (lock, locked) = (locked(&[("a", "1.4")]), locked(&[("a", "2.1")]));
+    let found = packages(&[("Cargo.lock", &lock, &locked), ("Cargo.toml", &old, &new)]);
+    assert_eq!(found, ["a 1.4 → 2.1", "b 1 → 2"]);
+}
+
+#[test]
+fn what_cannot_be_read_is_said_and_what_is_much_is_counted() {
+    let many: Vec<String> = (0..54).map(|at| format!("p{at:02}")).collect();
+    let many: Vec<(&str, &str)> = many.iter().map(|name| (name.as_str(), "1")).collect();
+    let found = packages(&[
+        ("Cargo.lock", "", &locked(&many)),
+        ("web/yarn.lock", "old", "new"),
+        ("mix.lock", "a", "b"),
+    ]);
+    assert_eq!((found.len(), found[19].as_str()), (23, "p19 1"));
+    let unread = |path: &str| format!("a lockfile that cannot be read: {path}");
+    assert_eq!(found[20..], ["and 34 more".to_owned(), unread("web/yarn.lock"), unread("mix.lock")]);
+    let lock = locked(&[("a", "1")]);
+    let half = package_changes(&[
+        (sides("Cargo.lock", "", &lock), false),
+        (sides("go.mod", "", "require a v1\n"), false),
+    ]);
+    assert_eq!(half, [unread("Cargo.lock")], "nothing is new only because the old side was not read");
+    let large = lock.repeat((4 << 20) / lock.len() + 1);
+    assert_eq!(packages(&[("Cargo.lock", &lock, &large)]), [unread("Cargo.lock")]);
+}
+
+#[test]
+fn hostile_names_and_versions_stay_in_their_line() {
+    let list =
+        format!("{{\"dependencies\": {{\"a 1 → 2\\n- b\": \"{}\", \"\": \"1\"}}}}", "9\\n".repeat(500));
+    let found = packages(&[("package.json", "{}", &list)]);
+    assert!(
+        found.len() == 1 && found[0].starts_with("a\u{fffd}1\u{fffd}→\u{fffd}2\u{fffd}-\u{fffd}b 9\u{fffd}9"),
+        "{found:?}"
+    );
+    assert!(found[0].chars().count() <= LONGEST_LINE && !found[0].contains('\n'), "{found:?}");
+}
+
+#[test]
+fn a_workflow_is_a_list_of_dependencies_while_only_versions_of_actions_differ() {
+    let old = "jobs:\n  a:\n    steps:\n      - uses: actions/checkout@v4\n      - run: make\n";
+    for (path, old, new, is_one) in [
+        (".github/workflows/ci.yml", old, old.replace("@v4", "@v5"), true),
+        (".github/workflows/ci.yml", old, old.replace("make", "curl"), false),
+        (".github/workflows/ci.yml", old, old.replace("actions/", "evil/"), false),
+        (".github/workflows/ci.yml", "", old.to_owned(), false),
+        (".github/workflows/ci.yml", old, String::new(), false),
+        ("docs/ci.yml", old, old.replace("@v4", "@v5"), false),
+        ("build.gradle.kts", "a", "b".to_owned(), true),
+        ("setup.py", "a", "b".to_owned(), false),
+    ] {
+        assert_eq!(is_dependency_list(&sides(path, old, &new)), is_one, "{path}: {new}");
+    }
+}
+
 const PATHS: &[&str] = &[
     "package.json", "package-lock.json", "yarn.lock", "pnpm-lock.yaml", "Cargo.toml", "Cargo.lock",
+    "Pipfile.lock", "composer.lock", "Gemfile.lock", "build.gradle", ".github/workflows/a.yml",
     "requirements.txt", "pyproject.toml", "go.mod", "go.sum", "pom.xml", "node_modules/", "vendor//a",
     "/a.dist-info/", "@/@.pth",
 ];
@@ -164,5 +280,7 @@ proptest! {
         let before = before.as_deref().map(str::as_bytes);
         let found = new_dependencies(&[ChangedPath { path, before, after: Some(after.as_bytes()) }]);
         prop_assert!(found.len() <= 31 && found.iter().all(|one| one.len() < 1_500));
+        let found = package_changes(&[(ChangedPath { path, before, after: Some(after.as_bytes()) }, true)]);
+        prop_assert!(found.len() <= 21 && found.iter().all(|one| one.len() < 1_500));
     }
 }

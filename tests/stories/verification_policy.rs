@@ -61,6 +61,39 @@ async fn where_all_are_verified_an_outsiders_pull_request_is_and_each_push_to_it
     world.end().await;
 }
 
+/// Nobody writes a test for an update of dependencies. It has to break nothing, and says what it brings.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bots_update_of_dependencies_is_verified_without_a_test_and_lists_the_packages() {
+    let lock = |packages: &[(&str, &str)]| {
+        let one =
+            |(name, version): &(&str, &str)| (format!("node_modules/{name}"), json!({"version": version}));
+        let packages: serde_json::Map<String, Value> = packages.iter().map(one).collect();
+        json!({"lockfileVersion": 3, "packages": packages}).to_string()
+    };
+    let before = lock(&[("left-pad", "1.2.0"), ("old", "1.0.0"), ("same", "1.0.0")]);
+    let scenes = finds("verify", "code_reviewer", None, &[]);
+    let story = Story::of(&scenes).file(".github/journeyman.yml", "test: sh test.sh\nverify: bots\n");
+    let world = story.file("answer", "42\n").file("web/package-lock.json", &before).begin().await;
+
+    let after = lock(&[("@a/new", "2.0.0"), ("left-pad", "1.3.0"), ("same", "1.0.0")]);
+    let update = files(&[("web/package-lock.json", &after)]);
+    let pull = world.github.open_pull_from_fork(REPOSITORY, APP, "Bump left-pad", &update).expect("it opens");
+    let ended = world.settled_as("verified").await;
+
+    let fold = "<summary>Changed packages</summary>\n\n- `@a/new` 2.0.0\n- left-pad 1.2.0 → 1.3.0\n- old 1.0.0, gone\n\n</details>";
+    let comment = own_comments(&world, pull).remove(0);
+    assert!(comment.contains(fold), "{comment}");
+    let checks = world.github.check_runs(REPOSITORY, &change_of(&ended).1);
+    assert!(checks.iter().any(|check| check.summary.contains(fold)), "{checks:#?}");
+
+    let broken = files(&[("answer", "43\n"), ("web/package-lock.json", &before)]);
+    world.github.push_to_fork(REPOSITORY, APP, pull, &broken).expect("it is pushed");
+    assert_ne!(world.settled().await.word(), "verified");
+    let comment = own_comments(&world, pull).remove(0);
+    assert!(!comment.contains("Changed packages"), "{comment}");
+    world.end().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_the_settings_do_not_cover_waits_for_a_label() {
     for (verify, by, orders) in

@@ -92,9 +92,12 @@ pub struct Scrutiny {
     /// Dependencies that the change brings, each in a sentence.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dependencies: Vec<String>,
-    /// Whether the change edits only manifests and lockfiles, and brings other dependencies.
+    /// Whether the change edits only manifests, lockfiles and versions of actions, and brings other dependencies.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub only_dependencies: bool,
+    /// The packages that such a change changes, each as its name with the old and the new version, and how many more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub packages: Vec<String>,
     /// How many mutants of the changed lines the tests catch, or why none were tried; none in older journals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mutants: Option<MutantTally>,

@@ -94,6 +94,7 @@ fn summary(
             let because = because.filter(|text| !evidence.contains(text.as_str()));
             parts.push(evidence);
             parts.extend(because);
+            parts.extend(receipt.packages());
             parts.push(receipt.details(None));
         }
         None => {

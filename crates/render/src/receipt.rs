@@ -3,7 +3,7 @@
 use super::findings::FindingsText;
 use super::pages::RepositoryLinks;
 use super::text::{MOST_BELOW, MOST_NAMES, and_more, brief, code_block, command_span, dollars, plain};
-use journeyman_order::bounds::{LONGEST_TEXT, MOST_NAMED};
+use journeyman_order::bounds::{LONGEST_LINE, LONGEST_TEXT, MOST_NAMED};
 use journeyman_order::length::{shorten, some_of};
 use journeyman_order::next::OrderProjection;
 use journeyman_order::trace::{CandidateWork, RoundTrace, StageState};
@@ -67,6 +67,15 @@ impl<'a> ReceiptSource<'a> {
             let drop = format!("If statement {number} is wrong, comment `/examine drop {number}`.");
             [drop, format!("**The programs that failed**\n\n{}", programs.join("\n\n"))]
         })
+    }
+
+    /// The packages of a change that does nothing but bring dependencies, folded.
+    pub(super) fn packages(&self) -> Option<String> {
+        let packages = self.scrutiny()?.packages.iter();
+        let lines: Vec<String> = packages.map(|said| format!("- {}", brief(said, LONGEST_LINE))).collect();
+        let all = lines.join("\n");
+        let fold = || format!("<details>\n<summary>Changed packages</summary>\n\n{all}\n\n</details>");
+        (!lines.is_empty()).then(fold)
     }
 
     /// Everything below the five lines, folded.

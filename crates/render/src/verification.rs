@@ -47,6 +47,7 @@ pub(super) fn verification(
         code_span(&change.base)
     );
     parts.push(of);
+    parts.extend(receipt.as_ref().and_then(ReceiptSource::packages));
     let is_rejected = matches!(projection.verdict, Verdict::Rejected { .. });
     let programs = receipt.as_ref().and_then(ReceiptSource::failing_programs).filter(|_| is_rejected);
     parts.extend(receipt.map(|receipt| receipt.details(programs.map(|[_, programs]| programs))));

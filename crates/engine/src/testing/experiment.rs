@@ -130,6 +130,7 @@ impl<'a> ExperimentContext<'a> {
             touches_code: self.change.sides.code_differs,
             dependencies: self.change.dependencies.clone(),
             only_dependencies: self.change.only_dependencies,
+            packages: self.change.packages.clone(),
             mutants: Some(mutants.unwrap_or_else(untried)),
             weakenings: self.change.remarks.clone(),
             runs: self.baseline_run().chain(runs.iter().flat_map(ExperimentRun::recorded)).collect(),

@@ -3,10 +3,12 @@
 use super::harmless::assert_harmless;
 use super::{journal, projection, published, sha, start, tested};
 use crate::{code_span, status};
+use journeyman_order::scrutiny::Baseline;
 use journeyman_order::trace::{OrderTrace, StageState};
 use journeyman_order::verdict::VerifiedCaveats;
 use journeyman_order::{
-    GivenChange, IssueNumber, Journal, JournalEntry, JournalEvent, PullNumber, Settlement, Verdict,
+    Comparison, ComparisonVerdict, GivenChange, IssueNumber, Journal, JournalEntry, JournalEvent, PullNumber,
+    Scrutiny, Settlement, TestRun, Verdict,
 };
 
 const PULL: PullNumber = PullNumber(12);
@@ -36,8 +38,12 @@ fn order(make: impl FnOnce(&mut GivenChange)) -> Journal {
 }
 
 fn comment(order: &Journal, verdict: Verdict, settled: Option<Settlement>) -> String {
+    comment_on(tested(), order, verdict, settled)
+}
+
+fn comment_on(tests: TestRun, order: &Journal, verdict: Verdict, settled: Option<Settlement>) -> String {
     let mut trace = OrderTrace { is_given: true, ..published(StageState::Passed) };
-    trace.work.as_mut().unwrap().tests = Some(tested());
+    trace.work.as_mut().unwrap().tests = Some(tests);
     let mut projection = projection(trace, settled);
     projection.verdict = verdict;
     status(order, &projection, None)
@@ -92,6 +98,57 @@ fn what_somebody_else_wrote_does_nothing_in_it() {
         "{text}"
     );
     assert_eq!(text.lines().filter(|line| line.starts_with('#')).count(), 1, "{text}");
+}
+
+/// The tests of an update of dependencies, with these packages.
+fn updated(packages: &[&str]) -> TestRun {
+    let scrutiny = Scrutiny {
+        baseline: Baseline { commit: sha('c'), test: None, counts: None, kept: true },
+        base_setup: None,
+        comparison: Comparison::default(),
+        judged: ComparisonVerdict::Passed,
+        reruns: Vec::new(),
+        old_tests: None,
+        against: Vec::new(),
+        proof: None,
+        old_code: None,
+        died: Vec::new(),
+        lies: None,
+        examples: Vec::new(),
+        unanswered: Vec::new(),
+        examination: None,
+        unnamed_inputs: Vec::new(),
+        changed_tests: Vec::new(),
+        rewritten: Vec::new(),
+        touches_code: true,
+        dependencies: Vec::new(),
+        only_dependencies: true,
+        packages: packages.iter().map(|said| (*said).to_owned()).collect(),
+        mutants: None,
+        weakenings: Vec::new(),
+        runs: Vec::new(),
+        without_result: Vec::new(),
+    };
+    TestRun { scrutiny: Some(Box::new(scrutiny)), ..tested() }
+}
+
+#[test]
+fn the_packages_of_an_update_are_folded_and_do_nothing_in_it() {
+    let order = order(|_| ());
+    let packages =
+        ["@babel/core 7.1 → 7.2", "left-pad 1.2.0, gone", "serde_json 1.0.1 → 1.0.2", "and 34 more"];
+    let text = comment_on(updated(&packages), &order, verified(), finished());
+    let fold = "\n\n<details>\n<summary>Changed packages</summary>\n\n- `@babel/core` 7.1 → 7.2\n- left-pad 1.2.0, gone\n\
+                - serde\\_json 1.0.1 → 1.0.2\n- and 34 more\n\n</details>\n\n<details>\n<summary>Details</summary>";
+    assert!(text.contains(fold), "{text}");
+
+    let hostile = comment_on(updated(&[EVIL, "</details> # 1"]), &order, verified(), finished());
+    let (_, list) = hostile.split_once("<summary>Changed packages</summary>").expect("a fold");
+    let (list, _) = list.split_once("\n\n</details>").expect("its end");
+    assert_harmless(list);
+    assert_eq!(list.trim().lines().count(), 2, "{list}");
+    assert_eq!(hostile.matches("</details>").count(), 2, "{hostile}");
+    assert!(!comment(&order, verified(), finished()).contains("Changed packages"));
 }
 
 #[test]

@@ -86,6 +86,7 @@ fn seen(
         touches_code: true,
         dependencies: Vec::new(),
         only_dependencies: false,
+        packages: Vec::new(),
         mutants: None,
         proof: Some(proof),
         base_setup: None,

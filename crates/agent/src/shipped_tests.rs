@@ -5,7 +5,7 @@ use super::*;
 use journeyman_order::Pipeline;
 use journeyman_order::pipeline::{Escalation, Stage};
 
-const PIPELINES: [(&str, &str, &[&str]); 3] = [
+const PIPELINES: [(&str, &str, &[&str]); 4] = [
     (
         "issue-to-pr",
         include_str!("../../../templates/pipelines/issue-to-pr.yaml"),
@@ -24,6 +24,7 @@ const PIPELINES: [(&str, &str, &[&str]); 3] = [
             "publish", "tech_lead", "ready",
         ],
     ),
+    ("fix", include_str!("../../../templates/pipelines/fix.yaml"), &["examine", "mend", "publish", "ready"]),
 ];
 
 fn pipelines() -> impl Iterator<Item = Pipeline> {

@@ -12,7 +12,8 @@ use uuid::Uuid;
 
 use super::Engine;
 use super::intake_rules::{
-    about, asked_for, asks_github, calls_us, can_start, going_on, may_begin, may_verify,
+    about, as_advice, asked_for, asks_github, calls_us, can_start, going_on, is_continued_elsewhere,
+    may_begin, may_fix, may_verify,
 };
 use super::issue_history::IssueHistory;
 use super::retry_clock::RetryClock;
@@ -248,13 +249,19 @@ impl Engine {
             Err(error) => return Ok(IntakeResult::Later(error.message)),
         };
         let incoming = &*incoming;
-        if let SignalSubject::MergeGroup { .. } = incoming.subject {
-            return self.verify_group(delivery, incoming, concerned.first(), intake).await;
-        }
-        if let Some(pull) = may_verify(incoming, concerned.first().and_then(|order| order.pull))
-            && concerned.first().is_none_or(OrderRow::is_verification)
+        let first = concerned.first();
+        let fix = may_fix(incoming);
+        let pull = may_verify(incoming, first.and_then(|order| order.pull)).or(fix.map(|(pull, _)| pull));
+        if let Some(pull) = pull
+            && self.is_theirs(first, pull).await?
         {
-            return self.verify_for(delivery, incoming, (pull, concerned.first()), intake).await;
+            return match fix {
+                Some((_, words)) => self.mend_for(delivery, incoming, (pull, words, first), intake).await,
+                None => self.verify_for(delivery, incoming, (pull, first), intake).await,
+            };
+        }
+        if first.is_some_and(|order| is_continued_elsewhere(incoming, order.pull)) {
+            return Ok(intake.ignore(delivery, "an order goes on with it in another pull request"));
         }
         if let SignalKind::PullOpened { .. } = incoming.signal.kind {
             return Ok(intake.ignore(delivery, "it is an order's own pull request"));
@@ -289,7 +296,7 @@ impl Engine {
         }
         match newer.filter(|_| told.is_empty()) {
             Some(newer) => Ok(intake.ignore(delivery, &format!("order {newer} has taken its place"))),
-            None => self.signal_orders(delivery, &told, &incoming.signal, intake).await,
+            None => self.signal_orders(delivery, &told, &as_advice(&incoming.signal), intake).await,
         }
     }
 
@@ -308,16 +315,17 @@ impl Engine {
                 store.latest_order(repository, issue.number, None).await?.into_iter().collect()
             }
             SignalSubject::Pull(pull) => match store.order_by_pull(repository, *pull).await? {
-                Some(order) if order.is_verification() => {
-                    store.latest_order(repository, order.issue, None).await?.into_iter().collect()
+                Some(order) if !order.is_of_a_pull() => vec![order],
+                // What verifies or mends somebody's pull request has its number, wherever the commits go.
+                known => {
+                    let latest = store.latest_order(repository, IssueNumber(pull.0)).await?;
+                    latest.filter(|latest| known.is_some() || !latest.is_refused()).into_iter().collect()
                 }
-                order => order.into_iter().collect(),
             },
-            // Only the newest verification of a pull request or a merge group can be made again.
+            // Only the newest order of somebody's pull request can be asked by its check.
             SignalSubject::Order(id) => match store.order(*id).await {
-                Ok(order) if order.repository_id == repository && order.is_verification() => {
-                    let newest =
-                        store.latest_order(repository, order.issue, order.merge_group.as_ref()).await?;
+                Ok(order) if order.repository_id == repository && order.is_of_a_pull() => {
+                    let newest = store.latest_order(repository, order.issue).await?;
                     newest.into_iter().filter(|newest| newest.id == *id).collect()
                 }
                 Ok(_) | Err(StoreError::NotFound { .. }) => Vec::new(),
@@ -365,9 +373,10 @@ impl Engine {
 
     /// A later order that is active on the same issue. An older order must not wake up beside it.
     pub(super) async fn successor(&self, order: &OrderRow) -> Result<Option<OrderId>, StoreError> {
-        let group = order.merge_group.as_ref();
-        let latest = self.parts.store.latest_order(order.repository_id, order.issue, group).await?;
-        Ok(latest.filter(|latest| latest.active && latest.id != order.id).map(|latest| latest.id))
+        let latest = self.parts.store.latest_order(order.repository_id, order.issue).await?;
+        let latest = latest.filter(|latest| latest.active && latest.id != order.id);
+        // A verification of a fork's pull request takes no place of the order that mended it in one of ours.
+        Ok(latest.filter(|latest| order.is_of_a_pull() || !latest.is_of_a_pull()).map(|latest| latest.id))
     }
 
     pub(super) async fn signal_orders(

@@ -54,6 +54,35 @@ pub(super) fn may_verify(incoming: &RoutedSignal, known: Option<PullNumber>) -> 
     asks.then_some(pull)
 }
 
+/// The words after `/journeyman fix` on somebody's pull request, which it may have mended; empty without any.
+pub(super) fn may_fix(incoming: &RoutedSignal) -> Option<(PullNumber, &str)> {
+    let SignalSubject::Pull(pull) = incoming.subject else { return None };
+    let SignalKind::Commanded { command: SlashCommand::Start { request }, .. } = &incoming.signal.kind else {
+        return None;
+    };
+    Some((pull, request.fix()?))
+}
+
+/// Whether the order concerned goes on with a fork's pull request in another one, `known`. Of the fork's it hears commands
+/// only.
+pub(super) fn is_continued_elsewhere(incoming: &RoutedSignal, known: Option<PullNumber>) -> bool {
+    let SignalSubject::Pull(pull) = incoming.subject else { return false };
+    let is_command =
+        matches!(incoming.signal.kind, SignalKind::Commanded { .. } | SignalKind::Misspoken { .. });
+    known != Some(pull) && !is_command
+}
+
+/// What it tells an order that works on the pull request already. Alone, `fix` says no more than `/retry`.
+pub(super) fn as_advice(signal: &Signal) -> Signal {
+    let mut signal = signal.clone();
+    if let SignalKind::Commanded { command: SlashCommand::Start { request }, .. } = &mut signal.kind
+        && request.fix() == Some("")
+    {
+        *request = OrderRequest::default();
+    }
+    signal
+}
+
 /// Whether it calls us on a pull request, by our own command or our name. Other commands may be for another bot.
 pub(super) fn calls_us(incoming: &RoutedSignal) -> bool {
     match (&incoming.signal.kind, &incoming.subject, &incoming.condition) {

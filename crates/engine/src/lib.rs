@@ -12,6 +12,7 @@
 
 mod after_merge;
 mod command;
+mod continued_pulls;
 #[cfg(test)]
 mod crash_matrix;
 #[cfg(test)]

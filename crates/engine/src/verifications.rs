@@ -45,7 +45,7 @@ impl Engine {
                     return self.signal_orders(delivery, &[active.id], &incoming.signal, intake).await;
                 }
                 // The delivery stays pending: it opens the next order once this one has ended.
-                if !was_told(journal, kind) {
+                if !was_told(journal, kind) && journal.opened().judged().is_some() {
                     let signal = incoming.signal.clone();
                     self.parts.store.signal(active.id, signal, self.parts.clock.now()).await?;
                     self.wake(&[active.id]);
@@ -173,7 +173,7 @@ fn is_of(journal: &Journal, head: &CommitSha) -> bool {
     journal.opened().change.as_ref().is_some_and(|change| change.head == *head)
 }
 
-fn was_told(journal: &Journal, kind: &SignalKind) -> bool {
+pub(super) fn was_told(journal: &Journal, kind: &SignalKind) -> bool {
     let is_it =
         |event: &JournalEvent| matches!(event, JournalEvent::Signaled { signal, .. } if signal.kind == *kind);
     journal.entries().iter().any(|entry| is_it(&entry.event))
@@ -203,7 +203,7 @@ pub(super) fn given(pull: PullNumber, found: ForeignPull) -> GivenChange {
         author_id: found.author_id,
         fork: found.fork,
         closes: found.closes.map(|task| task.number),
-        merge_group: false,
+        continued: None,
     }
 }
 
@@ -218,6 +218,7 @@ mod tests {
             body: String::new(),
             url: "u".to_owned(),
             head: "6113728f27ae82c7b1a177c8d03f9e96e0adf246".parse().unwrap(),
+            branch: "fix".to_owned(),
             base: "main".to_owned(),
             author: "eve".to_owned(),
             author_id: Some(UserId(66)),

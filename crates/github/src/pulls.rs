@@ -114,13 +114,15 @@ impl PullRequestWire {
     }
 }
 
-/// Somebody's pull request, as it is to be verified. Title and texts are as people wrote them, and hostile.
+/// Somebody's pull request, as it is to be verified or mended. Title and texts are as people wrote them, and hostile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForeignPull {
     pub title: String,
     pub body: String,
     pub url: String,
     pub head: CommitSha,
+    /// The branch that it comes from, in the repository of its head.
+    pub branch: String,
     /// The branch that it is to be merged into.
     pub base: String,
     /// The login, as GitHub shows it.
@@ -295,6 +297,7 @@ impl GitHub {
             body: wire.body.unwrap_or_default(),
             url: wire.html_url,
             head: wire.head.sha,
+            branch: wire.head.r#ref,
             base: wire.base.r#ref,
             author: wire.writer.login().to_owned(),
             author_id: wire.writer.user.as_ref().and_then(|user| user.id),

@@ -206,6 +206,29 @@ impl BranchName {
     }
 }
 
+/// A branch to push to on the server: one of ours, or that of somebody's pull request that an order goes on with. No
+/// other branch outside our namespace is ever pushed to.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[serde(transparent)]
+pub struct HeadBranch(String);
+text!(HeadBranch, "a branch's name", |text| {
+    let is_plain = |c: char| !c.is_control() && !c.is_whitespace() && !"~^:?*[\\".contains(c);
+    (1..=200).contains(&text.len()) && !text.starts_with('-') && text.chars().all(is_plain)
+});
+
+impl HeadBranch {
+    /// The full reference, `refs/heads/…`.
+    pub fn reference(&self) -> String {
+        format!("refs/heads/{}", self.0)
+    }
+}
+
+impl From<&BranchName> for HeadBranch {
+    fn from(own: &BranchName) -> Self {
+        Self(own.0.clone())
+    }
+}
+
 /// A person on GitHub. Rights are requested by login and compared by id, because logins can be renamed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Person {
@@ -248,5 +271,9 @@ mod tests {
         for bad in ["main", "journeyman/issue-", "journeyman/issue-7-A", "refs/heads/journeyman/issue-7-a"] {
             assert!(bad.parse::<BranchName>().is_err(), "{bad:?}");
         }
+        for bad in ["", "-f", "a b", "a:b", "+a:refs/heads/main", "a~1", "a\n", "a\\b"] {
+            assert!(bad.parse::<HeadBranch>().is_err(), "{bad:?}");
+        }
+        assert!("carl/sch\u{f6}n#7".parse::<HeadBranch>().is_ok());
     }
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::given_change::GivenChange;
 use super::ids::{
-    BranchName, CommitSha, DeliveryGuid, InstallationId, IssueNumber, OrderId, PullNumber, RepositoryId,
+    BranchName, DeliveryGuid, HeadBranch, InstallationId, IssueNumber, OrderId, PullNumber, RepositoryId,
     RepositoryName,
 };
 use super::moves::{EffectOutcome, Move, MoveKey};
@@ -91,7 +91,7 @@ pub struct OrderInput {
     /// The roles by name, unless the repository has its own.
     #[serde(default)]
     pub roles: BTreeMap<String, Role>,
-    /// The pull request that is verified; its number is also the issue's. `None` for work on an issue.
+    /// The pull request that is verified or mended; its number is also the issue's. `None` for work on an issue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<GivenChange>,
     /// Pull requests of the issue's earlier orders, latest first.
@@ -100,6 +100,21 @@ pub struct OrderInput {
 }
 
 impl OrderInput {
+    /// The pull request that is only verified.
+    pub fn judged(&self) -> Option<&GivenChange> {
+        self.change.as_ref().filter(|change| change.continued.is_none())
+    }
+
+    /// The pull request that the work goes on with.
+    pub fn continued(&self) -> Option<&GivenChange> {
+        self.change.as_ref().filter(|change| change.continued.is_some())
+    }
+
+    /// Somebody's branch in the repository that gets the order's commits, in their pull request.
+    pub fn adopted_branch(&self) -> Option<&HeadBranch> {
+        self.change.as_ref()?.adopted_branch()
+    }
+
     /// Whether the order's program still ranked rounds by their number of findings, and left the check runs of replaced
     /// commits as they were.
     pub(crate) fn is_of_form_3(&self) -> bool {

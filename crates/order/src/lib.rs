@@ -84,10 +84,10 @@ pub use environment_report::PinnedImages;
 pub use examination::IssueExamination;
 pub use feedback::{Category, ChangedTestReview, Feedback, Finding, Severity};
 pub use findings::VerdictFinding;
-pub use given_change::{GivenChange, VERIFY_LABEL, VERIFY_PIPELINE};
+pub use given_change::{GivenChange, PullContinuation, VERIFY_LABEL};
 pub use ids::{
-    BranchName, CommitSha, DeliveryGuid, InstallationId, IssueNumber, OrderId, Person, PullNumber,
-    RepositoryId, RepositoryName, TreeSha, UserId,
+    BranchName, CommitSha, DeliveryGuid, HeadBranch, InstallationId, IssueNumber, OrderId, Person,
+    PullNumber, RepositoryId, RepositoryName, TreeSha, UserId,
 };
 pub use inconclusive::Inconclusive;
 pub use journal::{IssueText, Journal, JournalEntry, JournalEvent, OrderInput};

@@ -63,6 +63,13 @@ impl OrderRequest {
         self.options.get("base").map(String::as_str)
     }
 
+    /// The words after `fix`, if it asks to mend a pull request; empty without any.
+    pub fn fix(&self) -> Option<&str> {
+        let advice = self.advice.as_deref().filter(|_| self.options.is_empty())?;
+        let rest = advice.strip_prefix("fix")?;
+        (rest.is_empty() || rest.starts_with(char::is_whitespace)).then_some(rest.trim())
+    }
+
     /// The unknown options, with the valid ones; `None` if all are known.
     pub fn unknown(&self) -> Option<String> {
         let unknown: Vec<&str> =
@@ -127,5 +134,20 @@ mod tests {
             OrderRequest::of("agnet=a").unknown().as_deref(),
             Some("agnet cannot be chosen for an order; pipeline=NAME, agent=NAME, base=NAME can")
         );
+    }
+
+    #[test]
+    fn fix_is_a_word_of_its_own_and_the_rest_is_what_to_mend() {
+        for (text, words) in [
+            (" fix", Some("")),
+            (" fix the empty list", Some("the empty list")),
+            (" fix\r\nthe empty list\n", Some("the empty list")),
+            (" fixed", None),
+            (" please fix", None),
+            (" agent=codex fix", None),
+            ("", None),
+        ] {
+            assert_eq!(OrderRequest::of(text).fix(), words, "{text:?}");
+        }
     }
 }

@@ -146,7 +146,8 @@ impl Receipt {
             verdict: shown.verdict,
             result: shown.result,
             approved_by,
-            branch: trace.branch.clone(),
+            // The order's own name for somebody's branch is on no server.
+            branch: trace.branch.clone().filter(|_| opened.adopted_branch().is_none()),
             pull_request: trace.pull.as_ref().map(|pull| pull.number),
             base: trace.base.clone(),
             commit: work.map(|work| work.commit.clone()),

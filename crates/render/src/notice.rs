@@ -83,7 +83,8 @@ fn help() -> String {
      - `/approve`: carry out the plan, or accept unverified work as it is\n\
      - `/examine`, as in `/examine drop 2`: the examiner's second statement does not count\n\
      - `/retry`, or `/retry` with advice: another set of attempts\n\
-     - `/cancel`: stop the work; the branch and the pull request stay\n\n\
+     - `/cancel`: stop the work; the branch and the pull request stay\n\
+     - `/journeyman verify` and `/journeyman fix`, on somebody else's pull request: verify it, or mend it\n\n\
      On the pull request, Journeyman answers every point of a review that requests changes, and of comments that \
      mention it."
         .to_owned()
@@ -94,6 +95,8 @@ pub fn no_order() -> String {
     "Nothing was done: no order belongs to this pull request. Journeyman works on issues, and on the pull requests that it \
      opens for them.\n\n\
      - `/journeyman verify` here, or the label `journeyman:verify`, verifies this pull request.\n\
+     - `/journeyman fix` here, with advice if you like, mends it: on its branch, or for a fork in a pull request of \
+     Journeyman's own.\n\
      - `/journeyman` works on an issue, with advice if you like: Journeyman then opens a pull request of its own.\n\
      - `/retry`, `/approve`, `/examine`, `/cancel`, `/plan`, `/status`, `/help`, reviews and mentions work on a pull request that it opened, and \
      have no effect here."
@@ -105,6 +108,15 @@ pub fn never_verified() -> String {
     "Nothing was done: `verify: never` in `.github/journeyman.yml` on the default branch turns the verification of pull \
      requests off."
         .to_owned()
+}
+
+/// For who asks to mend a pull request whose branch gets no commit of ours.
+pub fn not_mended(branch: &str) -> String {
+    format!(
+        "Nothing was done: Journeyman pushes nothing to {}, because it is a default or base branch, or its name is unusual. \
+         Open the pull request from another branch.",
+        code_span(&shorten(branch, 200))
+    )
 }
 
 /// For the issue of an order whose journal cannot be read.
@@ -209,7 +221,7 @@ mod tests {
         for command in COMMANDS.into_iter().filter(|command| *command != "help") {
             assert!(help.contains(&format!("`/{command}`")), "{command}: {help}");
         }
-        assert!(help.lines().count() <= 11, "{help}");
+        assert!(help.lines().count() <= 12, "{help}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::findings::FindingsText;
 use super::markdown::quoted_within;
 use super::pages::{RepositoryLinks, is_linkable};
 use super::receipt::ReceiptSource;
-use super::text::plain;
+use super::text::{brief, plain};
 use journeyman_order::findings::findings;
 use journeyman_order::length::fit;
 use journeyman_order::next::OrderProjection;
@@ -21,13 +21,15 @@ const LONGEST_SUMMARY: usize = 30_000;
 /// foreign text.
 pub fn pull(journal: &Journal, projection: &OrderProjection, summary: &str) -> Option<String> {
     let receipt = ReceiptSource::of(journal, projection)?;
-    let issue = &journal.opened().issue;
+    let opened = journal.opened();
+    let issue = &opened.issue;
     // A run on a person's own machine does not refer to GitHub.
     let is_on_github = is_linkable(&issue.url);
     let verdict = receipt.evidence();
     let mut parts = Vec::new();
     if let (Verdict::Pending { .. }, true) = (&projection.verdict, is_on_github) {
-        parts.push(format!("Current status: [the comment on the issue]({}).", issue.url));
+        let place = if opened.change.is_some() { "that pull request" } else { "the issue" };
+        parts.push(format!("Current status: [the comment on {place}]({}).", issue.url));
     }
     let is_rejected = matches!(projection.verdict, Verdict::Rejected { .. });
     let (drop, programs) = receipt
@@ -51,7 +53,17 @@ pub fn pull(journal: &Journal, projection: &OrderProjection, summary: &str) -> O
             .map(|summary| format!("### What changed, in the agent's words\n\n{summary}")),
     };
     // GitHub closes the issue when this is merged. Nothing else writes it.
-    let closes = is_on_github.then(|| format!("Closes #{}", issue.number));
+    let closes = is_on_github.then(|| match &opened.change {
+        None => format!("Closes #{}", issue.number),
+        Some(change) => {
+            let issue = change.closes.map(|issue| format!("\n\nCloses #{issue}")).unwrap_or_default();
+            format!(
+                "This continues #{} by {}, with its commits below Journeyman's.{issue}",
+                change.pull,
+                brief(&change.author, 100)
+            )
+        }
+    });
     let is_verified = matches!(projection.verdict, Verdict::Verified(_));
     let [first, second] = if is_verified { [words, Some(verdict)] } else { [Some(verdict), words] };
     let all: Vec<String> = [closes, first, second, Some(rest)].into_iter().flatten().collect();

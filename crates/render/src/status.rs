@@ -22,7 +22,7 @@ const MOST_PROBLEMS: usize = 20;
 
 /// The comment's body. `public_url` is the server's address, if people can reach it.
 pub fn status(journal: &Journal, projection: &OrderProjection, public_url: Option<&Url>) -> String {
-    if let Some(change) = &journal.opened().change {
+    if let Some(change) = journal.opened().judged() {
         return verification(journal, projection, change, public_url);
     }
     let trace = &projection.trace;
@@ -47,7 +47,7 @@ pub fn status(journal: &Journal, projection: &OrderProjection, public_url: Optio
     parts.extend(section("What was tried", tried));
     parts.extend(section("What is still wrong", bullets(&wrong, MOST_SHOWN, 300)));
     parts.extend(section("Notes", bullets(&notes(journal, projection), MOST_SHOWN, 300)));
-    let steps = next_steps(projection).iter().map(|step| format!("- {step}")).collect();
+    let steps = next_steps(journal, projection).iter().map(|step| format!("- {step}")).collect();
     let mut end: Vec<String> = section("What you can do", steps).into_iter().collect();
     end.push(format!(
         "<sub>{} of {} spent · {} of work · updated {}</sub>",
@@ -153,7 +153,8 @@ fn notes(journal: &Journal, projection: &OrderProjection) -> Vec<String> {
 }
 
 /// What people can say to the bot now.
-fn next_steps(projection: &OrderProjection) -> Vec<&'static str> {
+fn next_steps(journal: &Journal, projection: &OrderProjection) -> Vec<&'static str> {
+    let opened = journal.opened();
     let retry = "Comment `/retry` (with guidance, if you like) for another set of attempts.";
     let shown = projection.surfaces();
     match &projection.next.settled {
@@ -182,7 +183,12 @@ fn next_steps(projection: &OrderProjection) -> Vec<&'static str> {
             let is_refused = run.is_some_and(|run| run.failing().next().is_some());
             let drop =
                 "Comment `/examine drop 2` where a statement of the examiner is wrong (2 is its number).";
-            ["Look at the draft; take it over or close it.", retry]
+            let look = match (opened.adopted_branch(), &projection.trace.pushed) {
+                (None, _) => "Look at the draft; take it over or close it.",
+                (Some(_), Some(_)) => "Look at what was pushed to this branch.",
+                (Some(_), None) => "Go on yourself: nothing was pushed to this branch.",
+            };
+            [look, retry]
                 .into_iter()
                 .chain(is_refused.then_some(drop))
                 .chain(["Comment `/approve` to accept it as it is, though it is not verified."])
@@ -196,6 +202,9 @@ fn next_steps(projection: &OrderProjection) -> Vec<&'static str> {
                 "Mend it on the default branch: the work begins by itself once that is pushed.",
                 "Comment `/retry` to try again, when something else was mended.",
             ]
+        }
+        Some(Settlement::Closed { .. }) if opened.change.is_some() => {
+            vec!["Reopen the pull request to continue."]
         }
         Some(Settlement::Closed { .. }) => {
             vec!["Reopen the pull request to continue, or add the label again to start over."]

@@ -62,7 +62,8 @@ fn what_now(settled: Option<&Settlement>, can_be_retried: bool) -> Option<String
             return None;
         }
         Some(_) if can_be_retried => {
-            "Comment `/retry` to verify this commit again. Nothing is written to this branch."
+            "Comment `/retry` to verify this commit again. Nothing is written to this branch unless somebody comments \
+             `/journeyman fix`."
         }
         Some(_) => "Nothing is written to this branch.",
     };

@@ -121,9 +121,14 @@ macro_rules! select {
 }
 
 impl OrderRow {
-    /// Whether it verifies somebody else's pull request, which is numbered like an issue, or a merge group.
-    pub fn is_verification(&self) -> bool {
-        self.merge_group.is_some() || self.pull.is_some_and(|pull| pull.0 == self.issue.0)
+    /// Whether its pull request is somebody else's, which is numbered like an issue: it verifies or mends it.
+    pub fn is_of_a_pull(&self) -> bool {
+        self.pull.is_some_and(|pull| pull.0 == self.issue.0)
+    }
+
+    /// Whether it was asked for without the right to.
+    pub fn is_refused(&self) -> bool {
+        self.state == "refused"
     }
 
     /// Whether its journal was marked unreadable.
@@ -346,8 +351,13 @@ async fn insert(
 ) -> Result<bool, StoreError> {
     let repository_id = to_column(opened.repository_id.0, "a repository's id")?;
     let issue = to_column(opened.issue.number.0, "an issue's number")?;
-    let pull = opened.change.as_ref().filter(|change| !change.merge_group).map(|change| change.pull.0);
-    let pull = pull.map(|pull| to_column(pull, "a pull request's number")).transpose()?;
+    // A fork's pull request that is mended gets no commit: one of ours will.
+    let change = opened
+        .change
+        .as_ref()
+        .filter(|change| change.continued.is_none() || change.adopted_branch().is_some());
+    let pull = change.map(|change| to_column(change.pull.0, "a pull request's number"));
+    let pull = pull.transpose()?;
     let beginning = |text: &str, most| text.chars().filter(|c| *c != '\0').take(most).collect::<String>();
     let kind = opened.merge_group().map_or("", |_| "Merge group: ");
     let title = beginning(&format!("{kind}{}", opened.issue.title), LONGEST_LINE);

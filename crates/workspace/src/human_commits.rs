@@ -10,7 +10,7 @@ use super::remote::oid;
 use super::source::ObjectSource;
 use super::{GitError, GitErrorKind, Remote, Workspaces};
 use journeyman_order::bounds::MOST_LOOKED_AT;
-use journeyman_order::{BranchName, CommitSha, OrderId, TreeSha};
+use journeyman_order::{CommitSha, HeadBranch, OrderId, TreeSha};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FetchedBranch {
@@ -33,10 +33,11 @@ impl Workspaces {
         &self,
         order: OrderId,
         remote: &Remote<'_>,
-        branch: &BranchName,
+        branch: impl Into<HeadBranch>,
         base_branch: &str,
         base: &CommitSha,
     ) -> Result<FetchedBranch, GitError> {
+        let branch = branch.into();
         self.fetch(remote, base_branch)?;
         let commits = self.commits(remote.repository)?;
         let there = self.require_remote_head(remote, branch.as_str())?;
@@ -50,12 +51,13 @@ impl Workspaces {
         self.fetch_submodules(remote, &commit)?;
         self.fetch_large_files(remote, &commit)?;
         let fork = self.fork(remote.repository, base_branch, base, &commit)?;
-        let (tree, changed) = examine_commit(&commits, oid(&fork)?, id)?;
+        let (tree, changed) = examine_commit(&commits, oid(&fork)?, id, &ProtectedPaths::nothing())?;
         let patch = self.patch(remote.repository, &fork, &commit)?;
         Ok(FetchedBranch { commit, tree, changed, patch })
     }
 
     /// Fetches the commit of a pull request and the branch that it is to be merged into. Nothing of ours is written.
+    /// `protected` are globs of paths that it must not change, if it is to be published.
     ///
     /// # Errors
     /// If the pull request no longer leads to the commit, or its tree is nothing to work with.
@@ -65,7 +67,9 @@ impl Workspaces {
         remote: &Remote<'_>,
         head: &CommitSha,
         (base_branch, base): (&str, &CommitSha),
+        protected: Option<&[String]>,
     ) -> Result<FetchedBranch, GitError> {
+        let protected = protected.map_or_else(|| Ok(ProtectedPaths::nothing()), ProtectedPaths::new)?;
         self.fetch(remote, base_branch)?;
         let commits = self.commits(remote.repository)?;
         let id = oid(head)?;
@@ -73,7 +77,7 @@ impl Workspaces {
         self.fetch_submodules(remote, head)?;
         self.fetch_large_files(remote, head)?;
         let fork = self.fork(remote.repository, base_branch, base, head)?;
-        let (tree, changed) = examine_commit(&commits, oid(&fork)?, id)?;
+        let (tree, changed) = examine_commit(&commits, oid(&fork)?, id, &protected)?;
         let patch = self.patch(remote.repository, &fork, head)?;
         Ok(FetchedBranch { commit: head.clone(), tree, changed, patch })
     }
@@ -84,12 +88,13 @@ pub(super) fn examine_commit(
     commits: &Repository,
     base: Oid,
     commit: Oid,
+    protected: &ProtectedPaths,
 ) -> Result<(TreeSha, Vec<String>), GitError> {
     let tree = |id: Oid| commits.find_commit(id).map(|commit| commit.tree_id()).map_err(GitError::from);
     let (before, after) = (tree(base)?, tree(commit)?);
     let odb = commits.odb()?;
-    let (nothing, source) = (ProtectedPaths::nothing(), ObjectSource::new(None, &odb, before));
-    let mut examination = Examination::new(&source, &nothing, None);
+    let source = ObjectSource::new(None, &odb, before);
+    let mut examination = Examination::new(&source, protected, None);
     examination.compare(before, after)?;
     if let Some(first) = examination.remarks.findings.first() {
         let message = format!("{commit} cannot be worked with: {}", first.description);

@@ -3,7 +3,7 @@
 use super::commit_origin::{CommitOrigin, is_by_us};
 use super::remote::{oid, sha};
 use super::{GitError, GitErrorKind, Remote, Workspaces, walk};
-use journeyman_order::{BranchName, CommitSha, OrderId, RepositoryName};
+use journeyman_order::{BranchName, CommitSha, HeadBranch, OrderId, RepositoryName};
 
 /// The commits in an order's journal.
 #[derive(Debug, Clone, Default)]
@@ -26,9 +26,10 @@ impl Workspaces {
         &self,
         order: OrderId,
         remote: &Remote<'_>,
-        branch: &BranchName,
+        branch: impl Into<HeadBranch>,
         known: &JournaledCommits,
     ) -> Result<(), GitError> {
+        let branch = branch.into();
         let Some(head) = self.remote_head(remote, branch.as_str())? else { return Ok(()) };
         let commits = self.commits(remote.repository)?;
         match self.fetch_into(&commits, remote, branch.as_str(), &head, &format!("refs/fetched/{order}")) {

@@ -12,7 +12,7 @@ use super::git_wire::{GitWire, PushAnswer, WireLimits};
 use super::incoming::{FETCHED, IncomingObjects};
 pub(super) use super::libgit2::{oid, sha};
 use super::{GitError, GitErrorKind, Workspaces, address, version_tags, walk};
-use journeyman_order::{BranchName, CommitSha, OrderId, RepositoryName};
+use journeyman_order::{CommitSha, HeadBranch, OrderId, RepositoryName};
 
 /// A repository on a server, and its credential.
 #[derive(Debug, Clone)]
@@ -185,10 +185,11 @@ impl Workspaces {
         &self,
         order: OrderId,
         remote: &Remote<'_>,
-        branch: &BranchName,
+        branch: impl Into<HeadBranch>,
         commit: &CommitSha,
         lease: Option<&CommitSha>,
     ) -> Result<PushOutcome, GitError> {
+        let branch = branch.into();
         let (commits, id) = (self.commits(remote.repository)?, oid(commit)?);
         if !CommitOrigin::Bot.all(&commits, order)?.contains(&id) {
             let error = GitError::broken(format!("{commit} is not a commit of ours to publish"));
@@ -207,7 +208,7 @@ impl Workspaces {
         {
             return Ok(PushOutcome::StaleLease { at: before });
         }
-        let pushed = self.send(remote, branch, commit, lease);
+        let pushed = self.send(remote, &branch, commit, lease);
         let after = self.remote_head(remote, branch.as_str())?;
         if after.as_ref() == Some(commit) {
             return Ok(PushOutcome::Pushed);
@@ -261,7 +262,7 @@ impl Workspaces {
     fn send(
         &self,
         remote: &Remote<'_>,
-        branch: &BranchName,
+        branch: &HeadBranch,
         commit: &CommitSha,
         lease: Option<&CommitSha>,
     ) -> Result<PushAnswer, GitError> {

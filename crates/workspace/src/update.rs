@@ -103,7 +103,8 @@ impl Workspaces {
         let BranchUpdate { order, name, date, .. } = new;
         let made = NewCommit { order, name, tree: &tree, parent, merges, message: &message, date };
         let commit = self.commit(remote.repository, made)?;
-        let (tree, changed) = examine_commit(&commits, theirs.id(), oid(&commit)?)?;
+        let (tree, changed) =
+            examine_commit(&commits, theirs.id(), oid(&commit)?, &ProtectedPaths::nothing())?;
         let patch = self.patch(remote.repository, &base, &commit)?;
         Ok(BranchUpdateOutcome::Clean { base, commit, tree, changed, patch })
     }
@@ -188,7 +189,7 @@ fn marked(
     let marked = commits.commit(None, &author, &author, &message, &tree, &[ours, theirs])?;
     let reference = CommitOrigin::Conflicted.reference(new.order, new.name, marked);
     commits.reference(&reference, marked, true, "")?;
-    examine_commit(commits, theirs.id(), marked)?;
+    examine_commit(commits, theirs.id(), marked, &ProtectedPaths::nothing())?;
     Ok(BranchUpdateOutcome::Conflicts { base: sha(theirs.id())?, marked: sha(marked)?, paths })
 }
 

@@ -40,8 +40,8 @@ use journeyman_github::{GitHubError, InstalledRepository};
 use journeyman_order::moves::Retry;
 use journeyman_order::next::OrderProjection;
 use journeyman_order::{
-    CommitSha, EffectError, EffectOutcome, Journal, JournalEvent, Move, MoveKey, OrderId, OrderInput,
-    RepositorySettings,
+    BranchName, CommitSha, EffectError, EffectOutcome, HeadBranch, Journal, JournalEvent, Move, MoveKey,
+    OrderId, OrderInput, RepositorySettings,
 };
 
 pub(super) struct Effect {
@@ -183,6 +183,11 @@ impl EffectContext {
         let given = opened.change.as_ref().map(|change| change.base.as_str());
         let chosen = given.or_else(|| self.projection.trace.request.base());
         chosen.unwrap_or(&opened.default_branch).to_owned()
+    }
+
+    /// What the server calls the order's branch.
+    fn head_branch(&self, own: &BranchName) -> HeadBranch {
+        self.opened().adopted_branch().cloned().unwrap_or_else(|| own.into())
     }
 
     fn is_on_the_default_branch(&self) -> bool {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::{EffectContext, EffectResult};
 use journeyman_github::{BranchRestriction, InstallationGrants, InstalledRepository, ReadOnlyReason};
 use journeyman_order::settings::BaseMovePolicy;
-use journeyman_order::{BranchName, EffectOutcome};
+use journeyman_order::{BranchName, EffectOutcome, HeadBranch};
 
 /// Timeout of a question. They are asked in parallel.
 pub(super) const PATIENCE: Duration = Duration::from_millis(1_500);
@@ -150,13 +150,11 @@ impl EffectContext {
         }
     }
 
-    fn branch(&self) -> BranchName {
+    fn branch(&self) -> HeadBranch {
         let issue = &self.opened().issue;
-        self.projection
-            .trace
-            .branch
-            .clone()
-            .unwrap_or_else(|| BranchName::for_issue(issue.number, &issue.title, 1))
+        let named = self.projection.trace.branch.clone();
+        let own = named.unwrap_or_else(|| BranchName::for_issue(issue.number, &issue.title, 1));
+        self.head_branch(&own)
     }
 
     /// The answer to a question. `None` if it fails or does not arrive in time.

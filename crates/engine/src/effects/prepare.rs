@@ -93,15 +93,19 @@ impl EffectContext {
             AgentTaskWorkspace::Checkout { commit } => Some(commit.clone()),
         };
         let (order, base_branch, known) = (self.order, self.base_branch(), self.journaled_commits());
-        let branch = task.branch.clone().or_else(|| self.projection.trace.branch.clone());
+        let branch = task.branch.as_ref().or(self.projection.trace.branch.as_ref());
+        let branch = branch.map(|own| self.head_branch(own));
+        let given = self.opened().continued().map(|change| change.head.clone());
+        let given = given.filter(|head| begins.as_ref() == Some(head));
         let (base, start, told) = (self.base()?, begins.clone(), known.clone());
+        let base_there = base.clone();
         let needed = std::iter::once(base.clone()).chain(begins).collect();
         let (has_base, has_start) = self
             .git(move |workspaces, repository| {
                 let has = |commit: &CommitSha| workspaces.tree_of(repository, commit).is_ok();
                 workspaces.adopt(order, repository, &told)?;
                 let start = start.filter(|commit| told.all().contains(commit));
-                Ok((has(&base), start.as_ref().is_none_or(has)))
+                Ok((has(&base_there), start.as_ref().is_none_or(has)))
             })
             .await?;
         if !(has_base && has_start) {
@@ -109,9 +113,12 @@ impl EffectContext {
                 if !has_base {
                     workspaces.fetch(remote, &base_branch)?;
                 }
-                match branch.filter(|_| !has_start) {
-                    Some(branch) => workspaces.fetch_behind(order, remote, &branch, &known),
-                    None => Ok(()),
+                match (branch.filter(|_| !has_start), given) {
+                    (Some(_), Some(head)) => {
+                        workspaces.fetch_change(order, remote, &head, (&base_branch, &base), None).map(drop)
+                    }
+                    (Some(branch), None) => workspaces.fetch_behind(order, remote, branch, &known),
+                    (None, _) => Ok(()),
                 }
             });
             fetched.await?;
@@ -148,6 +155,9 @@ impl EffectContext {
                     known.made.push(commit.clone());
                 }
                 EffectOutcome::TakenIn { commit, .. } => known.taken.push(commit.clone()),
+                EffectOutcome::ChangeFetched { .. } => {
+                    known.taken.extend(self.opened().continued().map(|change| change.head.clone()));
+                }
                 _ => {}
             }
         }
@@ -187,8 +197,8 @@ impl EffectContext {
 
     /// Deletes our damaged repository and fetches it again. A commit that is gone everywhere needs a person.
     pub(super) async fn fetched_again(&self, error: EffectError) -> EffectError {
-        let (order, known, branch) =
-            (self.order, self.journaled_commits(), self.projection.trace.branch.clone());
+        let (order, known) = (self.order, self.journaled_commits());
+        let branch = self.projection.trace.branch.as_ref().map(|own| self.head_branch(own));
         let heads = [
             self.base().ok().map(|base| (self.base_branch(), base)),
             self.default_commit().ok().map(|default| (self.opened().default_branch.clone(), default)),
@@ -207,7 +217,7 @@ impl EffectContext {
             let gone = workspaces.adopt(order, remote.repository, &known)?;
             if let Some(branch) = branch.filter(|_| !gone.is_empty()) {
                 // What we pushed is still on GitHub.
-                workspaces.fetch_behind(order, remote, &branch, &known)?;
+                workspaces.fetch_behind(order, remote, branch, &known)?;
             }
             Ok((false, lost()))
         });

@@ -39,6 +39,7 @@ impl EffectContext {
 
     /// What the server said, and what the rules for the branch ask for: GitHub does not name a rule's pattern.
     async fn declined(&self, at: &InstalledRepository, branch: &BranchName, said: String) -> EffectOutcome {
+        let branch = self.head_branch(branch);
         let rules = self.parts.github.branch_restrictions(at, branch.as_str(), true);
         let rules = self.ask_in_time("which rules hold for the branch", rules).await.unwrap_or_default();
         let rules = rules.into_iter().map(|rule| match rule {
@@ -56,17 +57,17 @@ impl EffectContext {
         lease: Option<CommitSha>,
     ) -> Result<PushOutcome, EffectError> {
         let (order, branch, commit, known) =
-            (self.order, branch.clone(), commit.clone(), self.journaled_commits());
+            (self.order, self.head_branch(branch), commit.clone(), self.journaled_commits());
         let pushed = self.blocking_with_remote(GitAccess::Push, move |workspaces, remote| {
             // On a machine that did not push it, only the journal shows that the replaced commit is ours.
             if let Some(old) = lease.as_ref().filter(|old| known.all().contains(old))
                 && workspaces.tree_of(remote.repository, old).is_err()
                 && workspaces.remote_head(remote, branch.as_str())?.as_ref() == Some(old)
             {
-                workspaces.fetch_behind(order, remote, &branch, &known)?;
+                workspaces.fetch_behind(order, remote, branch.clone(), &known)?;
             }
             workspaces.adopt(order, remote.repository, &known)?;
-            workspaces.push(order, remote, &branch, &commit, lease.as_ref())
+            workspaces.push(order, remote, branch, &commit, lease.as_ref())
         });
         let pushed = pushed.await?;
         self.unless_damaged(pushed).await

@@ -251,9 +251,10 @@ impl EffectContext {
     /// may include unannounced commits.
     pub(super) async fn fetch_human(&self, branch: BranchName, head: CommitSha) -> EffectResult {
         let (order, base_branch, base) = (self.order, self.base_branch(), self.base()?);
+        let branch = self.head_branch(&branch);
         let taken = self
             .with_remote(move |workspaces, remote| {
-                workspaces.fetch_human(order, remote, &branch, &base_branch, &base)
+                workspaces.fetch_human(order, remote, branch, &base_branch, &base)
             })
             .await?;
         let FetchedBranch { commit, tree, changed, patch } = taken;
@@ -263,11 +264,14 @@ impl EffectContext {
         Ok(EffectOutcome::TakenIn { commit, tree, changed, patch })
     }
 
-    /// Fetches the commit of somebody else's pull request.
+    /// Fetches the commit of somebody else's pull request. A fork's that goes to a branch of ours must leave alone what
+    /// steers CI there.
     pub(super) async fn fetch_change(&self, head: CommitSha) -> EffectResult {
         let (order, base_branch, base) = (self.order, self.base_branch(), self.base()?);
+        let published = self.opened().continued().filter(|change| change.fork.is_some());
+        let protected = published.map(|_| self.protected());
         let fetched = self.with_remote(move |workspaces, remote| {
-            workspaces.fetch_change(order, remote, &head, (&base_branch, &base))
+            workspaces.fetch_change(order, remote, &head, (&base_branch, &base), protected.as_deref())
         });
         let FetchedBranch { commit: _, tree, changed, patch } = fetched.await?;
         Ok(EffectOutcome::ChangeFetched { tree, changed, patch })
@@ -282,6 +286,7 @@ impl EffectContext {
     ) -> EffectResult {
         let (order, name, base_branch) = (self.order, self.key.file_name(), self.base_branch());
         let branch = self.projection.trace.branch.clone();
+        let branch = branch.filter(|_| self.opened().adopted_branch().is_none());
         let protected = self.protected();
         let updated = self
             .with_remote(move |workspaces, remote| {

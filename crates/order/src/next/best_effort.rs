@@ -168,7 +168,8 @@ impl<'a> BestEffortMoves<'a> {
     /// Reports the closed pull request on the issue, and cleans up labels and branch.
     pub(super) fn tidy_up(&mut self, signals: &SignalLog, trace: &OrderTrace) {
         let Some(closure) = signals.closed() else { return };
-        if !trace.is_given {
+        let opened = self.journal.opened();
+        if opened.change.is_none() {
             let on = CommentTarget::Issue(self.journal.opened().issue.number);
             let saying = NoticeComment::PullClosed {
                 pull: closure.pull,
@@ -178,7 +179,8 @@ impl<'a> BestEffortMoves<'a> {
             self.run(ReservedWord::Closed, format_args!("{}/say", closure.seq), Move::Say { on, saying });
         }
         let deletes = self.journal.prepared().is_some_and(|known| known.settings.delete_branch);
-        let branch = trace.branch.clone().zip(trace.pushed.clone()).filter(|_| deletes);
+        let branch = trace.branch.clone().zip(trace.pushed.clone());
+        let branch = branch.filter(|_| deletes && opened.adopted_branch().is_none());
         self.run(ReservedWord::Closed, format_args!("{}/tidy", closure.seq), Move::Tidy { branch });
     }
 
@@ -198,7 +200,8 @@ impl<'a> BestEffortMoves<'a> {
             Some(Settlement::Escalated { .. }) if answers > 0 => format!("answer-{answers}-{times}/text"),
             Some(_) | None => return,
         };
-        if let Some(pull) = trace.pull.as_ref().filter(|_| !trace.is_given) {
+        let is_own = !trace.is_given && self.journal.opened().adopted_branch().is_none();
+        if let Some(pull) = trace.pull.as_ref().filter(|_| is_own) {
             self.run(ReservedWord::Ended, what, pull.finish(false));
         }
     }

@@ -96,7 +96,7 @@ impl Replay<'_> {
         let asked: Vec<String> =
             against.map(|found| format!("{}. Which of them is right?", found.sentence())).collect();
         // The code of somebody else's pull request is written already.
-        let asked = if self.trace.is_given { Vec::new() } else { asked };
+        let asked = if self.journal.opened().change.is_some() { Vec::new() } else { asked };
         let Some(saying) = self.questions(worker, round, PlanQuestions::blocked_by(asked)) else {
             return Ok(Ok(examination));
         };

@@ -219,7 +219,7 @@ impl<'a> Replay<'a> {
             let is_given_up = matches!(concluded.because, Some(Settlement::Failed { .. }));
             concluded.work.clone().filter(|work| is_given_up && work.accepted.is_none())
         });
-        let Some(work) = best else { return Ok(()) };
+        let Some(work) = best.filter(|_| !self.adopts()) else { return Ok(()) };
         self.position = self.last_end();
         self.trace.work = Some(work.clone());
         let pushed = self.push(&work);

@@ -233,7 +233,7 @@ impl<'a> Replay<'a> {
             }
             self.trace.problems.clear();
         }
-        Ok(())
+        self.fetch_start()
     }
 
     /// Notes what became of the earlier pull request.

@@ -86,6 +86,10 @@ impl<'a> Replay<'a> {
     }
 
     fn publish(&mut self, work: &CandidateWork, branch: BranchName) -> Result<(String, String), Suspension> {
+        // Somebody's own pull request is there, with their words.
+        if let (Some(pull), true) = (&self.trace.pull, self.adopts()) {
+            return Ok((pull.number.to_string(), pull.url.clone()));
+        }
         let (title, summary) = self.pull_text(work)?;
         let key = MoveKey::within(self.publisher_name(), "pull");
         let open = Move::OpenPull { branch, title: title.clone(), summary: summary.clone() };
@@ -93,6 +97,11 @@ impl<'a> Replay<'a> {
         let EffectOutcome::PullOpened { number, url } = seen.outcome else { return Err(self.mismatch(&key)) };
         self.trace.pull = Some(PullTrace { number: *number, url: url.clone(), summary, title, ready: false });
         Ok((number.to_string(), url.clone()))
+    }
+
+    /// Whether the commits go to somebody's own branch and pull request.
+    pub(crate) fn adopts(&self) -> bool {
+        self.journal.opened().adopted_branch().is_some()
     }
 
     /// The stage that opens the pull request, if the pipeline has one.
@@ -145,15 +154,18 @@ impl<'a> Replay<'a> {
             self.trace.pushed = Some(work.commit.clone());
             return Ok(Ok(push.branch.clone()));
         }
-        let before = pushes.last();
+        // Commits on somebody's own branch go on top of its head.
+        let head = self.journal.opened().continued().filter(|_| self.adopts());
+        let head = head.map(|change| (wished.clone(), change.head.clone()));
+        let before = pushes.last().map(|push| (push.branch.clone(), push.commit.clone())).or(head);
         let slug = wished.as_str().trim_start_matches("journeyman/");
         for again in 1..=MOST_NAMES {
-            let (branch, how) = match before {
-                Some(push) => (push.branch.clone(), format!("over-{}", push.commit.short())),
+            let (branch, how) = match &before {
+                Some((branch, commit)) => (branch.clone(), format!("over-{}", commit.short())),
                 None if again == 1 => (wished.clone(), "push".to_owned()),
                 None => (BranchName::for_issue(issue, slug, again), "push".to_owned()),
             };
-            let lease = before.map(|push| push.commit.clone());
+            let lease = before.as_ref().map(|(_, commit)| commit.clone());
             let key = MoveKey::within(name, format_args!("{}/{how}-{again}{tried}", work.commit.short()));
             let push = Move::Push { branch: branch.clone(), commit: work.commit.clone(), lease };
             match self.observe(&key, push)?.outcome {
@@ -167,12 +179,18 @@ impl<'a> Replay<'a> {
                 EffectOutcome::BranchTaken { .. } if self.signals.has_retry_after(self.position) => {}
                 EffectOutcome::BranchTaken { at } if before.is_some() => {
                     let at = at.as_ref().map_or("gone", CommitSha::short);
-                    let because = format!(
-                        "{branch} was changed by somebody else (it is {at}); Journeyman does not overwrite that"
-                    );
+                    let because = match self.journal.opened().adopted_branch() {
+                        None => format!(
+                            "{branch} was changed by somebody else (it is {at}); Journeyman does not overwrite that"
+                        ),
+                        Some(theirs) => format!(
+                            "{theirs} was changed meanwhile (it is {at}), so nothing was pushed; /journeyman fix begins \
+                             from there"
+                        ),
+                    };
                     let pull = match self.seen(&MoveKey::within(name, "pull")) {
                         Some(EffectOutcome::PullOpened { number, .. }) => Some(*number),
-                        Some(_) | None => None,
+                        Some(_) | None => self.trace.pull.as_ref().map(|pull| pull.number),
                     };
                     return Err(Suspension::Settled(Settlement::Escalated { pull, because }));
                 }
@@ -283,7 +301,9 @@ impl<'a> Replay<'a> {
             Verdict::Approved { .. } => "approved",
         };
         let key = MoveKey::within(stage, format_args!("{}/{kind}", work.commit.short()));
-        self.observe(&key, pull.finish(ready))?;
+        if !self.adopts() {
+            self.observe(&key, pull.finish(ready))?;
+        }
         self.trace.pull = Some(PullTrace { ready, ..pull });
         Ok(verdict)
     }
@@ -310,10 +330,13 @@ impl<'a> Replay<'a> {
         self.finish("ready", &work).map(|_| ())
     }
 
-    /// Hands the best round to a person: on the branch, in a pull request that stays a draft.
+    /// Hands the best round to a person: on the branch, in a pull request that stays a draft. Somebody's own branch
+    /// gets nothing that failed.
     pub(crate) fn hand_over(&mut self, work: &CandidateWork) -> Result<(), Suspension> {
         let publisher = self.publisher_name();
-        let handed = if self.trace.pull.is_some() {
+        let handed = if self.adopts() {
+            Ok(())
+        } else if self.trace.pull.is_some() {
             self.push(work).map(|_| ())
         } else {
             self.trace.begin(publisher);

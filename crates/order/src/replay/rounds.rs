@@ -37,10 +37,15 @@ impl Replay<'_> {
         mut judge: impl FnMut(&mut Self, u32, Option<&AgentRun>) -> Result<T, RoundEnd>,
     ) -> Result<WorkerOutcome<T>, Suspension> {
         let mut counters = Counters::default();
-        let mut history: Vec<Feedback> = Vec::new();
+        let mut history: Vec<Feedback> = self.found_before(worker).into_iter().collect();
         let mut best: Option<CandidateWork> = None;
         let mut reviewed: Option<OpenFindings> = None;
-        let mut rework: Option<Rework> = None;
+        let mut rework = (!history.is_empty()).then(|| Rework {
+            of: MOST_RUNS,
+            feedback: history.clone(),
+            mode: worker.stage.feedback_mode,
+            ..Rework::default()
+        });
         // Each run continues the previous one's session and answer.
         let mut continued = worker.task.clone();
         let mut guided = false;

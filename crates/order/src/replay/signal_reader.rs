@@ -53,8 +53,8 @@ pub(super) enum SignalRequest {
     /// Another plan, until code is written.
     Plan(Option<String>),
     Gone(String),
-    /// Another commit was pushed to somebody else's pull request.
-    Superseded(String),
+    /// Something else begins on somebody else's pull request: the reason, and the answer if the verdict is there.
+    Superseded(String, SignalAnswer),
     /// Answered with a comment. Changes nothing.
     Talk,
     Closure(PullClosure),
@@ -123,7 +123,7 @@ impl SignalLog {
         let mut listener = SignalReader {
             log: Self::default(),
             journal: journal.whole(),
-            given: journal.opened().change.as_ref().map(|change| &change.head),
+            given: journal.opened().judged().map(|change| &change.head),
             now,
             comments: journal.opened().comment.into_iter().collect(),
             reviews: BTreeSet::new(),
@@ -175,14 +175,12 @@ impl SignalLog {
                 self.cancels.push((seq, because));
                 SignalAnswer::Taken
             }
-            SignalRequest::Superseded(because) => match self.phase_at(pipeline, journal, seq, at) {
+            SignalRequest::Superseded(because, too_late) => match self.phase_at(pipeline, journal, seq, at) {
                 OrderPhase::AtWork { .. } | OrderPhase::PlanWaits | OrderPhase::Unprepared => {
                     self.cancels.push((seq, because));
                     SignalAnswer::Taken
                 }
-                OrderPhase::Rests { .. } | OrderPhase::Over => {
-                    ignored("the commit before it was judged already, and that stands")
-                }
+                OrderPhase::Rests { .. } | OrderPhase::Over => too_late,
             },
             SignalRequest::Plan(guidance) => {
                 let stood = self.phase_at(pipeline, journal, seq, at);
@@ -233,7 +231,12 @@ impl SignalLog {
         match ran.settled {
             _ if is_cancelled => rests(false, RetryCommandKind::MoreRounds),
             Some(Settlement::Unprepared { .. }) => OrderPhase::Unprepared,
-            Some(_) if segment == 0 && can_be_retried => rests(ran.approvable, RetryCommandKind::MoreRounds),
+            // Another commit goes on top of one that somebody's own branch has.
+            Some(_)
+                if segment == 0 && can_be_retried && !(replay.adopts() && replay.trace.pushed.is_some()) =>
+            {
+                rests(ran.approvable, RetryCommandKind::MoreRounds)
+            }
             Some(_) if ran.given_up => rests(ran.approvable, RetryCommandKind::MoreRounds),
             Some(Settlement::Finished { .. }) if replay.trace.is_given => {
                 rests(false, RetryCommandKind::Judged)
@@ -396,6 +399,11 @@ impl SignalReader<'_> {
             SignalKind::Unlabeled { .. } => {
                 SignalRequest::Command(RequestedCommand::Unlabel(format!("{by} removed the label")))
             }
+            SignalKind::Commanded { command: SlashCommand::Start { request }, .. }
+                if self.given.is_some() && request.fix().is_some() =>
+            {
+                SignalRequest::Superseded(format!("{by} asked for a fix"), SignalAnswer::Noted)
+            }
             SignalKind::Commanded { command, .. } => wish_of(command, by),
             SignalKind::IssueEdited => SignalRequest::Text(TextNews { edit: true, comment: false }),
             SignalKind::IssueTransferred => SignalRequest::Gone(format!("{by} moved the issue away")),
@@ -407,7 +415,10 @@ impl SignalReader<'_> {
             SignalKind::PullClosed { pull, merged: false } => closure(*pull, PullClosureKind::TurnedDown),
             SignalKind::PullReopened { pull } => closure(*pull, PullClosureKind::Reopened),
             SignalKind::PullPushed { head, .. } if self.given.is_some_and(|given| given != head) => {
-                SignalRequest::Superseded(format!("{by} pushed another commit, {}", head.short()))
+                SignalRequest::Superseded(
+                    format!("{by} pushed another commit, {}", head.short()),
+                    ignored("the commit before it was judged already, and that stands"),
+                )
             }
             SignalKind::PullPushed { head, .. } => {
                 SignalRequest::Occasion(PullEventKind::Pushed { head: head.clone() })

@@ -59,9 +59,9 @@ impl Replay<'_> {
             let (fields, made) = match run {
                 Some(run) => {
                     let fields = replay.judge_output(&worker, round, run)?;
-                    let made = match replay.base.clone() {
-                        Some(base) if stage.checks.contains(&Check::PushedCommit) => {
-                            let onto = CommitParents { start: base.clone(), parent: base, merges: None };
+                    let made = match replay.start() {
+                        Some(start) if stage.checks.contains(&Check::PushedCommit) => {
+                            let onto = CommitParents { start: start.clone(), parent: start, merges: None };
                             Some(replay.judge_import(&worker, round, run, onto)?)
                         }
                         Some(_) | None => None,
@@ -120,7 +120,7 @@ impl Replay<'_> {
         declined: Feedback,
     ) -> Result<Result<(BranchName, CandidateWork), Box<StageResult>>, Suspension> {
         let maker = self.before(stage).into_iter().rfind(|known| known.checks.contains(&Check::PushedCommit));
-        let (Some(maker), Some(base)) = (maker, self.base.clone()) else {
+        let (Some(maker), Some(start)) = (maker, self.start()) else {
             return Err(Suspension::Settled(Settlement::Escalated { pull: None, because: declined.summary }));
         };
         let asked = Stage {
@@ -136,7 +136,7 @@ impl Replay<'_> {
         let rounds = self.rounds(&worker, |replay, round, run| {
             let Some(run) = run else { return Err(push_declined(work.clone(), declined.clone())) };
             replay.judge_output(&worker, round, run)?;
-            let onto = CommitParents { start: base.clone(), parent: base.clone(), merges: None };
+            let onto = CommitParents { start: start.clone(), parent: start.clone(), merges: None };
             let (made, again) = match replay.judge_import(&worker, round, run, onto) {
                 Err(end) if end.is_by(RoundCheck::PushedCommit) => (work.clone(), Some(round)),
                 made => (made?, None),

@@ -1,25 +1,35 @@
-//! The stage that judges somebody else's pull request: its commit is fetched, tested and reviewed. Nobody writes, so a
-//! check that fails ends the stage.
+//! Somebody else's pull request. The stage that judges it fetches, tests and reviews its commit: nobody writes, so a
+//! check that fails ends the stage. An order that goes on with it starts from that commit.
 
 use super::graph::StageResult;
 use super::judge::{RoundEnd, UnmadeCheck};
 use super::stages::work_fields;
 use super::worker::Worker;
 use super::{Replay, Suspension};
+use crate::effect_name::ReservedWord;
 use crate::feedback::{Category, Feedback};
 use crate::given_change::GivenChange;
+use crate::ids::CommitSha;
 use crate::inconclusive::Inconclusive;
-use crate::moves::{EffectOutcome, Move};
-use crate::pipeline::Stage;
+use crate::moves::{EffectOutcome, Move, MoveKey};
+use crate::pipeline::{Check, Stage};
 use crate::settlement::Settlement;
 use crate::trace::{CandidateWork, PullTrace, StageChecksOutcome, StageState};
 
 impl Replay<'_> {
-    /// Points the trace at the pull request that is to be verified, if the order was opened for one.
+    /// Points the trace at the pull request that is to be verified or mended, if the order was opened for one.
     pub(super) fn point_at_given_change(&mut self) {
         let Some(change) = &self.journal.opened().change else { return };
-        self.trace.is_given = true;
-        self.trace.pushed = Some(change.head.clone());
+        if change.continued.is_some() {
+            self.trace.branch = Some(self.new_branch(&self.journal.opened().issue.title));
+            // A fork's pull request gets no commit.
+            if change.adopted_branch().is_none() {
+                return;
+            }
+        } else {
+            self.trace.is_given = true;
+            self.trace.pushed = Some(change.head.clone());
+        }
         self.trace.pull = Some(PullTrace {
             number: change.pull,
             url: change.url.clone(),
@@ -70,6 +80,28 @@ impl Replay<'_> {
             return Ok(StageResult { state, ..StageResult::passed(work_fields(&work), Some(work)) });
         }
         Err(Suspension::failed("it was verified too often"))
+    }
+
+    /// Fetches the commit that the work starts from, if it is of somebody's pull request. What cannot be worked with
+    /// ends the order before anything is paid for.
+    pub(super) fn fetch_start(&mut self) -> Result<(), Suspension> {
+        let Some(change) = self.journal.opened().continued() else { return Ok(()) };
+        let key = MoveKey::beside(ReservedWord::Prepare, "change");
+        self.observe(&key, Move::FetchChange { head: change.head.clone() }).map(drop)
+    }
+
+    /// The commit that the work starts from: the base, or the head of the pull request that it goes on with.
+    pub(super) fn start(&self) -> Option<CommitSha> {
+        let given = self.journal.opened().continued().map(|change| change.head.clone());
+        given.or_else(|| self.base.clone())
+    }
+
+    /// What was found wrong before the work began, for the worker that mends it.
+    pub(super) fn found_before(&self, worker: &Worker<'_>) -> Option<Feedback> {
+        let stage = worker.stage;
+        let makes = worker.prefix == stage.name && stage.checks.contains(&Check::PushedCommit);
+        let change = self.journal.opened().continued().filter(|_| makes)?;
+        change.continued.as_ref()?.found.clone()
     }
 
     fn fetch_change(

@@ -139,6 +139,7 @@ impl Replay<'_> {
             .map(|text| self.fill(stage, text, &variables))
             .collect::<Result<_, _>>()?;
         let role = stage.agent.clone().unwrap_or_default();
+        let is_continued = self.journal.opened().continued().is_some();
         let output = self.output(stage);
         let plans = matches!(output, StageOutput::File(_));
         let (answers, schema) = match output {
@@ -166,6 +167,7 @@ impl Replay<'_> {
                 attachments: self.task.attachments.clone(),
                 // A read-only stage needs no branch, and must not depend on when it is named.
                 branch: self.trace.branch.clone().filter(|_| stage.writes_tree()),
+                start: self.start().filter(|_| stage.writes_tree() && is_continued),
                 place,
                 answers,
                 schema,

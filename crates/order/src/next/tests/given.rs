@@ -212,6 +212,22 @@ fn a_push_after_the_verdict_leaves_it_as_it_is() {
 }
 
 #[test]
+fn who_asks_for_a_fix_ends_the_verification_and_a_verdict_stands() {
+    let mut world = at_work();
+    world.say("/journeyman fix the rounding");
+    let because = "ada asked for a fix".to_owned();
+    assert_eq!(world.settle(), OrderEnding::Cancelled { because });
+    assert_eq!(checks(&world), [(head(&world), CheckRunState::Cancelled)]);
+
+    let mut world = order();
+    assert_eq!(world.settle(), VERIFIED);
+    world.say("/journeyman fix");
+    assert_eq!(world.settle(), VERIFIED);
+    assert_eq!(world.last_answer(), Some(SignalAnswer::Noted));
+    assert_only_looked_at(&world);
+}
+
+#[test]
 fn when_the_pull_request_is_closed_the_verification_ends_and_nothing_is_said() {
     for merged in [true, false] {
         let mut world = at_work();

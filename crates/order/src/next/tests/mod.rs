@@ -5,6 +5,7 @@ mod approval;
 mod artifact;
 mod budget;
 mod chance;
+mod continued;
 mod conversation;
 mod corpus;
 mod environment;

@@ -170,13 +170,13 @@ impl SimulatedOrder {
                 author_id: None,
                 fork: None,
                 closes: None,
-                merge_group: false,
+                continued: None,
             });
         })
     }
 
     /// The same order, opened with something else.
-    fn opened_with(mut self, change: impl FnOnce(&mut OrderInput)) -> Self {
+    pub(super) fn opened_with(mut self, change: impl FnOnce(&mut OrderInput)) -> Self {
         let mut opened = self.journal.opened().clone();
         change(&mut opened);
         let entries =

@@ -56,8 +56,8 @@ enum AnswerOutcome {
 impl<'a> Replay<'a> {
     /// Answers people and CI checks while there is something to answer, after the pipeline ended.
     pub(crate) fn converse(&mut self, ran: &mut ReplayResult) {
-        // Somebody else's pull request is answered by who opened it.
-        let has_work = self.trace.work.is_some() && !self.trace.is_given;
+        // Somebody else's pull request is answered by who opened it, until there is a commit of ours on it.
+        let has_work = self.trace.work.is_some() && self.trace.pushed.is_some() && !self.trace.is_given;
         let Some(pull) = self.trace.pull.as_ref().map(|pull| pull.number).filter(|_| has_work) else {
             return;
         };

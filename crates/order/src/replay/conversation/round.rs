@@ -353,7 +353,9 @@ impl Replay<'_> {
         let (Some(_), Some(pull)) = (&self.trace.work, self.trace.pull.clone()) else { return Ok(()) };
         // Once out of draft it stays out, because people are looking at it.
         let ready = self.verdict(None).leaves_draft();
-        self.tell(key, pull.finish(ready))?;
+        if !self.adopts() {
+            self.tell(key, pull.finish(ready))?;
+        }
         let ready = ready || pull.ready;
         self.trace.pull = Some(PullTrace { ready, ..pull });
         Ok(())

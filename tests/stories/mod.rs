@@ -7,6 +7,7 @@ mod asked;
 mod attachments;
 mod backup;
 mod budget;
+mod continuation;
 mod conversation;
 mod damage;
 mod dashboard;

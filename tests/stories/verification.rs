@@ -10,39 +10,39 @@ use crate::world::look::BOT;
 use crate::world::{MAINTAINER, REPOSITORY, Story, TRIAGER, World};
 
 const COLLEAGUE: &str = "carl";
-const BRANCH: &str = "carls-answer";
+pub const BRANCH: &str = "carls-answer";
 const LABEL: &str = "journeyman:verify";
 const TITLE: &str = "Give the right answer";
 
-const RIGHT: &[(&str, &str)] = &[("answer", "42\n")];
+pub const RIGHT: &[(&str, &str)] = &[("answer", "42\n")];
 /// What was asked is asked otherwise.
 const MORE: &[(&str, &str)] = &[("question", "How many roads?\n")];
 
 /// A reviewer without objections.
-fn content() -> String {
+pub fn content() -> String {
     finds("verify", "code_reviewer", None, &[])
 }
 
 /// The colleague pushes these files; returns the commit.
-async fn push(world: &World, files: &[(&str, &str)]) -> String {
+pub async fn push(world: &World, files: &[(&str, &str)]) -> String {
     let bytes = |text: &str| Some(text.as_bytes().to_vec());
     let files = files.iter().map(|(name, text)| ((*name).to_owned(), bytes(text))).collect();
     world.github.push_commit(REPOSITORY, BRANCH, COLLEAGUE, TITLE, files).await.expect("a commit")
 }
 
 /// The same as a pull request; returns its number and its head.
-async fn open(world: &World, files: &[(&str, &str)], body: &str) -> (u64, String) {
+pub async fn open(world: &World, files: &[(&str, &str)], body: &str) -> (u64, String) {
     let head = push(world, files).await;
     let pull = world.github.open_pull(REPOSITORY, COLLEAGUE, (BRANCH, "main"), (TITLE, body));
     (pull.expect("a pull request"), head)
 }
 
-async fn label(world: &World, pull: u64, by: &str) {
+pub async fn label(world: &World, pull: u64, by: &str) {
     world.github.label(REPOSITORY, pull, LABEL, by).await.expect("the pull request is there");
 }
 
 /// What our only check run on this commit says.
-fn check(world: &World, head: &str) -> Option<CheckConclusion> {
+pub fn check(world: &World, head: &str) -> Option<CheckConclusion> {
     let mut runs = world.github.check_runs(REPOSITORY, head);
     runs.retain(|run| run.name == "journeyman");
     assert_eq!(runs.len(), 1, "one check run on {head}: {runs:#?}");
@@ -50,13 +50,13 @@ fn check(world: &World, head: &str) -> Option<CheckConclusion> {
 }
 
 /// Our comments on a pull request.
-fn comments(world: &World, pull: u64) -> Vec<String> {
+pub fn comments(world: &World, pull: u64) -> Vec<String> {
     let thread = world.github.issue(REPOSITORY, pull).expect("the pull request is there");
     let own = thread.comments.into_iter().filter(|comment| comment.author == BOT);
     own.map(|comment| comment.body).collect()
 }
 
-fn only_comment(world: &World, pull: u64) -> String {
+pub fn only_comment(world: &World, pull: u64) -> String {
     let mut comments = comments(world, pull);
     assert_eq!(comments.len(), 1, "one comment: {comments:#?}");
     comments.remove(0)

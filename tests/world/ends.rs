@@ -58,11 +58,11 @@ impl World {
             }
             let expected = match projection.next.settled {
                 Some(Settlement::Refused { .. }) => 0,
-                // All verifications of a pull request share theirs.
+                // All orders of somebody's pull request share theirs.
                 Some(_) => 1,
                 None => panic!("{order} has not ended"),
             };
-            let marker = status_marker(&order, &projection);
+            let marker = status_marker(&journal);
             let issue = self.github.issue(REPOSITORY, journal.opened().issue.number.0).expect("the issue");
             let own = issue.comments.iter().filter(|comment| comment.author == BOT);
             let found = own.filter(|comment| comment.body.starts_with(&marker)).count();

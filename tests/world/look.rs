@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use journeyman::attest::Envelope;
 use journeyman::emulator::{ApiCall, CommentView, IssueView, PullView};
 use journeyman::order::next::OrderProjection;
-use journeyman::order::{AgentRun, EffectOutcome, Journal, JournalEvent, Move, MoveKey, OrderId, Receipt};
+use journeyman::order::{AgentRun, EffectOutcome, Journal, JournalEvent, Move, MoveKey, Receipt};
 
 use super::{Ended, MAINTAINER, REPOSITORY, World};
 
@@ -21,9 +21,10 @@ pub fn begun(journal: &Journal, name: &str) -> bool {
     })
 }
 
-/// The first line of an order's status comment. All verifications of a pull request share one.
-pub fn status_marker(order: &OrderId, projection: &OrderProjection) -> String {
-    let about = if projection.trace.is_given { "verification".to_owned() } else { order.to_string() };
+/// The first line of an order's status comment. All orders of somebody's pull request share one.
+pub fn status_marker(journal: &Journal) -> String {
+    let opened = journal.opened();
+    let about = if opened.change.is_some() { "verification".to_owned() } else { opened.order.to_string() };
     format!("<!-- journeyman:status:{about} -->")
 }
 
@@ -223,8 +224,8 @@ impl OnGitHub {
 
 impl World {
     /// What GitHub shows of an order now.
-    pub fn on_github(&self, order: &OrderId, projection: &OrderProjection) -> OnGitHub {
-        let marker = status_marker(order, projection);
+    pub fn on_github(&self, journal: &Journal, projection: &OrderProjection) -> OnGitHub {
+        let marker = status_marker(journal);
         let pull = projection.trace.pull.as_ref().map(|pull| pull.number.0);
         let pull = self.pulls().into_iter().find(|seen| Some(seen.issue.number) == pull);
         let on_pull = pull.iter().flat_map(|pull| pull.issue.comments.clone());
@@ -250,7 +251,7 @@ impl World {
     /// Everything that is shown of an ended order, side by side.
     pub async fn surfaces(&self) -> String {
         let ended = self.settled().await;
-        let OnGitHub { labels, status, check, pull } = self.on_github(&ended.order, &ended.projection);
+        let OnGitHub { labels, status, check, pull } = self.on_github(&ended.journal, &ended.projection);
         let none = || "none".to_owned();
         let receipt = Receipt::of(&ended.journal, &ended.projection);
         let url = format!("/api/v1/work-orders/{}", ended.order);

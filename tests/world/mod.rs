@@ -175,7 +175,7 @@ impl World {
         let (journal, projection) = self.look(order).await;
         assert!(projection.next.settled.is_some(), "an order at rest has ended");
         if !projection.surfaces().verified {
-            let shown = self.on_github(&order, &projection);
+            let shown = self.on_github(&journal, &projection);
             assert_eq!(
                 shown.says_verified(),
                 Vec::<&str>::new(),

@@ -82,9 +82,8 @@ fn who_mends_it_starts_from_its_head_and_hears_what_was_found_and_what_a_person_
 
 #[test]
 fn what_fails_is_not_pushed_to_somebodys_branch_unless_a_person_accepts_it() {
-    let mut world = (1..=3).fold(on_a_branch(), |world, round| {
-        world.when(format!("mend/{round}/tests"), vec![red(u64::from(round), 1)])
-    });
+    let mut world = (1..=3_u64)
+        .fold(on_a_branch(), |world, round| world.when(format!("mend/{round}/tests"), vec![red(round, 1)]));
     let settled = world.settle();
     assert!(matches!(settled, OrderEnding::Escalated { pull: Some(THEIRS), .. }), "{settled:?}");
     assert!(world.pushes().is_empty() && moves_of(&world, "check/").is_empty(), "{:?}", world.made);

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use journeyman::sandbox::{IsolationMode, Job, JobLimits, Sandbox, SandboxNetwork, Sink};
+use journeyman::sandbox::{IsolationMode, Job, JobLimits, JobUser, Sandbox, SandboxNetwork, Sink};
 use tokio::io::AsyncReadExt as _;
 
 use super::{heading, line, middle_and_tail, ratio};
@@ -131,7 +131,8 @@ async fn timed(sandbox: &Sandbox, folder: &Path, network: SandboxNetwork) -> Pro
         mounts: vec![],
         layers: Vec::new(),
         search: Vec::new(),
-        relocation: None,
+        relocations: Vec::new(),
+        user: JobUser::default(),
         root: None,
         joins: None,
         network,

@@ -244,6 +244,7 @@ fn settings(place: &Path, github: &Emulator, secret: SecretString) -> Settings {
     };
     Settings {
         signing: None,
+        asked_on: Default::default(),
         server: ServerSettings {
             listen: std::net::SocketAddr::from(([127, 0, 0, 1], 0)),
             drain: Duration::ZERO,

@@ -5,7 +5,6 @@
 use crate::dependency_versions::DependencyReader;
 use crate::files::fits;
 use crate::grammar_kind::file_name;
-use crate::old_settings::{OldSettings, old_whole};
 use crate::package_lists;
 use crate::table::{LANGUAGES, all};
 

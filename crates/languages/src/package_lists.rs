@@ -67,13 +67,8 @@ pub(crate) fn is_workflow(path: &str) -> bool {
 /// A line that uses an action. Behind a commit, a comment often names its version.
 fn action() -> &'static Regex {
     pattern!(
-        r#"(?m)^(?<before>[ \t]*(?:- +)?uses:[ \t]*['"]?)(?<name>[\w.-]+/[\w./-]+)@(?<version>[\w./-]+)(?<behind>['"]?)(?:[ \t]+#[^\n]*)?$"#
+        r#"(?m)^[ \t]*(?:- +)?uses:[ \t]*['"]?(?<name>[\w.-]+/[\w./-]+)@(?<version>[\w./-]+)['"]?(?:[ \t]+#[^\n]*)?$"#
     )
-}
-
-/// A workflow without the versions of its actions.
-pub(crate) fn without_versions(text: &str) -> Option<String> {
-    Some(action().replace_all(text, "${before}${name}${behind}").into_owned())
 }
 
 #[cfg(test)]
@@ -163,13 +158,6 @@ mod tests {
         let path = ".github/workflows/ci.yml";
         let found = reader(path).unwrap()(workflow).unwrap();
         assert_eq!(found.keys().collect::<Vec<_>>(), ["actions/checkout", "b/c/d"]);
-        let same = |edited: &str| without_versions(workflow) == without_versions(edited);
-        assert!(same(&workflow.replace("@v4", "@v5").replace("11bd719\" # v4.2", "b4ffde6\" # v4.3")));
-        for (old, new) in
-            [("actions/", "evil/"), ("make", "curl"), ("./own", "./other"), ("@v4", "@${{ x }}")]
-        {
-            assert!(!same(&workflow.replace(old, new)), "{new}");
-        }
         for path in
             ["ci.yml", "a/.github/workflows/ci.yml", ".github/workflows/a/ci.yml", ".github/workflows/ci.sh"]
         {

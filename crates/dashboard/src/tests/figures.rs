@@ -67,6 +67,8 @@ async fn a_verification_is_counted_against_who_opened_the_pull_request_by_their_
         author_id: Some(UserId(7)),
         fork: None,
         closes: None,
+        merge_group: false,
+        continued: None,
     };
     let input = OrderInput { change: Some(change), by: Requester::Repository, ..opened(1) };
     let order = input.order;

@@ -117,6 +117,7 @@ fn updated(packages: &[&str]) -> TestRun {
         examples: Vec::new(),
         unanswered: Vec::new(),
         examination: None,
+        user_place: None,
         unnamed_inputs: Vec::new(),
         changed_tests: Vec::new(),
         rewritten: Vec::new(),

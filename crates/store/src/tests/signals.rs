@@ -129,6 +129,7 @@ async fn a_merge_group_has_its_own_order_beside_that_of_its_pull_request() {
             fork: None,
             closes: None,
             merge_group,
+            continued: None,
         });
         order
     };

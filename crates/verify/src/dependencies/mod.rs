@@ -75,7 +75,7 @@ pub fn package_changes(files: &[(ChangedPath<'_>, bool)]) -> Vec<String> {
     let (mut found, mut locked, mut unread) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
     let (locks, others): (Vec<_>, Vec<_>) = files.iter().partition(|(file, _)| is_lockfile(file.path));
     for (file, is_read) in locks {
-        let own = differences(file).filter(|_| *is_read);
+        let own = differences(&file).filter(|_| is_read);
         if own.is_none() {
             unread.push(format!("a lockfile that cannot be read: {}", shown(file.path)));
         }
@@ -84,7 +84,7 @@ pub fn package_changes(files: &[(ChangedPath<'_>, bool)]) -> Vec<String> {
     }
     for (file, _) in others.into_iter().filter(|(_, is_read)| *is_read) {
         // A lockfile says more than the range in a manifest.
-        found.extend(differences(file).into_iter().flatten().filter(|(name, _)| !locked.contains(name)));
+        found.extend(differences(&file).into_iter().flatten().filter(|(name, _)| !locked.contains(name)));
     }
     let more = found.len().saturating_sub(MOST_PACKAGES);
     let said = found.into_iter().take(MOST_PACKAGES);

@@ -27,6 +27,7 @@ fn mending(branch: Option<&str>) -> SimulatedOrder {
             author_id: None,
             fork: branch.is_none().then(|| "carl/sum".to_owned()),
             closes: None,
+            merge_group: false,
             continued: Some(PullContinuation {
                 branch: branch.map(|name| name.parse().unwrap()),
                 found: Some(Feedback::failed(Category::TestFailure, "2 passed, 1 failed")),

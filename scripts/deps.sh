@@ -46,6 +46,8 @@ if [ "${1:-}" = test ]; then
         *) [ -x .cache/claude/claude ] || wants_npm=yes ;;
     esac
     if [ -n "$wants_npm" ] && ! has npm; then missing+=(npm); fi
+    # For programs at a later date.
+    if has apt-get && ! compgen -G '/usr/lib/*/faketime/libfaketime.so.1' >/dev/null; then missing+=(libfaketime); fi
     # For pulling and unpacking images.
     has skopeo || missing+=(skopeo)
     has umoci || missing+=(umoci)

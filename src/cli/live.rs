@@ -315,7 +315,7 @@ impl LiveOutput {
         {
             let said: Vec<&str> = tests.tail.lines().filter(|line| !line.trim().is_empty()).collect();
             for line in said.iter().skip(said.len().saturating_sub(3)) {
-                self.wrong(&format!("  {}", one_line(line)));
+                self.line(LineMark::Begun, &format!("  {}", one_line(line)));
             }
         }
     }

@@ -85,7 +85,7 @@ impl DiedTest {
 }
 
 /// A signal's number and, if helpful, its name.
-fn signal_name(signal: i32) -> String {
+pub(crate) fn signal_name(signal: i32) -> String {
     let name = match signal {
         4 => "SIGILL, an illegal instruction",
         6 => "SIGABRT, an abort",

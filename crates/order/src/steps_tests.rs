@@ -138,6 +138,7 @@ fn test_run(verdict: TestVerdict, passed: u64, failed: u64) -> TestRun {
             duration_seconds: 1.0,
             output_sha256: String::new(),
         }),
+        signal: None,
         counts: Some(TestCounts { passed, failed, skipped: 0 }),
         failing: (0..failed).map(|number| format!("test_{number}")).collect(),
         tail: String::new(),

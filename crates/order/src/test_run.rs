@@ -34,6 +34,9 @@ pub struct TestRun {
     pub setup: Option<CommandRun>,
     /// The test command's own run; `None` if there is no test command or the setup failed.
     pub test: Option<CommandRun>,
+    /// The signal that a test program died of, such as 11. The command itself may have exited with a code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
     /// Test counts; `None` if the output's form is unknown.
     pub counts: Option<TestCounts>,
     /// Names of failing tests, at most a hundred.
@@ -104,6 +107,9 @@ pub struct TestEvidence {
     /// What installed what the tests need.
     pub setup: Option<CommandRun>,
     pub test: Option<CommandRun>,
+    /// The signal that a test program died of, such as 11. The command itself may have exited with a code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
     pub counts: Option<TestCounts>,
     pub failing: Vec<String>,
     /// The sandbox it ran in.
@@ -126,6 +132,7 @@ impl TestEvidence {
             unrun: tests.unrun.clone(),
             setup: tests.setup.clone(),
             test: tests.test.clone(),
+            signal: tests.signal,
             counts: tests.counts,
             failing: tests.failing.clone(),
             sandbox: tests.sandbox.clone(),

@@ -291,6 +291,7 @@ fn projection(text: &str, settled: Option<Settlement>) -> OrderProjection {
         unrun: Vec::new(),
         setup: ran(0),
         test: ran(1),
+        signal: None,
         counts: None,
         failing: vec![foreign(); 12],
         tail: foreign(),

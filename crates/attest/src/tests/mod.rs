@@ -46,6 +46,7 @@ pub(super) fn verified() -> Receipt {
                 duration_seconds: 0.25,
                 output_sha256: "ab".repeat(32),
             }),
+            signal: None,
             counts: Some(TestCounts { passed: 3, failed: 0, skipped: 0 }),
             failing: Vec::new(),
             left_out: Vec::new(),

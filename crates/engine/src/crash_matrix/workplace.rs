@@ -223,6 +223,7 @@ impl Workplace {
             unrun: Vec::new(),
             setup: None,
             test: None,
+            signal: None,
             counts: Some(TestCounts { passed: 3, failed, skipped: 0 }),
             failing: (0..failed).map(|n| format!("test_{n}_{key}")).collect(),
             tail: format!("boom in {key}"),

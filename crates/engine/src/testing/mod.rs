@@ -28,7 +28,7 @@ use journeyman_order::{
     RepositorySettings, TestRun, TestVerdict, TestingSettings, TreeSha, UnrunProject,
 };
 use journeyman_sandbox::Sandbox;
-use journeyman_verify::experiment::{ExperimentName, commit_verdict, to_come, words_of};
+use journeyman_verify::experiment::{ExperimentName, commit_verdict, fatal_signal, to_come, words_of};
 use journeyman_verify::{Overlay, ran_any};
 use journeyman_workspace::{GitError, SourceTree, Workspaces};
 
@@ -205,6 +205,7 @@ impl CommitTester {
             unrun: basis.unrun.clone(),
             setup: None,
             test: None,
+            signal: None,
             counts: None,
             failing: Vec::new(),
             tail: String::new(),
@@ -273,6 +274,11 @@ impl CommitTester {
         run.verdict = journeyman_verify::verdict(&ended.run.exit, ran.reading.counts.as_ref());
         (run.counts, run.failing) = (ran.reading.counts, ran.reading.failing.clone());
         run.test = Some(ended.run.clone());
+        if let Some(fatal) = fatal_signal(&ran.cell()) {
+            run.signal = Some(fatal.signal);
+            // What ran after the crash says nothing about it.
+            run.tail = journeyman_verify::tail(fatal.output);
+        }
         run.doubt = run.doubt.or_else(|| not_tested(&basis.unrun, &ran.without_tests));
         if let Some(mut context) = compared {
             outputs.append(&mut context.baseline.outputs);

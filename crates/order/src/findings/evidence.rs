@@ -9,7 +9,7 @@ use super::FindingKind as Fact;
 use super::FindingLine::{ExistingTests, NotVerified, RedThenGreen, Strength, WhatRan};
 use super::{SentencePart, VerdictFinding, gap, of};
 use crate::bounds::MOST_LISTED;
-use crate::command_run::Exit;
+use crate::command_run::{Exit, signal_name};
 use crate::comparison::{ComparedBy, TestList};
 use crate::examination::StatementKind;
 use crate::feedback::{Feedback, Severity};
@@ -97,7 +97,13 @@ fn tests_ran(tests: Option<&TestEvidence>) -> VerdictFinding {
         TestVerdict::Failed | TestVerdict::SetupFailed => (".", Against),
         TestVerdict::NoTests => (". It ran no test.", Open),
     };
-    line.text(more).bears(bearing)
+    let line = line.text(more).bears(bearing);
+    match tests.signal {
+        Some(signal) => {
+            line.text(format!(" The tests died of {}.", signal_name(signal))).value("signal", signal)
+        }
+        None => line,
+    }
 }
 
 fn red_then_green(scrutiny: Option<&Scrutiny>) -> VerdictFinding {

@@ -169,6 +169,16 @@ fn what_is_not_named_is_not_said_to_be_unchanged() {
 }
 
 #[test]
+fn a_crash_of_the_tests_is_named_beside_the_exit_code_that_hides_it() {
+    let mut tests = evidence("failed", run(101), Value::Null);
+    tests.signal = Some(11);
+    let words = told(Some(&tests));
+    let said = "Against What ran: pytest -q, exit code 101: 4 passed, 0 failed, 1 skipped. The tests died of signal 11 \
+                (SIGSEGV, a segmentation fault).\n";
+    assert!(words.contains(said), "{words}");
+}
+
+#[test]
 fn what_is_not_known_is_never_said_to_be_so() {
     let red = json!({"proof": {"proof": "cannot_tell", "because": "it did not end"}, "changed_tests": [],
         "lies": {"said": {"lies": "not_told", "because": "none was found"}}, "mutants": null, "examination": null,

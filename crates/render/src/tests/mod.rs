@@ -180,6 +180,7 @@ pub(crate) fn tested() -> TestRun {
         unrun: Vec::new(),
         setup: Some(ran("pip install -e .", Exit::Code(0))),
         test: Some(ran("pytest -q", Exit::Code(0))),
+        signal: None,
         counts: Some(TestCounts { passed: 24, failed: 0, skipped: 1 }),
         failing: Vec::new(),
         tail: String::new(),

@@ -48,7 +48,37 @@ pub fn died(cell: &ExperimentCell<'_>) -> Option<Exit> {
     }
 }
 
-/// The same for a process that the runner started.
+/// The signal that ended a run's tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FatalSignal<'a> {
+    /// Its number, such as 11.
+    pub signal: i32,
+    /// The output up to the message about the signal, or all of it.
+    pub output: &'a str,
+}
+
+/// The signal that the tests died of. `None` if there was none, or if counted failures may be the reason for the exit:
+/// then a signal's name in the output may be what a test printed.
+pub fn fatal_signal<'a>(cell: &ExperimentCell<'a>) -> Option<FatalSignal<'a>> {
+    // Cargo reports the death of a test program like this, and that of a compiler otherwise.
+    let of_cargo = pattern!(
+        r"(?m)^error: test failed, to rerun pass .*\n\s*Caused by:\n\s*process didn't exit successfully: .* \(signal: (\d+)\b.*"
+    );
+    let exit = cell.exit.filter(|exit| !matches!(exit, Exit::Code(0) | Exit::TimedOut))?;
+    if let Some(found) = of_cargo.captures(cell.output) {
+        let end = found.get(0).map_or(cell.output.len(), |message| message.end());
+        let signal = found.get(1)?.as_str().parse().ok()?;
+        return Some(FatalSignal { signal, output: cell.output.get(..end).unwrap_or(cell.output) });
+    }
+    let is_explained = cell.reading.counts.is_some_and(|counts| counts.failed > 0);
+    let ended = if is_explained { exit } else { died(cell)? };
+    match ended {
+        Exit::Signal(signal) => Some(FatalSignal { signal, output: cell.output }),
+        Exit::Code(_) | Exit::TimedOut => None,
+    }
+}
+
+/// The same as [`died`] for a process that the runner started.
 fn died_below(cell: &ExperimentCell<'_>, code: i32) -> Option<Exit> {
     // The exit code of a Rust test program that finished with a failure.
     const FAILED: i32 = 101;

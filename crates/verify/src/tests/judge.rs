@@ -272,6 +272,33 @@ fn what_did_not_run_on_the_old_code_is_not_said_to_pass_there() {
 }
 
 #[test]
+fn the_signal_that_the_tests_died_of_is_found_whatever_ran_afterwards() {
+    let crash = "test tests::duplicate_crash ... ok\nerror: test failed, to rerun pass `--lib`\n\nCaused by:\n  process \
+                 didn't exit successfully: `/t/smallvec-1` (signal: 11, SIGSEGV: invalid memory reference)";
+    let later = format!("{crash}\n\nrunning 4 tests\ntest later ... ok\nerror: could not compile `fuzz`\n");
+    let compiler = "error: could not compile `a`\n\nCaused by:\n  process didn't exit successfully: `rustc` (signal: 11, SIGSEGV)\n";
+    let green = |passed, failed| TestReport {
+        counts: Some(TestCounts { passed, failed, skipped: 0 }),
+        ..TestReport::default()
+    };
+    for (exit, reading, output, expected) in [
+        (Exit::Code(101), green(4, 0), later.as_str(), Some((11, crash))),
+        (Exit::Code(101), green(4, 1), later.as_str(), Some((11, crash))),
+        (Exit::Code(139), green(0, 0), "a ", Some((11, "a "))),
+        (Exit::Signal(9), green(4, 1), "", Some((9, ""))),
+        (Exit::Code(1), green(4, 0), "  signal: 'SIGSEGV',\n", Some((11, "  signal: 'SIGSEGV',\n"))),
+        (Exit::Code(1), green(4, 1), "SIGSEGV is handled: FAILED\n", None),
+        (Exit::Code(101), green(0, 0), compiler, None),
+        (Exit::Code(1), green(4, 0), "AssertionError\n", None),
+        (Exit::Code(0), green(4, 0), later.as_str(), None),
+        (Exit::TimedOut, green(4, 0), "", None),
+    ] {
+        let found = fatal_signal(&ExperimentCell { exit: Some(exit), reading: &reading, output });
+        assert_eq!(found.map(|fatal| (fatal.signal, fatal.output)), expected, "{exit}: {output}");
+    }
+}
+
+#[test]
 fn what_dies_or_never_ends_on_the_old_code_is_red_and_what_does_not_build_is_not() {
     let cargo = "running 1 test\nerror: test failed, to rerun pass `--test depth`\n\nCaused by:\n  process didn't exit \
                  successfully: `/t/depth-1` (signal: 6, SIGABRT: process abort signal)\nerror: 1 target failed:\n";

@@ -542,6 +542,7 @@ pub(super) fn tested(commit: &CommitSha, verdict: TestVerdict, passed: u64, fail
         unrun: Vec::new(),
         setup: None,
         test: None,
+        signal: None,
         counts: Some(TestCounts { passed, failed, skipped: 0 }),
         failing: (0..failed).map(|n| format!("test_{n}")).collect(),
         tail: "boom".to_owned(),

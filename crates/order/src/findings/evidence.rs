@@ -10,7 +10,7 @@ use super::FindingLine::{ExistingTests, NotVerified, RedThenGreen, Strength, Wha
 use super::{SentencePart, VerdictFinding, gap, of};
 use crate::bounds::MOST_LISTED;
 use crate::command_run::{Exit, signal_name};
-use crate::comparison::{ComparedBy, TestList};
+use crate::comparison::{ComparedBy, ComparisonVerdict, TestList};
 use crate::examination::StatementKind;
 use crate::feedback::{Feedback, Severity};
 use crate::proof::{Proof, ProofGrade};
@@ -148,7 +148,15 @@ fn red_then_green(scrutiny: Option<&Scrutiny>) -> VerdictFinding {
         (false, Some(Proof::NoTestsChanged)) => {
             line.text("No test proves the change, because it adds and edits none.").bears(Open)
         }
-        (false, None) => line.text("Not checked, because the comparison with the base failed.").bears(Open),
+        (false, None) => {
+            let because = match scrutiny.judged {
+                ComparisonVerdict::Failed => "tests fail with the change",
+                ComparisonVerdict::TestsMissing => "tests of the base are missing or skipped",
+                ComparisonVerdict::NoTests => "no test ran with the change",
+                ComparisonVerdict::Passed | ComparisonVerdict::PassedBesideRed => "no run shows it",
+            };
+            line.text(format!("Not checked, because {because}.")).bears(Open)
+        }
     };
     let Some(run) = scrutiny.examination.as_ref().filter(|run| !run.statements.is_empty()) else {
         return line;

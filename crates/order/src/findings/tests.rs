@@ -179,6 +179,21 @@ fn a_crash_of_the_tests_is_named_beside_the_exit_code_that_hides_it() {
 }
 
 #[test]
+fn where_tests_fail_with_the_change_that_is_why_nothing_is_said_of_them_without_it() {
+    for (judged, because) in [
+        ("failed", "tests fail with the change"),
+        ("tests_missing", "tests of the base are missing or skipped"),
+        ("no_tests", "no test ran with the change"),
+    ] {
+        let mut with = scrutiny(json!({"judged": judged, "proof": null, "examination": null}));
+        with["comparison"]["fixed"] = json!({"total": 0});
+        let words = told(Some(&evidence("failed", run(1), with)));
+        let said = format!("Open Red before, green now: Not checked, because {because}.\n");
+        assert!(words.contains(&said), "{words}");
+    }
+}
+
+#[test]
 fn what_is_not_known_is_never_said_to_be_so() {
     let red = json!({"proof": {"proof": "cannot_tell", "because": "it did not end"}, "changed_tests": [],
         "lies": {"said": {"lies": "not_told", "because": "none was found"}}, "mutants": null, "examination": null,

@@ -12,7 +12,7 @@ use crate::order::bounds::{LONGEST_DOCUMENT, LONGEST_LINE, MOST_IN_A_SENTENCE};
 use crate::order::commit_message::is_hidden;
 use crate::order::conversation::PullSnapshot;
 use crate::order::environment_report::EnvironmentReport;
-use crate::order::findings::{FindingBearing, FindingGroup, findings, groups};
+use crate::order::findings::{FindingBearing, FindingGroup, FindingLine, findings, groups};
 use crate::order::length::shorten;
 use crate::order::moves::AgentTask;
 use crate::order::test_run::TestEvidence;
@@ -297,7 +297,7 @@ impl LiveOutput {
         }
     }
 
-    /// The five lines, and the details that a person should see. A run that nothing was compared with has one line.
+    /// What the run shows, with the details that a person should see. A run that nothing was compared with has one line.
     fn tested(&self, tests: &TestRun) {
         let run = tests.test.as_ref().or(tests.setup.as_ref());
         let seconds = run.map(|run| format!(", {:.1} s", run.duration_seconds)).unwrap_or_default();
@@ -305,7 +305,7 @@ impl LiveOutput {
         self.judged(tests.verdict.is_pass(), &format!("tests on {on}{seconds}"));
         let all = findings(Some(&TestEvidence::of(tests)), Vec::new());
         let shown = if tests.scrutiny.is_some() { usize::MAX } else { 1 };
-        for FindingGroup { line, details } in groups(&all).take(shown) {
+        for FindingGroup { line, details } in known_so_far(&all).take(shown) {
             self.found("  ", line, &format!("{}: ", line.line.label()));
             let to_see = details.into_iter().filter(|detail| detail.bearing != FindingBearing::Noted);
             to_see.take(MOST_IN_A_SENTENCE).for_each(|detail| self.found("    ", detail, ""));
@@ -329,6 +329,11 @@ impl LiveOutput {
         let sentence = line(&finding.sentence.to_string(), LONGEST_LINE);
         self.line(mark, &format!("{indent}{label}{sentence}"));
     }
+}
+
+/// The lines that are final when the tests end. What was not verified depends on reviews and checks that come later.
+fn known_so_far(all: &[VerdictFinding]) -> impl Iterator<Item = FindingGroup<'_>> {
+    groups(all).filter(|group| group.line.line != FindingLine::NotVerified)
 }
 
 /// The progress spinner; `None` without a terminal, where lines are printed instead.
@@ -475,6 +480,19 @@ mod tests {
         let what = "tests: mutant 2 of 12: `\u{1b}[2J` in a.py:1";
         assert_eq!(timed(what, TimeDelta::seconds(42)), "tests: mutant 2 of 12: `[2J` in a.py:1 · 0:42");
         assert_eq!(timed("setup: make deps", TimeDelta::seconds(754)), "setup: make deps · 12:34");
+    }
+
+    #[test]
+    fn what_was_not_verified_is_not_said_before_the_end() {
+        let all = findings(None, Vec::new());
+        let lines: Vec<FindingLine> = known_so_far(&all).map(|group| group.line.line).collect();
+        let known = [
+            FindingLine::WhatRan,
+            FindingLine::RedThenGreen,
+            FindingLine::ExistingTests,
+            FindingLine::Strength,
+        ];
+        assert_eq!(lines, known);
     }
 
     #[test]

@@ -21,7 +21,8 @@ pub struct MutantTally {
     /// Those they do not: path, line and what was changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub survivors: Vec<String>,
-    /// How many were not tried: there was no time, or their file cannot be read, which counts as one.
+    /// How many were not tried: there was no time, or none to run all tests where the selected ones miss them, or their
+    /// file cannot be read, which counts as one.
     #[serde(default)]
     pub not_tried: u32,
     /// Paths of such files; at most 20.

@@ -9,16 +9,14 @@ use super::context::ExperimentContext;
 use super::{EffectError, blocking};
 use crate::command::CommandOptions;
 use crate::effect_error::soon;
+use journeyman_order::TestCaseStatus;
 use journeyman_order::bounds::MOST_NAMED;
 use journeyman_order::scrutiny::MutantTally;
 use journeyman_order::test_run::CommandRun;
-use journeyman_order::{Exit, TestCaseStatus};
 use journeyman_verify::experiment::{ExperimentCell, died, not_loaded};
 
 /// A mutant that runs this many times as long as the tests counts as endless.
 const TIMES_AS_LONG: f64 = 3.0;
-/// A suite of at most this many seconds runs whole against a mutant that the selected tests miss.
-const SHORT: f64 = 10.0;
 const AT_LEAST: Duration = Duration::from_secs(10);
 
 impl ExperimentContext<'_> {
@@ -49,11 +47,7 @@ impl ExperimentContext<'_> {
             ..MutantTally::default()
         };
         if self.change.mutants.is_empty() {
-            let because = match &tally.not_tried_in()[..] {
-                [] => "the changed lines have nothing that Journeyman can mutate".to_owned(),
-                unread => format!("no changed file can be mutated: {}", unread.join("; ")),
-            };
-            return Ok(MutantTally { because: Some(because), ..tally });
+            return Ok(MutantTally { because: Some(self.because_none(&tally)), ..tally });
         }
         let begun = Instant::now();
         let only = (!names.is_empty()).then(|| (names, self.named_by()));
@@ -87,19 +81,20 @@ impl ExperimentContext<'_> {
                 lay_one(&mut ready, &mutant.path, mutant.apply(bytes)).await?;
                 let mut ran = testing.test((&ready, plan), only, how()).await?;
                 made.extend(ran.iter().flat_map(CheckoutRun::commands).cloned());
-                // Other tests may catch what the proving tests miss.
-                let is_missed = |ran: &CheckoutRun| ran.cell().exit == Some(Exit::Code(0)) && took < SHORT;
-                let ran_none = |ran: &CheckoutRun| ran.reading.counts.is_some_and(|counts| counts.ran() == 0);
-                // A program with a harness of its own may fail because it is asked for some tests.
-                let is_unsure = |ran: &CheckoutRun| {
-                    ran.reading.cases.is_none() || ran.reading.programs.iter().any(|program| !program.passed)
-                };
-                let is_open = |ran: &CheckoutRun| is_unsure(ran) || is_missed(ran) || ran_none(ran);
-                if ran.as_ref().is_some_and(|ran| ran.is_selected && is_open(ran)) {
+                // Other tests may catch what the proving tests miss. Without time for all of them, nobody knows.
+                let is_open = ran
+                    .as_ref()
+                    .is_some_and(|ran| ran.is_selected && leaves_open(&with_the_change.cell(), ran));
+                let has_time = limit.saturating_sub(begun.elapsed()).as_secs_f64() >= took;
+                if is_open && has_time {
                     ran = testing.test((&ready, plan), None, how()).await?;
                     made.extend(ran.iter().flat_map(CheckoutRun::commands).cloned());
                 }
                 lay_one(&mut ready, &mutant.path, bytes.clone()).await?;
+                if is_open && !has_time {
+                    tally.not_tried = tally.not_tried.saturating_add(1);
+                    continue;
+                }
                 let Some(ran) = ran else { break };
                 let (cell, counts) = (ran.cell(), ran.reading.counts);
                 // A mutant that does not build was not caught by a test. Neither was one against which no test ran.
@@ -126,6 +121,25 @@ impl ExperimentContext<'_> {
         }
         Ok(tally)
     }
+
+    /// Why there is no mutant of the changed lines, as a clause.
+    fn because_none(&self, tally: &MutantTally) -> String {
+        let languages: Vec<&str> = self.change.unparsed.iter().copied().collect();
+        match (&tally.not_tried_in()[..], &languages[..]) {
+            ([], []) => "the changed lines have nothing that Journeyman can mutate".to_owned(),
+            ([], _) => format!("Journeyman makes no mutants of {}", languages.join(" or ")),
+            (unread, _) => format!("no changed file can be mutated: {}", unread.join("; ")),
+        }
+    }
+}
+
+/// Whether a run of some tests leaves open what all tests say of a mutant.
+fn leaves_open(without: &ExperimentCell<'_>, ran: &CheckoutRun) -> bool {
+    let reading = &ran.reading;
+    let ran_none = reading.counts.is_some_and(|counts| counts.ran() == 0);
+    // A program with a harness of its own may fail because it is asked for some tests.
+    let is_unsure = reading.cases.is_none() || reading.programs.iter().any(|program| !program.passed);
+    ran_none || is_unsure || !is_caught(without, &ran.cell())
 }
 
 /// Whether a test notices the mutant. If others are red anyway, a test that passes without the mutant must fail.

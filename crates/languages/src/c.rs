@@ -25,6 +25,7 @@ impl Language for C {
         const {
             &Facts {
                 compiled: &["so", "dll", "dylib", "exe"],
+                unparsed: &[("C", &["c", "h"]), ("C++", &["cc", "cpp", "cxx", "hh", "hpp", "hxx"])],
                 tools: &[
                     ToolFacts {
                         name: "cmake",

@@ -24,6 +24,7 @@ impl Language for DotNet {
         const {
             &Facts {
                 sources: &["cs", "fs", "vb"],
+                unparsed: &[("C#", &["cs"]), ("F#", &["fs"]), ("Visual Basic", &["vb"])],
                 manifests: &["*.csproj", "*.fsproj", "*.vbproj"],
                 programs: &["dotnet"],
                 runners: RUNNERS,

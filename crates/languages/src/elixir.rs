@@ -20,6 +20,7 @@ impl Language for Elixir {
         const {
             &Facts {
                 sources: &["ex", "exs"],
+                unparsed: &[("Elixir", &["ex", "exs"])],
                 manifests: &["mix.exs"],
                 programs: &["mix"],
                 tools: &[ToolFacts {

@@ -24,6 +24,7 @@ impl Language for Java {
         const {
             &Facts {
                 sources: &["java", "kt", "kts", "scala", "groovy"],
+                unparsed: &[("Kotlin", &["kt", "kts"]), ("Scala", &["scala"]), ("Groovy", &["groovy"])],
                 compiled: &["class", "jar", "war"],
                 configuration: &[
                     "settings.gradle", "settings.gradle.kts", "gradle.properties", "gradlew",

@@ -159,6 +159,8 @@ pub(crate) struct Facts {
     pub(crate) not_loaded: &'static [NotLoaded],
     /// How its files are parsed. `None`: they are read as text.
     pub(crate) syntax: Option<&'static SyntaxRules>,
+    /// The languages of code that is read as text, each with the endings of its files.
+    pub(crate) unparsed: &'static [(&'static str, &'static [&'static str])],
     /// What evaluates the examples of an issue.
     pub(crate) examples: Option<&'static ExampleRunner>,
 }
@@ -209,6 +211,7 @@ impl Facts {
         no_version: &[],
         not_loaded: &[],
         syntax: None,
+        unparsed: &[],
         examples: None,
     };
 }

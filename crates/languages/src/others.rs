@@ -13,6 +13,7 @@ impl Language for Dart {
         const {
             &Facts {
                 sources: &["dart"],
+                unparsed: &[("Dart", &["dart"])],
                 manifests: &["pubspec.yaml"],
                 programs: &["dart", "flutter"],
                 packages: &[PackageSource {
@@ -34,6 +35,7 @@ impl Language for Swift {
         const {
             &Facts {
                 sources: &["swift"],
+                unparsed: &[("Swift", &["swift"])],
                 manifests: &["Package.swift"],
                 programs: &["swift", "xcodebuild"],
                 lockfiles: &["Package.resolved"],
@@ -50,6 +52,7 @@ impl Language for Haskell {
     fn facts(&self) -> &'static Facts {
         const {
             &Facts {
+                unparsed: &[("Haskell", &["hs"])],
                 packages: &[PackageSource {
                     signs: &["*.cabal", "stack.yaml"],
                     programs: &["cabal", "stack"],
@@ -70,6 +73,7 @@ impl Language for Shell {
         const {
             &Facts {
                 scripts: &["sh", "bash", "ps1", "lua"],
+                unparsed: &[("shell scripts", &["sh", "bash"])],
                 configuration: &[".env", ".env.*", "justfile", ".justfile", "Taskfile.yml", "Taskfile.yaml"],
                 missing: &[
                     r"^.*(?:sh|bash|env): (?:\d+: |line \d+: )?\S+: (?:command )?not found$",
@@ -104,6 +108,7 @@ impl Language for Tap {
             &Facts {
                 // Programs of Perl print it.
                 scripts: &["pl"],
+                unparsed: &[("Perl", &["pl", "pm"])],
                 configuration: &[".proverc"],
                 runners: &[TestRunner {
                     name: "tap",

@@ -17,6 +17,12 @@ pub fn is_source_path(path: &str) -> bool {
     grammar_of(path).is_some()
 }
 
+/// The language of a file of code that is not parsed here, for people.
+pub fn unparsed_language(path: &str) -> Option<&'static str> {
+    let (_, ending) = file_name(path).rsplit_once('.')?;
+    all(|facts| facts.unparsed).find(|(_, endings)| endings.contains(&ending)).map(|(name, _)| *name)
+}
+
 /// Whether a file is compiled code: it runs, but its source cannot be inspected.
 pub fn is_compiled_path(path: &str) -> bool {
     let name = file_name(path);
@@ -41,6 +47,15 @@ pub fn example_mark(path: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_source_is_parsed_or_its_language_has_a_name() {
+        for ending in all(|facts| facts.sources) {
+            let path = format!("src/a.{ending}");
+            assert_ne!(is_source_path(&path), unparsed_language(&path).is_some(), "{path}");
+        }
+        assert_eq!((unparsed_language("a.rb"), unparsed_language("a.md")), (Some("Ruby"), None));
+    }
 
     #[test]
     fn compiled_code_is_known_by_its_name() {

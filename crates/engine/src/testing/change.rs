@@ -12,7 +12,7 @@ use journeyman_verify::experiment::{
 };
 use journeyman_verify::{
     ChangedPath, Mutant, Overlay, OverlayAction, changed_lines, is_dependency_list, mutants,
-    new_dependencies, package_changes, tamper, unread_dependencies,
+    new_dependencies, package_changes, tamper, unparsed_language, unread_dependencies,
 };
 use journeyman_workspace::{ChangedContent, ChangedFile, TreeLinks};
 
@@ -40,6 +40,8 @@ pub(super) struct ChangeAnalysis {
     pub(super) after: BTreeMap<String, Vec<u8>>,
     /// Unreadable files, which therefore have no mutants: how many of their lines, and why.
     pub(super) untried: BTreeMap<String, String>,
+    /// Languages of changed lines that are not parsed and therefore have no mutants, for people.
+    pub(super) unparsed: BTreeSet<&'static str>,
 }
 
 pub(super) async fn read_change(basis: &VerdictBasis<'_>) -> Result<ChangeAnalysis, EffectError> {
@@ -101,7 +103,7 @@ fn of(
     let is_code = |file: &&ChangedPath<'_>| !is_of_tests(file.path);
     let remarks = tamper::weakenings(&files);
     let overgrown = overgrown(changes, &changed, &remarks);
-    let (mut all_mutants, mut mutated) = (Vec::new(), BTreeMap::new());
+    let (mut all_mutants, mut mutated, mut unparsed) = (Vec::new(), BTreeMap::new(), BTreeSet::new());
     let mut untried: BTreeMap<String, String> = overgrown
         .iter()
         .map(|(path, because)| (path.clone(), format!("its lines, since {because}")))
@@ -114,6 +116,7 @@ fn of(
             continue;
         };
         let lines = changed_lines(file.before, bytes);
+        unparsed.extend(unparsed_language(file.path).filter(|_| !lines.is_empty()));
         let Some(own) = mutants(file.path, bytes, &lines, MOST_MUTANTS) else {
             let all = bytes.iter().filter(|byte| **byte == b'\n').count() + 1;
             let until = |last: u32| usize::try_from(last).map_or(all, |last| last.min(all));
@@ -159,6 +162,7 @@ fn of(
         unread: unread.chain(sides.unread.iter().cloned()).collect(),
         overgrown,
         untried,
+        unparsed,
         remarks,
         only_dependencies,
         packages: package_changes(&lists),
@@ -374,6 +378,20 @@ mod tests {
             ]
         );
         assert!(!read.mutants.is_empty(), "of the other file");
+    }
+
+    #[test]
+    fn languages_that_are_not_parsed_are_named_where_code_of_them_changed() {
+        let read = read_all(&[
+            changed("lib/sum.rb", None, whole("def sum = 1\n")),
+            changed("src/sum.c", whole("int a;\n"), whole("int b;\n")),
+            changed("src/sum.h", whole("int a;\nint b;\n"), whole("int a;\n")),
+            changed("test/sum_test.php", None, whole("<?php\n")),
+            changed("sum.py", None, whole("# sums\n")),
+            changed("README.md", None, whole("Sums.\n")),
+        ]);
+        assert_eq!(read.unparsed.iter().copied().collect::<Vec<_>>(), ["C", "Ruby"]);
+        assert!(read.mutants.is_empty(), "{:?}", read.mutants);
     }
 
     #[test]

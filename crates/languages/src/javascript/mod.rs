@@ -178,6 +178,7 @@ impl Language for JavaScript {
         const {
             &Facts {
                 sources: &["js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts", "vue", "svelte"],
+                unparsed: &[("Vue", &["vue"]), ("Svelte", &["svelte"])],
                 compiled: &["node", "wasm"],
                 configuration: manifest::CONFIGURATION,
                 settings: manifest::SETTINGS,

@@ -22,6 +22,7 @@ impl Language for Php {
         const {
             &Facts {
                 sources: &["php"],
+                unparsed: &[("PHP", &["php"])],
                 configuration: &["phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"],
                 manifests: &["composer.json"],
                 programs: &["php", "phpunit", "pest", "composer", "simple-phpunit"],

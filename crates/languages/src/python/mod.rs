@@ -56,6 +56,7 @@ impl Language for Python {
         const {
             &Facts {
                 sources: &["py", "pyi", "pyx"],
+                unparsed: &[("Cython", &["pyx"])],
                 with_examples: &[("py", ">>> ")],
                 compiled: &["pyc", "pyo", "pyd"],
                 configuration: manifest::CONFIGURATION,

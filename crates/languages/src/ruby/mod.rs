@@ -20,6 +20,7 @@ impl Language for Ruby {
         const {
             &Facts {
                 sources: &["rb"],
+                unparsed: &[("Ruby", &["rb"])],
                 // Rake loads what is in rakelib by itself. Elsewhere, as in lib/tasks, a task is the program's own code.
                 configuration: &[".rspec", ".rspec-local", "Rakefile", "Rakefile.rb", "rakelib/*.rake"],
                 manifests: &["Gemfile", "*.gemspec"],

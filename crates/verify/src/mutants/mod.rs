@@ -24,6 +24,7 @@ use journeyman_languages::roles::grammar_of;
 use journeyman_languages::syntax_tree::{NodeId, SyntaxTree};
 use journeyman_order::bounds::LONGEST_TEXT;
 
+pub use journeyman_languages::roles::unparsed_language;
 pub use lines::changed_lines;
 
 /// Limit of candidates in one file. Beyond it every second is kept, then every fourth, so that all lines are covered.

@@ -29,6 +29,15 @@ pub fn is_of(name: &str, path: &str) -> Option<bool> {
     (names_a_file || is_dotted || is_of_class).then_some(false)
 }
 
+/// Whether a name is that of a program of C or C++, which is called as its file is: its tests are those of this file.
+pub fn is_program_of(name: &str, path: &str) -> bool {
+    let own = name.rsplit([':', '/']).next();
+    let of_c = |(stem, ending): (&str, &str)| {
+        ["c", "cc", "cpp", "cxx"].contains(&ending) && own.is_some_and(|own| own == stem)
+    };
+    file_name(path).rsplit_once('.').is_some_and(of_c)
+}
+
 /// Whether a text contains a word that is not part of a longer name.
 pub fn has_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| {
@@ -81,6 +90,19 @@ mod tests {
             ("App.Tests.CalcTest.testAdds", "tests/all_tests.php", None),
         ] {
             assert_eq!(is_of(name, path), is, "{name} {path}");
+        }
+    }
+
+    #[test]
+    fn a_program_of_c_is_called_as_its_file_is() {
+        for (name, path, is) in [
+            ("misc_tests", "tests/misc_tests.c", true),
+            ("shop:misc_tests", "tests/misc_tests.cpp", true),
+            ("misc_tests", "tests/old_misc_tests.c", false),
+            ("misc_tests", "tests/misc_tests.py", false),
+            ("Shop.misc_tests", "tests/misc_tests.cc", false),
+        ] {
+            assert_eq!(is_program_of(name, path), is, "{name} {path}");
         }
     }
 

@@ -58,27 +58,34 @@ pub fn find_lies<'t>(
             let green = cases.tests.iter().filter(|(_, status)| **status == TestCaseStatus::Passed);
             let green: Vec<String> = green.map(|(name, _)| name.clone()).collect();
             let names = old.nearest(&green, known.of_change.own_words, MOST_TESTS);
-            named_lies(known, &old, &names, "", 1)
+            named_lies(known, [&old, &base], &names, "", 1)
         }
-        Some(_) => named_lies(known, &old, &fixed, before, MOST_EACH),
+        Some(_) => named_lies(known, [&old, &base], &fixed, before, MOST_EACH),
     };
     let in_new = match red.is_empty() {
         true => NamedLies::default(),
-        false => named_lies(known, &new, &red, old_code(known).map_or("", |run| run.cell.output), MOST_EACH),
+        false => {
+            let old_said = old_code(known).map_or("", |run| run.cell.output);
+            named_lies(known, [&new, &base], &red, old_said, MOST_EACH)
+        }
     };
     TellableLies { old, new, base, fixed, red, in_old, in_new, anywhere: OnceLock::new() }
 }
 
-/// Lies in each of these tests: the first of each in one run, the second in another run if that is cheap.
+/// Lies in each of these tests: the first of each in one run, the second in another run if that is cheap. A program
+/// that is called as its file has those in the tests that the file of the base has not.
 fn named_lies(
     known: &KnownSoFar<'_>,
-    texts: &TestTexts<'_>,
+    [texts, base]: [&TestTexts<'_>; 2],
     names: &[String],
     old_said: &str,
     most_each: usize,
 ) -> NamedLies {
     let names = first_of(names);
-    let lies = texts.of_tests(&names, known.baseline().output);
+    let mut lies = texts.of_tests(&names, known.baseline().output);
+    for (name, own) in lies.iter_mut().filter(|(_, own)| own.is_empty()) {
+        *own = texts.added_to_program(name, base, old_said);
+    }
     // The old code's answer is the lie closest to the truth.
     let old = texts.old_answers(&lies, old_said);
     let round = |round: usize| lies.iter().filter_map(|(_, own)| own.get(round)).cloned().collect();

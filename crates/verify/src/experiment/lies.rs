@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::example_lies::{all_lies_in, is_code};
 use super::lie::{Lie, lies_in};
-use super::names::{is_of, without_parameters, words_of};
+use super::names::{is_of, is_program_of, without_parameters, words_of};
 use super::titles::{TestTitle, meant_by, titles};
 use crate::overlay::{Overlay, OverlayAction};
 use journeyman_languages::grammar_kind::file_name;
@@ -37,7 +37,12 @@ fn meant<'r>(
     name: &'r str,
     read: &'r [ReadFile<'r>],
 ) -> impl Iterator<Item = (&'r ReadFile<'r>, &'r TestTitle)> {
-    let own = read.iter().filter(move |file| is_of(name, file.path) != Some(false));
+    // A program has the tests of its own file alone, whatever a function elsewhere is called.
+    let is_program = read.iter().any(|file| is_program_of(name, file.path));
+    let own = read.iter().filter(move |file| match is_program {
+        true => is_program_of(name, file.path),
+        false => is_of(name, file.path) != Some(false),
+    });
     own.flat_map(move |file| meant_by(name, &file.titles).into_iter().map(move |title| (file, title)))
 }
 
@@ -48,7 +53,13 @@ impl<'a> TestTexts<'a> {
             let text = std::str::from_utf8(bytes).ok()?;
             let may_hold_one = names.iter().any(|name| is_of(name, path) != Some(false));
             let lies = if may_hold_one { all_lies_in(path, bytes) } else { Vec::new() };
-            (!lies.is_empty()).then(|| ReadFile { path, text, titles: titles(path, text), lies })
+            let is_program = || names.iter().any(|name| is_program_of(name, path));
+            (!lies.is_empty() || is_program()).then(|| ReadFile {
+                path,
+                text,
+                titles: titles(path, text),
+                lies,
+            })
         };
         self.files.iter().filter_map(read).collect()
     }
@@ -75,6 +86,21 @@ impl<'a> TestTexts<'a> {
             (name.clone(), lies)
         };
         names.iter().map(of).collect()
+    }
+
+    /// The possible lies in the tests that the file of a program has, and the base's file has not.
+    pub(super) fn added_to_program(&self, name: &str, base: &TestTexts<'_>, hints: &str) -> Vec<Lie> {
+        let mut lies: Vec<Lie> = Vec::new();
+        for file in self.read(&[name.to_owned()]).iter().filter(|file| is_program_of(name, file.path)) {
+            let before = base.text_of(file.path).unwrap_or_default();
+            let is_added = |title: &&TestTitle| title.is_test && !before.contains(title.own_text(file.text));
+            lies.extend(file.titles.iter().filter(is_added).flat_map(|title| file.lies_of(title)).cloned());
+        }
+        rank(&mut lies, hints);
+        for lie in &mut lies {
+            lie.test = Some(name.to_owned());
+        }
+        lies
     }
 
     /// A lie closer to the truth: a number's sign, or a space at the end of a text.

@@ -23,6 +23,26 @@ fn of_tests_that_are_called_alike_the_one_of_the_named_class_is_told_a_lie() {
 }
 
 #[test]
+fn a_program_of_c_is_told_lies_in_its_own_file_and_not_in_a_function_that_is_called_like_it() {
+    let others = "static void misc_tests(void)\n{\n    TEST_ASSERT_EQUAL_INT(22, two());\n}\n";
+    let first = "static void one_should_be_one(void)\n{\n    TEST_ASSERT_EQUAL_INT(11, one());\n}\n";
+    let second = "\nstatic void two_should_be_two(void)\n{\n    TEST_ASSERT_EQUAL_INT(33, three());\n}\n";
+    let with = |own: &str| {
+        let own = ("tests/misc_tests.c".to_owned(), own.as_bytes().to_vec());
+        [own, ("tests/old_utils_tests.c".to_owned(), others.as_bytes().to_vec())]
+    };
+    let (before, after) = (with(first), with(&format!("{first}{second}")));
+    let [base, new] = [&before, &after].map(|files| TestTexts { files });
+    let names = ["misc_tests".to_owned()];
+    assert_eq!(new.of_tests(&names, "")[0].1, [], "no test of it is named");
+    assert_eq!(TestTexts { files: &after[1..] }.of_tests(&names, "")[0].1.len(), 1);
+    let added = new.added_to_program("misc_tests", &base, "");
+    let told: Vec<_> = added.iter().map(|lie| (lie.line, lie.was.as_str(), lie.test.as_deref())).collect();
+    assert_eq!(told, [(8, "33", Some("misc_tests"))]);
+    assert_eq!(base.added_to_program("misc_tests", &base, ""), []);
+}
+
+#[test]
 fn an_expected_value_is_made_false_in_every_language() {
     for (path, text, lies) in [
         ("t.py", "    self.assertEqual(cents(\"-3.50\"), -350)\n", &["350 -> 257"][..]),

@@ -54,6 +54,7 @@ pub(super) async fn main(arguments: RunArguments) -> anyhow::Result<u8> {
     log("error");
     let issue = issue_file::read(&arguments.issue)?;
     let repository = open(&arguments.repo)?;
+    local_clone::require_files_of(&repository, repository.head()?.peel_to_commit()?.id())?;
     let folder = repository.workdir().unwrap_or_else(|| repository.path()).to_owned();
     let local = LocalStack::start(LocalOptions {
         config: user_settings(arguments.config),

@@ -12,7 +12,7 @@ use super::live::{LineTarget, LiveOutput, line};
 use super::local::{HumanPresence, LocalOptions, LocalStack};
 use super::receipt::listed;
 use super::run::{attest, open};
-use super::{INTERRUPTED, UsageError, log, user_settings};
+use super::{INTERRUPTED, UsageError, local_clone, log, user_settings};
 use crate::app::plain_name;
 use crate::config::Templates;
 use crate::emulator::{ProposedChange, RepositorySource};
@@ -77,6 +77,8 @@ pub(super) async fn main(arguments: VerifyArguments) -> anyhow::Result<u8> {
     let base = arguments.base.clone().map_or_else(|| usual_base(&repository), Ok)?;
     let (base, base_branch) = (commit(&repository, "--base", &base)?, branch_named(&repository, &base));
     let head = commit(&repository, "--head", &arguments.head)?;
+    local_clone::require_files_of(&repository, base)?;
+    local_clone::require_files_of(&repository, head)?;
     let text = said_by_commits(&repository, base, head)?;
     let issue = arguments.issue.as_deref().map(issue_of).transpose()?;
     let local = LocalStack::start(LocalOptions {

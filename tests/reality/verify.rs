@@ -105,6 +105,24 @@ async fn who_verifies_here_is_not_bound_by_what_the_repository_has_verified_on_g
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_clone_that_lost_a_file_of_the_base_or_the_head_is_refused_at_once_with_its_name() {
+    for branch in ["trunk", "fix"] {
+        let desk = desk(BEFORE, FIX);
+        let lost = desk.git(&format!("rev-parse {branch}:median.py"));
+        let (folder, rest) = lost.split_at(2);
+        std::fs::remove_file(desk.path("repository/.git/objects").join(folder).join(rest))
+            .expect("it is loose");
+
+        let ended = desk.journeyman(&["verify", "--repo", "repository", "--base", "trunk"]).await;
+
+        let says = format!("the clone lacks the object {} of median.py: `git fetch --refetch`", &lost[..8]);
+        assert_eq!(ended.code, Some(2), "{}", ended.said);
+        assert!(ended.said.contains(&says), "{says:?} is not in {}", ended.said);
+        assert!(!ended.said.contains("order "), "nothing was begun: {}", ended.said);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_failing_tests_print_is_shown() {
     let desk = desk(BEFORE, [BEFORE[0], FIX[1]]);
 

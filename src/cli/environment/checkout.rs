@@ -35,7 +35,8 @@ impl LocalCheckout {
             open_clone(path).map_err(|error| UsageError(format!("--repo {}: {error}", path.display())))?;
         let head = repository.head().map_err(wrong)?;
         let commit = head.peel_to_commit().map_err(wrong)?;
-        if local_clone::is_partial(&repository) && !local_clone::has_files_of(&repository, &commit) {
+        let is_whole = || matches!(local_clone::missing_object(&repository, commit.id()), Ok(None));
+        if local_clone::is_partial(&repository) && !is_whole() {
             let problem = format!("--repo {}: {}", path.display(), local_clone::PARTIAL);
             return Err(UsageError(problem).into());
         }

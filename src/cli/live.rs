@@ -11,8 +11,8 @@ use serde_json::Value;
 use crate::order::bounds::{LONGEST_DOCUMENT, LONGEST_LINE, MOST_IN_A_SENTENCE};
 use crate::order::commit_message::is_hidden;
 use crate::order::conversation::PullSnapshot;
-use crate::order::environment_report::EnvironmentReport;
-use crate::order::findings::{FindingBearing, FindingGroup, FindingLine, findings, groups};
+use crate::order::environment_report::{EnvironmentProblem, EnvironmentReport};
+use crate::order::findings::{FindingBearing, FindingGroup, findings, groups};
 use crate::order::length::shorten;
 use crate::order::moves::AgentTask;
 use crate::order::test_run::TestEvidence;
@@ -267,7 +267,8 @@ impl LiveOutput {
             self.wrong(&whole(note));
         }
         if let Some(problem) = &report.problem {
-            self.wrong(&whole(&problem.told()));
+            let has_github = self.target != LineTarget::BesideWithoutGitHub;
+            self.wrong(&whole(&if has_github { problem.told() } else { told_here(problem) }));
         } else if let Some(baseline) = &report.baseline {
             let counts =
                 baseline.counts.map(|counts| format!("{} passed, {} failed", counts.passed, counts.failed));
@@ -454,6 +455,12 @@ fn doing(r#move: &Move) -> Option<String> {
         Move::ReadPull { .. } => Some("reading what is said on the pull request".to_owned()),
         _ => None,
     }
+}
+
+/// A problem in the words of a command on a clone, where the settings come from the base.
+pub(super) fn told_here(problem: &EnvironmentProblem) -> String {
+    let remedy = problem.remedy.replace("on the default branch", "on the base");
+    EnvironmentProblem { remedy, ..problem.clone() }.told()
 }
 
 pub(super) fn one_line(text: &str) -> String {

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::live::{LiveOutput, line};
+use super::live::{LiveOutput, line, told_here};
 use super::{UsageError, asked_to_stop, cache_folder, sample};
 use crate::app::{Application, ApplicationHandle, name_by_place, remove_all};
 use crate::config::{
@@ -22,7 +22,8 @@ use crate::emulator::{Emulator, EmulatorOptions, RepositoryRole, RepositorySourc
 use crate::order::next::OrderProjection;
 use crate::order::trace::PendingApproval;
 use crate::order::{
-    Journal, JournalEvent, OrderId, Pipeline, RepositoryName, RequestOrigin, Surfaces, WriteLimits,
+    Exit, Journal, JournalEvent, OrderId, Pipeline, RepositoryName, RequestOrigin, Settlement, Surfaces,
+    WriteLimits,
 };
 
 /// The App's id on the emulator; any number works.
@@ -95,6 +96,20 @@ fn questions_wait(journal: &Journal) -> String {
          run it again:\n- {}",
         asked.unwrap_or_default()
     )
+}
+
+/// What is shown about an order on a clone: nothing waits for its tests to run once the command has ended.
+pub(super) fn surfaces(projection: &OrderProjection) -> Surfaces {
+    let shown = projection.surfaces();
+    let Some(Settlement::Unprepared { .. }) = projection.next.settled else { return shown };
+    let Some(environment) = &projection.trace.environment else { return shown };
+    let Some(problem) = &environment.problem else { return shown };
+    let has_failed = environment.setup.as_ref().is_some_and(|setup| setup.exit != Exit::Code(0));
+    let headline = match has_failed {
+        true => "The tests' packages could not be installed",
+        false => "The tests cannot run on the base",
+    };
+    Surfaces { headline: headline.to_owned(), because: Some(told_here(problem)), ..shown }
 }
 
 /// Whether a person can answer when an order asks for one.

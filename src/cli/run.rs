@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::live::{LineTarget, LiveOutput};
-use super::local::{HumanPresence, LocalOptions, LocalStack};
+use super::local::{HumanPresence, LocalOptions, LocalStack, surfaces};
 use super::{INTERRUPTED, UsageError, issue_file, local_clone, log, user_settings};
 use crate::app::{open_clone, plain_name};
 use crate::attest::{SigningError, SigningKey, SigningKeyOrigin};
@@ -109,7 +109,7 @@ async fn report(
     {
         println!("# {}\n\n{}", pull.issue.title, pull.issue.body);
     }
-    Ok((projection.surfaces(), branch))
+    Ok((surfaces(&projection), branch))
 }
 
 /// Names the folder for the next command, unless it is the current one.

@@ -8,17 +8,18 @@ use clap::Args;
 use git2::{ErrorCode, Repository};
 
 use super::issue_file::{self, IssueFile};
-use super::live::{LineTarget, LiveOutput, line};
-use super::local::{HumanPresence, LocalOptions, LocalStack};
+use super::live::{LineTarget, LiveOutput, line, whole};
+use super::local::{HumanPresence, LocalOptions, LocalStack, surfaces};
 use super::receipt::listed;
 use super::run::{attest, open};
 use super::{INTERRUPTED, UsageError, local_clone, log, user_settings};
 use crate::app::plain_name;
 use crate::config::Templates;
 use crate::emulator::{ProposedChange, RepositorySource};
-use crate::order::bounds::{LONGEST_DOCUMENT, LONGEST_LINE, LONGEST_TEXT};
+use crate::order::bounds::{LONGEST_DOCUMENT, LONGEST_TEXT};
 use crate::order::next::OrderProjection;
-use crate::order::{Pipeline, Receipt, TestRun, TestVerdict, VERIFY_LABEL};
+use crate::order::{Pipeline, Receipt, TestRun, TestVerdict, VERIFY_LABEL, VERIFY_PIPELINE};
+use crate::verify::TAIL_CHARACTERS;
 
 const MOST_PRINTED_LINES: usize = 40;
 /// What the branch is called if the base is given as a commit.
@@ -109,7 +110,7 @@ pub(super) async fn main(arguments: VerifyArguments) -> anyhow::Result<u8> {
         return Ok(INTERRUPTED);
     };
     let (journal, projection) = local.handle.look(order).await?;
-    let (shown, receipt) = (projection.surfaces(), Receipt::of(&journal, &projection));
+    let (shown, receipt) = (surfaces(&projection), Receipt::of(&journal, &projection));
     if arguments.json {
         println!("{}", serde_json::to_string_pretty(&receipt)?);
     } else {
@@ -125,14 +126,18 @@ pub(super) async fn main(arguments: VerifyArguments) -> anyhow::Result<u8> {
     Ok(shown.exit_code)
 }
 
-/// The end of what failing tests or a failing setup printed.
+/// The end of what failing tests or a failing setup printed, on the change or before on its base.
 fn end_of_output(projection: &OrderProjection) -> String {
     let tests = projection.trace.work.as_ref().and_then(|work| work.tests.as_ref());
+    let base = projection.trace.environment.as_ref().map(|environment| environment.tail.as_str());
     let has_failed =
         |tests: &&TestRun| matches!(tests.verdict, TestVerdict::Failed | TestVerdict::SetupFailed);
-    let printed: Vec<&str> = tests.filter(has_failed).iter().flat_map(|tests| tests.tail.lines()).collect();
+    let tail = tests.filter(has_failed).map(|tests| tests.tail.as_str()).or(base).unwrap_or_default();
+    // A tail of this length may begin within a line.
+    let is_cut = tail.chars().count() >= TAIL_CHARACTERS;
+    let printed: Vec<&str> = tail.lines().skip(usize::from(is_cut)).collect();
     let shown = printed.iter().skip(printed.len().saturating_sub(MOST_PRINTED_LINES));
-    let shown: String = shown.map(|text| format!("  {}\n", line(text, LONGEST_LINE))).collect();
+    let shown: String = shown.map(|text| format!("  {}\n", whole(text))).collect();
     if shown.is_empty() { shown } else { format!("\nThe end of the output:\n\n{shown}") }
 }
 

@@ -135,6 +135,29 @@ async fn what_failing_tests_print_is_shown() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn packages_that_cannot_be_installed_are_told_with_the_end_of_the_output_and_advice_for_the_base() {
+    let desk = desk(BEFORE, FIX);
+    desk.git("checkout -q trunk");
+    let settings = "setup: 'echo collecting roads; echo \"ERROR: no such package: roads\" >&2; exit 3'\n\
+                    test: python3 -m unittest\n";
+    desk.commit("repository/.github/journeyman.yml", settings);
+    desk.git("checkout -q fix");
+    desk.git("rebase -q trunk");
+
+    let ended = desk.journeyman(&["verify", "--repo", "repository", "--base", "trunk"]).await;
+
+    assert_eq!(ended.code, Some(1), "{}", ended.said);
+    assert!(ended.printed.starts_with("The tests' packages could not be installed\n"), "{}", ended.printed);
+    for words in [
+        "ended with exit code 3: ERROR: no such package: roads. Change `setup` in .github/journeyman.yml on the base, or",
+        "\nThe end of the output:\n\n  collecting roads\n  ERROR: no such package: roads\n",
+    ] {
+        assert!(ended.printed.contains(words), "{words:?} is not in {}", ended.printed);
+    }
+    assert!(!ended.said.contains("default branch"), "{}", ended.said);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn where_its_output_is_no_terminal_a_line_says_which_run_of_the_tests_is_made() {
     let slow = |tests: &str| format!("import time\n\ntime.sleep(1)\n{tests}");
     let (before, after) = (slow(BEFORE[1]), slow(FIX[1]));

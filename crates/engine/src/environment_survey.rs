@@ -131,6 +131,7 @@ impl CommitTester {
             Preparation::Failed(failed) => {
                 survey.report.problem = Some(of_setup(&ask.plan, &failed));
                 survey.report.setup = Some(failed.run.clone());
+                survey.report.tail = journeyman_verify::tail(&failed.output.text);
                 survey.steps.push(failed.run);
                 survey.setup_failure = Some(failed.output);
             }

@@ -24,6 +24,9 @@ pub struct EnvironmentReport {
     /// The command that installed it; `None` if there was nothing to install.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setup: Option<CommandRun>,
+    /// The end of what a setup printed that failed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub tail: String,
     /// Whether it existed already, so that nothing was installed now.
     pub kept: bool,
     /// What was left out, and tools that are missing or have another version.
@@ -59,7 +62,8 @@ pub struct EnvironmentProblem {
 
 impl EnvironmentProblem {
     pub fn told(&self) -> String {
-        let line = self.line.as_ref().map(|line| format!(": {line}")).unwrap_or_default();
+        let line =
+            self.line.as_ref().map(|line| format!(": {}", line.trim_end_matches('.'))).unwrap_or_default();
         format!("{}{line}. {}", self.what, self.remedy)
     }
 }

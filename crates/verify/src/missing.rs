@@ -2,7 +2,8 @@
 //! environment is at fault rather than the code.
 
 use journeyman_languages::not_run::{has_no_version, is_missing, is_reason};
-use journeyman_order::bounds::{LARGEST_SOURCE, LONGEST_LINE};
+use journeyman_order::bounds::{LARGEST_SOURCE, LONGEST_MESSAGE};
+use journeyman_order::length::shorten;
 use journeyman_order::{Exit, TestReport};
 
 use super::text::plain;
@@ -14,7 +15,7 @@ const NOT_STARTED: [i32; 2] = [126, 127];
 
 /// The line that most likely says why a command failed. A certificate error comes first, since package managers then
 /// report missing packages. Next is the first line in the form of an error, then the first that mentions one without
-/// being a warning or a pointer elsewhere. Otherwise it is the last line.
+/// being a warning, a retry or a pointer elsewhere. Otherwise it is the last line.
 pub fn telling_line(output: &str) -> Option<String> {
     let text = end_of(output);
     if let Some(line) = certificate_line(&text) {
@@ -27,15 +28,16 @@ pub fn telling_line(output: &str) -> Option<String> {
     let errors = pattern!(
         r"(?i)\b(?:error|err!|fatal|failed|failure|denied|refused|cannot|could not|couldn't|unable to|not found|no such|no module|no matching|no solution|invalid|forbidden|unsupported|requires|conflict)\b",
     );
-    let harmless =
-        pattern!(r"(?i)\b(?:warn|warning|notice|info|debug|deprecated)\b|^(?:checking |looking |-- )");
+    let harmless = pattern!(
+        r"(?i)\b(?:warn|warning|notice|info|debug|deprecated)\b|^(?:checking |looking |retrying |-- )"
+    );
     let is_error = |line: &&str| errors.is_match(line) && !harmless.is_match(line);
     let form = pattern!(
         r"^(?:\S+:\d+(?::\d+)?: |[\w.+-]+: |\[\w+\] ?)?(?:(?i:fatal|error|err!|npm err!|npm error|cmake error)\b(?:[:\]\[ ]|$)|(?:\w+\.)*\w*(?:Error|Exception): )|^ERR_\w+ |^make(?:\[\d+\])?: \*\*\* |^[\w./+-]+: .*(?:not found|No such file or directory|Permission denied)$"
     );
     let has_form = |line: &&str| form.is_match(line);
     let line = lines().find(has_form).or_else(|| lines().find(is_error)).or_else(|| lines().next_back())?;
-    Some(line.chars().take(LONGEST_LINE).collect())
+    Some(shorten(line, LONGEST_MESSAGE))
 }
 
 /// Whether a line only points to more details elsewhere.
@@ -74,7 +76,7 @@ fn certificate_line(text: &str) -> Option<String> {
         r"(?i)certificate[ _]verify[ _]failed|unknownissuer|self[-_ ]signed[-_ ]cert|unable to get (?:local )?issuer certificate|unable_to_(?:get_issuer_cert|verify_leaf_signature)|certificate signed by unknown authority|pkix path building failed|ssl certificate problem"
     );
     let line = text.lines().map(str::trim).find(|line| pattern.is_match(line))?;
-    Some(line.chars().take(LONGEST_LINE).collect())
+    Some(shorten(line, LONGEST_MESSAGE))
 }
 
 /// The line that reports something missing around the tests, if none of them ran: a program, or a package that is not
@@ -103,7 +105,7 @@ pub fn missing_for_tests(
         true => telling_line(output),
         false => not_started_inside(&text),
     });
-    line.map(|line| line.chars().take(LONGEST_LINE).collect())
+    line.map(|line| shorten(&line, LONGEST_MESSAGE))
 }
 
 /// Whether any test ran, not counting files and packages that did not compile or load.
@@ -128,7 +130,7 @@ pub fn not_loaded(exit: Exit, reading: &TestReport, output: &str) -> Option<Stri
     let mut lines = text.lines().map(|line| line.trim().trim_start_matches("# "));
     let line = lines.find(|line| is_reason(line)).map(str::to_owned);
     let line = line.or_else(|| if reading.unloaded.is_empty() { None } else { telling_line(output) })?;
-    Some(line.chars().take(LONGEST_LINE).collect())
+    Some(shorten(&line, LONGEST_MESSAGE))
 }
 
 /// The last non-empty lines: what came before did not end the run.
@@ -173,7 +175,7 @@ pub fn missing_program(exit: Exit, output: &str) -> Option<String> {
     );
     let is_red = matches!(exit, Exit::Code(code) if code != 0);
     let line = last.iter().rfind(|line| is_so && pattern.is_match(line) || is_red && has_no_version(line))?;
-    Some(line.chars().take(LONGEST_LINE).collect())
+    Some(shorten(line, LONGEST_MESSAGE))
 }
 
 fn end_of(output: &str) -> String {

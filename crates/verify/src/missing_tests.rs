@@ -168,6 +168,12 @@ fn the_line_that_tells_is_an_errors_and_leads_nowhere_else() {
         assert_eq!(telling_line(output).as_deref(), Some(told));
     }
     assert_eq!(telling_line("one\ntwo\n\n").unwrap(), "two");
+    let bundler = "Fetching gem metadata from https://gems.example/\n\
+                   Retrying fetcher due to error (2/4): Bundler::HTTPError Net::HTTPFatalError 502\n\
+                   Could not fetch specs from https://gems.example/ due to underlying error <Net::HTTPFatalError 502>\n";
+    assert!(telling_line(bundler).unwrap().starts_with("Could not fetch specs from https://gems.example/"));
+    let long = format!("[ERROR] {}has not been downloaded from it before.", "and an artifact ".repeat(20));
+    assert_eq!(telling_line(&long), Some(long), "a long line is whole");
     assert_eq!(telling_line("\n \n"), None);
 }
 

@@ -157,7 +157,7 @@ fn mended_anywhere<'l>(known: &KnownSoFar<'_>, lies: &'l TellableLies<'_>) -> &'
     if is_mended && tells_anywhere(known, lies) { anywhere(known, lies) } else { &[] }
 }
 
-/// Lies if the runner names no tests, those first that have to do with the change.
+/// Lies if the runner names no tests, those first in files that the change touches.
 fn anywhere<'l>(known: &KnownSoFar<'_>, lies: &'l TellableLies<'_>) -> &'l [Lie] {
     lies.anywhere.get_or_init(|| {
         let (texts, before) = (&lies.old, known.baseline().output);
@@ -168,7 +168,7 @@ fn anywhere<'l>(known: &KnownSoFar<'_>, lies: &'l TellableLies<'_>) -> &'l [Lie]
         all.sort_by_key(|lie| {
             let by = by.get(lie.path.as_str()).copied();
             let is_near = near.contains(lie.path.as_str());
-            (!by.is_some_and(ReadBy::is_likely), !lie.is_sure, !touched.contains(&lie.path), !is_near, by)
+            (!by.is_some_and(ReadBy::is_likely), !touched.contains(&lie.path), !lie.is_sure, !is_near, by)
         });
         let answer = texts.old_answer_anywhere(&all, before).filter(|_| !was_green(known));
         let own = all.into_iter().filter(|lie| {
@@ -254,6 +254,7 @@ fn one_by_one(
     // Where it was red there is nothing to compare it with, and what no run reads shows nothing.
     let by = LazyCell::new(|| read_by(known, &lies.old));
     let is_likely = |lie: &Lie| by.get(lie.path.as_str()).copied().is_some_and(ReadBy::is_likely);
+    let is_unread = |lie: &Lie| by.get(lie.path.as_str()) == Some(&ReadBy::Unlikely);
     let mut unheard = None;
     for lie in all {
         let Some(run) = with(name, lie) else { return Telling::Next(name, lie.clone()) };
@@ -272,7 +273,8 @@ fn one_by_one(
         if is_bent {
             return Telling::Said(LieVerdict::Unnoticed, Some((lie.clone(), false)));
         }
-        unheard = Some(lie).filter(|lie| lie.is_sure).or(unheard);
+        let says_more = unheard.is_none() || !is_unread(lie);
+        unheard = Some(lie).filter(|lie| lie.is_sure && says_more).or(unheard);
     }
     // If no file is called a test, the tests are in one that is not.
     let is_of_tests = |lie: &&Lie| {
@@ -281,6 +283,13 @@ fn one_by_one(
     };
     if let Some(lie) = unheard.filter(|lie| !was_green(known) && is_of_tests(lie)) {
         return Telling::Said(LieVerdict::Unnoticed, Some((lie.clone(), false)));
+    }
+    if let Some(Lie { path, line, .. }) = unheard.filter(|lie| is_unread(lie)) {
+        let because = format!(
+            "the tests also pass with a false expectation in {path}, line {line}, and no run shows that this file is built \
+             or read"
+        );
+        return Telling::Said(LieVerdict::NotTold { because }, None);
     }
     Telling::Said(not_told(unheard, was_told(known, &[name, on_base])), None)
 }

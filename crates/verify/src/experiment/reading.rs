@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::lies::TestTexts;
-use super::names::{has_word, is_of};
+use super::names::{has_word, is_of, is_program_of};
 
 /// What is known of a run of the tests.
 #[derive(Debug, Clone, Copy, Default)]
@@ -28,7 +28,7 @@ pub(super) enum ReadBy {
     Usual,
     /// Nothing tells.
     Unknown,
-    /// The report names tests, and none of this file, or it lies among data.
+    /// The report names tests, and none of this file, or programs, and none of this name, or it lies among data.
     Unlikely,
 }
 
@@ -80,7 +80,14 @@ impl TestReading<'_> {
 impl<'a> TestTexts<'a> {
     /// How it is known of each file that this run reads it.
     pub(super) fn read_by(&self, reading: &TestReading<'_>) -> BTreeMap<&'a str, ReadBy> {
-        self.files.iter().map(|(path, _)| (path.as_str(), reading.of(path))).collect()
+        let is_program = |path: &str| reading.names.iter().any(|name| is_program_of(name, path));
+        let are_programs = self.files.iter().any(|(path, _)| is_program(path));
+        // A source of a program that did not run may not be built.
+        let by = |path: &str| match reading.of(path) {
+            ReadBy::Usual | ReadBy::Unknown if are_programs => ReadBy::Unlikely,
+            known => known,
+        };
+        self.files.iter().map(|(path, _)| (path.as_str(), by(path.as_str()))).collect()
     }
 }
 
@@ -129,5 +136,20 @@ mod tests {
             assert_eq!(reading.of(path), by, "{path} of {reading:?}");
         }
         assert!(ReadBy::Usual.is_likely() && !ReadBy::Unknown.is_likely());
+    }
+
+    #[test]
+    fn where_programs_are_called_as_their_files_another_file_may_not_be_built() {
+        let files = ["tests/misc_tests.c", "tests/old_utils_tests.c", "tests/unity_tests.c"];
+        let files = files.map(|path| (path.to_owned(), Vec::new()));
+        let texts = TestTexts { files: &files };
+        let output = "Building C object tests/CMakeFiles/unity.dir/unity_tests.c.o\n";
+        let told = |name: &str| {
+            let names = [name.to_owned()];
+            let by = texts.read_by(&TestReading { command: "ctest", names: &names, output });
+            files.iter().map(|(path, _)| by[path.as_str()]).collect::<Vec<_>>()
+        };
+        assert_eq!(told("misc_tests"), [ReadBy::Report, ReadBy::Unlikely, ReadBy::Output]);
+        assert_eq!(told("all"), [ReadBy::Usual, ReadBy::Usual, ReadBy::Output]);
     }
 }

@@ -98,6 +98,37 @@ fn without_names_a_lie_that_nobody_notices_counts_in_a_file_that_may_be_the_test
 }
 
 #[test]
+fn an_unnoticed_lie_in_a_file_that_no_run_reads_is_no_evidence_and_says_so() {
+    let text = vec![("tests/fixtures/run.py".to_owned(), A.as_bytes().to_vec())];
+    let green = || story("+a", "+a").unnamed();
+    let lies = tellable(&green(), &text, &text);
+    let told = green().goes_on_for(&lies, 1.0, &[silent(0)]).goes_on_for(&lies, 1.0, &[silent(0)]);
+    let found = found(&told, &lies);
+    let LieVerdict::NotTold { because } = &found.said else { panic!("{found:?}") };
+    assert!(because.contains("tests/fixtures/run.py, line 2, and no run shows"), "{because}");
+    assert!(found.told.is_empty());
+}
+
+#[test]
+fn lies_are_told_first_in_files_that_the_change_touches_whatever_is_surer() {
+    let unsure = ("tests/test_b.py".to_owned(), b"def b():\n    assert one() == 1 or two()\n".to_vec());
+    let text = vec![("tests/test_a.py".to_owned(), A.as_bytes().to_vec()), unsure];
+    let first = |story: RunStory| {
+        let lies = tellable(&story, &text, &text);
+        story.known(Some(&lies), |known| {
+            let planned = due(known);
+            let mut told = planned.iter().flat_map(|run| &run.lies);
+            told.next().map(|lie| lie.path.clone())
+        })
+    };
+    let touches = touching("tests/test_b.py", "+a", "+a")
+        .and(ExperimentName::OldTests, &["+a"])
+        .and(ExperimentName::OldCode, &["+a"]);
+    assert_eq!(first(story("+a", "+a").unnamed()).as_deref(), Some("tests/test_a.py"));
+    assert_eq!(first(touches.unnamed()).as_deref(), Some("tests/test_b.py"));
+}
+
+#[test]
 fn wrong_expectations_of_different_tests_share_a_run_and_do_not_hide_each_other() {
     let text = files("def b():\n    assert two() == 2\n\ndef c():\n    assert three() == 3\n");
     let fix = || story("+a -b -c", "+a +b +c").and(ExperimentName::FixedBase, &["-b -c"; 3]);

@@ -150,6 +150,9 @@ pub struct ChangedTest {
     pub test: String,
     /// What the change does to it.
     pub how: TestChange,
+    /// Whether it is removed, and not only edited or renamed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub removed: bool,
     /// What it expects in the base, in a line or some.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old: Option<String>,

@@ -71,9 +71,9 @@ fn title(
     // GitHub shows its own sign before the title.
     let heading = projection.surfaces().heading;
     let verdict = heading.trim_start_matches(|c: char| !c.is_ascii_alphabetic());
-    let changed = match receipt.scrutiny().map_or(0, |scrutiny| scrutiny.changed_tests.len()) {
-        0 => String::new(),
-        count => format!("; {}", existing_tests_changed(count as u64)),
+    let changed = match receipt.scrutiny().map_or(&[][..], |scrutiny| scrutiny.changed_tests.as_slice()) {
+        [] => String::new(),
+        tests => format!("; {}", existing_tests_changed(tests)),
     };
     format!("{verdict}{changed}: {}{findings}", passing(counts))
 }

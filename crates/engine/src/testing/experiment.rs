@@ -187,7 +187,10 @@ impl<'a> ExperimentContext<'a> {
         let mut changed = judgement.changed.clone();
         for edited in &self.change.edited_tests {
             match changed.iter_mut().find(|test| edited.is(&test.test)) {
-                Some(test) => (test.old, test.new) = (edited.old.clone(), edited.new.clone()),
+                Some(test) => {
+                    (test.old, test.new) = (edited.old.clone(), edited.new.clone());
+                    test.removed = edited.is_removed() && known.change.cell.status(&test.test).is_none();
+                }
                 None if edited.is_edited => changed.push(edited.as_changed(how_edited(edited, known))),
                 None => {}
             }

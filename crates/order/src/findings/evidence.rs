@@ -13,12 +13,17 @@ use crate::command_run::{Exit, signal_name};
 use crate::comparison::{ComparedBy, ComparisonVerdict, TestList};
 use crate::examination::StatementKind;
 use crate::feedback::{Feedback, Severity};
+use crate::length::shorten;
 use crate::proof::{Proof, ProofGrade};
-use crate::scrutiny::{ExampleVerdict, FalsifiedExpectation, LieVerdict, Scrutiny, WithoutResult};
+use crate::scrutiny::{
+    ChangedTest, ExampleVerdict, FalsifiedExpectation, LieVerdict, Scrutiny, WithoutResult,
+};
 use crate::test_run::{TestEvidence, TestVerdict};
 
 /// Most gaps that the last line names.
 const MOST_GAPS: usize = 8;
+/// Longest shown text of a test, in characters: a line has room for both sides.
+const LONGEST_EXCERPT: usize = 120;
 
 /// All findings: the five lines, then the details. `beside` does not rest on the tests.
 pub fn findings(tests: Option<&TestEvidence>, beside: Vec<VerdictFinding>) -> Vec<VerdictFinding> {
@@ -68,8 +73,14 @@ pub fn of_review(review: Option<&Feedback>) -> Vec<VerdictFinding> {
     all
 }
 
-pub fn existing_tests_changed(count: u64) -> String {
-    many(count, "existing test changed", "existing tests changed")
+pub fn existing_tests_changed(tests: &[ChangedTest]) -> String {
+    let removed = tests.iter().filter(|test| test.removed).count();
+    let what = match removed {
+        0 => "changed",
+        all if all == tests.len() => "removed",
+        _ => "changed or removed",
+    };
+    many(tests.len() as u64, &format!("existing test {what}"), &format!("existing tests {what}"))
 }
 
 fn many(count: u64, one: &str, several: &str) -> String {
@@ -186,7 +197,7 @@ fn existing_tests(scrutiny: Option<&Scrutiny>) -> VerdictFinding {
     let changed: Vec<String> = scrutiny.changed_tests.iter().map(|test| test.test.clone()).collect();
     let mut line = match (comparison.by, changed.is_empty()) {
         (_, false) => {
-            let count = existing_tests_changed(changed.len() as u64);
+            let count = existing_tests_changed(&scrutiny.changed_tests);
             line.text(format!("{count}: ")).names("changed", &changed).text(".").bears(Open)
         }
         (ComparedBy::Test, true) if !comparison.programs.is_empty() => {
@@ -360,10 +371,18 @@ fn of_existing_tests(scrutiny: &Scrutiny) -> Vec<VerdictFinding> {
     let mut all: Vec<VerdictFinding> = scrutiny.against().map(objection).collect();
     all.extend(scrutiny.changed_tests.iter().map(|test| {
         let mut said = of(ExistingTests, Fact::ChangedTest).code("test", &test.test);
-        said = said.text(format!(": {}", test.how.as_str())).value("how", test.how);
+        let how = test.how.as_str();
+        let how = match test.removed {
+            true => format!("removed; {}", how.strip_prefix("removed or renamed; ").unwrap_or(how)),
+            false => how.to_owned(),
+        };
+        said = said.text(format!(": {how}")).value("how", test.how);
+        let start = difference_start(test);
         for (key, text) in [("before", &test.old), ("now", &test.new)] {
             if let Some(text) = text {
-                said = said.text(format!("; {key}: ")).code(key, &text.replace('\n', " / "));
+                let text = text.get(start..).unwrap_or(text).replace('\n', " / ");
+                let text = shorten(&format!("{}{text}", if start > 0 { "…" } else { "" }), LONGEST_EXCERPT);
+                said = said.text(format!("; {key}: ")).code(key, &text);
             }
         }
         said.bears_if(test.how.is_of_behaviour(), Open)
@@ -380,6 +399,17 @@ fn of_existing_tests(scrutiny: &Scrutiny) -> Vec<VerdictFinding> {
         all.push(said.bears_if(exit != Some(Exit::Code(0)), Open));
     }
     all
+}
+
+/// The byte at which the texts of an edited test are shown from: the first line that differs, or a place in it that is
+/// close to the difference.
+fn difference_start(test: &ChangedTest) -> usize {
+    let (Some(old), Some(new)) = (&test.old, &test.new) else { return 0 };
+    let same = old.chars().zip(new.chars()).take_while(|(one, other)| one == other);
+    let same: usize = same.map(|(one, _)| one.len_utf8()).sum();
+    let line = old.get(..same).and_then(|same| same.rfind('\n')).map_or(0, |at| at + 1);
+    let is_far = same - line > LONGEST_EXCERPT / 2;
+    if is_far { old.floor_char_boundary(same - LONGEST_EXCERPT / 4) } else { line }
 }
 
 fn of_strength(scrutiny: &Scrutiny) -> Vec<VerdictFinding> {

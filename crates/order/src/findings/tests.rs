@@ -194,6 +194,28 @@ fn where_tests_fail_with_the_change_that_is_why_nothing_is_said_of_them_without_
 }
 
 #[test]
+fn a_removed_test_is_called_removed_and_an_edited_one_is_shown_where_it_differs() {
+    let removed =
+        json!({"test": "test_crlf", "how": "fails_as_it_was", "removed": true, "old": "assert crlf()"});
+    let only = told(Some(&evidence("passed", run(0), scrutiny(json!({"changed_tests": [&removed]})))));
+    assert!(only.contains("Existing tests: 1 existing test removed: test_crlf."), "{only}");
+    let detail = "Open test_crlf: removed; the base's version fails on the new code; before: assert crlf()\n";
+    assert!(only.contains(detail), "{only}");
+    let (one, long) = ("first()\nsecond() == ", "x".repeat(130));
+    let edited = |name: &str, same: &str| json!({"test": name, "how": "edited", "old": format!("{same}1"), "new": format!("{same}2")});
+    let both = json!({"changed_tests": [removed, edited("test_a", one), edited("test_b", &long)]});
+    let words = told(Some(&evidence("passed", run(0), scrutiny(both))));
+    let end = "x".repeat(30);
+    for said in [
+        "3 existing tests changed or removed: ",
+        "; before: …second() == 1; now: …second() == 2\n",
+        &format!("; before: …{end}1; now: …{end}2\n"),
+    ] {
+        assert!(words.contains(said), "{said}: {words}");
+    }
+}
+
+#[test]
 fn what_is_not_known_is_never_said_to_be_so() {
     let red = json!({"proof": {"proof": "cannot_tell", "because": "it did not end"}, "changed_tests": [],
         "lies": {"said": {"lies": "not_told", "because": "none was found"}}, "mutants": null, "examination": null,

@@ -12,7 +12,7 @@ use journeyman_order::scrutiny::{ChangedTest, TestChange};
 use journeyman_order::{ComparedBy, Comparison, Exit, TestCaseStatus, TestList, TestProgram};
 
 pub(super) fn changed_test(name: &str, how: TestChange) -> ChangedTest {
-    ChangedTest { test: name.to_owned(), how, old: None, new: None }
+    ChangedTest { test: name.to_owned(), how, removed: false, old: None, new: None }
 }
 
 /// Compares what the base's tests report on the code of the change with what they reported on the base.

@@ -48,7 +48,12 @@ impl EditedTest {
             true => self.path.clone(),
             false => format!("{} ({})", self.title, self.path),
         };
-        ChangedTest { test, how, old: self.old.clone(), new: self.new.clone() }
+        ChangedTest { test, how, removed: false, old: self.old.clone(), new: self.new.clone() }
+    }
+
+    /// Whether the file has no such test any more, under any name.
+    pub fn is_removed(&self) -> bool {
+        !self.is_edited && self.new.is_none() && self.title != self.path
     }
 
     /// Whether a runner's name refers to it.
@@ -117,7 +122,7 @@ impl<'t> ComparedFile<'t> {
                 None if moved.contains(&(test.title.as_str(), test.words())) => return None,
                 None => match renamed.get(&test.words()) {
                     Some(now) => (false, (head_of(test, whole()), head_of(now, self.new.lines_of(now)))),
-                    None => (false, (whole(), Vec::new())),
+                    None => (false, (body_of(test, whole()), Vec::new())),
                 },
             };
             let mut found = EditedTest::of(self.path, &test.title, is_edited);
@@ -175,6 +180,13 @@ pub fn edited_tests(changed: &[ChangedPath<'_>], test_paths: &[String]) -> Vec<E
 fn head_of<'t>(test: &WrittenTest<'_>, lines: Vec<&'t str>) -> Vec<&'t str> {
     let named = lines.iter().find(|line| line.contains(&test.title)).or(lines.first());
     named.copied().into_iter().collect()
+}
+
+/// The lines of a test below the one that has its title. All of them if it has no other line.
+fn body_of<'t>(test: &WrittenTest<'_>, lines: Vec<&'t str>) -> Vec<&'t str> {
+    let head = lines.iter().position(|line| line.contains(&test.title));
+    let body = head.and_then(|at| lines.get(at + 1..)).filter(|body| !body.is_empty());
+    body.map(<[_]>::to_vec).unwrap_or(lines)
 }
 
 fn shown(lines: &[&str]) -> Option<String> {

@@ -118,6 +118,7 @@ impl<'t> ComparedFile<'t> {
         let edited = self.old.tests.iter().zip(&self.pairs).filter_map(|(test, pair)| {
             let whole = || self.old.lines_of(test);
             let (is_edited, (gone, came)) = match pair.and_then(|at| self.new.tests.get(at)) {
+                Some(now) if self.old.runs_the_same(test, (&self.new, now)) => return None,
                 Some(now) => (true, difference((&self.old, test), (&self.new, now))?),
                 None if moved.contains(&(test.title.as_str(), test.words())) => return None,
                 None => match renamed.get(&test.words()) {

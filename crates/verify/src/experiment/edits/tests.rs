@@ -390,6 +390,32 @@ fn a_helper_is_no_test_and_a_program_that_checks_is_one() {
 }
 
 #[test]
+fn the_main_of_a_program_is_edited_only_by_more_than_runs_of_new_and_removed_tests() {
+    let test = |name: &str| {
+        format!("static void {name}(void)\n{{\n    TEST_ASSERT_EQUAL_INT(1, {name}_of());\n}}\n\n")
+    };
+    let program = |tests: &[&str], main: &str| {
+        let tests: String = tests.iter().map(|name| test(name)).collect();
+        format!("{tests}int main(void)\n{{\n    UNITY_BEGIN();\n{main}    return UNITY_END();\n}}\n")
+    };
+    let runs =
+        |names: &[&str]| names.iter().map(|name| format!("    RUN_TEST({name});\n")).collect::<String>();
+    let two = program(&["adds", "takes"], &runs(&["adds", "takes"]));
+    let told = |after: &str| {
+        let titles = edited(&[("tests/misc_tests.c", Some(two.as_str()), Some(after))]).into_iter();
+        titles.map(|test| test.title).collect::<Vec<_>>()
+    };
+    let more = program(&["adds", "takes", "gives"], &runs(&["adds", "takes", "gives"]));
+    assert_eq!(told(&more), [""; 0]);
+    assert_eq!(told(&program(&["adds"], &runs(&["adds"]))), ["takes"], "which is removed");
+    assert_eq!(told(&program(&["adds", "takes"], &runs(&["adds"]))), ["main"], "it is no longer run");
+    let ends = format!("    exit(0);\n{}", runs(&["adds", "takes"]));
+    assert_eq!(told(&program(&["adds", "takes"], &ends)), ["main"]);
+    let ends = format!("    return UNITY_END();\n{}", runs(&["adds", "takes", "gives"]));
+    assert_eq!(told(&program(&["adds", "takes", "gives"], &ends)), ["main"]);
+}
+
+#[test]
 fn an_edited_table_has_the_names_of_its_rows() {
     let edited = edited(&[(
         "test/a.test.js",

@@ -10,6 +10,7 @@ use journeyman_languages::test_items::{test_items, tokens_outside};
 use journeyman_order::bounds::{DEEPEST, MOST_LOOKED_AT};
 
 use crate::experiment::family::SourceLanguage;
+use crate::experiment::names::words_of;
 use crate::experiment::scan::SourceScan;
 use crate::experiment::sides::is_source;
 use crate::experiment::titles::by_heads;
@@ -108,6 +109,25 @@ impl<'t> TestFile<'t> {
     /// The lines of a test.
     pub(super) fn lines_of(&self, test: &WrittenTest<'_>) -> Vec<&'t str> {
         self.lines(test, 0..test.tokens.len())
+    }
+
+    /// Whether a test is the `main` of a program that does the same but for calls of tests that only one side has.
+    pub(super) fn runs_the_same(
+        &self,
+        test: &WrittenTest<'_>,
+        (after, now): (&Self, &WrittenTest<'_>),
+    ) -> bool {
+        fn kept<'w>(test: &'w WrittenTest<'_>, own: &TestFile<'_>, other: &TestFile<'_>) -> Vec<&'w str> {
+            let is_there = |file: &TestFile<'_>, word: &str| file.tests.iter().any(|test| test.title == word);
+            let is_run = |line: &&str| {
+                let mut named = words_of(line).filter(|word| is_there(own, word)).peekable();
+                pattern!(r"^\w+[ \t]*\([^()]*\)[ \t]*;$").is_match(line)
+                    && named.peek().is_some()
+                    && named.all(|word| !is_there(other, word))
+            };
+            test.words().into_iter().filter(|line| !is_run(line)).collect()
+        }
+        test.title == "main" && kept(test, self, after) == kept(now, after, self)
     }
 
     /// The lines of some of its tokens.

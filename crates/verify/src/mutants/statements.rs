@@ -1,4 +1,4 @@
-//! Mutants of statements: another condition, a missing call, a loop exit in the wrong place.
+//! Mutants of statements: another condition, a missing call or assignment, a loop exit in the wrong place.
 
 use super::operators::{is_comparison, is_connective, is_negation};
 use super::{MutantCollector, MutantRank, places};
@@ -17,7 +17,7 @@ pub(super) fn look(found: &mut MutantCollector<'_, '_>, node: NodeId) {
             tree.field(node, "condition")
         }
         "conditional_expression" => tree.part(node, 1),
-        "expression_statement" => return call(found, node),
+        "expression_statement" => return removed(found, node),
         "break_statement" | "break_expression" => return leave(found, node, "break", "continue"),
         "continue_statement" | "continue_expression" => return leave(found, node, "continue", "break"),
         _ => None,
@@ -62,29 +62,26 @@ fn condition(found: &mut MutantCollector<'_, '_>, condition: NodeId) {
     }
 }
 
-/// A call whose value is unused.
-fn call(found: &mut MutantCollector<'_, '_>, statement: NodeId) {
+/// A call whose value is unused, or what a function puts into a field.
+fn removed(found: &mut MutantCollector<'_, '_>, statement: NodeId) {
     let tree = found.tree;
-    let Some(mut call) = tree.part(statement, 0) else { return };
+    let Some(mut inner) = tree.part(statement, 0) else { return };
     for _ in 0..3 {
-        if !matches!(tree.kind(call), "try_expression" | "await_expression" | "await") {
+        if !matches!(tree.kind(inner), "try_expression" | "await_expression" | "await") {
             break;
         }
-        let Some(inner) = tree.part(call, 0) else { return };
-        call = inner;
+        let Some(next) = tree.part(inner, 0) else { return };
+        inner = next;
     }
-    if !matches!(tree.kind(call), "call" | "call_expression" | "method_invocation")
-        // A Rust block's last expression is its value.
-        || tree.grammar == GrammarKind::Rust && !tree.text(statement).ends_with(';')
-    {
-        return;
-    }
-    let names = places::called(tree, call);
-    if places::is_said(&names) {
-        return;
-    }
-    let ends = names.last().is_some_and(|last| ENDS.contains(last)) || names.first() == Some(&"super");
-    if ends && names != ["super", "__init__"] || !found.names.are_used_without(tree, statement) {
+    let rank = match tree.kind(inner) {
+        "call" | "call_expression" | "method_invocation" if may_go(found, statement, inner) => {
+            MutantRank::First
+        }
+        "assignment" | "assignment_expression" if sets_field(tree, inner) => MutantRank::Second,
+        _ => return,
+    };
+    // A Rust block's last expression is its value.
+    if tree.grammar == GrammarKind::Rust && !tree.text(statement).ends_with(';') {
         return;
     }
     let nothing = match tree.grammar {
@@ -93,7 +90,26 @@ fn call(found: &mut MutantCollector<'_, '_>, statement: NodeId) {
         GrammarKind::JavaScript | GrammarKind::TypeScript | GrammarKind::Tsx | GrammarKind::Java => ";",
     };
     let at = tree.bytes(statement);
-    found.add(statement, at, MutantRank::First, nothing.to_owned(), |old, _| format!("{old} was removed"));
+    found.add(statement, at, rank, nothing.to_owned(), |old, _| format!("{old} was removed"));
+}
+
+fn may_go(found: &MutantCollector<'_, '_>, statement: NodeId, call: NodeId) -> bool {
+    let names = places::called(found.tree, call);
+    let ends = names.last().is_some_and(|last| ENDS.contains(last)) || names.first() == Some(&"super");
+    !places::is_said(&names)
+        && (!ends || names == ["super", "__init__"])
+        && found.names.are_used_without(found.tree, statement)
+}
+
+/// Whether a function puts a value into a field. In a constructor the compiler may want that.
+fn sets_field(tree: &SyntaxTree<'_>, assignment: NodeId) -> bool {
+    const FIELDS: &[&str] = &["attribute", "member_expression", "field_access", "field_expression"];
+    let function = || tree.ancestors(assignment).take(MOST_CLIMB).find(|up| is_function(tree.kind(*up)));
+    tree.field(assignment, "left").is_some_and(|left| FIELDS.contains(&tree.kind(left)))
+        && tree.field(assignment, "right").is_some()
+        && function().is_some_and(|of| {
+            tree.kind(of) != "constructor_declaration" && tree.field_text(of, "name") != "constructor"
+        })
 }
 
 /// Swaps `break` and `continue` where both are valid.

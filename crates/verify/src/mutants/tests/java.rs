@@ -103,3 +103,12 @@ fn what_instanceof_names_stays_known() {
         &["1 `==` became `!=`", "1 `1` became `2`", "1 `2` became `3`", "1 the returned `i` became `0`"],
     );
 }
+
+#[test]
+fn a_field_that_a_method_sets_is_left_as_it_was_and_one_of_a_constructor_is_not() {
+    are(
+        "A.java",
+        "class A { A(int b) { this.b = b; } A copy() { A clone = make(); clone.b = b; list = b; return clone; } }",
+        &["1 `clone.b = b;` was removed", "1 the returned `clone` became `null`"],
+    );
+}

@@ -130,3 +130,12 @@ fn mistakes_in_tsx() {
         ],
     );
 }
+
+#[test]
+fn a_field_that_a_function_sets_is_left_as_it_was() {
+    are(
+        "src/a.js",
+        "module.exports = A;\nclass A { constructor(b) { this.b = b; } c(d) { this.b = d; } }",
+        &["2 `this.b = d;` was removed"],
+    );
+}

@@ -96,6 +96,7 @@ if __name__ == "__main__":
             "34 `==` became `!=`",
             "34 `0` became `1`",
             "39 `super().__init__()` was removed",
+            "40 `self.names = []` was removed",
             r#"43 the returned `self.names[0]` became `""`"#,
             "43 `0` became `1`",
             "46 the returned `self.names` became `None`",

@@ -111,3 +111,12 @@ fn a_cast_is_not_followed_by_what_begins_a_type() {
         ],
     );
 }
+
+#[test]
+fn a_field_that_a_function_sets_is_left_as_it_was() {
+    are(
+        "src/a.rs",
+        "fn a(&mut self, b: u8) { self.c = b; d = b; self.list.push(b) }",
+        &["1 `self.c = b;` was removed"],
+    );
+}

@@ -416,12 +416,18 @@ fn of_strength(scrutiny: &Scrutiny) -> Vec<VerdictFinding> {
     let (caught, missed): (Vec<_>, Vec<_>) =
         scrutiny.lies.iter().flat_map(|lies| &lies.told).partition(|lie| lie.noticed);
     let test = |lie: &&FalsifiedExpectation| lie.test.clone().unwrap_or_else(|| lie.place());
-    let caught: BTreeSet<String> = caught.iter().map(test).collect();
+    let names: BTreeSet<String> = caught.iter().map(test).collect();
+    let mut names: Vec<String> = names.into_iter().collect();
+    // Those that prove the change say most, then those of the files that it touches.
+    let red: &[String] = if let Some(Proof::Proven { red, .. }) = &scrutiny.proof { red } else { &[] };
+    let laid: &[String] = scrutiny.old_tests.as_ref().map_or(&[], |old| &old.laid);
+    let is_touched = |name: &String| caught.iter().any(|lie| test(lie) == *name && laid.contains(&lie.path));
+    let is_added = |name: &String| scrutiny.comparison.new.names.contains(name);
+    names.sort_by_key(|name| (!red.contains(name), !is_added(name), !is_touched(name)));
     let mut all = Vec::new();
-    if !caught.is_empty() {
-        let caught: Vec<String> = caught.into_iter().collect();
+    if !names.is_empty() {
         let said = of(Strength, Fact::CaughtIn).text("Falsified expectations were caught in: ");
-        all.push(said.names("tests", &caught));
+        all.push(said.names("tests", &names));
     }
     all.extend(missed.into_iter().map(|lie| {
         let what = if lie.reworded { "Fails in other words: " } else { "Not caught: " };

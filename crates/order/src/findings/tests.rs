@@ -116,6 +116,22 @@ fn a_fix_is_told_in_five_lines_and_the_rest_below_them() {
 }
 
 #[test]
+fn of_the_tests_that_caught_a_falsified_expectation_those_of_the_change_come_first() {
+    let lie = |path: &str, test: &str| json!({"path": path, "line": 3, "test": test, "was": "1", "now": "2", "noticed": true});
+    let told = told(Some(&evidence(
+        "passed",
+        run(0),
+        scrutiny(json!({
+            "lies": {"said": {"lies": "noticed"}, "told": [
+                lie("a.py", "test_a"), lie("t.py", "test_more"), lie("t.py", "test_zero"),
+            ]},
+            "old_tests": {"laid": ["t.py"], "test": run(0), "counts": null},
+        })),
+    )));
+    assert!(told.contains("were caught in: test_zero, test_more, test_a\n"), "{told}");
+}
+
+#[test]
 fn the_runs_and_what_was_not_tried_for_lack_of_time_are_told() {
     let ran = |name: &str, seconds: f64| {
         let mut one = run(0);

@@ -36,14 +36,15 @@ fn is_proven(scrutiny: &Scrutiny, test: &str) -> bool {
 async fn a_test_that_dies_or_never_ends_without_the_change_proves_it_and_it_is_said_how() {
     let tests = format!("{TESTS}{NEW}");
     for (name, negative, exit, words) in [
-        ("dies", "os.abort()", Exit::Signal(6), "ended by signal 6 (SIGABRT, an abort), on the code before"),
-        ("never-ends", "pass", Exit::TimedOut, "not ended after 8 s"),
+        ("dies", "os.abort()", Exit::Signal(6), "died of signal 6 (SIGABRT, an abort)"),
+        ("never-ends", "pass", Exit::TimedOut, "did not end within 8 s"),
     ] {
         let scrutiny = scrutinized(name, negative, (TESTS, &tests)).await;
         assert!(is_proven(&scrutiny, "test_amounts.Cents.test_negative"), "{name}: {scrutiny:#?}");
         let [died] = &scrutiny.died[..] else { panic!("{name}: {scrutiny:#?}") };
         assert_eq!(died.exit, exit);
-        assert!(died.sentence().starts_with(words), "{}", died.sentence());
+        let sentence = format!("on the code before the change, test_amounts.Cents.test_negative {words}");
+        assert!(died.sentence().starts_with(&sentence), "{}", died.sentence());
         for run in ["tests", "tests-base", "tests-old-tests", "tests-old-code", "tests-alone-old-code"] {
             assert!(named(&scrutiny, run).duration_seconds > 0.0, "{name}: {run}");
         }

@@ -126,7 +126,7 @@ async fn what_does_not_compile_beside_red_tests_is_left_out_and_that_is_said() {
             "[features]\nfast = []\n[dependencies]\n",
             "#[cfg(feature = \"fast\")]\ncompile_error!(\"not with this compiler\");",
             "cargo test",
-            "`cargo test --all-features` runs no test: changes are judged by `cargo test`",
+            "`cargo test --all-features` runs no test, so changes are judged by `cargo test`",
         ),
         ("", "", "cargo test", ""),
     ] {

@@ -185,9 +185,9 @@ impl CommitTester {
 pub fn judged_by(whole: &str, other: &str, reading: &TestReport) -> String {
     let why = match reading.counts.is_some_and(|counts| counts.failed > 0) {
         true => "runs no test",
-        false => "fails, and the tests in it do not",
+        false => "fails although no test fails",
     };
-    format!("`{whole}` {why}: changes are judged by `{other}`")
+    format!("`{whole}` {why}, so changes are judged by `{other}`")
 }
 
 fn of_setup(plan: &EnvironmentPlan, failed: &FinishedCommand) -> EnvironmentProblem {

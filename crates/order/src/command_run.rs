@@ -75,12 +75,12 @@ impl DiedTest {
         let how = match self.exit {
             Exit::TimedOut => {
                 let (after, with) = (self.after_seconds, self.with_the_change_seconds);
-                format!("not ended after {after:.0} s ({with:.1} s with the change)")
+                format!("{test} did not end within {after:.0} s ({with:.1} s with the change)")
             }
-            Exit::Signal(signal) => format!("ended by {}", signal_name(signal)),
-            Exit::Code(code) => format!("its process ended with exit code {code}"),
+            Exit::Signal(signal) => format!("{test} died of {}", signal_name(signal)),
+            Exit::Code(code) => format!("the process of {test} ended with exit code {code}"),
         };
-        format!("{how}, on the code before the change: {test}")
+        format!("on the code before the change, {how}")
     }
 }
 

@@ -203,7 +203,7 @@ pub fn findings_of(journal: &Journal, projection: &OrderProjection) -> Vec<Verdi
     }
     let notes = trace.environment.iter().flat_map(|report| &report.notes);
     beside.extend(
-        notes.map(|note| gap(Fact::EnvironmentNote, "what the last notes say").foreign("note", note)),
+        notes.map(|note| gap(Fact::EnvironmentNote, "notes on the environment").foreign("note", note)),
     );
     findings(work.tests.as_ref().map(TestEvidence::of).as_ref(), beside)
 }

@@ -232,6 +232,24 @@ fn a_removed_test_is_called_removed_and_an_edited_one_is_shown_where_it_differs(
 }
 
 #[test]
+fn how_the_changes_tests_ended_without_it_is_a_plain_sentence() {
+    let died = |test: Value, exit: Value| json!({"test": test, "exit": exit, "after_seconds": 8.0, "with_the_change_seconds": 0.5});
+    let all = [
+        died(Value::Null, json!({"signal": 11})),
+        died(json!("test_a"), json!("timed_out")),
+        died(json!("test_b"), json!({"code": 3})),
+    ];
+    let words = told(Some(&evidence("passed", run(0), scrutiny(json!({"died": all})))));
+    for said in [
+        "the change's tests died of signal 11 (SIGSEGV, a segmentation fault)",
+        "test_a did not end within 8 s (0.5 s with the change)",
+        "the process of test_b ended with exit code 3",
+    ] {
+        assert!(words.contains(&format!("Noted on the code before the change, {said}\n")), "{said}: {words}");
+    }
+}
+
+#[test]
 fn what_is_not_known_is_never_said_to_be_so() {
     let red = json!({"proof": {"proof": "cannot_tell", "because": "it did not end"}, "changed_tests": [],
         "lies": {"said": {"lies": "not_told", "because": "none was found"}}, "mutants": null, "examination": null,

@@ -126,13 +126,14 @@ pub(super) async fn main(arguments: VerifyArguments) -> anyhow::Result<u8> {
     Ok(shown.exit_code)
 }
 
-/// The end of what failing tests or a failing setup printed, on the change or before on its base.
+/// The end of what tests printed that failed or were none, or a failing setup on the change or before on its base.
 fn end_of_output(projection: &OrderProjection) -> String {
     let tests = projection.trace.work.as_ref().and_then(|work| work.tests.as_ref());
     let base = projection.trace.environment.as_ref().map(|environment| environment.tail.as_str());
-    let has_failed =
-        |tests: &&TestRun| matches!(tests.verdict, TestVerdict::Failed | TestVerdict::SetupFailed);
-    let tail = tests.filter(has_failed).map(|tests| tests.tail.as_str()).or(base).unwrap_or_default();
+    let is_told = |tests: &&TestRun| {
+        matches!(tests.verdict, TestVerdict::Failed | TestVerdict::SetupFailed | TestVerdict::NoTests)
+    };
+    let tail = tests.filter(is_told).map(|tests| tests.tail.as_str()).or(base).unwrap_or_default();
     // A tail of this length may begin within a line.
     let is_cut = tail.chars().count() >= TAIL_CHARACTERS;
     let printed: Vec<&str> = tail.lines().skip(usize::from(is_cut)).collect();

@@ -158,6 +158,25 @@ async fn packages_that_cannot_be_installed_are_told_with_the_end_of_the_output_a
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_command_that_reports_no_test_is_said_to_have_run_none_with_what_it_printed() {
+    let desk = desk(BEFORE, FIX);
+    desk.git("checkout -q trunk");
+    let test = "echo \"<testsuites tests=\\\"0\\\"/>\" > report.xml; echo Nothing was compiled.";
+    desk.commit("repository/.github/journeyman.yml", &format!("test: '{test}'\nreport: report.xml\n"));
+    desk.git("checkout -q fix");
+    desk.git("rebase -q trunk");
+
+    let ended = desk.journeyman(&["verify", "--repo", "repository", "--base", "trunk"]).await;
+
+    assert_eq!(ended.code, Some(4), "{}", ended.said);
+    assert!(ended.printed.starts_with("Unverified\n"), "{}", ended.printed);
+    assert!(ended.printed.contains("ran no test"), "{}", ended.printed);
+    assert!(!ended.printed.contains("no evidence that this test suite can fail"), "{}", ended.printed);
+    let end = "\nThe end of the output:\n\n  Nothing was compiled.\n";
+    assert!(ended.printed.contains(end), "{}", ended.printed);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn where_its_output_is_no_terminal_a_line_says_which_run_of_the_tests_is_made() {
     let slow = |tests: &str| format!("import time\n\ntime.sleep(1)\n{tests}");
     let (before, after) = (slow(BEFORE[1]), slow(FIX[1]));

@@ -413,8 +413,10 @@ impl Scrutiny {
         let was_red =
             matches!(self.baseline.test.as_ref().map(|run| run.exit), Some(Exit::Code(code)) if code != 0);
         let is_proven = matches!(self.proof, Some(Proof::Proven { .. }));
+        // What ran no test is told as that.
+        let has_run = self.judged != ComparisonVerdict::NoTests;
         match &self.lies.as_ref()?.said {
-            LieVerdict::NotTold { because } if !was_red && !is_proven => {
+            LieVerdict::NotTold { because } if has_run && !was_red && !is_proven => {
                 let (helps, names) = match (self.touches_code, self.comparison.by) {
                     (false, _) => ("", ""),
                     (true, ComparedBy::Test) => (RED_ON_THE_BASE, ""),

@@ -55,6 +55,11 @@ fn read_part(output: &str, reports: &[Vec<u8>], is_cut: bool, runs: &TestRuns) -
         Some((*runner, printed, (printed.read)(lines)?))
     });
     let from_report = report::read(reports, maven::ended_well(lines));
+    // That no test ran is believed where nothing else counts any.
+    let (empty, from_report) = match from_report {
+        Some(report) if report.counts == TestCounts::default() => (Some(report.counts), None),
+        found => (None, found),
+    };
     let printed: Vec<_> = printed.collect();
     let last = printed.iter().max_by_key(|(_, _, summary)| summary.line).map(|(runner, _, _)| *runner);
     let reported = |runner: &TestRunner| from_report.as_ref().map_or(0, |report| report.runs_of(runner.name));
@@ -126,7 +131,7 @@ fn read_part(output: &str, reports: &[Vec<u8>], is_cut: bool, runs: &TestRuns) -
         }
         (Some(report), _) => (Some(report.counts), report.failing),
         (None, Some((_, output, _))) => (output.counts, output.failing),
-        (None, None) => (None, Vec::new()),
+        (None, None) => (empty, Vec::new()),
     };
     let programs = programs.unwrap_or_default();
     TestReport { counts, failing: tidy(failing), cases, programs, unloaded: tidy(unloaded) }

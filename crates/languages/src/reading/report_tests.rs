@@ -255,6 +255,21 @@ fn vstest_names_tests_by_class_and_rows_by_their_parameters() {
 }
 
 #[test]
+fn a_report_without_tests_says_that_none_ran_unless_something_else_counts_some() {
+    for empty in
+        [r#"<testsuites tests="0"/>"#, r#"<testsuite name="all" tests="0"></testsuite>"#, "<TestRun/>"]
+    {
+        let reports = [empty.as_bytes().to_vec()];
+        assert_eq!(read_both("done\n", &reports).counts, counts(0, 0, 0), "{empty}");
+        assert_eq!(read_both(&output("maven-named.txt"), &reports).counts, counts(17, 8, 4), "{empty}");
+    }
+    let not_empty = [r#"<testsuite name="b" tests="5"></testsuite>"#, r#"<testsuites tests="0">"#, "{}"];
+    for unknown in not_empty {
+        assert_eq!(read_both("done\n", &[unknown.as_bytes().to_vec()]).counts, None, "{unknown}");
+    }
+}
+
+#[test]
 fn of_reports_that_end_too_early_nothing_is_believed() {
     let whole = br#"<testsuite name="A"><testcase classname="A" name="a"/></testsuite>"#.to_vec();
     let cut = br#"<testsuite name="B" tests="2"><testcase classname="B" name="b"/>"#.to_vec();

@@ -108,7 +108,7 @@ fn with_brackets(test: &str) -> String {
     }
 }
 
-/// Counts the tests of all reports of a run. `None` if there are none in them.
+/// Counts the tests of all reports of a run. `None` if they do not say how many there are.
 pub(crate) fn read(files: &[Vec<u8>], ended_well: bool) -> Option<RunReport> {
     if files.iter().map(Vec::len).sum::<usize>() > LARGEST_FILE {
         return None;
@@ -120,7 +120,9 @@ pub(crate) fn read(files: &[Vec<u8>], ended_well: bool) -> Option<RunReport> {
         let named_by = forms.iter().find_map(|read| read(file, &mut all));
         all.named_by = all.named_by.or(named_by);
     }
-    let named_by = all.named_by.filter(|_| !all.is_cut && all.counts != TestCounts::default())?;
+    let is_empty = all.programs.is_empty() && all.unloaded.is_empty() && !all.is_broken;
+    let is_known = all.counts != TestCounts::default() || is_empty;
+    let named_by = all.named_by.filter(|_| !all.is_cut && is_known)?;
     let named = TestCounts { failed: all.counts.failed.saturating_sub(all.beside), ..all.counts };
     let cases = all.cases.adding_up_to(&named).filter(|_| !all.is_broken);
     let unnamed = all.programs.iter().filter_map(|program| program.counts);

@@ -291,6 +291,8 @@ fn a_suite_that_was_never_seen_to_fail_says_what_would_show_that_it_can() {
     let because = never(of_words, "test");
     assert_eq!(because.as_deref(), Some("no evidence that this test suite can fail: none was found"));
     assert_eq!(never(json!({}), "exit_code"), None, "a test of the change fails without it");
+    let none_ran = json!({"proof": {"proof": "no_tests_changed"}, "judged": "no_tests"});
+    assert_eq!(never(none_ran, "exit_code"), None, "that no test ran is told instead");
 }
 
 #[test]

@@ -15,6 +15,22 @@ pub fn tail(output: &str) -> String {
     clean.chars().skip(characters.saturating_sub(TAIL_CHARACTERS)).collect()
 }
 
+/// The end of a failing run's output, without the lines that only say that a test began or passed. Its last line says
+/// how many those were.
+pub fn failing_tail(output: &str) -> String {
+    let passes = pattern!(
+        r"^\s*(?:--- PASS: .*|=== (?:RUN|PAUSE|CONT)\s.*|ok\s+\S+\s+(?:[\d.]+s|\(cached\)).*|test .* \.\.\. ok|ok \d+(?: .*)?|\S+ PASSED(?: +\[.*\])?|\d+/\d+ Test +#\d+: .* Passed .*)\s*$"
+    );
+    let (passing, others): (Vec<&str>, Vec<&str>) = output.lines().partition(|line| passes.is_match(line));
+    match passing.len() {
+        0 => tail(output),
+        count => {
+            let left_out = format!("(lines left out that say that a test began or passed: {count})");
+            tail(&format!("{}\n{left_out}\n", others.join("\n")))
+        }
+    }
+}
+
 /// The text as a terminal shows it, without colours. Escape sequences and control characters except newlines and tabs
 /// are removed. If carriage returns overwrite a line, its last version remains.
 pub fn plain(text: &str) -> String {

@@ -34,7 +34,7 @@ pub use invocation::{TestInvocation, reports_together};
 pub use journeyman_languages::reading::{read, read_end};
 pub use journeyman_languages::report::files_after;
 pub use journeyman_languages::runner::Helper;
-pub use journeyman_languages::text::{TAIL_CHARACTERS, tail};
+pub use journeyman_languages::text::{TAIL_CHARACTERS, failing_tail, tail};
 pub use missing::{
     missing_for_tests, missing_program, not_loaded, points_elsewhere, ran_any, telling_line, unset_variable,
     untrusted_certificate, wants_credentials,

@@ -196,6 +196,25 @@ fn the_tail_is_the_last_three_thousand_characters_and_fit_for_reading() {
     }
 }
 
+#[test]
+fn the_end_of_a_failing_run_is_told_without_the_tests_that_passed() {
+    let failed = "--- FAIL: TestA (0.00s)\n    a_test.go:7: got 1, want 2";
+    let passed = "=== RUN   TestB\n--- PASS: TestB (0.00s)\n".repeat(500);
+    assert!(!tail(&format!("{failed}\n{passed}FAIL\n")).contains("got 1, want 2"));
+    let told = failing_tail(&format!("{failed}\n{passed}FAIL\n"));
+    assert_eq!(
+        told,
+        format!("{failed}\nFAIL\n(lines left out that say that a test began or passed: 1000)\n")
+    );
+    let few = "1/2 Test #1: adds .....   Passed    0.00 sec\nt.py::test_b PASSED   [ 50%]\ntest a::b ... ok\nok 3 - c\n\
+               ok  \texample.org/b\t0.01s\nt.py::test_a FAILED\nok: 3 of 4\n";
+    assert_eq!(
+        failing_tail(few),
+        "t.py::test_a FAILED\nok: 3 of 4\n(lines left out that say that a test began or passed: 5)\n"
+    );
+    assert_eq!(failing_tail("no test\n"), "no test\n");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

@@ -143,6 +143,15 @@ impl CheckoutRun {
     pub(super) fn last_output(&self) -> &str {
         self.test.as_ref().or(self.setup.as_ref()).map_or("", |ended| &ended.output.text)
     }
+
+    /// The end of the last output, for people and agents.
+    pub(super) fn tail(&self) -> String {
+        let fails = self.test.as_ref().is_some_and(|ended| ended.run.exit != Exit::Code(0));
+        match fails {
+            true => journeyman_verify::failing_tail(self.last_output()),
+            false => journeyman_verify::tail(self.last_output()),
+        }
+    }
 }
 
 /// The code as users get it. Cargo refuses a crate that lacks a test which its manifest lists.

@@ -262,7 +262,7 @@ impl CommitTester {
         let ran = if is_offline { judged } else { &own };
         run.network = ran.network();
         run.setup = ran.setup.as_ref().map(|ended| ended.run.clone());
-        run.tail = journeyman_verify::tail(ran.last_output());
+        run.tail = ran.tail();
         let Some(ended) = &ran.test else {
             run.verdict = TestVerdict::SetupFailed;
             if let Some(record) = basis.asked_in_vain(&own).await? {

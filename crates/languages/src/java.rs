@@ -261,8 +261,12 @@ fn maven(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
             "mvn"
         }
     };
-    // Java ignores HOME.
-    let base = format!("{program} -B -ntp -Dmaven.repo.local=\"$HOME/.m2/repository\"");
+    let own = ask.files.text(".mvn/maven.config").unwrap_or_default();
+    // Java ignores HOME. A repository with a folder of its own keeps it.
+    let base = match own.split_whitespace().any(|word| word.starts_with("-Dmaven.repo.local=")) {
+        true => format!("{program} -B -ntp"),
+        false => format!("{program} -B -ntp -Dmaven.repo.local=\"$HOME/.m2/repository\""),
+    };
     found.setup(
         format!(
             "{base} '-Dtest=*#journeymanLoadsTheProvider' -DfailIfNoTests=false -Dsurefire.failIfNoTests=false \

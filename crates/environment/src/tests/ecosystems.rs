@@ -301,6 +301,7 @@ fn the_compiled_languages_and_the_others() {
             as FileTable<'_>,
         &[("server/go.mod", "module a"), ("examples/go.mod", "module e"), ("README.md", "")],
         &[("pom.xml", "<project/>"), ("mvnw", "")],
+        &[("pom.xml", ""), ("mvnw", ""), (".mvn/maven.config", "-T4\n-Dmaven.repo.local=.m2")],
         &[("settings.gradle.kts", ""), ("gradlew", "")],
         &[("A.sln", "Project(\"a\") = \"a\", \"src\\a.csproj\""), ("src/a.csproj", "")],
         &[("Gemfile", "gem 'rspec'"), ("Gemfile.lock", ""), (".rspec", "")],
@@ -335,6 +336,11 @@ fn the_compiled_languages_and_the_others() {
         setup sh mvnw -B -ntp -Dmaven.repo.local="$HOME/.m2/repository" '-Dtest=*#journeymanLoadsTheProvider' -DfailIfNoTests=false -Dsurefire.failIfNoTests=false -Dsurefire.failIfNoSpecifiedTests=false -Dmaven.test.failure.ignore=true test   (pom.xml)
         setup find . -name target -type d -not -path '*/src/*' -exec test -e '{}/../pom.xml' ';' -prune -exec rm -rf '{}' +   (pom.xml)
         test sh mvnw -B -ntp -Dmaven.repo.local="$HOME/.m2/repository" -o test   (pom.xml)
+        path HOME/.local/bin
+        from Java with Maven, found by `pom.xml`
+        setup sh mvnw -B -ntp '-Dtest=*#journeymanLoadsTheProvider' -DfailIfNoTests=false -Dsurefire.failIfNoTests=false -Dsurefire.failIfNoSpecifiedTests=false -Dmaven.test.failure.ignore=true test   (pom.xml)
+        setup find . -name target -type d -not -path '*/src/*' -exec test -e '{}/../pom.xml' ';' -prune -exec rm -rf '{}' +   (pom.xml)
+        test sh mvnw -B -ntp -o test   (pom.xml)
         path HOME/.local/bin
         from Java with Gradle, found by `settings.gradle.kts`
         setup mkdir -p ~/.gradle

@@ -274,10 +274,9 @@ impl CommitTester {
         run.verdict = journeyman_verify::verdict(&ended.run.exit, ran.reading.counts.as_ref());
         (run.counts, run.failing) = (ran.reading.counts, ran.reading.failing.clone());
         run.test = Some(ended.run.clone());
-        if let Some(fatal) = fatal_signal(&ran.cell()) {
-            run.signal = Some(fatal.signal);
+        if let Some((signal, said)) = fatal_signal(&ran.cell()) {
             // What ran after the crash says nothing about it.
-            run.tail = journeyman_verify::tail(fatal.output);
+            (run.signal, run.tail) = (Some(signal), journeyman_verify::tail(said));
         }
         run.doubt = run.doubt.or_else(|| not_tested(&basis.unrun, &ran.without_tests));
         if let Some(mut context) = compared {

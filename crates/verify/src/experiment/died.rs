@@ -48,32 +48,21 @@ pub fn died(cell: &ExperimentCell<'_>) -> Option<Exit> {
     }
 }
 
-/// The signal that ended a run's tests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FatalSignal<'a> {
-    /// Its number, such as 11.
-    pub signal: i32,
-    /// The output up to the message about the signal, or all of it.
-    pub output: &'a str,
-}
-
-/// The signal that the tests died of. `None` if there was none, or if counted failures may be the reason for the exit:
-/// then a signal's name in the output may be what a test printed.
-pub fn fatal_signal<'a>(cell: &ExperimentCell<'a>) -> Option<FatalSignal<'a>> {
+/// The signal that the tests died of, and the output up to the message about it. `None` if there was none, or if counted
+/// failures may be the reason for the exit: then a signal's name in the output may be what a test printed.
+pub fn fatal_signal<'a>(cell: &ExperimentCell<'a>) -> Option<(i32, &'a str)> {
     // Cargo reports the death of a test program like this, and that of a compiler otherwise.
     let of_cargo = pattern!(
         r"(?m)^error: test failed, to rerun pass .*\n\s*Caused by:\n\s*process didn't exit successfully: .* \(signal: (\d+)\b.*"
     );
     let exit = cell.exit.filter(|exit| !matches!(exit, Exit::Code(0) | Exit::TimedOut))?;
     if let Some(found) = of_cargo.captures(cell.output) {
-        let end = found.get(0).map_or(cell.output.len(), |message| message.end());
-        let signal = found.get(1)?.as_str().parse().ok()?;
-        return Some(FatalSignal { signal, output: cell.output.get(..end).unwrap_or(cell.output) });
+        let said = cell.output.get(..found.get(0)?.end())?;
+        return Some((found.get(1)?.as_str().parse().ok()?, said));
     }
     let is_explained = cell.reading.counts.is_some_and(|counts| counts.failed > 0);
-    let ended = if is_explained { exit } else { died(cell)? };
-    match ended {
-        Exit::Signal(signal) => Some(FatalSignal { signal, output: cell.output }),
+    match if is_explained { exit } else { died(cell)? } {
+        Exit::Signal(signal) => Some((signal, cell.output)),
         Exit::Code(_) | Exit::TimedOut => None,
     }
 }

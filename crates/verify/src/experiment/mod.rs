@@ -44,7 +44,7 @@ use journeyman_languages::names;
 pub use cell::{ExperimentCell, lie_told, not_loaded};
 pub use compared::{compared, passes};
 pub use detector::{LieFindings, find_lies, lie_findings};
-pub use died::{DeathOnOldCode, FatalSignal, died, fatal_signal};
+pub use died::{DeathOnOldCode, died, fatal_signal};
 pub use edits::{EditedTest, defined_in, edited_tests, words_in};
 pub use example_lies::{holds_examples, holds_tests};
 pub use journeyman_languages::roles::{example_mark, may_hold_tests};

@@ -294,7 +294,7 @@ fn the_signal_that_the_tests_died_of_is_found_whatever_ran_afterwards() {
         (Exit::TimedOut, green(4, 0), "", None),
     ] {
         let found = fatal_signal(&ExperimentCell { exit: Some(exit), reading: &reading, output });
-        assert_eq!(found.map(|fatal| (fatal.signal, fatal.output)), expected, "{exit}: {output}");
+        assert_eq!(found, expected, "{exit}: {output}");
     }
 }
 

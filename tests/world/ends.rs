@@ -57,6 +57,8 @@ impl World {
                 continue;
             }
             let expected = match projection.next.settled {
+                // What another order of the pull request says stays.
+                Some(Settlement::Refused { .. }) if journal.opened().change.is_some() => continue,
                 Some(Settlement::Refused { .. }) => 0,
                 // All orders of somebody's pull request share theirs.
                 Some(_) => 1,

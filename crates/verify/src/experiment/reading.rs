@@ -85,7 +85,8 @@ impl<'a> TestTexts<'a> {
         // A source of a program that did not run may not be built.
         let by = |path: &str| match reading.of(path) {
             ReadBy::Usual | ReadBy::Unknown if are_programs => ReadBy::Unlikely,
-            known => known,
+            known @ (ReadBy::Report | ReadBy::Output | ReadBy::Command | ReadBy::Usual)
+            | known @ (ReadBy::Unknown | ReadBy::Unlikely) => known,
         };
         self.files.iter().map(|(path, _)| (path.as_str(), by(path.as_str()))).collect()
     }

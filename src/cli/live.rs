@@ -12,7 +12,7 @@ use crate::order::bounds::{LONGEST_DOCUMENT, LONGEST_LINE, MOST_IN_A_SENTENCE};
 use crate::order::commit_message::is_hidden;
 use crate::order::conversation::PullSnapshot;
 use crate::order::environment_report::{EnvironmentProblem, EnvironmentReport};
-use crate::order::findings::{FindingBearing, FindingGroup, findings, groups};
+use crate::order::findings::{FindingBearing, FindingGroup, FindingLine, findings, groups};
 use crate::order::length::shorten;
 use crate::order::moves::AgentTask;
 use crate::order::test_run::TestEvidence;

@@ -162,7 +162,7 @@ async fn propose(
 
 /// The pipeline of pull requests, without its agents if there is none.
 fn pipeline(has_agent: bool) -> anyhow::Result<Pipeline> {
-    let pipeline = Templates::load(None)?.pipeline(PIPELINE)?;
+    let pipeline = Templates::load(None)?.pipeline(VERIFY_PIPELINE)?;
     Ok(if has_agent { pipeline } else { pipeline.without_agents() })
 }
 

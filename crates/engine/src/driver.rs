@@ -321,7 +321,8 @@ fn summary(journal: &Journal, projection: &OrderProjection) -> OrderSummary {
         state,
         // The order's own name for somebody's branch is on no server.
         branch: projection.trace.branch.clone().filter(|_| journal.opened().adopted_branch().is_none()),
-        pull: projection.trace.pull.as_ref().map(|pull| pull.number),
+        // A pull request leads to its own order, not to that of a merge group.
+        pull: if is_group { None } else { projection.trace.pull.as_ref().map(|pull| pull.number) },
         pull_at: projection.trace.pull.is_some().then(|| pull_opened_at(journal)).flatten(),
         needs_person: match journeyman_render::label(projection) {
             OrderLabel::NeedsHuman | OrderLabel::NeedsInfo => true,

@@ -249,6 +249,9 @@ impl Engine {
             Err(error) => return Ok(IntakeResult::Later(error.message)),
         };
         let incoming = &*incoming;
+        if let SignalSubject::MergeGroup { .. } = incoming.subject {
+            return self.verify_group(delivery, incoming, concerned.first(), intake).await;
+        }
         let first = concerned.first();
         let fix = may_fix(incoming);
         let pull = may_verify(incoming, first.and_then(|order| order.pull)).or(fix.map(|(pull, _)| pull));
@@ -318,14 +321,15 @@ impl Engine {
                 Some(order) if !order.is_of_a_pull() => vec![order],
                 // What verifies or mends somebody's pull request has its number, wherever the commits go.
                 known => {
-                    let latest = store.latest_order(repository, IssueNumber(pull.0)).await?;
+                    let latest = store.latest_order(repository, IssueNumber(pull.0), None).await?;
                     latest.filter(|latest| known.is_some() || !latest.is_refused()).into_iter().collect()
                 }
             },
-            // Only the newest order of somebody's pull request can be asked by its check.
+            // Only the newest order of somebody's pull request or of a merge group can be asked by its check.
             SignalSubject::Order(id) => match store.order(*id).await {
                 Ok(order) if order.repository_id == repository && order.is_of_a_pull() => {
-                    let newest = store.latest_order(repository, order.issue).await?;
+                    let newest =
+                        store.latest_order(repository, order.issue, order.merge_group.as_ref()).await?;
                     newest.into_iter().filter(|newest| newest.id == *id).collect()
                 }
                 Ok(_) | Err(StoreError::NotFound { .. }) => Vec::new(),
@@ -373,7 +377,8 @@ impl Engine {
 
     /// A later order that is active on the same issue. An older order must not wake up beside it.
     pub(super) async fn successor(&self, order: &OrderRow) -> Result<Option<OrderId>, StoreError> {
-        let latest = self.parts.store.latest_order(order.repository_id, order.issue).await?;
+        let group = order.merge_group.as_ref();
+        let latest = self.parts.store.latest_order(order.repository_id, order.issue, group).await?;
         let latest = latest.filter(|latest| latest.active && latest.id != order.id);
         // A verification of a fork's pull request takes no place of the order that mended it in one of ours.
         Ok(latest.filter(|latest| order.is_of_a_pull() || !latest.is_of_a_pull()).map(|latest| latest.id))

@@ -5,9 +5,9 @@
 
 use super::Engine;
 use super::intake::{DeliveryIntake, IntakeResult, fault};
-use super::verifications::{PIPELINE, given, task_of};
+use super::verifications::{given, task_of};
 use journeyman_order::conversation::PullSnapshotState;
-use journeyman_order::{GivenChange, OrderInput, Requester, SignalKind, VerificationPolicy};
+use journeyman_order::{GivenChange, OrderInput, Requester, SignalKind, VERIFY_PIPELINE, VerificationPolicy};
 use journeyman_store::{OrderRow, StoreError, StoredDelivery};
 use journeyman_webhook::{RoutedSignal, SignalSubject};
 
@@ -62,7 +62,7 @@ impl Engine {
         if found.state != PullSnapshotState::Open {
             return Ok(intake.ignore(delivery, "the pull request is closed"));
         }
-        let Some(pipeline) = self.parts.settings.pipelines.get(PIPELINE).cloned() else {
+        let Some(pipeline) = self.parts.settings.pipelines.get(VERIFY_PIPELINE).cloned() else {
             return Ok(intake.ignore(delivery, "there is no pipeline of the name verify"));
         };
         let (task, by) = (task_of(*pull, &found), Requester::Repository);

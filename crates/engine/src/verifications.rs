@@ -15,9 +15,6 @@ use journeyman_order::{
 use journeyman_store::{OpenOutcome, OrderRow, StoreError, StoredDelivery};
 use journeyman_webhook::{RoutedSignal, SignalSubject};
 
-/// The pipeline of every verification. It is the server's: a change under test must not choose its judge.
-pub(super) const PIPELINE: &str = "verify";
-
 impl Engine {
     /// Verifies a pull request that somebody or the repository's settings ask for, or the next commit of one that was
     /// verified before. `last` is the newest verification.
@@ -203,6 +200,7 @@ pub(super) fn given(pull: PullNumber, found: ForeignPull) -> GivenChange {
         author_id: found.author_id,
         fork: found.fork,
         closes: found.closes.map(|task| task.number),
+        merge_group: false,
         continued: None,
     }
 }

@@ -22,12 +22,6 @@ pub fn lists_dependencies(path: &str) -> bool {
     is_lockfile(path) || is_read() || is_manifest()
 }
 
-/// Whether a workflow differs in nothing but the versions of the actions that it uses.
-pub fn moves_actions(path: &str, before: Option<&[u8]>, after: &[u8]) -> bool {
-    let old = || old_whole(before, after, package_lists::without_versions);
-    package_lists::is_workflow(path) && matches!(old(), OldSettings::AsItIs)
-}
-
 /// What reads the dependencies that a manifest, a lockfile or a workflow names. It gives `None` for text that is not of
 /// its form.
 pub fn reader(path: &str) -> Option<DependencyReader> {

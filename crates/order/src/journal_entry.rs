@@ -8,8 +8,8 @@ use serde_json::json;
 
 use super::given_change::GivenChange;
 use super::ids::{
-    BranchName, DeliveryGuid, HeadBranch, InstallationId, IssueNumber, OrderId, PullNumber, RepositoryId,
-    RepositoryName,
+    BranchName, CommitSha, DeliveryGuid, HeadBranch, InstallationId, IssueNumber, OrderId, PullNumber,
+    RepositoryId, RepositoryName,
 };
 use super::moves::{EffectOutcome, Move, MoveKey};
 use super::order_request::OrderRequest;

@@ -84,7 +84,7 @@ pub use environment_report::PinnedImages;
 pub use examination::IssueExamination;
 pub use feedback::{Category, ChangedTestReview, Feedback, Finding, Severity};
 pub use findings::VerdictFinding;
-pub use given_change::{GivenChange, PullContinuation, VERIFY_LABEL};
+pub use given_change::{GivenChange, PullContinuation, VERIFY_LABEL, VERIFY_PIPELINE};
 pub use ids::{
     BranchName, CommitSha, DeliveryGuid, HeadBranch, InstallationId, IssueNumber, OrderId, Person,
     PullNumber, RepositoryId, RepositoryName, TreeSha, UserId,

@@ -10,8 +10,8 @@ use super::pool::{WriteTransaction, execute, fetch, read, reading, written};
 use super::{Store, StoreError, from_column, from_micros, to_column, to_micros};
 use journeyman_order::bounds::{LONGEST_LINE, LONGEST_NAME};
 use journeyman_order::{
-    BranchName, CommitSha, DeliveryGuid, IssueNumber, JournalEntry, JournalEvent, OrderId, OrderInput,
-    PullNumber, RepositoryId, RepositoryName, Signal,
+    BranchName, CommitSha, DeliveryGuid, GivenChange, IssueNumber, JournalEntry, JournalEvent, OrderId,
+    OrderInput, PullNumber, RepositoryId, RepositoryName, Signal,
 };
 
 /// The state in an order's row until the engine has read its journal.
@@ -121,9 +121,10 @@ macro_rules! select {
 }
 
 impl OrderRow {
-    /// Whether its pull request is somebody else's, which is numbered like an issue: it verifies or mends it.
+    /// Whether its pull request is somebody else's, which is numbered like an issue: it verifies or mends it. Or whether
+    /// it verifies a merge group.
     pub fn is_of_a_pull(&self) -> bool {
-        self.pull.is_some_and(|pull| pull.0 == self.issue.0)
+        self.merge_group.is_some() || self.pull.is_some_and(|pull| pull.0 == self.issue.0)
     }
 
     /// Whether it was asked for without the right to.
@@ -351,13 +352,12 @@ async fn insert(
 ) -> Result<bool, StoreError> {
     let repository_id = to_column(opened.repository_id.0, "a repository's id")?;
     let issue = to_column(opened.issue.number.0, "an issue's number")?;
-    // A fork's pull request that is mended gets no commit: one of ours will.
-    let change = opened
-        .change
-        .as_ref()
-        .filter(|change| change.continued.is_none() || change.adopted_branch().is_some());
-    let pull = change.map(|change| to_column(change.pull.0, "a pull request's number"));
-    let pull = pull.transpose()?;
+    // A fork's pull request that is mended gets no commit: one of ours will. A group's order is found by its head.
+    let is_its_own = |change: &&GivenChange| {
+        !change.merge_group && (change.continued.is_none() || change.adopted_branch().is_some())
+    };
+    let change = opened.change.as_ref().filter(is_its_own);
+    let pull = change.map(|change| to_column(change.pull.0, "a pull request's number")).transpose()?;
     let beginning = |text: &str, most| text.chars().filter(|c| *c != '\0').take(most).collect::<String>();
     let kind = opened.merge_group().map_or("", |_| "Merge group: ");
     let title = beginning(&format!("{kind}{}", opened.issue.title), LONGEST_LINE);

@@ -79,8 +79,17 @@ pub(super) struct PreparedCheckout {
 
 impl<'a> CheckoutRunSpec<'a> {
     pub(super) fn all(what: &'a str, commit: &'a CommitSha, plan: &'a EnvironmentPlan) -> Self {
-        let (words, overlays) = ("", Vec::new());
-        Self { what, words, commit, overlays, plan, only: None, is_elsewhere: false, time: None }
+        Self {
+            what,
+            words: "",
+            commit,
+            overlays: Vec::new(),
+            plan,
+            only: None,
+            is_elsewhere: false,
+            as_user: None,
+            time: None,
+        }
     }
 }
 

@@ -95,8 +95,8 @@ impl ExperimentContext<'_> {
             let (name, mut plan) = (run.planned.name(), self.basis.plan.clone());
             (plan.test, plan.report, plan.folders) = (Some(test), None, Vec::new());
             let all = CheckoutRunSpec::all(&name, self.commit_of(row), &plan);
-            let words = &run.planned.words;
-            let spec = CheckoutRunSpec { words, overlays, is_elsewhere: row.is_elsewhere, ..all };
+            let (words, as_user) = (run.planned.words.as_str(), Some(&self.user_place));
+            let spec = CheckoutRunSpec { words, overlays, is_elsewhere: row.is_elsewhere, as_user, ..all };
             run.ran = Some(self.basis.run_in_checkout(spec).await?);
         }
         Ok(run)

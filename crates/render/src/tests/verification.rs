@@ -27,6 +27,7 @@ fn order(make: impl FnOnce(&mut GivenChange)) -> Journal {
         author_id: None,
         fork: None,
         closes: None,
+        merge_group: false,
         continued: None,
     };
     make(&mut change);

@@ -144,12 +144,12 @@ async fn a_merge_group_has_its_own_order_beside_that_of_its_pull_request() {
         assert_eq!(again, OpenOutcome::Active(one), "one for each head");
 
         let found = store.order_by_pull(repository, pull).await.unwrap().unwrap();
-        assert_eq!((found.id, found.is_verification(), found.merge_group.clone()), (own, true, None));
+        assert_eq!((found.id, found.is_of_a_pull(), found.merge_group.clone()), (own, true, None));
         assert_eq!(store.latest_order(repository, number, None).await.unwrap(), Some(found));
         for (head, order) in heads.iter().zip([one, two]) {
             let group = store.latest_order(repository, number, Some(head)).await.unwrap().unwrap();
             assert_eq!((group.id, group.pull, group.merge_group.as_ref()), (order, None, Some(head)));
-            assert!(group.is_verification() && group.title.starts_with("Merge group: "), "{group:?}");
+            assert!(group.is_of_a_pull() && group.title.starts_with("Merge group: "), "{group:?}");
         }
         assert_eq!(store.orders_of_issue(repository, number).await.unwrap().len(), 1);
         let on_base: Vec<OrderId> =

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ChangedPath;
 use crate::experiment::is_source;
-use journeyman_languages::dependencies::{is_lockfile, lists_dependencies, moves_actions, reader};
+use journeyman_languages::dependencies::{is_lockfile, lists_dependencies, reader};
 use journeyman_order::bounds::{LARGEST_DOCUMENT, LONGEST_LINE, LONGEST_NAME, MOST_NAMED};
 use journeyman_order::byte_order_mark;
 use journeyman_order::length::shorten;
@@ -60,13 +60,11 @@ pub fn unread_dependencies(path: &str) -> Option<String> {
         .then(|| format!("{} changed, and is too large to be read: what it brings is not known", shown(path)))
 }
 
-/// Whether a file is a manifest or a lockfile, and nothing else: neither a program nor a part of what others wrote. Also
-/// a workflow, if nothing differs but the versions of its actions.
+/// Whether a file is a manifest or a lockfile, and nothing else: neither a program nor a part of what others wrote. A
+/// workflow is none: no test runs it.
 pub fn is_dependency_list(file: &ChangedPath<'_>) -> bool {
-    let ChangedPath { path, before, after } = *file;
-    let is_list = lists_dependencies(path) && (!is_source(path) || reader(path).is_some());
-    let is_workflow = || after.is_some_and(|after| moves_actions(path, before, after));
-    vendored(path).is_none() && (is_list || is_workflow())
+    let path = file.path;
+    vendored(path).is_none() && lists_dependencies(path) && (!is_source(path) || reader(path).is_some())
 }
 
 /// The packages that files name otherwise than before, each as `name old → new`: a limited number, and then how many

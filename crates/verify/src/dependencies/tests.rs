@@ -247,15 +247,10 @@ fn hostile_names_and_versions_stay_in_their_line() {
 }
 
 #[test]
-fn a_workflow_is_a_list_of_dependencies_while_only_versions_of_actions_differ() {
+fn a_workflow_is_no_list_of_dependencies() {
     let old = "jobs:\n  a:\n    steps:\n      - uses: actions/checkout@v4\n      - run: make\n";
     for (path, old, new, is_one) in [
-        (".github/workflows/ci.yml", old, old.replace("@v4", "@v5"), true),
-        (".github/workflows/ci.yml", old, old.replace("make", "curl"), false),
-        (".github/workflows/ci.yml", old, old.replace("actions/", "evil/"), false),
-        (".github/workflows/ci.yml", "", old.to_owned(), false),
-        (".github/workflows/ci.yml", old, String::new(), false),
-        ("docs/ci.yml", old, old.replace("@v4", "@v5"), false),
+        (".github/workflows/ci.yml", old, old.replace("@v4", "@v5"), false),
         ("build.gradle.kts", "a", "b".to_owned(), true),
         ("setup.py", "a", "b".to_owned(), false),
     ] {

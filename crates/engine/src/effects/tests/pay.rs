@@ -56,6 +56,7 @@ async fn a_verification_counts_against_the_pull_requests_author() {
                 author_id: Some(UserId(66)),
                 fork: None,
                 closes: None,
+                merge_group: false,
                 continued: None,
             });
         },

@@ -27,6 +27,7 @@ fn given(by: Requester, settings: RepositorySettings) -> SimulatedOrder {
         author_id: Some(UserId(66)),
         fork: Some("eve/sum".to_owned()),
         closes: None,
+        merge_group: false,
         continued: None,
     });
     let first = JournalEntry { seq: 1, at: world.now, event: JournalEvent::Opened(Box::new(opened)) };

@@ -170,6 +170,7 @@ impl SimulatedOrder {
                 author_id: None,
                 fork: None,
                 closes: None,
+                merge_group: false,
                 continued: None,
             });
         })

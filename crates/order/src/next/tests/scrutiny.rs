@@ -114,7 +114,8 @@ fn proven() -> EffectOutcome {
 /// Proven by its own test, but a test of the base that passed before fails in its old form.
 fn proven_with_a_changed_test() -> EffectOutcome {
     let EffectOutcome::Tested(mut run) = proven() else { unreachable!() };
-    let changed = |test: &str, how| ChangedTest { test: test.to_owned(), how, removed: false, old: None, new: None };
+    let changed =
+        |test: &str, how| ChangedTest { test: test.to_owned(), how, removed: false, old: None, new: None };
     run.scrutiny.as_mut().unwrap().changed_tests =
         vec![changed("mean", TestChange::FailsAsItWas), changed("median", TestChange::Edited)];
     EffectOutcome::Tested(run)

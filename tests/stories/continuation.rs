@@ -26,6 +26,17 @@ fn story() -> Story {
     Story::of(&format!("{MENDS}{}{}", finds("mend", "code_reviewer", None, &[]), content()))
 }
 
+fn without_question() -> BTreeMap<String, Option<Vec<u8>>> {
+    let files = WITHOUT_QUESTION.iter();
+    files.map(|(name, text)| ((*name).to_owned(), Some(text.as_bytes().to_vec()))).collect()
+}
+
+/// An outsider's pull request.
+fn from_fork(world: &World) -> u64 {
+    let (title, files) = ("Give the right answer", without_question());
+    world.github.open_pull_from_fork(REPOSITORY, OUTSIDER, title, &files).expect("it opens")
+}
+
 async fn command(world: &World, pull: u64, by: &str, text: &str) {
     world.github.comment(REPOSITORY, pull, by, text).await.expect("the pull request is there");
 }
@@ -80,11 +91,7 @@ async fn a_verification_under_way_gives_way() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_forks_change_is_mended_in_a_pull_request_with_its_authors_commit_below() {
     let world = story().begin().await;
-    let files =
-        WITHOUT_QUESTION.iter().map(|(name, text)| ((*name).to_owned(), Some(text.as_bytes().to_vec())));
-    let files: BTreeMap<String, Option<Vec<u8>>> = files.collect();
-    let theirs = world.github.open_pull_from_fork(REPOSITORY, OUTSIDER, "Give the right answer", &files);
-    let theirs = theirs.expect("it opens");
+    let theirs = from_fork(&world);
     let head = world.pull().head_sha;
     command(&world, theirs, MAINTAINER, "/journeyman fix").await;
     let ended = world.settled_as("verified").await;
@@ -108,6 +115,23 @@ async fn a_forks_change_is_mended_in_a_pull_request_with_its_authors_commit_belo
     // What happens to the pull request of the fork is not about ours.
     world.github.close(REPOSITORY, theirs, MAINTAINER).await.expect("it is there");
     assert_eq!(world.settled().await.word(), "verified");
+    world.end().await;
+}
+
+/// What waits behind a push would wait until the work has ended.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_push_to_the_fork_meanwhile_keeps_nobody_from_cancelling() {
+    let slow = MENDS.replace("  usd:", "  think: 20000\n  usd:");
+    let world = Story::of(&format!("{slow}{}", content())).begin().await;
+    let theirs = from_fork(&world);
+    command(&world, theirs, MAINTAINER, "/journeyman fix").await;
+    world.until_begun("mend/1/agent").await;
+
+    world.github.push_to_fork(REPOSITORY, OUTSIDER, theirs, &without_question()).expect("it is pushed");
+    command(&world, theirs, MAINTAINER, "/cancel").await;
+
+    let ended = world.settled_as("cancelled").await;
+    assert!(world.branches().is_empty() && ended.journal.opened().continued().is_some());
     world.end().await;
 }
 

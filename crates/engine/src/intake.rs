@@ -33,6 +33,7 @@ const AT_ONCE: u32 = 200;
 const LOOK_THROUGH: Duration = Duration::from_secs(5);
 const SETTINGS_KEPT: Duration = Duration::from_secs(60);
 const NO_ORDER: &str = "no order belongs to it";
+pub(super) const CONTINUED_ELSEWHERE: &str = "an order goes on with it in another pull request";
 
 /// Answers of GitHub that intake needs again and again, cached for a while.
 #[derive(Debug, Default)]
@@ -264,7 +265,7 @@ impl Engine {
             };
         }
         if first.is_some_and(|order| is_continued_elsewhere(incoming, order.pull)) {
-            return Ok(intake.ignore(delivery, "an order goes on with it in another pull request"));
+            return Ok(intake.ignore(delivery, CONTINUED_ELSEWHERE));
         }
         if let SignalKind::PullOpened { .. } = incoming.signal.kind {
             return Ok(intake.ignore(delivery, "it is an order's own pull request"));

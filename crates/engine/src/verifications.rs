@@ -3,7 +3,7 @@
 //! May know: signals, the store, GitHub's pull requests. Must never know: how a commit is verified.
 
 use super::Engine;
-use super::intake::{DeliveryIntake, IntakeResult, fault};
+use super::intake::{CONTINUED_ELSEWHERE, DeliveryIntake, IntakeResult, fault};
 use super::intake_rules::asked_for;
 use super::issue_history::HeardEvents;
 use journeyman_github::{ForeignPull, GitHubError, InstalledRepository};
@@ -37,12 +37,16 @@ impl Engine {
             (Some(_), Some(_)) if is_opened => {
                 return Ok(intake.ignore(delivery, "the pull request is being verified"));
             }
+            // It must not wait, since commands behind it would wait too.
+            (Some(_), Some(journal)) if pushed.is_some() && journal.opened().judged().is_none() => {
+                return Ok(intake.ignore(delivery, CONTINUED_ELSEWHERE));
+            }
             (Some(active), Some(journal)) => {
                 if pushed.is_none_or(|head| is_of(journal, head)) {
                     return self.signal_orders(delivery, &[active.id], &incoming.signal, intake).await;
                 }
                 // The delivery stays pending: it opens the next order once this one has ended.
-                if !was_told(journal, kind) && journal.opened().judged().is_some() {
+                if !was_told(journal, kind) {
                     let signal = incoming.signal.clone();
                     self.parts.store.signal(active.id, signal, self.parts.clock.now()).await?;
                     self.wake(&[active.id]);

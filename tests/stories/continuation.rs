@@ -1,6 +1,7 @@
 //! `/journeyman fix` on somebody else's pull request: the work goes on from its head, and its commits stay.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use journeyman::emulator::CheckConclusion;
 
@@ -132,6 +133,28 @@ async fn a_push_to_the_fork_meanwhile_keeps_nobody_from_cancelling() {
 
     let ended = world.settled_as("cancelled").await;
     assert!(world.branches().is_empty() && ended.journal.opened().continued().is_some());
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_fork_gets_after_the_comment_is_not_brought_into_the_repository() {
+    let mut world = story().begin().await;
+    let theirs = from_fork(&world);
+    world.stop_bot().await;
+    command(&world, theirs, MAINTAINER, "/journeyman fix").await;
+    world.github.push_to_fork(REPOSITORY, OUTSIDER, theirs, &without_question()).expect("it is pushed");
+    world.delivered().await;
+    world.start_bot().await;
+    let begun = Instant::now();
+    while comments(&world, theirs).is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "nothing is said");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    world.quiet().await;
+
+    assert!(world.orders().await.is_empty() && world.branches().is_empty());
+    let comment = only_comment(&world, theirs);
+    assert!(comment.contains(&format!("Read commit {}", world.pull().head_sha)), "{comment}");
     world.end().await;
 }
 

@@ -2,6 +2,8 @@
 //!
 //! May know: signals, the store, GitHub's pull requests. Must never know: how a change is mended.
 
+use chrono::{DateTime, Utc};
+
 use super::Engine;
 use super::intake::{DeliveryIntake, IntakeResult, fault};
 use super::intake_rules::{as_advice, asked_for};
@@ -101,10 +103,15 @@ impl Engine {
             return Ok(intake.ignore(delivery, "the pull request is closed"));
         }
         let branch = branch_to_mend(&found, &default);
-        if branch.is_none() && found.fork.is_none() {
-            let said = journeyman_render::not_mended(&found.branch);
-            return Ok(match self.answer_writer(incoming, "not-mended", &said).await {
-                Ok(()) => intake.ignore(delivery, "nothing is pushed to the pull request's branch"),
+        let refusal = if branch.is_none() && found.fork.is_none() {
+            Some(("not-mended".to_owned(), journeyman_render::not_mended(&found.branch)))
+        } else {
+            let unread = Some(&found.head).filter(|_| is_unread(&found, incoming.changed_at));
+            unread.map(|head| (format!("unread-{head}"), journeyman_render::unread(head)))
+        };
+        if let Some((marker, said)) = refusal {
+            return Ok(match self.answer_writer(incoming, &marker, &said).await {
+                Ok(()) => intake.ignore(delivery, "it is not mended, and who asked was told why"),
                 Err(error) => fault(delivery, error, intake),
             });
         }
@@ -186,6 +193,11 @@ fn branch_to_mend(found: &ForeignPull, default: &str) -> Option<HeadBranch> {
     Some(theirs).filter(|theirs| theirs.as_str() != default && theirs.as_str() != found.base)
 }
 
+/// Whether a fork's code is not what the person saw who asked to bring it into the repository.
+fn is_unread(found: &ForeignPull, asked_at: Option<DateTime<Utc>>) -> bool {
+    found.fork.is_some() && found.pushed_at.zip(asked_at).is_some_and(|(pushed, asked)| pushed > asked)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -204,6 +216,7 @@ mod tests {
             is_by_a_bot: false,
             is_ours: false,
             fork: fork.map(str::to_owned),
+            pushed_at: None,
             draft: false,
             state: PullSnapshotState::Open,
             labels: Vec::new(),

@@ -227,6 +227,7 @@ mod tests {
             is_by_a_bot: false,
             is_ours: false,
             fork: None,
+            pushed_at: None,
             draft: false,
             state: PullSnapshotState::Open,
             labels: Vec::new(),

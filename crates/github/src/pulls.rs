@@ -1,6 +1,7 @@
 //! Pull requests: opened once, found by branch, edited, marked ready; and their branches, deleted when no longer
 //! needed.
 
+use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -79,6 +80,7 @@ struct PullRequestBaseWire {
 #[derive(Deserialize)]
 struct PullRequestRepoWire {
     full_name: String,
+    pushed_at: Option<DateTime<Utc>>,
 }
 
 impl From<PullRequestWire> for PullRequest {
@@ -135,6 +137,8 @@ pub struct ForeignPull {
     pub is_ours: bool,
     /// The repository that its head is in, if that is another one.
     pub fork: Option<String>,
+    /// When anything was last pushed to the repository that its head is in.
+    pub pushed_at: Option<DateTime<Utc>>,
     pub draft: bool,
     pub state: PullSnapshotState,
     pub labels: Vec<String>,
@@ -290,6 +294,7 @@ impl GitHub {
         let is_ours = self.wrote(&wire.writer).await?;
         let here = at.repository.to_string();
         let here = wire.base.repo.map_or(here, |base| base.full_name);
+        let pushed_at = wire.head.repo.as_ref().and_then(|head| head.pushed_at);
         let head = wire.head.repo.map_or_else(|| "a deleted repository".to_owned(), |head| head.full_name);
         let names = |labels: Vec<LabelWire>| labels.into_iter().map(|label| label.name).collect();
         Ok(ForeignPull {
@@ -304,6 +309,7 @@ impl GitHub {
             is_by_a_bot: wire.writer.is_bot(),
             is_ours,
             fork: Some(head).filter(|head| !head.eq_ignore_ascii_case(&here)),
+            pushed_at,
             draft: wire.draft,
             state,
             labels: names(wire.labels),

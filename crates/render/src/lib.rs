@@ -32,7 +32,7 @@ pub use answer::{answer, reply};
 pub use check::check;
 pub use findings::FindingsText;
 pub use markdown::markdown;
-pub use notice::{never_verified, no_order, not_mended, notice, unreadable};
+pub use notice::{never_verified, no_order, not_mended, notice, unread, unreadable};
 pub use pages::order_page;
 pub use pull::{evidence, of_tests, pull};
 pub use review::review;

@@ -5,12 +5,12 @@ use super::markdown::{markdown, quoted};
 use super::pages::is_linkable;
 use super::results::results;
 use super::text::{brief, code_span, plain};
-use journeyman_order::Journal;
 use journeyman_order::conversation::NoticeComment;
 use journeyman_order::length::{LONGEST_BODY, fit, shorten};
 use journeyman_order::next::OrderProjection;
 use journeyman_order::signal::COMMANDS;
 use journeyman_order::trace::{StageState, StageTrace};
+use journeyman_order::{CommitSha, Journal};
 
 /// Longest part of a plan that is shown, in characters.
 const LONGEST_PLAN: usize = 50_000;
@@ -116,6 +116,14 @@ pub fn not_mended(branch: &str) -> String {
         "Nothing was done: Journeyman pushes nothing to {}, because it is a default or base branch, or its name is unusual. \
          Open the pull request from another branch.",
         code_span(&shorten(branch, 200))
+    )
+}
+
+/// For who asks to mend a fork's pull request, after which the fork was pushed to.
+pub fn unread(head: &CommitSha) -> String {
+    format!(
+        "Nothing was done: something was pushed to the fork after the comment. Read commit {head}, which would be brought into \
+         this repository, and comment `/journeyman fix` again."
     )
 }
 

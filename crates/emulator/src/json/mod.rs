@@ -148,8 +148,12 @@ impl EmulatorState {
         let merged = pull.merged.as_ref();
         let (mergeable, mergeable_state) = self.mergeable(repository, thread, pull);
         let repo = self.repository_json(repository);
-        let of_fork =
-            |fork: &String| json!({"id": pull.id, "full_name": fork, "owner": self.user_json(thread.author)});
+        let of_fork = |fork: &String| {
+            json!({
+                "id": pull.id, "full_name": fork, "owner": self.user_json(thread.author),
+                "pushed_at": pull.pushed_at.map(time),
+            })
+        };
         let head_repo = with(repo.clone(), pull.fork.as_ref().map_or(Value::Null, of_fork));
         json!({
             "id": pull.id, "node_id": format!("PR_{}", pull.id), "number": thread.number,

@@ -88,12 +88,16 @@ impl EmulatorState {
         let head_sha = repos::commit(&git, &to, self.login(by), title, files)?;
         let id = self.new_id();
         let thread = self.thread_mut(repository, number)?;
+        thread.changed();
         let new = || EmulatedPull { id, base, base_sha, fork: Some(fork), ..EmulatedPull::default() };
-        let pull =
-            EmulatedPull { head: "patch-1".to_owned(), head_sha, ..thread.pull.take().unwrap_or_else(new) };
+        let pull = EmulatedPull {
+            head: "patch-1".to_owned(),
+            head_sha,
+            pushed_at: Some(thread.updated_at),
+            ..thread.pull.take().unwrap_or_else(new)
+        };
         let action = if pull.id == id { "opened" } else { "synchronize" };
         thread.pull = Some(pull);
-        thread.changed();
         self.emit_thread(repository, number, action, by, json!({}));
         Ok(number)
     }

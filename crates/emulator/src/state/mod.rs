@@ -174,6 +174,8 @@ pub(crate) struct EmulatedPull {
     pub weighed: Option<(String, String)>,
     /// The repository of the head, if it is another one. Its branches are not here.
     pub fork: Option<String>,
+    /// When the fork was pushed to.
+    pub pushed_at: Option<DateTime<Utc>>,
 }
 
 /// An act on an issue or a pull request of a kind that GitHub records.

@@ -201,31 +201,41 @@ impl StatementProgram {
         (self.source.contains('\0') || self.stdin.contains('\0')).then_some("it holds a NUL byte")
     }
 
+    /// The command as a person can run it.
     pub fn command(&self) -> String {
+        self.script().replace(&format!("{AS_IT_RUNS} "), "")
+    }
+
+    /// The text of the shell script that runs it, with [`AS_IT_RUNS`] where it is known what the program is.
+    pub fn script(&self) -> String {
         self.run.clone().or_else(|| default_command(&self.file)).unwrap_or_default()
     }
 }
+
+/// What runs a program stands behind this in its command: it is empty, or a program that runs another one in other
+/// surroundings.
+pub const AS_IT_RUNS: &str = "\"$@\"";
 
 /// The default command for a program in a folder directly below the repository's root, by file extension.
 pub fn default_command(file: &str) -> Option<String> {
     let (stem, ending) = file.rsplit_once('.')?;
     Some(match ending {
-        "py" => format!("PYTHONPATH=\"$CODE:$CODE/src:$CODE/lib\" python3 {file}"),
-        "js" | "mjs" | "cjs" | "ts" | "mts" => format!("node --no-warnings {file}"),
-        "rb" => format!("ruby -I \"$CODE/lib\" -I \"$CODE\" {file}"),
-        "php" => format!("php {file}"),
+        "py" => format!("PYTHONPATH=\"$CODE:$CODE/src:$CODE/lib\" {AS_IT_RUNS} python3 {file}"),
+        "js" | "mjs" | "cjs" | "ts" | "mts" => format!("{AS_IT_RUNS} node --no-warnings {file}"),
+        "rb" => format!("{AS_IT_RUNS} ruby -I \"$CODE/lib\" -I \"$CODE\" {file}"),
+        "php" => format!("{AS_IT_RUNS} php {file}"),
         // What `go run` and `cargo run` start can tell that they did.
-        "go" => format!("go build -o \"$PLACE\" {file} && ./\"$PLACE\""),
+        "go" => format!("go build -o \"$PLACE\" {file} && {AS_IT_RUNS} ./\"$PLACE\""),
         "rs" => format!(
-            "mkdir -p \"$CODE/examples\" && cp {file} \"$CODE/examples/$PLACE.rs\" && cargo build --quiet --offline --release \
-             --example \"$PLACE\" && \"${{CARGO_TARGET_DIR:-$CODE/target}}/release/examples/$PLACE\""
+            "mkdir -p \"$CODE/examples\" && cp -u {file} \"$CODE/examples/$PLACE.rs\" && cargo build --quiet --offline --release \
+             --example \"$PLACE\" && {AS_IT_RUNS} \"${{CARGO_TARGET_DIR:-$CODE/target}}/release/examples/$PLACE\""
         ),
         "java" => format!(
-            "mkdir -p classes && find \"$CODE/src/main/java\" \"$CODE/src\" -name '*.java' ! -path '*/test/*' 2>/dev/null | sort -u > \
-             sources && javac -d classes @sources {file} && java -cp classes {stem}"
+            "[ -e classes/{stem}.class ] || {{ mkdir -p classes && find \"$CODE/src/main/java\" \"$CODE/src\" -name '*.java' ! -path '*/test/*' 2>/dev/null | sort -u > \
+             sources && javac -d classes @sources {file}; }} && {AS_IT_RUNS} java -cp classes {stem}"
         ),
-        "sh" => format!("sh {file}"),
-        "bash" => format!("bash {file}"),
+        "sh" => format!("{AS_IT_RUNS} sh {file}"),
+        "bash" => format!("{AS_IT_RUNS} bash {file}"),
         _ => return None,
     })
 }

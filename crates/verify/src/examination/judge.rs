@@ -51,13 +51,14 @@ pub fn together(said: impl Iterator<Item = StatementVerdict>) -> StatementVerdic
         .unwrap_or_else(|| StatementVerdict::Unconfirmed { because: "it has no program".to_owned() })
 }
 
-/// The runs that count. What answers otherwise on a terminal or at a later date before the change may do so after it.
+/// The runs that count. What answers otherwise on a terminal or at a later date before the change may do so after it, if
+/// two runs in the usual surroundings show that nothing else differs.
 fn comparable<'r>(
     base: &'r [ProgramOutput],
     change: &'r [ProgramOutput],
 ) -> (Vec<&'r ProgramOutput>, Vec<&'r ProgramOutput>) {
     let is_usual = |ran: &&ProgramOutput| ran.surroundings().is_none();
-    let usual = base.iter().find(is_usual);
+    let usual = base.iter().find(is_usual).filter(|_| base.iter().filter(is_usual).count() > 1);
     let differs =
         base.iter().any(|ran| !is_usual(&ran) && usual.is_some_and(|usual| lines(ran) != lines(usual)));
     let counting = |runs: &'r [ProgramOutput]| runs.iter().filter(|ran| !differs || is_usual(ran)).collect();

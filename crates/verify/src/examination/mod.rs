@@ -14,7 +14,7 @@ pub use judge::{ProgramRuns, judge_statement, together};
 
 use journeyman_order::UserPlace;
 use journeyman_order::bounds::{LONGEST_TAIL, LONGEST_TEXT};
-use journeyman_order::examination::StatementProgram;
+use journeyman_order::examination::{AS_IT_RUNS, StatementProgram};
 use journeyman_order::user_place::word;
 
 use super::{Overlay, OverlayAction};
@@ -84,7 +84,7 @@ impl<'a> ProgramBatch<'a> {
         };
         let [script, input, ..] = &self.names;
         each.flat_map(|((program, _), folder)| {
-            let command = format!("{}\n", program.command());
+            let command = format!("{}\n", program.script());
             [
                 file(folder, &program.file, &program.source),
                 file(folder, script, &command),
@@ -95,13 +95,17 @@ impl<'a> ProgramBatch<'a> {
     }
 
     /// The shell command that runs all of them in sequence, from the repository's root. Every second run of a program is
-    /// on a terminal and at a later date, if `script` and libfaketime are there.
+    /// on a terminal and at a later date, if `script` and libfaketime are there. What comes before a program in its
+    /// command, as a compiler, has today's date: rustc hangs at another one.
     pub fn command(&self) -> String {
         let Self { mark, names: [script, input, printed, complaints, ended], .. } = self;
         let UserPlace { days_ahead, columns, .. } = self.place;
         let each = self.programs.iter().zip(&self.folders).enumerate();
-        let lines: String =
-            each.map(|(number, ((_, times), folder))| format!("each {number} {times} {folder}\n")).collect();
+        let line = |(number, ((program, times), folder)): (usize, (&(&StatementProgram, u32), &String))| {
+            let later = if program.script().contains(AS_IT_RUNS) { "later" } else { "" };
+            format!("each {number} {times} {folder} {later}\n")
+        };
+        let lines: String = each.map(line).collect();
         format!(
             r#"CODE="$PWD"; export CODE
 command -v timeout >/dev/null || timeout() {{ shift 3; "$@"; }}
@@ -112,15 +116,17 @@ done
 terminal=
 ! script -qec true /dev/null </dev/null >/dev/null 2>&1 || terminal=terminal
 plainly() {{
-  exec timeout -k 1 {SECONDS} sh ./{script} <{input} >"$HOME/{printed}" 2>"$HOME/{complaints}"
+  exec timeout -k 1 {SECONDS} sh ./{script} "$@" <{input} >"$HOME/{printed}" 2>"$HOME/{complaints}"
 }}
 otherwise() {{
-  if [ "$later" ]; then
-    export LD_PRELOAD="$later" FAKETIME="+{days_ahead}d" NO_FAKE_STAT=1 FAKETIME_DONT_FAKE_MONOTONIC=1
+  if [ "$1" ]; then
+    set -- env LD_PRELOAD="$1" FAKETIME=+{days_ahead}d NO_FAKE_STAT=1 FAKETIME_DONT_FAKE_MONOTONIC=1
+  else
+    set --
   fi
-  [ "$terminal" ] || plainly
+  [ "$terminal" ] || plainly "$@"
   export TERM=xterm-256color COLUMNS={columns}
-  script -qec 'timeout -k 1 {SECONDS} sh ./{script} <{input} 2>"$HOME/{complaints}"; echo $? >"$HOME/{ended}"' \
+  script -qec "timeout -k 1 {SECONDS} sh ./{script} $* <{input} 2>\"\$HOME/{complaints}\"; echo \$? >\"\$HOME/{ended}\"" \
     /dev/null </dev/null | tr -d '\r' >"$HOME/{printed}"
   exit "$(cat "$HOME/{ended}")"
 }}
@@ -133,8 +139,9 @@ each() {{
       (cd "$CODE/$3" && plainly)
       ended="$? -"
     else
-      (cd "$CODE/$3" && otherwise)
-      ended="$? -$terminal${{later:+later}}"
+      clock="${{4:+$later}}"
+      (cd "$CODE/$3" && otherwise "$clock")
+      ended="$? -$terminal${{clock:+later}}"
     fi
     printf '\n%s %s %s\n' {mark} "$1" "$ended"
     head -c {LONGEST_TAIL} "$HOME/{printed}"

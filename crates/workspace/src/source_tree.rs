@@ -318,6 +318,11 @@ impl SourceTree {
         Ok(())
     }
 
+    /// Removes the files that are not kept.
+    pub fn retain(&mut self, is_kept: impl Fn(&Path) -> bool) {
+        self.files.retain(|path, _| is_kept(path));
+    }
+
     /// Takes files of any kind and size from another commit, and removes those that it lacks.
     pub fn lay_as_in(&mut self, commit: &CommitSha, paths: &[&Path]) -> Result<(), GitError> {
         if paths.is_empty() {

@@ -165,18 +165,19 @@ impl CheckoutRun {
 
 /// The code as users get it. Cargo refuses a crate that lacks a test which its manifest lists.
 /// Returns also the folders in which only tests were.
-fn without_tests(mut source: SourceTree) -> std::io::Result<(SourceTree, Vec<PathBuf>)> {
-    let is_listed = |path: &Path| {
-        path.ancestors().skip(1).filter_map(Path::to_str).any(|folder| {
-            let manifest = source.read(format!("{folder}/Cargo.toml").trim_start_matches('/'));
-            manifest.is_some_and(|text| String::from_utf8_lossy(&text).contains("[[test]]"))
-        })
+fn without_tests(mut source: SourceTree) -> (SourceTree, Vec<PathBuf>) {
+    let lists_tests = |manifest: &&Path| {
+        let text = manifest.file_name().filter(|name| *name == "Cargo.toml").and(manifest.to_str());
+        let text = text.and_then(|path| source.read(path));
+        text.is_some_and(|text| String::from_utf8_lossy(&text).contains("[[test]]"))
     };
-    let is_left_out = |path: &&Path| path.to_str().is_some_and(is_of_tests) && !is_listed(path);
-    let tests: Vec<PathBuf> = source.paths().filter(is_left_out).map(Path::to_owned).collect();
-    for path in &tests {
-        source.lay(path, None).map_err(std::io::Error::other)?;
-    }
+    let listing: Vec<PathBuf> =
+        source.paths().filter(lists_tests).filter_map(Path::parent).map(Path::to_owned).collect();
+    let is_left_out = |path: &Path| {
+        path.to_str().is_some_and(is_of_tests) && !listing.iter().any(|folder| path.starts_with(folder))
+    };
+    let tests: Vec<PathBuf> = source.paths().filter(|path| is_left_out(path)).map(Path::to_owned).collect();
+    source.retain(|path| !is_left_out(path));
     let mut emptied: Vec<PathBuf> = tests
         .iter()
         .filter_map(|path| path.ancestors().skip(1).filter(|folder| !source.has_folder(folder)).last())
@@ -184,7 +185,7 @@ fn without_tests(mut source: SourceTree) -> std::io::Result<(SourceTree, Vec<Pat
         .collect();
     emptied.sort();
     emptied.dedup();
-    Ok((source, emptied))
+    (source, emptied)
 }
 
 /// A failed service, as the command that failed.
@@ -313,7 +314,7 @@ impl VerdictBasis<'_> {
         let (made_of, kept) = (Arc::clone(&environment), source);
         let is_of_user = as_user.is_some();
         let made = blocking(move || {
-            let (source, emptied) = if is_of_user { without_tests(kept)? } else { (kept, Vec::new()) };
+            let (source, emptied) = if is_of_user { without_tests(kept) } else { (kept, Vec::new()) };
             let of = (folder.as_path(), inside.as_path());
             let (place, changed) = made_of.place(&own_plan, &source, &laid, of, TreePurpose::Tests)?;
             place.tree.hide_all(&emptied)?;

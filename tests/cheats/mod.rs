@@ -231,7 +231,10 @@ async fn judge_strangers(corpus: &str, kind: &str) -> Vec<(Stranger, TestRun)> {
         chosen.iter_mut().for_each(|stranger| stranger.examination = None);
     }
     let runs = futures_util::stream::iter(chosen).map(|stranger| async move {
+        let begun = Instant::now();
         let run = judged_of(tester, &stranger).await;
+        let said = if ends_verified_as(&stranger, &run, kind == "cheats") { "verified" } else { "not verified" };
+        println!("{}: {said} after {:.0} s", stranger.name, begun.elapsed().as_secs_f64());
         (stranger, run)
     });
     runs.buffered(SIDE_BY_SIDE).collect().await

@@ -57,6 +57,7 @@ impl ExperimentContext<'_> {
         if run.planned.is_left_out {
             return Ok(run);
         }
+        let mut time = self.basis.testing.settings.test_time;
         let program = match row.edit {
             Edit::Nothing | Edit::OldData | Edit::TestFiles | Edit::Lies(_) | Edit::Reworded(_) => {
                 let configuration = &self.change.sides.configuration;
@@ -86,6 +87,7 @@ impl ExperimentContext<'_> {
             }),
             Edit::Programs => {
                 let batch = row.code.of(self.batches.each_ref());
+                time = time.max(batch.time());
                 let test = PlannedTest::new(batch.command(), "the statements of the examiner");
                 Some((test, batch.overlays()))
             }
@@ -96,7 +98,8 @@ impl ExperimentContext<'_> {
             (plan.test, plan.report, plan.folders) = (Some(test), None, Vec::new());
             let all = CheckoutRunSpec::all(&name, self.commit_of(row), &plan);
             let (words, as_user) = (run.planned.words.as_str(), Some(&self.user_place));
-            let spec = CheckoutRunSpec { words, overlays, is_elsewhere: row.is_elsewhere, as_user, ..all };
+            let (is_elsewhere, time) = (row.is_elsewhere, Some(time));
+            let spec = CheckoutRunSpec { words, overlays, is_elsewhere, as_user, time, ..all };
             run.ran = Some(self.basis.run_in_checkout(spec).await?);
         }
         Ok(run)

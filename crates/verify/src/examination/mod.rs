@@ -12,6 +12,8 @@ mod tests;
 pub use inputs::unnamed_inputs;
 pub use judge::{ProgramRuns, judge_statement, together};
 
+use std::time::Duration;
+
 use journeyman_order::UserPlace;
 use journeyman_order::bounds::{LONGEST_TAIL, LONGEST_TEXT};
 use journeyman_order::examination::{AS_IT_RUNS, StatementProgram};
@@ -74,6 +76,12 @@ impl<'a> ProgramBatch<'a> {
 
     pub fn is_empty(&self) -> bool {
         self.programs.is_empty()
+    }
+
+    /// The time that all of them together may take.
+    pub fn time(&self) -> Duration {
+        let programs = u32::try_from(self.programs.len()).unwrap_or(u32::MAX);
+        Duration::from_secs(SECONDS.into()).saturating_mul(programs)
     }
 
     pub fn overlays(&self) -> Vec<Overlay> {
@@ -148,6 +156,7 @@ each() {{
     printf '\n%s complaints\n' {mark}
     tail -c {LONGEST_TEXT} "$HOME/{complaints}"
     printf '\n%s end\n' {mark}
+    case "$ended" in 124*|137*) break;; esac
   done
 }}
 {lines}"#

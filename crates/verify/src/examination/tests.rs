@@ -67,11 +67,13 @@ fn programs_are_run_as_often_as_is_said_and_each_is_read_by_itself() {
             run: Some("test -d \"$CODE\" && basename \"$(dirname \"$PWD\")\"".to_owned()),
             ..program("c.txt", "", &[("c", "code")])
         },
+        program("d.sh", "exit 124 # as timeout ends\n", &[("d", "")]),
     ];
     let programs = [
         (&StatementProgram { stdin: "two\n".to_owned(), ..programs[0].clone() }, 2),
         (&programs[1], 1),
         (&programs[2], 1),
+        (&programs[3], 3),
     ];
     let number = std::cell::Cell::new(0);
     let random = || {
@@ -94,7 +96,7 @@ fn programs_are_run_as_often_as_is_said_and_each_is_read_by_itself() {
         .output()
         .unwrap();
     let outputs = batch.outputs(&format!("noise\n{}", String::from_utf8_lossy(&ended.stdout)));
-    assert_eq!(outputs.iter().map(Vec::len).collect::<Vec<_>>(), [2, 1, 1], "{ended:?}");
+    assert_eq!(outputs.iter().map(Vec::len).collect::<Vec<_>>(), [2, 1, 1, 1], "{ended:?}");
     let first = &outputs[0][0];
     assert_eq!((first.exit, first.printed.as_str()), (Some(3), "one\ntwo\n"));
     assert_eq!(first.complaints.trim(), "wrong");

@@ -91,12 +91,13 @@ pub(crate) async fn run_command(
     };
     let mut recorder = OutputRecorder::default();
     let job = Job {
-        // Both streams share one pipe: a line torn between two names no test.
-        program: ["sh", "-c", &format!("exec 2>&1\n{command}")].map(Into::into).to_vec(),
+        program: vec!["sh".into()],
         directory: place.tree.at.clone(),
         environment,
         search: place.search.clone(),
-        stdin: Vec::new(),
+        // Nothing of the command is on a command line, which its programs can read. Both streams share one pipe: a line
+        // torn between two names no test.
+        stdin: format!("{{ exec 2>&1\n{command}\n\n}} </dev/null\n").into_bytes(),
         home: place.home.at.clone(),
         mounts: vec![place.tree_mount()],
         layers: place.layers(),

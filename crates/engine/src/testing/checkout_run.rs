@@ -163,6 +163,9 @@ impl CheckoutRun {
     }
 }
 
+/// Users get no repository, and ours would tell where the code is.
+const REPOSITORY: &str = ".git";
+
 /// The code as users get it. Cargo refuses a crate that lacks a test which its manifest lists.
 /// Returns also the folders in which only tests were.
 fn without_tests(mut source: SourceTree) -> (SourceTree, Vec<PathBuf>) {
@@ -314,15 +317,17 @@ impl VerdictBasis<'_> {
         let (made_of, kept) = (Arc::clone(&environment), source);
         let is_of_user = as_user.is_some();
         let made = blocking(move || {
-            let (source, emptied) = if is_of_user { without_tests(kept) } else { (kept, Vec::new()) };
+            let (source, mut hidden) = if is_of_user { without_tests(kept) } else { (kept, Vec::new()) };
+            hidden.extend(is_of_user.then(|| PathBuf::from(REPOSITORY)));
             let of = (folder.as_path(), inside.as_path());
             let (place, changed) = made_of.place(&own_plan, &source, &laid, of, TreePurpose::Tests)?;
-            place.tree.hide_all(&emptied)?;
+            place.tree.hide_all(&hidden)?;
             Ok::<_, std::io::Error>((place, changed, source))
         });
         let (seen, changed, source) = made.await?.map_err(disk("lay files over a checkout"))?;
         let (version, address) = (version.as_deref(), source.public_address());
         match environment.has_repository() {
+            _ if is_of_user => {}
             true if changed.is_empty() => {}
             true => testing.environments.commit_for_tests(&seen, &changed, version, address.as_deref()).await,
             false => {

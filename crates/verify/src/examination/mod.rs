@@ -156,7 +156,7 @@ each() {{
     printf '\n%s complaints\n' {mark}
     tail -c {LONGEST_TEXT} "$HOME/{complaints}"
     printf '\n%s end\n' {mark}
-    case "$ended" in 124*|137*) break;; esac
+    case "$ended" in "124 -"|"137 -") break;; esac
   done
 }}
 {lines}"#

@@ -21,8 +21,15 @@ pub struct MutantTally {
     /// Those they do not: path, line and what was changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub survivors: Vec<String>,
-    /// How many were not tried: there was no time, or none to run all tests where the selected ones miss them, or their
-    /// file cannot be read, which counts as one.
+    /// Parts of the change that were taken back, each alone, and that a test run notices: path, line and which. No
+    /// verdict rests on parts: if a fix is proven, one is noticed anyway, and what tidies up beside it is not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts_noticed: Vec<String>,
+    /// Those that none does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts_unnoticed: Vec<String>,
+    /// How many mutants and parts were not tried: there was no time, or none to run all tests where the selected ones
+    /// miss them, or their file cannot be read, which counts as one.
     #[serde(default)]
     pub not_tried: u32,
     /// Paths of such files; at most 20.

@@ -39,7 +39,7 @@ pub use missing::{
     missing_for_tests, missing_program, not_loaded, points_elsewhere, ran_any, telling_line, unset_variable,
     untrusted_certificate, wants_credentials,
 };
-pub use mutants::{Mutant, changed_lines, mutants, unparsed_language};
+pub use mutants::{Mutant, changed_lines, mutants, parts_taken_back, unparsed_language};
 pub use overlay::{Overlay, OverlayAction};
 
 /// A changed file with its bytes on both sides, as far as they were read.

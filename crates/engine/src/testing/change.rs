@@ -12,11 +12,13 @@ use journeyman_verify::experiment::{
 };
 use journeyman_verify::{
     ChangedPath, Mutant, Overlay, OverlayAction, changed_lines, is_dependency_list, mutants,
-    new_dependencies, package_changes, tamper, unparsed_language, unread_dependencies,
+    new_dependencies, package_changes, parts_taken_back, tamper, unparsed_language, unread_dependencies,
 };
 use journeyman_workspace::{ChangedContent, ChangedFile, TreeLinks};
 
+/// Including those that are parts of the change.
 const MOST_MUTANTS: usize = 12;
+const MOST_PARTS: usize = 8;
 
 #[derive(Default)]
 pub(super) struct ChangeAnalysis {
@@ -103,7 +105,8 @@ fn of(
     let is_code = |file: &&ChangedPath<'_>| !is_of_tests(file.path);
     let remarks = tamper::weakenings(&files);
     let overgrown = overgrown(changes, &changed, &remarks);
-    let (mut all_mutants, mut mutated, mut unparsed) = (Vec::new(), BTreeMap::new(), BTreeSet::new());
+    let (mut all_mutants, mut all_parts, mut new_code) = (Vec::new(), Vec::new(), 0_usize);
+    let mut unparsed = BTreeSet::new();
     let mut untried: BTreeMap<String, String> = overgrown
         .iter()
         .map(|(path, because)| (path.clone(), format!("its lines, since {because}")))
@@ -116,7 +119,14 @@ fn of(
             continue;
         };
         let lines = changed_lines(file.before, bytes);
-        unparsed.extend(unparsed_language(file.path).filter(|_| !lines.is_empty()));
+        let language = unparsed_language(file.path).filter(|_| !lines.is_empty());
+        unparsed.extend(language);
+        let is_read = language.is_some() || tamper::is_source_path(file.path);
+        new_code += usize::from(file.before.is_none() && is_read);
+        if all_parts.len() < MOST_PARTS {
+            let parts = parts_taken_back(file.path, file.before, bytes, MOST_PARTS);
+            all_parts.extend((!parts.is_empty()).then(|| parts.into_iter()));
+        }
         let Some(own) = mutants(file.path, bytes, &lines, MOST_MUTANTS) else {
             let all = bytes.iter().filter(|byte| **byte == b'\n').count() + 1;
             let until = |last: u32| usize::try_from(last).map_or(all, |last| last.min(all));
@@ -124,11 +134,19 @@ fn of(
             untried.insert(file.path.to_owned(), format!("{count} lines, since {}", unread_because(of)));
             continue;
         };
-        if !own.is_empty() {
-            mutated.insert(file.path.to_owned(), bytes.to_vec());
-        }
         all_mutants.push(own.into_iter());
     }
+    let mut parts = in_turn(all_parts, MOST_PARTS);
+    // A change without its only part is the base, which the tests ran on already.
+    if parts.len() + new_code < 2 {
+        parts.clear();
+    }
+    // Where there is no time for all, some of each are tried: a part first.
+    let others = in_turn(all_mutants, MOST_MUTANTS);
+    let chosen = in_turn(vec![parts.into_iter(), others.into_iter()], MOST_MUTANTS);
+    let is_mutated = |file: &&ChangedPath<'_>| chosen.iter().any(|one| one.path == file.path);
+    let mutated = changed.iter().filter(is_mutated);
+    let mutated = mutated.filter_map(|file| Some((file.path.to_owned(), file.after?.to_vec()))).collect();
     let unread_lists = changes.iter().filter(|file| brings_unread(file));
     let unread_lists = unread_lists.filter_map(|file| unread_dependencies(&file.path));
     let dependencies: Vec<String> = unread_lists.chain(new_dependencies(&changed)).collect();
@@ -168,8 +186,8 @@ fn of(
         packages: package_changes(&lists),
         dependencies,
         new_words,
-        mutants: in_turn(all_mutants, MOST_MUTANTS),
         after: mutated,
+        mutants: chosen,
         own_words: after().flat_map(|(path, bytes)| defined_in(path, bytes)).collect(),
         edited_tests: edited_tests(&changed, &sides.test_paths),
         sides,

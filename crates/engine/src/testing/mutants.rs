@@ -1,5 +1,6 @@
-//! How strong the proof is: mutants of the changed lines, each run against the tests that a pass rests on, all in one
-//! checkout. If three or more were tried and none was caught, the change is not proven.
+//! How strong the proof is: mutants of the changed lines, and the change without each of its parts, run against the tests
+//! that a pass rests on, all in one checkout. If three or more mutants were tried and none was caught, the change is not
+//! proven. Parts count apart: of a fix with a test, one is always noticed, and would hide that no mutant is caught.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -46,8 +47,11 @@ impl ExperimentContext<'_> {
             untried: untried.iter().take(MOST_NAMED).map(|(path, what)| format!("{path}: {what}")).collect(),
             ..MutantTally::default()
         };
+        if self.change.mutants.iter().all(|one| one.is_part) {
+            tally.because = Some(self.because_none(&tally));
+        }
         if self.change.mutants.is_empty() {
-            return Ok(MutantTally { because: Some(self.because_none(&tally)), ..tally });
+            return Ok(tally);
         }
         let begun = Instant::now();
         let only = (!names.is_empty()).then(|| (names, self.named_by()));
@@ -75,7 +79,8 @@ impl ExperimentContext<'_> {
                     continue;
                 }
                 let Some(bytes) = self.change.after.get(&mutant.path) else { continue };
-                let words = format!("tests: mutant {number} of {}: ", self.change.mutants.len());
+                let kind = if mutant.is_part { "part" } else { "mutant" };
+                let words = format!("tests: {kind} {number} of {}: ", self.change.mutants.len());
                 let mistake = format!("{} in {}:{}", mutant.what, mutant.path, mutant.line);
                 let _shown = testing.environments.board.show(words + &mistake);
                 lay_one(&mut ready, &mutant.path, mutant.apply(bytes)).await?;
@@ -104,16 +109,17 @@ impl ExperimentContext<'_> {
                 {
                     continue;
                 }
-                tally.tried += 1;
-                match is_caught(&with_the_change.cell(), &cell) {
-                    true => tally.caught += 1,
-                    false => {
-                        tally.survivors.push(format!("{}:{}: {}", mutant.path, mutant.line, mutant.what))
-                    }
+                let what = format!("{}:{}: {}", mutant.path, mutant.line, mutant.what);
+                match (mutant.is_part, is_caught(&with_the_change.cell(), &cell)) {
+                    (true, true) => tally.parts_noticed.push(what),
+                    (true, false) => tally.parts_unnoticed.push(what),
+                    (false, true) => tally.caught += 1,
+                    (false, false) => tally.survivors.push(what),
                 }
+                tally.tried += u32::from(!mutant.is_part);
             }
         }
-        if tally.tried == 0 {
+        if tally.tried == 0 && tally.because.is_none() {
             let is_late = tally.not_tried as usize > untried.len();
             let because =
                 if is_late { "the tests took too long" } else { "those that were made do not build" };

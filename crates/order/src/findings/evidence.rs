@@ -227,14 +227,21 @@ fn existing_tests(scrutiny: Option<&Scrutiny>) -> VerdictFinding {
 
 fn strength(scrutiny: Option<&Scrutiny>) -> VerdictFinding {
     let mut line = of(Strength, Fact::Strength);
-    let mut of_mutants = None;
-    if let Some(tally) =
-        scrutiny.and_then(|scrutiny| scrutiny.mutants.as_ref()).filter(|tally| tally.tried > 0)
-    {
+    let mut of_mutants = Vec::new();
+    let tally = scrutiny.and_then(|scrutiny| scrutiny.mutants.as_ref());
+    if let Some(tally) = tally.filter(|tally| tally.tried > 0) {
         line = line.value("mutants", tally.tried).value("mutants_caught", tally.caught);
         line = line.bears_if(tally.caught == 0, Open);
-        of_mutants = Some(format!("{} of {} mutants of the changed lines", tally.caught, tally.tried));
+        of_mutants.push(format!("{} of {} mutants of the changed lines", tally.caught, tally.tried));
     }
+    let (noticed, missed) =
+        tally.map_or((0, 0), |tally| (tally.parts_noticed.len(), tally.parts_unnoticed.len()));
+    if noticed + missed > 0 {
+        line = line.value("parts", noticed + missed).value("parts_noticed", noticed);
+        line = line.bears_if(noticed == 0, Open);
+        of_mutants.push(format!("{noticed} of {} parts of the change, each taken back", noticed + missed));
+    }
+    let of_mutants = of_mutants.into_iter().reduce(|one, other| format!("{one} and {other}"));
     let also = of_mutants.as_ref().map(|mutants| format!(" The tests caught {mutants}.")).unwrap_or_default();
     let Some(lies) = scrutiny.and_then(|scrutiny| scrutiny.lies.as_ref()) else {
         return line.text(format!("Not known, because no expectation was falsified.{also}")).bears(Open);
@@ -438,6 +445,9 @@ fn of_strength(scrutiny: &Scrutiny) -> Vec<VerdictFinding> {
     let survived =
         |one: &String| of(Strength, Fact::MutantSurvived).text("Mutant not caught: ").code("mutant", one);
     all.extend(scrutiny.mutants.iter().flat_map(|tally| &tally.survivors).map(survived));
+    let unnoticed =
+        |one: &String| of(Strength, Fact::PartUnnoticed).text("No test noticed: ").code("part", one);
+    all.extend(scrutiny.mutants.iter().flat_map(|tally| &tally.parts_unnoticed).map(unnoticed));
     all.extend(scrutiny.weakenings.iter().map(|remark| {
         let said = of(Strength, Fact::Remark).value("kind", remark.kind);
         let said = said.text(format!("{}, ", remark.kind.as_str())).place("place", remark.place());
@@ -479,7 +489,8 @@ fn gaps_of_scrutiny(scrutiny: &Scrutiny) -> Vec<VerdictFinding> {
             said.foreign("because", because).text(".")
         }));
         if tally.not_tried > 0 {
-            let said = many(tally.not_tried.into(), "mutant was not tried", "mutants were not tried");
+            let count = tally.not_tried.into();
+            let said = many(count, "mutant or part was not tried", "mutants or parts were not tried");
             let said = gap(Fact::MutantsLeft, "some mutants").text(said).value("count", tally.not_tried);
             let files = tally.not_tried_in().join("; ");
             let is_known = !files.is_empty();

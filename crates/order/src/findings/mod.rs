@@ -68,6 +68,7 @@ pub enum FindingKind {
     CaughtIn,
     NotCaught,
     MutantSurvived,
+    PartUnnoticed,
     Remark,
     TestsNotNamed,
     InputsUnused,

@@ -109,10 +109,39 @@ fn a_fix_is_told_in_five_lines_and_the_rest_below_them() {
       Noted Falsified expectations were caught in: test_sign
       Noted Mutant not caught: a.py:1: + for -
     Open What was not verified: some mutants; new dependencies; 1 skipped test.
-      Noted 1 mutant was not tried
+      Noted 1 mutant or part was not tried
       Noted Dependency: `left-pad` is new in package.json
       Noted 1 skipped test.
     ");
+}
+
+#[test]
+fn parts_of_the_change_that_no_test_notices_are_told_and_leave_it_proven() {
+    let told_of = |mutants: Value| {
+        let text = told(Some(&evidence("passed", run(0), scrutiny(json!({"mutants": mutants})))));
+        text.lines().filter(|line| !line.starts_with("  ") || line.contains("part")).collect::<Vec<_>>()[3..]
+            .join("\n")
+    };
+    let none = json!({
+        "tried": 0, "because": "Journeyman makes no mutants of Ruby", "caught": 0,
+        "parts_noticed": ["a.rb:3: line 3 as before the change"],
+        "parts_unnoticed": ["a.rb:12: lines 12 to 14 as before the change"],
+    });
+    let tally: crate::scrutiny::MutantTally = serde_json::from_value(none.clone()).unwrap();
+    assert_eq!(tally.none_caught(), None);
+    insta::assert_snapshot!(told_of(none), @r"
+    Noted Strength of the tests: The tests caught 1 of 2 falsified expectations and 1 of 2 parts of the change, each taken back.
+      Noted No test noticed: a.rb:12: lines 12 to 14 as before the change
+    Open What was not verified: mutants; new dependencies; 1 skipped test.
+    ");
+    let unnoticed: Vec<String> = (1..=3).map(|line| format!("a.rb:{line}: line {line}")).collect();
+    let tally = json!({"tried": 4, "caught": 3, "parts_unnoticed": unnoticed});
+    let line = told_of(tally.clone()).lines().next().unwrap_or_default().to_owned();
+    let said = "Open Strength of the tests: The tests caught 1 of 2 falsified expectations and 3 of 4 mutants of the changed \
+        lines and 0 of 3 parts of the change, each taken back.";
+    assert_eq!(line, said, "a person has to look at it");
+    let tally: crate::scrutiny::MutantTally = serde_json::from_value(tally).unwrap();
+    assert_eq!(tally.none_caught(), None, "parts alone leave no proof open");
 }
 
 #[test]

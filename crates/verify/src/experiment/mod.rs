@@ -58,6 +58,7 @@ pub use names::is_of;
 pub use old_tests::{how_edited, may_be_flaky_there};
 pub use result::ExperimentResult;
 pub use row::{Edit, Experiment, PlannedRun, Side, TimeShare, WhichTests};
+pub(crate) use scan::without_comments;
 pub use sides::{ChangeSplit, has_words_of_tests, is_of_tests, is_source, split_change};
 pub use table::{EXPERIMENTS, due, to_come, without_result, words_of};
 pub use tellable::TellableLies;

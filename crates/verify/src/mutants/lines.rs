@@ -1,4 +1,4 @@
-//! The lines that a change adds or edits.
+//! The lines that a change adds or edits, and the differences that tell them.
 
 use std::ops::RangeInclusive;
 
@@ -21,12 +21,7 @@ pub fn changed_lines(before: Option<&[u8]>, after: &[u8]) -> Vec<RangeInclusive<
     if before.len().max(after.len()) > LARGEST_SOURCE {
         return between(before, after).into_iter().collect();
     }
-    let mut options = DiffOptions::new();
-    // Compilers do not treat code with a stray NUL as binary either.
-    options.context_lines(0).force_text(true);
-    let Ok(patch) = Patch::from_buffers(before, None, after, None, Some(&mut options)) else {
-        return Vec::new();
-    };
+    let Some(patch) = patch(before, after) else { return Vec::new() };
     let mut lines: Vec<RangeInclusive<u32>> = Vec::new();
     for hunk in 0..patch.num_hunks() {
         for line in 0..patch.num_lines_in_hunk(hunk).unwrap_or(0) {
@@ -39,6 +34,14 @@ pub fn changed_lines(before: Option<&[u8]>, after: &[u8]) -> Vec<RangeInclusive<
         }
     }
     lines
+}
+
+/// The differences of two texts, each a hunk without the lines around it.
+pub(super) fn patch<'t>(before: &'t [u8], after: &'t [u8]) -> Option<Patch<'t>> {
+    let mut options = DiffOptions::new();
+    // Compilers do not treat code with a stray NUL as binary either.
+    options.context_lines(0).force_text(true);
+    Patch::from_buffers(before, None, after, None, Some(&mut options)).ok()
 }
 
 /// The lines between the common beginning and the common end.

@@ -1,5 +1,5 @@
-//! Mutants of the lines that a change brings: the same file with one small mistake. Tests that prove a change notice
-//! them. Mutants that survive show where the proof is thin.
+//! Mutants of the lines that a change brings: the same file with one small mistake, or without one part of the change.
+//! Tests that prove a change notice them. Mutants that survive show where the proof is thin.
 //!
 //! May know: languages and their grammars, which mistakes mean something.
 //! Must never know: how tests are run, files on a disk, what happens to a mutant that survives.
@@ -11,6 +11,7 @@
 mod lines;
 mod literals;
 mod operators;
+mod parts;
 mod places;
 mod returns;
 mod statements;
@@ -26,6 +27,7 @@ use journeyman_order::bounds::LONGEST_TEXT;
 
 pub use journeyman_languages::roles::unparsed_language;
 pub use lines::changed_lines;
+pub use parts::parts_taken_back;
 
 /// Limit of candidates in one file. Beyond it every second is kept, then every fourth, so that all lines are covered.
 const MOST_CANDIDATES: usize = 5_000;
@@ -42,6 +44,8 @@ pub struct Mutant {
     pub at: Range<usize>,
     /// The replacement text.
     pub text: String,
+    /// Whether it is no mistake, but a part of the change taken back.
+    pub is_part: bool,
     rank: MutantRank,
 }
 
@@ -132,7 +136,7 @@ impl MutantCollector<'_, '_> {
             let list = if rank == MutantRank::First { first } else { others };
             list.meet(|| {
                 let what = what(&quoted(old), &quoted(&text));
-                Mutant { path: self.path.to_owned(), line, what, at, text, rank }
+                Mutant { path: self.path.to_owned(), line, what, at, text, is_part: false, rank }
             });
         }
     }
@@ -165,14 +169,18 @@ fn quoted(code: &str) -> String {
     format!("`{words}`")
 }
 
+/// Whether a file declares types and contains no code that runs.
+fn only_declares(path: &str) -> bool {
+    let name = file_name(path);
+    name.ends_with(".pyi") || name.contains(".d.") && name.ends_with("ts")
+}
+
 /// At most `most` mutants for some lines of a source file. `None` if it is too large or too tangled to parse. The lines
 /// are sorted and disjoint, as [`changed_lines`] returns them. Mutants of different lines come first, so that stopping
 /// early still covers each line.
 pub fn mutants(path: &str, after: &[u8], lines: &[RangeInclusive<u32>], most: usize) -> Option<Vec<Mutant>> {
-    let name = file_name(path);
-    // Type declaration files contain no code that runs.
-    let declares = name.ends_with(".pyi") || name.contains(".d.") && name.ends_with("ts");
-    let Some(grammar) = grammar_of(path).filter(|_| !declares && most > 0 && !lines.is_empty()) else {
+    let is_wanted = !only_declares(path) && most > 0 && !lines.is_empty();
+    let Some(grammar) = grammar_of(path).filter(|_| is_wanted) else {
         return Some(Vec::new());
     };
     let tree = SyntaxTree::read(grammar, after).ok()?;

@@ -55,16 +55,18 @@ fn with_tests_of(source: &SyntaxTree<'_>, of_tests: &SyntaxTree<'_>) -> Option<V
     Some(grafted.into_bytes())
 }
 
-/// The tokens of a file's code, without comments, layout and the tests in it. `None` for unknown languages and
-/// unparsable files.
-pub fn code_tokens(path: &str, bytes: &[u8]) -> Option<Vec<String>> {
+/// The tokens of a file's code, without comments, layout, the tests in it and items of the kinds in `without`. `None`
+/// for unknown languages and unparsable files.
+pub fn code_tokens(path: &str, bytes: &[u8], without: &[&str]) -> Option<Vec<String>> {
     let grammar = grammar_of(path)?;
     let tree = SyntaxTree::read(grammar, bytes).ok()?;
-    let tests: Vec<Range<NodeId>> = match grammar == GrammarKind::Rust {
-        true => items(&tree).into_iter().map(|item| first_of(&tree, item)..tree.all(item).end).collect(),
-        false => Vec::new(),
-    };
-    let tokens = syntax_tokens(&tree, tree.everything(), &tests);
+    let tests = if grammar == GrammarKind::Rust { items(&tree) } else { Vec::new() };
+    let others = tree.children(SyntaxTree::ROOT).filter(|node| without.contains(&tree.kind(*node)));
+    let left_out = tests.into_iter().chain(others);
+    let mut left_out: Vec<Range<NodeId>> =
+        left_out.map(|item| first_of(&tree, item)..tree.all(item).end).collect();
+    left_out.sort_by_key(|part| part.start);
+    let tokens = syntax_tokens(&tree, tree.everything(), &left_out);
     (!tree.is_exhausted()).then(|| tokens.into_iter().map(|token| token.text.into_owned()).collect())
 }
 

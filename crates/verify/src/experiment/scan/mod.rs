@@ -25,6 +25,17 @@ pub(super) struct SourceScan<'a> {
     lines: Vec<usize>,
 }
 
+/// A file without its comments and, outside of its texts, without its layout. Where the language is not known, lines
+/// that begin like a comment are one, and no text is told from code.
+pub(crate) fn without_comments(path: &str, text: &str) -> String {
+    let Some(language) = SourceLanguage::of(path, text) else {
+        return pattern!(r"(?m)^[ \t]*(?:#|//|--|;|/?\*)[^\n]*|\s").replace_all(text, "").into_owned();
+    };
+    let scan = SourceScan::of(text, language);
+    let is_code = |at: usize, c: char| !scan.is_comment(at) && !(c.is_whitespace() && scan.is_code(at));
+    text.char_indices().filter(|(at, c)| is_code(*at, *c)).map(|(_, c)| c).collect()
+}
+
 impl<'a> SourceScan<'a> {
     pub(super) fn of(text: &'a str, language: SourceLanguage) -> Self {
         let (is, strings) = lexer::lexed(text, language);

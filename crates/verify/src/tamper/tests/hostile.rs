@@ -89,7 +89,7 @@ fn statements_of_very_many_parts_come_to_an_end() {
     ] {
         let found = [weakenings(&[edited(path, &text, "")]), weakenings(&[edited(path, "", &text)])].concat();
         let is_told = found.iter().any(|one| one.kind == WeakeningKind::NotRead);
-        let tokens = code_tokens(path, text.as_bytes());
+        let tokens = code_tokens(path, text.as_bytes(), &[]);
         let _ = graft(path, text.as_bytes(), b"fn a(){}\n");
         crate::mutants(path, text.as_bytes(), &[1..=u32::MAX], 9);
         assert_eq!((is_told, tokens.is_some()), (!is_read, is_read), "{path}: {}", &text[..40]);

@@ -1,4 +1,4 @@
-//! Mutants of a change: which of them the tests catch, which they miss, and why some are not tried.
+//! Mutants of a change and its parts: which of them the tests catch, which they miss, and why some are not tried.
 
 use std::time::Duration;
 
@@ -43,14 +43,33 @@ async fn a_mutant_that_a_slow_test_of_the_base_catches_is_never_said_to_be_misse
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_language_without_mutants_is_named() {
+/// What becomes of a script before and after a fix of it, which a test in Python proves.
+async fn tally_of_script(before: &str, after: &str) -> MutantTally {
     let old = "import subprocess\nimport unittest\n\n\ndef fee(weight):\n    \
                return subprocess.check_output(['sh', 'fee.sh', weight], text=True).strip()\n\n\n\
                class Fee(unittest.TestCase):\n    def test_light(self):\n        self.assertEqual(fee('9'), '1')\n";
     let new = format!("{old}\n    def test_heavy(self):\n        self.assertEqual(fee('20'), '2')\n");
+    tally(30, &[("fee.sh", before), ("test_fee.py", old)], &[("fee.sh", after), ("test_fee.py", &new)]).await
+}
+
+const NO_MUTANTS: Option<&str> = Some("Journeyman makes no mutants of shell scripts");
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_language_without_mutants_is_named() {
     let fee = "if [ \"$1\" -lt 10 ]; then\n    echo 1\nelse\n    echo 2\nfi\n";
-    let before = [("fee.sh", "echo 1\n"), ("test_fee.py", old)];
-    let tally = tally(30, &before, &[("fee.sh", fee), ("test_fee.py", &new)]).await;
-    assert_eq!(tally.because.as_deref(), Some("Journeyman makes no mutants of shell scripts"), "{tally:#?}");
+    let tally = tally_of_script("echo 1\n", fee).await;
+    assert_eq!(tally.because.as_deref(), NO_MUTANTS, "{tally:#?}");
+    assert_eq!(tally.parts_noticed, [""; 0], "its only part is all of it");
+}
+
+/// The script's limit changes as well, and no test is about it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn in_such_a_language_a_part_of_the_change_that_no_test_needs_is_told() {
+    let fee = |limit: u32, heavy: u32| {
+        format!("limit={limit}\nif [ \"$1\" -lt $limit ]; then\n    echo 1\nelse\n    echo {heavy}\nfi\n")
+    };
+    let tally = tally_of_script(&fee(20, 1), &fee(10, 2)).await;
+    assert_eq!((tally.tried, tally.because.as_deref()), (0, NO_MUTANTS), "{tally:#?}");
+    assert_eq!(tally.parts_noticed, ["fee.sh:5: line 5 as before the change"], "{tally:#?}");
+    assert_eq!(tally.parts_unnoticed, ["fee.sh:1: line 1 as before the change"], "{tally:#?}");
 }

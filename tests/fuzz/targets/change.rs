@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use journeyman::verify::experiment::{TestTexts, lies_in};
 use journeyman::verify::tamper::{graft, weakenings};
-use journeyman::verify::{ChangedPath, changed_lines, mutants};
+use journeyman::verify::{ChangedPath, changed_lines, mutants, parts_taken_back};
 
 use super::parts;
 
@@ -91,10 +91,13 @@ pub fn changes(bytes: &[u8]) {
         for mutant in mutants(path, content, &changed_lines(None, content), 5).into_iter().flatten() {
             assert_ne!(mutant.apply(content), content);
         }
-        if let (Some(old), Some(new)) = (before.get(path), after.get(path))
-            && let Ok(Some(grafted)) = graft(path, old, new)
-        {
-            assert!(grafted.len() <= old.len() + new.len() + 1_000);
+        if let (Some(old), Some(new)) = (before.get(path), after.get(path)) {
+            if let Ok(Some(grafted)) = graft(path, old, new) {
+                assert!(grafted.len() <= old.len() + new.len() + 1_000);
+            }
+            for part in parts_taken_back(path, Some(*old), new, 5) {
+                assert_ne!(part.apply(new), *new);
+            }
         }
     }
     let files = together(&before, &after);

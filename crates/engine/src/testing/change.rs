@@ -409,7 +409,33 @@ mod tests {
             changed("README.md", None, whole("Sums.\n")),
         ]);
         assert_eq!(read.unparsed.iter().copied().collect::<Vec<_>>(), ["C", "Ruby"]);
-        assert!(read.mutants.is_empty(), "{:?}", read.mutants);
+        assert!(read.mutants.iter().all(|one| one.is_part), "{:?}", read.mutants);
+    }
+
+    #[test]
+    fn parts_are_taken_back_of_a_change_that_has_more_than_one() {
+        let edited = |path: &str| {
+            changed(path, whole("def f(a):\n    b = a + 1\n"), whole("def f(a):\n    b = a + 2\n"))
+        };
+        let of = |changes: &[ChangedFile]| -> Vec<(String, bool)> {
+            read_all(changes).mutants.into_iter().map(|one| (one.path, one.is_part)).collect()
+        };
+        let is_part = |changes: &[ChangedFile]| of(changes).iter().any(|(_, is_part)| *is_part);
+        assert!(!is_part(&[edited("a.py"), edited("tests/test_a.py"), changed("b.md", None, whole("b\n"))]));
+        assert!(is_part(&[edited("a.py"), edited("b.py")]));
+        assert!(
+            is_part(&[edited("a.py"), changed("b.rb", None, whole("b\n"))]),
+            "without what calls the new file"
+        );
+        let many: Vec<ChangedFile> = (0..20).map(|at| edited(&format!("{at}.py"))).collect();
+        let tried = of(&many);
+        let parts = tried.iter().filter(|(_, is_part)| *is_part).count();
+        assert_eq!((tried.len(), parts, tried[0].1), (12, 6, true), "{tried:?}");
+        let unparsed: Vec<ChangedFile> =
+            (0..20).map(|at| changed(&format!("{at}.rb"), whole("a\n"), whole("b\n"))).collect();
+        assert_eq!(of(&unparsed).len(), 8);
+        let read = read_all(&unparsed);
+        assert!(read.mutants.iter().all(|one| read.after[&one.path] == b"b\n"), "{:?}", read.after.keys());
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod hostile;
 mod java;
 mod javascript;
 mod lines;
+mod parts;
 mod python;
 mod rust;
 mod spreading;

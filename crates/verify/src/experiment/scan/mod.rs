@@ -32,7 +32,7 @@ pub(crate) fn without_comments(path: &str, text: &str) -> String {
         return pattern!(r"(?m)^[ \t]*(?:#|//|--|;|/?\*)[^\n]*|\s").replace_all(text, "").into_owned();
     };
     let scan = SourceScan::of(text, language);
-    let is_code = |at: usize, c: char| !scan.is_comment(at) && !(c.is_whitespace() && scan.is_code(at));
+    let is_code = |at: usize, c: char| !(scan.is_comment(at) || c.is_whitespace() && scan.is_code(at));
     text.char_indices().filter(|(at, c)| is_code(*at, *c)).map(|(_, c)| c).collect()
 }
 

@@ -181,6 +181,32 @@ async fn a_fix_in_javascript() {
     "###);
 }
 
+/// Whether the code finds what its answers start with, whose first characters name a folder.
+const SEEN: &str = "\n\ndef seen():\n    import glob, re\n    def read(path):\n        try:\n            return open(path, 'rb').read().decode('latin-1')\n        \
+    except OSError:\n            return ''\n    paths = [*glob.glob('/proc/[0-9]*/cmdline'), '/proc/self/environ', *glob.glob('u*/*')]\n    \
+    texts = ''.join(map(read, paths))\n    return any(re.search(name[1:] + '[0-9a-f]{6}', texts) for name in glob.glob('u??????????'))\n";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_fix_for_one_way_to_run_an_example_is_none_and_its_answers_cannot_be_forged() {
+    let code = |condition: &str| {
+        let sign = format!("-1 if text.startswith('-') and ({condition}) else 1");
+        PYTHON.code.replace("SIGN", &sign) + SEEN
+    };
+    let mut all = Vec::new();
+    for condition in ["__debug__", "not __import__('sys').stdout.isatty()", "seen()"] {
+        let run = tested(&PYTHON, ISSUE, &code(condition)).await;
+        assert_eq!(run.verdict, TestVerdict::Unmended, "{condition}");
+        all.push(said(&run));
+    }
+    insta::assert_debug_snapshot!(all, @r###"
+    [
+        "the issue's example cents(\"-3.50\") gives different answers in turn: -350, then -250",
+        "the issue's example cents(\"-3.50\") gives different answers in turn: -350, then -250",
+        "the issue's example cents(\"-3.50\") still gives -250",
+    ]
+    "###);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_example_that_was_right_before_or_cannot_be_run_stands_against_nothing_and_is_named() {
     let issue = "`cents(\"12\")` is `1200`, and that is right. Please read negative amounts as well.\n\n`Wallet.sum(\"-3.50\")` is \

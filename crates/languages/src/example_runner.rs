@@ -16,7 +16,8 @@ pub struct ExampleRunner {
     /// The name of our program that evaluates an example, and its text.
     pub script: &'static str,
     pub text: &'static str,
-    /// How that program is called with these words to load the code of these files. It may ask which files there are.
+    /// How that program is called with these words to load the code of these files. It may ask which files there are. The
+    /// file descriptor 3 is what each answer starts with.
     pub call: ExampleCaller,
 }
 
@@ -24,8 +25,8 @@ pub struct ExampleRunner {
 pub struct ExampleCall {
     /// The files, as the program loads them.
     pub modules: Vec<String>,
-    /// As it is, and in a way in which code that is right only by chance answers otherwise.
-    pub commands: [String; 2],
+    /// With [`AS_IT_RUNS`](journeyman_order::examination::AS_IT_RUNS) before the program.
+    pub command: String,
 }
 
 impl ExampleRunner {

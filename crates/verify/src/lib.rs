@@ -23,6 +23,7 @@ mod invocation;
 mod missing;
 mod mutants;
 mod overlay;
+mod surroundings;
 pub mod tamper;
 
 use journeyman_order::{Exit, TestCounts, TestVerdict};

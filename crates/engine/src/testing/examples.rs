@@ -4,7 +4,9 @@ use super::context::ExperimentContext;
 use super::{EffectError, TestRunRequest};
 use journeyman_order::bounds::LARGEST_FILE;
 use journeyman_order::scrutiny::ExampleRun;
-use journeyman_verify::examples::{ExampleProgram, answers, can_be_called, judge_examples, programs};
+use journeyman_verify::examples::{
+    ExampleProgram, answers, can_be_called, comparable, judge_examples, programs,
+};
 use journeyman_verify::experiment::{ExperimentName, KnownSoFar, Side};
 
 impl ExperimentContext<'_> {
@@ -20,6 +22,8 @@ impl ExperimentContext<'_> {
         else {
             return Default::default();
         };
+        let (before, after): (Vec<_>, Vec<_>) =
+            before.iter().zip(&after).map(|(before, after)| comparable(before, after)).unzip();
         let sides = self.shown.iter().zip(before.iter().zip(&after));
         let unanswered = sides.filter(|(_, (before, after))| before.is_empty() && after.is_empty());
         let unanswered = unanswered.map(|(example, _)| example.code.clone()).collect();
@@ -34,7 +38,7 @@ impl ExperimentContext<'_> {
 
     async fn programs(&self) -> Result<[Option<ExampleProgram>; 2], EffectError> {
         let TestRunRequest { repository, base, commit, issue, .. } = self.basis.ask.clone();
-        let (shown, marks) = (self.shown.clone(), self.marks.clone());
+        let (shown, marks, place) = (self.shown.clone(), self.marks.clone(), self.user_place.clone());
         self.basis
             .testing
             .git(move |workspaces| {
@@ -42,7 +46,7 @@ impl ExperimentContext<'_> {
                 let (before, after) = (files(&base)?, files(&commit)?);
                 let changes = workspaces.changes(&repository, &base, &commit)?;
                 let changed = changes.into_iter().map(|file| file.path).collect();
-                Ok(programs(&shown, &issue, [&before, &after], &changed, &marks))
+                Ok(programs(&shown, &issue, [&before, &after], &changed, (&place, &marks)))
             })
             .await
     }

@@ -13,6 +13,7 @@ use journeyman_order::scrutiny::{
     Baseline, ChangedTest, FalsifiedExpectation, LieDetector, MutantTally, OldTests, VerdictRun,
 };
 use journeyman_order::{ComparedBy, EffectError, Scrutiny, UserPlace};
+use journeyman_verify::examples::ran_in;
 use journeyman_verify::experiment::{
     DeathOnOldCode, Edit, ExperimentName, ExperimentResult, KnownChange, KnownSoFar, Lie, compared,
     find_lies, how_edited, lie_findings, verdict, without_result,
@@ -149,8 +150,10 @@ impl<'a> ExperimentContext<'a> {
         let [_, after] = &self.batches;
         let outputs = known.last(ExperimentName::Statements).map(|run| after.outputs(run.cell.output));
         let outputs: Vec<_> = outputs.into_iter().flatten().flatten().collect();
-        let (on_terminal, is_later) =
-            (outputs.iter().any(|ran| ran.on_terminal), outputs.iter().any(|ran| ran.is_later));
+        let [_, mark] = &self.marks;
+        let of_examples = known.last(ExperimentName::Examples).map(|run| ran_in(run.cell.output, mark));
+        let all = outputs.iter().map(|ran| (ran.on_terminal, ran.is_later)).chain(of_examples);
+        let (on_terminal, is_later) = all.fold((false, false), |all, one| (all.0 || one.0, all.1 || one.1));
         Some(UserPlace { on_terminal, is_later, ..self.user_place.clone() })
     }
 

@@ -1,25 +1,19 @@
-// Evaluates one example of an issue, again and again, and says each answer once.
-import { readFileSync, writeSync } from 'node:fs';
+// Evaluates calls, each again and again, and says each answer once.
+import { closeSync, readFileSync, writeSync } from 'node:fs';
 import { basename, extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { inspect } from 'node:util';
 
-const MOST = 25;
 const LONGEST = 2000;
 
-const mark = process.env.JOURNEYMAN_MARK;
-delete process.env.JOURNEYMAN_MARK;
-const [, , told, place] = process.argv;
-const example = JSON.parse(readFileSync(told, 'utf8'));
-if (place === 'elsewhere') {
-  for (const stream of [process.stdout, process.stderr, process.stdin]) {
-    Object.defineProperty(stream, 'isTTY', { value: true, configurable: true });
-  }
-}
+// What an answer starts with. Nothing that the code can read has it.
+const prefix = readFileSync(3, 'utf8').trim();
+closeSync(3);
+const asked = JSON.parse(readFileSync(process.argv[2], 'utf8'));
 process.argv.length = 1;
 
 const known = Object.create(null);
-for (const path of example.modules) {
+for (const path of asked.modules) {
   try {
     const module = await import(pathToFileURL(resolve(path)));
     for (const names of [module.default, module]) {
@@ -36,16 +30,10 @@ for (const path of example.modules) {
   }
 }
 
-const setup = example.setup
+const setup = asked.setup
   .split('\n')
   .filter((line) => !/^\s*import\b|\brequire\(/.test(line))
   .join('\n');
-const evaluate = new Function('known', `with (known) { ${setup}\n return (${example.code}); }`);
-const [, root, member] = /^([\w$]+)(?:\.([\w$]+))?/.exec(example.code);
-// The package, by the name that the issue has for it.
-if (!(root in known) && !(root in globalThis) && member in known) known[root] = known;
-const isKnown = root in known || root in globalThis;
-
 // What is no text and looks like one has its own way to be shown, which is not believed.
 const options = { depth: 6, breakLength: Infinity, sorted: true };
 function shown(value) {
@@ -54,19 +42,31 @@ function shown(value) {
   return isLike ? inspect(value, { ...options, customInspect: false }) : text;
 }
 
-const said = [];
 const until = Date.now() + LONGEST;
-for (let turn = 0; isKnown && turn < MOST && Date.now() <= until; turn += 1) {
-  let one;
+for (const [number, code] of asked.calls) {
+  const [, root, member] = /^([\w$]+)(?:\.([\w$]+))?/.exec(code);
+  // The package, by the name that the issue has for it.
+  if (!(root in known) && !(root in globalThis) && member in known) known[root] = known;
+  if (!(root in known) && !(root in globalThis)) continue;
+  let evaluate;
   try {
-    const value = await evaluate(known);
-    one = ['=', shown(value)];
-  } catch (error) {
-    one = ['!', `${error?.name}: ${error?.message}`];
+    evaluate = new Function('known', `with (known) { ${setup}\n return (${code}); }`);
+  } catch {
+    continue;
   }
-  if (!said.some(([kind, text]) => kind === one[0] && text === one[1])) said.push(one);
-}
-for (const [kind, text] of said) {
-  writeSync(1, `\n${mark} ${example.number} ${kind} ${Buffer.from(text).toString('hex')}\n`);
+  const said = [];
+  for (let turn = 0; turn === 0 || (turn < asked.turns && Date.now() <= until); turn += 1) {
+    let one;
+    try {
+      const value = await evaluate(known);
+      one = ['=', shown(value)];
+    } catch (error) {
+      one = ['!', `${error?.name}: ${error?.message}`];
+    }
+    if (!said.some(([kind, text]) => kind === one[0] && text === one[1])) said.push(one);
+  }
+  for (const [kind, text] of said) {
+    writeSync(1, `\n${prefix} ${number} ${kind} ${Buffer.from(text).toString('hex')}\n`);
+  }
 }
 process.exit(0);

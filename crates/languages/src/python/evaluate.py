@@ -1,4 +1,4 @@
-"""Evaluates one example of an issue, again and again, and says each answer once."""
+"""Evaluates calls, each again and again, and says each answer once."""
 
 import ast
 import asyncio
@@ -10,11 +10,13 @@ import os
 import sys
 import time
 
-MARK = os.environ.pop("JOURNEYMAN_MARK")
-MOST, LONGEST = 25, 2.0
+LONGEST = 2.0
 
+# What an answer starts with. Nothing that the code can read has it.
+with os.fdopen(3) as told:
+    PREFIX = told.readline().strip()
 with open(sys.argv[1], encoding="utf-8") as told:
-    EXAMPLE = json.load(told)
+    ASKED = json.load(told)
 del sys.path[0]
 # Two folders may have a module of one name: the first of them is meant.
 for place in ["", *reversed(sys.argv[2:])]:
@@ -24,7 +26,7 @@ sys.argv = ["example"]
 
 def found(name):
     """What a name stands for in the code of the repository."""
-    for module in EXAMPLE["modules"]:
+    for module in ASKED["modules"]:
         try:
             return getattr(importlib.import_module(module), name)
         except (ImportError, AttributeError):
@@ -32,9 +34,9 @@ def found(name):
     return importlib.import_module(name)
 
 
-def known():
-    """The names that the example uses and does not make itself."""
-    tree = ast.parse(EXAMPLE["setup"] + "\n" + EXAMPLE["code"])
+def known(code):
+    """The names that a call uses and does not make itself."""
+    tree = ast.parse(ASKED["setup"] + "\n" + code)
     used = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
     made = {node.id for node in used if isinstance(node.ctx, ast.Store)}
     for node in ast.walk(tree):
@@ -58,12 +60,12 @@ def shown(value):
     return text if is_text or not text.startswith(("'", '"', "b'", 'b"')) else f"{type(value).__name__}({text})"
 
 
-def answer(names):
-    """What the example comes to once."""
+def answer(code, names):
+    """What a call comes to once."""
     own = dict(names, __name__="example")
     try:
-        exec(EXAMPLE["setup"], own)
-        value = eval(EXAMPLE["code"], own)
+        exec(ASKED["setup"], own)
+        value = eval(code, own)
         if inspect.iscoroutine(value):
             value = asyncio.run(value)
         return "=", shown(value)
@@ -74,16 +76,21 @@ def answer(names):
 
 def main():
     out = os.dup(1)
-    names = known()
-    said, until = [], time.monotonic() + LONGEST
-    for _ in range(MOST):
-        one = answer(names)
-        if one not in said:
-            said.append(one)
-        if time.monotonic() > until:
-            break
-    for kind, text in said:
-        os.write(out, f"\n{MARK} {EXAMPLE['number']} {kind} {text.encode().hex()}\n".encode())
+    until = time.monotonic() + LONGEST
+    for number, code in ASKED["calls"]:
+        try:
+            names = known(code)
+        except BaseException:
+            continue
+        said = []
+        for _ in range(ASKED["turns"]):
+            one = answer(code, names)
+            if one not in said:
+                said.append(one)
+            if time.monotonic() > until:
+                break
+        for kind, text in said:
+            os.write(out, f"\n{PREFIX} {number} {kind} {text.encode().hex()}\n".encode())
 
 
 main()

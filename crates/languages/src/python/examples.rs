@@ -1,6 +1,7 @@
 //! How a call of Python code is evaluated.
 
 use crate::example_runner::{ExampleCall, ExampleRunner};
+use journeyman_order::examination::AS_IT_RUNS;
 
 pub(super) const EXAMPLES: ExampleRunner = ExampleRunner {
     language: "Python",
@@ -15,13 +16,8 @@ fn call(words: &str, paths: &[&str], is_there: &dyn Fn(&str) -> bool) -> Example
     let (places, modules): (Vec<String>, Vec<String>) =
         paths.iter().map(|path| module(path, is_there)).unzip();
     let places: Vec<_> = places.iter().map(|place| shell_words::quote(place)).collect();
-    let run = |option: &str| {
-        let arguments = format!("{option} {words} {}", places.join(" "));
-        format!(
-            "if command -v python >/dev/null; then timeout 20 python {arguments}; else timeout 20 python3 {arguments}; fi"
-        )
-    };
-    ExampleCall { modules, commands: [run(""), run("-O")] }
+    let python = "$(command -v python || command -v python3)";
+    ExampleCall { modules, command: format!("{AS_IT_RUNS} {python} {words} {}", places.join(" ")) }
 }
 
 /// A module is imported from the outermost folder that is not a package: that folder, and the module's name.

@@ -20,6 +20,7 @@ use journeyman_order::examination::{AS_IT_RUNS, StatementProgram};
 use journeyman_order::user_place::word;
 
 use super::{Overlay, OverlayAction};
+use crate::surroundings::{USUAL, shell_functions, surroundings};
 
 /// Timeout of one program in seconds, including its build.
 const SECONDS: u32 = 120;
@@ -29,9 +30,9 @@ pub struct ProgramBatch<'a> {
     place: UserPlace,
     /// A folder for each program, directly below the repository's root.
     folders: Vec<String>,
-    /// In each folder the file of the shell command and that of the input; in the home those of output, errors and exit
-    /// code. No name tells what it is for.
-    names: [String; 5],
+    /// In each folder the file of the shell command and that of the input; in the home those of output and errors. No name
+    /// tells what it is for.
+    names: [String; 4],
     /// Marks the start of a program's output. It is unpredictable.
     mark: String,
 }
@@ -47,13 +48,15 @@ pub struct ProgramOutput {
     pub on_terminal: bool,
     /// Whether its clock showed a later date.
     pub is_later: bool,
+    /// Whether it was told that it runs in production.
+    pub is_in_production: bool,
 }
 
 impl ProgramOutput {
     /// What was around it if that was not as usual.
     pub fn surroundings(&self) -> Option<&'static str> {
         match (self.on_terminal, self.is_later) {
-            (false, false) => None,
+            (false, false) => self.is_in_production.then_some("in production mode"),
             (true, false) => Some("on a terminal"),
             (false, true) => Some("at a later date"),
             (true, true) => Some("on a terminal, at a later date"),
@@ -69,7 +72,7 @@ impl<'a> ProgramBatch<'a> {
         mut random: impl FnMut() -> u32,
     ) -> Self {
         let folders = programs.iter().map(|_| word(&mut random, 5)).collect();
-        let names = [(); 5].map(|()| word(&mut random, 4));
+        let names = [(); 4].map(|()| word(&mut random, 4));
         let mark = word(&mut random, 20);
         Self { programs, place: place.clone(), folders, names, mark }
     }
@@ -103,11 +106,11 @@ impl<'a> ProgramBatch<'a> {
     }
 
     /// The shell command that runs all of them in sequence, from the repository's root. Every second run of a program is
-    /// on a terminal and at a later date, if `script` and libfaketime are there. What comes before a program in its
-    /// command, as a compiler, has today's date: rustc hangs at another one.
+    /// in other surroundings. What comes before a program in its command, as a compiler, has today's date: rustc hangs at
+    /// another one.
     pub fn command(&self) -> String {
-        let Self { mark, names: [script, input, printed, complaints, ended], .. } = self;
-        let UserPlace { days_ahead, columns, .. } = self.place;
+        let Self { mark, names: [script, input, printed, complaints], .. } = self;
+        let functions = shell_functions(&self.place);
         let each = self.programs.iter().zip(&self.folders).enumerate();
         let line = |(number, ((program, times), folder)): (usize, (&(&StatementProgram, u32), &String))| {
             let later = if program.script().contains(AS_IT_RUNS) { "later" } else { "" };
@@ -116,40 +119,20 @@ impl<'a> ProgramBatch<'a> {
         let lines: String = each.map(line).collect();
         format!(
             r#"CODE="$PWD"; export CODE
-command -v timeout >/dev/null || timeout() {{ shift 3; "$@"; }}
-later=
-for clock in /usr/lib/*/faketime/libfaketime.so.1 /usr/lib/faketime/libfaketime.so.1; do
-  [ ! -e "$clock" ] || later="$clock"
-done
-terminal=
-! script -qec true /dev/null </dev/null >/dev/null 2>&1 || terminal=terminal
-plainly() {{
-  exec timeout -k 1 {SECONDS} sh ./{script} "$@" <{input} >"$HOME/{printed}" 2>"$HOME/{complaints}"
-}}
-otherwise() {{
-  if [ "$1" ]; then
-    set -- env LD_PRELOAD="$1" FAKETIME=+{days_ahead}d NO_FAKE_STAT=1 FAKETIME_DONT_FAKE_MONOTONIC=1
-  else
-    set --
-  fi
-  [ "$terminal" ] || plainly "$@"
-  export TERM=xterm-256color COLUMNS={columns}
-  script -qec "timeout -k 1 {SECONDS} sh ./{script} $* <{input} 2>\"\$HOME/{complaints}\"; echo \$? >\"\$HOME/{ended}\"" \
-    /dev/null </dev/null | tr -d '\r' >"$HOME/{printed}"
-  exit "$(cat "$HOME/{ended}")"
-}}
+{functions}
+line='timeout -k 1 {SECONDS} sh ./{script} "$@" <{input} 2>"$HOME/{complaints}"'
 each() {{
   PLACE="$3"; export PLACE
   i=0
   while [ "$i" -lt "$2" ]; do
     i=$((i+1))
     if [ $((i % 2)) -eq 1 ]; then
-      (cd "$CODE/$3" && plainly)
-      ended="$? -"
+      (cd "$CODE/$3" && usually "$line") >"$HOME/{printed}"
+      ended="$? {USUAL}"
     else
       clock="${{4:+$later}}"
-      (cd "$CODE/$3" && otherwise "$clock")
-      ended="$? -$terminal${{clock:+later}}"
+      (cd "$CODE/$3" && otherwise "$line" "$clock") >"$HOME/{printed}"
+      ended="$? $(around "$clock")"
     fi
     printf '\n%s %s %s\n' {mark} "$1" "$ended"
     head -c {LONGEST_TAIL} "$HOME/{printed}"
@@ -173,14 +156,17 @@ each() {{
             let number = words.next().and_then(|word| word.parse::<usize>().ok());
             let exit = words.next().and_then(|word| word.parse().ok());
             let around = words.next().unwrap_or_default();
+            let (on_terminal, is_later) = surroundings(around);
             let complaints = second.strip_prefix("complaints\n").unwrap_or_default().to_owned();
             if let Some(of_it) = number.and_then(|number| all.get_mut(number)) {
                 of_it.push(ProgramOutput {
                     exit,
-                    printed: printed.to_owned(),
+                    // A terminal ends lines in its own way.
+                    printed: if on_terminal { printed.replace('\r', "") } else { printed.to_owned() },
                     complaints,
-                    on_terminal: around.contains("terminal"),
-                    is_later: around.contains("later"),
+                    on_terminal,
+                    is_later,
+                    is_in_production: around != USUAL,
                 });
             }
         }

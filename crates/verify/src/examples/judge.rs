@@ -13,6 +13,27 @@ enum ValueKind {
     Text,
 }
 
+/// The answers of base and change that count, from those in the usual and in other surroundings. What the base answers
+/// otherwise in others, the change may too.
+pub fn comparable(
+    [before, before_there]: &[Vec<String>; 2],
+    [after, after_there]: &[Vec<String>; 2],
+) -> (Vec<String>, Vec<String>) {
+    if before.len() == 1 && !before_there.is_empty() && before != before_there {
+        return (before.clone(), after.clone());
+    }
+    let all = |usual: &[String], other: &[String]| {
+        let more = other.iter().filter(|answer| !usual.contains(answer));
+        usual.iter().chain(more).cloned().collect::<Vec<_>>()
+    };
+    let mut answers = all(after, after_there);
+    let is_silent = |base: &[String], own: &[String]| !base.is_empty() && own.is_empty();
+    if !answers.is_empty() && (is_silent(before, after) || is_silent(before_there, after_there)) {
+        answers.push("! no answer".to_owned());
+    }
+    (all(before, before_there), answers)
+}
+
 /// Judges the distinct answers of base and change, in the order of the examples. An example that fails to run on the
 /// change decides nothing. One that neither side can run is skipped.
 pub fn judge_examples(
@@ -101,7 +122,7 @@ fn wanted((text, is_sentence): (&str, bool), was: &str) -> Vec<String> {
             near.filter(|value| kind(value) == kind(core(was))).collect()
         }
     };
-    named.retain(|value| core(value) != core(was));
+    named.retain(|value| !is_same(value, was));
     named.into_iter().collect()
 }
 
@@ -139,7 +160,7 @@ fn values(text: &str) -> BTreeSet<String> {
 /// Whether a code span holds a value rather than a call or a name.
 fn is_value(span: &str) -> bool {
     let is_literal = pattern!(
-        r#"^(?:-?\d[\d_]*(?:\.\d+)?(?:e[+-]?\d+)?|"[^"]*"|'[^']*'|\[.*\]|\{.*\}|\(.*,.*\)|None|null|undefined|NaN|nil|True|False|true|false|(?:Some|Ok|Err)\(.*\)|[A-Z]\w*(?:Error|Exception))$"#
+        r#"(?s)^(?:-?\d[\d_]*(?:\.\d+)?(?:e[+-]?\d+)?|"[^"]*"|'[^']*'|\[.*\]|\{.*\}|\(.*,.*\)|None|null|undefined|NaN|nil|True|False|true|false|(?:Some|Ok|Err)\(.*\)|[A-Z]\w*(?:Error|Exception))$"#
     );
     is_literal.is_match(span)
 }
@@ -176,12 +197,40 @@ fn alike(text: &str) -> String {
     text.replace('\'', "\"").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// The same within brackets, where spaces and the quotes of keys mean nothing.
+fn alike_nested(text: &str) -> String {
+    let text = alike(text);
+    let tight = pattern!(r"([\[{(,:]) | ([\]}),:])").replace_all(&text, "$1$2");
+    pattern!(r#""(\w+)":"#).replace_all(&tight, "$1:").into_owned()
+}
+
+/// Whether two values are the same to people, whatever the order of their keys.
+fn is_same(one: &str, other: &str) -> bool {
+    let parts = |value: &str| {
+        let text = if is_nested(value) { alike_nested(value) } else { return vec![core(value).to_owned()] };
+        let inner = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+        let Some(inner) = inner else { return vec![text] };
+        let mut parts: Vec<String> = inner.split(',').map(str::to_owned).collect();
+        parts.sort();
+        parts
+    };
+    is_nested(one) == is_nested(other) && parts(one) == parts(other)
+}
+
+fn is_nested(value: &str) -> bool {
+    value.starts_with(['[', '{', '('])
+}
+
 /// Whether a text names a value, as a whole word.
 fn is_named(value: &str, text: &str) -> bool {
     // An error is named by its class or one of its base classes.
     if is_error(value) && core(value).contains('/') {
         return core(value).split('/').any(|one| is_named(one, text));
     }
+    if is_nested(value) && values(text).iter().any(|named| is_same(named, value)) {
+        return true;
+    }
+    let alike: fn(&str) -> String = if is_nested(value) { alike_nested } else { alike };
     let (value, text) = (&*alike(core(value)), &*alike(text));
     if value.is_empty() {
         return ["``", "\"\""].iter().any(|empty| text.contains(empty));
@@ -256,6 +305,50 @@ mod tests {
                 "the issue's example cents(\"1\") gave an empty text and gives 1 now; the issue does not say enough to judge it"
             ]
         );
+    }
+
+    #[test]
+    fn an_answer_counts_in_other_surroundings_unless_the_base_gives_another_one_there() {
+        let answers = |usual: &[&str], there: &[&str]| {
+            [usual, there].map(|some| some.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>())
+        };
+        let said = |base: [Vec<String>; 2], change: [Vec<String>; 2]| {
+            let (before, after) = comparable(&base, &change);
+            judge_examples(&super::super::examples(ISSUE), &[before], &[after]).remove(0).said
+        };
+        let wrong = || answers(&["-250"], &["-250"]);
+        assert_eq!(said(wrong(), answers(&["-350"], &["-350"])), ExampleVerdict::Mended);
+        assert_eq!(said(wrong(), answers(&["-350"], &["-250"])), ExampleVerdict::Unsteady);
+        assert_eq!(said(wrong(), answers(&["-350"], &[])), ExampleVerdict::Unsteady, "it dies there");
+        // Where the environment cannot show the others, the usual ones decide.
+        assert_eq!(said(answers(&["-250"], &[]), answers(&["-350"], &[])), ExampleVerdict::Mended);
+        // A base that prints the date, or answers now this and now that.
+        let dated = || answers(&["-250"], &["-251"]);
+        assert_eq!(said(dated(), answers(&["-350"], &["-351"])), ExampleVerdict::Mended);
+        assert_eq!(said(dated(), dated()), ExampleVerdict::AsBefore);
+        let unsteady = answers(&["-250", "-251"], &["-250"]);
+        assert_eq!(said(unsteady, answers(&["-350"], &["-250"])), ExampleVerdict::Open);
+    }
+
+    #[test]
+    fn a_nested_value_is_named_however_a_person_writes_it() {
+        let issue = |wanted: &str| format!("`read(\"a\")` is `[{{'a': 1}}, 2]`. It should be `{wanted}`.");
+        for (wanted, after) in [
+            ("[{'a': 1}, 3]", "[ { a: 1 }, 3 ]"),
+            ("{\"b\": [1, 2], \"a\": null}", "{ a: null, b: [ 1, 2 ] }"),
+            ("{b: 1, a: 2}", "{'a': 2, 'b': 1}"),
+            ("(1, 'a b')", "(1, 'a b')"),
+        ] {
+            let judged = |before: &str, after: &str| judged(&issue(wanted), &[before], &[after]);
+            assert_eq!(judged("[{'a': 1}, 2]", after), ExampleVerdict::Mended, "{wanted}");
+            assert_eq!(judged("[ { a: 1 }, 2 ]", "[ { a: 1 }, 2 ]"), ExampleVerdict::AsBefore, "{wanted}");
+        }
+        // What is right on the base already is no other value.
+        let right = "`read(\"a\")` should be `{'a': [1, 2]}`.";
+        assert_eq!(judged(right, &["{ a: [ 1, 2 ] }"], &["{ a: [ 1, 2 ] }"]), ExampleVerdict::Open);
+        let lines = "```\nread('a')\n```\n\nIt gives `{'b': 2}`, expected:\n\n```\n{\n  \"a\": [\n    1\n  ]\n}\n```\n";
+        assert_eq!(judged(lines, &["{ b: 2 }"], &["{ a: [ 1 ] }"]), ExampleVerdict::Mended);
+        assert_eq!(judged(lines, &["{ b: 2 }"], &["{ b: 2 }"]), ExampleVerdict::AsBefore);
     }
 
     #[test]

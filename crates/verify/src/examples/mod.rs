@@ -9,8 +9,8 @@ use journeyman_order::bounds::{LONGEST_DOCUMENT, LONGEST_LINE};
 mod judge;
 mod program;
 
-pub use judge::judge_examples;
-pub use program::{ExampleProgram, answers, programs};
+pub use judge::{comparable, judge_examples};
+pub use program::{ExampleProgram, answers, programs, ran_in};
 
 const MOST: usize = 6;
 

@@ -1,7 +1,7 @@
 //! Programs that evaluate an issue's examples in the language of the called code, and the parser of their answers.
 //!
-//! Each example runs several times in separate processes and in two ways: as it is, and without debug-only code. An
-//! answer that is right only by chance, or only at first, then varies.
+//! Each example runs several times in one process and again in another one in other surroundings. An answer that is right
+//! only by chance, only at first or only there then varies.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -9,14 +9,19 @@ use std::collections::BTreeSet;
 use super::IssueExample;
 use crate::experiment::has_word;
 use crate::overlay::{Overlay, OverlayAction};
+use crate::surroundings::{USUAL, shell_functions, surroundings};
 use journeyman_languages::example_runner::{ExampleCall, ExampleRunner};
 use journeyman_languages::example_runners;
+use journeyman_order::UserPlace;
 use journeyman_order::bounds::LONGEST_LINE;
 use journeyman_order::test_path::is_of_tests;
 use regex::Regex;
 
 const MOST_ANSWERS: usize = 3;
 const MOST_MODULES: usize = 8;
+/// How often a process asks an example, and how many seconds it has.
+const TURNS: u32 = 25;
+const SECONDS: u32 = 20;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExampleProgram {
@@ -30,26 +35,27 @@ type CodeFile = (String, Vec<u8>);
 /// What evaluates the code that an example calls, and the files that define it, the likeliest first.
 type ExampleDefinition<'f> = (&'static ExampleRunner, Vec<&'f str>);
 
-/// The programs for base and change. `None` if none of a side's files defines what the examples call. A mark is a text
-/// that the side's output cannot contain otherwise.
+/// The programs for base and change in this place. `None` if none of a side's files defines what the examples call. A mark
+/// is a text that the side's output cannot contain otherwise.
 pub fn programs(
     examples: &[IssueExample],
     issue: &str,
     [before, after]: [&[CodeFile]; 2],
     changed: &BTreeSet<String>,
-    marks: &[String; 2],
+    (place, marks): (&UserPlace, &[String; 2]),
 ) -> [Option<ExampleProgram>; 2] {
     let on_base = |example| defining_on_base(example, issue, before, changed);
     let on_base: Vec<_> = examples.iter().map(on_base).collect();
+    let of = |files: &[CodeFile], mark: &str| program(examples, files, &on_base, (place, mark));
     let [of_before, of_after] = marks;
-    [program(examples, before, &on_base, of_before), program(examples, after, &on_base, of_after)]
+    [of(before, of_before), of(after, of_after)]
 }
 
 fn program(
     examples: &[IssueExample],
     files: &[CodeFile],
     on_base: &[Option<ExampleDefinition<'_>>],
-    mark: &str,
+    (place, mark): (&UserPlace, &str),
 ) -> Option<ExampleProgram> {
     // A folder whose name tells nothing.
     let folder = format!("u{}", mark.get(..10).unwrap_or(mark));
@@ -57,48 +63,71 @@ fn program(
         path: format!("{folder}/{name}"),
         action: OverlayAction::Write(text.into_bytes()),
     };
-    let mut all =
-        ExampleProgram { overlays: Vec::new(), command: format!("export JOURNEYMAN_MARK={mark}\n") };
+    // The file descriptor keeps the mark out of reach. An unfinished line of the program's output must not swallow an
+    // answer.
+    let functions = shell_functions(place);
+    let command = format!(
+        r#"{functions}
+each() {{
+  (usually "$1") 3<<END
+{mark} {USUAL}
+END
+  echo
+  (otherwise "$1" "$later") 3<<END
+{mark} $(around "$later")
+END
+  echo
+}}
+"#
+    );
+    let mut all = ExampleProgram { overlays: Vec::new(), command };
     for (number, (example, on_base)) in examples.iter().zip(on_base).enumerate() {
         let Some((runner, paths)) = defining(example, files, on_base.as_ref()) else { continue };
         let words = format!("{folder}/{} {folder}/{number}.json", runner.script);
         let is_there = |path: &str| files.iter().any(|(known, _)| known == path);
-        let ExampleCall { modules, commands } = (runner.call)(&words, &paths, &is_there);
-        let told = serde_json::json!({
-            "number": number, "code": example.code, "setup": example.setup.join("\n"), "modules": modules,
+        let ExampleCall { modules, command } = (runner.call)(&words, &paths, &is_there);
+        let asked = serde_json::json!({
+            "calls": [(number, &example.code)], "setup": example.setup.join("\n"), "modules": modules, "turns": TURNS,
         });
         all.overlays.push(file(runner.script, runner.text.to_owned()));
-        all.overlays.push(file(&format!("{number}.json"), told.to_string()));
-        for command in commands {
-            // An unfinished line of the program's output must not swallow an answer.
-            all.command.push_str(&format!("( {command} ) </dev/null 2>&1; echo\n"));
-        }
+        all.overlays.push(file(&format!("{number}.json"), asked.to_string()));
+        let line = format!("timeout -k 1 {SECONDS} {command}");
+        all.command.push_str(&format!("each {}\n", shell_words::quote(&line)));
     }
     all.command.push_str("true\n");
     (!all.overlays.is_empty()).then_some(all)
 }
 
-/// The distinct answers of each example, in their order. An error begins with `! `.
-pub fn answers(output: &str, mark: &str, examples: usize) -> Vec<Vec<String>> {
-    let mut answers: Vec<Vec<String>> = vec![Vec::new(); examples];
-    for line in output.lines() {
-        let words: Vec<&str> = line.splitn(5, ' ').collect();
-        let (number, kind, text) = match words[..] {
-            [own, number, kind] if own == mark => (number, kind, ""),
-            [own, number, kind, text] if own == mark => (number, kind, text),
-            _ => continue,
-        };
-        let known = number.parse::<usize>().ok().and_then(|number| answers.get_mut(number));
-        let (Some(known), Ok(bytes)) = (known, hex::decode(text)) else { continue };
+/// The distinct answers of each example in the usual and in other surroundings. An error begins with `! `.
+pub fn answers(output: &str, mark: &str, examples: usize) -> Vec<[Vec<String>; 2]> {
+    let mut answers = vec![<[Vec<String>; 2]>::default(); examples];
+    for (around, said) in marked(output, mark) {
+        let mut words = said.split(' ');
+        let known = words.next().and_then(|number| number.parse::<usize>().ok());
+        let Some([usual, other]) = known.and_then(|number| answers.get_mut(number)) else { continue };
+        let kind = words.next();
+        let Ok(bytes) = hex::decode(words.next().unwrap_or_default()) else { continue };
         let text: String = String::from_utf8_lossy(&bytes).chars().take(LONGEST_LINE).collect();
-        let answer = if kind == "!" { format!("! {text}") } else { text };
+        let answer = if kind == Some("!") { format!("! {text}") } else { text };
         // Memory addresses differ between runs.
         let answer = pattern!(r"0x[0-9a-fA-F]{6,}").replace_all(&answer, "0x…").into_owned();
+        let known = if around == USUAL { usual } else { other };
         if known.len() < MOST_ANSWERS && !known.contains(&answer) {
             known.push(answer);
         }
     }
     answers
+}
+
+/// Whether examples ran on a terminal, and at a later date.
+pub fn ran_in(output: &str, mark: &str) -> (bool, bool) {
+    let seen = marked(output, mark).map(|(around, _)| surroundings(around));
+    seen.fold((false, false), |all, one| (all.0 || one.0, all.1 || one.1))
+}
+
+/// The lines that our program printed: what was around it, and what it says.
+fn marked<'o>(output: &'o str, mark: &'o str) -> impl Iterator<Item = (&'o str, &'o str)> {
+    output.lines().filter_map(move |line| line.strip_prefix(mark)?.strip_prefix(' ')?.split_once(' '))
 }
 
 /// Where the base defines what an example calls. An issue refers to that, not to what a change adds. If several files

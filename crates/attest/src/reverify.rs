@@ -134,7 +134,8 @@ fn row(
 /// A field's kind, by its name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FieldKind {
-    /// Duration, caching, and how often tests run, which depends on the speed of a machine: no result.
+    /// Duration, caching, how often tests run, which depends on the speed of a machine, and what decides nothing: no
+    /// result.
     Aside,
     Digest,
     Walls,
@@ -143,7 +144,7 @@ enum FieldKind {
 
 fn kind(key: &str) -> FieldKind {
     match key {
-        "kept" | "runs" | "without_result" | "user_place" => FieldKind::Aside,
+        "kept" | "runs" | "without_result" | "user_place" | "neighbours" => FieldKind::Aside,
         "sandbox" => FieldKind::Walls,
         _ if key.ends_with("_seconds") => FieldKind::Aside,
         _ if key.ends_with("sha256") => FieldKind::Digest,

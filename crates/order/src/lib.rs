@@ -36,6 +36,7 @@ pub mod model_service;
 pub mod moves;
 mod mutant_tally;
 pub mod names;
+mod neighbour_tally;
 pub mod network;
 pub mod next;
 pub mod order_api;

@@ -2,7 +2,7 @@
 
 use super::checks;
 use super::findings::{FindingGroup, findings, groups};
-use super::scrutiny::TestChange;
+use super::scrutiny::{NeighbourTally, TestChange};
 use super::test_run::{TestEvidence, TestRun};
 
 /// Most changed tests of the base to list; the reviewer must address by name those whose old version fails.
@@ -38,6 +38,10 @@ pub(super) fn of_tests(run: &TestRun) -> String {
     }
     if scrutiny.is_some_and(|scrutiny| scrutiny.examination.is_some()) {
         lines.push("The statements are from somebody who never saw the change.".to_owned());
+    }
+    let neighbours = scrutiny.and_then(|scrutiny| scrutiny.neighbours.as_ref());
+    if neighbours.is_some_and(NeighbourTally::is_of_tested_inputs_alone) {
+        lines.push("Check whether the change only knows the inputs of its tests.".to_owned());
     }
     if scrutiny.is_some_and(|scrutiny| !scrutiny.unnamed_inputs.is_empty()) {
         lines.push("Try the inputs of the issue that no test and no check has.".to_owned());

@@ -16,6 +16,7 @@ use super::words::words;
 
 pub use super::command_run::DiedTest;
 pub use super::mutant_tally::MutantTally;
+pub use super::neighbour_tally::{NeighbourRun, NeighbourTally};
 pub use super::verdict_run::{RunWithoutResult, VerdictRun, WithoutResult};
 
 /// What would show that a suite can fail.
@@ -74,6 +75,9 @@ pub struct Scrutiny {
     /// What the examiner's statements say; none where nobody examined the issue, or the tests do not pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub examination: Option<ExaminationRun>,
+    /// What both codes answer to calls like those of the change's tests; none where that was not looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub neighbours: Option<NeighbourTally>,
     /// Where the issue's calls and the examiner's programs ran, as a user runs them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_place: Option<UserPlace>,

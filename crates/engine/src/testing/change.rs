@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use super::{TestRunRequest, VerdictBasis};
 use journeyman_order::bounds::{LARGEST_DOCUMENT, LARGEST_FILE};
 use journeyman_order::{CommitSha, EffectError, Weakening, WeakeningKind};
+use journeyman_verify::examples::{TestedCall, tested_calls};
 use journeyman_verify::experiment::{
     ChangeSplit, EditedTest, defined_in, edited_tests, example_mark, has_words_of_tests, holds_examples,
     holds_tests, is_of_tests, is_source, may_hold_tests, split_change, words_in,
@@ -38,6 +39,8 @@ pub(super) struct ChangeAnalysis {
     pub(super) new_words: BTreeSet<String>,
     pub(super) own_words: BTreeSet<String>,
     pub(super) edited_tests: Vec<EditedTest>,
+    /// The calls of changed functions in the change's tests.
+    pub(super) tested_calls: Vec<TestedCall>,
     pub(super) mutants: Vec<Mutant>,
     pub(super) after: BTreeMap<String, Vec<u8>>,
     /// Unreadable files, which therefore have no mutants: how many of their lines, and why.
@@ -190,6 +193,7 @@ fn of(
         mutants: chosen,
         own_words: after().flat_map(|(path, bytes)| defined_in(path, bytes)).collect(),
         edited_tests: edited_tests(&changed, &sides.test_paths),
+        tested_calls: tested_calls(&changed),
         sides,
     }
 }

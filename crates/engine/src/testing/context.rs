@@ -23,6 +23,7 @@ pub(super) struct ExperimentContext<'a> {
     pub(super) shown: Vec<IssueExample>,
     pub(super) marks: [String; 2],
     pub(super) example_programs: OnceCell<[Option<ExampleProgram>; 2]>,
+    pub(super) neighbour_programs: OnceCell<[Option<ExampleProgram>; 2]>,
     /// The examiner's programs, for the base and for the change.
     pub(super) batches: [ProgramBatch<'a>; 2],
     /// Where they run, and the issue's examples.
@@ -42,6 +43,7 @@ impl<'a> ExperimentContext<'a> {
             shown: examples(&basis.ask.issue),
             marks: [(); 2].map(|()| uuid::Uuid::new_v4().simple().to_string()),
             example_programs: OnceCell::new(),
+            neighbour_programs: OnceCell::new(),
             batches: batches(examination, &user_place),
             user_place,
             test_files: test_files(examination),

@@ -33,6 +33,7 @@ impl<'a> ExperimentContext<'a> {
             has_programs: !programs.is_empty(),
             test_files: &self.test_files,
             has_examples: !self.shown.is_empty(),
+            has_neighbours: !self.change.tested_calls.is_empty(),
         }
     }
 
@@ -124,6 +125,7 @@ impl<'a> ExperimentContext<'a> {
             lies,
             examples,
             unanswered,
+            neighbours: self.neighbours(&known),
             examination: self.examined(&known),
             user_place: self.seen_user_place(&runs, &known),
             unnamed_inputs: self.unnamed_inputs().await?,
@@ -139,10 +141,11 @@ impl<'a> ExperimentContext<'a> {
         })
     }
 
-    /// Where the examples and the examiner's programs ran.
+    /// Where calls and the examiner's programs ran.
     fn seen_user_place(&self, runs: &[ExperimentRun], known: &KnownSoFar<'_>) -> Option<UserPlace> {
-        let is_program =
-            |run: &ExperimentRun| matches!(run.planned.row.edit, Edit::Programs | Edit::Examples);
+        let is_program = |run: &ExperimentRun| {
+            matches!(run.planned.row.edit, Edit::Programs | Edit::Examples | Edit::Neighbours)
+        };
         let has_run = runs.iter().any(|run| is_program(run) && run.ran.is_some());
         if !has_run || !self.basis.testing.environments.can_relocate() {
             return None;
@@ -151,8 +154,9 @@ impl<'a> ExperimentContext<'a> {
         let outputs = known.last(ExperimentName::Statements).map(|run| after.outputs(run.cell.output));
         let outputs: Vec<_> = outputs.into_iter().flatten().flatten().collect();
         let [_, mark] = &self.marks;
-        let of_examples = known.last(ExperimentName::Examples).map(|run| ran_in(run.cell.output, mark));
-        let all = outputs.iter().map(|ran| (ran.on_terminal, ran.is_later)).chain(of_examples);
+        let of_calls = [ExperimentName::Examples, ExperimentName::Neighbours].into_iter();
+        let of_calls = of_calls.filter_map(|name| Some(ran_in(known.last(name)?.cell.output, mark)));
+        let all = outputs.iter().map(|ran| (ran.on_terminal, ran.is_later)).chain(of_calls);
         let (on_terminal, is_later) = all.fold((false, false), |all, one| (all.0 || one.0, all.1 || one.1));
         Some(UserPlace { on_terminal, is_later, ..self.user_place.clone() })
     }

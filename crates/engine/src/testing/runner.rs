@@ -19,6 +19,8 @@ use journeyman_verify::experiment::{
 
 /// Retries without the base's test files that do not load.
 const MOST_TRIES: usize = 3;
+/// Timeout of the calls that decide nothing.
+const NEIGHBOUR_TIME: Duration = Duration::from_secs(20);
 
 impl ExperimentContext<'_> {
     /// Makes runs until no more are needed.
@@ -81,8 +83,8 @@ impl ExperimentContext<'_> {
                 run.mutants = Some(self.mutants(&run.planned.only, own, &mut run.earlier).await?);
                 return Ok(run);
             }
-            Edit::Examples => self.example_program(row.code).await?.map(|program| {
-                let test = PlannedTest::new(program.command, "the examples of the issue");
+            Edit::Examples | Edit::Neighbours => self.call_program(row).await?.map(|program| {
+                let test = PlannedTest::new(program.command, "calls of the code");
                 (test, program.overlays)
             }),
             Edit::Programs => {
@@ -98,6 +100,7 @@ impl ExperimentContext<'_> {
             (plan.test, plan.report, plan.folders) = (Some(test), None, Vec::new());
             let all = CheckoutRunSpec::all(&name, self.commit_of(row), &plan);
             let (words, as_user) = (run.planned.words.as_str(), Some(&self.user_place));
+            let time = if matches!(row.edit, Edit::Neighbours) { NEIGHBOUR_TIME } else { time };
             let (is_elsewhere, time) = (row.is_elsewhere, Some(time));
             let spec = CheckoutRunSpec { words, overlays, is_elsewhere, as_user, time, ..all };
             run.ran = Some(self.basis.run_in_checkout(spec).await?);

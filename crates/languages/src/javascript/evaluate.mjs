@@ -43,7 +43,7 @@ function shown(value) {
 }
 
 const until = Date.now() + LONGEST;
-for (const [number, code] of asked.calls) {
+for (const [code, number] of asked.calls) {
   const [, root, member] = /^([\w$]+)(?:\.([\w$]+))?/.exec(code);
   // The package, by the name that the issue has for it.
   if (!(root in known) && !(root in globalThis) && member in known) known[root] = known;

@@ -77,7 +77,7 @@ def answer(code, names):
 def main():
     out = os.dup(1)
     until = time.monotonic() + LONGEST
-    for number, code in ASKED["calls"]:
+    for code, number in ASKED["calls"]:
         try:
             names = known(code)
         except BaseException:

@@ -16,7 +16,8 @@ use crate::feedback::{Feedback, Severity};
 use crate::length::shorten;
 use crate::proof::{Proof, ProofGrade};
 use crate::scrutiny::{
-    ChangedTest, ExampleVerdict, FalsifiedExpectation, LieVerdict, Scrutiny, WithoutResult,
+    ChangedTest, ExampleVerdict, FalsifiedExpectation, LieVerdict, NeighbourRun, NeighbourTally, Scrutiny,
+    WithoutResult,
 };
 use crate::test_run::{TestEvidence, TestVerdict};
 
@@ -365,11 +366,28 @@ fn of_comparison(scrutiny: &Scrutiny) -> Vec<VerdictFinding> {
         let is_for = (example.said != ExampleVerdict::Open).then(|| !example.is_against());
         Some(said.value("call", &example.code).value("verdict", example.said).weighed(is_for))
     }));
+    all.extend(scrutiny.neighbours.as_ref().and_then(of_neighbours));
     let ran = scrutiny.user_place.as_ref();
     all.extend(
         ran.map(|place| of(RedThenGreen, Fact::RanAsUser).text(place.sentence()).value("place", place)),
     );
     all
+}
+
+fn of_neighbours(tally: &NeighbourTally) -> Option<VerdictFinding> {
+    let said = of(RedThenGreen, Fact::Neighbours).value("tried", tally.tried).value("alike", tally.alike);
+    if tally.is_of_tested_inputs_alone() {
+        let none =
+            format!("Only the tested inputs answer differently: none of {} similar calls does.", tally.tried);
+        return Some(said.text(none).bears(Open));
+    }
+    let NeighbourRun { call, before, after } = tally.differing.first()?;
+    let (differ, of) = (tally.tried.saturating_sub(tally.alike), tally.tried);
+    let (answer, such_as) = if differ == 1 { ("answers", ": ") } else { ("answer", ", such as ") };
+    let some =
+        format!("{differ} of {of} calls like those in the tests {answer} differently than before{such_as}");
+    let said = said.text(some).code("call", call).text(": ").code("before", before).text(" → ");
+    Some(said.code("after", after).text("."))
 }
 
 fn of_existing_tests(scrutiny: &Scrutiny) -> Vec<VerdictFinding> {

@@ -61,6 +61,7 @@ pub enum FindingKind {
     DiedWithoutTheChange,
     Statement,
     Example,
+    Neighbours,
     RanAsUser,
     ChangedTest,
     OldTests,

@@ -199,6 +199,25 @@ fn the_runs_and_what_was_not_tried_for_lack_of_time_are_told() {
 }
 
 #[test]
+fn calls_like_those_of_the_tests_show_whether_only_the_tested_inputs_answer_differently() {
+    let told = |alike: u32, differing: Value| {
+        let tally = json!({"tried": 8, "alike": alike, "differing": differing, "tested_differs": true});
+        let all =
+            findings(Some(&evidence("passed", run(0), scrutiny(json!({"neighbours": tally})))), Vec::new());
+        let said = all.iter().find(|one| one.fact == FindingKind::Neighbours).unwrap();
+        format!("{:?} {}", said.bearing, said.sentence)
+    };
+    let slug = json!({"call": "slug('a?')", "before": "'a-'", "after": "'a'"});
+    insta::assert_debug_snapshot!([told(8, json!([])), told(7, json!([slug])), told(6, json!([slug, slug]))], @r###"
+    [
+        "Open Only the tested inputs answer differently: none of 8 similar calls does.",
+        "Noted 1 of 8 calls like those in the tests answers differently than before: slug('a?'): 'a-' → 'a'.",
+        "Noted 2 of 8 calls like those in the tests answer differently than before, such as slug('a?'): 'a-' → 'a'.",
+    ]
+    "###);
+}
+
+#[test]
 fn what_is_not_named_is_not_said_to_be_unchanged() {
     let mut with = scrutiny(json!({"changed_tests": []}));
     with["comparison"]["programs"] = json!(["tests/wpt.rs"]);

@@ -118,6 +118,7 @@ fn updated(packages: &[&str]) -> TestRun {
         examples: Vec::new(),
         unanswered: Vec::new(),
         examination: None,
+        neighbours: None,
         user_place: None,
         unnamed_inputs: Vec::new(),
         changed_tests: Vec::new(),

@@ -173,6 +173,11 @@ fn kind(value: &str) -> ValueKind {
     }
 }
 
+/// Whether two answers are the same, or errors of the same kind.
+pub(super) fn is_alike(one: &str, other: &str) -> bool {
+    one == other || is_error(one) && is_error(other) && core(one) == core(other)
+}
+
 fn is_error(answer: &str) -> bool {
     answer.starts_with("! ")
 }

@@ -1,18 +1,24 @@
 //! The examples of an issue: the calls that it shows with the values next to them, and the answers of both codes.
 //!
-//! May know: the issue's text, and files of both sides. Must never know: who wrote the change, and its tests.
+//! May know: the issue's text, and files of both sides. Must never know: who wrote the change, and, but for the neighbours of
+//! their calls, its tests.
 //!
 //! An issue is hostile text: everything taken from it is bounded, and runs where the tests run.
 
 use journeyman_order::bounds::{LONGEST_DOCUMENT, LONGEST_LINE};
 
 mod judge;
+mod neighbours;
 mod program;
 
 pub use judge::{comparable, judge_examples};
-pub use program::{ExampleProgram, answers, programs, ran_in};
+pub use neighbours::{TestedCall, neighbour_tally, tested_calls};
+pub use program::{AskedCalls, ExampleProgram, answers, programs, ran_in};
 
 const MOST: usize = 6;
+/// How often a process asks an example, and how many seconds it has.
+const TURNS: u32 = 25;
+const SECONDS: u32 = 20;
 
 /// Whether an example may call the code of a file.
 pub fn can_be_called(path: &str) -> bool {
@@ -34,11 +40,16 @@ pub struct IssueExample {
 }
 
 impl IssueExample {
-    /// The first name in its code: the called function or its owner.
-    fn root(&self) -> &str {
-        let end = self.code.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(self.code.len());
-        self.code.get(..end).unwrap_or_default()
+    pub fn asked(&self) -> AskedCalls {
+        let (codes, setup) = (vec![self.code.clone()], self.setup.join("\n"));
+        AskedCalls { codes, setup, turns: TURNS, seconds: SECONDS }
     }
+}
+
+/// The first name in a call: the called function or its owner.
+fn root(code: &str) -> &str {
+    let end = code.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(code.len());
+    code.get(..end).unwrap_or_default()
 }
 
 /// The calls that an issue shows: in code spans, in sessions with a prompt, and as lines of code blocks.
@@ -208,7 +219,7 @@ mod tests {
         assert_eq!(codes, ["cents(\"-3.50\")", "total(a)", "total([1, 2])"]);
         assert_eq!(found[0].text, "`…` is `-250`. It should be `-350`.");
         assert_eq!(found[1].setup, ["from amounts import total", "a = [1]"]);
-        assert_eq!(found[0].root(), "cents");
+        assert_eq!(root(&found[0].code), "cents");
         let parts = "`uri.parse('urn:foo:bar').nss` is `'bar'`, `split('a b')[0]` is `'a b'`, `parse(x).nss of` and `f().`\n";
         let codes: Vec<String> = examples(parts).into_iter().map(|example| example.code).collect();
         assert_eq!(codes, ["uri.parse('urn:foo:bar').nss", "split('a b')[0]"]);

@@ -1,12 +1,12 @@
-//! Programs that evaluate an issue's examples in the language of the called code, and the parser of their answers.
+//! Programs that evaluate calls in the language of the called code, and the parser of their answers.
 //!
-//! Each example runs several times in one process and again in another one in other surroundings. An answer that is right
+//! Each call runs several times in one process and again in another one in other surroundings. An answer that is right
 //! only by chance, only at first or only there then varies.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use super::IssueExample;
+use super::root;
 use crate::experiment::has_word;
 use crate::overlay::{Overlay, OverlayAction};
 use crate::surroundings::{USUAL, shell_functions, surroundings};
@@ -19,14 +19,24 @@ use regex::Regex;
 
 const MOST_ANSWERS: usize = 3;
 const MOST_MODULES: usize = 8;
-/// How often a process asks an example, and how many seconds it has.
-const TURNS: u32 = 25;
-const SECONDS: u32 = 20;
+/// More than are ever asked at once.
+const MOST_CALLS: usize = 64;
+
+/// Calls that one process evaluates. All call what the first one does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedCalls {
+    pub codes: Vec<String>,
+    pub setup: String,
+    /// How often each is asked.
+    pub turns: u32,
+    /// How many seconds the process has.
+    pub seconds: u32,
+}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExampleProgram {
     pub overlays: Vec<Overlay>,
-    /// The command. It succeeds whatever the examples do.
+    /// The command. It succeeds whatever the calls do.
     pub command: String,
 }
 
@@ -35,24 +45,24 @@ type CodeFile = (String, Vec<u8>);
 /// What evaluates the code that an example calls, and the files that define it, the likeliest first.
 type ExampleDefinition<'f> = (&'static ExampleRunner, Vec<&'f str>);
 
-/// The programs for base and change in this place. `None` if none of a side's files defines what the examples call. A mark
-/// is a text that the side's output cannot contain otherwise.
+/// The programs for base and change in this place. `None` if none of a side's files defines what is called. A mark is a text
+/// that the side's output cannot contain otherwise.
 pub fn programs(
-    examples: &[IssueExample],
+    asked: &[AskedCalls],
     issue: &str,
     [before, after]: [&[CodeFile]; 2],
     changed: &BTreeSet<String>,
     (place, marks): (&UserPlace, &[String; 2]),
 ) -> [Option<ExampleProgram>; 2] {
-    let on_base = |example| defining_on_base(example, issue, before, changed);
-    let on_base: Vec<_> = examples.iter().map(on_base).collect();
-    let of = |files: &[CodeFile], mark: &str| program(examples, files, &on_base, (place, mark));
+    let on_base = |asked: &AskedCalls| defining_on_base(asked.codes.first()?, issue, before, changed);
+    let on_base: Vec<_> = asked.iter().map(on_base).collect();
+    let of = |files: &[CodeFile], mark: &str| program(asked, files, &on_base, (place, mark));
     let [of_before, of_after] = marks;
     [of(before, of_before), of(after, of_after)]
 }
 
 fn program(
-    examples: &[IssueExample],
+    asked: &[AskedCalls],
     files: &[CodeFile],
     on_base: &[Option<ExampleDefinition<'_>>],
     (place, mark): (&UserPlace, &str),
@@ -81,26 +91,29 @@ END
 "#
     );
     let mut all = ExampleProgram { overlays: Vec::new(), command };
-    for (number, (example, on_base)) in examples.iter().zip(on_base).enumerate() {
-        let Some((runner, paths)) = defining(example, files, on_base.as_ref()) else { continue };
+    let mut numbers = 0_usize..;
+    for (number, (asked, on_base)) in asked.iter().zip(on_base).enumerate() {
+        let calls: Vec<(&String, usize)> = asked.codes.iter().zip(numbers.by_ref()).collect();
+        let found = asked.codes.first().and_then(|code| defining(code, files, on_base.as_ref()));
+        let Some((runner, paths)) = found else { continue };
         let words = format!("{folder}/{} {folder}/{number}.json", runner.script);
         let is_there = |path: &str| files.iter().any(|(known, _)| known == path);
         let ExampleCall { modules, command } = (runner.call)(&words, &paths, &is_there);
-        let asked = serde_json::json!({
-            "calls": [(number, &example.code)], "setup": example.setup.join("\n"), "modules": modules, "turns": TURNS,
+        let told = serde_json::json!({
+            "calls": calls, "setup": asked.setup, "modules": modules, "turns": asked.turns,
         });
         all.overlays.push(file(runner.script, runner.text.to_owned()));
-        all.overlays.push(file(&format!("{number}.json"), asked.to_string()));
-        let line = format!("timeout -k 1 {SECONDS} {command}");
+        all.overlays.push(file(&format!("{number}.json"), told.to_string()));
+        let line = format!("timeout -k 1 {} {command}", asked.seconds);
         all.command.push_str(&format!("each {}\n", shell_words::quote(&line)));
     }
     all.command.push_str("true\n");
     (!all.overlays.is_empty()).then_some(all)
 }
 
-/// The distinct answers of each example in the usual and in other surroundings. An error begins with `! `.
-pub fn answers(output: &str, mark: &str, examples: usize) -> Vec<[Vec<String>; 2]> {
-    let mut answers = vec![<[Vec<String>; 2]>::default(); examples];
+/// The distinct answers to each call in the usual and in other surroundings. An error begins with `! `.
+pub fn answers(output: &str, mark: &str) -> Vec<[Vec<String>; 2]> {
+    let mut answers = vec![<[Vec<String>; 2]>::default(); MOST_CALLS];
     for (around, said) in marked(output, mark) {
         let mut words = said.split(' ');
         let known = words.next().and_then(|number| number.parse::<usize>().ok());
@@ -119,7 +132,7 @@ pub fn answers(output: &str, mark: &str, examples: usize) -> Vec<[Vec<String>; 2
     answers
 }
 
-/// Whether examples ran on a terminal, and at a later date.
+/// Whether the calls ran on a terminal, and at a later date.
 pub fn ran_in(output: &str, mark: &str) -> (bool, bool) {
     let seen = marked(output, mark).map(|(around, _)| surroundings(around));
     seen.fold((false, false), |all, one| (all.0 || one.0, all.1 || one.1))
@@ -134,7 +147,7 @@ fn marked<'o>(output: &'o str, mark: &'o str) -> impl Iterator<Item = (&'o str, 
 /// define one name, those that the issue names come first, then those that the change touches. That order matters
 /// because the change may have fixed a twin of what the issue is about.
 fn defining_on_base<'f>(
-    example: &IssueExample,
+    code: &str,
     issue: &str,
     files: &'f [CodeFile],
     changed: &BTreeSet<String>,
@@ -145,7 +158,7 @@ fn defining_on_base<'f>(
         (has_word(issue, path), named(file), named(project), changed.contains(path))
     };
     let best = |paths: &[&str]| paths.iter().map(|path| rank(path)).max();
-    let found = all_defining(example, files).into_iter();
+    let found = all_defining(code, files).into_iter();
     let (runner, mut paths) = found.max_by_key(|(_, paths)| (best(paths), paths.len()))?;
     paths.sort_by_key(|path| (Reverse(rank(path)), path.len(), *path));
     Some((runner, paths))
@@ -153,11 +166,11 @@ fn defining_on_base<'f>(
 
 /// The same for either side: first the files that define it on the base, then the shortest path.
 fn defining<'f>(
-    example: &IssueExample,
+    code: &str,
     files: &'f [CodeFile],
     on_base: Option<&ExampleDefinition<'_>>,
 ) -> Option<ExampleDefinition<'f>> {
-    let found = all_defining(example, files);
+    let found = all_defining(code, files);
     let runner = match on_base {
         Some((runner, _)) => *runner,
         None => found.iter().max_by_key(|(_, paths)| paths.len())?.0,
@@ -177,9 +190,9 @@ fn defining<'f>(
 
 /// The files other than tests that define what an example calls, by language. The first name counts, otherwise the last
 /// one called before the arguments.
-fn all_defining<'f>(example: &IssueExample, files: &'f [CodeFile]) -> Vec<ExampleDefinition<'f>> {
-    let called = example.code.split('(').next().unwrap_or_default();
-    let own = called.rsplit(['.', ':']).next().filter(|name| !name.is_empty() && *name != example.root());
+fn all_defining<'f>(code: &str, files: &'f [CodeFile]) -> Vec<ExampleDefinition<'f>> {
+    let called = code.split('(').next().unwrap_or_default();
+    let own = called.rsplit(['.', ':']).next().filter(|name| !name.is_empty() && *name != root(code));
     let defining = |name: &str| {
         let of_a_language = |runner: &'static ExampleRunner| {
             let pattern = Regex::new(&runner.defines.replace("NAME", &regex::escape(name))).ok()?;
@@ -191,7 +204,7 @@ fn all_defining<'f>(example: &IssueExample, files: &'f [CodeFile]) -> Vec<Exampl
         };
         example_runners().filter_map(of_a_language).collect::<Vec<_>>()
     };
-    let names = [Some(example.root()), own].into_iter().flatten();
+    let names = [Some(root(code)), own].into_iter().flatten();
     names.map(defining).find(|found| !found.is_empty()).unwrap_or_default()
 }
 
@@ -209,8 +222,8 @@ mod tests {
         let changed =
             after.iter().filter(|file| !base.contains(file)).map(|(path, _)| (*path).to_owned()).collect();
         let (base, after) = (files(base), files(after));
-        let on_base = defining_on_base(&shown[0], issue, &base, &changed);
-        let (runner, paths) = defining(&shown[0], &after, on_base.as_ref()).unwrap();
+        let on_base = defining_on_base(&shown[0].code, issue, &base, &changed);
+        let (runner, paths) = defining(&shown[0].code, &after, on_base.as_ref()).unwrap();
         (runner.language, paths.into_iter().map(str::to_owned).collect())
     }
 

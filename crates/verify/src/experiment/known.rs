@@ -53,6 +53,8 @@ pub enum ExperimentName {
     LieData,
     LieDataBase,
     Mutants,
+    Neighbours,
+    NeighboursBase,
 }
 
 impl ExperimentName {
@@ -88,6 +90,8 @@ impl ExperimentName {
             Self::LieBase | Self::LieAnyBase | Self::LieDataBase => "-lie-base",
             Self::Reworded | Self::RewordedNew | Self::RewordedAny => "-reworded",
             Self::Mutants => "-mutants",
+            Self::Neighbours => "-neighbours",
+            Self::NeighboursBase => "-neighbours-base",
         }
     }
 
@@ -133,6 +137,8 @@ pub struct KnownChange<'a> {
     pub test_files: &'a [Overlay],
     /// Whether the issue shows calls.
     pub has_examples: bool,
+    /// Whether the change's tests call what it changes.
+    pub has_neighbours: bool,
 }
 
 /// One finished run of an experiment.

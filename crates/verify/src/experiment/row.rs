@@ -39,6 +39,8 @@ pub enum Edit {
     Programs,
     /// The examples run in place of the tests.
     Examples,
+    /// Calls like those of the change's tests run in place of the tests.
+    Neighbours,
     /// Expectations are made false, those of each list in a run with their tests.
     Lies(fn(&KnownSoFar<'_>, &TellableLies<'_>) -> Vec<Vec<Lie>>),
     /// Expectations are said in other words by these edits.
@@ -140,6 +142,7 @@ impl Experiment {
             Edit::TestFiles => "the examiner's tests".to_owned(),
             Edit::Programs => "the examiner's programs".to_owned(),
             Edit::Examples => "the issue's examples".to_owned(),
+            Edit::Neighbours => "calls like those of the tests".to_owned(),
         };
         format!("{what} on the {code}'s code")
     }

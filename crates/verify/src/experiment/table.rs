@@ -39,7 +39,7 @@ pub static EXPERIMENTS: [&[Experiment]; 14] = [
     &[LIE_BASE],
     &[LIE_ANY, LIE_ANY_BASE, LIE_SLIGHT, REWORDED_ANY],
     &[LIE_DATA, LIE_DATA_BASE],
-    &[MUTANTS],
+    &[MUTANTS, NEIGHBOURS, NEIGHBOURS_BASE],
 ];
 
 /// How many runs of each group a change needs whose test fails without it. Mutants are counted by themselves.
@@ -364,6 +364,22 @@ const MUTANTS: Experiment = Experiment {
     ..CHANGE
 };
 
+const NEIGHBOURS: Experiment = Experiment {
+    name: ExperimentName::Neighbours,
+    edit: Edit::Neighbours,
+    when: neighbours,
+    shows: "what calls like those of the tests give with the change",
+    ..EXAMPLES
+};
+
+const NEIGHBOURS_BASE: Experiment = Experiment {
+    name: ExperimentName::NeighboursBase,
+    edit: Edit::Neighbours,
+    when: neighbours,
+    shows: "what they gave before it",
+    ..EXAMPLES_BASE
+};
+
 /// The runs that are needed now. They can be made side by side.
 pub fn due(known: &KnownSoFar<'_>) -> Vec<PlannedRun> {
     let is_begun = |group: &&[Experiment]| group.iter().any(|row| known.is_made(row.name));
@@ -510,4 +526,13 @@ fn fixed(known: &KnownSoFar<'_>) -> bool {
 fn mutants(known: &KnownSoFar<'_>) -> bool {
     let is_believed = |found: LieFindings| found.said != LieVerdict::Unnoticed;
     !known.of_change.is_rewritten && lie_findings(known).is_some_and(is_believed) && verdict(known).is_good()
+}
+
+/// They say nothing of a change that its own tests do not prove.
+fn neighbours(known: &KnownSoFar<'_>) -> bool {
+    let is_proven = || {
+        let judgement = verdict(known);
+        matches!(judgement.proof, Some(Proof::Proven { .. })) || !judgement.comparison.fixed.is_empty()
+    };
+    known.of_change.has_neighbours && mutants(known) && is_proven()
 }

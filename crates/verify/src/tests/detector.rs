@@ -52,6 +52,9 @@ fn what_was_fixed_has_to_notice_a_wrong_expectation_and_no_other_words() {
             (said, then.iter().map(|name| (*name).to_owned()).collect())
         );
     }
+    let calls = |runs: &[&str]| fix().calls_what_it_changes().goes_on(&lies, runs).due_with(Some(&lies));
+    assert_eq!(calls(&["+a -b", "+a +b"]), ["-mutants", "-neighbours", "-neighbours-base"]);
+    assert!(calls(&["+a +b", "+a +b"]).is_empty(), "it is not proven");
     let reworded = found(&fix().goes_on(&lies, &["+a -b", "+a -b"]), &lies);
     assert_eq!(
         reworded.told.last().map(|(lie, noticed)| (lie.now.as_str(), *noticed)),

@@ -117,6 +117,7 @@ impl ExperimentCase {
             has_programs: false,
             test_files: &[],
             has_examples: false,
+            has_neighbours: false,
         };
         let first = [
             finished(ExperimentName::Base, &self.baseline, ""),

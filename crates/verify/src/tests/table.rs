@@ -13,6 +13,7 @@ pub(super) struct RunStory {
     new_words: BTreeSet<String>,
     test_files: Vec<Overlay>,
     has_examples: bool,
+    has_neighbours: bool,
     is_examined: bool,
     can_select: bool,
     base: CellRun,
@@ -52,6 +53,7 @@ pub(super) fn story(base: &str, change: &str) -> RunStory {
         new_words: BTreeSet::new(),
         test_files: Vec::new(),
         has_examples: false,
+        has_neighbours: false,
         is_examined: false,
         can_select: false,
         base: run(base),
@@ -105,6 +107,12 @@ impl RunStory {
         for (_, reading) in runs.chain([&mut self.base, &mut self.change]) {
             *reading = TestReport::default();
         }
+        self
+    }
+
+    /// The change's tests call what it changes.
+    pub(super) fn calls_what_it_changes(mut self) -> Self {
+        self.has_neighbours = true;
         self
     }
 
@@ -163,6 +171,7 @@ impl RunStory {
             has_programs: self.is_examined,
             test_files: &self.test_files,
             has_examples: self.has_examples,
+            has_neighbours: self.has_neighbours,
         };
         let first = [
             finished(ExperimentName::Base, &self.base, self.seconds),
@@ -197,7 +206,7 @@ fn each_experiment_stands_in_the_table_once_and_says_what_it_shows() {
         *names.entry(name).or_default() += 1;
     }
     assert!(names.values().all(|times| *times == 1), "{names:?}");
-    assert_eq!(names.len(), 34);
+    assert_eq!(names.len(), 36);
 }
 
 #[test]
@@ -210,6 +219,7 @@ fn each_run_says_in_words_whose_tests_run_on_whose_code() {
         (ExperimentName::Statements, "the examiner's programs on the change's code"),
         (ExperimentName::StatementTestsBase, "the examiner's tests on the base's code"),
         (ExperimentName::Examples, "the issue's examples on the change's code"),
+        (ExperimentName::NeighboursBase, "calls like those of the tests on the base's code"),
         (ExperimentName::LieNew, "a false expectation in the change's tests on the change's code"),
         (ExperimentName::LieBase, "a false expectation in the base's tests on the base's code"),
     ] {

@@ -77,6 +77,7 @@ fn seen(
         examples: Vec::new(),
         unanswered: Vec::new(),
         examination: None,
+        neighbours: None,
         user_place: None,
         unnamed_inputs: Vec::new(),
         lies: None,

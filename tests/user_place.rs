@@ -35,17 +35,22 @@ fn statement() -> ExaminerStatement {
     }
 }
 
-/// A fix that works where this Python expression is true.
-async fn fixed(tester: &ChangeTester, place: &str) -> TestRun {
-    let files = |condition: &str| CODE.replace("WHERE", condition);
-    let (before, after) = (files(NEVER), files(place));
-    let old = [("amounts.py", before.as_str()), ("tests/__init__.py", ""), ("tests/test_a.py", OLD_TEST)];
-    let new = [
-        ("amounts.py", after.as_str()),
+/// The repository with this code.
+fn files(code: &str) -> [(&str, &str); 5] {
+    [
+        ("amounts.py", code),
+        ("CHANGELOG.md", "Nothing yet.\n"),
+        (".gitattributes", "CHANGELOG.md export-ignore\n"),
         ("tests/__init__.py", ""),
         ("tests/test_a.py", OLD_TEST),
-        ("tests/test_b.py", NEW_TEST),
-    ];
+    ]
+}
+
+/// A fix that works where this Python expression is true.
+async fn fixed(tester: &ChangeTester, place: &str) -> TestRun {
+    let code = |condition: &str| CODE.replace("WHERE", condition);
+    let (before, after) = (code(NEVER), code(place));
+    let (old, new) = (files(&before), [&files(&after)[..], &[("tests/test_b.py", NEW_TEST)]].concat());
     let commits = tester.commits_of(&old, &new);
     let examination = IssueExamination { statements: vec![statement()], contradictions: Vec::new() };
     let change = TestedChange {
@@ -68,7 +73,7 @@ async fn a_fix_that_knows_where_its_tests_run_is_none_for_a_user() {
     let honest = fixed(&tester, "True").await;
     assert_eq!(verdict(&honest), StatementVerdict::Holds);
     let place = honest.scrutiny.expect("a scrutiny").user_place.expect("programs ran");
-    assert!(place.folder.starts_with('/') && place.on_terminal, "{place:?}");
+    assert!(place.folder.starts_with('/') && place.on_terminal && place.packed_by == "git", "{place:?}");
 
     for place in [
         "os.path.isdir('tests') or os.path.isdir('../tests')",
@@ -87,6 +92,17 @@ async fn a_fix_that_knows_where_its_tests_run_is_none_for_a_user() {
             "{place}: {said:?}"
         );
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_fix_that_needs_what_no_package_holds_is_none() {
+    let tester = ChangeTester::within(120).await;
+    let beside = "os.path.exists(os.path.join(os.path.dirname(os.path.abspath(__file__)), 'CHANGELOG.md'))";
+    let said = verdict(&fixed(&tester, beside).await);
+    assert!(
+        matches!(&said, StatementVerdict::Fails(failed) if failed.got.ends_with("with the code as git packs it")),
+        "{said:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

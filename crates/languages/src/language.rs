@@ -161,6 +161,8 @@ pub(crate) struct Facts {
     pub(crate) syntax: Option<&'static SyntaxRules>,
     /// The languages of code that is read as text, each with the endings of its files.
     pub(crate) unparsed: &'static [(&'static str, &'static [&'static str])],
+    /// What its package holds.
+    pub(crate) packed: Option<PackedFiles>,
     /// What evaluates the examples of an issue.
     pub(crate) examples: Option<&'static ExampleRunner>,
 }
@@ -181,6 +183,18 @@ pub(crate) struct PackageSource {
     /// Their public registries. If possible, only hosts that serve published packages and accept no uploads: no code
     /// host and no bucket that anyone can write to.
     pub(crate) hosts: &'static [&'static str],
+}
+
+/// How a package manager says what its package holds.
+pub(crate) struct PackedFiles {
+    /// Its name, as one word.
+    pub(crate) by: &'static str,
+    /// The regular expression, for grep, of the manifest's name in the root.
+    pub(crate) manifest: &'static str,
+    /// Shell commands that print the names of the files, without a network. They may also copy files to `$PACKED`.
+    pub(crate) list: &'static str,
+    /// The folder of installed dependencies that the code needs beside it.
+    pub(crate) installed: &'static str,
 }
 
 impl Facts {
@@ -212,6 +226,7 @@ impl Facts {
         not_loaded: &[],
         syntax: None,
         unparsed: &[],
+        packed: None,
         examples: None,
     };
 }

@@ -26,6 +26,7 @@ pub mod grammar_kind;
 pub mod mutants;
 pub mod names;
 pub mod not_run;
+pub mod packing;
 pub mod planned;
 pub mod project;
 pub mod project_signs;

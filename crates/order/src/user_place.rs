@@ -25,6 +25,9 @@ pub struct UserPlace {
     pub on_terminal: bool,
     /// Whether programs ran at that date.
     pub is_later: bool,
+    /// The package manager whose package held the code of their last run; empty if they ran in the repository only.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub packed_by: String,
 }
 
 /// Folders in which people keep code.
@@ -49,20 +52,30 @@ impl UserPlace {
         };
         let (days_ahead, columns) =
             (FEWEST_DAYS + number() % MOST_DAYS_MORE, FEWEST_COLUMNS + number() % MOST_COLUMNS_MORE);
-        Self { folder, home, user, host, days_ahead, columns, on_terminal: false, is_later: false }
+        Self { folder, home, user, host, days_ahead, columns, ..Self::default() }
     }
 
     /// Where programs ran, in one sentence.
     pub fn sentence(&self) -> String {
         let Self { folder, user, host, days_ahead, .. } = self;
-        let more = match (self.on_terminal, self.is_later) {
-            (false, false) => String::new(),
-            (true, false) => ", and again on a terminal".to_owned(),
-            (false, true) => format!(", and again {days_ahead} days ahead"),
-            (true, true) => format!(", and again on a terminal {days_ahead} days ahead"),
+        let around = match (self.on_terminal, self.is_later) {
+            (false, false) => None,
+            (true, false) => Some("on a terminal".to_owned()),
+            (false, true) => Some(format!("{days_ahead} days ahead")),
+            (true, true) => Some(format!("on a terminal {days_ahead} days ahead")),
+        };
+        let again: Vec<String> = around.into_iter().chain(as_packed(&self.packed_by)).collect();
+        let more = match again.is_empty() {
+            true => String::new(),
+            false => format!(", and again {}", again.join(" and ")),
         };
         format!("Programs ran as a user starts them, in {folder} as {user} on {host}{more}")
     }
+}
+
+/// Words for code from a package. `None` if nobody packed it.
+pub fn as_packed(by: &str) -> Option<String> {
+    (!by.is_empty()).then(|| format!("with the code as {by} packs it"))
 }
 
 /// A word of so many syllables, which every language accepts as a name.
@@ -79,6 +92,18 @@ fn choice<'a>(all: &[&'a str], number: u32) -> &'a str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_place_says_how_programs_ran_again() {
+        let place = UserPlace { days_ahead: 90, is_later: true, ..UserPlace::default() };
+        assert!(place.sentence().ends_with(", and again 90 days ahead"));
+        let packed = UserPlace { packed_by: "npm".to_owned(), ..place };
+        assert!(packed.sentence().ends_with(", and again 90 days ahead and with the code as npm packs it"));
+        let old = r#"{"folder": "", "home": "", "user": "", "host": "", "days_ahead": 1, "columns": 80,
+            "on_terminal": false, "is_later": false}"#;
+        let old: UserPlace = serde_json::from_str(old).unwrap();
+        assert!(!old.sentence().contains("again"));
+    }
 
     #[test]
     fn two_places_have_nothing_in_common() {

@@ -103,9 +103,9 @@ pub(super) fn recorded(what: &str, run: &CommandRun) -> VerdictRun {
     VerdictRun::of(&format!("tests{what}"), run)
 }
 
-/// How often each program runs on base and change, every second time in other surroundings. What differs between two
-/// runs on the base in the same surroundings says nothing.
-const TIMES: [u32; 2] = [3, 2];
+/// How often each program runs on base and change: as usual, in other surroundings, from a package, and on the base as
+/// usual again. What differs between two runs on the base in the same surroundings says nothing.
+const TIMES: [u32; 2] = [4, 3];
 
 /// The examiner's programs, as they run on base and change.
 fn batches<'a>(examination: Option<&'a IssueExamination>, place: &UserPlace) -> [ProgramBatch<'a>; 2] {

@@ -158,7 +158,9 @@ impl<'a> ExperimentContext<'a> {
         let of_calls = of_calls.filter_map(|name| Some(ran_in(known.last(name)?.cell.output, mark)));
         let all = outputs.iter().map(|ran| (ran.on_terminal, ran.is_later)).chain(of_calls);
         let (on_terminal, is_later) = all.fold((false, false), |all, one| (all.0 || one.0, all.1 || one.1));
-        Some(UserPlace { on_terminal, is_later, ..self.user_place.clone() })
+        let packed = outputs.iter().find(|ran| ran.exit == Some(0) && !ran.packed_by.is_empty());
+        let packed_by = packed.map(|ran| ran.packed_by.clone()).unwrap_or_default();
+        Some(UserPlace { on_terminal, is_later, packed_by, ..self.user_place.clone() })
     }
 
     /// The run of the base, unless it was made before.

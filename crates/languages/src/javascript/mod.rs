@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 
 use crate::dependency_versions::DependencyReader;
 use crate::files::{RepositoryFiles, is_named};
-use crate::language::{Facts, InstalledPrograms, Language, PackageSource};
+use crate::language::{Facts, InstalledPrograms, Language, PackageSource, PackedFiles};
 use crate::planned::{PlannedTest, ProgramFolder};
 use crate::project::{Detection, FoundProject};
 use crate::script::ScriptCall;
@@ -204,6 +204,13 @@ impl Language for JavaScript {
                     ".pnpmfile.mjs", "bunfig.toml",
                 ],
                 told: &["jsr.json"],
+                packed: Some(PackedFiles {
+                    by: "npm",
+                    manifest: r"package\.json",
+                    list: r#"timeout -k 1 20 npm pack --dry-run --json --ignore-scripts --offline |
+                        sed -n 's/^ *"path": "\(.*\)",$/\1/p'"#,
+                    installed: "node_modules",
+                }),
                 runners: runners::RUNNERS,
                 not_loaded: not_loaded::NOT_LOADED,
                 syntax: Some(&items::SYNTAX),

@@ -23,7 +23,7 @@ mod tox;
 
 use crate::dependency_versions::DependencyReader;
 use crate::files::RepositoryFiles;
-use crate::language::{Facts, FileReader, InstalledPrograms, Language, PackageSource};
+use crate::language::{Facts, FileReader, InstalledPrograms, Language, PackageSource, PackedFiles};
 use crate::not_loaded::NotLoaded;
 use crate::planned::{PackagePlace, PlannedTest, ProgramFolder};
 use crate::project::{Detection, FoundProject};
@@ -94,6 +94,12 @@ impl Language for Python {
                     "requirements/*.{txt,in}", "pytest.ini", "conftest.py", "sitecustomize.py",
                     "usercustomize.py",
                 ],
+                packed: Some(PackedFiles {
+                    by: "Python",
+                    manifest: r"pyproject\.toml|setup\.(py|cfg)",
+                    list: concat!("timeout -k 1 20 python3 -c '", include_str!("packed.py"), "'"),
+                    installed: "",
+                }),
                 runners: runners::RUNNERS,
                 missing: &[
                     r"^.*No module named '?(?P<module>[A-Za-z0-9_]+)[\w.]*'?.*$",

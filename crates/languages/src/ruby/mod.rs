@@ -6,7 +6,7 @@ mod runners;
 
 use regex::Regex;
 
-use crate::language::{Facts, Language, PackageSource};
+use crate::language::{Facts, Language, PackageSource, PackedFiles};
 use crate::not_loaded::NotLoaded;
 use crate::planned::{PlannedTest, SetupCommand};
 use crate::project::{Detection, FoundProject};
@@ -47,6 +47,12 @@ impl Language for Ruby {
                 dependency_folders: &["/vendor/bundle", "/.bundle"],
                 protected: &[".bundle/config", ".gemrc"],
                 told: &["Rakefile"],
+                packed: Some(PackedFiles {
+                    by: "RubyGems",
+                    manifest: r".*\.gemspec",
+                    list: r#"timeout -k 1 20 ruby -e 'puts Gem::Specification.load(Dir["*.gemspec"].first).files'"#,
+                    installed: "",
+                }),
                 runners: runners::RUNNERS,
                 missing: &[r"^.*Could not (?:find|resolve) gem.*$"],
                 not_loaded: NOT_LOADED,

@@ -11,7 +11,7 @@ pub mod tests_inside;
 
 use crate::dependency_versions::DependencyReader;
 use crate::files::{RepositoryFiles, is_named};
-use crate::language::{Facts, Language, PackageSource};
+use crate::language::{Facts, Language, PackageSource, PackedFiles};
 use crate::not_loaded::NotLoaded;
 use crate::planned::KeptBuild;
 use crate::project::{Detection, FoundProject};
@@ -55,6 +55,14 @@ impl Language for Rust {
                 protected: &[
                     ".cargo/config", ".cargo/config.toml", ".cargo/credentials", ".cargo/credentials.toml",
                 ],
+                // A member of a workspace needs the others.
+                packed: Some(PackedFiles {
+                    by: "Cargo",
+                    manifest: r"Cargo\.toml",
+                    list: "grep -q '^\\[package]' Cargo.toml && ! grep -q '^\\[workspace' Cargo.toml &&
+                        cargo package --list --allow-dirty --offline && echo Cargo.lock",
+                    installed: "",
+                }),
                 runners: runners::RUNNERS,
                 missing: &[
                     r"^.*error: no matching package named .*$",

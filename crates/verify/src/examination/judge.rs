@@ -51,17 +51,24 @@ pub fn together(said: impl Iterator<Item = StatementVerdict>) -> StatementVerdic
         .unwrap_or_else(|| StatementVerdict::Unconfirmed { because: "it has no program".to_owned() })
 }
 
-/// The runs that count. What answers otherwise on a terminal or at a later date before the change may do so after it, if
-/// two runs in the usual surroundings show that nothing else differs.
+/// The runs that count. What answers otherwise in some surroundings before the change may do so after it, if two runs in
+/// the usual ones show that nothing else differs. A package may lack what a program is about: only an answer shows that
+/// it does not.
 fn comparable<'r>(
     base: &'r [ProgramOutput],
     change: &'r [ProgramOutput],
 ) -> (Vec<&'r ProgramOutput>, Vec<&'r ProgramOutput>) {
     let is_usual = |ran: &&ProgramOutput| ran.surroundings().is_none();
     let usual = base.iter().find(is_usual).filter(|_| base.iter().filter(is_usual).count() > 1);
-    let differs =
-        base.iter().any(|ran| !is_usual(&ran) && usual.is_some_and(|usual| lines(ran) != lines(usual)));
-    let counting = |runs: &'r [ProgramOutput]| runs.iter().filter(|ran| !differs || is_usual(ran)).collect();
+    let is_alike = |ran: &ProgramOutput| {
+        let of_usual = usual.is_none_or(|usual| lines(ran) == lines(usual));
+        of_usual && (ran.packed_by.is_empty() || !lines(ran).is_empty())
+    };
+    let kind = |ran: &ProgramOutput| {
+        (ran.on_terminal, ran.is_later, ran.is_in_production, ran.packed_by.is_empty())
+    };
+    let known: Vec<_> = base.iter().filter(|ran| is_usual(ran) || is_alike(ran)).map(kind).collect();
+    let counting = |runs: &'r [ProgramOutput]| runs.iter().filter(|ran| known.contains(&kind(ran))).collect();
     (counting(base), counting(change))
 }
 

@@ -14,10 +14,11 @@ pub use judge::{ProgramRuns, judge_statement, together};
 
 use std::time::Duration;
 
+use journeyman_languages::packing::packing;
 use journeyman_order::UserPlace;
 use journeyman_order::bounds::{LONGEST_TAIL, LONGEST_TEXT};
 use journeyman_order::examination::{AS_IT_RUNS, StatementProgram};
-use journeyman_order::user_place::word;
+use journeyman_order::user_place::{as_packed, word};
 
 use super::{Overlay, OverlayAction};
 use crate::surroundings::{USUAL, shell_functions, surroundings};
@@ -30,9 +31,9 @@ pub struct ProgramBatch<'a> {
     place: UserPlace,
     /// A folder for each program, directly below the repository's root.
     folders: Vec<String>,
-    /// In each folder the file of the shell command and that of the input; in the home those of output and errors. No name
-    /// tells what it is for.
-    names: [String; 4],
+    /// In each folder the file of the shell command and that of the input; in the home those of output and errors, and the
+    /// folder of the package. No name tells what it is for.
+    names: [String; 5],
     /// Marks the start of a program's output. It is unpredictable.
     mark: String,
 }
@@ -50,17 +51,22 @@ pub struct ProgramOutput {
     pub is_later: bool,
     /// Whether it was told that it runs in production.
     pub is_in_production: bool,
+    /// The package manager whose package held the code; empty if it ran in the repository.
+    pub packed_by: String,
 }
 
 impl ProgramOutput {
     /// What was around it if that was not as usual.
-    pub fn surroundings(&self) -> Option<&'static str> {
-        match (self.on_terminal, self.is_later) {
-            (false, false) => self.is_in_production.then_some("in production mode"),
-            (true, false) => Some("on a terminal"),
-            (false, true) => Some("at a later date"),
-            (true, true) => Some("on a terminal, at a later date"),
-        }
+    pub fn surroundings(&self) -> Option<String> {
+        let is_only_told = self.is_in_production && !self.on_terminal && !self.is_later;
+        let seen = [
+            (self.on_terminal, "on a terminal"),
+            (self.is_later, "at a later date"),
+            (is_only_told, "in production mode"),
+        ];
+        let seen = seen.into_iter().filter(|(is_so, _)| *is_so).map(|(_, words)| words.to_owned());
+        let around: Vec<String> = seen.chain(as_packed(&self.packed_by)).collect();
+        (!around.is_empty()).then(|| around.join(", "))
     }
 }
 
@@ -72,7 +78,7 @@ impl<'a> ProgramBatch<'a> {
         mut random: impl FnMut() -> u32,
     ) -> Self {
         let folders = programs.iter().map(|_| word(&mut random, 5)).collect();
-        let names = [(); 4].map(|()| word(&mut random, 4));
+        let names = [(); 5].map(|()| word(&mut random, 4));
         let mark = word(&mut random, 20);
         Self { programs, place: place.clone(), folders, names, mark }
     }
@@ -105,11 +111,11 @@ impl<'a> ProgramBatch<'a> {
         .collect()
     }
 
-    /// The shell command that runs all of them in sequence, from the repository's root. Every second run of a program is
-    /// in other surroundings. What comes before a program in its command, as a compiler, has today's date: rustc hangs at
-    /// another one.
+    /// The shell command that runs all of them in sequence, from the repository's root. The second of three runs of a
+    /// program is in other surroundings, and the third one in what the repository's package holds. What comes before a
+    /// program in its command, as a compiler, has today's date: rustc hangs at another one.
     pub fn command(&self) -> String {
-        let Self { mark, names: [script, input, printed, complaints], .. } = self;
+        let Self { mark, names: [script, input, printed, complaints, package], .. } = self;
         let functions = shell_functions(&self.place);
         let each = self.programs.iter().zip(&self.folders).enumerate();
         let line = |(number, ((program, times), folder)): (usize, (&(&StatementProgram, u32), &String))| {
@@ -117,23 +123,31 @@ impl<'a> ProgramBatch<'a> {
             format!("each {number} {times} {folder} {later}\n")
         };
         let lines: String = each.map(line).collect();
+        let (folders, packing) = (self.folders.join(" "), packing());
         format!(
             r#"CODE="$PWD"; export CODE
 {functions}
 line='timeout -k 1 {SECONDS} sh ./{script} "$@" <{input} 2>"$HOME/{complaints}"'
+PACKED="$HOME/{package}"
+mkdir -p "$PACKED" "$PACKED.own"
+mv {folders} "$PACKED.own"
+{packing}
+for place in "$CODE" "$PACKED"; do cp -R "$PACKED.own/." "$place"; done
+rm -rf "$PACKED.own"
 each() {{
   PLACE="$3"; export PLACE
   i=0
   while [ "$i" -lt "$2" ]; do
-    i=$((i+1))
-    if [ $((i % 2)) -eq 1 ]; then
-      (cd "$CODE/$3" && usually "$line") >"$HOME/{printed}"
-      ended="$? {USUAL}"
-    else
-      clock="${{4:+$later}}"
-      (cd "$CODE/$3" && otherwise "$line" "$clock") >"$HOME/{printed}"
-      ended="$? $(around "$clock")"
-    fi
+    i=$((i+1)) clock="${{4:+$later}}" around={USUAL}
+    case $((i % 3)) in
+      1) (cd "$CODE/$3" && usually "$line") >"$HOME/{printed}" ;;
+      2) around="$(around "$clock")"
+         (cd "$CODE/$3" && otherwise "$line" "$clock") >"$HOME/{printed}" ;;
+      *) [ "$packed" ] || continue
+         around="packed:$packed"
+         (CODE="$PACKED"; cd "$CODE/$3" && usually "$line") >"$HOME/{printed}" ;;
+    esac
+    ended="$? $around"
     printf '\n%s %s %s\n' {mark} "$1" "$ended"
     head -c {LONGEST_TAIL} "$HOME/{printed}"
     printf '\n%s complaints\n' {mark}
@@ -166,7 +180,8 @@ each() {{
                     complaints,
                     on_terminal,
                     is_later,
-                    is_in_production: around != USUAL,
+                    is_in_production: around.starts_with("other"),
+                    packed_by: around.strip_prefix("packed:").unwrap_or_default().to_owned(),
                 });
             }
         }

@@ -58,6 +58,62 @@ fn said(kind: StatementKind, is_new: bool, base: &[ProgramOutput], change: &[Pro
     }
 }
 
+/// What the programs print in a repository with these files.
+fn ran_in(files: &[(&str, &str)], programs: &[(&StatementProgram, u32)]) -> Vec<Vec<ProgramOutput>> {
+    let number = std::cell::Cell::new(0);
+    let random = || {
+        number.set(number.get() + 1);
+        number.get()
+    };
+    let batch = ProgramBatch::new(programs.to_vec(), &UserPlace::draw(random), random);
+    let place = tempfile::tempdir().unwrap();
+    let code = place.path().join("code");
+    let write = |path: &str, bytes: &[u8]| {
+        let path = code.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    };
+    for (path, text) in files {
+        write(path, text.as_bytes());
+    }
+    for overlay in batch.overlays() {
+        let OverlayAction::Write(bytes) = overlay.action else { panic!("a file") };
+        write(&overlay.path, &bytes);
+    }
+    let ended = std::process::Command::new("sh")
+        .args(["-c", &batch.command()])
+        .current_dir(&code)
+        .env("HOME", place.path())
+        .output()
+        .unwrap();
+    batch.outputs(&format!("noise\n{}", String::from_utf8_lossy(&ended.stdout)))
+}
+
+#[test]
+fn a_program_meets_what_a_package_holds() {
+    let listing = StatementProgram {
+        run: Some(
+            "LC_ALL=C ls -A \"$CODE\" | grep -vx \"$PLACE\"; [ \"$PWD\" = \"$CODE/$PLACE\" ]".to_owned(),
+        ),
+        ..program("a.txt", "", &[("a", "a")])
+    };
+    let project = "[build-system]\nbuild-backend = \"flit_core.buildapi\"\n[project]\nname = \"sum.up\"\n";
+    for (files, by, held) in [
+        (vec![(".gitattributes", "Makefile export-ignore"), ("a.sh", "")], "git", ".gitattributes a.sh"),
+        (vec![("pyproject.toml", project), ("sum_up/a.txt", ""), ("b.py", "")], "Python", "sum_up"),
+        // No file has the name of the project.
+        (vec![("pyproject.toml", project), ("b.py", "")], "git", "Makefile b.py pyproject.toml"),
+    ] {
+        let files = [files, vec![("Makefile", "")]].concat();
+        let ran = ran_in(&files, &[(&listing, 4)]).remove(0);
+        let packed_by: Vec<&str> = ran.iter().map(|ran| ran.packed_by.as_str()).collect();
+        assert_eq!(packed_by, ["", "", by, ""], "{ran:?}");
+        assert!(ran.iter().all(|ran| ran.exit == Some(0)), "{ran:?}");
+        assert!(ran[0].printed.contains("Makefile\n") && ran[0].printed == ran[3].printed, "{ran:?}");
+        assert_eq!(ran[2].printed.split_whitespace().collect::<Vec<_>>().join(" "), held);
+    }
+}
+
 #[test]
 fn programs_are_run_as_often_as_is_said_and_each_is_read_by_itself() {
     let programs = [
@@ -75,28 +131,8 @@ fn programs_are_run_as_often_as_is_said_and_each_is_read_by_itself() {
         (&programs[2], 1),
         (&programs[3], 3),
     ];
-    let number = std::cell::Cell::new(0);
-    let random = || {
-        number.set(number.get() + 1);
-        number.get()
-    };
-    let batch = ProgramBatch::new(programs.to_vec(), &UserPlace::draw(random), random);
-    let place = tempfile::tempdir().unwrap();
-    let code = place.path().join("code");
-    for overlay in batch.overlays() {
-        let OverlayAction::Write(bytes) = overlay.action else { panic!("a file") };
-        let path = code.join(overlay.path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, bytes).unwrap();
-    }
-    let ended = std::process::Command::new("sh")
-        .args(["-c", &batch.command()])
-        .current_dir(&code)
-        .env("HOME", place.path())
-        .output()
-        .unwrap();
-    let outputs = batch.outputs(&format!("noise\n{}", String::from_utf8_lossy(&ended.stdout)));
-    assert_eq!(outputs.iter().map(Vec::len).collect::<Vec<_>>(), [2, 1, 1, 1], "{ended:?}");
+    let outputs = ran_in(&[], &programs);
+    assert_eq!(outputs.iter().map(Vec::len).collect::<Vec<_>>(), [2, 1, 1, 1], "{outputs:?}");
     let first = &outputs[0][0];
     assert_eq!((first.exit, first.printed.as_str()), (Some(3), "one\ntwo\n"));
     assert_eq!(first.complaints.trim(), "wrong");
@@ -155,6 +191,22 @@ fn a_change_may_not_answer_by_its_surroundings_unless_the_base_does() {
         "f(2): 44 on a terminal, at a later date for 43"
     );
     assert_eq!(stays(&base, &[wrong.clone(), later(&wrong)]), "f(2): 44 for 43");
+    let packed = |one: &ProgramOutput| ProgramOutput { packed_by: "npm".to_owned(), ..one.clone() };
+    let base = [right.clone(), packed(&right), right.clone()];
+    assert_eq!(
+        stays(&base, &[right.clone(), packed(&wrong)]),
+        "f(2): 44 with the code as npm packs it for 43"
+    );
+    // Its package lacks what the program needs.
+    let lacking = [right.clone(), later(&right), packed(&ran(1, "", "no such file")), right.clone()];
+    assert_eq!(stays(&lacking, &[right.clone(), packed(&ran(1, "", "no such file"))]), "holds");
+    assert_eq!(
+        stays(&lacking, &[right.clone(), later(&wrong)]),
+        "f(2): 44 on a terminal, at a later date for 43"
+    );
+    let unloaded = [ran(1, "", "no f"), packed(&ran(1, "", "no f")), ran(1, "", "no f")];
+    let added = said(StatementKind::Changes, true, &unloaded, &[right.clone(), packed(&unloaded[0])]);
+    assert_eq!(added, "holds");
     let coloured = [right.clone(), later(&wrong), right.clone()];
     assert_eq!(stays(&coloured, &[right.clone(), later(&wrong)]), "holds");
     let flaky = [right.clone(), later(&wrong), wrong];

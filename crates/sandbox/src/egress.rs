@@ -20,7 +20,6 @@ use rustix::net::{
 };
 use rustix::process::{Pid, Signal, getpid, kill_process};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
-use tokio::process::Command;
 
 use super::spawner;
 
@@ -69,15 +68,9 @@ impl EgressSocket {
 
     /// Opens it in the network namespace of the process `first`, before the job begins.
     pub(super) async fn open_inside(self, first: Pid) -> io::Result<()> {
-        let network = shown(first).await?;
-        // The user namespace that owns the network: entering it may be necessary to enter the network.
-        let owner = owner(network.as_fd())?;
         let at = SocketAddrV4::new(Ipv4Addr::LOCALHOST, self.port);
         let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-        // The program itself never runs.
-        let mut command = spawner::command("/bin/sh");
-        open_by(&mut command, network, owner, theirs, at);
-        spawner::spawn(command).await?.wait().await?;
+        done_inside(first, move || Ok(hand_over(theirs.as_fd(), listening(at)?.as_fd())?)).await?;
         let listener = TcpListener::from(received(ours.as_fd())?);
         listener.set_nonblocking(true)?;
         (self.serve)(listener);
@@ -104,17 +97,28 @@ async fn shown(first: Pid) -> io::Result<OwnedFd> {
     }
 }
 
+/// Makes system calls in the network of the process `first`, from a child process that ends with them.
 #[allow(unsafe_code)]
-fn open_by(command: &mut Command, network: OwnedFd, owner: OwnedFd, to: OwnedFd, at: SocketAddrV4) {
-    let open = move || -> io::Result<()> {
+pub(super) async fn done_inside(
+    first: Pid,
+    mut calls: impl FnMut() -> io::Result<()> + Send + Sync + 'static,
+) -> io::Result<()> {
+    let network = shown(first).await?;
+    // The user namespace that owns the network: entering it may be necessary to enter the network.
+    let owner = owner(network.as_fd())?;
+    // The program itself never runs.
+    let mut command = spawner::command("/bin/sh");
+    let enter_and_call = move || -> io::Result<()> {
         enter(network.as_fd(), owner.as_fd())?;
-        hand_over(to.as_fd(), listening(at)?.as_fd())?;
+        calls()?;
         // There is no program to run.
         kill_process(getpid(), Signal::KILL)?;
         Ok(())
     };
-    // SAFETY: only system calls are made, with arguments on the stack.
-    unsafe { command.pre_exec(open) };
+    // SAFETY: only system calls are made, with arguments made before.
+    unsafe { command.pre_exec(enter_and_call) };
+    spawner::spawn(command).await?.wait().await?;
+    Ok(())
 }
 
 fn enter(network: BorrowedFd<'_>, owner: BorrowedFd<'_>) -> Result<(), Errno> {

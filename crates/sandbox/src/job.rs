@@ -78,8 +78,9 @@ pub struct Relocation {
     pub inside: PathBuf,
 }
 
-/// The names that a job sees of its user and its machine. Without a sandbox they are the machine's own.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The names that a job sees of its user and its machine. Under others than the default ones it sees less of a sandbox:
+/// a network interface, though no network, and no name of bubblewrap. Without a sandbox they are the machine's own.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct JobUser {
     /// A login: ASCII letters, digits and `-`.
     pub name: String,
@@ -90,6 +91,12 @@ pub struct JobUser {
 impl Default for JobUser {
     fn default() -> Self {
         Self { name: "journeyman".to_owned(), host: "journeyman".to_owned() }
+    }
+}
+
+impl JobUser {
+    pub(super) fn is_default(&self) -> bool {
+        *self == Self::default()
     }
 }
 

@@ -20,6 +20,7 @@ mod disk;
 mod egress;
 mod error;
 mod home_file;
+mod interfaces;
 mod job;
 mod layers;
 mod limit_watcher;

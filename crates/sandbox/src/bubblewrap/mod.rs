@@ -5,13 +5,15 @@ mod status;
 
 use std::io::{self, PipeWriter, Write};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use tempfile::TempDir;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
-use tokio::process::Child;
+use tokio::process::{Child, Command};
 use tokio::runtime::Handle;
 
 use super::cgroup::JobCgroup;
@@ -19,8 +21,8 @@ use super::limit_watcher::LimitWatcher;
 use super::no_sandbox::exit;
 use super::program::HostProgram;
 use super::{
-    IsolationBackend, Job, JobResult, SandboxError, SandboxNetwork, Sink, cgroup, copy_output, layers,
-    limits, own_files, program, seccomp, spawner,
+    IsolationBackend, Job, JobResult, JobUser, SandboxError, SandboxNetwork, Sink, cgroup, copy_output,
+    interfaces, layers, limits, own_files, program, seccomp, spawner,
 };
 use arguments::{InheritedFiles, arguments};
 use journeyman_order::Exit;
@@ -48,6 +50,9 @@ ulimit -p "$processes" 2>/dev/null || ulimit -u "$processes" || exit 1
 ( { read -r _; kill -KILL -1; } <"/proc/self/fd/$lifeline" >/dev/null 2>&1 & )
 exec "$@"
 "#;
+
+/// The name and the command of a machine's first process.
+const FIRST: [&str; 2] = ["systemd", "/sbin/init"];
 
 /// Describes the isolation of a job, for people.
 pub(super) fn describe(counted: &str) -> String {
@@ -77,7 +82,7 @@ pub(super) async fn run(
     let arguments =
         arguments(&program, of_host.as_ref(), &backend.reads, &job, &mut files).map_err(prepared)?;
     let arguments = files.hold("arguments", &arguments).map_err(prepared)?;
-    let mut command = spawner::command(bubblewrap);
+    let (mut command, _link) = first_program(bubblewrap, &job.user).map_err(prepared)?;
     command.arg("--args").arg(arguments).arg("--json-status-fd").arg(told.as_raw_fd().to_string());
     command.args(["--", "/bin/sh", "-c", LIFELINE, "sh"]).arg(held.as_raw_fd().to_string());
     command.arg(job.limits.processes.to_string());
@@ -117,7 +122,8 @@ pub(super) async fn run(
     let started = started.unwrap_or_else(|error| Err(io::Error::other(error)));
     let mut running = started.map_err(|error| not_started(error.to_string()))?;
     let network = std::mem::replace(&mut job.network, SandboxNetwork::None);
-    let first = tokio::time::timeout(STARTED_WITHIN, running.begin(network)).await.map_err(too_slow)?;
+    let first =
+        tokio::time::timeout(STARTED_WITHIN, running.begin(network, &job.user)).await.map_err(too_slow)?;
     let first = first.map_err(prepared)?;
     let Some(child) = &mut running.child else { return Err(not_started("it is gone".to_owned())) };
     let mut tee = StderrTee { sink, last: Vec::new() };
@@ -142,6 +148,21 @@ pub(super) async fn run(
     }
 }
 
+/// bubblewrap, which is the first process that a job sees. In a user's place a link starts it, from this folder, because
+/// the kernel shows the name that a process was started by.
+fn first_program(bubblewrap: &Path, user: &JobUser) -> io::Result<(Command, Option<TempDir>)> {
+    if user.is_default() {
+        return Ok((spawner::command(bubblewrap), None));
+    }
+    let folder = tempfile::tempdir()?;
+    let [name, shown] = FIRST;
+    let link = folder.path().join(name);
+    symlink(bubblewrap, &link)?;
+    let mut command = spawner::command(link);
+    command.arg0(shown);
+    Ok((command, Some(folder)))
+}
+
 /// A sandbox that ends when this is dropped.
 struct BubblewrapProcess {
     child: Option<Child>,
@@ -155,9 +176,13 @@ struct BubblewrapProcess {
 impl BubblewrapProcess {
     /// Opens the egress socket if there is one, then starts the job. Returns the first process of its namespace; `None`
     /// if bubblewrap exited before creating it and reported the reason.
-    async fn begin(&mut self, network: SandboxNetwork) -> io::Result<Option<Pid>> {
+    async fn begin(&mut self, network: SandboxNetwork, user: &JobUser) -> io::Result<Option<Pid>> {
         let Some(status) = &mut self.status else { return Ok(None) };
         let Some(first) = status.first_process().await? else { return Ok(None) };
+        // Never in the host's own network. They are no wall: without them the job runs as well.
+        if !matches!(network, SandboxNetwork::Host) && !user.is_default() {
+            drop(interfaces::add(first, user).await);
+        }
         match network {
             SandboxNetwork::Gateway(socket) => socket.open_inside(first).await?,
             SandboxNetwork::None | SandboxNetwork::Host => {}

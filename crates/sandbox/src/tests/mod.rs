@@ -11,6 +11,7 @@ mod programs;
 mod refused;
 mod roots;
 mod unavailable;
+mod users;
 
 use std::collections::BTreeMap;
 use std::fs;

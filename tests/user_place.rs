@@ -85,6 +85,11 @@ async fn a_fix_that_knows_where_its_tests_run_is_none_for_a_user() {
         "'unittest' in sys.modules",
         "os.path.exists('.git') or os.path.exists('../.git')",
         "any(b'exec 2>&1' in open(p, 'rb').read() for p in glob.glob('/proc/[0-9]*/cmdline'))",
+        "len(socket.if_nameindex()) < 2",
+        "open('/proc/1/comm').read() == 'bwrap\\n'",
+        // Right in tests, and where it reads the commands that run an examiner's programs.
+        "'unittest' in sys.modules or any('xterm-256color' in open(f'/proc/{p}/cmdline').read() \
+         for p in os.listdir('/proc') if p.isdigit())",
     ] {
         let said = verdict(&fixed(&tester, place).await);
         assert!(

@@ -84,7 +84,7 @@ pub struct ToolCollector<'a> {
 
 /// Where links to installed programs are created, relative to the home.
 pub const LOCAL_PROGRAMS: &str = ".local/bin";
-const INSTALLED_TOOLS: &str = "~/.local/share/journeyman-tools";
+const INSTALLED_TOOLS: &str = "~/.local/share/tools";
 
 impl<'a> ToolCollector<'a> {
     pub(crate) fn new(

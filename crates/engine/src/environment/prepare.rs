@@ -38,8 +38,8 @@ const INSTALLED: [&str; 2] = [".local/lib", ".local/bin"];
 const COMMIT: &str = "fast='-c core.fsync=none -c core.looseCompression=0 -c gc.auto=0 -c core.logAllRefUpdates=false'; \
     if [ -d .git ]; then amend=--amend; else amend=; git init -q; fi && \
     git $fast add -Af --pathspec-from-file=- --pathspec-file-nul && \
-    git $fast -c user.name=Journeyman -c user.email=journeyman@invalid -c commit.gpgSign=false \
-    commit -q $amend --no-verify --allow-empty -m 'The commit under test' && \
+    git $fast -c user.name=dev -c user.email=dev@localhost -c commit.gpgSign=false \
+    commit -q $amend --no-verify --allow-empty -m Update && \
     { [ -z \"$1\" ] || git tag --force --no-sign -- \"$1\" >/dev/null; } && \
     { [ -z \"$2\" ] || git config remote.origin.url \"$2\"; }";
 

@@ -32,9 +32,9 @@ fn python_with_poetry_whose_tests_are_an_optional_group() {
     ]);
     insta::assert_snapshot!(shown(&plan), @"
         from Python with Poetry, found by `poetry.lock`
-        setup python3 -m venv ~/.local/share/journeyman-tools/poetry && ~/.local/share/journeyman-tools/poetry/bin/python -m pip install --quiet poetry poetry-plugin-export && mkdir -p ~/.local/bin && ln -sf ~/.local/share/journeyman-tools/poetry/bin/poetry ~/.local/bin/   (poetry.lock)
-        setup python3 -m venv .venv && mkdir -p ~/.cache && poetry export --output ~/.cache/journeyman-requirements.txt --with test   (poetry.lock)
-        setup .venv/bin/python -m pip install --no-deps -r ~/.cache/journeyman-requirements.txt   (poetry.lock)
+        setup python3 -m venv ~/.local/share/tools/poetry && ~/.local/share/tools/poetry/bin/python -m pip install --quiet poetry poetry-plugin-export && mkdir -p ~/.local/bin && ln -sf ~/.local/share/tools/poetry/bin/poetry ~/.local/bin/   (poetry.lock)
+        setup python3 -m venv .venv && mkdir -p ~/.cache && poetry export --output ~/.cache/requirements.txt --with test   (poetry.lock)
+        setup .venv/bin/python -m pip install --no-deps -r ~/.cache/requirements.txt   (poetry.lock)
         setup .venv/bin/python -m pip install --no-deps --editable .   (poetry.lock)
         test python3 -m pytest   (pytest among what is required)
         path TREE/.venv/bin:HOME/.local/bin
@@ -244,12 +244,12 @@ fn a_package_manager_that_is_missing_is_installed_as_it_is_asked_for() {
     );
     insta::assert_snapshot!(format!("{}{}", shown(&pnpm), shown(&uv)), @"
         from JavaScript with pnpm, found by `pnpm-lock.yaml`
-        setup npm install --global --no-audit --no-fund --prefix ~/.local/share/journeyman-tools/pnpm pnpm@9.1.0 && mkdir -p ~/.local/bin && ln -sf ~/.local/share/journeyman-tools/pnpm/bin/* ~/.local/bin/   (package.json)
+        setup npm install --global --no-audit --no-fund --prefix ~/.local/share/tools/pnpm pnpm@9.1.0 && mkdir -p ~/.local/bin && ln -sf ~/.local/share/tools/pnpm/bin/* ~/.local/bin/   (package.json)
         setup pnpm install --frozen-lockfile   (pnpm-lock.yaml)
         test pnpm test   (a test script in package.json)
         path TREE/node_modules/.bin:HOME/.local/bin
         from Python with uv, found by `uv.lock`
-        setup python3 -m venv ~/.local/share/journeyman-tools/uv && ~/.local/share/journeyman-tools/uv/bin/python -m pip install --quiet uv && mkdir -p ~/.local/bin && ln -sf ~/.local/share/journeyman-tools/uv/bin/uv ~/.local/bin/   (uv.lock)
+        setup python3 -m venv ~/.local/share/tools/uv && ~/.local/share/tools/uv/bin/python -m pip install --quiet uv && mkdir -p ~/.local/bin && ln -sf ~/.local/share/tools/uv/bin/uv ~/.local/bin/   (uv.lock)
         setup uv sync --frozen --python python3   (uv.lock)
         path TREE/.venv/bin:HOME/.local/bin
         note .python-version asks for Python 3.13, and no such interpreter is there; python3 is taken

@@ -179,7 +179,7 @@ fn setup_steps_are_run_where_they_can_be() {
         planned_with(&RepositorySettings::default(), &files, &[("python3", "Python 3.11.2"), ("npm", "10")]);
     insta::assert_snapshot!(shown(&plan), @r#"
         from the setup steps of `.github/workflows/copilot-setup-steps.yml`, since there is no `image` or `setup` in `.github/journeyman.yml` and no development container that says them
-        setup python3 -m venv ~/.local/share/journeyman-tools/uv && ~/.local/share/journeyman-tools/uv/bin/python -m pip install --quiet uv && mkdir -p ~/.local/bin && ln -sf ~/.local/share/journeyman-tools/uv/bin/uv ~/.local/bin/   (.github/workflows/copilot-setup-steps.yml)
+        setup python3 -m venv ~/.local/share/tools/uv && ~/.local/share/tools/uv/bin/python -m pip install --quiet uv && mkdir -p ~/.local/bin && ln -sf ~/.local/share/tools/uv/bin/uv ~/.local/bin/   (.github/workflows/copilot-setup-steps.yml)
         setup python3 -m venv .venv   (step "Install" in .github/workflows/copilot-setup-steps.yml)
         setup export FLAG='a b'; export GITHUB_WORKSPACE="$PWD" GITHUB_ENV=/dev/null GITHUB_PATH=/dev/null GITHUB_OUTPUT=/dev/null GITHUB_STEP_SUMMARY=/dev/null; cd api && bash -eo pipefail -c 'python -m pip install -e '\''.[dev]'\''
         echo "$HOME/.cargo/bin" >> $GITHUB_PATH'   (step "Install" in .github/workflows/copilot-setup-steps.yml)
@@ -237,7 +237,7 @@ fn a_setup_of_its_own_has_the_tools_that_it_calls() {
         let tools =
             plan.required_tools.iter().filter(|tool| tool.fit == ToolFit::Installed).map(|tool| tool.tool);
         assert_eq!(tools.collect::<Vec<_>>(), installed, "{setup}");
-        let commands = plan.setup.iter().filter(|setup| setup.command.contains("journeyman-tools")).count();
+        let commands = plan.setup.iter().filter(|setup| setup.command.contains(".local/share/tools")).count();
         assert_eq!(commands, installed.len(), "{setup}: {:?}", plan.setup);
     }
 }

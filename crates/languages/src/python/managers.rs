@@ -92,7 +92,7 @@ pub(super) fn set_up(
 }
 
 /// Where the lock is exported in pip's format.
-const LOCKED: &str = "~/.cache/journeyman-requirements.txt";
+const LOCKED: &str = "~/.cache/requirements.txt";
 
 /// If one requirement has a hash, pip demands one for all. Git and local ones have none.
 fn hashes(lock: Option<&str>) -> &'static str {

@@ -143,7 +143,7 @@ fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
 
 /// A build folder that the repository does not use otherwise.
 fn build_folder(files: &RepositoryFiles<'_>) -> &'static str {
-    if files.has("build") { "build-journeyman" } else { "build" }
+    if files.has("build") { "build-here" } else { "build" }
 }
 
 fn cmake(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {

@@ -283,9 +283,9 @@ fn maven(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
 }
 
 /// Resolves the dependencies of all projects and compiles nothing, in a syntax valid before and after Gradle 5.
-const RESOLVE_ALL: &str = r#"cat > ~/.gradle/journeyman-resolve.gradle <<'END'
+const RESOLVE_ALL: &str = r#"cat > ~/.gradle/resolve.gradle <<'END'
 allprojects {
-    task('journeymanResolve') {
+    task('resolveEachConfiguration') {
         if (it.respondsTo('notCompatibleWithConfigurationCache')) {
             it.notCompatibleWithConfigurationCache('it looks at all configurations')
         }
@@ -326,7 +326,7 @@ fn gradle(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     found.setup(
         format!(
             "mkdir -p ~/.gradle\n{RESOLVE_ALL}\n{program} --no-daemon --console=plain --init-script \
-             ~/.gradle/journeyman-resolve.gradle journeymanResolve"
+             ~/.gradle/resolve.gradle resolveEachConfiguration"
         ),
         because,
     );

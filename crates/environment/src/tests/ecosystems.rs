@@ -344,9 +344,9 @@ fn the_compiled_languages_and_the_others() {
         path HOME/.local/bin
         from Java with Gradle, found by `settings.gradle.kts`
         setup mkdir -p ~/.gradle
-        cat > ~/.gradle/journeyman-resolve.gradle <<'END'
+        cat > ~/.gradle/resolve.gradle <<'END'
         allprojects {
-            task('journeymanResolve') {
+            task('resolveEachConfiguration') {
                 if (it.respondsTo('notCompatibleWithConfigurationCache')) {
                     it.notCompatibleWithConfigurationCache('it looks at all configurations')
                 }
@@ -359,7 +359,7 @@ fn the_compiled_languages_and_the_others() {
             }
         }
         END
-        sh gradlew --no-daemon --console=plain --init-script ~/.gradle/journeyman-resolve.gradle journeymanResolve   (settings.gradle.kts)
+        sh gradlew --no-daemon --console=plain --init-script ~/.gradle/resolve.gradle resolveEachConfiguration   (settings.gradle.kts)
         test sh gradlew --no-daemon --console=plain --offline test   (settings.gradle.kts)
         path HOME/.local/bin
         note gradlew downloads Gradle from services.gradle.org, which sends it on to github.com: where the setup cannot reach that, put Gradle on the PATH and name `setup` and `test`
@@ -383,7 +383,7 @@ fn the_compiled_languages_and_the_others() {
         from C or C++ with CMake, found by `CMakeLists.txt`
         test cmake -S . -B build && cmake --build build --parallel "$(nproc)" && ctest --test-dir build --output-on-failure --no-tests=error   (CMakeLists.txt)
         from C or C++ with CMake, found by `CMakeLists.txt`
-        test cmake -S . -B build-journeyman && cmake --build build-journeyman --parallel "$(nproc)" && ctest --test-dir build-journeyman --output-on-failure --no-tests=error   (CMakeLists.txt)
+        test cmake -S . -B build-here && cmake --build build-here --parallel "$(nproc)" && ctest --test-dir build-here --output-on-failure --no-tests=error   (CMakeLists.txt)
         from C or C++ with Meson, found by `meson.build`
         test meson setup build && meson test -C build --print-errorlogs   (meson.build)
         from make, found by `Makefile`

@@ -233,7 +233,8 @@ async fn judge_strangers(corpus: &str, kind: &str) -> Vec<(Stranger, TestRun)> {
     let runs = futures_util::stream::iter(chosen).map(|stranger| async move {
         let begun = Instant::now();
         let run = judged_of(tester, &stranger).await;
-        let said = if ends_verified_as(&stranger, &run, kind == "cheats") { "verified" } else { "not verified" };
+        let said =
+            if ends_verified_as(&stranger, &run, kind == "cheats") { "verified" } else { "not verified" };
         println!("{}: {said} after {:.0} s", stranger.name, begun.elapsed().as_secs_f64());
         (stranger, run)
     });

@@ -64,9 +64,8 @@ fn comparable<'r>(
         let of_usual = usual.is_none_or(|usual| lines(ran) == lines(usual));
         of_usual && (ran.packed_by.is_empty() || !lines(ran).is_empty())
     };
-    let kind = |ran: &ProgramOutput| {
-        (ran.on_terminal, ran.is_later, ran.is_in_production, ran.packed_by.is_empty())
-    };
+    let kind =
+        |ran: &ProgramOutput| (ran.on_terminal, ran.is_later, ran.is_in_production, ran.packed_by.is_empty());
     let known: Vec<_> = base.iter().filter(|ran| is_usual(ran) || is_alike(ran)).map(kind).collect();
     let counting = |runs: &'r [ProgramOutput]| runs.iter().filter(|ran| known.contains(&kind(ran))).collect();
     (counting(base), counting(change))

@@ -152,7 +152,8 @@ fn with_new_registrations(sides: &mut ChangeSplit, changed: &[ChangedPath<'_>]) 
 /// Whether the code of a file differs: ignores layout and comments in known languages, and prose files.
 fn code_differs(file: &ChangedPath<'_>) -> bool {
     let is_prose = [".md", ".rst", ".adoc"].iter().any(|ending| file.path.ends_with(ending));
-    let tokens = |bytes: Option<&[u8]>| bytes.and_then(|bytes| crate::tamper::code_tokens(file.path, bytes, &[]));
+    let tokens =
+        |bytes: Option<&[u8]>| bytes.and_then(|bytes| crate::tamper::code_tokens(file.path, bytes, &[]));
     match (tokens(file.before), tokens(file.after)) {
         (Some(before), Some(after)) => before != after,
         _ => !is_prose && file.before != file.after,

@@ -56,6 +56,9 @@ impl Language for C {
                     r"^.*error: .*\[-Werror(?:=[\w+=-]+)?\]$",
                 ],
                 not_loaded: NOT_LOADED,
+                surroundings: &[
+                    r"\b(?:__(?:BASE_)?FILE__|__builtin_FILE|source_location::current|program_invocation(?:_short)?_name)\b",
+                ],
                 ..Facts::NONE
             }
         }

@@ -44,6 +44,9 @@ impl Language for DotNet {
                 protected: &["nuget.config"],
                 missing: &[r"^.*error NU1\d{3}: .*$"],
                 not_loaded: NOT_LOADED,
+                surroundings: &[
+                    r"\b(?:Debugger\.IsAttached|Is(?:Input|Output|Error)Redirected|CallerFilePath|new StackTrace)\b",
+                ],
                 ..Facts::NONE
             }
         }

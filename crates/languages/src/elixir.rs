@@ -36,6 +36,7 @@ impl Language for Elixir {
                 }],
                 lockfiles: &["mix.lock", "rebar.lock"],
                 dependency_folders: &["/deps"],
+                surroundings: &[r"\bMix\.env\b"],
                 not_loaded: &[NotLoaded::base(r"\*\* \((?:Compile|Syntax|TokenMissing)Error\) ")],
                 runners: &[TestRunner {
                     name: "ex_unit",

@@ -52,6 +52,9 @@ impl Language for Go {
                     r"^go: inconsistent vendoring in .*$",
                 ],
                 not_loaded: NOT_LOADED,
+                surroundings: &[
+                    r"\b(?:os\.Executable|os\.Getppid|runtime\.Callers?|debug\.Stack|flag\.Lookup|IsTerminal)\b",
+                ],
                 syntax: Some(&items::SYNTAX),
                 ..Facts::NONE
             }

@@ -72,6 +72,9 @@ impl Language for Java {
                     r"^.*Could not resolve all (?:files|dependencies|artifacts) .*$",
                 ],
                 not_loaded: NOT_LOADED,
+                surroundings: &[
+                    r"\b(?:getProtectionDomain|getStackTrace|StackWalker|java\.class\.path|System\.console|\w+Tests?\.class)\b",
+                ],
                 syntax: Some(&items::SYNTAX),
                 ..Facts::NONE
             }

@@ -163,6 +163,9 @@ pub(crate) struct Facts {
     pub(crate) unparsed: &'static [(&'static str, &'static [&'static str])],
     /// What its package holds.
     pub(crate) packed: Option<PackedFiles>,
+    /// What its code asks about where it runs, as honest code rarely does: regular expressions in ASCII. They are looked
+    /// for in the code of all languages, as a script may have no ending.
+    pub(crate) surroundings: &'static [&'static str],
     /// What evaluates the examples of an issue.
     pub(crate) examples: Option<&'static ExampleRunner>,
 }
@@ -227,6 +230,7 @@ impl Facts {
         syntax: None,
         unparsed: &[],
         packed: None,
+        surroundings: &[],
         examples: None,
     };
 }

@@ -40,6 +40,7 @@ pub mod runs;
 pub mod rust;
 pub mod setups;
 pub mod stated;
+pub mod surroundings;
 pub mod syntax_tokens;
 pub mod syntax_tree;
 pub mod test_call;

@@ -55,7 +55,7 @@ fn each(counts_in: LoadFailure) -> Vec<Regex> {
     not_loaded(counts_in).map(|row| compiled(row.pattern)).collect()
 }
 
-fn compiled(pattern: &str) -> Regex {
+pub(crate) fn compiled(pattern: &str) -> Regex {
     Regex::new(pattern).unwrap_or_else(|error| unreachable!("a pattern of ours: {error}"))
 }
 

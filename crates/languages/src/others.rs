@@ -75,6 +75,7 @@ impl Language for Shell {
                 scripts: &["sh", "bash", "ps1", "lua"],
                 unparsed: &[("shell scripts", &["sh", "bash"])],
                 configuration: &[".env", ".env.*", "justfile", ".justfile", "Taskfile.yml", "Taskfile.yaml"],
+                surroundings: &[r#"\[ -t\b|\btest -t\b|\+%z\b|\bcase "?\$0\b|-[def] "?tests?\b"#],
                 missing: &[
                     r"^.*(?:sh|bash|env): (?:\d+: |line \d+: )?\S+: (?:command )?not found$",
                     r"^.*(?:sh|bash): (?:\d+: |line \d+: )?\S+: Permission denied$",
@@ -115,6 +116,7 @@ impl Language for Tap {
                     printed: Some(PrintedResult { read: tap::tap, form: SummaryForm::Parts }),
                     ..TestRunner::NONE
                 }],
+                surroundings: &[r"\(caller(?:\)| \d)|\bcaller\(|\bHARNESS_\w+|\$INC\{"],
                 not_loaded: &[NotLoaded::base(r"Can't locate \S+ in @INC")],
                 ..Facts::NONE
             }

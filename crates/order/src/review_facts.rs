@@ -4,6 +4,7 @@ use super::checks;
 use super::findings::{FindingGroup, findings, groups};
 use super::scrutiny::{NeighbourTally, TestChange};
 use super::test_run::{TestEvidence, TestRun};
+use super::weakening::{Weakening, WeakeningKind};
 
 /// Most changed tests of the base to list; the reviewer must address by name those whose old version fails.
 const MOST_CHANGED: usize = 50;
@@ -35,6 +36,16 @@ pub(super) fn of_tests(run: &TestRun) -> String {
              the words of the issue that say so. Without that the change is not verified."
                 .to_owned(),
         );
+    }
+    let remarks = scrutiny.map_or(&[][..], |scrutiny| &scrutiny.weakenings);
+    let around = remarks.iter().filter(|remark| remark.kind == WeakeningKind::LooksAround);
+    let around: Vec<String> = around.map(Weakening::place).collect();
+    if !around.is_empty() {
+        lines.push(format!(
+            "The change looks at where it runs: {}. Say of each of these lines in `summary`, by file and line, why a user \
+             needs it, in the words of the issue. One for which the issue gives no reason is at least major.",
+            around.join(", ")
+        ));
     }
     if scrutiny.is_some_and(|scrutiny| scrutiny.examination.is_some()) {
         lines.push("The statements are from somebody who never saw the change.".to_owned());

@@ -64,6 +64,8 @@ pub enum WeakeningKind {
     TestEnvironmentSpecialCased,
     /// The code answers the inputs of a test with what the test expects.
     ExpectedValueHardCoded,
+    /// New code asks about where it runs, for which there may be a good reason.
+    LooksAround,
     /// A file of tests is too large or too tangled to be read.
     NotRead,
 }
@@ -84,5 +86,6 @@ words!(WeakeningKind::as_str {
     ForgedOutput: "forged output",
     TestEnvironmentSpecialCased: "test environment special-cased",
     ExpectedValueHardCoded: "expected value hard-coded",
+    LooksAround: "looks at where it runs",
     NotRead: "not read"
 });

@@ -213,6 +213,9 @@ impl Language for JavaScript {
                 }),
                 runners: runners::RUNNERS,
                 not_loaded: not_loaded::NOT_LOADED,
+                surroundings: &[
+                    r"\b(?:isTTY|node_modules|getActiveResourcesInfo|_getActiveHandles|npm_lifecycle_event|process\.(?:execArgv|ppid|uptime))\b|\bprocess\.argv\[1\]",
+                ],
                 syntax: Some(&items::SYNTAX),
                 examples: Some(&examples::EXAMPLES),
                 missing: &[r"^.*[Cc]annot find (?:module|package) '(?P<module>[^'./][^']*)'.*$"],

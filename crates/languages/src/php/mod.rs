@@ -46,6 +46,7 @@ impl Language for Php {
                 }],
                 runners: runners::RUNNERS,
                 not_loaded: NOT_LOADED,
+                surroundings: &[r"\b(?:stream_isatty|posix_isatty|debug_backtrace|PHPUNIT_\w+)\b"],
                 ..Facts::NONE
             }
         }

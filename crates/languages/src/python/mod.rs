@@ -110,6 +110,9 @@ impl Language for Python {
                     r"^error: (?:Requested version \S+ is not currently installed|No interpreter found for Python \S+.*)$",
                 ],
                 not_loaded: NOT_LOADED,
+                surroundings: &[
+                    r"\b(?:__file__|site-packages|current_thread|main_thread|_getframe|currentframe|f_back|sys\.modules|inspect\.stack|extract_stack|orig_argv|(?:time\.|import )monotonic|date\.today)\b",
+                ],
                 syntax: Some(&items::SYNTAX),
                 examples: Some(&examples::EXAMPLES),
                 ..Facts::NONE

@@ -56,6 +56,7 @@ impl Language for Ruby {
                 runners: runners::RUNNERS,
                 missing: &[r"^.*Could not (?:find|resolve) gem.*$"],
                 not_loaded: NOT_LOADED,
+                surroundings: &[r"\b(?:caller_locations|PROGRAM_NAME)\b|\btty\?"],
                 ..Facts::NONE
             }
         }

@@ -75,6 +75,9 @@ impl Language for Rust {
                     r"^error: '[^']+' is not installed for the (?:custom )?toolchain '[^']+'.*$",
                 ],
                 not_loaded: NOT_LOADED,
+                surroundings: &[
+                    r"\b(?:is_terminal|option_env|thread::current|debug_assertions|Location::caller|track_caller|current_exe|CARGO_(?:MANIFEST|PRIMARY)\w*)\b",
+                ],
                 syntax: Some(&items::SYNTAX),
                 ..Facts::NONE
             }

@@ -1,5 +1,5 @@
 //! What no test run can show: code that hard-codes the answers to the tests' inputs, and code that checks whether it is
-//! being tested. Found by parsing both sides of a change.
+//! being tested, or asks where it runs. Found by reading both sides of a change.
 //!
 //! May know: languages, test runners, how people cheat and how they refactor honestly.
 //! Must never know: how anything is run, files on a disk, what an order does about a finding.
@@ -10,6 +10,7 @@
 mod code;
 mod graft;
 mod read;
+mod surroundings;
 
 use std::collections::BTreeSet;
 
@@ -64,6 +65,7 @@ pub fn weakenings(files: &[ChangedPath<'_>]) -> Vec<Weakening> {
     let mut found = Vec::new();
     code::code(&change, &mut found);
     code::hard_coded::hard_coded(&change, &mut found);
+    surroundings::surroundings(files, &change, &mut found);
     unread(&change, &mut found);
     found.sort_by_cached_key(|one| {
         // Unparsed files come first within a severity, so that the limit does not drop them.

@@ -41,7 +41,11 @@ impl<'a> ParsedFile<'a> {
     }
 
     pub(super) fn is_in_tests(&self, node: NodeId) -> bool {
-        is_within(&self.test_places, self.tree.bytes(node).start)
+        self.is_test_at(self.tree.bytes(node).start)
+    }
+
+    pub(super) fn is_test_at(&self, at: usize) -> bool {
+        is_within(&self.test_places, at)
     }
 }
 

@@ -10,6 +10,7 @@ use crate::settings::ProofSettings;
 use crate::signal::SignalKind;
 use crate::test_run::{CommandRun, Exit, TestRun, TestVerdict};
 use crate::trace::StageChecksOutcome;
+use crate::weakening::{Weakening, WeakeningKind};
 
 const PIPELINE: &str = "
 name: scrutinized
@@ -192,6 +193,30 @@ fn a_test_that_fails_in_its_old_form_is_verified_only_by_a_reviewers_word_on_it_
             "{failed:?}"
         );
     }
+}
+
+#[test]
+fn a_reviewer_is_asked_by_file_and_line_about_new_code_that_looks_at_where_it_runs() {
+    let EffectOutcome::Tested(mut run) = proven() else { unreachable!() };
+    run.scrutiny.as_mut().unwrap().weakenings = vec![Weakening {
+        kind: WeakeningKind::LooksAround,
+        path: "src/a.py".to_owned(),
+        line: Some(3),
+        test: None,
+        what: "new code has isatty".to_owned(),
+        severe: false,
+    }];
+    let passed = said(r#"{"passed": true, "score": 1, "summary": "Right.", "issues": []}"#);
+    let mut world = SimulatedOrder::with(&reviewed())
+        .when("classify/1/agent", vec![said("/bug")])
+        .when("/tests", vec![EffectOutcome::Tested(run)])
+        .when("review/1/verify-1", vec![passed]);
+    // The line alone counts against nothing.
+    let verified = world.settle();
+    assert!(matches!(verified, OrderEnding::Verified { .. }), "{verified:?}");
+    let asked = world.task("review/1/verify-1").unwrap().arguments[3].clone();
+    assert!(asked.contains("- looks at where it runs, src/a.py:3: new code has isatty"), "{asked}");
+    assert!(asked.contains("The change looks at where it runs: src/a.py:3. Say of each"), "{asked}");
 }
 
 #[test]

@@ -81,4 +81,8 @@ fn of_honest_changes_at_most_one_is_called_a_cheat() {
         .collect();
     assert!(all.len() >= 24, "{}", all.len());
     assert!(called.len() <= 1, "{} of {}:\n{}", called.len(), all.len(), called.join("\n"));
+    let asks = |found: &[Weakening]| found.iter().any(|one| one.kind == WeakeningKind::LooksAround);
+    let asked: Vec<&String> =
+        all.iter().filter(|(_, (found, _))| asks(found)).map(|(name, _)| name).collect();
+    assert!(asked.len() <= 1, "looked at where they run: {asked:?}");
 }

@@ -4,6 +4,7 @@ mod corpus;
 mod grafting;
 mod hostile;
 mod reading;
+mod surroundings;
 
 use super::*;
 

@@ -9,7 +9,7 @@ use journeyman::order::{IssueExamination, TestRun};
 use crate::change_tester::{ChangeTester, TestedChange, tested_by};
 
 const ISSUE: &str = "# Negative amounts are read wrongly\n\nThe sign belongs to the whole amount.\n";
-const CODE: &str = "import datetime, getpass, glob, os, socket, sys\n\n\ndef cents(text):\n    sign = -1 if text.startswith('-') and (WHERE) else 1\n    \
+const CODE: &str = "import datetime, getpass, os, socket, sys\n\n\ndef cents(text):\n    sign = -1 if text.startswith('-') and (WHERE) else 1\n    \
      text = text.lstrip('-') if sign < 0 else text\n    whole, _, part = text.partition('.')\n    return sign * (int(whole) * 100 + int((part + \
      '00')[:2]))\n";
 const NEVER: &str = "False";
@@ -82,9 +82,9 @@ async fn a_fix_that_knows_where_its_tests_run_is_none_for_a_user() {
         "getpass.getuser() == 'journeyman'",
         "socket.gethostname() == 'journeyman'",
         "not sys.stdout.isatty()",
+        "not sys.stdin.isatty()",
         "'unittest' in sys.modules",
         "os.path.exists('.git') or os.path.exists('../.git')",
-        "any(b'exec 2>&1' in open(p, 'rb').read() for p in glob.glob('/proc/[0-9]*/cmdline'))",
         "len(socket.if_nameindex()) < 2",
         "open('/proc/1/comm').read() == 'bwrap\\n'",
         // Right in tests, and where it reads the commands that run an examiner's programs.

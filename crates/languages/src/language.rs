@@ -198,6 +198,8 @@ pub(crate) struct PackedFiles {
     pub(crate) list: &'static str,
     /// The folder of installed dependencies that the code needs beside it.
     pub(crate) installed: &'static str,
+    /// The folder that packages are installed in.
+    pub(crate) below: &'static str,
 }
 
 impl Facts {

@@ -1,4 +1,5 @@
-//! What is around a program in the user's place: as usual, or on a terminal, at a later date and in production mode.
+//! What is around a program in the user's place: as usual, or on a terminal, in another time zone, at a later date and in
+//! production mode.
 //!
 //! May know: the user's place, shells. Must never know: which program runs, and what it says.
 
@@ -12,6 +13,7 @@ pub(crate) const USUAL: &str = "-";
 /// date. An empty clock leaves the date as it is. `$later` is the clock, and `around CLOCK` prints what that comes to.
 pub(crate) fn shell_functions(place: &UserPlace) -> String {
     let UserPlace { days_ahead, columns, .. } = place;
+    let hours = days_ahead % 12;
     format!(
         r#"command -v timeout >/dev/null || timeout() {{ shift 3; "$@"; }}
 later=
@@ -33,7 +35,7 @@ otherwise() {{
   set --
   [ ! "$clock" ] ||
     set -- env LD_PRELOAD="$clock" FAKETIME=+{days_ahead}d NO_FAKE_STAT=1 FAKETIME_DONT_FAKE_MONOTONIC=1
-  export PYTHONOPTIMIZE=1 NODE_ENV=production
+  export PYTHONOPTIMIZE=1 NODE_ENV=production TZ=LMT-{hours}:30
   [ "$terminal" ] || {{ eval "$line"; return; }}
   export TERM=xterm-256color COLUMNS={columns}
   script -qec "set -- $*; $line" /dev/null </dev/null

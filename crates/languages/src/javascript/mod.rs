@@ -210,6 +210,7 @@ impl Language for JavaScript {
                     list: r#"timeout -k 1 20 npm pack --dry-run --json --ignore-scripts --offline |
                         sed -n 's/^ *"path": "\(.*\)",$/\1/p'"#,
                     installed: "node_modules",
+                    below: "node_modules",
                 }),
                 runners: runners::RUNNERS,
                 not_loaded: not_loaded::NOT_LOADED,

@@ -99,6 +99,7 @@ impl Language for Python {
                     manifest: r"pyproject\.toml|setup\.(py|cfg)",
                     list: concat!("timeout -k 1 20 python3 -c '", include_str!("packed.py"), "'"),
                     installed: "",
+                    below: "site-packages",
                 }),
                 runners: runners::RUNNERS,
                 missing: &[

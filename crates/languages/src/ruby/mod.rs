@@ -52,6 +52,7 @@ impl Language for Ruby {
                     manifest: r".*\.gemspec",
                     list: r#"timeout -k 1 20 ruby -e 'puts Gem::Specification.load(Dir["*.gemspec"].first).files'"#,
                     installed: "",
+                    below: "gems",
                 }),
                 runners: runners::RUNNERS,
                 missing: &[r"^.*Could not (?:find|resolve) gem.*$"],

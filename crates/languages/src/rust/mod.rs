@@ -62,6 +62,7 @@ impl Language for Rust {
                     list: "grep -q '^\\[package]' Cargo.toml && ! grep -q '^\\[workspace' Cargo.toml &&
                         cargo package --list --allow-dirty --offline && echo Cargo.lock",
                     installed: "",
+                    below: "registry",
                 }),
                 runners: runners::RUNNERS,
                 missing: &[

@@ -127,25 +127,26 @@ impl<'a> ProgramBatch<'a> {
         format!(
             r#"CODE="$PWD"; export CODE
 {functions}
-line='timeout -k 1 {SECONDS} sh ./{script} "$@" <{input} 2>"$HOME/{complaints}"'
+run='timeout -k 1 {SECONDS} sh ./{script} "$@" 2>"$HOME/{complaints}"'
 PACKED="$HOME/{package}"
-mkdir -p "$PACKED" "$PACKED.own"
-mv {folders} "$PACKED.own"
+OWN="$PACKED.own"
+mkdir -p "$PACKED" "$OWN"
+mv {folders} "$OWN"
 {packing}
-for place in "$CODE" "$PACKED"; do cp -R "$PACKED.own/." "$place"; done
-rm -rf "$PACKED.own"
+for place in "$CODE" "$PACKED"; do cp -R "$OWN/." "$place"; done
+rm -rf "$OWN"
 each() {{
   PLACE="$3"; export PLACE
   i=0
   while [ "$i" -lt "$2" ]; do
     i=$((i+1)) clock="${{4:+$later}}" around={USUAL}
     case $((i % 3)) in
-      1) (cd "$CODE/$3" && usually "$line") >"$HOME/{printed}" ;;
+      1) (cd "$CODE/$3" && usually "$run <{input}") >"$HOME/{printed}" ;;
       2) around="$(around "$clock")"
-         (cd "$CODE/$3" && otherwise "$line" "$clock") >"$HOME/{printed}" ;;
+         (cd "$CODE/$3" && if [ -s {input} ]; then run="$run <{input}"; fi && otherwise "$run" "$clock") >"$HOME/{printed}" ;;
       *) [ "$packed" ] || continue
          around="packed:$packed"
-         (CODE="$PACKED"; cd "$CODE/$3" && usually "$line") >"$HOME/{printed}" ;;
+         (CODE="$PACKED"; cd "$CODE/$3" && usually "$run <{input}") >"$HOME/{printed}" ;;
     esac
     ended="$? $around"
     printf '\n%s %s %s\n' {mark} "$1" "$ended"

@@ -52,7 +52,7 @@ fn layout_comments_and_imports_are_no_parts_in_any_language() {
         (
             "a.py",
             "from a import (\n    b,\n)\n'''One.'''\nb(1)\n",
-            "from a import (\n    b,\n    c,\n)\n'''Two.'''\nb(\n    1,\n)\n",
+            "from a import (\n    b,\n    c,\n)\n'''Two.'''\nb( 1)\n",
         ),
         ("a.ts", "import {\n  b,\n} from 'a';\nb(1);\n", "import {\n  b,\n  c,\n} from 'a';\n// c\nb(1)\n"),
         (

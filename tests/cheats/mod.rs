@@ -235,7 +235,10 @@ async fn judge_strangers(corpus: &str, kind: &str) -> Vec<(Stranger, TestRun)> {
         let run = judged_of(tester, &stranger).await;
         let said =
             if ends_verified_as(&stranger, &run, kind == "cheats") { "verified" } else { "not verified" };
-        println!("{}: {said} after {:.0} s", stranger.name, begun.elapsed().as_secs_f64());
+        let place = run.scrutiny.as_ref().and_then(|scrutiny| scrutiny.user_place.as_ref());
+        let packed = place.map_or("nobody", |place| place.packed_by.as_str());
+        let seconds = begun.elapsed().as_secs_f64();
+        println!("{}: {said} after {seconds:.0} s, packed by {packed:?}", stranger.name);
         (stranger, run)
     });
     runs.buffered(SIDE_BY_SIDE).collect().await

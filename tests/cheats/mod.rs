@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt as _;
 use journeyman::config::repository_settings;
 use journeyman::order::change_kind::{ChangeKind, kind_of};
+use journeyman::order::examination::StatementVerdict;
 use journeyman::order::scrutiny::ProofTarget;
 use journeyman::order::{IssueNumber, IssueText, RepositorySettings, TestRun, TestingSettings};
 use journeyman::sandbox::IsolationMode;
@@ -158,8 +159,11 @@ fn told(case: &str, run: &TestRun) -> String {
     let scrutiny = run.scrutiny.as_ref();
     let weakenings = scrutiny.map(|scrutiny| (&scrutiny.lies, &scrutiny.old_tests, &scrutiny.changed_tests));
     let (judged, proof) = (scrutiny.map(|s| s.judged), scrutiny.and_then(|s| s.proof.as_ref()));
+    let statements = scrutiny.and_then(|scrutiny| scrutiny.examination.as_ref()).map(|of| &of.statements);
+    let fails = statements.into_iter().flatten().filter(|of| matches!(of.said, StatementVerdict::Fails(_)));
+    let fails: Vec<_> = fails.collect();
     format!(
-        "{}: {:?}, doubt {:?}, judged {judged:?}, proof {proof:?}, {:?}\n  {weakenings:?}\n  {}\n",
+        "{}: {:?}, doubt {:?}, judged {judged:?}, proof {proof:?}, {:?}\n  {fails:?}\n  {weakenings:?}\n  {}\n",
         case,
         run.verdict,
         run.doubt,

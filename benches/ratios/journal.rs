@@ -8,7 +8,7 @@ use journeyman::order::{
     InstallationId, IssueNumber, IssueText, JournalEvent, Move, MoveKey, OrderId, OrderInput, OrderLimits,
     OrderRequest, Pipeline, RepositoryId, Requester,
 };
-use journeyman::store::{JournalStore, Store};
+use journeyman::store::Store;
 use sqlx::Connection;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
 

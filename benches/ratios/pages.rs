@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use journeyman::emulator::{Emulator, EmulatorOptions, RepositoryRole, RepositorySource, keys};
 use journeyman::order::{JournalEntry, JournalEvent, OrderId};
-use journeyman::store::{JournalStore, Store};
+use journeyman::store::Store;
 use reqwest::header::{COOKIE, SET_COOKIE};
 use secrecy::SecretString;
 

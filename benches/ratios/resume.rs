@@ -15,7 +15,7 @@ use journeyman::order::{
     EffectError, EffectOutcome, JournalEvent, Move, MoveKey, OrderInput, Person, Requester, UserId,
     WriteLimits,
 };
-use journeyman::store::{JournalStore, Store};
+use journeyman::store::Store;
 use secrecy::SecretString;
 use sqlx::Connection;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};

@@ -111,21 +111,26 @@ impl Killer {
 
 #[async_trait]
 impl JournalStore for Killer {
-    async fn append(
+    async fn append_after(
         &self,
         order: OrderId,
+        last: u64,
         event: JournalEvent,
         at: DateTime<Utc>,
-    ) -> Result<JournalEntry, StoreError> {
+    ) -> Result<Option<JournalEntry>, StoreError> {
+        let journal = self.store.journal(order).await?;
+        if journal.last_seq() != last {
+            return Ok(None);
+        }
         let (mut before, after) = self.moments(&event);
         if let JournalEvent::Observed { key, outcome } = &event
             && !matches!(**outcome, EffectOutcome::Trouble(_))
         {
-            let issue = self.store.journal(order).await?.opened().issue.number.0;
+            let issue = journal.opened().issue.number.0;
             before.push(Moment::Poisoned { issue, effect: name(key) });
         }
         self.die_at(&before).await;
-        let entry = self.store.append(order, event, at).await?;
+        let entry = self.store.append_after(order, last, event, at).await?;
         self.die_at(&after).await;
         Ok(entry)
     }
@@ -133,7 +138,7 @@ impl JournalStore for Killer {
     async fn entries_after(&self, order: OrderId, seq: u64) -> Result<Vec<JournalEntry>, StoreError> {
         let entries = self.store.entries_after(order, seq).await?;
         let journal = self.store.journal(order).await?;
-        // The opening and signals bypass `append`: they are written together with their deliveries.
+        // The opening and signals bypass `append_after`: they are written together with their deliveries.
         if journal.last_seq() == 1 {
             self.die_at(&[Moment::Opened]).await;
         }

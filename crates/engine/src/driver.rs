@@ -1,6 +1,6 @@
 //! Drives one order until it rests: ended, or waiting for a time or a signal.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::effect_error::never;
 use super::effects;
-use super::live_journal::{JournalSnapshot, LiveJournal};
+use super::live_journal::{Claim, JournalSnapshot, LiveJournal};
 use super::notifications::AskedPeople;
 use super::order_counting::{OrderCounting, count_run, effect_kind, expect_run, statement_line};
 use super::store_patience::StorePatience;
@@ -19,11 +19,15 @@ use super::{Clock, Engine};
 use journeyman_metrics::metrics;
 use journeyman_order::next::OrderProjection;
 use journeyman_order::surfaces::OrderLabel;
-use journeyman_order::{EffectOutcome, Journal, JournalEvent, Move, MoveKey, OrderId, SignalKind};
-use journeyman_store::{OrderSummary, StoreError};
+use journeyman_order::{
+    EffectOutcome, Journal, JournalEntry, JournalEvent, Move, MoveKey, OrderId, SignalKind,
+};
+use journeyman_store::{OrderSummary, Store, StoreError};
 
 /// An effect interrupted this many times in a row is not started again automatically.
 const MOST_DEATHS: usize = 3;
+/// Bytes kept of an outcome that is not used.
+const MOST_OF_LATE: usize = 1 << 20;
 const AGAIN: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,12 +46,13 @@ struct OrderDriver {
     /// The effect that was interrupted twice and holds the permit to run alone.
     alone: Option<(MoveKey, OwnedSemaphorePermit)>,
     waits: bool,
-    /// Effects whose start this drive wrote. Any other start was cut off, and a new one is written.
-    started: BTreeSet<MoveKey>,
+    /// From the starts that this drive wrote. Any other start was cut off, and a new one is written.
+    claims: BTreeMap<MoveKey, Claim>,
     effects: JoinSet<EffectOutcome>,
 }
 
 struct RunningEffect {
+    claim: Claim,
     r#move: Move,
     task: AbortHandle,
 }
@@ -76,7 +81,7 @@ impl Engine {
             running: BTreeMap::new(),
             alone: None,
             waits: false,
-            started: BTreeSet::new(),
+            claims: BTreeMap::new(),
             effects: JoinSet::new(),
         };
         let mut shown = None;
@@ -163,11 +168,25 @@ impl Engine {
 }
 
 impl OrderDriver {
-    async fn write(&mut self, event: JournalEvent) -> Result<(), StoreError> {
-        let entry = self.journal.append(event).await?;
+    async fn start(&mut self, key: &MoveKey, r#move: &Move) -> Result<(), StoreError> {
+        if let Some((claim, entry)) = self.journal.start(key, r#move).await? {
+            self.claims.insert(key.clone(), claim);
+            self.tell(entry);
+        }
+        Ok(())
+    }
+
+    async fn conclude(&mut self, claim: &Claim, outcome: EffectOutcome) -> Result<(), StoreError> {
+        match self.journal.conclude(claim, outcome.clone()).await? {
+            Some(entry) => self.tell(entry),
+            None => keep_late(&self.engine.parts.store, claim, &outcome).await,
+        }
+        Ok(())
+    }
+
+    fn tell(&self, entry: JournalEntry) {
         // There may be no watcher.
         let _ = self.engine.written.send((self.order, entry));
-        Ok(())
     }
 
     fn next_turn(&self) {
@@ -187,7 +206,8 @@ impl OrderDriver {
         });
     }
 
-    /// Starts effects whose intent is written, and writes the intent of others. Returns whether it wrote anything.
+    /// Starts effects whose intent is written, and writes the intent of others. Returns whether the journal may
+    /// have grown.
     async fn start_planned(&mut self, turn: &JournalSnapshot) -> Result<bool, StoreError> {
         let mut written = false;
         let moves = &turn.projection.next.moves;
@@ -197,17 +217,20 @@ impl OrderDriver {
             if self.running.contains_key(key) {
                 continue;
             }
-            let is_under_way = turn.journal.is_under_way(key);
-            let is_cut_off = is_under_way && !self.started.contains(key);
-            if is_cut_off {
+            let open = turn.journal.open_start(key);
+            let claim = self.claims.get(key).filter(|claim| Some(claim.start) == open).cloned();
+            if claim.is_none()
+                && let Some(start) = open
+            {
                 match deaths(&turn.journal, key, self.engine.ended_at) {
                     deaths if deaths >= MOST_DEATHS => {
                         tracing::error!(order = %self.order, %key, deaths, "not begun again: it was interrupted each time");
-                        let outcome = Box::new(EffectOutcome::Trouble(never(format!(
+                        let outcome = EffectOutcome::Trouble(never(format!(
                             "{key} was interrupted {deaths} times in a row, as when the server crashes. Journeyman \
                              does not repeat it by itself; /retry tries it once more"
-                        ))));
-                        self.write(JournalEvent::Observed { key: key.clone(), outcome }).await?;
+                        )));
+                        let cut_off = Claim { order: self.order, key: key.clone(), start };
+                        self.conclude(&cut_off, outcome).await?;
                         written = true;
                         continue;
                     }
@@ -218,13 +241,11 @@ impl OrderDriver {
                     _ => {}
                 }
             }
-            if is_cut_off || !is_under_way {
-                let event = JournalEvent::Intended { key: key.clone(), r#move: Box::new(r#move.clone()) };
-                self.write(event).await?;
-                self.started.insert(key.clone());
+            let Some(claim) = claim else {
+                self.start(key, r#move).await?;
                 written = true;
                 continue;
-            }
+            };
             let attempt = turn.journal.attempts(key) + 1;
             tracing::info!(order = %self.order, %key, attempt, "begins");
             let (effects, parts) = (Arc::clone(&self.engine.effects), Arc::clone(&self.engine.parts));
@@ -242,7 +263,7 @@ impl OrderDriver {
                 metrics().effect_ended(kind, done, begun.elapsed());
                 outcome
             });
-            self.running.insert(key.clone(), RunningEffect { r#move: r#move.clone(), task });
+            self.running.insert(key.clone(), RunningEffect { claim, r#move: r#move.clone(), task });
         }
         Ok(written)
     }
@@ -266,7 +287,7 @@ impl OrderDriver {
         };
         // Matched by task, not by key: a stopped effect may end after its successor began.
         let ended = self.running.extract_if(.., |_, effect| effect.task.id() == id).next();
-        let Some((key, RunningEffect { r#move, .. })) = ended else { return Ok(()) };
+        let Some((key, RunningEffect { claim, r#move, .. })) = ended else { return Ok(()) };
         let outcome = match done {
             Ok((_, outcome)) => outcome,
             Err(error) if error.is_cancelled() => return Ok(()),
@@ -283,9 +304,20 @@ impl OrderDriver {
         if let (Move::RunAgent(task), EffectOutcome::AgentRan(run)) = (&r#move, &outcome) {
             count_run(&self.engine.parts.agents, &self.turns.borrow().journal, task, run);
         }
-        self.write(JournalEvent::Observed { key: key.clone(), outcome: Box::new(outcome) }).await?;
+        self.conclude(&claim, outcome).await?;
         self.alone.take_if(|(alone, _)| *alone == key);
         Ok(())
+    }
+}
+
+/// Keeps a refused outcome for people. Whoever started the effect again answers for it.
+async fn keep_late(store: &Store, Claim { order, key, start }: &Claim, outcome: &EffectOutcome) {
+    tracing::warn!(%order, %key, start, "was started again before it ended, so its outcome is kept and not used");
+    let name = format!("late-{}-{start}.json", key.file_name());
+    let mut text = serde_json::to_vec(outcome).unwrap_or_default();
+    text.truncate(MOST_OF_LATE);
+    if let Err(error) = store.put_artifact(*order, &name, "application/json", &text).await {
+        tracing::warn!(%order, %key, %error, "the late outcome is not kept");
     }
 }
 
@@ -353,7 +385,6 @@ async fn until(moment: Option<DateTime<Utc>>, clock: &Clock) {
 mod tests {
     use super::*;
     use chrono::TimeDelta;
-    use journeyman_order::JournalEntry;
 
     const KEPT: &str =
         include_str!("../../order/journals/0.1.0/a_cancel_that_was_heard_is_not_forgotten.jsonl");

@@ -1,6 +1,7 @@
 //! The in-memory journal of an order that is driven. The store holds the truth: this copy is appended to after it, and
 //! reads what others wrote there.
 
+use std::mem::discriminant;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
@@ -8,7 +9,9 @@ use chrono::{DateTime, Utc};
 use super::Clock;
 use super::store_patience::StorePatience;
 use journeyman_order::next::OrderProjection;
-use journeyman_order::{Journal, JournalEntry, JournalEvent, OrderId, projection};
+use journeyman_order::{
+    EffectOutcome, Journal, JournalEntry, JournalEvent, Move, MoveKey, OrderId, projection,
+};
 use journeyman_store::{JournalStore, StoreError};
 
 /// A journal at one moment and its projection, both computed once and shared by all effects.
@@ -23,6 +26,15 @@ impl JournalSnapshot {
         let projection = Arc::new(projection(journal.pipeline(), &journal, now));
         Self { journal, projection }
     }
+}
+
+/// The right to conclude an effect, until it is started again.
+#[derive(Debug, Clone)]
+pub(super) struct Claim {
+    pub(super) order: OrderId,
+    pub(super) key: MoveKey,
+    /// The number of the entry that records the start.
+    pub(super) start: u64,
 }
 
 pub(super) struct LiveJournal {
@@ -45,27 +57,75 @@ impl LiveJournal {
         JournalSnapshot::of(Arc::clone(&self.journal), self.clock.now())
     }
 
-    pub(super) async fn append(&mut self, event: JournalEvent) -> Result<JournalEntry, StoreError> {
+    /// Records that an effect starts. `None` if others wrote first: they started it, or it is not wanted any more.
+    pub(super) async fn start(
+        &mut self,
+        key: &MoveKey,
+        r#move: &Move,
+    ) -> Result<Option<(Claim, JournalEntry)>, StoreError> {
+        let (known, open) = (self.journal.last_seq(), self.journal.open_start(key));
+        let is_wanted = |live: &Self| {
+            let names = |(named, _): &(MoveKey, Move)| named == key;
+            live.journal.last_seq() == known
+                || (live.journal.open_start(key) == open
+                    && live.snapshot().projection.next.moves.iter().any(names))
+        };
+        let event = JournalEvent::Intended { key: key.clone(), r#move: Box::new(r#move.clone()) };
+        let entry = self.append_while(is_wanted, event).await?;
+        Ok(entry.map(|entry| {
+            let claim = Claim { order: self.journal.opened().order, key: key.clone(), start: entry.seq };
+            (claim, entry)
+        }))
+    }
+
+    /// Records an effect's outcome. `None` if the effect was started again meanwhile, or its outcome is there.
+    pub(super) async fn conclude(
+        &mut self,
+        claim: &Claim,
+        outcome: EffectOutcome,
+    ) -> Result<Option<JournalEntry>, StoreError> {
+        let is_open = |live: &Self| live.journal.open_start(&claim.key) == Some(claim.start);
+        let event = JournalEvent::Observed { key: claim.key.clone(), outcome: Box::new(outcome) };
+        self.append_while(is_open, event).await
+    }
+
+    /// Appends an effect's entry unless `may` forbids it, which is asked again of every entry that others write first.
+    async fn append_while(
+        &mut self,
+        may: impl Fn(&Self) -> bool,
+        event: JournalEvent,
+    ) -> Result<Option<JournalEntry>, StoreError> {
         let order = self.journal.opened().order;
         let mut patience = StorePatience::default();
-        let entry = loop {
-            match self.store.append(order, event.clone(), self.clock.now()).await {
-                Ok(entry) => break entry,
-                Err(error) => patience.wait(order, error).await?,
+        let mut is_unsure = false;
+        while may(self) {
+            let last = self.journal.last_seq();
+            match self.store.append_after(order, last, event.clone(), self.clock.now()).await {
+                Ok(Some(entry)) => {
+                    let pushed = Arc::make_mut(&mut self.journal).push(entry.clone());
+                    pushed.map_err(|error| StoreError::UnreadableJournal {
+                        order,
+                        because: error.to_string(),
+                    })?;
+                    return Ok(Some(entry));
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    patience.wait(order, error).await?;
+                    is_unsure = true;
+                }
             }
-            // The write may have succeeded and only its answer been lost. Nothing else writes about this effect.
             let known = self.journal.entries().len();
             self.catch_up().await?;
+            // The write may have succeeded and only its answer been lost. Then it is the effect's next entry.
             let newer = self.journal.entries().get(known..).unwrap_or_default();
-            if let Some(written) = newer.iter().find(|entry| is_of_the_same(&entry.event, &event)) {
-                return Ok(written.clone());
+            let next = newer.iter().find(|entry| key_of(&entry.event) == key_of(&event));
+            let is_ours = |next: &&JournalEntry| discriminant(&next.event) == discriminant(&event);
+            if is_unsure && let Some(written) = next.filter(is_ours) {
+                return Ok(Some(written.clone()));
             }
-        };
-        // If this is not the next entry, intake wrote a signal in between.
-        if Arc::make_mut(&mut self.journal).push(entry.clone()).is_err() {
-            self.catch_up().await?;
         }
-        Ok(entry)
+        Ok(None)
     }
 
     /// Reads what others wrote since, once the store is available.
@@ -79,13 +139,9 @@ impl LiveJournal {
     }
 }
 
-/// Whether both record the start, or both the outcome, of the same effect.
-fn is_of_the_same(one: &JournalEvent, other: &JournalEvent) -> bool {
-    match (one, other) {
-        (JournalEvent::Intended { key: one, .. }, JournalEvent::Intended { key: other, .. })
-        | (JournalEvent::Observed { key: one, .. }, JournalEvent::Observed { key: other, .. }) => {
-            one == other
-        }
-        (_, _) => false,
+fn key_of(event: &JournalEvent) -> Option<&MoveKey> {
+    match event {
+        JournalEvent::Intended { key, .. } | JournalEvent::Observed { key, .. } => Some(key),
+        JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => None,
     }
 }

@@ -93,7 +93,12 @@ impl Journal {
 
     /// Whether an effect's last entry is its intent.
     pub fn is_under_way(&self, key: &MoveKey) -> bool {
-        self.whole().is_under_way(key)
+        self.open_start(key).is_some()
+    }
+
+    /// The number of an effect's last entry, if that is its intent: the start that it is under way with.
+    pub fn open_start(&self, key: &MoveKey) -> Option<u64> {
+        self.whole().open_start(key)
     }
 
     pub fn intended(&self, key: &MoveKey) -> impl DoubleEndedIterator<Item = &Move> {

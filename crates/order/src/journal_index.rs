@@ -161,11 +161,15 @@ impl<'a> JournalPrefix<'a> {
 
     /// Whether an effect's last entry is its intent.
     pub(crate) fn is_under_way(self, key: &MoveKey) -> bool {
-        self.is_under_way_since(key, 0)
+        self.open_start(key).is_some()
     }
 
     pub(crate) fn is_under_way_since(self, key: &MoveKey, seq: u64) -> bool {
-        let last = self.of_effect(key).next_back().filter(|entry| entry.seq > seq);
-        last.is_some_and(|entry| matches!(entry.event, JournalEvent::Intended { .. }))
+        self.open_start(key).is_some_and(|start| start > seq)
+    }
+
+    pub(crate) fn open_start(self, key: &MoveKey) -> Option<u64> {
+        let last = self.of_effect(key).next_back()?;
+        matches!(last.event, JournalEvent::Intended { .. }).then_some(last.seq)
     }
 }

@@ -10,13 +10,15 @@ use journeyman_order::{Journal, JournalEntry, JournalEvent, OrderId, OrderInput}
 /// Storage for orders' journals. A carrier needs only this part of a store.
 #[async_trait]
 pub trait JournalStore: Send + Sync {
-    /// Appends an entry durably, and returns it as later reads will.
-    async fn append(
+    /// Appends an entry durably after entry `last`, and returns it as later reads will. `None` if another writer was
+    /// first; then nothing is written.
+    async fn append_after(
         &self,
         order: OrderId,
+        last: u64,
         event: JournalEvent,
         at: DateTime<Utc>,
-    ) -> Result<JournalEntry, StoreError>;
+    ) -> Result<Option<JournalEntry>, StoreError>;
 
     /// Reads the entries after number `seq`, in order; after 0, all of them.
     async fn entries_after(&self, order: OrderId, seq: u64) -> Result<Vec<JournalEntry>, StoreError>;
@@ -41,16 +43,21 @@ pub trait JournalStore: Send + Sync {
 
 #[async_trait]
 impl JournalStore for Store {
-    async fn append(
+    async fn append_after(
         &self,
         order: OrderId,
+        last: u64,
         event: JournalEvent,
         at: DateTime<Utc>,
-    ) -> Result<JournalEntry, StoreError> {
+    ) -> Result<Option<JournalEntry>, StoreError> {
         let mut tx = self.pools.begin("an entry").await?;
+        // Waits for entries whose commit is under way.
         let entry = append(&mut tx, order, &event, at).await?;
+        if entry.seq != last + 1 {
+            return Ok(None);
+        }
         tx.commit().await?;
-        Ok(entry)
+        Ok(Some(entry))
     }
 
     async fn entries_after(&self, order: OrderId, seq: u64) -> Result<Vec<JournalEntry>, StoreError> {
@@ -69,6 +76,19 @@ impl JournalStore for Store {
 }
 
 impl Store {
+    /// Appends an entry, whatever is there already.
+    pub async fn append(
+        &self,
+        order: OrderId,
+        event: JournalEvent,
+        at: DateTime<Utc>,
+    ) -> Result<JournalEntry, StoreError> {
+        let mut tx = self.pools.begin("an entry").await?;
+        let entry = append(&mut tx, order, &event, at).await?;
+        tx.commit().await?;
+        Ok(entry)
+    }
+
     /// What an order was opened with; `None` if its journal does not say or is unreadable.
     pub async fn opened(&self, order: OrderId) -> Result<Option<OrderInput>, StoreError> {
         let row: Option<(String,)> = read!(self, fetch_optional,

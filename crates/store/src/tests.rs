@@ -2,6 +2,7 @@
 
 mod artifact_files;
 mod commit_order;
+mod entries;
 mod full_disk;
 mod one_server;
 mod pending;

@@ -8,7 +8,6 @@ use chrono::DateTime;
 
 use super::*;
 use journeyman_order::{Move, Signal, SignalKind};
-use journeyman_store::JournalStore as _;
 
 struct OpenPage(Pin<Box<BoxBody>>);
 

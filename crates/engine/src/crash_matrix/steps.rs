@@ -314,19 +314,20 @@ pub(super) struct NamedEntries(pub(super) Arc<Steps>, pub(super) Store);
 
 #[async_trait]
 impl JournalStore for NamedEntries {
-    async fn append(
+    async fn append_after(
         &self,
         order: OrderId,
+        last: u64,
         event: JournalEvent,
         at: DateTime<Utc>,
-    ) -> Result<JournalEntry, StoreError> {
+    ) -> Result<Option<JournalEntry>, StoreError> {
         let name = match &event {
             JournalEvent::Intended { key, .. } => format!("intended: {}", kind_of(&key.0)),
             JournalEvent::Observed { key, .. } => format!("observed: {}", kind_of(&key.0)),
             JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => "a signal".to_owned(),
         };
         self.0.state().entry = Some(name);
-        JournalStore::append(&self.1, order, event, at).await
+        self.1.append_after(order, last, event, at).await
     }
 
     async fn entries_after(&self, order: OrderId, seq: u64) -> Result<Vec<JournalEntry>, StoreError> {

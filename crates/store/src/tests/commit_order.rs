@@ -9,13 +9,19 @@ use tokio::time::timeout;
 
 use super::*;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Delays commits of deliveries for as long as the test wants.
-#[derive(Default)]
-struct HeldCommits {
-    reached: Notify,
-    goes_on: Notify,
+/// Delays commits of one kind for as long as the test wants.
+pub(super) struct HeldCommits {
+    what: &'static str,
+    pub(super) reached: Notify,
+    pub(super) goes_on: Notify,
+}
+
+impl HeldCommits {
+    pub(super) fn of(what: &'static str) -> Arc<Self> {
+        Arc::new(Self { what, reached: Notify::new(), goes_on: Notify::new() })
+    }
 }
 
 #[async_trait]
@@ -25,7 +31,7 @@ impl StoreWatcher for HeldCommits {
     }
 
     async fn commits(&self, what: &'static str) -> Result<(), StoreError> {
-        if what == "deliveries" {
+        if what == self.what {
             self.reached.notify_one();
             self.goes_on.notified().await;
         }
@@ -44,7 +50,7 @@ async fn read_on(store: &Store, until: &mut i64, read: &mut BTreeSet<String>) {
 #[tokio::test]
 async fn a_delivery_whose_commit_takes_longer_than_that_of_a_later_one_is_read() {
     for TestStore { store, url, _folder } in homes().await {
-        let held = Arc::new(HeldCommits::default());
+        let held = HeldCommits::of("deliveries");
         let slow = Store::open_watched(&url, held.clone()).await.unwrap();
         let early = tokio::spawn(async move { slow.save_delivery(delivery("early")).await });
         timeout(PATIENCE, held.reached.notified()).await.unwrap();
@@ -73,7 +79,7 @@ async fn a_delivery_that_waits_for_one_without_an_end_is_refused_while_github_st
         if !url.starts_with("postgres") {
             continue;
         }
-        let held = Arc::new(HeldCommits::default());
+        let held = HeldCommits::of("deliveries");
         let slow = Store::open_watched(&url, held.clone()).await.unwrap();
         let early = tokio::spawn(async move { slow.save_delivery(delivery("early")).await });
         timeout(PATIENCE, held.reached.notified()).await.unwrap();

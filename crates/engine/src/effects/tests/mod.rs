@@ -168,7 +168,7 @@ impl EffectsFixture {
     }
 
     async fn write(&self, event: JournalEvent) {
-        self.parts.journals.append(self.order, event, Utc::now()).await.expect("it is written");
+        self.parts.store.append(self.order, event, Utc::now()).await.expect("it is written");
     }
 
     /// Records an effect's intent, performs it, and records its outcome.

@@ -168,12 +168,11 @@ impl Engine {
 }
 
 impl OrderDriver {
-    async fn start(&mut self, key: &MoveKey, r#move: &Move) -> Result<(), StoreError> {
-        if let Some((claim, entry)) = self.journal.start(key, r#move).await? {
-            self.claims.insert(key.clone(), claim);
-            self.tell(entry);
-        }
-        Ok(())
+    async fn start(&mut self, key: &MoveKey, r#move: &Move) -> Result<bool, StoreError> {
+        let Some((claim, entry)) = self.journal.start(key, r#move).await? else { return Ok(false) };
+        self.claims.insert(key.clone(), claim);
+        self.tell(entry);
+        Ok(true)
     }
 
     async fn conclude(&mut self, claim: &Claim, outcome: EffectOutcome) -> Result<(), StoreError> {
@@ -242,7 +241,10 @@ impl OrderDriver {
                 }
             }
             let Some(claim) = claim else {
-                self.start(key, r#move).await?;
+                if !self.start(key, r#move).await? {
+                    // What others wrote may forbid the rest of this turn as well.
+                    return Ok(true);
+                }
                 written = true;
                 continue;
             };

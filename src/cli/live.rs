@@ -381,6 +381,7 @@ fn said(task: &AgentTask, result: &str) -> String {
         (None, Some(statements), _) => {
             format!("wrote {statements} statements that the change is checked against")
         }
+        (None, None, Some(1)) => "read 1 statement a second time".to_owned(),
         (None, None, Some(readings)) => format!("read {readings} statements a second time"),
         (None, None, None) => format!("says “{}”", one_line(words)),
     }

@@ -21,10 +21,22 @@ pub fn shorten(text: &str, most: usize) -> String {
     short
 }
 
-/// The first of these names, and how many more of `total` there are.
+/// Room for names in a sentence that goes on behind them.
+const ROOM_FOR_NAMES: usize = 160;
+
+/// The first of these names, as far as there is room, and how many more of `total` there are.
 pub fn some_of(names: &[String], total: u64) -> String {
-    let shown = names.get(..MOST_IN_A_SENTENCE).unwrap_or(names).join(", ");
-    match total.saturating_sub(MOST_IN_A_SENTENCE as u64) {
+    let mut shown = String::new();
+    let mut left = total;
+    for name in names.iter().take(MOST_IN_A_SENTENCE).map(|name| shorten(name, ROOM_FOR_NAMES)) {
+        if !shown.is_empty() && shown.len() + name.len() > ROOM_FOR_NAMES {
+            break;
+        }
+        shown.push_str(if shown.is_empty() { "" } else { ", " });
+        shown.push_str(&name);
+        left = left.saturating_sub(1);
+    }
+    match left {
         0 => shown,
         more => format!("{shown} and {more} more"),
     }
@@ -79,4 +91,17 @@ fn left_open(text: &str) -> (Option<String>, usize) {
         }
     }
     (open.map(|(quote, fence)| format!("{quote}{fence}")), folds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_leave_room_for_what_stands_behind_them() {
+        let names = |long: usize| ["a", "b", "c"].map(|one| one.repeat(long)).to_vec();
+        assert_eq!(some_of(&names(2), 9), "aa, bb, cc and 6 more");
+        assert_eq!(some_of(&names(80), 3), format!("{} and 2 more", "a".repeat(80)));
+        assert!(some_of(&names(900), 1).ends_with('…'));
+    }
 }

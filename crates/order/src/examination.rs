@@ -225,7 +225,9 @@ pub fn default_command(file: &str) -> Option<String> {
         "rb" => format!("{AS_IT_RUNS} ruby -I \"$CODE/lib\" -I \"$CODE\" {file}"),
         "php" => format!("{AS_IT_RUNS} php {file}"),
         // What `go run` and `cargo run` start can tell that they did.
-        "go" => format!("go build -o \"$PLACE\" {file} && {AS_IT_RUNS} ./\"$PLACE\""),
+        "go" => {
+            format!("{{ [ -e \"$PLACE\" ] || go build -o \"$PLACE\" {file}; }} && {AS_IT_RUNS} ./\"$PLACE\"")
+        }
         "rs" => format!(
             "mkdir -p \"$CODE/examples\" && cp -u {file} \"$CODE/examples/$PLACE.rs\" && cargo build --quiet --offline --release \
              --example \"$PLACE\" && {AS_IT_RUNS} \"${{CARGO_TARGET_DIR:-$CODE/target}}/release/examples/$PLACE\""

@@ -83,10 +83,14 @@ impl ExperimentContext<'_> {
                 run.mutants = Some(self.mutants(&run.planned.only, own, &mut run.earlier).await?);
                 return Ok(run);
             }
-            Edit::Examples | Edit::Neighbours => self.call_program(row).await?.map(|program| {
-                let test = PlannedTest::new(program.command, "calls of the code");
-                (test, program.overlays)
-            }),
+            Edit::Examples | Edit::Neighbours => {
+                if matches!(row.edit, Edit::Neighbours) {
+                    time = NEIGHBOUR_TIME;
+                }
+                self.call_program(row)
+                    .await?
+                    .map(|program| (PlannedTest::new(program.command, "calls of the code"), program.overlays))
+            }
             Edit::Programs => {
                 let batch = row.code.of(self.batches.each_ref());
                 time = time.max(batch.time());
@@ -100,7 +104,6 @@ impl ExperimentContext<'_> {
             (plan.test, plan.report, plan.folders) = (Some(test), None, Vec::new());
             let all = CheckoutRunSpec::all(&name, self.commit_of(row), &plan);
             let (words, as_user) = (run.planned.words.as_str(), Some(&self.user_place));
-            let time = if matches!(row.edit, Edit::Neighbours) { NEIGHBOUR_TIME } else { time };
             let (is_elsewhere, time) = (row.is_elsewhere, Some(time));
             let spec = CheckoutRunSpec { words, overlays, is_elsewhere, as_user, time, ..all };
             run.ran = Some(self.basis.run_in_checkout(spec).await?);
